@@ -1,0 +1,67 @@
+"""Errors in PyTorch's exact words, with one more sentence for the learner.
+
+Every module raises through `fail`, so that the message stays comparable with PyTorch's while the note (PEP 678) says
+why it happened and what to do; Python prints it under the traceback.
+"""
+
+
+class LinAlgError(RuntimeError):
+    """A matrix was singular, not positive-definite, or an iteration did not converge (``torch.linalg.LinAlgError``)."""
+
+
+LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"  # the name PyTorch shows in a traceback
+
+
+class OutOfMemoryError(RuntimeError):
+    """A device has no room for another tensor (``torch.OutOfMemoryError``)."""
+
+
+def fail(kind, message, note=None):
+    """Return the exception `kind(message)` with `note` attached; the caller raises it.
+
+        raise fail(RuntimeError, "shape '[4]' is invalid for input of size 6", "A view must keep the number of elements.")
+    """
+    error = kind(message)
+    if note:
+        error.add_note(note)
+    return error
+
+
+def unsupported(function, argument, note=None):
+    """Return the NotImplementedError for an argument that PyTorch has and this engine has not."""
+    return fail(
+        NotImplementedError,
+        f"{function}(): argument '{argument}' is not supported by autolab",
+        note or f"PyTorch accepts '{argument}' here; autolab refuses it rather than ignoring it. Leave it out.",
+    )
+
+
+def check_dim(dim, ndim):
+    """Return `dim` counted from the front, for a tensor of `ndim` dimensions (a 0-d tensor counts as 1-d here).
+
+    Raises IndexError when there is no such dimension.
+    """
+    span = ndim or 1
+    if -span <= dim < span:
+        return dim + span if dim < 0 else dim
+    raise fail(
+        IndexError,
+        f"Dimension out of range (expected to be in range of [{-span}, {span - 1}], but got {dim})",
+        f"The tensor has {ndim} dimension{'' if ndim == 1 else 's'}; they are counted from 0, or from -1 backwards.",
+    )
+
+
+def check_dims(dims, ndim):
+    """Return the dimensions `dims` (an int or a sequence) counted from the front, as a tuple.
+
+    Raises IndexError when one does not exist and RuntimeError when one appears twice.
+    """
+    wrapped = tuple(check_dim(dim, ndim) for dim in ((dims,) if isinstance(dims, int) else dims))
+    for position, dim in enumerate(wrapped):
+        if dim in wrapped[:position]:
+            raise fail(
+                RuntimeError,
+                f"dim {dim} appears multiple times in the list of dims",
+                "Name each dimension once; -1 and ndim - 1 are the same dimension.",
+            )
+    return wrapped
