@@ -1,0 +1,250 @@
+"""A trace: what a computation did, as frozen data that JSON can hold.
+
+Everything that shows a computation (text, picture, widget, exported page) reads this and nothing else. Ids are
+strings: nodes "n0", "n1" ... in forward order, edges "e0" ..., saved tensors "s0" ..., groups "g0" ....
+`to_json()` gives plain dicts and lists under the field names below; `from_json()` is its exact inverse.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, get_args
+
+from .values import Value
+
+GradState = Literal["none", "zero", "contribution", "accumulated", "freed"]
+GRAD_STATES: tuple[str, ...] = get_args(GradState)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (tuple, list)):
+        return [_plain(item) for item in value]
+    return value.to_json() if hasattr(value, "to_json") else value
+
+
+class _Record:
+    """Shared `to_json`/`from_json`; `_parts` says which fields hold which record, or a tuple of them."""
+
+    _parts: dict[str, type] = {}
+    _tuples: tuple[str, ...] = ()
+    __slots__ = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}  # type: ignore[arg-type]
+
+    @classmethod
+    def from_json(cls, d: dict[str, Any]) -> Any:
+        known = dict(d)
+        for name, part in cls._parts.items():
+            item = known[name]
+            if isinstance(item, list):
+                known[name] = tuple(part.from_json(i) for i in item)  # type: ignore[attr-defined]
+            elif item is not None:
+                known[name] = part.from_json(item)  # type: ignore[attr-defined]
+        for name in cls._tuples:
+            if known[name] is not None:
+                known[name] = tuple(known[name])
+        return cls(**known)
+
+
+@dataclass(frozen=True, slots=True)
+class Source(_Record):
+    """The line of the learner's code that made a node."""
+
+    file: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Output(_Record):
+    """One result of an operation that has several (`x.max(dim=0)`: values, indices)."""
+
+    _parts = {"value": Value}
+    _tuples = ("shape",)
+    name: str
+    shape: tuple[int, ...] | None
+    dtype: str
+    value: Value | None
+
+
+@dataclass(frozen=True, slots=True)
+class Node(_Record):
+    """One tensor of the computation and, for kind "op", the operation that made it.
+
+    kind         : "leaf" (requires grad, no grad_fn), "data" (does not require grad, not computed here), "op".
+    op           : the operation's name ("mul"; in place "mul_"), "" for leaf and data.
+    grad_fn      : PyTorch's node name ("MulBackward0"), "" where there is none.
+    name         : the variable's name in the learner's code, "" when it has none. `label` is the name or "v3".
+    shape        : None when unknown.
+    value        : None when unknown: not kept, or too big to keep. Never made up.
+    grad         : `.grad` when the trace was made; `grad_before`: `.grad` before the first frame.
+    cut          : "detach" or "no_grad" where gradients stop at this node although an input requires grad.
+    version      : the tensor's version counter after the operation, None when unknown.
+    outputs      : every result, when there are more than one; the node's own shape and value are output 0's.
+    tex          : the forward formula with symbols, tex_numbers with numbers ("" when they are many or unknown).
+    """
+
+    _parts = {"value": Value, "grad": Value, "grad_before": Value, "source": Source, "outputs": Output}
+    _tuples = ("shape",)
+    id: str
+    kind: str
+    op: str = ""
+    grad_fn: str = ""
+    name: str = ""
+    label: str = ""
+    shape: tuple[int, ...] | None = None
+    dtype: str = ""
+    device: str = ""
+    requires_grad: bool = False
+    value: Value | None = None
+    grad: Value | None = None
+    grad_before: Value | None = None
+    source: Source | None = None
+    module: str = ""
+    tex: str = ""
+    tex_numbers: str = ""
+    cut: str = ""
+    version: int | None = None
+    outputs: tuple[Output, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Edge(_Record):
+    """`parent`'s output `parent_nr` is operand `slot` of `child`: `x*x` has two edges, slots 0 and 1.
+
+    differentiable : gradients flow back along it.
+    tex            : local derivative of child with respect to parent (or the gradient rule, where the derivative is not
+                     one factor), tex_numbers with numbers; "" when not differentiable or unknown.
+    alias          : parent is a leaf or data used often: a picture draws another box of the same name instead of a line.
+    """
+
+    id: str
+    parent: str
+    parent_nr: int
+    child: str
+    slot: int
+    differentiable: bool = True
+    tex: str = ""
+    tex_numbers: str = ""
+    alias: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Saved(_Record):
+    """A value that `node` keeps for its backward: `grad_fn._saved_<name>`.
+
+    source_node : the node whose result it is, None when not in the trace.
+    state       : when the trace was made: "alive", "freed", or "modified" (changed in place since it was saved).
+    """
+
+    _parts = {"value": Value}
+    _tuples = ("shape",)
+    id: str
+    node: str
+    name: str
+    shape: tuple[int, ...] | None = None
+    dtype: str = ""
+    version: int | None = None
+    bytes: int | None = None
+    value: Value | None = None
+    source_node: str | None = None
+    state: str = "alive"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame(_Record):
+    """One step of what happened.
+
+    phase, event : "forward": "compute" (also in place), "error". "backward": "seed", "contribution" (along `edge`),
+                   "accumulate" (into a leaf's `.grad`, or a `.grad` that was asked for by retain_grad), "free" (the saved values of
+                   `node`), "hook" (a hook changed a gradient), "clear" (a leaf's `.grad` was reset between two
+                   backward passes), "error".
+    run          : 0 in the forward pass; in the backward passes 1, 2, ... counts them.
+    node         : where it happens: the node computed, seeded, freed; for a contribution the child whose rule was applied.
+    receiver     : the node whose gradient changes ("seed", "contribution", "accumulate", "hook", "clear", "free"), or None.
+    state        : gradient state of `receiver` after this frame, "" without receiver.
+    value        : what was computed, seeded, contributed, or arrived at the leaf.
+    total        : the gradient at `receiver` after this frame (for "accumulate": what `.grad` holds now).
+    text, tex    : one sentence; the formula with numbers.
+    """
+
+    _parts = {"value": Value, "total": Value}
+    index: int
+    phase: str
+    event: str
+    run: int = 0
+    node: str = ""
+    edge: str | None = None
+    receiver: str | None = None
+    state: str = ""
+    value: Value | None = None
+    total: Value | None = None
+    text: str = ""
+    tex: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Group(_Record):
+    """The nodes that one module made."""
+
+    _tuples = ("nodes",)
+    id: str
+    path: str
+    type: str
+    nodes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Trace(_Record):
+    """See the module's docstring.
+
+    meta: "library" ("autolab" or "torch"), "source" ("graph" or "recording"), "roots" (node ids of the results asked for),
+    "backward" ("recorded", "dry" (replayed without touching `.grad`), or "" when there are no backward frames),
+    "why" (one sentence for the learner when something is not shown, else ""), "error" (None or {"type", "message", "notes"}).
+    """
+
+    _parts = {"nodes": Node, "edges": Edge, "saved": Saved, "frames": Frame, "groups": Group}
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...] = ()
+    saved: tuple[Saved, ...] = ()
+    frames: tuple[Frame, ...] = ()
+    groups: tuple[Group, ...] = ()
+    meta: dict[str, Any] = field(default_factory=dict)
+
+    def node(self, node_id: str) -> Node:
+        """The node of that id; ids are assigned in order, so this is a look-up. KeyError when there is none."""
+        position = int(node_id[1:]) if node_id[:1] == "n" and node_id[1:].isdigit() else -1
+        if not 0 <= position < len(self.nodes):
+            raise KeyError(node_id)
+        return self.nodes[position]
+
+    def states(self, frame_index: int) -> dict[str, str]:
+        """Gradient state of every node after frame `frame_index`; -1 is before the first frame.
+
+        Each frame says which node's gradient it changed (`receiver`) and what became of it (`state`). Two things are
+        not in a frame: a leaf starts with the `.grad` it had; and when a further backward pass begins, what flowed through the
+        other nodes in the pass before is gone, except where it was freed (that stays so) or kept by `retain_grad`.
+        """
+        states = {}
+        for node in self.nodes:
+            before = node.grad_before
+            states[node.id] = "none" if before is None else "zero" if before.is_zero else "accumulated"
+        run = 0
+        for frame in self.frames[: frame_index + 1]:
+            if frame.run > run:
+                run = frame.run
+                for node in self.nodes:
+                    if node.kind == "op" and node.grad is None and states[node.id] != "freed":
+                        states[node.id] = "none"
+            if frame.receiver is not None:
+                states[frame.receiver] = frame.state
+        return states
+
+    def to_text(self) -> str:
+        """The trace as text for people: graph, saved tensors, frames."""
+        from .text import render
+
+        return render(self)
+
+    __str__ = to_text

@@ -1,0 +1,126 @@
+"""Arrays as bounded, JSON-ready values."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+WHOLE = 64
+"""A tensor of at most this many numbers is stored whole; a bigger one as statistics and a sample of this size."""
+
+
+def number(item: Any) -> float | int | bool | str:
+    """One array element as JSON: the shortest decimal that reads back as the same number; NaN and inf as strings."""
+    if isinstance(item, (bool, np.bool_)):
+        return bool(item)
+    if isinstance(item, (int, np.integer)):
+        return int(item)
+    value = float(item)
+    if math.isnan(value):
+        return "nan"
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    # str() of a float32 scalar is the shortest text of *that* type: 0.1, where float() would give 0.10000000149011612.
+    return float(str(item)) if isinstance(item, np.floating) else value
+
+
+def short(item: Any) -> str:
+    """A number at three significant digits, the way it is shown in pictures and formulas: 0.762, 12, 1.5e-07."""
+    item = number(item)
+    if isinstance(item, (bool, str)):
+        return str(item)
+    if isinstance(item, int):
+        return str(item) if abs(item) < 100_000 else f"{item:.3g}"
+    if item == 0:
+        return "-0" if math.copysign(1, item) < 0 else "0"
+    if 100 <= abs(item) < 100_000 and abs(item - round(item)) < 1e-9 * abs(item):
+        return str(round(item))
+    return f"{item:.3g}"
+
+
+def _short_text(data: Any) -> str:
+    if isinstance(data, list):
+        return "[" + ", ".join(_short_text(d) for d in data) + "]"
+    return short(data)
+
+
+def _nested(array: np.ndarray) -> Any:
+    if array.ndim == 0:
+        return number(array[()])
+    return [_nested(row) for row in array] if array.ndim > 1 else [number(item) for item in array]
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What a tensor held at one moment.
+
+    shape : sizes, `()` for a scalar.
+    dtype : "float32", "int64", "bool" ...
+    data  : the numbers as nested lists (one number for a scalar) when there are at most 64, else None.
+    stats : {"min", "max", "mean", "std", "nan", "inf"} over the finite numbers (the last two are counts);
+            None for a scalar, for an empty tensor, and for bool.
+    sample: when `data` is None: up to 64 numbers at even distances through the flattened tensor; else None.
+    text  : one short line, three significant digits.
+    """
+
+    shape: tuple[int, ...]
+    dtype: str
+    data: Any
+    stats: dict[str, Any] | None
+    sample: list[Any] | None
+    text: str
+
+    @classmethod
+    def of(cls, array: Any, dtype: str = "") -> Value:
+        """The value of an array (anything `numpy.asarray` takes); `dtype` names the type where NumPy has none (bfloat16)."""
+        array = np.asarray(array)
+        shape, dtype = array.shape, dtype or array.dtype.name
+        if array.ndim == 0:
+            data = number(array[()])
+            return cls(shape, dtype, data, None, None, short(data))
+        if array.size <= WHOLE:
+            data = _nested(array)
+            return cls(shape, dtype, data, _stats(array), None, _bounded(_short_text(data)))
+        stats = _stats(array)
+        step = array.size / WHOLE
+        picks = [int(i * step) for i in range(WHOLE)]
+        sample = [number(array[np.unravel_index(i, shape)]) for i in picks]
+        about = f", mean {short(stats['mean'])}, std {short(stats['std'])}" if stats else ""
+        return cls(shape, dtype, None, stats, sample, f"{dtype}[{', '.join(map(str, shape))}]{about}")
+
+    @property
+    def is_zero(self) -> bool:
+        """Every number is 0 (an empty tensor counts)."""
+        if self.stats is not None:
+            return self.stats["min"] == 0 == self.stats["max"] and not self.stats["nan"] and not self.stats["inf"]
+        return math.prod(self.shape) == 0 or (self.shape == () and self.data == 0)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"shape": list(self.shape), "dtype": self.dtype, "data": self.data, "stats": self.stats,
+                "sample": self.sample, "text": self.text}
+
+    @classmethod
+    def from_json(cls, d: dict[str, Any]) -> Value:
+        return cls(tuple(d["shape"]), d["dtype"], d["data"], d["stats"], d["sample"], d["text"])
+
+
+def _bounded(text: str, limit: int = 72) -> str:
+    """Cut between two numbers: half a number would be a wrong number."""
+    return text if len(text) <= limit else text[: text.rindex(", ", 0, limit - 6)] + ", ...]"
+
+
+def _stats(array: np.ndarray) -> dict[str, Any] | None:
+    if array.size == 0 or array.dtype.kind not in "iuf":
+        return None
+    wide = array.astype(np.float64, copy=False)
+    nan, inf = int(np.isnan(wide).sum()), int(np.isinf(wide).sum())
+    finite = wide[np.isfinite(wide)] if nan or inf else wide
+    if finite.size == 0:
+        return {"min": "nan", "max": "nan", "mean": "nan", "std": "nan", "nan": nan, "inf": inf}
+    # From float32 data, float64 statistics carry digits that mean nothing: seven are enough.
+    keep = (lambda v: float(f"{v:.7g}")) if array.dtype.itemsize < 8 else float
+    return {"min": keep(finite.min()), "max": keep(finite.max()), "mean": keep(finite.mean()), "std": keep(finite.std()),
+            "nan": nan, "inf": inf}

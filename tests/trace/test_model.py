@@ -1,0 +1,138 @@
+"""The trace as data: it survives JSON, states follow the frames, values are bounded and exact."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from autolab.trace.model import GRAD_STATES, Frame, Node, Trace
+from autolab.trace.values import Value, number, short
+
+SAMPLE = Path(__file__).with_name("sample_trace.json")
+
+
+@pytest.fixture
+def sample() -> Trace:
+    return Trace.from_json(json.loads(SAMPLE.read_text()))
+
+
+def test_the_sample_survives_json_both_ways(sample):
+    raw = json.loads(SAMPLE.read_text())
+    assert sample.to_json() == raw
+    assert Trace.from_json(json.loads(json.dumps(sample.to_json()))) == sample
+
+
+def test_the_sample_refers_only_to_what_exists(sample):
+    nodes, edges = {n.id for n in sample.nodes}, {e.id for e in sample.edges}
+    assert [n.id for n in sample.nodes] == [f"n{i}" for i in range(len(nodes))]
+    assert all(e.parent in nodes and e.child in nodes for e in sample.edges)
+    assert all(int(e.parent[1:]) < int(e.child[1:]) for e in sample.edges), "node ids follow the forward order"
+    assert len({(e.parent, e.child, e.slot) for e in sample.edges}) == len(edges)
+    assert all(s.node in nodes and (s.source_node is None or s.source_node in nodes) for s in sample.saved)
+    assert [f.index for f in sample.frames] == list(range(len(sample.frames)))
+    for frame in sample.frames:
+        assert frame.node in nodes and (frame.edge is None or frame.edge in edges)
+        assert (frame.receiver is None) == (frame.state == "")
+        assert frame.state == "" or frame.state in GRAD_STATES
+
+
+def test_the_sample_shows_the_chain_rule_in_numbers(sample):
+    x, w, z = (next(n for n in sample.nodes if n.name == name) for name in "xwz")
+    t = math.tanh(0.1 * (2 * 2 + 3 * 2))
+    weights = [[1, -2], [0.5, 4]]
+    assert z.value.data == pytest.approx(t * 3.5, rel=1e-6)
+    assert x.grad.data == pytest.approx(3.5 * (1 - t * t) * 0.1 * (2 * 2 + 3), rel=1e-6)
+    np.testing.assert_allclose(w.value.data, weights)
+    np.testing.assert_allclose(w.grad.data, np.full((2, 2), t), rtol=1e-6)
+
+
+def test_states_of_a_shared_leaf_pass_through_contribution_to_accumulated(sample):
+    x = next(n.id for n in sample.nodes if n.name == "x")
+    seen = [sample.states(i)[x] for i in range(-1, len(sample.frames))]
+    assert [s for i, s in enumerate(seen) if i == 0 or s != seen[i - 1]] == ["none", "contribution", "accumulated"]
+
+
+def _trace(frames, **node):
+    nodes = (Node("n0", "leaf", name="x", requires_grad=True, **node), Node("n1", "op", "mul", requires_grad=True))
+    return Trace(nodes, frames=tuple(Frame(i, "backward", **f) for i, f in enumerate(frames)))
+
+
+def test_a_leaf_starts_with_the_grad_it_had():
+    zero, four = Value.of(np.float32(0)), Value.of(np.float32(4))
+    assert _trace([], grad_before=zero).states(-1)["n0"] == "zero"
+    assert _trace([], grad_before=four).states(-1)["n0"] == "accumulated"
+    assert _trace([]).states(-1) == {"n0": "none", "n1": "none"}
+
+
+def test_a_second_backward_starts_afresh_except_for_leaves_and_freed_nodes():
+    first = [{"event": "seed", "run": 1, "node": "n1", "receiver": "n1", "state": "accumulated"},
+             {"event": "accumulate", "run": 1, "node": "n0", "receiver": "n0", "state": "accumulated"}]
+    second = [{"event": "contribution", "run": 2, "node": "n1", "receiver": "n0", "state": "contribution"}]
+    kept = _trace(first + second)
+    assert kept.states(1) == {"n0": "accumulated", "n1": "accumulated"}
+    assert kept.states(2) == {"n0": "contribution", "n1": "none"}
+    freed = [{"event": "free", "run": 1, "node": "n1", "receiver": "n1", "state": "freed"}]
+    assert _trace(first + freed + second).states(3) == {"n0": "contribution", "n1": "freed"}
+
+
+@pytest.mark.parametrize(("item", "expected"), [
+    (np.float32(0.1), 0.1), (np.float64(0.1), 0.1), (np.float32("nan"), "nan"), (np.float32("inf"), "inf"),
+    (-math.inf, "-inf"), (np.int64(7), 7), (np.bool_(True), True), (True, True), (np.float16(0.1), 0.1), (3, 3),
+])
+def test_numbers_are_the_shortest_json_that_reads_back_the_same(item, expected):
+    assert number(item) == expected
+    assert type(number(item)) is type(expected)
+
+
+@pytest.mark.parametrize(("item", "text"), [
+    (0.0, "0"), (-0.0, "-0"), (0.7615942, "0.762"), (12.0, "12"), (1234.0, "1234"), (1234.5, "1.23e+03"), (1.5e-7, "1.5e-07"),
+    (123456.0, "1.23e+05"), (7, "7"), (1234567, "1.23e+06"), (np.float32("nan"), "nan"), (True, "True"), (np.float32(0.1), "0.1"),
+])
+def test_short_shows_three_significant_digits(item, text):
+    assert short(item) == text
+
+
+def test_a_small_tensor_is_kept_whole():
+    value = Value.of(np.array([[1, 2.5], [np.nan, -np.inf]], np.float32))
+    assert value.shape == (2, 2) and value.dtype == "float32"
+    assert value.data == [[1.0, 2.5], ["nan", "-inf"]]
+    assert value.stats == {"min": 1.0, "max": 2.5, "mean": 1.75, "std": 0.75, "nan": 1, "inf": 1}
+    assert value.sample is None
+    assert value.text == "[[1, 2.5], [nan, -inf]]"
+
+
+def test_a_big_tensor_is_kept_as_statistics_and_a_sample():
+    value = Value.of(np.arange(12800, dtype=np.float64).reshape(128, 100))
+    assert value.data is None
+    assert value.sample == [float(200 * i) for i in range(64)]
+    assert value.stats["min"] == 0 and value.stats["max"] == 12799 and value.stats["mean"] == 6399.5
+    assert value.text == "float64[128, 100], mean 6.4e+03, std 3.7e+03"
+    json.dumps(value.to_json(), allow_nan=False)
+
+
+@pytest.mark.parametrize("array", [np.float32(3), np.zeros((0, 3)), np.array([True, False]), np.full(3, np.nan), np.arange(65),
+                                   np.zeros((2, 3, 4)), np.array(2, np.int64), np.full(100, np.inf, np.float32)])
+def test_every_value_survives_strict_json(array):
+    value = Value.of(array)
+    assert Value.from_json(json.loads(json.dumps(value.to_json(), allow_nan=False))) == value
+
+
+@pytest.mark.parametrize(("array", "zero"), [(0.0, True), (-0.0, True), (1.0, False), ([0.0, 0.0], True), ([0.0, 1.0], False), ([], True),
+                                             (np.zeros(100), True), ([np.nan, 0.0], False), (float("nan"), False), ([0, 0], True)])
+def test_is_zero(array, zero):
+    assert Value.of(array).is_zero is zero
+
+
+def test_a_long_line_of_numbers_is_cut():
+    text = Value.of(np.linspace(0, 1, 60)).text
+    assert text == "[0, 0.0169, 0.0339, 0.0508, 0.0678, 0.0847, 0.102, 0.119, 0.136, ...]"
+    assert len(text) <= 72
+
+
+def test_an_unknown_node_id_is_a_key_error(sample):
+    assert sample.node("n3").id == "n3"
+    for bad in ("n99", "e0", "", "nx"):
+        with pytest.raises(KeyError):
+            sample.node(bad)
