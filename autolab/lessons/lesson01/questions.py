@@ -1,0 +1,138 @@
+"""The predictions of lesson 1: asked before anything runs. `because` answers a wrong guess, after the reveal only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Question:
+    """`choices` are shown in this order; without choices a number (or text) is typed in."""
+
+    ask: str
+    choices: tuple[str, ...] = ()
+    because: dict[str, str] = field(default_factory=dict)
+    kind: str = ""
+
+
+QUESTIONS = {
+    "01.q1": Question(
+        "Three lines: (1) `x = torch.tensor(2.0, requires_grad=True)`  (2) `z = x * x`  (3) `z.backward()`. "
+        "Which line makes the graph?",
+        ("line 1", "line 2", "line 3"),
+        {"line 1": "Line 1 makes a tensor. Nothing was computed from it yet, so there is nothing to record.",
+         "line 3": "backward() walks a graph that is already there. Each operation recorded itself when it ran."}),
+    "01.q2": Question(
+        "Only `w` was created with `requires_grad=True`. Then `b = a * 2`, `c = a * w`, `d = c.sum() + b.sum()`. "
+        "Which of b, c, d require a gradient?",
+        ("c", "c and d", "b, c and d", "none of them"),
+        {"c": "d is computed from c, and c depends on w. So d depends on w too.",
+         "b, c and d": "b was computed from a alone, and a does not require a gradient.",
+         "none of them": "The flag spreads: what is computed from w depends on w."}),
+    "01.q3": Question(
+        "`v = torch.tensor([1., 2.], requires_grad=True) * 0.1`, then `v.sum().backward()`. What is `v.grad`?",
+        ("[1., 1.]", "[0.1, 0.1]", "None"),
+        {"[1., 1.]": "That is the gradient that arrived at v. It was used and thrown away, because v is not a leaf.",
+         "[0.1, 0.1]": "That is the gradient of the tensor inside, which has no name any more. v is its product with 0.1."}),
+    "01.q4": Question(
+        "To compute gradients later, which node has to keep the values of x and y: that of `x + y` or that of `x * y`?",
+        ("both", "only x + y", "only x * y", "neither"),
+        {"both": "The derivative of x + y is 1 for both, whatever their values are.",
+         "only x + y": "The derivative of x + y is 1, whatever x and y are. That of x * y with respect to x is y.",
+         "neither": "The derivative of x * y with respect to x is y: that value is needed later."}),
+    "01.q5": Question(
+        "x = 2, a = 3 * x, b = x * x, z = a * b + b. What is dz/dx?",
+        because={"12": "That is the way through a only. x also reaches z through b, and b is used twice.",
+                 "16": "You counted x * x as one path. x enters it twice: there is a path for each of its two factors.",
+                 "26": "Each x in x * x is a path of its own, so every way through b counts twice.",
+                 "36": "The last + b is missing: b reaches z directly too, and that adds 4.",
+                 "24": "That is the way through a * b and b. There are also the ways through a, and through b directly.",
+                 "4": "That is the last path only, z to b to x. Every other path adds to it."},
+        kind="number"),
+    "01.q6": Question(
+        "y starts as x; then 20 times `y = y + y`. How many different paths lead from the last y back to x?",
+        ("20", "40", "400", "1,048,576"),
+        {"20": "There are 20 nodes, but each offers two ways back.",
+         "40": "There are 40 edges, but a path chooses one of two at each of the 20 nodes.",
+         "400": "A path chooses one of two edges at each of the 20 nodes: 2 times 2 times 2 …"}),
+    "01.q7": Question(
+        "Before `backward()` is called, what is `x.grad` for a leaf x with `requires_grad=True`?",
+        ("0.", "None", "an error"),
+        {"0.": "Zero would say that x has no influence. Nothing has been computed yet, and None says that.",
+         "an error": "You may look at any time. There is just nothing there yet."}),
+    "01.q8": Question(
+        "After `z.backward()`, what is `a.grad`, where a is an intermediate result of the graph above?",
+        ("4.", "None", "0."),
+        {"4.": "The number 4 did arrive at a and was passed on. It was not kept: only leaves keep theirs.",
+         "0.": "Zero would mean that a has no influence on z. It has. Its gradient was used, then thrown away."}),
+    "01.q9": Question(
+        "x = 3. You compute `z = x * x` and call `z.backward()`. Then you compute z again and call backward() again. "
+        "What is `x.grad`?",
+        ("6.", "12.", "36.", "an error"),
+        {"6.": "backward() does not overwrite. It adds to what is already in x.grad.",
+         "36.": "The second gradient is added to the first, not multiplied by it.",
+         "an error": "The second z has a graph of its own, which is fresh."}),
+    "01.q10": Question(
+        "In a training loop, whose `.grad` has to be cleared between two steps?",
+        ("every tensor's", "the leaves' that are trained", "the loss's"),
+        {"every tensor's": "Intermediate results keep no gradient, and the next forward pass makes new ones anyway.",
+         "the loss's": "The loss is made anew in every step. Only the leaves live on from step to step."}),
+    "01.q11": Question(
+        "w = 3. `y = w.detach() * w`, then `y.backward()`. What is `w.grad`?",
+        ("6.", "3.", "0.", "None"),
+        {"6.": "Only one of the two paths is left. The detached factor counts as a constant.",
+         "0.": "The second factor is still connected.",
+         "None": "The second factor is still connected."}),
+    "01.q12": Question(
+        "`h1 = w1 * x`, `h2 = w2 * h1`, `h3 = w3 * h2`, and w2 is frozen: `w2.requires_grad = False`. "
+        "Does w1 still get a gradient?",
+        ("yes", "no"),
+        {"no": "Freezing w2 means that nobody asks for the gradient of w2. The path from h3 through h2 and h1 to w1 is "
+               "still there, with w2 as a factor."}),
+    "01.q13": Question(
+        "x = [1., 2., 3.], `y = x * x`. What does `y.backward()` do?",
+        ("x.grad = [2., 4., 6.]", "x.grad = 12.", "an error"),
+        {"x.grad = [2., 4., 6.]": "That is the gradient of y.sum(). y itself is three numbers, and nobody said how to weigh "
+                                  "them.",
+         "x.grad = 12.": "A gradient has the shape of its tensor, three numbers here."}),
+    "01.q14": Question(
+        "X has the shape (3, 2), and b is a single number. `(X + b).sum().backward()`. What is `b.grad`?",
+        ("1.", "6.", "a (3, 2) tensor of ones"),
+        {"1.": "b was added in six places. Each of them is a path, and each adds 1.",
+         "a (3, 2) tensor of ones": "Six ones did arrive, but b is one number: its gradient is their sum."}),
+    "01.q15": Question(
+        "`y = x`, then `while y < 10: y = y * 2`. For x = 3, what is dy/dx?",
+        ("1", "2", "4", "it has none, because of the loop"),
+        {"1": "The loop ran twice, and each turn multiplied by 2.",
+         "2": "The loop ran twice: 3, 6, 12.",
+         "it has none, because of the loop": "The graph holds what was computed: here two multiplications. "
+                                             "The loop itself is not in it."}),
+    "01.q16": Question(
+        "You call backward() twice on the same result. For which of `y = x + 2` and `y = x * x` is that an error?",
+        ("both", "only x + 2", "only x * x", "neither"),
+        {"both": "x + 2 saved nothing, so nothing is missing the second time.",
+         "only x + 2": "x + 2 saved nothing, so nothing is missing the second time. x * x saved x.",
+         "neither": "x * x saved its factors, and the first backward() freed them."}),
+    "01.q17": Question(
+        "x = 0. `y = torch.where(x > 0, torch.sqrt(x), 0 * x)`: the root is not taken. What is `x.grad` after backward()?",
+        ("0.", "nan", "inf"),
+        {"0.": "where() sends 0 into the branch not taken. There it is multiplied by the slope of the root at 0, "
+               "which is infinite, and 0 times infinity is NaN.",
+         "inf": "The slope of the root at 0 is infinite, but what arrives there is 0, and 0 times infinity is NaN."}),
+    "01.q18": Question(
+        "(1) `y = x * 2; y.add_(1)`   (2) `y = x.exp(); y.add_(1)`.  Then `y.sum().backward()`. Which one raises an error?",
+        ("both", "only (1)", "only (2)", "neither"),
+        {"both": "x * 2 does not need its result for the gradient. It may be changed.",
+         "only (1)": "x * 2 does not need its result for the gradient; exp does.",
+         "neither": "exp saved its result, and add_ changed it."}),
+    "01.q19": Question(
+        "A custom function has a backward that somebody wrote by hand. You train with it, and the loss falls. "
+        "Is the backward right?",
+        ("yes", "not necessarily"),
+        {"yes": "A wrong gradient often points roughly downhill. The loss falls, and stops in the wrong place."}),
+    "01.q20": Question(
+        "The same training loop, but the gradients are never cleared. What does the loss do?",
+        ("it falls faster", "it falls more slowly", "it swings up and down"),
+        {"it falls faster": "At first, yes. But the old gradients keep pushing after the best point is passed.",
+         "it falls more slowly": "The steps get larger, not smaller: every old gradient is added again."}),
+}

@@ -1,0 +1,178 @@
+"""Exercises of sections 11 and 12: custom functions, and the gradients of linear regression."""
+
+from __future__ import annotations
+
+import autolab as torch
+
+from ..exercise import Case, Exercise, Mistake
+from .recording import leaf
+
+# 01.11a find the wrong backward ---------------------------------------------------------------------------------------
+
+SUSPECTS = {
+    "Reciprocal": (False, (
+        "Reciprocal is right: the derivative of 1/x is -1/x², and y * y with y = 1/x is 1/x². Run gradcheck on it.")),
+    "Product": (True, (
+        "Product is wrong: the gradient for x is g * y and the one for y is g * x, and they have changed places. "
+        "With x equal to y you cannot see it; with different numbers gradcheck can.")),
+    "MeanSquare": (True, (
+        "MeanSquare is wrong: the mean divides by the number of elements, and the backward does not. "
+        "With one element you cannot see it.")),
+    "Shift": (False, (
+        "Shift is right: the derivative of x + 1 is 1, so the arriving gradient goes on unchanged. "
+        "Nothing needs to be saved for that.")),
+}
+
+
+def named(answer, name):
+    names = {getattr(a, "__name__", a) for a in ([answer] if isinstance(answer, (str, type)) else answer)}
+    unknown = names - SUSPECTS.keys()
+    if unknown:
+        raise ValueError(f"there is no {', '.join(map(str, sorted(unknown)))}; the suspects are {', '.join(SUSPECTS)}")
+    return {"named as wrong": name in names}
+
+
+suspects = Exercise(
+    id="01.11a",
+    title="Find the wrong backward",
+    tell=False,
+    observe=named,
+    reference=[name for name, (wrong, _) in SUSPECTS.items() if wrong],
+    cases=tuple(Case(name, lambda name=name: (name,), why=why) for name, (_, why) in SUSPECTS.items()),
+    hints=(
+        "Run torch.autograd.gradcheck on each, with inputs of type torch.float64 that require gradients.",
+        "Give the inputs several elements, all different: [0.5, 1.0, 2.0]. Equal or single numbers hide mistakes.",
+        "Product takes two inputs: gradcheck(Product.apply, (x, y)).",
+    ),
+    leaves_out="whether you found them by gradcheck or by luck",
+)
+
+
+# 01.11b write the right one -------------------------------------------------------------------------------------------
+
+def apply_with(cls, x, weights):
+    y = cls.apply(x)
+    (y * weights).sum().backward()
+    return {"forward": y, "x.grad": x.grad}
+
+
+def relu_with(rule):
+    """A ReLU whose backward computes rule(gradient, input)."""
+    class MyReLU(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, input):
+            ctx.save_for_backward(input)
+            return input.clamp(min=0)
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            input, = ctx.saved_tensors
+            return rule(grad_output, input)
+    return MyReLU
+
+
+def _overwrite(g, x):
+    g = g.clone()
+    g[x < 0] = 0
+    g[x >= 0] = 1
+    return g
+
+
+IGNORED = ("The arriving gradient is ignored. backward() must return the arriving gradient times the local derivative, "
+           "not the local derivative alone.")
+
+my_relu = Exercise(
+    id="01.11b",
+    title="Mend the backward of ReLU",
+    observe=apply_with,
+    given=relu_with(_overwrite),
+    reference=relu_with(lambda g, x: g * (x > 0)),
+    cases=(
+        Case("x = [-1., 2., 3.], arriving gradient [1., 1., 1.]",
+             lambda: (leaf([-1.0, 2.0, 3.0]), torch.tensor([1.0, 1.0, 1.0]))),
+        Case("x = [-1., 2., 3.], arriving gradient [5., -2., 0.5]",
+             lambda: (leaf([-1.0, 2.0, 3.0]), torch.tensor([5.0, -2.0, 0.5]))),
+        Case("x = [0., 1.], arriving gradient [4., 4.]", lambda: (leaf([0.0, 1.0]), torch.tensor([4.0, 4.0])),
+             public=False, why="At exactly 0 ReLU has a corner. PyTorch takes the gradient 0 there; use x > 0."),
+        Case("x = [[-2., 2.]], arriving gradient [[0., 3.]]",
+             lambda: (leaf([[-2.0, 2.0]]), torch.tensor([[0.0, 3.0]])), public=False),
+    ),
+    mistakes=(
+        Mistake(relu_with(_overwrite), IGNORED),
+        Mistake(relu_with(lambda g, x: (x > 0).float()), IGNORED),
+        Mistake(relu_with(lambda g, x: g),
+                "Nothing is blocked. Where the input was negative, the local derivative is 0."),
+        Mistake(relu_with(lambda g, x: g * (x < 0)), "The mask is the wrong way round."),
+        Mistake(relu_with(lambda g, x: g.clamp(min=0)),
+                "You cut off negative gradients. The sign of the input decides, not the sign of the gradient."),
+        Mistake(relu_with(lambda g, x: g * x.clamp(min=0)),
+                "You multiply by the value of ReLU. The local derivative is 1 where the input is positive, else 0."),
+    ),
+    hints=(
+        "Where the input is positive, ReLU passes its input on: local derivative 1. Elsewhere 0.",
+        "The gradient for the input is grad_output times the local derivative, element by element.",
+        "return grad_output * (input > 0)",
+    ),
+    leaves_out="second derivatives",
+)
+
+
+# 01.12 the gradients of a straight line -------------------------------------------------------------------------------
+
+def pair(answer, x, y, a, b):
+    result = answer(x, y, a, b)
+    if result is Ellipsis or (isinstance(result, tuple) and Ellipsis in [r for r in result if r is Ellipsis]):
+        return {"grad_a": Ellipsis}
+    if not isinstance(result, (tuple, list)) or len(result) != 2:
+        raise TypeError("two gradients are wanted, as `return grad_a, grad_b`")
+    return {"grad_a": result[0], "grad_b": result[1]}
+
+
+def line_gradients(x, y, a, b, factor=2.0, over="mean"):
+    error = y - (a + b * x)
+    reduce = torch.mean if over == "mean" else torch.sum
+    return -factor * reduce(error), -factor * reduce(x * error)
+
+
+def _without_x(x, y, a, b):
+    grad_a, _ = line_gradients(x, y, a, b)
+    return grad_a, grad_a
+
+
+line = Exercise(
+    id="01.12",
+    title="The gradients of a straight line, by hand",
+    observe=pair,
+    reference=line_gradients,
+    cases=(
+        Case("x = [0., 1., 3.], y = [1., 3., 6.], a = 0, b = 1",
+             lambda: (torch.tensor([0.0, 1.0, 3.0]), torch.tensor([1.0, 3.0, 6.0]), 0.0, 1.0)),
+        Case("x = [-1., 4.], y = [2., 2.], a = 3, b = -0.5",
+             lambda: (torch.tensor([-1.0, 4.0]), torch.tensor([2.0, 2.0]), 3.0, -0.5), public=False),
+        Case("x = [1.], y = [2.], a = 0, b = 2 (a perfect fit)",
+             lambda: (torch.tensor([1.0]), torch.tensor([2.0]), 0.0, 2.0), public=False),
+    ),
+    mistakes=(
+        Mistake(lambda x, y, a, b: line_gradients(x, y, a, b, over="sum"),
+                lambda x, y, a, b: f"You added over the points. The loss is a mean, so this is {len(x)} times too large."),
+        Mistake(lambda x, y, a, b: line_gradients(x, y, a, b, factor=1.0),
+                "The factor 2 is missing: the derivative of error ** 2 is 2 * error."),
+        Mistake(lambda x, y, a, b: line_gradients(x, y, a, b, factor=-2.0),
+                "The sign is wrong. error = y - (a + b * x), so its derivative with respect to a is -1."),
+        Mistake(_without_x,
+                "grad_a is right. For grad_b the path from the error to b has one more factor: "
+                "the derivative of b * x with respect to b is x."),
+        Mistake(lambda x, y, a, b: line_gradients(x, y, a, b)[::-1],
+                "The two have changed places: return grad_a first, then grad_b."),
+        Mistake(lambda x, y, a, b: (line_gradients(x, y, a, b)[0], x.mean() * line_gradients(x, y, a, b)[0]),
+                "For grad_b you multiplied two means. The mean of x * error is not the mean of x times the mean of error."),
+    ),
+    hints=(
+        "Three nodes lie between the loss and a: mean, square, and the subtraction that makes the error.",
+        "Their local derivatives, multiplied: the mean of 2 * error * (-1). That is grad_a.",
+        "For b there is one more factor, x: grad_b is the mean of 2 * error * (-x).",
+    ),
+    leaves_out="inputs with more than one column",
+)
+
+EXERCISES = (suspects, my_relu, line)

@@ -1,0 +1,34 @@
+"""A short message below a cell: the same words as plain text and as HTML, and the same every time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+
+EDGES = {"neutral": "#767676", "agrees": "#0072B2", "differs": "#D55E00"}     # a word always says it too
+
+
+@dataclass(frozen=True, repr=False)
+class Message:
+    """`head`, then `rows` of (mark, text), then `paragraphs`.
+
+    `tone` ("neutral", "agrees", "differs") colours the edge of the HTML form; the head says the same in words.
+    """
+
+    head: str
+    rows: tuple[tuple[str, str], ...] = ()
+    paragraphs: tuple[str, ...] = ()
+    tone: str = "neutral"
+
+    def __repr__(self) -> str:
+        width = max((len(mark) for mark, _ in self.rows), default=0)
+        lines = [self.head, *(f"  {mark:<{width}}  {text}" for mark, text in self.rows), *self.paragraphs]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        cell = "<td style='text-align:left;vertical-align:top;padding:1px 10px 1px 0'>"
+        rows = "".join(f"<tr>{cell}{escape(mark)}</td>{cell}{escape(text)}</td></tr>" for mark, text in self.rows)
+        table = f"<table style='margin:4px 0;border:0;background:none'>{rows}</table>" if rows else ""
+        text = "".join(f"<div style='margin:4px 0'>{escape(p)}</div>" for p in self.paragraphs)
+        edge = f"border-left:5px solid {EDGES[self.tone]};padding:2px 0 2px 12px;margin:4px 0;max-width:54em;line-height:1.5"
+        return f"<div role='note' style='{edge}'><strong>{escape(self.head)}</strong>{table}{text}</div>"
