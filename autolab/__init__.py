@@ -1,0 +1,3 @@
+from . import engine
+from .engine.tensor import wrap, Tensor
+from .engine.autograd.grad_mode import *

@@ -1,0 +1,1 @@
+"""Nodes, the backward pass, grad modes, hooks, custom functions."""

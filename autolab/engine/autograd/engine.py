@@ -1,0 +1,431 @@
+"""The backward pass: nodes in torch's order, gradients summed where paths meet.
+
+`steps` is a generator; `backward()` merely exhausts it, the explorer looks between its steps. Nothing here recurses: graphs of any depth run.
+Source: https://docs.pytorch.org/docs/2.13/notes/autograd.html
+"""
+from __future__ import annotations
+
+import warnings
+from collections import deque
+from operator import attrgetter
+
+import numpy as np
+
+from .. import observe
+from ..errors import fail
+from ..tensor import Tensor, wrap
+from . import namespaces
+from .grad_mode import per_thread, set_grad_enabled
+from .hooks import run_node_hooks, run_tensor_hooks
+from .node import AccumulateGrad, accumulator, apply_fix
+
+_by_age = attrgetter("sequence_nr")
+
+CREATE_GRAPH_WARNING = (
+    "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause a memory leak. "
+    "We recommend using autograd.grad when creating the graph to avoid this. If you have to use this function, make sure to reset the .grad "
+    "fields of your parameters to None after use to break the cycle and avoid the leak. (Triggered internally at "
+    "/pytorch/torch/csrc/autograd/engine.cpp:1309.)")
+
+
+def steps(roots, grads, *, retain_graph=False, create_graph=False, targets=None, accumulate=True):
+    """Runs a backward pass, yielding each node after it ran.
+
+    roots: (node, output number) pairs. grads: the raw array arriving at each (a Tensor when create_graph).
+    targets: (node, output number) pairs whose gradients are wanted instead of accumulation; `captured` then maps them to gradients.
+    accumulate: False computes and reports everything but leaves `.grad` alone (a rehearsal: what backward would do).
+    The generator's return value is the dict of captured gradients."""
+    run = _Pass(roots, retain_graph, create_graph, targets, accumulate)
+    error = None
+    try:
+        yield from run.steps(roots, grads)
+        return run.captured
+    except Exception as e:
+        error = e
+        raise
+    finally:
+        if observe.observer is not None:
+            observe.observer.backward_end(error)
+
+
+def execute(*args, **kwargs) -> dict:
+    """Exhausts `steps` and returns the captured gradients."""
+    run = steps(*args, **kwargs)
+    try:
+        while True:
+            next(run)
+    except StopIteration as stop:
+        return stop.value
+
+
+class _Pass:
+    """One backward pass: what it works on, and what waits where."""
+
+    def __init__(self, roots, retain_graph, create_graph, targets, accumulate):
+        self.retain_graph, self.create_graph, self.accumulate = retain_graph, create_graph, accumulate
+        self.targets = None if targets is None else set(targets)
+        self.captured = {}
+        self.pending = {}                 # node -> gradient so far (a list, one per output, for nodes with several outputs)
+        self.order, self.waiting = self.plan([node for node, _ in roots])
+
+    def plan(self, roots):
+        """All nodes that must run, newest first, and how many contributions each accumulator waits for."""
+        seen = dict.fromkeys(roots)
+        queue = list(seen)
+        for node in queue:
+            for n in node.inputs:
+                if n is not None and n not in seen:
+                    seen[n] = None
+                    queue.append(n)
+        queue.sort(key=_by_age, reverse=True)
+        if self.targets is not None:
+            queue = self._needed(queue)
+        order, waiting = [], {}
+        for node in queue:
+            if node.__class__ is AccumulateGrad:
+                waiting[node] = 0
+            else:
+                order.append(node)
+        for node in order:
+            for n in node.inputs:
+                if n in waiting:
+                    waiting[n] += 1
+        return order, waiting
+
+    def _needed(self, queue):
+        targets = {node for node, _ in self.targets}
+        needed = set()
+        for node in reversed(queue):      # oldest first, so a node's inputs are decided before it; accumulators come last in that order
+            if node.__class__ is not AccumulateGrad and (node in targets or any(n in needed or n in targets for n in node.inputs)):
+                needed.add(node)
+        needed |= targets
+        return [node for node in queue if node in needed]
+
+    def steps(self, roots, grads):
+        create_graph = self.create_graph
+        state = per_thread.state
+        pending, waiting, targets = self.pending, self.waiting, self.targets
+        for (node, nr), g in zip(roots, grads):
+            if observe.observer is not None:
+                observe.observer.seed(node, nr, g._d if create_graph else g)
+            self.deliver(node, nr, g)
+        for node in [n for n, w in waiting.items() if not w]:
+            self.finish_leaf(node)
+            yield node
+        m = namespaces.TRACED if create_graph else None
+        for node in self.order:
+            g = pending.pop(node, None)
+            if g is None and not node.runs_without_grad:
+                for n in node.inputs:     # nothing arrives here; accumulators must not wait for it
+                    if n in waiting:
+                        waiting[n] -= 1
+                        if not waiting[n]:
+                            self.finish_leaf(n)
+                            yield n
+                continue
+            if node.hooks is not None or targets is not None:
+                g = self.before(node, g)
+                if g is _STOP:
+                    continue
+            if observe.observer is not None:
+                observe.observer.before_node(node, self._raw_tuple(node, g))
+            if node.plain:
+                if create_graph:
+                    with set_grad_enabled(True):
+                        out = apply_fix(m, node.fix, node.backward_traced(m, g))
+                else:
+                    if m is None:
+                        m = namespaces.raw(np)
+                    out = state.run(node.backward_raw, m, g)
+                    if node.fix is not None:
+                        out = state.run(apply_fix, m, node.fix, out)
+            else:
+                out = self.run_unusual(node, g)
+            if node.hooks is not None and node.hooks.post:
+                out = self.after(node, out, g)
+            watching = observe.observer
+            if watching is not None:
+                watching.after_node(node, tuple(None if x is None else getattr(x, "_d", x) for x in out))
+            nrs = node.input_nrs
+            slot = 0
+            for target in node.inputs:
+                if target is None:
+                    slot += 1
+                    continue
+                contribution = out[slot]
+                if contribution is not None:
+                    if watching is not None:
+                        watching.contribution(node, slot, target, 0 if nrs is None else nrs[slot], getattr(contribution, "_d", contribution))
+                    if target.num_outputs == 1:
+                        before = pending.get(target)
+                        if before is not None:
+                            pending[target] = state.run(_add, before, contribution) if not create_graph else self.traced_add(before, contribution)
+                        elif target.__class__ is AccumulateGrad and contribution.__class__ is np.ndarray \
+                                and (contribution is g or contribution.base is not None):
+                            pending[target] = contribution.copy()  # .grad must not share memory with a gradient somebody else holds
+                        else:
+                            pending[target] = contribution
+                    else:
+                        self.deliver(target, 0 if nrs is None else nrs[slot], contribution)
+                slot += 1
+                if target in waiting:
+                    waiting[target] -= 1
+                    if not waiting[target]:
+                        self.finish_leaf(target)
+                        yield target
+            if not self.retain_graph and node.release() and watching is not None:
+                watching.free(node)
+            yield node
+
+    def deliver(self, node, nr, g):
+        """Adds a gradient to what waits at output `nr` of `node`."""
+        pending = self.pending
+        if node.num_outputs == 1:
+            before = pending.get(node)
+            pending[node] = g if before is None else self.add(before, g)
+        else:
+            slots = pending.get(node)
+            if slots is None:
+                slots = pending[node] = [None] * node.num_outputs
+            slots[nr] = g if slots[nr] is None else self.add(slots[nr], g)
+
+    def add(self, a, b):
+        return self.traced_add(a, b) if self.create_graph else per_thread.state.run(_add, a, b)
+
+    def traced_add(self, a, b):
+        with set_grad_enabled(True):
+            return a + b
+
+    def _tensor(self, g):
+        return g if g is None or isinstance(g, Tensor) else wrap(g)
+
+    def _back(self, t):
+        return t if t is None or self.create_graph else t._d
+
+    def _raw_tuple(self, node, g):
+        gs = g if node.num_outputs > 1 else (g,)
+        return tuple(None if x is None else getattr(x, "_d", x) for x in gs)
+
+    def before(self, node, g):
+        """Tensor hooks, retained gradients, captures and prehooks, in torch's order. Returns the gradient, or _STOP when the node need not run."""
+        hooks, single = node.hooks, node.num_outputs == 1
+        gs = [g] if single else list(g) if g is not None else [None] * node.num_outputs
+        if hooks is not None:
+            for nr in sorted(set(hooks.tensor) | set(hooks.retain)):
+                if gs[nr] is None:
+                    continue
+                if nr in hooks.tensor:
+                    gs[nr] = self._back(self.hooked(run_tensor_hooks, hooks.tensor[nr], self._tensor(gs[nr])))
+                keeper = hooks.retain[nr]() if nr in hooks.retain else None
+                if keeper is not None and self.accumulate:
+                    keeper._grad = gs[nr] if self.create_graph else np.array(gs[nr]) if gs[nr].__class__ is np.ndarray else gs[nr]
+        if self.targets is not None:
+            for nr in range(node.num_outputs):
+                if (node, nr) in self.targets:
+                    self.captured[node, nr] = gs[nr]
+            if not any(n is not None and (n in self.waiting or n in self._running) for n in node.inputs):
+                return _STOP
+        if hooks is not None and hooks.pre:
+            gs = [self._back(t) for t in self.hooked(run_node_hooks, hooks.pre, tuple(self._tensor(x) for x in gs))]
+        return gs[0] if single else gs
+
+    @property
+    def _running(self):
+        found = self.__dict__.get("_order_set")
+        if found is None:
+            found = self.__dict__["_order_set"] = set(self.order)
+        return found
+
+    def after(self, node, out, g):
+        grads = tuple(self._tensor(x) for x in (g if node.num_outputs > 1 else (g,)))
+        result = self.hooked(run_node_hooks, node.hooks.post, tuple(self._tensor(x) for x in out), grads)
+        return tuple(self._back(t) for t in result)
+
+    def hooked(self, runner, *args):
+        with set_grad_enabled(self.create_graph):
+            return runner(*args)
+
+    def run_unusual(self, node, g):
+        """Nodes that are not derived from a record: custom functions and CopySlices."""
+        if self.create_graph:
+            with set_grad_enabled(True):
+                return apply_fix(namespaces.TRACED, node.fix, node.run(namespaces.TRACED, True, g))
+        return apply_fix(namespaces.raw(np), node.fix, node.run(namespaces.raw(np), False, g))
+
+    def finish_leaf(self, node):
+        """All contributions to a leaf are in: hooks, then capture or accumulation."""
+        g = self.pending.pop(node, None)
+        if g is None:
+            return
+        leaf = node.variable
+        if leaf._hooks:
+            g = self._back(self.hooked(run_tensor_hooks, leaf._hooks, self._tensor(g)))
+        if self.targets is not None:
+            if (node, 0) in self.targets:
+                self.captured[node, 0] = g
+            return
+        if node.hooks is not None and node.hooks.pre:
+            g = self._back(self.hooked(run_node_hooks, node.hooks.pre, (self._tensor(g),))[0])
+        if self.accumulate:
+            accumulate(leaf, g, self.create_graph)
+            after = leaf.__dict__.get("_post_accumulate_grad_hooks") if leaf.__dict__ else None
+            if after:
+                for fn in list(after.values()):
+                    self.hooked(fn, leaf)
+        if node.hooks is not None and node.hooks.post:
+            self.hooked(run_node_hooks, node.hooks.post, (), (self._tensor(g),))
+        if observe.observer is not None:
+            total = leaf._grad if self.accumulate else g if leaf._grad is None else leaf.grad._d + getattr(g, "_d", g)
+            observe.observer.accumulate(leaf, getattr(g, "_d", g), getattr(total, "_d", total))
+
+
+_STOP = object()
+
+
+def _add(a, b):
+    return a + b
+
+
+def accumulate(leaf, g, create_graph=False):
+    """`leaf.grad += g`: in place on the gradient that is there, so that it stays the same object, unless a graph is made of it."""
+    before = leaf._grad
+    if create_graph:
+        with set_grad_enabled(True):
+            leaf._grad = g.clone_by_copy() if before is None else leaf.grad + g
+    elif before is None:
+        leaf._grad = g if g.__class__ is not Tensor else g._d
+    elif isinstance(before, Tensor):
+        if before._d.__class__ is np.ndarray:
+            per_thread.state.run(np.add, before._d, g, before._d)
+        else:
+            before._d = before._d + g
+        before._storage.version += 1
+    else:
+        leaf._grad = per_thread.state.run(_add, before, g)
+
+
+# -- the public functions --------------------------------------------------------------------------------------------------
+def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
+    """Accumulates gradients of `tensors` into the leaves' `.grad`. Source: torch.autograd.backward."""
+    if inputs is not None and not isinstance(inputs, Tensor) and len(inputs) == 0:
+        raise fail(RuntimeError, "`inputs` argument to `backward()` cannot be empty.", "Leave it out to accumulate into every leaf.")
+    tensors = (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
+    if grad_tensors is None and grad_variables is not None:
+        grad_tensors = grad_variables
+    seeds = _seeds(tensors, _as_tuple(grad_tensors, len(tensors)), create_graph)
+    roots = _roots(tensors)
+    retain = create_graph if retain_graph is None else retain_graph
+    if create_graph:
+        warnings.warn(CREATE_GRAPH_WARNING, UserWarning, stacklevel=3)
+    if inputs is None:
+        deque(steps(roots, seeds, retain_graph=retain, create_graph=create_graph), maxlen=0)
+        return
+    inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    keys = [_target(t) for t in inputs]
+    captured = execute(roots, seeds, retain_graph=retain, create_graph=create_graph, targets=keys)
+    for t, k in zip(inputs, keys):
+        if captured.get(k) is not None:
+            accumulate(t, captured[k], create_graph)
+
+
+def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, allow_unused=None, is_grads_batched=False,
+         materialize_grads=False):
+    """Gradients of `outputs` with respect to `inputs`, as a tuple; `.grad` is left alone.
+
+    grad_outputs: one vector per output (shaped like it). Raises RuntimeError for an input that the outputs do not depend on, unless
+    allow_unused. Source: torch.autograd.grad."""
+    if materialize_grads and allow_unused is False:
+        raise fail(ValueError, "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.",
+                   "Materialised gradients are zeros for unused inputs, so unused inputs must be allowed.")
+    allow_unused = bool(materialize_grads) if allow_unused is None else allow_unused
+    outputs = (outputs,) if isinstance(outputs, Tensor) else tuple(outputs)
+    inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    if is_grads_batched:
+        return _batched_grad(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused)
+    for t in inputs:
+        if not t.requires_grad:
+            raise fail(RuntimeError, "One of the differentiated Tensors does not require grad", "Set requires_grad=True before computing.")
+    seeds = _seeds(outputs, _as_tuple(grad_outputs, len(outputs)), create_graph)
+    keys = [_target(t) for t in inputs]
+    retain = create_graph if retain_graph is None else retain_graph
+    captured = execute(_roots(outputs), seeds, retain_graph=retain, create_graph=create_graph, targets=keys)
+    result = []
+    for i, (t, k) in enumerate(zip(inputs, keys)):
+        g = captured.get(k)
+        if g is None and not allow_unused:
+            raise fail(RuntimeError, f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True if "
+                       "this is the desired behavior.", "No path leads from the outputs to this input, so the derivative is zero everywhere.")
+        if g is None and materialize_grads:
+            g = np.zeros(t._d.shape, t.dtype.np)
+        result.append(g if g is None or isinstance(g, Tensor) else wrap(np.array(g) if g.__class__ is np.ndarray and g.base is not None else g))
+    return tuple(result)
+
+
+def _batched_grad(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused):
+    from ..registry import NAMESPACES
+    grad_outputs = _as_tuple(grad_outputs, len(outputs))
+    if any(g is None for g in grad_outputs):
+        raise fail(RuntimeError, "is_grads_batched=True needs grad_outputs", "Give a batch of vectors: the first dimension counts them.")
+    n = len(grad_outputs[0])
+    rows = [grad(outputs, inputs, tuple(g[i] for g in grad_outputs), True if i < n - 1 else retain_graph, create_graph, allow_unused)
+            for i in range(n)]
+    stack = NAMESPACES[""]["stack"]
+    return tuple(None if column[0] is None else stack(column) for column in zip(*rows))
+
+
+def _as_tuple(grads, n):
+    if grads is None:
+        return (None,) * n
+    return (grads,) if isinstance(grads, Tensor) else tuple(grads)
+
+
+def _target(t):
+    node = t.grad_fn
+    return (accumulator(t), 0) if node is None else (node, t._nr)
+
+
+def _roots(tensors):
+    roots = []
+    for i, t in enumerate(tensors):
+        node = t.grad_fn
+        if node is None and not t.requires_grad:
+            raise fail(RuntimeError, f"element {i} of tensors does not require grad and does not have a grad_fn",
+                       "No input of this computation has requires_grad=True (or it ran under no_grad, or was detached), so there is no graph to go "
+                       "back through.")
+        roots.append((accumulator(t) if node is None else node, t._nr))
+    return roots
+
+
+def _seeds(tensors, grads, create_graph):
+    if len(grads) != len(tensors):
+        raise fail(RuntimeError, f"got {len(tensors)} tensors and {len(grads)} gradients", "Give one gradient per tensor.")
+    seeds = []
+    for i, (t, g) in enumerate(zip(tensors, grads)):
+        if g is None:
+            if t.requires_grad and t._d.size != 1:
+                raise fail(RuntimeError, "grad can be implicitly created only for scalar outputs",
+                           f"This tensor has {t._d.size} elements, and a gradient belongs to one number: reduce it (.sum(), .mean()), or pass "
+                           "gradient= with the vector of the vector-Jacobian product.")
+            g = t.dtype.scalar(1) if not t._d.ndim else np.ones(t._d.shape, t.dtype.np)
+            seeds.append(wrap(g) if create_graph else g)
+            continue
+        if not isinstance(g, Tensor):
+            raise fail(TypeError, f"gradients can be either Tensors or None, but got {type(g).__name__}", "Wrap it: torch.tensor(...).")
+        if g._d.shape != t._d.shape:
+            raise fail(RuntimeError, f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of {t.shape}.",
+                       "The vector of a vector-Jacobian product has one entry per output element.")
+        if g.dtype is not t.dtype:
+            g = g.to(t.dtype)
+        seeds.append(g if create_graph else g._d)
+    return seeds
+
+
+def call_node(node, grads):
+    """`grad_fn(g)`: runs one node alone."""
+    state = per_thread.state
+    raw = [None if g is None else g._d for g in grads]
+    m = namespaces.raw(np)
+    out = apply_fix(m, node.fix, state.run(node.run, m, False, raw[0] if node.num_outputs == 1 else raw)) if node.plain else \
+        apply_fix(m, node.fix, node.run(m, False, raw[0] if node.num_outputs == 1 else raw))
+    wrapped = tuple(None if g is None else wrap(g) for g in out)
+    return wrapped[0] if len(wrapped) == 1 else wrapped

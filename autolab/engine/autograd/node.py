@@ -1,0 +1,393 @@
+"""Nodes of the backward graph: what `grad_fn` is.
+
+A node is made per op. It knows where gradients go (`inputs`), what was saved for its rules (`saved`) and when it was made
+(`sequence_nr`). Its class is derived from the op's record, with PyTorch's name (`MulBackward0`).
+"""
+from __future__ import annotations
+
+import weakref
+from itertools import count
+
+import numpy as np
+
+from ..errors import fail
+
+next_sequence_nr = count().__next__
+ACCUMULATE_NR = 2**64 - 1  # AccumulateGrad runs as soon as its last contribution is in: torch gives it the highest number
+
+FREED = ("Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved "
+         "intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
+         "backward through the graph a second time or if you need to access saved tensors after calling backward.")
+
+
+class SavedTensor:
+    """What `grad_fn._raw_saved_self` returns: the handle of a saved tensor. Source: torch.autograd.graph, 'Saved tensors hooks'."""
+
+    def __init__(self, node, position):
+        self._node, self._position = node, position
+
+    def register_hooks(self, pack_hook, unpack_hook):
+        """Replaces the saved tensor by `pack_hook(tensor)`; `unpack_hook` must give it back when the rule needs it."""
+        node, k = self._node, self._position
+        saved = node._entries()
+        if isinstance(saved[k], Packed):
+            raise fail(RuntimeError, "A saved tensor can only have one pair of hooks", "Register the hooks once, before backward().")
+        packed = Packed(pack_hook(node.unpack(k)), unpack_hook)
+        node.saved = Unusual(packed if i == k else e for i, e in enumerate(saved))
+
+
+class Packed:
+    """A saved tensor that hooks took: `value` is what pack returned."""
+
+    __slots__ = ("value", "unpack")
+
+    def __init__(self, value, unpack):
+        self.value, self.unpack = value, unpack
+
+
+class Unusual(list):
+    """Saved entries that the compiled rules cannot read directly, because some are Packed."""
+
+
+class Freed(list):
+    """What is left of the saved entries after freeing: plain attributes; tensors are gone."""
+
+
+class Node:
+    """A node of the backward graph. Public names are those of `torch.autograd.graph.Node`."""
+
+    __slots__ = ("inputs", "input_nrs", "saved", "sequence_nr", "fix", "hooks", "value", "operands", "_extra", "__weakref__")
+    op = None
+    num_outputs = 1
+    _name = "Node"
+    _saved_names: tuple[str, ...] = ()
+    plain = False              # whether the engine may call the compiled backward directly
+    runs_without_grad = False  # whether the node runs even when nothing arrived (custom functions see zeros)
+
+    # -- torch's public face ---------------------------------------------------------------------------------------------
+    def name(self) -> str:
+        """The node's name as torch gives it: 'MulBackward0', 'torch::autograd::AccumulateGrad'."""
+        return self._name
+
+    @property
+    def next_functions(self):
+        """((node, output number), …) per differentiable argument; (None, 0) where no gradient goes."""
+        nrs = self.input_nrs
+        return tuple((n, 0 if nrs is None else nrs[i]) for i, n in enumerate(self.inputs))
+
+    @property
+    def metadata(self) -> dict:
+        """A dict of the user's."""
+        return self.extra().setdefault("metadata", {})
+
+    @property
+    def requires_grad(self) -> bool:
+        return True
+
+    @property
+    def _input_metadata(self):
+        return self.extra().get("input_metadata", ())
+
+    def _sequence_nr(self) -> int:
+        return self.sequence_nr
+
+    def _set_sequence_nr(self, nr):
+        raise fail(RuntimeError, "_set_sequence_nr is not supported by autolab", "The order of backward is the order of creation, reversed.")
+
+    def _register_hook_dict(self, d):
+        raise fail(RuntimeError, "_register_hook_dict is not supported by autolab", "Use register_hook or register_prehook.")
+
+    def register_hook(self, fn):
+        """Calls `fn(grad_inputs, grad_outputs)` after the node ran; a returned tuple replaces grad_inputs."""
+        return self.node_hooks().add("post", fn)
+
+    def register_prehook(self, fn):
+        """Calls `fn(grad_outputs)` before the node runs; a returned tuple replaces grad_outputs."""
+        return self.node_hooks().add("pre", fn)
+
+    def __call__(self, *grads):
+        """Runs the node alone: gradients of its outputs in, gradients of its inputs out (a Tensor when there is one input)."""
+        from .engine import call_node
+        return call_node(self, grads)
+
+    def __dir__(self):
+        raw = [f"_raw{n}" for n, k in self._saved_tensor_names()]
+        return sorted([n for n in dir(type(self)) if n.startswith("__")] + raw + [f"_saved_{n}" for n in self._saved_names] + [
+            "_input_metadata", "_register_hook_dict", "_sequence_nr", "_set_sequence_nr", "metadata", "name", "next_functions",
+            "register_hook", "register_prehook", "requires_grad"])
+
+    def __repr__(self):
+        return f"<{type(self).__name__} object at {id(self):#x}>"
+
+    def __getattr__(self, name):
+        if name == "_extra":  # an unset slot
+            self._extra = None
+            return None
+        if name.startswith("_saved_"):
+            return self._saved_attribute(name[7:])
+        if name.startswith("_raw_saved_"):
+            return self._raw_saved(name[11:])
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    # -- for the engine --------------------------------------------------------------------------------------------------
+    def extra(self) -> dict:
+        """Rarely used facts, in a dict made on demand."""
+        if self._extra is None:
+            self._extra = {}
+        return self._extra
+
+    def node_hooks(self):
+        from .hooks import NodeHooks
+        if self.hooks is None:
+            self.hooks = NodeHooks()
+        return self.hooks
+
+    def _saved_tensor_names(self):
+        if self.op is None:
+            return
+        for n, k in zip(self.op.saves, self.op.save_kinds):
+            if k in ("input", "output"):
+                yield f"_saved_{n}", k
+
+    def _entries(self):
+        """The saved entries; raises torch's error when they were freed."""
+        if self.saved is None or self.saved.__class__ is Freed:
+            raise fail(RuntimeError, FREED, "backward() freed what this graph had saved to save memory; run the forward pass again, or pass "
+                       "retain_graph=True to the first backward().")
+        return self.saved
+
+    def unpack(self, k):
+        """The saved entry `k` as the user sees it: a Tensor, a number, or None. Checks the version of a tensor."""
+        from ..tensor import Tensor, wrap
+        entry = self._entries()[k]
+        kind = self.op.save_kinds[k]
+        if entry is None or kind not in ("input", "output"):
+            return entry
+        if entry.__class__ is Packed:
+            return entry.unpack(entry.value)
+        if kind == "output":
+            array, storage, version = entry
+            if storage.version != version:
+                raise stale(self, storage, version, array.shape, array.dtype, self)
+            t = wrap(storage.array if storage.array is not None and array.__class__ is not np.ndarray else array)
+            t._storage, t._node, t._nr, t._req = storage, self, self.op.save_index[k], True
+            if self.op.nondiff and self.op.outputs[t._nr] in self.op.nondiff:
+                t._node, t._req = None, False
+            return t
+        if entry.__class__ is tuple and isinstance(entry[0], Tensor) and self.op.params[self.op.save_index[k]] not in self.op.lists:
+            t, version = entry
+            if t._storage.version != version:
+                raise stale(self, t._storage, version, t._d.shape, t._d.dtype, t._node)
+            return t
+        return entry
+
+    def _saved_attribute(self, name):
+        for k, (n, kind) in enumerate(zip(self._saved_names, self.op.save_kinds if self.op else ())):
+            if n == name:
+                if self.saved is not None and self.saved[k] is None:
+                    return None
+                if kind not in ("input", "output") and self.saved.__class__ is Freed:
+                    return self.saved[k]
+                value = self.unpack(k)
+                if kind == "input" and self.op.params[self.op.save_index[k]] in self.op.operands and isinstance(value, (bool, int, float, complex)) \
+                        and name != "exponent":
+                    from ..tensor import scalar_tensor
+                    return scalar_tensor(value)
+                return value
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '_saved_{name}'")
+
+    def _raw_saved(self, name):
+        for k, n in enumerate(self._saved_names):
+            if n == name:
+                return SavedTensor(self, k)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '_raw_saved_{name}'")
+
+    def run(self, m, traced, grads):
+        """Gradients of the inputs, from the gradient of the output (a tuple when there are several outputs)."""
+        return (self.backward_traced if traced else self.backward_raw)(m, grads)
+
+    def release(self):
+        """Frees the saved tensors. Returns whether there were any."""
+        saved = self.saved
+        if not self.op.saves_tensors or saved is None or saved.__class__ is Freed:
+            return False
+        kinds = self.op.save_kinds
+        if all(k in ("input", "output") for k in kinds):
+            if not any(e is not None for e in saved):
+                return False
+            self.saved = None
+        else:
+            self.saved = Freed(None if k in ("input", "output") else e for e, k in zip(saved, kinds))
+        return True
+
+
+def stale(node, storage, version, shape, dtype, made_by):
+    """The error for a saved tensor that was modified in place since."""
+    from ..dtype import FROM_NUMPY
+    from .anomaly import where_hint
+    which = ""
+    if made_by is not None and not isinstance(made_by, AccumulateGrad):
+        which = f", which is output 0 of {re_name(made_by.name())},"
+    now = storage.version
+    return fail(
+        RuntimeError, "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[torch.{FROM_NUMPY[dtype].short}Tensor [{', '.join(map(str, shape))}]]{which} is at version {now}; expected version {version} instead. "
+        f"{where_hint()}",
+        f"{node.name()} saved this tensor for its gradient, and an operation whose name ends in _ (or +=) changed it {now - version} time(s) "
+        "afterwards; use the out-of-place form, or change it after backward().")
+
+
+def re_name(name):
+    """'MulBackward0' -> 'Mul', as torch's messages shorten it."""
+    name = name.rsplit("::", 1)[-1]
+    head, found, tail = name.rpartition("Backward")
+    return head if found and (tail.isdigit() or not tail) else name
+
+
+class AccumulateGrad(Node):
+    """The end of an edge: adds what arrives to `variable.grad`. One per leaf; the leaf holds it weakly, the graph strongly."""
+
+    __slots__ = ("variable",)
+    _name = "torch::autograd::AccumulateGrad"
+
+    def __init__(self, variable):
+        self.variable = variable
+        self.inputs, self.input_nrs, self.saved, self.fix, self.hooks = (), None, (), None, None
+        self.value = self.operands = self._extra = None
+        self.sequence_nr = ACCUMULATE_NR
+
+    def __dir__(self):
+        return sorted([*super().__dir__(), "variable"])
+
+    def release(self):
+        return False
+
+
+AccumulateGrad.__module__ = "builtins"
+
+
+def accumulator(leaf):
+    """The AccumulateGrad of a leaf that requires grad, made on first use."""
+    reference = leaf._acc
+    if reference is not None:
+        node = reference()
+        if node is not None:
+            return node
+    node = AccumulateGrad(leaf)
+    leaf._acc = weakref.ref(node)
+    return node
+
+
+class CopySlices(Node):
+    """History of a base after an in-place op on a view of it: the old base, with one slice replaced by what `inner` computed."""
+
+    __slots__ = ("geometry", "inner")
+    _name = "torch::autograd::CopySlices"
+
+    def __init__(self, base, geometry, inner):
+        from .. import dispatch
+        self.geometry, self.inner = geometry, inner
+        inner_nrs = inner.input_nrs or (0,) * len(inner.inputs)
+        self.inputs = (dispatch.edge(base), *inner.inputs[1:])
+        nrs = (base._nr, *inner_nrs[1:])
+        self.input_nrs = nrs if any(nrs) else None
+        self.saved, self.fix, self.hooks, self.operands, self._extra = (), None, None, None, None
+        self.value = base._d if base._d.size <= 1024 else None
+        self.sequence_nr = next_sequence_nr()
+
+    def run(self, m, traced, g):
+        whole, rest = self.geometry, None
+        rest = apply_fix(m, self.inner.fix, self.inner.run(m, traced, m.strided_take(g, whole)))
+        of_slice = rest[0]
+        if of_slice is None:
+            of_slice = m.zeros_like(m.strided_take(g, whole))
+        return (m.strided_put(g, of_slice, whole) if self.inputs[0] is not None else None, *rest[1:])
+
+    def release(self):
+        return self.inner.release()
+
+
+CopySlices.__module__ = "builtins"
+
+
+def apply_fix(m, fix, grads):
+    """Sums gradients over broadcast dimensions and casts them to their input's dtype."""
+    if fix is None:
+        return grads
+    fixed = []
+    for g, target in zip(grads, fix):
+        if g is not None and target is not None:
+            shape, dtype = target
+            if shape is not None and g.shape != shape:
+                g = m.sum_to(g, shape)
+            if g.dtype is not dtype if m.traced else g.dtype != dtype.np:
+                g = m.to_copy(g, dtype)
+        fixed.append(g)
+    return tuple(fixed)
+
+
+# -- classes derived from records ------------------------------------------------------------------------------------------
+def make_node_class(op):
+    """The Node class of an op: its name, what it saves, and its two compiled backward functions.
+
+    They are compiled from the record (as dataclasses compile __init__) because a loop over rules and saved entries costs 0.9 µs a node
+    and the compiled form 0.35 µs; on a scalar graph that is a quarter of the whole backward pass."""
+    outputs = op.outputs or ("result",)
+    body = {
+        "__slots__": (), "op": op, "_name": op.node, "_saved_names": op.saves, "num_outputs": len(outputs), "plain": True,
+        "backward_raw": _compile(op, traced=False), "backward_traced": _compile(op, traced=True),
+        "__module__": "builtins", "__doc__": f"Backward of `{op.name}`.",
+    }
+    return type(op.node, (Node,), body)
+
+
+def _compile(op, traced):
+    lines = ["def backward(node, m, g):"]
+    if op.saves:
+        lines += [" saved = node.saved", " if saved.__class__ is not tuple: saved = unusual(node, traced)"]
+    for k, kind in enumerate(op.save_kinds):
+        lines.append(f" s{k} = saved[{k}]")
+        if kind == "input" and op.params[op.save_index[k]] in op.lists:
+            if not traced:
+                lines.append(f" s{k} = raw(s{k})")
+        elif kind == "input":
+            lines += [f" if s{k}.__class__ is tuple:", f"  t, v = s{k}",
+                      "  if t._storage.version != v: raise stale(node, t._storage, v, t._d.shape, t._d.dtype, t._node)",
+                      f"  s{k} = {'t' if traced else 't._d'}"]
+        elif kind == "output":
+            lines += [f" if s{k}.__class__ is tuple:", f"  a, t, v = s{k}",
+                      f"  if t.version != v: raise stale(node, t, v, a.shape, a.dtype, node)",
+                      f"  s{k} = {f'node.unpack({k})' if traced else 'a if t.array is None or a.__class__ is ndarray else t.array'}"]
+    position = {n: k for k, n in enumerate(op.saves)}
+    calls = []
+    for r, (_, _, names) in enumerate(op.rules):
+        call = f"r{r}({', '.join(['m', 'g', *(f's{position[n]}' for n in names)])})"
+        if op.spread:
+            calls.append(call)
+        else:
+            calls.append(f"{call} if inputs[{r}] is not None else None")
+    if op.spread:
+        lines.append(f" return tuple({calls[0]})")
+    else:
+        lines += [" inputs = node.inputs", f" return ({', '.join(calls)}{',' if calls else ''})"]
+    environment = {"stale": stale, "unusual": _unusual, "traced": traced, "ndarray": np.ndarray, "raw": _raw,
+                   **{f"r{i}": rule for i, (_, rule, _) in enumerate(op.rules)}}
+    exec("\n".join(lines), environment)
+    return environment["backward"]
+
+
+def _raw(tensors):
+    return [t._d if hasattr(t, "_d") else t for t in tensors]
+
+
+def _unusual(node, traced):
+    """Entries as the compiled function expects them to be after unpacking: hooks are called, freed ones raise."""
+    entries = node._entries()
+    values = []
+    for k, e in enumerate(entries):
+        if e.__class__ is Packed:
+            t = e.unpack(e.value)
+            values.append(t if traced else t._d)
+        else:
+            values.append(e)
+    return tuple(values)

@@ -1,0 +1,483 @@
+"""How an op runs: unwrap, promote, compute, wrap, record. One general lane, and two fast lanes for ops of one and two operands.
+
+The general lane costs 3-5 µs an op, the fast lanes 1 µs: they cover float operands of one dtype that are neither views nor inference
+tensors, which is nearly every op of a scalar graph or a training loop.
+"""
+from __future__ import annotations
+
+import numpy as np
+
+from . import observe
+from .autograd.grad_mode import per_thread
+from .autograd.node import Packed, Unusual, accumulator, next_sequence_nr
+from .dtype import FROM_NUMPY, bool_, get_default_dtype, python_scalar_dtype, result_type_of
+from .errors import fail
+from .storage import InferenceStorage, Storage
+from .tensor import SMALL, Tensor, View, materialise, wrap
+
+_new = object.__new__
+
+
+# -- the general lane ------------------------------------------------------------------------------------------------------
+def apply(op, args):
+    """Runs `op` on `args` (all of its arguments, in schema order; Tensors, numbers, attributes). Returns a Tensor or a tuple.
+
+    Raises TypeError when the first argument is no tensor, RuntimeError in torch's words when shapes, dtypes or devices do not fit."""
+    tensors, raws = _unwrap(op, args)
+    device = _device(op, tensors)
+    state = per_thread.state
+    if op.operands:
+        raws = _promoted(op, args, raws)
+    xp = device.xp
+    if op.view and args[0]._d.__class__ is not xp.ndarray:
+        raws[0] = materialise(args[0])
+    result = state.run(_kernel(op, args), xp, *raws)
+    multi = result.__class__ is tuple or result.__class__ is list
+    outs = tuple(_output(op, r, args, device, state, multi) for r in (result if multi else (result,)))
+    node = None
+    if state.grad and op.rules and any(t._req for t in tensors):
+        node = record(op, args, outs, state)
+    if observe.observer is not None:
+        observe.observer.forward(op, args, None, outs, node)
+    if not multi:
+        return outs[0]
+    return op.return_type(outs) if op.return_type is not None else outs
+
+
+def _kernel(op, args):
+    forward = op.forward
+
+    def explained(xp, *raws):
+        try:
+            return forward(xp, *raws)
+        except ValueError as error:
+            if "broadcast" in str(error):
+                raise broadcast_error([np.shape(raws[i]) for i in op.broadcast]) from None
+            raise
+    return explained if op.broadcast else forward
+
+
+def broadcast_error(shapes):
+    """Torch's words for shapes that do not broadcast."""
+    a = shapes[0]
+    for b in shapes[1:]:
+        n = max(len(a), len(b))
+        p, q = (1,) * (n - len(a)) + tuple(a), (1,) * (n - len(b)) + tuple(b)
+        for dim in range(n - 1, -1, -1):
+            if p[dim] != q[dim] and 1 not in (p[dim], q[dim]):
+                return fail(RuntimeError, f"The size of tensor a ({p[dim]}) must match the size of tensor b ({q[dim]}) at non-singleton "
+                            f"dimension {dim}", f"Shapes {tuple(a)} and {tuple(b)} are compared from the last dimension backwards: each pair "
+                            "must be equal or one of them 1.")
+        a = tuple(max(i, j) if 0 not in (i, j) else 0 for i, j in zip(p, q))
+    return fail(RuntimeError, f"shapes {shapes} cannot be broadcast together", "Each pair of sizes must be equal or one of them 1.")
+
+
+def _unwrap(op, args):
+    tensors, raws = [], []
+    for a in args:
+        if isinstance(a, Tensor):
+            tensors.append(a)
+            raws.append(a._d)
+        elif a.__class__ in (list, tuple) and any(isinstance(x, Tensor) for x in a):
+            tensors += [x for x in a if isinstance(x, Tensor)]
+            raws.append([x._d if isinstance(x, Tensor) else x for x in a])
+        else:
+            raws.append(a.item() if isinstance(a, np.generic) else a)
+    first = op.params[0]
+    if not isinstance(args[0], Tensor) and first == "self" and not (op.broadcast and tensors):
+        raise fail(TypeError, f"{op.name}(): argument 'input' (position 1) must be Tensor, not {type(args[0]).__name__}",
+                   "Make a tensor of it first: torch.tensor(...).")
+    return tensors, raws
+
+
+def _device(op, tensors):
+    device = tensors[0]._storage.device
+    for t in tensors:
+        if t._storage.device is not device:
+            raise fail(RuntimeError, f"Expected all tensors to be on the same device, but found at least two devices, {device} and "
+                       f"{t._storage.device}!", "Move one of them with .to(device) first.")
+    return device
+
+
+def result_dtype(op, args):
+    """The dtype that the operands of `op` are converted to."""
+    dims, zeros, scalars = [], [], []
+    for i in op.broadcast:
+        a = args[i]
+        if a is None:
+            continue
+        if isinstance(a, Tensor):
+            (dims if a._d.ndim else zeros).append(a.dtype)
+        else:
+            scalars.append(a)
+    d = result_type_of(dims, zeros, scalars)
+    return get_default_dtype() if op.dtype == "float" and d._kind < 2 else d
+
+
+def _promoted(op, args, raws):
+    if op.dtype is None:
+        return raws
+    d = result_dtype(op, args)
+    raws = list(raws)
+    for i in op.broadcast:
+        a = args[i]
+        if isinstance(a, Tensor):
+            if a.dtype is not d:
+                raws[i] = raws[i].astype(d.np)
+        elif a is not None and (d._kind < 2 or python_scalar_dtype(a)._kind > 2):
+            raws[i] = np.asarray(a).astype(d.np)[()]  # wraps as torch does, where NumPy would refuse an int out of range
+    return raws
+
+
+def _output(op, r, args, device, state, multi):
+    t = _new(Tensor)
+    if r.__class__ is not np.ndarray and not isinstance(r, np.generic):
+        r = np.asarray(r)
+    t._d, t.dtype, t._node, t._nr, t._req, t._view = r, FROM_NUMPY[r.dtype], None, 0, False, None
+    if op.view:
+        source = args[0]
+        t._storage = source._storage
+        if source._storage.array is None:
+            source._storage.array = source._d
+        t._view = View.of(source, state, multi, op)
+        return t
+    if state.inference:
+        s = _new(InferenceStorage)
+        t._view = View.inference()
+    else:
+        s = _new(Storage)
+    s.version, s.device, s.array = 0, device, None
+    t._storage = s
+    return t
+
+
+def edge(t):
+    """The node to which a gradient for `t` goes, or None."""
+    if t._view is not None:
+        t._view.refresh(t)
+    n = t._node
+    return accumulator(t) if n is None and t._req else n
+
+
+def record(op, args, outs, state, replaced=None):
+    """Makes the Node of an op that just ran and hangs it on its outputs. Returns the node, or None when no gradient can flow.
+
+    replaced: (old, saved) of an in-place op: its first argument as it was before, for edges and for saving."""
+    node = _new(op.node_class)
+    if op.spread:
+        sources = [t for t in args[op.rules[0][0]]]
+    else:
+        sources = [args[i] for i, _, _ in op.rules]
+    if replaced is not None:
+        sources = [replaced if s is args[0] else s for s in sources]
+    edges = tuple(edge(s) if isinstance(s, Tensor) else None for s in sources)
+    if not any(e is not None for e in edges):
+        return None
+    node.inputs = edges
+    nrs = tuple(s._nr if isinstance(s, Tensor) else 0 for s in sources)
+    node.input_nrs = nrs if any(nrs) else None
+    node.sequence_nr, node.hooks = next_sequence_nr(), None
+    node.saved = _saved(op, args, outs, edges, replaced)
+    if state.saved_hooks is not None:
+        _pack(node, state.saved_hooks)
+    node.fix = _fix(op, sources, outs)
+    first = outs[0]._d
+    node.value = first if first.__class__ is not np.ndarray or first.size <= SMALL else None
+    node.operands = _operands(sources, edges) if None in edges else None
+    if len(outs) > 1:
+        node.extra()["shapes"] = tuple((o._d.shape, o.dtype) for o in outs)
+    for k, o in enumerate(outs):
+        if (op.nondiff and op.outputs[k] in op.nondiff) or o.dtype._kind < 2:
+            continue
+        o._node, o._nr, o._req = node, k, True
+        if o._view is not None:
+            o._view.version = o._storage.version
+    return node
+
+
+def _saved(op, args, outs, edges, replaced):
+    saved = []
+    for kind, index, readers in zip(op.save_kinds, op.save_index, op.needed_by):
+        if readers is not None and not (op.spread or any(edges[r] is not None for r in readers)):
+            saved.append(None)
+        elif kind == "output":
+            o = outs[index]
+            saved.append((o._d, o._storage, o._storage.version))
+        elif kind == "attr":
+            saved.append(args[index])
+        elif kind == "input":
+            a = args[index] if replaced is None or index else replaced
+            if isinstance(a, Tensor):
+                if a._storage.__class__ is InferenceStorage:
+                    raise inference_saved()
+                a = (a, a._storage.version)
+            elif op.params[index] in op.lists:
+                a = tuple(a)
+            saved.append(a)
+        else:
+            saved.append(_derived(kind, args[index] if replaced is None or index else replaced))
+    return tuple(saved)
+
+
+def _derived(kind, a):
+    if a.__class__ in (list, tuple):
+        return tuple(_derived(kind, x) for x in a)
+    if kind == "derived:sizes":
+        return tuple(np.shape(a._d))
+    if kind == "derived:numel":
+        return int(a._d.size)
+    return a.stride()
+
+
+def inference_saved():
+    return fail(RuntimeError, "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
+                "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
+                "`torch.no_grad()` instead of `torch.inference_mode()`.",
+                "Inference mode keeps no version counter, so the graph could not notice later changes.")
+
+
+def _pack(node, hooks):
+    pack, unpack = hooks
+    entries = []
+    for k, e in enumerate(node.saved):
+        is_tensor = e is not None and node.op.save_kinds[k] in ("input", "output") and e.__class__ is tuple
+        entries.append(Packed(pack(node.unpack(k)), unpack) if is_tensor else e)
+    node.saved = Unusual(entries)
+
+
+def _fix(op, sources, outs):
+    """Per input (shape, dtype) that its gradient must be reduced or cast to; None when no input needs it."""
+    out = outs[0]
+    if op.broadcast:
+        shape, d = out._d.shape, out.dtype
+        if all(not isinstance(s, Tensor) or (s._d.shape == shape and s.dtype is d) for s in sources):
+            return None
+        return tuple((s._d.shape, s.dtype) if isinstance(s, Tensor) else None for s in sources)
+    if all(not isinstance(s, Tensor) or s.dtype is out.dtype for s in sources):
+        return None
+    return tuple((None, s.dtype) if isinstance(s, Tensor) else None for s in sources)
+
+
+def _operands(sources, edges):
+    found = []
+    for s, e in zip(sources, edges):
+        d = s._d if isinstance(s, Tensor) else s
+        found.append(None if e is not None or d.__class__ is np.ndarray and d.size > SMALL else d)
+    return tuple(found)
+
+
+# -- in place --------------------------------------------------------------------------------------------------------------
+def check_inplace(t, state, requires_grad):
+    """Raises torch's error when `t` may not be changed in place now. requires_grad: whether any argument of the op requires grad."""
+    if t._view is not None:
+        t._view.check_inplace(t, state, requires_grad)
+    if state.grad and t._req and t._node is None:
+        raise fail(RuntimeError, "a leaf Variable that requires grad is being used in an in-place operation.",
+                   "A leaf's value is what its gradient belongs to; change it inside `with torch.no_grad():`, or compute a new tensor.")
+
+
+def apply_inplace(op, args):
+    """Runs `op` and writes the result into its first argument, whose version goes up by one. Returns that tensor."""
+    target = args[0]
+    state = per_thread.state
+    tensors, raws = _unwrap(op, args)
+    check_inplace(target, state, any(t._req for t in tensors))
+    _device(op, tensors)
+    if op.operands:
+        d = result_dtype(op, args) if op.dtype is not None else target.dtype
+        if op.dtype == "bool":
+            d = bool_
+        elif d._kind > target.dtype._kind:
+            raise fail(RuntimeError, f"result type {d.short} can't be cast to the desired output type {target.dtype.short}",
+                       "An in-place operation keeps the tensor's dtype; convert the tensor first, or use the out-of-place form.")
+        raws = _promoted(op, args, raws)
+    result = state.run(_kernel(op, args), target._storage.device.xp, *raws)
+    if result.shape != target._d.shape:
+        raise fail(RuntimeError, f"output with shape {list(target._d.shape)} doesn't match the broadcast shape {list(result.shape)}",
+                   "An in-place operation cannot make the tensor bigger; use the out-of-place form.")
+    write_inplace(op, args, result, state)
+    return target
+
+
+def write_inplace(op, args, result, state):
+    """Puts `result` into the memory of `args[0]` and records the op; the common end of all in-place ops."""
+    target = args[0]
+    recording = state.grad and op.rules and any(isinstance(a, Tensor) and a._req for a in args)
+    replaced = _before(op, args, target) if recording else None
+    if target._d.__class__ is np.ndarray:
+        state.run(np.copyto, target._d, result, "unsafe")
+    else:
+        target._d = result.astype(target.dtype.np) if result.dtype != target.dtype.np else result[()]
+    target._storage.version += 1
+    node = None
+    if recording:
+        node = record(op, args, (target,), state, replaced)
+        if target._view is not None and target._view.base is not None:
+            target._view.rebase(target, node)
+    if observe.observer is not None:
+        observe.observer.forward(op, args, None, (target,), node, inplace=True)
+
+
+def _before(op, args, target):
+    """`target` as a Tensor of its own, with the history it has now; its values are copied only if a rule will read them."""
+    needed = any(k == "input" and i == 0 and (r is None or any(_wants(args[op.rules[n][0]]) for n in r))
+                 for k, i, r in zip(op.save_kinds, op.save_index, op.needed_by))
+    old = wrap(target._d.copy() if needed else target._d, target.dtype)
+    if target._view is not None:
+        target._view.refresh(target)
+    old._node, old._nr, old._req = target._node, target._nr, target._req
+    return old
+
+
+def _wants(a):
+    return isinstance(a, Tensor) and a._req
+
+
+# -- the fast lanes --------------------------------------------------------------------------------------------------------
+_BINARY = '''
+def call(a, b):
+    state = per_thread.state
+    if b.__class__ is Tensor:
+        if a.__class__ is not Tensor or a.dtype is not b.dtype or a._view is not None or b._view is not None \\
+                or a._storage.device is not b._storage.device:
+            return apply(op, (a, b))
+        y = b._d
+        b_req = b._req
+    elif (b.__class__ is float or b.__class__ is int) and a.__class__ is Tensor and a._view is None:
+        y = b
+        b_req = False
+    else:
+        return apply(op, (a, b))
+    dtype = a.dtype
+    if dtype._kind != 2 or state.inference or state.saved_hooks is not None:
+        return apply(op, (a, b))
+    x = a._d
+    try:
+        d = state.run(fast, x, y)
+    except ValueError:
+        return apply(op, (a, b))
+    t = new(Tensor)
+    t._d = d
+    t.dtype = RESULT
+    s = new(Storage)
+    s.version = 0
+    s.device = a._storage.device
+    s.array = None
+    t._storage = s
+    t._view = None
+    t._nr = 0
+    a_req = a._req
+    if state.grad and (a_req or b_req) and DIFFERENTIABLE:
+        t._node = n = new(node_class)
+        t._req = True
+        e = f = None
+        if a_req:
+            e = a._node
+            if e is None: e = accumulator(a)
+        if b_req:
+            f = b._node
+            if f is None: f = accumulator(b)
+        n.inputs = INPUTS
+        n.input_nrs = None
+        if (a_req and a._nr) or (b_req and b._nr):
+            n.input_nrs = (a._nr, b._nr if b_req else 0)
+        n.sequence_nr = next_sequence_nr()
+        n.hooks = None
+        n.saved = SAVED
+        n.fix = None
+        if d.__class__ is ndarray:
+            shape = d.shape
+            if x.shape != shape or (b.__class__ is Tensor and y.shape != shape):
+                n.fix = ((x.shape, dtype), (y.shape, dtype) if b.__class__ is Tensor else None)
+            n.value = d if d.size <= SMALL else None
+        else:
+            n.value = d
+        n.operands = None
+        if e is None or f is None:
+            n.operands = operands((a, b), (e, f))
+    else:
+        t._node = None
+        t._req = False
+        n = None
+    if observe.observer is not None:
+        observe.observer.forward(op, (a, b), None, (t,), n)
+    return t
+'''
+
+_UNARY = '''
+def call(a):
+    state = per_thread.state
+    if a.__class__ is not Tensor or a._view is not None or state.inference or state.saved_hooks is not None:
+        return apply(op, (a,))
+    dtype = a.dtype
+    if dtype._kind != 2:
+        return apply(op, (a,))
+    x = a._d
+    d = state.run(fast, x)
+    t = new(Tensor)
+    t._d = d
+    t.dtype = dtype
+    s = new(Storage)
+    s.version = 0
+    s.device = a._storage.device
+    s.array = None
+    t._storage = s
+    t._view = None
+    t._nr = 0
+    if a._req and state.grad:
+        t._node = n = new(node_class)
+        t._req = True
+        e = a._node
+        if e is None: e = accumulator(a)
+        n.inputs = (e,)
+        n.input_nrs = (a._nr,) if a._nr else None
+        n.sequence_nr = next_sequence_nr()
+        n.hooks = n.fix = n.operands = None
+        n.saved = SAVED
+        n.value = d if d.__class__ is not ndarray or d.size <= SMALL else None
+    else:
+        t._node = None
+        t._req = False
+        n = None
+    if observe.observer is not None:
+        observe.observer.forward(op, (a,), None, (t,), n)
+    return t
+'''
+
+
+def _saved_expression(op):
+    """The source of the tuple that a fast lane saves, from the record's plan."""
+    entries = []
+    for kind, index, readers in zip(op.save_kinds, op.save_index, op.needed_by):
+        if kind == "output":
+            text = "(d, s, 0)"
+        elif index == 0:
+            text = "(a, a._storage.version)"
+        else:
+            text = "((b, b._storage.version) if b.__class__ is Tensor else b)"
+        if readers is not None and len(op.params) == 2:
+            who = " or ".join(("e", "f")[op.rules[r][0]] + " is not None" for r in sorted(readers))
+            text = f"({text} if {who} else None)"
+        entries.append(text)
+    return f"({', '.join(entries)}{',' if entries else ''})"
+
+
+def _compile_lane(op, source):
+    inputs = ", ".join(("e", "f")[i] for i, _, _ in op.rules)
+    source = (source.replace("INPUTS", f"({inputs},)").replace("SAVED", _saved_expression(op))
+              .replace("DIFFERENTIABLE", str(bool(op.rules))).replace("RESULT", "bool_" if op.dtype == "bool" else "dtype"))
+    environment = {"per_thread": per_thread, "Tensor": Tensor, "Storage": Storage, "apply": apply, "op": op, "fast": op.fast, "new": _new,
+                   "node_class": op.node_class, "accumulator": accumulator, "next_sequence_nr": next_sequence_nr, "ndarray": np.ndarray,
+                   "SMALL": SMALL, "observe": observe, "operands": _operands, "bool_": bool_}
+    exec(source, environment)
+    return environment["call"]
+
+
+def make_binary(op):
+    """The fast lane of an op of two operands."""
+    return _compile_lane(op, _BINARY)
+
+
+def make_unary(op):
+    """The fast lane of an op of one operand."""
+    return _compile_lane(op, _UNARY)

@@ -1,0 +1,242 @@
+"""`dtype` objects and PyTorch's promotion rules.
+
+NumPy's rules differ from PyTorch's for 0-d arrays and for int with float, so promotion is decided here and operands are converted
+before a kernel runs. Source: https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc
+"""
+from __future__ import annotations
+
+import numpy as np
+
+from .errors import fail
+
+
+class dtype:
+    """A data type: `torch.float32`. Attributes: `np` (the NumPy dtype), `itemsize` (bytes), `is_floating_point`, `is_complex`."""
+
+    __slots__ = ("name", "np", "np_name", "itemsize", "is_floating_point", "is_complex", "is_signed", "short", "_kind", "scalar", "__weakref__")
+
+    def __init__(self, name: str, short: str):
+        self.name = name
+        self.np = np.dtype(name)
+        self.scalar = self.np.type
+        self.itemsize = self.np.itemsize
+        self.is_floating_point = self.np.kind == "f"
+        self.is_complex = self.np.kind == "c"
+        self.is_signed = self.np.kind in "ifc"
+        self.np_name = {"float64": "double", "float32": "float", "int64": "long int", "int32": "int", "float16": "c10::Half"}.get(name, name)
+        self.short = short  # 'Float', as in 'torch.FloatTensor' and in many messages
+        self._kind = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}[self.np.kind]
+
+    def __repr__(self):
+        return f"torch.{self.name}"
+
+    def __reduce__(self):
+        return (_by_name, (self.name,))
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def to_complex(self):
+        return complex128 if self is float64 else complex64
+
+    def to_real(self):
+        return {complex64: float32, complex128: float64}.get(self, self)
+
+
+def _by_name(name):
+    return BY_NAME[name]
+
+
+bool_ = dtype("bool", "Bool")
+uint8 = dtype("uint8", "Byte")
+int8 = dtype("int8", "Char")
+int16 = short = dtype("int16", "Short")
+int32 = int_ = dtype("int32", "Int")
+int64 = long = dtype("int64", "Long")
+uint16 = dtype("uint16", "UInt16")
+uint32 = dtype("uint32", "UInt32")
+uint64 = dtype("uint64", "UInt64")
+float16 = half = dtype("float16", "Half")
+float32 = float_ = dtype("float32", "Float")
+float64 = double = dtype("float64", "Double")
+complex64 = cfloat = dtype("complex64", "ComplexFloat")
+complex128 = cdouble = dtype("complex128", "ComplexDouble")
+
+ALL = (bool_, uint8, int8, int16, int32, int64, uint16, uint32, uint64, float16, float32, float64, complex64, complex128)
+BY_NAME = {d.name: d for d in ALL}
+FROM_NUMPY = {d.np: d for d in ALL}
+_PYTHON = {bool: bool_, int: int64, float: float64, complex: complex128}
+
+_default = float32
+
+
+def get_default_dtype() -> dtype:
+    """The dtype of floats that name none. Source: torch.get_default_dtype."""
+    return _default
+
+
+def set_default_dtype(d: dtype) -> None:
+    """Sets the dtype of floats that name none.
+
+    Raises TypeError for anything but a floating-point dtype. Source: torch.set_default_dtype."""
+    global _default
+    if not isinstance(d, dtype) or not d.is_floating_point:
+        raise fail(TypeError, f"only floating-point types are supported as the default type, got {d}",
+                   "Gradients need numbers that can change by small amounts, so the default is float32 or float64.")
+    _default = d
+
+
+def default_complex() -> dtype:
+    return _default.to_complex()
+
+
+def as_dtype(d) -> dtype:
+    """`torch.float32`, `float`, `np.float32` … as a `dtype`.
+
+    As torch: `dtype=int` means int64, `dtype=float` float64, `dtype=bool` bool."""
+    if d.__class__ is dtype:
+        return d
+    if isinstance(d, type) and d in _PYTHON:
+        return _PYTHON[d]
+    raise fail(TypeError, f"dtype must be torch.dtype, not {type(d).__name__}",
+               "Write for example dtype=torch.float32; NumPy's own dtypes are not taken.")
+
+
+def from_numpy_dtype(d: np.dtype) -> dtype:
+    """The `dtype` of a NumPy array's elements. Raises TypeError, in torch's words, where there is none."""
+    try:
+        return FROM_NUMPY[d]
+    except KeyError:
+        pass
+    native = FROM_NUMPY.get(d.newbyteorder("=")) if d.kind in "biufc" else None
+    if native is not None:
+        raise fail(ValueError, "given numpy array has byte order different from the native byte order. Conversion between byte orders is "
+                   "currently not supported.", "Convert it first: array.astype(array.dtype.newbyteorder('=')).")
+    kind = "numpy.object_" if d.kind == "O" else f"numpy.{d.type.__name__}"
+    raise fail(TypeError, f"can't convert np.ndarray of type {kind}. The only supported types are: float64, float32, float16, complex64, "
+               "complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool.",
+               "A tensor holds numbers of one type; text and mixed objects have to become numbers first.")
+
+
+def python_scalar_dtype(value) -> dtype:
+    """The dtype torch gives a Python or NumPy number standing alone: bool, int64, the default float, the default complex."""
+    if isinstance(value, (bool, np.bool_)):
+        return bool_
+    if isinstance(value, (int, np.integer)):
+        return int64
+    if isinstance(value, (float, np.floating)):
+        return _default
+    if isinstance(value, (complex, np.complexfloating)):
+        return default_complex()
+    raise fail(RuntimeError, f"Could not infer dtype of {type(value).__name__}", "Only numbers and nested lists of numbers become a tensor.")
+
+
+def _promote(a: dtype, b: dtype) -> dtype:
+    if a is b:
+        return a
+    if a._kind < b._kind:
+        a, b = b, a
+    if a._kind > b._kind:
+        if a._kind == 3 and b._kind == 2 and b is float64:
+            return complex128
+        return a
+    if a._kind == 1 and (a in _WIDE_UNSIGNED or b in _WIDE_UNSIGNED):
+        return _promote_wide_unsigned(a, b)
+    if a._kind == 1 and a.is_signed != b.is_signed:  # uint8 with a signed type
+        signed = a if a.is_signed else b
+        return int16 if signed is int8 else signed
+    return a if a.itemsize >= b.itemsize else b
+
+
+_WIDE_UNSIGNED = (uint16, uint32, uint64)
+
+
+def _promote_wide_unsigned(a, b):
+    if not a.is_signed and not b.is_signed:
+        return a if a.itemsize >= b.itemsize else b
+    raise fail(RuntimeError, f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote {a.short} and {b.short}",
+               "Convert one of them first, for example with .to(torch.int64).")
+
+
+_TABLE: dict[tuple[dtype, dtype], dtype] = {}
+
+
+def promote_types(a: dtype, b: dtype) -> dtype:
+    """The smallest dtype that holds both, by torch's table. Source: torch.promote_types."""
+    key = (a, b)
+    found = _TABLE.get(key)
+    if found is None:
+        found = _TABLE[key] = _promote(as_dtype(a), as_dtype(b))
+    return found
+
+
+def can_cast(from_: dtype, to: dtype) -> bool:
+    """Whether torch's in-place casting rule allows `from_ -> to`: never from a higher kind to a lower. Source: torch.can_cast."""
+    if from_._kind > to._kind:
+        return False
+    return not (to is bool_ and from_ is not bool_)
+
+
+def result_type_of(dim_dtypes, zero_dtypes, scalar_values) -> dtype:
+    """Torch's three-level rule: tensors with dimensions decide; 0-d tensors only if of a higher kind; Python numbers last.
+
+    dim_dtypes, zero_dtypes: dtypes of the tensors with and without dimensions. scalar_values: Python numbers."""
+    dims = zeros = wrapped = None
+    for d in dim_dtypes:
+        dims = d if dims is None else promote_types(dims, d)
+    for d in zero_dtypes:
+        zeros = d if zeros is None else promote_types(zeros, d)
+    for v in scalar_values:
+        d = python_scalar_dtype(v)
+        wrapped = d if wrapped is None else promote_types(wrapped, d)
+    return _combine(dims, _combine(zeros, wrapped))
+
+
+def _combine(higher, lower):
+    if higher is None or lower is None:
+        return lower if higher is None else higher
+    if higher.is_complex:
+        return higher
+    if higher.is_floating_point:
+        return higher.to_complex() if lower.is_complex else higher
+    if higher is bool_ or lower._kind >= 2:
+        return promote_types(higher, lower)
+    return higher
+
+
+class _Info:
+    def __repr__(self):
+        return f"{type(self).__name__}({', '.join(f'{k}={v}' for k, v in self._shown())})"
+
+
+class finfo(_Info):
+    """Machine limits of a floating dtype. Source: torch.finfo."""
+
+    def __init__(self, d: dtype | None = None):
+        d = _default if d is None else d
+        i = np.finfo(d.np)
+        self.dtype, self.bits = d.name, d.itemsize * 8
+        self.resolution, self.eps = float(i.resolution), float(i.eps)
+        self.min, self.max = float(i.min), float(i.max)
+        self.tiny = self.smallest_normal = float(i.smallest_normal)
+
+    def _shown(self):
+        for k in ("resolution", "min", "max", "eps", "smallest_normal", "tiny"):
+            yield k, f"{getattr(self, k):g}"
+        yield "dtype", self.dtype
+
+
+class iinfo(_Info):
+    """Limits of an integer dtype. Source: torch.iinfo."""
+
+    def __init__(self, d: dtype):
+        i = np.iinfo(d.np)
+        self.dtype, self.bits, self.min, self.max = d.name, d.itemsize * 8, int(i.min), int(i.max)
+
+    def _shown(self):
+        yield "min", f"{self.min:g}"
+        yield "max", f"{self.max:g}"
+        yield "dtype", self.dtype

@@ -1,0 +1,80 @@
+"""The one hook through which the engine can be watched: recordings, the explorer, the profiler and anomaly mode are all observers."""
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+observer = None  # the engine tests `observe.observer is not None` once per op and per node; ~30 ns when nobody watches
+
+
+class Observer:
+    """Base class: every event does nothing. Values are raw arrays; `args` and `outputs` of `forward` are Tensors and numbers."""
+
+    def forward(self, op, args, attrs, outputs, node, inplace=False):
+        """An op ran; `node` is its Node, or None when nothing was recorded."""
+
+    def seed(self, node, output_nr, grad):
+        """A backward pass starts here with `grad`."""
+
+    def before_node(self, node, grads):
+        """`node` is about to run; `grads` has one entry per output, None where nothing arrived."""
+
+    def contribution(self, node, slot, target, target_nr, grad):
+        """`node` sends `grad` along input `slot` to output `target_nr` of the node `target`."""
+
+    def after_node(self, node, grad_inputs):
+        """`node` has run."""
+
+    def accumulate(self, tensor, grad, total):
+        """`grad` arrived at a leaf; its `.grad` is now `total`."""
+
+    def free(self, node):
+        """The saved values of `node` were freed."""
+
+    def backward_end(self, error):
+        """The backward pass is over; `error` is the exception that ended it, or None."""
+
+
+class _Several(Observer):
+    """Passes every event on to each of `observers`, in order."""
+
+    def __init__(self, observers):
+        self.observers = tuple(observers)
+
+
+def _fan_out(name):
+    def event(self, *args, **kwargs):
+        for o in self.observers:
+            getattr(o, name)(*args, **kwargs)
+    event.__name__ = name
+    return event
+
+
+for _name in ("forward", "seed", "before_node", "contribution", "after_node", "accumulate", "free", "backward_end"):
+    setattr(_Several, _name, _fan_out(_name))
+
+
+def add(o: Observer) -> None:
+    """Starts sending events to `o`."""
+    global observer
+    if observer is None:
+        observer = o
+    else:
+        observer = _Several((*(observer.observers if isinstance(observer, _Several) else (observer,)), o))
+
+
+def remove(o: Observer) -> None:
+    """Stops sending events to `o`. Raises ValueError if it was not watching."""
+    global observer
+    rest = list(observer.observers if isinstance(observer, _Several) else () if observer is None else (observer,))
+    rest.remove(o)
+    observer = None if not rest else rest[0] if len(rest) == 1 else _Several(rest)
+
+
+@contextmanager
+def watching(o: Observer):
+    """`with watching(o):` sends events to `o` inside the block."""
+    add(o)
+    try:
+        yield o
+    finally:
+        remove(o)

@@ -1,0 +1,270 @@
+"""add sub mul div neg pow: the operators."""
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+
+from ..dispatch import apply_inplace
+from ..errors import fail, unsupported
+from ..registry import METHODS, composite, register
+from ..tensor import Tensor
+
+_NUMBERS = (int, float, complex, np.number, np.bool_)
+
+
+def _add(xp, self, other):
+    return xp.add(self, other)
+
+
+def _subtract(xp, self, other):
+    if getattr(self, "dtype", None) == bool and getattr(other, "dtype", None) == bool:
+        raise fail(RuntimeError, "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
+                   "instead.", "True - True has no agreed meaning; convert to integers first, or use ^.")
+    return xp.subtract(self, other)
+
+
+add = register("add(self, other)", forward=_add, fast=operator.add, dtype="promote", method=False, function=False,
+               vjp={"self": lambda m, g: g, "other": lambda m, g: g},
+               latex=r"{self} + {other}", vjp_latex={"self": r"{g}", "other": r"{g}"},
+               samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3)), (s.randn(2, 1), s.randn(1, 3)), (s.randn(3), 2.5)])
+
+sub = register("sub(self, other)", forward=_subtract, fast=operator.sub, dtype="promote", method=False, function=False,
+               vjp={"self": lambda m, g: g, "other": lambda m, g: -g},
+               latex=r"{self} - {other}", vjp_latex={"self": r"{g}", "other": r"-{g}"},
+               samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3)), (s.randn(3), 2.5)])
+
+mul = register("mul(self, other)", forward=lambda xp, self, other: xp.multiply(self, other), fast=operator.mul, dtype="promote", inplace=True,
+               vjp={"self": lambda m, g, other: g * other, "other": lambda m, g, self: g * self},
+               latex=r"{self} \cdot {other}", vjp_latex={"self": r"{g} \cdot {other}", "other": r"{g} \cdot {self}"},
+               samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3)), (s.randn(2, 1), s.randn(1, 3)), (s.randn(3), 2.5)],
+               doc="Product, element by element, with broadcasting. Source: torch.mul")
+
+div = register("div(self, other)", forward=lambda xp, self, other: xp.true_divide(self, other), fast=operator.truediv, dtype="float",
+               method=False, function=False,
+               vjp={"self": lambda m, g, other: g / other, "other": lambda m, g, self, other: -g * ((self / other) / other)},
+               latex=r"\frac{{self}}{{other}}", vjp_latex={"self": r"\frac{{g}}{{other}}", "other": r"-{g} \cdot \frac{{self}}{{other}^{2}}"},
+               samples=lambda s: [(s.randn(3), s.away_from_zero(3)), (s.randn(2, 3), s.away_from_zero(3)), (s.randn(3), 2.5)])
+
+
+def _negative(xp, self):
+    if self.dtype == bool:
+        raise fail(RuntimeError, "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+                   "`logical_not()` operator instead.", "A mask is inverted with ~mask.")
+    return xp.negative(self)
+
+
+neg = register("neg(self)", forward=_negative, fast=operator.neg, inplace=True, vjp={"self": lambda m, g: -g},
+               latex=r"-{self}", vjp_latex={"self": r"-{g}"}, samples=lambda s: [s.randn(3)], doc="Minus each element. Source: torch.neg")
+
+rsub = register("rsub(self, other)", forward=lambda xp, self, other: _subtract(xp, other, self), dtype="promote", method=False, function=False,
+                vjp={"self": lambda m, g: -g}, node="RsubBackward1", also_saves=("other",),
+                latex=r"{other} - {self}", vjp_latex={"self": r"-{g}"}, samples=lambda s: [(s.randn(3), 1.5)])
+
+
+def _pow_scalar(xp, self, exponent):
+    if exponent.__class__ is int or exponent.__class__ is float:
+        if exponent == 2:
+            return self * self
+        if self.dtype.kind in "iu" and exponent.__class__ is int and exponent < 0:
+            raise fail(RuntimeError, "Integers to negative integer powers are not allowed.", "Make the tensor floating point first: x.float() ** -1.")
+        if exponent == 0.5:
+            return xp.sqrt(self)
+    return xp.power(self, exponent)
+
+
+def _pow_rule(m, g, self, exponent):
+    if exponent == 0:
+        return m.zeros_like(g)
+    return g * (exponent * (m.pow_scalar(self, exponent - 1)))
+
+
+pow_scalar = register("pow_scalar(self, exponent)", forward=_pow_scalar, dtype="promote", operands=("self", "exponent"), node="PowBackward0",
+                      method=False, function=False, vjp={"self": _pow_rule},
+                      latex=r"{self}^{{exponent}}", vjp_latex={"self": r"{g} \cdot {exponent} \cdot {self}^{{exponent} - 1}"},
+                      samples=lambda s: [(s.randn(3), 2), (s.randn(2, 3), 3), (s.positive(3), 0.5), (s.positive(3), -1.5), (s.randn(3), 0)])
+
+
+def _power(xp, self, exponent):
+    if getattr(self, "dtype", np.dtype(int)).kind in "iu" and exponent.dtype.kind in "iu" and (exponent < 0).any():
+        raise fail(RuntimeError, "Integers to negative integer powers are not allowed.", "Make the base floating point first.")
+    return xp.power(self, exponent)
+
+
+pow_tensor = register("pow_tensor(self, exponent)", forward=_power, dtype="promote", operands=("self", "exponent"), node="PowBackward1",
+                      method=False, function=False,
+                      vjp={"self": lambda m, g, self, exponent: m.where(exponent == 0, m.zeros_like(g), g * (exponent * m.pow_tensor(self, exponent - 1))),
+                           "exponent": lambda m, g, self, exponent, result: m.where(
+                               m.logical_and(self == 0, exponent >= 0), m.zeros_like(g), g * (result * m.log(self)))},
+                      latex=r"{self}^{{exponent}}", vjp_latex={"self": r"{g} \cdot {exponent} \cdot {self}^{{exponent} - 1}",
+                                                               "exponent": r"{g} \cdot {result} \cdot \ln {self}"},
+                      samples=lambda s: [(s.positive(3), s.randn(3)), (s.positive(2, 3), s.randn(3))])
+
+pow_base = register("pow_base(self, exponent)", forward=lambda xp, self, exponent: xp.power(xp.asarray(self, exponent.dtype), exponent),
+                    dtype="promote", operands=("self", "exponent"), node="PowBackward2", method=False, function=False,
+                    vjp={"exponent": lambda m, g, self, exponent, result: m.where(exponent >= 0, m.zeros_like(g), g * result) if self == 0
+                         else g * (result * _log_number(self))},
+                    latex=r"{self}^{{exponent}}", vjp_latex={"exponent": r"{g} \cdot {result} \cdot \ln {self}"},
+                    samples=lambda s: [(2.5, s.randn(3))])
+
+
+def _log_number(x):
+    return float(np.log(x)) if x > 0 else float("nan")
+
+
+# -- public functions: alpha, overloads, operators -------------------------------------------------------------------------
+def _scaled(other, alpha):
+    return other if alpha == 1 else other * alpha
+
+
+def _tensor_or_number(name, x):
+    if not isinstance(x, (Tensor, *_NUMBERS)):
+        raise fail(TypeError, f"{name}(): argument 'other' (position 1) must be Tensor, not {type(x).__name__}",
+                   "Arithmetic works between tensors and numbers; make a tensor of it first.")
+
+
+@composite(method=True, function=False, name="add")
+def add_method(self, other, *, alpha=1):
+    """`self + alpha * other`. Source: torch.add."""
+    _tensor_or_number("add", other)
+    return add.call(self, _scaled(other, alpha))
+
+
+@composite(name="add")
+def add_function(input, other, *, alpha=1):
+    """`input + alpha * other`, with broadcasting. Source: torch.add."""
+    return add_method(input, other, alpha=alpha)
+
+
+@composite(method=True, function=False, name="sub")
+def sub_method(self, other, *, alpha=1):
+    """`self - alpha * other`. Source: torch.sub."""
+    _tensor_or_number("sub", other)
+    return sub.call(self, _scaled(other, alpha))
+
+
+@composite(name="sub")
+def sub_function(input, other, *, alpha=1):
+    """`input - alpha * other`, with broadcasting. Source: torch.sub."""
+    return sub_method(input, other, alpha=alpha)
+
+
+METHODS["subtract"] = sub_method
+METHODS["multiply"] = METHODS["mul"]
+METHODS["negative"] = METHODS["neg"]
+
+
+def _divide(self, other, rounding_mode):
+    if rounding_mode is None:
+        return div.call(self, other)
+    if rounding_mode == "floor":
+        return self // other
+    if rounding_mode == "trunc":
+        quotient = div.call(self, other).trunc()
+        return quotient if self.is_floating_point() or getattr(other, "is_floating_point", lambda: isinstance(other, float))() else \
+            quotient.to(self.dtype)
+    raise fail(RuntimeError, f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'",
+               "Leave rounding_mode out for ordinary division.")
+
+
+@composite(method=True, function=False, name="div")
+def div_method(self, other, *, rounding_mode=None):
+    """`self / other`; integers give the default float dtype. Source: torch.div."""
+    return _divide(self, other, rounding_mode)
+
+
+@composite(name="div")
+def div_function(input, other, *, rounding_mode=None):
+    """`input / other`, with broadcasting; integers give the default float dtype. Source: torch.div."""
+    return _divide(input, other, rounding_mode)
+
+
+METHODS["divide"] = METHODS["true_divide"] = div_method
+
+
+@composite(method=True, function=False, name="pow")
+def pow_method(self, exponent):
+    """`self ** exponent`, for a number or a tensor. Source: torch.pow."""
+    if isinstance(exponent, Tensor):
+        return pow_tensor.call(self, exponent) if isinstance(self, Tensor) else pow_base.call(self, exponent)
+    return pow_scalar.call(self, exponent)
+
+
+@composite(name="pow")
+def pow_function(input, exponent):
+    """`input ** exponent`; either may be a number. Source: torch.pow."""
+    return pow_method(input, exponent)
+
+
+@composite(method=True)
+def square(input):
+    """The square of each element. Source: torch.square."""
+    return pow_scalar.call(input, 2)
+
+
+def _inplace_method(name, op):
+    def method(self, other):
+        return apply_inplace(op, (self, other))
+    method.__name__ = name
+    method.__doc__ = f"In-place `{op.name}`. Source: torch.Tensor.{name}"
+    METHODS[name] = method
+    return method
+
+
+def _inplace_scaled(name, op):
+    def method(self, other, *, alpha=1):
+        return apply_inplace(op, (self, _scaled(other, alpha)))
+    method.__name__ = name
+    method.__doc__ = f"In-place `{op.name}`; `other` is multiplied by alpha first. Source: torch.Tensor.{name}"
+    METHODS[name] = method
+    return method
+
+
+METHODS["subtract_"] = sub_ = _inplace_scaled("sub_", sub)
+add_ = _inplace_scaled("add_", add)
+METHODS["multiply_"] = mul_ = METHODS["mul_"]
+
+
+def div_(self, other, *, rounding_mode=None):
+    """In-place `div`. Source: torch.Tensor.div_."""
+    if rounding_mode is not None:
+        raise unsupported("div_", "rounding_mode", "Write x.copy_(torch.div(x, y, rounding_mode=...)).")
+    return apply_inplace(div, (self, other))
+
+
+METHODS["div_"] = METHODS["divide_"] = METHODS["true_divide_"] = div_
+
+
+def pow_(self, exponent):
+    """In-place `pow`. Source: torch.Tensor.pow_."""
+    return apply_inplace(pow_tensor if isinstance(exponent, Tensor) else pow_scalar, (self, exponent))
+
+
+METHODS["pow_"] = pow_
+METHODS["square_"] = lambda self: apply_inplace(pow_scalar, (self, 2))
+
+
+# -- operators -------------------------------------------------------------------------------------------------------------
+def _operator(name, lane):
+    def method(self, other):
+        if other.__class__ is not Tensor and other.__class__ is not float and not isinstance(other, (Tensor, *_NUMBERS)):
+            return NotImplemented
+        return lane(self, other)
+    method.__name__ = name
+    METHODS[name] = method
+
+
+def _pow_any(self, exponent):
+    return pow_tensor.call(self, exponent) if isinstance(exponent, Tensor) else pow_scalar.call(self, exponent)
+
+
+for _name, _lane in {
+    "__add__": add.call, "__radd__": add.call, "__mul__": mul.call, "__rmul__": mul.call, "__sub__": sub.call, "__truediv__": div.call,
+    "__pow__": _pow_any, "__rsub__": rsub.call, "__rpow__": lambda self, other: pow_base.call(other, self),
+    "__rtruediv__": lambda self, other: self.reciprocal() * other,
+    "__iadd__": add_, "__isub__": sub_, "__imul__": mul_, "__itruediv__": div_, "__ipow__": pow_,
+}.items():
+    _operator(_name, _lane)
+
+METHODS["__neg__"] = METHODS["neg"]
+METHODS["__pos__"] = lambda self: self

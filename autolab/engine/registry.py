@@ -1,0 +1,198 @@
+"""The `Op` record: an operation is stated once, everything else is derived from the record.
+
+Derived here: the public function, the Tensor method, the in-place variant, the Node class and its backward. Derived elsewhere from
+`OPS`: formula cards (trace), gradcheck and comparison tests (tests/engine).
+"""
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, field
+from typing import Any, Callable
+
+from . import dispatch
+from .autograd.node import make_node_class
+
+OPS: dict[str, "Op"] = {}
+"""Every registered op by name."""
+
+NAMESPACES: dict[str, dict[str, Callable]] = {"": {}, "nn.functional": {}, "linalg": {}, "special": {}, "Tensor": {}}
+"""Public functions by the namespace they appear in; '' is the top level."""
+
+METHODS: dict[str, Callable] = {}
+"""Tensor methods by name; `tensor.py` and the ops files fill it, `attach_methods` puts them on the class."""
+
+
+@dataclass(eq=False, slots=True)
+class Op:
+    """One operation. See ARCHITECTURE.md §3 for how its fields are written."""
+
+    name: str
+    params: tuple[str, ...]               # argument names in schema order
+    defaults: dict[str, Any]
+    keyword_only: frozenset[str]
+    forward: Callable                     # forward(xp, *args) on raw arrays
+    vjp: dict[str, Callable]
+    operands: tuple[str, ...]             # the arguments that are promoted together and broadcast
+    dtype: str | None = None
+    view: bool = False
+    outputs: tuple[str, ...] = ()
+    nondiff: tuple[str, ...] = ()
+    node: str = ""
+    also_saves: tuple[str, ...] = ()
+    inplace: bool = False
+    lists: tuple[str, ...] = ()           # the arguments that are lists of tensors ('tensors' of cat, 'indices' of index)
+    latex: str = ""
+    vjp_latex: dict[str, str] = field(default_factory=dict)
+    samples: Callable | None = None
+    fast: Callable | None = None          # the kernel without xp and attributes, for the fast lanes: operator.mul
+    doc: str = ""
+    # derived
+    saves: tuple[str, ...] = ()           # what a node of this op may save, in order; None in an entry that was not needed
+    save_kinds: tuple[str, ...] = ()      # 'input', 'output', 'attr', 'derived'
+    save_index: tuple[int, ...] = ()      # the argument or output number each entry comes from
+    rules: tuple = ()                     # (argument position, rule, names) per differentiable argument
+    needed_by: tuple = ()                 # per save: the set of rule numbers that read it; None = always saved
+    broadcast: tuple[int, ...] = ()       # positions of operands
+    node_class: type | None = None
+    saves_tensors: bool = False
+    return_type: Callable | None = None
+    call: Callable | None = None
+
+    @property
+    def spread(self) -> bool:
+        """Whether the one differentiable argument is a list, so that the rule returns a gradient per element."""
+        return bool(self.rules) and self.params[self.rules[0][0]] in self.lists
+
+    def __repr__(self):
+        return f"<Op {self.name}({', '.join(self.params)})>"
+
+
+_DERIVED = re.compile(r"(.+?)_sym_(sizes|numel|strides)$")
+
+
+def register(schema: str, *, forward, vjp=None, operands=None, method=True, function=True, namespace="", inplace=False, public=None,
+             **fields) -> Op:
+    """Registers an op and returns its record.
+
+    schema: `"sum(self, dim=None, keepdim=False, *, dtype=None)"`: torch's C++ argument names. `public`: the public name where it differs
+    from the op's (overloads such as `pow_scalar` are registered with `method=False, function=False` and dispatched by a composite).
+    Raises ValueError when the record contradicts itself."""
+    name, params, defaults, keyword_only = _parse(schema)
+    vjp = vjp or {}
+    if name in OPS:
+        raise ValueError(f"op {name!r} is registered twice")
+    if operands is None:
+        operands = tuple(p for p in params if p not in defaults) if fields.get("dtype") else ()
+    op = Op(name, params, defaults, keyword_only, forward, vjp, tuple(operands), inplace=inplace, **fields)
+    unknown = set(vjp) - set(params)
+    if unknown:
+        raise ValueError(f"op {name!r}: rules for {sorted(unknown)}, which are not arguments")
+    _plan_saving(op)
+    op.broadcast = tuple(params.index(p) for p in op.operands)
+    op.node = op.node or "".join(w[:1].upper() + w[1:] for w in name.split("_")) + "Backward0"
+    op.node_class = make_node_class(op)
+    op.call = _entry(op)
+    OPS[name] = op
+    public = public or name
+    if function:
+        NAMESPACES[namespace][public] = _public(op, public, first="input")
+    if method:
+        METHODS[public] = _public(op, public, first="self")
+    if inplace:
+        METHODS[public + "_"] = _public(op, public + "_", first="self", inplace=True)
+        if function:
+            NAMESPACES[namespace][public + "_"] = _public(op, public + "_", first="input", inplace=True)
+    return op
+
+
+def composite(*, namespace="", method=False, function=True, name=None, inplace=None):
+    """Marks a function made of other ops as public: `@composite(method=True)` gives `torch.f` and `Tensor.f`."""
+    def mark(f):
+        public = name or f.__name__
+        if function:
+            NAMESPACES[namespace][public] = f
+        if method:
+            METHODS[public] = f
+        return f
+    return mark
+
+
+def _parse(schema):
+    match = re.fullmatch(r"(\w+)\((.*)\)", schema.strip(), re.S)
+    if not match:
+        raise ValueError(f"schema {schema!r} is not of the form name(arguments)")
+    a = ast.parse(f"def f({match[2]}): pass").body[0].args
+    positional = [p.arg for p in a.args]
+    params = (*positional, *(p.arg for p in a.kwonlyargs))
+    defaults = dict(zip(positional[len(positional) - len(a.defaults):], map(ast.literal_eval, a.defaults)))
+    defaults |= {p.arg: ast.literal_eval(d) for p, d in zip(a.kwonlyargs, a.kw_defaults) if d is not None}
+    return match[1], params, defaults, frozenset(p.arg for p in a.kwonlyargs)
+
+
+def _plan_saving(op):
+    """Derives from the rules' signatures what a node saves, and for which gradients."""
+    outputs = op.outputs or ("result",)
+    rules, readers = [], {}
+    for number, (arg, rule) in enumerate(op.vjp.items()):
+        names = rule.__code__.co_varnames[2:rule.__code__.co_argcount]
+        rules.append((op.params.index(arg), rule, names))
+        for n in names:
+            readers.setdefault(n, set()).add(number)
+    for n in op.also_saves:
+        readers[n] = None
+    kinds, index = [], []
+    for n in readers:
+        derived = _DERIVED.match(n)
+        if n in outputs or re.fullmatch(r"result\d", n):
+            kinds.append("output")
+            index.append(outputs.index(n) if n in outputs else int(n[-1]))
+        elif n in op.params:
+            tensorlike = n in op.vjp or n in op.operands or n in ("self", "index", "mask", "condition", "target", "weight", "indices")
+            kinds.append("input" if tensorlike else "attr")
+            index.append(op.params.index(n))
+        elif derived and derived[1] in op.params:
+            kinds.append("derived:" + derived[2])
+            index.append(op.params.index(derived[1]))
+        else:
+            raise ValueError(f"op {op.name!r}: a rule reads {n!r}, which is no argument, output or derived name")
+    op.saves, op.save_kinds, op.save_index = tuple(readers), tuple(kinds), tuple(index)
+    op.rules = tuple(rules)
+    op.needed_by = tuple(None if r is None else frozenset(r) for r in readers.values())
+    op.saves_tensors = any(k in ("input", "output") for k in kinds)
+
+
+def _entry(op):
+    """The callable that takes all arguments in schema order; picks the fast lane when the op has one."""
+    if op.fast is not None and len(op.params) == 2:
+        return dispatch.make_binary(op)
+    if op.fast is not None and len(op.params) == 1:
+        return dispatch.make_unary(op)
+    return lambda *args: dispatch.apply(op, args)
+
+
+def _public(op, name, first, inplace=False):
+    """Generates the Python function with the op's own signature, so that calls bind natively and `help()` tells the arguments."""
+    shown = [first if p == "self" else p for p in op.params]
+    signature, seen_star = [], False
+    for p, s in zip(op.params, shown):
+        if p in op.keyword_only and not seen_star:
+            signature.append("*")
+            seen_star = True
+        signature.append(s if p not in op.defaults else f"{s}=_d_{p}")
+    environment = {f"_d_{p}": v for p, v in op.defaults.items()}
+    environment |= {"_op": op, "_call": op.call, "_inplace": dispatch.apply_inplace}
+    body = f"_inplace(_op, ({', '.join(shown)},))" if inplace else f"_call({', '.join(shown)})"
+    exec(f"def {name}({', '.join(signature)}):\n return {body}", environment)
+    f = environment[name]
+    f.__doc__ = op.doc or f"`{op.name}`: see https://docs.pytorch.org/docs/2.13/generated/torch.{op.name}.html"
+    f.__module__ = __name__
+    f.op = op
+    return f
+
+
+def attach_methods(cls) -> None:
+    """Puts every registered method on the Tensor class."""
+    for name, f in METHODS.items():
+        if name not in cls.__dict__:
+            setattr(cls, name, f)

@@ -1,0 +1,483 @@
+"""The `Tensor` class: its data, its place in the graph, and conversions. Mathematical methods come from the registry."""
+from __future__ import annotations
+
+import warnings
+import weakref
+
+import numpy as np
+
+from . import device as devices
+from .autograd.grad_mode import per_thread
+from .dtype import FROM_NUMPY, python_scalar_dtype
+from .errors import fail
+from .size import size_of
+from .storage import InferenceStorage, Storage
+from .views import View
+
+SMALL = 1024
+"""Results of at most this many elements stay with their node, so that a graph can be explored without a recording."""
+
+_new = object.__new__
+
+NON_LEAF_GRAD = (
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during "
+    "autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf "
+    "Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead. See "
+    "github.com/pytorch/pytorch/pull/30531 for more informations. (Triggered internally at "
+    "/pytorch/build/aten/src/ATen/core/TensorBody.h:489.)")
+
+
+class Tensor:
+    """An array that remembers how it was computed. Source: https://docs.pytorch.org/docs/2.13/tensors.html
+
+    Inside: `_d` is the raw array (a NumPy scalar for a 0-d result, 8 times faster to compute with), `_storage` what its views share,
+    `_node`/`_nr` the node and output number it came from, `_req` whether it needs a gradient, `_view` what it is a view of.
+    """
+
+    __slots__ = ("_d", "dtype", "_storage", "_node", "_nr", "_req", "_view", "_grad", "_acc", "_hooks", "__dict__", "__weakref__")
+    __array_priority__ = 1000  # NumPy operators defer to ours: np.float64(2.) * tensor is a tensor
+    __hash__ = object.__hash__
+
+    def __new__(cls, *args, **kwargs):
+        from .ops.creation import legacy_constructor
+        return legacy_constructor(cls, *args, **kwargs)
+
+    def __getattr__(self, name):
+        if name in ("_grad", "_acc", "_hooks"):  # slots that stay unset until used: one op less to pay per result
+            setattr(self, name, None)
+            return None
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    # -- what it is ------------------------------------------------------------------------------------------------------
+    @property
+    def shape(self):
+        return size_of(self._d.shape)
+
+    @property
+    def ndim(self) -> int:
+        return self._d.ndim
+
+    @property
+    def device(self):
+        return self._storage.device
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether a gradient is needed for this tensor. Settable on leaves only."""
+        view = self._view
+        return self._req or (view is not None and view.base is not None and view.base._req)
+
+    @requires_grad.setter
+    def requires_grad(self, value):
+        if self._node is not None:
+            if value:
+                return
+            raise fail(RuntimeError, "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+                       "subgraph that doesn't require differentiation use var_no_grad = var.detach().",
+                       "This tensor was computed from others; detach() gives the same values outside the graph.")
+        if value and not self.dtype.is_floating_point:
+            raise fail(RuntimeError, "only Tensors of floating point and complex dtype can require gradients",
+                       "A gradient needs values that can change by small amounts; use .float() first.")
+        if value and self._storage.__class__ is InferenceStorage and not per_thread.state.inference:
+            raise fail(RuntimeError, "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.",
+                       "Clone the tensor first: the clone is an ordinary tensor.")
+        self._req = bool(value)
+
+    @property
+    def is_leaf(self) -> bool:
+        return self.grad_fn is None
+
+    @property
+    def grad_fn(self):
+        """The node that computed this tensor; None for leaves. Read-only."""
+        if self._view is not None:
+            self._view.refresh(self)
+        return self._node
+
+    @grad_fn.setter
+    def grad_fn(self, value):
+        raise fail(AttributeError, "attribute 'grad_fn' of 'torch._C.TensorBase' objects is not writable", "The graph is made by operations only.")
+
+    @property
+    def output_nr(self) -> int:
+        return self._nr
+
+    @property
+    def _version(self) -> int:
+        if self._storage.__class__ is InferenceStorage:
+            raise fail(RuntimeError, "Inference tensors do not track version counter.", "Make the tensor outside inference_mode.")
+        return self._storage.version
+
+    @property
+    def _base(self):
+        return None if self._view is None else self._view.base
+
+    def _is_view(self) -> bool:
+        return self._base is not None
+
+    @property
+    def is_cuda(self) -> bool:
+        return self.device.type == "cuda"
+
+    @property
+    def is_meta(self) -> bool:
+        return self.device.type == "meta"
+
+    @property
+    def is_sparse(self) -> bool:
+        return False
+
+    @property
+    def layout(self):
+        return strided
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self._d.size * self.dtype.itemsize
+
+    def element_size(self) -> int:
+        return self.dtype.itemsize
+
+    def is_inference(self) -> bool:
+        return self._storage.__class__ is InferenceStorage
+
+    def is_floating_point(self) -> bool:
+        return self.dtype.is_floating_point
+
+    def is_complex(self) -> bool:
+        return self.dtype.is_complex
+
+    def size(self, dim=None):
+        """The shape, or the size of dimension `dim`. Raises IndexError when there is no such dimension."""
+        if dim is None:
+            return self.shape
+        from .errors import check_dim
+        return self._d.shape[check_dim(dim, self._d.ndim)]
+
+    def dim(self) -> int:
+        return self._d.ndim
+
+    ndimension = dim
+
+    def numel(self) -> int:
+        return int(self._d.size)
+
+    nelement = numel
+
+    def stride(self, dim=None):
+        """Steps in elements from one entry to the next, per dimension."""
+        strides = contiguous_strides(self._d.shape) if self._d.__class__ is not np.ndarray or self._d.flags.c_contiguous else \
+            tuple(s // self.dtype.itemsize for s in self._d.strides)
+        return strides if dim is None else strides[dim]
+
+    def storage_offset(self) -> int:
+        base = self._storage.array
+        if base is None or self._d is base:
+            return 0
+        return (self._d.__array_interface__["data"][0] - base.__array_interface__["data"][0]) // self.dtype.itemsize
+
+    def data_ptr(self) -> int:
+        return materialise(self).__array_interface__["data"][0]
+
+    def is_contiguous(self) -> bool:
+        return self._d.__class__ is not np.ndarray or self._d.flags.c_contiguous
+
+    # -- gradients -------------------------------------------------------------------------------------------------------
+    @property
+    def grad(self):
+        """The accumulated gradient of a leaf (or after `retain_grad()`); None when there is none yet."""
+        g = self._grad
+        if g is None:
+            if self._node is not None and not self.retains_grad:
+                warnings.warn(NON_LEAF_GRAD, UserWarning, stacklevel=2)
+            return None
+        if not isinstance(g, Tensor):
+            g = self._grad = wrap(g, self.dtype, self._storage.device)
+        return g
+
+    @grad.setter
+    def grad(self, value):
+        if value is not None:
+            if not isinstance(value, Tensor):
+                raise fail(TypeError, f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}",
+                           "Write x.grad = None to forget a gradient, or assign a tensor of x's shape.")
+            if value._d.shape != self._d.shape:
+                raise fail(RuntimeError, f"attempting to assign a gradient of size '{list(value._d.shape)}' to a tensor of size "
+                           f"'{list(self._d.shape)}'. Please ensure that the gradient and the tensor are the same size",
+                           "There is one partial derivative per element, so a gradient always has its tensor's shape.")
+            if value.dtype is not self.dtype:
+                raise fail(RuntimeError, f"attempting to assign a gradient with dtype '{value.dtype.np_name}' to a tensor with grad_dtype "
+                           f"'{self.dtype.short}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You can "
+                           "set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with "
+                           "caution. Diverging the dtypes of a tensor and its gradient may break downstream systems that assume they match.",
+                           "Convert the gradient with .to(tensor.dtype).")
+        self._grad = value
+
+    @grad.deleter
+    def grad(self):
+        self._grad = None
+
+    def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+        """Adds the gradient of this tensor to `.grad` of the leaves it was computed from.
+
+        gradient: the vector of the vector-Jacobian product, shaped like this tensor; may be left out for one element.
+        Raises RuntimeError when there is no graph or its saved tensors were freed. Source: torch.Tensor.backward."""
+        from .autograd.engine import backward
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    def requires_grad_(self, requires_grad=True):
+        """Sets `requires_grad` in place and returns the tensor."""
+        if requires_grad and not self.dtype.is_floating_point:
+            raise fail(RuntimeError, "only Tensors of floating point dtype can require gradients",
+                       "A gradient needs values that can change by small amounts; use .float() first.")
+        self.requires_grad = requires_grad
+        return self
+
+    def retain_grad(self):
+        """Keeps the gradient of a non-leaf in `.grad` too. Raises RuntimeError when the tensor requires no grad."""
+        if not self.requires_grad:
+            raise fail(RuntimeError, "can't retain_grad on Tensor that has requires_grad=False", "No gradient is computed for it at all.")
+        if self.grad_fn is not None:
+            self._node.node_hooks().retain[self._nr] = weakref.ref(self)
+
+    @property
+    def retains_grad(self) -> bool:
+        node = self._node
+        if node is None or node.hooks is None:
+            return False
+        keeper = node.hooks.retain.get(self._nr)
+        return keeper is not None and keeper() is self
+
+    def register_hook(self, hook):
+        """Calls `hook(grad)` when the gradient of this tensor is there; a returned tensor replaces it."""
+        from .autograd.hooks import RemovableHandle
+        if not self.requires_grad:
+            raise fail(RuntimeError, "cannot register a hook on a tensor that doesn't require gradient", "No gradient will pass here.")
+        if self.grad_fn is not None:
+            return self._node.node_hooks().add_tensor_hook(self._nr, hook)
+        if self._hooks is None:
+            self._hooks = {}
+        return RemovableHandle.add(self._hooks, hook)
+
+    def register_post_accumulate_grad_hook(self, hook):
+        """Calls `hook(tensor)` after `.grad` of this leaf was updated."""
+        from .autograd.hooks import RemovableHandle
+        if not self.requires_grad:
+            raise fail(RuntimeError, "cannot register a hook on a tensor that doesn't require gradient", "No gradient will pass here.")
+        if self.grad_fn is not None:
+            raise fail(RuntimeError, "post accumulate grad hooks cannot be registered on non-leaf tensors", "Only leaves accumulate.")
+        return RemovableHandle.add(self.__dict__.setdefault("_post_accumulate_grad_hooks", {}), hook)
+
+    # -- out of the graph ------------------------------------------------------------------------------------------------
+    def detach(self):
+        """The same memory outside the graph; it shares the version counter, so in-place changes are still noticed."""
+        t = wrap(materialise(self), self.dtype)
+        t._storage = self._storage
+        t._view = self._view if self._view is not None and self._view.base is None else None
+        return t
+
+    def detach_(self):
+        """Cuts this tensor from its graph in place; it becomes a leaf that needs no gradient."""
+        if self._is_view():
+            raise fail(RuntimeError, "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+                       "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot "
+                       "be called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
+                       "torch/optim/optimizer.py as a reference.", "A view cannot leave the graph without its base.")
+        self._node, self._nr, self._req = None, 0, False
+        return self
+
+    @property
+    def data(self):
+        """The same memory outside the graph with a version counter of its own: changes through it go unnoticed."""
+        return wrap(materialise(self), self.dtype, self._storage.device)
+
+    @data.setter
+    def data(self, value):
+        if not isinstance(value, Tensor):
+            raise fail(TypeError, f"Variable data has to be a tensor, but got {type(value).__name__}", "Wrap it with torch.tensor(...).")
+        self._d, self.dtype = materialise(value), value.dtype
+        self._storage.array = self._d
+
+    def numpy(self, *, force=False):
+        """The values as a NumPy array that shares this tensor's memory.
+
+        Raises RuntimeError when the tensor requires grad, TypeError off the CPU. Source: torch.Tensor.numpy."""
+        if force:
+            return self.detach().cpu().numpy()
+        if self.requires_grad:
+            raise fail(RuntimeError, "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.",
+                       "NumPy does not record operations, so a gradient could not flow through what follows; detach() says that this is meant.")
+        if self.device.type != "cpu":
+            raise fail(TypeError, f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory "
+                       "first.", "NumPy reads host memory only.")
+        return materialise(self)
+
+    def __array__(self, dtype=None, copy=None):
+        a = self.numpy()
+        return a if dtype is None else a.astype(dtype, copy=False)
+
+    def __array_wrap__(self, array, context=None, return_scalar=False):
+        return wrap(np.asarray(array))
+
+    def item(self):
+        """The value of a one-element tensor as a Python number. Raises RuntimeError for more elements."""
+        if self._d.size != 1:
+            raise fail(RuntimeError, f"a Tensor with {self._d.size} elements cannot be converted to Scalar", "Reduce it first, or use tolist().")
+        return self._d.item()
+
+    def tolist(self):
+        """The values as nested Python lists; a number for a 0-d tensor."""
+        return self._d.tolist()
+
+    # -- Python protocols ------------------------------------------------------------------------------------------------
+    def __bool__(self):
+        if self._d.size != 1:
+            if self._d.size == 0:
+                raise fail(RuntimeError, "Boolean value of Tensor with no values is ambiguous", "Ask for .numel() or .any().")
+            raise fail(RuntimeError, "Boolean value of Tensor with more than one value is ambiguous", "Say which you mean: .any() or .all().")
+        return bool(self._d)
+
+    def _scalar(self, kind):
+        if self.requires_grad:
+            warnings.warn("Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using "
+                          "tensor.detach() first.", UserWarning, stacklevel=3)
+        return kind(self.item())
+
+    def __float__(self):
+        return self._scalar(float)
+
+    def __int__(self):
+        return self._scalar(int)
+
+    def __complex__(self):
+        return self._scalar(complex)
+
+    def __index__(self):
+        if self._d.size != 1 or self.dtype.is_floating_point:
+            raise fail(TypeError, "only integer tensors of a single element can be converted to an index", "Use .item() or .long().")
+        return int(self._d.item())
+
+    def __len__(self):
+        if not self._d.ndim:
+            raise fail(TypeError, "len() of a 0-d tensor", "A 0-d tensor is a single number; its value is .item().")
+        return self._d.shape[0]
+
+    def __iter__(self):
+        if not self._d.ndim:
+            raise fail(TypeError, "iteration over a 0-d tensor", "A 0-d tensor is a single number; its value is .item().")
+        return iter(self.unbind(0))
+
+    def __contains__(self, element):
+        return bool((self == element).any())
+
+    def __repr__(self, *, tensor_contents=None):
+        from .printing import tensor_repr
+        return tensor_repr(self)
+
+    def __format__(self, spec):
+        if self._d.ndim == 0 and not self.is_meta:
+            return self.item().__format__(spec)
+        return object.__format__(self, spec)
+
+    def __dir__(self):
+        return sorted(set(object.__dir__(self)) - {"_d", "_nr", "_req", "_acc"})
+
+    def __deepcopy__(self, memo):
+        if id(self) in memo:
+            return memo[id(self)]
+        if self.grad_fn is not None:
+            raise fail(RuntimeError, "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If "
+                       "you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
+                       "https://github.com/pytorch/pytorch/pull/103001", "Copy the values instead: tensor.detach().clone().")
+        t = self._like(np.array(self._d))
+        memo[id(self)] = t
+        t._req = self._req
+        if self._grad is not None:
+            t._grad = self.grad.__deepcopy__(memo)
+        if self.__dict__:
+            import copy
+            t.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return t
+
+    def __reduce_ex__(self, protocol):
+        return _rebuild, (type(self), np.array(self._d), self._req, {k: v for k, v in self.__dict__.items() if not k.startswith("_post")})
+
+    def _like(self, array):
+        """A tensor of this class over `array`, outside any graph."""
+        t = wrap(array, self.dtype, self._storage.device)
+        t.__class__ = type(self)
+        return t
+
+    def as_subclass(self, cls):
+        """This tensor as an instance of `cls`, a subclass of Tensor; memory and history are shared."""
+        t = self.alias()
+        t.__class__ = cls
+        return t
+
+
+def _rebuild(cls, array, requires_grad, attributes):
+    t = wrap(array)
+    t.__class__ = cls
+    t._req = requires_grad
+    t.__dict__.update(attributes)
+    return t
+
+
+class layout:
+    """How elements lie in memory; this engine has `torch.strided` only."""
+
+    def __repr__(self):
+        return "torch.strided"
+
+
+strided = layout()
+
+
+def contiguous_strides(shape):
+    """Strides in elements of a row-major array."""
+    strides, step = [], 1
+    for n in reversed(shape):
+        strides.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(strides))
+
+
+def wrap(array, dtype=None, device=None) -> Tensor:
+    """A Tensor over `array` without copying, outside any graph."""
+    if array.__class__ is not np.ndarray and not isinstance(array, np.generic):
+        array = np.asarray(array)
+    t = _new(Tensor)
+    t._d = array
+    t.dtype = FROM_NUMPY[array.dtype] if dtype is None else dtype
+    if per_thread.state.inference:
+        s = _new(InferenceStorage)
+        t._view = View.inference()
+    else:
+        s = _new(Storage)
+        t._view = None
+    s.version, s.device, s.array = 0, devices.CPU if device is None else device, None
+    t._storage, t._node, t._nr, t._req = s, None, 0, False
+    return t
+
+
+def scalar_tensor(value) -> Tensor:
+    """A Python number as a 0-d tensor, with the dtype torch gives it."""
+    d = python_scalar_dtype(value)
+    return wrap(np.asarray(value, d.np), d)
+
+
+def materialise(t) -> np.ndarray:
+    """The array of `t`, made one if it is a NumPy scalar: from now on views of the memory can exist."""
+    d = t._d
+    if d.__class__ is not np.ndarray and isinstance(d, np.generic):
+        d = t._d = np.asarray(d)
+    if t._storage.array is None:
+        t._storage.array = d
+    return d
+
+
+Tensor.__module__ = "torch"  # type(x) prints as <class 'torch.Tensor'>, which tutorials show

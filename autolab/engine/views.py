@@ -1,0 +1,114 @@
+"""Views and in-place: what a tensor is a view of, and how history follows when the shared memory changes."""
+from __future__ import annotations
+
+from numpy.lib.stride_tricks import as_strided
+
+from .errors import fail
+
+
+class View:
+    """What a view remembers of its base.
+
+    base: the root tensor whose memory is shared (None for inference tensors, which only need the marker).
+    version: the memory's version for which the view's grad_fn holds. creation: 'default', 'no_grad', 'multi' or 'inference'."""
+
+    __slots__ = ("base", "version", "creation")
+
+    def __init__(self, base, version, creation):
+        self.base, self.version, self.creation = base, version, creation
+
+    @classmethod
+    def of(cls, source, state, multi, op):
+        """The record of a new view of `source`."""
+        parent = source._view
+        if parent is not None and parent.creation == "inference":
+            return parent
+        base = source if parent is None or parent.base is None else parent.base
+        inherited = parent.creation if parent is not None else "default"
+        creation = "inference" if state.inference else "multi" if multi else "default" if state.grad else "no_grad"
+        return cls(base, source._storage.version, creation if inherited == "default" else inherited)
+
+    @classmethod
+    def inference(cls):
+        return cls(None, 0, "inference")
+
+    def refresh(self, t):
+        """Gives `t` a new grad_fn if its memory changed in place since: a strided piece of its base's new value."""
+        base = self.base
+        if base is None or self.version == t._storage.version:
+            return
+        self.version = t._storage.version
+        if base._req:
+            t._node, t._nr, t._req = piece_node(base, t), 0, True
+
+    def check_inplace(self, t, state, requires_grad):
+        """Raises torch's error when the view may not be changed in place now."""
+        if self.creation == "inference" and not state.inference:
+            raise fail(RuntimeError, "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
+                       "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.",
+                       "Tensors made under inference_mode have no version counter, so the change could go unnoticed.")
+        base = self.base
+        if base is None or not state.grad or not (requires_grad or base._req):
+            return
+        if self.creation == "no_grad":
+            raise fail(RuntimeError, "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use "
+                       "case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
+                       "either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the "
+                       "inplace to be tracked).", "The view has no history although its base does.")
+        if self.creation == "multi":
+            from .autograd.node import re_name
+            name = re_name(t._node.name()) if t._node is not None else "a function"
+            raise fail(RuntimeError, f"Output {t._nr} of {name} is a view and is being modified inplace. This view is the output of a function that "
+                       "returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace the "
+                       "inplace operation by an out-of-place one.", "Index the tensor instead: such a view may be changed in place.")
+        if base._req and base._node is None:
+            raise fail(RuntimeError, "a view of a leaf Variable that requires grad is being used in an in-place operation.",
+                       "The view shares the leaf's memory; change it inside `with torch.no_grad():`.")
+
+    def rebase(self, t, node):
+        """After an in-place op on the view `t`: the base's history becomes 'the old base with this slice replaced'."""
+        from .autograd.node import CopySlices
+        base = self.base
+        copy_slices = CopySlices(base, Geometry.of(base, t), node)
+        base._node, base._nr, base._req = copy_slices, 0, True
+        self.version = -1
+        self.refresh(t)
+
+
+class Geometry(tuple):
+    """(base shape, base strides, shape, strides, offset), in elements: where a piece lies in its base."""
+
+    @classmethod
+    def of(cls, base, t):
+        b, v, size = base._d, t._d, t.dtype.itemsize
+        offset = (v.__array_interface__["data"][0] - b.__array_interface__["data"][0]) // size
+        return cls((b.shape, tuple(s // size for s in b.strides), v.shape, tuple(s // size for s in v.strides), offset))
+
+
+def laid_out(xp, geometry, dtype):
+    """A zeroed buffer with the base's layout: the array shaped like the base, and the piece of it."""
+    shape, strides, piece, piece_strides, offset = geometry
+    extent = 1 + sum((n - 1) * s for n, s in zip(shape, strides)) if 0 not in shape else 0
+    buffer = xp.zeros(max(extent, 1), dtype)
+    size = buffer.itemsize
+    whole = as_strided(buffer, shape, [s * size for s in strides])
+    part = as_strided(buffer[offset:], piece, [s * size for s in piece_strides])
+    return whole, part
+
+
+def piece_node(base, t):
+    """A node that says: `t` is this strided piece of `base`."""
+    from . import dispatch
+    from .registry import OPS
+    g = Geometry.of(base, t)
+    op = OPS["as_strided"]
+    node = object.__new__(op.node_class)
+    node.inputs, node.input_nrs = (dispatch.edge(base),), (base._nr,) if base._nr else None
+    node.sequence_nr, node.hooks, node.fix = dispatch.next_sequence_nr(), None, None
+    values = {"size": g[2], "stride": g[3], "storage_offset": g[4], "self_sym_sizes": g[0], "self_sym_strides": g[1]}
+    node.saved = tuple(values[n] for n in op.saves)
+    node.value = t._d if t._d.size <= 1024 else None
+    node.operands = None
+    return node
+
+
