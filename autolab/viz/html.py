@@ -1,0 +1,84 @@
+"""Widgets as one HTML file: no kernel, no network, opened from a disk in a lecture hall."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+# What anywidget gives a widget's script, as far as it needs it: state with change events, and no kernel to send to.
+HOST = """
+class Model {
+  constructor(state) { this.state = state; this.handlers = {}; }
+  get(key) { return this.state[key]; }
+  set(key, value) {
+    if (this.state[key] === value) return;
+    this.state[key] = value;
+    this.emit("change:" + key, value);
+    this.emit("change");
+  }
+  save_changes() {}
+  send() {}
+  on(name, handler) { (this.handlers[name] ??= new Set()).add(handler); }
+  off(name, handler) { this.handlers[name]?.delete(handler); }
+  emit(name, ...parts) { for (const handler of [...(this.handlers[name] ?? [])]) handler(...parts); }
+}
+async function show(widget, place) {
+  const model = new Model(JSON.parse(place.querySelector("script").textContent));
+  await widget.initialize?.({ model });
+  await widget.render({ model, el: place.appendChild(document.createElement("div")) });
+}
+"""
+
+STYLE = """
+:root { color-scheme: light dark; }
+body { margin: 16px; font: 16px/1.5 Helvetica, Arial, "Liberation Sans", sans-serif; background: #fff; color: #1b1b1b; }
+h1 { font-size: 1.3em; }
+@media (prefers-color-scheme: dark) { body { background: #111; color: #eee; } }
+"""
+
+
+def page(widgets: Sequence[Any], title: str = "autolab") -> str:
+    """One HTML page with the widgets below each other, each in the state it has now; it makes no request at all.
+
+    widgets: anywidgets whose script needs no kernel, such as explorers.
+
+    Raises RuntimeError when the graph of one has not been laid out: there was no Graphviz, and no browser has drawn it yet.
+    """
+    scripts: dict[str, str] = {}  # each kind of widget brings its script once
+    places = []
+    for widget in widgets:
+        if getattr(widget, "svg", None) == "":
+            raise RuntimeError("the graph has not been laid out yet: show the explorer in the notebook first, or install Graphviz (see autolab.viz.layout)")
+        name = scripts.setdefault(widget._esm, f"widget{len(scripts)}")
+        state = {key: value for key, value in widget.get_state().items() if not key.startswith("_") and key not in ("layout", "tabbable", "tooltip")}
+        places.append(f'<div class="autolab" data-script="{name}"><script type="application/json">{_inline(json.dumps(state, separators=(",", ":")))}</script></div>')
+    modules = "".join(f"<script type=\"module\">{_inline(HOST)}const {name} = (() => {{{_inline(_as_value(esm))}}})();\n"
+                      f'for (const place of document.querySelectorAll(\'[data-script="{name}"]\')) await show({name}, place);</script>\n'
+                      for esm, name in scripts.items())
+    return (f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+            f'<link rel="icon" href="data:,"><title>{escape(title)}</title><style>{STYLE}</style></head>\n'
+            f"<body><h1>{escape(title)}</h1>\n{''.join(places)}\n{modules}</body></html>\n")
+
+
+def write(path: str | os.PathLike[str], widgets: Sequence[Any], title: str = "autolab") -> Path:
+    """Write `page(widgets)` to `path` and return it."""
+    path = Path(path)
+    path.write_text(page(widgets, title), encoding="utf-8")
+    return path
+
+
+def _as_value(esm: str) -> str:
+    """An ES module's text as a function body that returns its default export."""
+    before, found, after = esm.rpartition("export default ")
+    if not found:
+        raise ValueError("the widget's script has no default export")
+    return f"{before}return {after}"
+
+
+def _inline(text: str) -> str:
+    """JSON or JavaScript that may stand inside a <script> element: nothing in its strings ends the element early."""
+    return text.replace("</", "<\\/").replace("<!--", "\\u003c!--")

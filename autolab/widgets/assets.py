@@ -1,0 +1,54 @@
+"""The scripts and styles in `static/`, joined to the one ES module that anywidget asks for. No build step, no other tool."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from pathlib import Path
+
+STATIC = Path(__file__).parent / "static"
+_IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+)\.js";\n', re.MULTILINE)
+
+
+@functools.cache
+def module(name: str) -> str:
+    """`static/<name>.js` and everything it imports from beside it, as one ES module; `STYLE` in it is `static/<name>.css`.
+
+    Imports are plain `import { a, b } from "./file.js";` lines; names are shared, so each must be used once across the files.
+    Comments and indentation are left out: a notebook stores this text with every widget.
+
+    Raises FileNotFoundError when a file that is imported does not exist.
+    """
+    parts = [f"const STYLE = {json.dumps(style(name))};\n"] + [_strip(part) for part in _ordered(name, []).values()]
+    return "".join(parts)
+
+
+@functools.cache
+def style(name: str) -> str:
+    """`static/<name>.css` without comments and indentation; "" when there is none."""
+    path = STATIC / f"{name}.css"
+    text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL) if path.exists() else ""
+    return "".join(line.strip() + "\n" for line in text.splitlines() if line.strip())
+
+
+def files(name: str) -> list[Path]:
+    """The scripts that `module(name)` joins, in that order."""
+    return [STATIC / f"{part}.js" for part in _ordered(name, [])]
+
+
+def _ordered(name: str, above: list[str]) -> dict[str, str]:
+    """File name to source, each after what it imports."""
+    if name in above:
+        return {}
+    source = (STATIC / f"{name}.js").read_text(encoding="utf-8")
+    found: dict[str, str] = {}
+    for other in _IMPORT.findall(source):
+        found |= {k: v for k, v in _ordered(other, [*above, name]).items() if k not in found}
+    return found | {name: source}
+
+
+def _strip(source: str) -> str:
+    source = re.sub(r"^export (?!default)", "", _IMPORT.sub("", source), flags=re.MULTILINE)
+    lines = (line.strip() for line in source.splitlines())
+    return "".join(line + "\n" for line in lines if line and not line.startswith("//"))

@@ -1,0 +1,55 @@
+"""Small heat maps: blue for negative, white for 0, vermillion for positive. `static/values.js` paints with the same numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..trace.values import Value, short
+
+NEGATIVE, ZERO, POSITIVE = (0x00, 0x72, 0xB2), (0xFF, 0xFF, 0xFF), (0xD5, 0x5E, 0x00)  # Okabe-Ito blue and vermillion
+THUMB, CELL, MOST = 40, 12, 8  # a thumbnail's largest side, its largest cell, the most rows or columns it shows
+
+
+def color(value: Any, scale: float) -> str:
+    """`#rrggbb` of a number on the map that runs from -scale to scale; grey for what is not a finite number."""
+    if isinstance(value, str) or value != value:
+        return "#bbbbbb"
+    part = max(-1.0, min(1.0, float(value) / scale)) if scale > 0 else 0.0
+    end = POSITIVE if part > 0 else NEGATIVE
+    return "#" + "".join(f"{int(z + (e - z) * abs(part) + 0.5):02x}" for z, e in zip(ZERO, end, strict=True))
+
+
+def rows(value: Value | None) -> list[list[Any]] | None:
+    """The numbers as rows when they are a whole vector or matrix, else None."""
+    if value is None or value.data is None or len(value.shape) not in (1, 2) or 0 in value.shape:
+        return None
+    return [value.data] if len(value.shape) == 1 else value.data
+
+
+def scale(table: list[list[Any]]) -> float:
+    """Largest magnitude among the finite numbers."""
+    return max((abs(float(v)) for row in table for v in row if not isinstance(v, str)), default=0.0)
+
+
+def thumb_size(shape: tuple[int, ...] | None, value: Value | None) -> tuple[int, int]:
+    """Width and height of a thumbnail; (0, 0) when there is none (scalars, unknown, more than 8 rows or columns)."""
+    table = rows(value)
+    if not shape or table is None or len(table) > MOST or len(table[0]) > MOST:
+        return (0, 0)
+    cell = min(CELL, THUMB // max(len(table), len(table[0])))
+    return (cell * len(table[0]), cell * len(table))
+
+
+def cells(value: Value, size: tuple[int, int]) -> str:
+    """The thumbnail as SVG rectangles from (0, 0)."""
+    table = rows(value)
+    if table is None:
+        return ""
+    w, h, top = size[0] / len(table[0]), size[1] / len(table), scale(table)
+    return "".join(f'<rect x="{c * w:g}" y="{r * h:g}" width="{w:g}" height="{h:g}" fill="{color(v, top)}" stroke="#767676" stroke-width="0.5"/>'
+                   for r, row in enumerate(table) for c, v in enumerate(row))
+
+
+def brief(value: Value) -> str:
+    """One number that stands for a tensor too large to draw."""
+    return f"mean {short(value.stats['mean'])}" if value.stats else ""

@@ -1,0 +1,48 @@
+// Small helpers for elements. Nothing here knows about traces.
+
+const SVG_NS = "http://www.w3.org/2000/svg";
+
+function fill(element, props, kids) {
+  for (const [key, value] of Object.entries(props)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else if (key === "text") element.textContent = value;
+    else element.setAttribute(key, value === true ? "" : value);
+  }
+  element.append(...kids.flat(Infinity).filter((kid) => kid !== null && kid !== undefined && kid !== ""));
+  return element;
+}
+
+export function h(tag, props = {}, ...kids) {
+  return fill(document.createElement(tag), props, kids);
+}
+
+export function svgEl(tag, props = {}, ...kids) {
+  return fill(document.createElementNS(SVG_NS, tag), props, kids);
+}
+
+export function clamp(value, low, high) {
+  return Math.max(low, Math.min(high, value));
+}
+
+export function reducedMotion() {
+  return matchMedia("(prefers-reduced-motion: reduce)").matches;
+}
+
+// "dark" or "light": what the page around the element looks like. JupyterLab says it by the colour of its --jp-*
+// variables, Colab and VS Code by an attribute or class, a plain page by what the reader's system prefers.
+export function themeOf(element) {
+  const jupyter = getComputedStyle(element).getPropertyValue("--jp-layout-color1").trim();
+  if (jupyter) return luminance(jupyter) < 0.35 ? "dark" : "light";
+  if (document.documentElement.getAttribute("theme") === "dark" || document.body.classList.contains("vscode-dark")) return "dark";
+  if (document.documentElement.getAttribute("theme") === "light" || document.body.classList.contains("vscode-light")) return "light";
+  return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+}
+
+function luminance(color) {
+  const context = document.createElement("canvas").getContext("2d");
+  context.fillStyle = color;
+  context.fillRect(0, 0, 1, 1);
+  const [r, g, b] = context.getImageData(0, 0, 1, 1).data;
+  return (0.2126 * r + 0.7152 * g + 0.0722 * b) / 255;
+}

@@ -1,0 +1,42 @@
+// Playing: one clock per model, however many views show it.
+import { clamp } from "./dom.js";
+
+export function lastStep(model) {
+  return Math.max(0, model.get("data").frames.length - 1);
+}
+
+export function goTo(model, step) {
+  const target = clamp(step, 0, lastStep(model));
+  if (target === model.get("step")) return;
+  model.set("step", target);
+  model.save_changes();
+}
+
+export function setPlaying(model, playing) {
+  if (playing && model.get("step") >= lastStep(model)) model.set("step", 0);
+  model.set("playing", playing);
+  model.save_changes();
+}
+
+export function startClock(model) {
+  let timer = 0;
+  const tick = () => {
+    if (model.get("step") >= lastStep(model)) setPlaying(model, false);
+    else {
+      goTo(model, model.get("step") + 1);
+      timer = setTimeout(tick, model.get("interval"));
+    }
+  };
+  const wind = () => {
+    clearTimeout(timer);
+    if (model.get("playing")) timer = setTimeout(tick, model.get("interval"));
+  };
+  model.on("change:playing", wind);
+  model.on("change:interval", wind);
+  wind();
+  return () => {
+    clearTimeout(timer);
+    model.off("change:playing", wind);
+    model.off("change:interval", wind);
+  };
+}

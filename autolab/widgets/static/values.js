@@ -1,0 +1,139 @@
+// Values of a trace as words, heat tables and thumbnails. Same colours and same rounding as heat.py and trace/values.py.
+import { h, svgEl } from "./dom.js";
+
+const NEGATIVE = [0x00, 0x72, 0xb2], ZERO = [0xff, 0xff, 0xff], POSITIVE = [0xd5, 0x5e, 0x00];
+const MOST_ROWS = 12, MOST_COLUMNS = 8;
+
+export function color(value, scale) {
+  if (typeof value === "string" || Number.isNaN(value)) return "#bbbbbb";
+  const part = scale > 0 ? Math.max(-1, Math.min(1, Number(value) / scale)) : 0;
+  const end = part > 0 ? POSITIVE : NEGATIVE;
+  return "#" + ZERO.map((z, i) => Math.floor(z + (end[i] - z) * Math.abs(part) + 0.5).toString(16).padStart(2, "0")).join("");
+}
+
+// Black or white, whichever reads better on `background` (#rrggbb): never below 4.58:1.
+export function inkOn(background) {
+  const [r, g, b] = [1, 3, 5].map((i) => {
+    const part = parseInt(background.slice(i, i + 2), 16) / 255;
+    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+  });
+  const light = 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  return (light + 0.05) / 0.05 >= 1.05 / (light + 0.05) ? "#000000" : "#ffffff";
+}
+
+// Three significant digits; `short` in trace/values.py is the same function.
+export function short(item) {
+  if (typeof item === "boolean") return item ? "True" : "False";
+  if (typeof item !== "number") return String(item);
+  if (item === 0) return Object.is(item, -0) ? "-0" : "0";
+  const size = Math.abs(item);
+  if (size >= 100 && size < 100000 && Math.abs(item - Math.round(item)) < 1e-9 * size) return String(Math.round(item));
+  const [digits, exponent] = item.toExponential(2).split("e");
+  if (Number(exponent) < -4 || Number(exponent) >= 3) {
+    const sign = exponent[0] === "-" ? "-" : "+";
+    return String(Number(digits)) + "e" + sign + exponent.slice(1).padStart(2, "0");
+  }
+  return String(Number(item.toPrecision(3)));
+}
+
+export function shapeWords(shape) {
+  if (!shape) return "unknown";
+  return shape.length ? "(" + shape.join(", ") + ")" : "( ) a scalar";
+}
+
+export function sizeWords(bytes) {
+  if (bytes === null || bytes === undefined) return "";
+  let size = bytes;
+  for (const unit of ["B", "kB", "MB", "GB"]) {
+    if (size < 1000 || unit === "GB") return unit === "B" ? `${size} B` : `${size.toFixed(1)} ${unit}`;
+    size /= 1000;
+  }
+  return "";
+}
+
+// The numbers as rows when they are a whole vector or matrix, else null.
+export function rowsOf(value) {
+  if (!value || value.data === null || value.data === undefined || value.shape.includes(0)) return null;
+  if (value.shape.length === 1) return [value.data];
+  return value.shape.length === 2 ? value.data : null;
+}
+
+export function scaleOf(table) {
+  return Math.max(0, ...table.flat().filter((v) => typeof v !== "string").map((v) => Math.abs(Number(v))));
+}
+
+export function isZero(value) {
+  if (!value) return false;
+  if (value.stats) return value.stats.min === 0 && value.stats.max === 0 && !value.stats.nan && !value.stats.inf;
+  return value.shape.includes(0) || (value.shape.length === 0 && value.data === 0);
+}
+
+export function isBad(value) {
+  if (!value) return false;
+  if (value.stats) return value.stats.nan + value.stats.inf > 0;
+  return ["nan", "inf", "-inf"].includes(value.data);
+}
+
+// One short line: the number, or the numbers, or what the tensor is like.
+export function words(value) {
+  if (!value) return "unknown";
+  return value.shape.length === 0 ? short(value.data) : value.text;
+}
+
+// What fits into a card or a pill beside a thumbnail.
+export function brief(value) {
+  if (!value) return "";
+  if (value.shape.length === 0) return short(value.data);
+  return value.stats ? `mean ${short(value.stats.mean)}` : "";
+}
+
+export function thumbCells(value, width, height) {
+  const table = rowsOf(value);
+  if (!table || !width) return [];
+  const w = width / table[0].length, t = height / table.length, top = scaleOf(table);
+  return table.flatMap((row, r) => row.map((v, c) => svgEl("rect", {
+    x: c * w, y: r * t, width: w, height: t, fill: color(v, top), stroke: "#767676", "stroke-width": 0.5 })));
+}
+
+// A value for the Details region: a number, a coloured table with its scale, or statistics.
+export function valueView(value, label) {
+  if (!value) return h("span", { class: "al-unknown", text: "not kept" });
+  if (value.shape.length === 0) return h("span", { class: "al-scalar" + (isBad(value) ? " al-bad" : ""), title: String(value.data), text: words(value) });
+  const table = rowsOf(value);
+  if (!table) return statistics(value, label);
+  return h("div", { class: "al-heatbox" }, heatTable(table, label, value.shape), scaleBar(scaleOf(table)));
+}
+
+function heatTable(table, label, shape) {
+  const top = scaleOf(table), cut = table.length > MOST_ROWS || table[0].length > MOST_COLUMNS;
+  const body = table.slice(0, MOST_ROWS).map((row) => h("tr", {}, row.slice(0, MOST_COLUMNS).map((v) => {
+    const background = color(v, top);
+    return h("td", { style: `background:${background};color:${inkOn(background)}`, title: String(v), text: short(v) });
+  }), row.length > MOST_COLUMNS ? h("td", { class: "al-more", text: "…" }) : null));
+  if (table.length > MOST_ROWS) body.push(h("tr", {}, h("td", { class: "al-more", colspan: MOST_COLUMNS + 1, text: "…" })));
+  const caption = `${shapeWords(shape)}${cut ? ", shown in part" : ""}`;
+  return h("table", { class: "al-heat", "aria-label": label }, h("caption", { text: caption }), h("tbody", {}, body));
+}
+
+function scaleBar(top) {
+  const ends = [-top, 0, top].map((v) => h("span", { text: short(v) === "-0" ? "0" : short(v) }));
+  if (!top) return h("div", { class: "al-scale" }, h("span", { text: "all 0" }));
+  return h("div", { class: "al-scale", role: "img", "aria-label": `Colour scale from ${short(-top)} (blue) through 0 (white) to ${short(top)} (vermillion)` },
+    h("div", { class: "al-ramp" }), h("div", { class: "al-ends" }, ends));
+}
+
+function statistics(value, label) {
+  const s = value.stats, rows = [["shape", shapeWords(value.shape)], ["dtype", value.dtype]];
+  if (s) rows.push(["min", short(s.min)], ["mean", short(s.mean)], ["max", short(s.max)], ["std", short(s.std)]);
+  if (s && s.nan) rows.push(["NaN", String(s.nan)]);
+  if (s && s.inf) rows.push(["inf", String(s.inf)]);
+  const box = h("div", { class: "al-stats" }, h("table", { "aria-label": `${label}: statistics` },
+    h("tbody", {}, rows.map(([name, text]) => h("tr", {}, h("th", { scope: "row", text: name }), h("td", { text }))))));
+  const sample = value.sample ?? (value.data === null ? null : [value.data].flat(Infinity));
+  if (sample && sample.length) {
+    const part = sample.slice(0, 32), grid = [];
+    for (let i = 0; i < part.length; i += 8) grid.push(part.slice(i, i + 8));
+    box.append(h("div", { class: "al-note", text: value.sample ? "a sample of the numbers" : "the first numbers" }), heatTable(grid, `${label}: sample`, [part.length]), scaleBar(scaleOf(grid)));
+  }
+  return box;
+}
