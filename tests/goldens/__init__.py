@@ -1,0 +1,1 @@
+"""Stored answers of PyTorch, and the oracle that asks PyTorch itself when it is installed."""

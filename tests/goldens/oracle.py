@@ -1,0 +1,108 @@
+"""What PyTorch answers: asked live where PyTorch 2.13 is installed, read from `tests/goldens/*.json` where it is not.
+
+A test states its question as a program: a function of the `torch` module that returns plain data. The engine runs it with
+`autolab` in the place of `torch`; `answer(suite, key, program)` says what PyTorch returns. `python tests/goldens/write.py`
+runs the tests with PyTorch and stores every answer.
+
+Environment: `AUTOLAB_ORACLE=live|stored` forces one of the two; `AUTOLAB_ORACLE=record` is live and stores the answers;
+`AUTOLAB_ENGINE=torch` runs the tests on PyTorch itself, which checks the tests.
+"""
+import functools
+import importlib
+import importlib.metadata
+import json
+import os
+from pathlib import Path
+
+from .plain import decode, differences, encode, plain
+
+HERE = Path(__file__).parent
+VERSION = "2.13"
+ENGINE = os.environ.get("AUTOLAB_ENGINE", "autolab")
+_WANTED = os.environ.get("AUTOLAB_ORACLE", "")
+_recorded: dict[str, dict] = {}
+
+
+def _installed() -> str | None:
+    try:
+        return importlib.metadata.version("torch")
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+_TORCH = _installed()
+LIVE = _WANTED in ("live", "record") or (_WANTED != "stored" and (_TORCH or "").startswith(VERSION + "."))
+"""Whether PyTorch itself is asked. Another version than the one we follow is never asked."""
+
+
+def describe() -> str:
+    """One line for the test report."""
+    if LIVE:
+        return f"PyTorch {_TORCH}, live" + (", answers being stored" if _WANTED == "record" else "")
+    why = "not installed" if _TORCH is None else f"installed is {_TORCH}" if _WANTED != "stored" else "as asked for"
+    return f"stored goldens of PyTorch {VERSION} ({why})"
+
+
+def engine():
+    """The module under test."""
+    return importlib.import_module(ENGINE)
+
+
+def answer(suite: str, key: str, program):
+    """What PyTorch returns for `program(torch)`, as plain data (see `plain`)."""
+    if not LIVE:
+        stored = _load(suite)
+        if key not in stored:
+            raise LookupError(f"no stored answer for {key!r} in {suite}.json: run tests/goldens/write.py where PyTorch {VERSION} is installed")
+        return decode(stored[key])
+    found = plain(program(importlib.import_module("torch")))
+    if _WANTED == "record":
+        _recorded.setdefault(suite, {})[key] = encode(found)
+    return found
+
+
+@functools.cache
+def _load(suite):
+    path = HERE / f"{suite}.json"
+    return json.loads(path.read_text())["answers"] if path.exists() else {}
+
+
+def save_recorded() -> None:
+    """Writes what was recorded, one answer a line, so that a change shows in a diff."""
+    for suite, answers in _recorded.items():
+        merged = _load(suite) | answers
+        lines = ",\n".join(f"{json.dumps(k)}: {json.dumps(merged[k], separators=(',', ':'))}" for k in sorted(merged))
+        (HERE / f"{suite}.json").write_text(f'{{"written_by": "tests/goldens/write.py", "torch": "{_TORCH}", "answers": {{\n{lines}\n}}}}\n')
+
+
+def check(suite: str, key: str, program, **tolerance) -> None:
+    """Asserts that the engine returns for `program` what PyTorch returns: structure, dtypes, shapes, texts, and numbers.
+
+    Numbers that are not floats are compared exactly; floats within a few units in the last place of their dtype (or `rtol`, `atol`)."""
+    expected = answer(suite, key, program)
+    found = plain(program(engine()))
+    wrong = differences(found, expected, **tolerance)
+    assert not wrong, f"{key}: differs from PyTorch\n" + "\n".join(wrong[:20])
+
+
+def same_as_torch(program=None, **tolerance):
+    """Makes a test of a program: `@same_as_torch` on `def test_x(torch): return …` compares the engine with PyTorch."""
+    if program is None:
+        return functools.partial(same_as_torch, **tolerance)
+    suite = program.__module__.rsplit(".", 1)[-1]
+
+    def test():
+        check(suite, program.__name__, program, **tolerance)
+
+    test.__name__ = test.__qualname__ = program.__name__
+    test.__doc__, test.__module__ = program.__doc__, program.__module__
+    return test
+
+
+def error_of(action) -> str:
+    """The exception that `action()` raises, as "Type: message"; "no error" when it raises none."""
+    try:
+        action()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return "no error"

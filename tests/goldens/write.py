@@ -1,0 +1,45 @@
+"""Stores what PyTorch answers to every question of the tests: `python tests/goldens/write.py` (needs PyTorch 2.13, CPU).
+
+The tests run on PyTorch itself (so it does not matter what the engine can do) and every answer is written into
+`tests/goldens/<test file>.json`. The course cells are run in PyTorch and their output is written into `seeds.json`.
+`torch_golden.json` is a transcript made in the same way; `--check` runs it again and reports cells that PyTorch no longer prints so.
+"""
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+TESTS = HERE.parent
+
+
+def write_seeds() -> None:
+    from conformance import seeds
+    transcripts = {name: seeds.run(name, "torch") for name in seeds.NAMES}
+    (HERE / "seeds.json").write_text(json.dumps(transcripts, indent=1, ensure_ascii=False) + "\n")
+    print("seeds.json:", {name: len(cells) for name, cells in transcripts.items()})
+
+
+def write_answers() -> int:
+    for old in HERE.glob("test_*.json"):
+        old.unlink()
+    environment = dict(os.environ, AUTOLAB_ORACLE="record", AUTOLAB_ENGINE="torch")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(TESTS / "engine"), "-k", "torch_says or test_", "--tb=line"]
+    return subprocess.run(command, env=environment, cwd=TESTS.parent).returncode
+
+
+def check_transcript() -> int:
+    from conformance import golden
+    wrong = [n for n, cell in enumerate(golden.CELLS) if golden.run(cell, "torch") != (cell["out"], cell["warnings"])]
+    print(f"torch_golden.json: {len(golden.CELLS) - len(wrong)} of {len(golden.CELLS)} cells are as PyTorch prints them now; not: {wrong}")
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.path[:0] = [str(TESTS), str(TESTS.parent)]
+    if "--check" in sys.argv:
+        sys.exit(check_transcript())
+    if "--seeds" not in sys.argv:
+        write_answers()
+    write_seeds()
