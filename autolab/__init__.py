@@ -1,3 +1,76 @@
-from . import engine
-from .engine.tensor import wrap, Tensor
-from .engine.autograd.grad_mode import *
+"""autolab: learn automatic differentiation by stepping through your own graph.
+
+`import autolab as torch` runs PyTorch tutorial code: same names, same numbers for the same seed, same errors. What PyTorch does not
+have: `explore(loss)` opens the graph explorer, `record()` records what your code does.
+"""
+from __future__ import annotations
+
+import importlib
+import math
+
+from .engine import registry as _registry
+from .engine import dtype as _dtypes
+from .engine.autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled  # noqa: F401
+from .engine.autograd.grad_mode import (enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad,  # noqa: F401
+                                        set_grad_enabled)
+from .engine.device import device, get_default_device, set_default_device  # noqa: F401
+from .engine.dtype import can_cast, dtype, finfo, get_default_dtype, iinfo, promote_types, set_default_dtype  # noqa: F401
+from .engine.printing import get_printoptions, set_printoptions  # noqa: F401
+from .engine.size import Size  # noqa: F401
+from .engine.tensor import Tensor, layout, strided  # noqa: F401
+
+from ._version import __version__  # noqa: E402,F401
+
+bool, float, double, half = _dtypes.bool_, _dtypes.float32, _dtypes.float64, _dtypes.float16
+short, int, long = _dtypes.int16, _dtypes.int32, _dtypes.int64
+cfloat, cdouble = _dtypes.complex64, _dtypes.complex128
+for _d in _dtypes.ALL:
+    globals()[_d.name] = _d
+
+pi, e, inf, nan = math.pi, math.e, math.inf, math.nan
+newaxis = None
+
+globals().update({name: f for name, f in _registry.NAMESPACES[""].items()})
+
+_LAZY = {
+    "nn": "autolab.nn", "optim": "autolab.optim", "utils": "autolab.utils", "autograd": "autolab.autograd", "viz": "autolab.viz",
+    "widgets": "autolab.widgets", "trace": "autolab.trace", "lessons": "autolab.lessons", "linalg": "autolab.linalg",
+    "special": "autolab.special", "random": "autolab.random", "cuda": "autolab.cuda", "return_types": "autolab.engine.return_types",
+    "func": "autolab.func", "testing": "autolab.testing", "backends": "autolab.backends",
+}
+_LAZY_NAMES = {"explore": ("autolab.widgets", "explore"), "record": ("autolab.trace", "record")}
+
+
+def __getattr__(name):
+    if name in _LAZY:
+        module = importlib.import_module(_LAZY[name])
+        globals()[name] = module
+        return module
+    if name in _LAZY_NAMES:
+        module, attribute = _LAZY_NAMES[name]
+        globals()[name] = value = getattr(importlib.import_module(module), attribute)
+        return value
+    raise AttributeError(f"module 'autolab' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted([*globals(), *_LAZY, *_LAZY_NAMES])
+
+
+def is_tensor(obj):
+    """Whether `obj` is a Tensor. Source: torch.is_tensor."""
+    return isinstance(obj, Tensor)
+
+
+def is_floating_point(input):
+    """Whether the tensor's dtype is floating point. Source: torch.is_floating_point."""
+    return input.is_floating_point()
+
+
+def result_type(tensor1, tensor2):
+    """The dtype that arithmetic on the two would have. Source: torch.result_type."""
+    dims = [t.dtype for t in (tensor1, tensor2) if is_tensor(t) and t.ndim]
+    zeros = [t.dtype for t in (tensor1, tensor2) if is_tensor(t) and not t.ndim]
+    return _dtypes.result_type_of(dims, zeros, [t for t in (tensor1, tensor2) if not is_tensor(t)])
+
+

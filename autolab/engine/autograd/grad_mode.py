@@ -13,14 +13,16 @@ import numpy as np
 
 class _State:
     """What one thread's ops consult: `grad` (is history recorded), `inference`, `run` (calls a kernel without NumPy's float warnings),
-    `saved_hooks` (the active pack and unpack functions, or None)."""
+    `saved_hooks` (the active pack and unpack functions, or None),
+    `hooks_disabled` (the message that forbids them, or None)."""
 
-    __slots__ = ("grad", "inference", "run", "saved_hooks")
+    __slots__ = ("grad", "inference", "run", "saved_hooks", "hooks_disabled")
 
     def __init__(self):
         self.grad = True
         self.inference = False
         self.saved_hooks = None
+        self.hooks_disabled = None
         # torch never warns on 1/0 or log(0). np.errstate around each kernel costs 1.2 µs; running it in a context of its own 20 ns.
         quiet = contextvars.copy_context()
         quiet.run(np.seterr, all="ignore")

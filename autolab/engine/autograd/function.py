@@ -1,0 +1,304 @@
+"""`autograd.Function`: differentiable operations that the user writes.
+
+Source: https://docs.pytorch.org/docs/2.13/notes/extending.html"""
+from __future__ import annotations
+
+import functools
+import warnings
+
+import numpy as np
+
+from .. import observe
+from ..errors import fail, unsupported
+from ..tensor import SMALL, Tensor, wrap
+from .grad_mode import no_grad, per_thread, set_grad_enabled
+from .node import FREED, Node, accumulator, next_sequence_nr, stale
+
+_LEGACY = ("Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with static forward method. "
+           "(Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)")
+
+
+class FunctionCtx:
+    """What `ctx` offers in forward and backward; any attribute may be set on it. The context is the graph's node itself."""
+
+    __slots__ = ()
+
+    def save_for_backward(self, *tensors):
+        """Keeps tensors for backward; read them there as `ctx.saved_tensors`. Raises TypeError for anything else."""
+        for i, t in enumerate(tensors):
+            if t is not None and not isinstance(t, Tensor):
+                raise fail(TypeError, f"save_for_backward can only save variables, but argument {i} is of type {type(t).__name__}",
+                           "Keep other values as attributes: ctx.k = 3.0.")
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors):
+        raise unsupported("save_for_forward", "tensors", "autolab differentiates in reverse mode only.")
+
+    def mark_dirty(self, *tensors):
+        """Says that these inputs were changed in place and are returned."""
+        self.dirty_tensors = tensors
+
+    def mark_non_differentiable(self, *tensors):
+        """Says that these outputs have no gradient."""
+        self.non_differentiable = tensors
+
+    def set_materialize_grads(self, value):
+        """False: gradients that did not arrive are None in backward instead of zeros."""
+        self.materialize_grads = value
+
+
+class _FunctionNode(Node, FunctionCtx):
+    """The node of a custom function; also its `ctx`."""
+
+    __slots__ = ("_kept", "_outputs", "needs_input_grad", "to_save", "dirty_tensors", "non_differentiable", "materialize_grads", "num_outputs",
+                 "_arity", "_meta", "__dict__")
+    function_class: type
+    runs_without_grad = True
+
+    def __init__(self):
+        self.inputs, self.input_nrs, self.saved, self.fix, self.hooks = (), None, (), None, None
+        self.value = self.operands = self._extra = self._kept = None
+        self.to_save, self.dirty_tensors, self.non_differentiable, self.materialize_grads = (), (), (), True
+        self.needs_input_grad, self.num_outputs, self._arity, self._meta = (), 1, 0, ()
+
+    @property
+    def saved_tensors(self):
+        """The tensors that forward saved, in order. Raises RuntimeError after they were freed, or when one was changed in place since."""
+        if self._kept is None:
+            raise fail(RuntimeError, FREED, "backward() freed them; pass retain_graph=True to the first backward().")
+        return tuple(self._unpack(k) for k in self._kept)
+
+    saved_variables = saved_tensors
+
+    def _unpack(self, kept):
+        if kept is None:
+            return None
+        t, version, output_nr = kept
+        if t.__class__ is tuple:           # packed by saved-tensor hooks
+            return t[1](t[0])
+        if t._storage.version != version:
+            raise stale(self, t._storage, version, t._d.shape, t._d.dtype, self if output_nr is not None else t._node)
+        if output_nr is None:
+            return t
+        out = t.detach()                   # an output is kept without its history, or node and tensor would hold each other
+        out._node, out._nr, out._req = self, output_nr, True
+        return out
+
+    def __getattr__(self, name):
+        if name in ("_extra",):
+            return Node.__getattr__(self, name)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __dir__(self):
+        return sorted([*object.__dir__(self)])
+
+    def keep(self, outputs):
+        """Turns what forward saved into entries with versions."""
+        entries, hooks = [], per_thread.state.saved_hooks
+        for t in self.to_save:
+            if t is None:
+                entries.append(None)
+                continue
+            nr = next((i for i, o in enumerate(outputs) if o is t), None)
+            if hooks is not None:
+                entries.append(((hooks[0](t), hooks[1]), 0, None))
+            elif nr is not None and t not in self._identity_inputs:
+                entries.append((t.detach(), t._storage.version, nr))
+            else:
+                entries.append((t, t._storage.version, None))
+        self._kept = entries
+        self.to_save = ()
+
+    _identity_inputs: tuple = ()
+
+    def run(self, m, traced, g):
+        """Calls the user's backward with Tensors and checks what it returns."""
+        grads = list(g) if self.num_outputs > 1 else [g]
+        grads = [None if x is None else x if isinstance(x, Tensor) else wrap(x) for x in grads] if g is not None else [None] * self.num_outputs
+        if self.materialize_grads:
+            grads = [wrap(np.zeros(shape, d.np)) if x is None else x for x, (shape, d) in zip(grads, self._meta)]
+        cls = self.function_class
+        rule = cls.backward if cls.backward is not Function.backward else cls.vjp
+        if rule is Function.vjp:
+            rule = Function.backward
+        with set_grad_enabled(traced):
+            result = rule(self, *grads)
+        result = result if isinstance(result, tuple) else (result,)
+        return self._checked(result, traced)
+
+    def _checked(self, result, traced):
+        if len(result) > self._arity and all(r is None for r in result[self._arity:]):
+            result = result[:self._arity]
+        if len(result) != self._arity:
+            raise fail(RuntimeError, f"function {self._name} returned an incorrect number of gradients (expected {self._arity}, got {len(result)})",
+                       "backward returns one gradient per argument of forward (without ctx), None for those that need none.")
+        out, position = [], 0
+        for i, r in enumerate(result):
+            if i not in self._tensor_positions:
+                if r is not None:
+                    raise fail(RuntimeError, f"function {self._name} returned a gradient different than None at position {i + 1}, but the "
+                               "corresponding forward input was not a Variable", "Return None for arguments that are not tensors.")
+                continue
+            shape, dtype = self._input_meta[position]
+            target = self.inputs[position]
+            position += 1
+            if r is None or target is None:
+                out.append(None)
+                continue
+            if not isinstance(r, Tensor):
+                raise fail(TypeError, f"expected Variable or None (got {type(r).__name__})", "backward returns tensors, or None.")
+            out.append(self._fitted(r, shape, dtype, i, traced))
+        return tuple(out)
+
+    def _fitted(self, r, shape, dtype, i, traced):
+        if r._d.shape != shape:
+            if not _expands_to(shape, r._d.shape):
+                raise fail(RuntimeError, f"Function {self._name} returned an invalid gradient at index {i} - got {list(r._d.shape)} but expected "
+                           f"shape compatible with {list(shape)}", "A gradient has the shape of the input it belongs to.")
+            r = r.sum_to_size(shape)
+        if r.dtype is not dtype:
+            r = r.to(dtype)
+        if traced:
+            return r
+        return np.array(r._d) if r._d.__class__ is np.ndarray else r._d    # a copy: the user may hold the tensor that backward returned
+
+    _tensor_positions: tuple = ()
+    _input_meta: tuple = ()
+
+    def release(self):
+        if not self._kept:
+            return False
+        self._kept = None
+        return True
+
+
+def _expands_to(small, big):
+    if len(small) > len(big):
+        return False
+    return all(a == b or a == 1 for a, b in zip(reversed(small), reversed(big)))
+
+
+class _FunctionMeta(type):
+    """Gives each custom function its node class, named as torch names it: `ExpBackward`."""
+
+    def __init__(cls, name, bases, members):
+        super().__init__(name, bases, members)
+        cls._backward_cls = type(name + "Backward", (_FunctionNode,), {
+            "function_class": cls, "_name": name + "Backward", "__module__": "torch.autograd.function"})
+
+
+class Function(metaclass=_FunctionMeta):
+    """Base of custom functions: static `forward(ctx, *args)` and `backward(ctx, *grad_outputs)`; call it with `apply`.
+
+    Alternatively `forward(*args)` with `setup_context(ctx, inputs, output)`. Source: torch.autograd.Function."""
+
+    def __new__(cls, *args, **kwargs):
+        warnings.warn(f"{cls} should not be instantiated. Methods on autograd functions are all static, so you should invoke them on the class "
+                      "itself. Instantiating an autograd function will raise an error in a future version of PyTorch.", DeprecationWarning,
+                      stacklevel=2)
+        return object.__new__(cls)
+
+    def __call__(self, *args, **kwargs):
+        raise fail(RuntimeError, _LEGACY, f"Call {type(self).__name__}.apply(...) instead of making an instance.")
+
+    @staticmethod
+    def forward(*args, **kwargs):
+        """Computes the outputs. Override it."""
+        raise fail(NotImplementedError, "You must implement the forward function for custom autograd.Function.",
+                   "Write @staticmethod def forward(ctx, ...).")
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        """Saves what backward needs, when forward takes no ctx. Override it."""
+        raise fail(NotImplementedError, "setup_context is not implemented.", "Write it together with a forward that takes no ctx.")
+
+    @staticmethod
+    def backward(ctx, *grad_outputs):
+        """Computes one gradient per argument of forward. Override it."""
+        raise fail(NotImplementedError, "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
+                   "backward mode AD.", "Write @staticmethod def backward(ctx, grad_output).")
+
+    vjp = backward
+
+    @classmethod
+    def apply(cls, *args, **kwargs):
+        """Runs forward without recording its inside, and records the function as one node."""
+        if kwargs:
+            raise fail(TypeError, "apply() takes no keyword arguments", "Pass the arguments by position, as forward lists them.")
+        state = per_thread.state
+        node = cls._backward_cls()
+        positions = tuple(i for i, a in enumerate(args) if isinstance(a, Tensor))
+        tensors = [args[i] for i in positions]
+        recording = state.grad and any(t.requires_grad for t in tensors)
+        node.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
+        edges = tuple(_edge(t) if recording else None for t in tensors)
+        nrs = tuple(t._nr for t in tensors)
+        separate = cls.setup_context is not Function.setup_context
+        with no_grad():
+            output = cls.forward(*args) if separate else cls.forward(node, *args)
+            if separate:
+                cls.setup_context(node, args, output)
+        outputs = output if isinstance(output, tuple) else (output,)
+        outputs = cls._finish(node, args, tensors, outputs, recording)
+        if recording:
+            node.inputs, node.input_nrs = edges, nrs if any(nrs) else None
+            node._tensor_positions, node._arity = positions, len(args)
+            node._input_meta = tuple((t._d.shape, t.dtype) for t in tensors)
+            node.sequence_nr, node._identity_inputs = next_sequence_nr(), _Identity(tensors)
+            node.keep(outputs)
+            node._identity_inputs = ()
+        if observe.observer is not None:
+            observe.observer.forward(node, args, None, tuple(o for o in outputs if isinstance(o, Tensor)), node if recording else None)
+        return outputs if isinstance(output, tuple) else outputs[0]
+
+    @classmethod
+    def _finish(cls, node, args, tensors, outputs, recording):
+        """Hangs the node on the outputs: inputs returned as they are become views of themselves, dirty ones keep their identity."""
+        finished = []
+        node.num_outputs = len(outputs)
+        dirty, plain = node.dirty_tensors, node.non_differentiable
+        for d in dirty:
+            if d not in _Identity(tensors):
+                raise fail(RuntimeError, "mark_dirty only accepts input tensors", "Mark the tensors that forward changed in place.")
+            d._storage.version += 1
+        for nr, o in enumerate(outputs):
+            if not isinstance(o, Tensor):
+                finished.append(o)
+                continue
+            if o in _Identity(tensors) and o not in _Identity(dirty):
+                o = wrap(o._d, o.dtype, o.device) if not recording else o.detach()
+            if recording and o not in _Identity(plain) and o.dtype.is_floating_point:
+                if o in _Identity(dirty) and o._req and o._node is None:
+                    raise fail(RuntimeError, "a leaf Variable that requires grad has been used in an in-place operation.",
+                               "A leaf cannot be changed in place while gradients are recorded.")
+                o._node, o._nr, o._req = node, nr, True
+            finished.append(o)
+        shapes = tuple((o._d.shape, o.dtype) if isinstance(o, Tensor) else ((), None) for o in finished)
+        node._meta = shapes
+        first = finished[0]
+        node.value = first._d if isinstance(first, Tensor) and first._d.size <= SMALL else None
+        return tuple(finished)
+
+
+class _Identity:
+    """`t in _Identity(tensors)` compares by identity; `==` on tensors compares values."""
+
+    def __init__(self, tensors):
+        self._ids = {id(t) for t in tensors}
+
+    def __contains__(self, t):
+        return id(t) in self._ids
+
+
+def _edge(t):
+    node = t.grad_fn
+    return accumulator(t) if node is None and t._req else node
+
+
+def once_differentiable(fn):
+    """Marks a backward whose gradients cannot be differentiated again. Source: torch.autograd.function.once_differentiable."""
+    @functools.wraps(fn)
+    def wrapper(ctx, *args):
+        with no_grad():
+            return fn(ctx, *args)
+    return wrapper

@@ -1,0 +1,122 @@
+"""Looking at the graph and at what it saves: `torch.autograd.graph`.
+
+Source: https://docs.pytorch.org/docs/2.13/autograd.html#autograd-graph"""
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..errors import fail
+from ..tensor import Tensor
+from .grad_mode import per_thread
+from .hooks import RemovableHandle
+from .node import Node, accumulator
+
+__all__ = ["GradientEdge", "Node", "disable_saved_tensors_hooks", "get_gradient_edge", "increment_version", "register_multi_grad_hook",
+           "save_on_cpu", "saved_tensors_hooks"]
+
+
+class GradientEdge(NamedTuple):
+    """Where a gradient goes: output `output_nr` of `node`."""
+
+    node: Node
+    output_nr: int
+
+
+def get_gradient_edge(tensor) -> GradientEdge:
+    """The edge along which `tensor`'s gradient flows. Raises RuntimeError when it requires no grad."""
+    if not tensor.requires_grad:
+        raise fail(RuntimeError, "It is not possible to get the gradient edge for a Tensor that does not require gradients",
+                   "No gradient flows to it.")
+    node = tensor.grad_fn
+    return GradientEdge(accumulator(tensor) if node is None else node, tensor.output_nr)
+
+
+def increment_version(tensor):
+    """Tells autograd that the memory of a tensor (or of several) was changed from outside."""
+    for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
+        t._storage.version += 1
+
+
+class saved_tensors_hooks:
+    """`with saved_tensors_hooks(pack, unpack):` stores `pack(tensor)` for each tensor that backward will need, and calls `unpack` then."""
+
+    def __init__(self, pack_hook, unpack_hook):
+        self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
+
+    def __enter__(self):
+        state = per_thread.state
+        if state.hooks_disabled is not None:
+            raise fail(RuntimeError, state.hooks_disabled, "Saved-tensor hooks were disabled around this code.")
+        self._before = state.saved_hooks
+        state.saved_hooks = (self.pack_hook, self.unpack_hook)
+        return self
+
+    def __exit__(self, *exc):
+        per_thread.state.saved_hooks = self._before
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """Keeps saved tensors in host memory and brings them back when backward needs them."""
+
+    def __init__(self, pin_memory=False, device_type="cuda"):
+        def pack(t):
+            return t.device, t.detach().cpu() if t.device.type == "cpu" else t.cpu()
+
+        def unpack(packed):
+            device, t = packed
+            return t.to(device)
+        super().__init__(pack, unpack)
+
+
+class disable_saved_tensors_hooks:
+    """`with disable_saved_tensors_hooks(message):` makes entering saved-tensor hooks raise `message`."""
+
+    def __init__(self, error_message):
+        self.error_message = error_message
+
+    def __enter__(self):
+        state = per_thread.state
+        if state.saved_hooks is not None:
+            raise fail(RuntimeError, self.error_message, "Saved-tensor hooks are active already.")
+        self._before, state.hooks_disabled = state.hooks_disabled, self.error_message
+
+    def __exit__(self, *exc):
+        per_thread.state.hooks_disabled = self._before
+
+
+def register_multi_grad_hook(tensors, fn, *, mode="all"):
+    """Calls `fn` when all gradients of `tensors` are there (mode 'all': with a tuple), or the first of them (mode 'any')."""
+    if mode not in ("all", "any"):
+        raise fail(ValueError, f"Expects mode to be one of ('all', 'any') but got {mode}", "Choose when the hook is called.")
+    tensors = tuple(t for t in tensors)
+    seen, got = {}, [None] * len(tensors)
+
+    def hook_of(i):
+        def hook(grad):
+            if mode == "any":
+                if not seen:
+                    seen[0] = True
+                    fn(grad)
+                return
+            got[i] = grad
+            seen[i] = True
+            if len(seen) == sum(t.requires_grad for t in tensors):
+                grads = tuple(got)
+                seen.clear()
+                got[:] = [None] * len(tensors)
+                fn(grads)
+        return hook
+    handles = [t.register_hook(hook_of(i)) for i, t in enumerate(tensors) if t.requires_grad]
+    return _Handles(handles)
+
+
+class _Handles(RemovableHandle):
+    """One handle for several hooks."""
+
+    def __init__(self, handles):
+        super().__init__({})
+        self._handles = handles
+
+    def remove(self):
+        for h in self._handles:
+            h.remove()
