@@ -1,0 +1,73 @@
+# `make lab` opens the course, `make test` runs every test. Both need only python3, make and the package registries: what is
+# missing from the system is installed where that is allowed, or named with the command to type (tools/*.sh).
+#
+#   make lab FOLDER=~/autolab     where you work; your changes are never written over
+#   make test TORCH=1             compare with PyTorch 2.13 itself (without: its stored answers, unless it is installed)
+#   AUTOLAB_NO_BROWSER=1 make test     leave the browser tests out
+#   make lab PYTHON=python3.12    a particular Python
+
+FOLDER ?= my-course
+LAB_ARGS ?=
+TORCH ?=
+# PyTorch's own index has the small CPU build; elsewhere on Linux the build with CUDA is what one gets.
+TORCH_INDEX ?= --extra-index-url https://download.pytorch.org/whl/cpu
+
+VENV := .venv
+RUN := $(VENV)/bin/python
+PIP := $(RUN) -m pip --disable-pip-version-check
+PYTEST := $(RUN) -m pytest
+
+.DEFAULT_GOAL := help
+.PHONY: help lab test test-unit test-notebooks test-browser lint bench clean
+
+help:
+	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
+
+lab: $(VENV)/.lab
+	@sh tools/layout.sh $(RUN)
+	$(VENV)/bin/autolab lab "$(FOLDER)" $(LAB_ARGS)
+
+test: test-unit test-notebooks test-browser
+
+# Unit tests in two processes; a notebook or a browser test needs the machine for itself.
+test-unit: $(VENV)/.dev $(if $(TORCH),$(VENV)/.torch)
+	@sh tools/layout.sh $(RUN) needed
+	$(PYTEST) -q -n 2 --dist loadfile tests
+
+test-notebooks: $(VENV)/.dev
+	@sh tools/layout.sh $(RUN) needed
+	$(PYTEST) -q --nbval --nbval-sanitize-with tests/nbval_sanitize.cfg course
+
+test-browser: $(VENV)/.dev
+ifdef AUTOLAB_NO_BROWSER
+	@echo "AUTOLAB_NO_BROWSER is set: the browser tests were left out"
+else
+	AUTOLAB_CHROMIUM="$$(sh tools/chromium.sh $(RUN))" && export AUTOLAB_CHROMIUM && $(PYTEST) -q tests/browser
+endif
+
+lint: $(VENV)/.dev
+	$(RUN) -m ruff check .
+	$(RUN) -m mypy
+
+bench: $(VENV)/.dev $(if $(TORCH),$(VENV)/.torch)
+	$(RUN) -m benchmarks
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache test-results
+	find autolab tests benchmarks course tools -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# One virtual environment; each stamp says what was installed into it, and is renewed when pyproject.toml changes.
+$(VENV)/bin/python:
+	@sh tools/venv.sh $(VENV) $(PYTHON)
+
+$(VENV)/.lab: pyproject.toml | $(VENV)/bin/python
+	$(PIP) install -q -e ".[lab]"
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
+	$(PIP) install -q -e ".[dev]"
+	@touch $@ $(VENV)/.lab
+
+$(VENV)/.torch: | $(VENV)/.dev
+	$(PIP) install -q "torch==2.13.0" $(TORCH_INDEX)
+	@touch $@
