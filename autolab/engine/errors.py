@@ -19,7 +19,7 @@ class OutOfMemoryError(RuntimeError):
 def fail(kind, message, note=None):
     """Return the exception `kind(message)` with `note` attached; the caller raises it.
 
-        raise fail(RuntimeError, "shape '[4]' is invalid for input of size 6", "A view must keep the number of elements.")
+        raise fail(RuntimeError, "shape '[4]' is invalid for input of size 6", "A view keeps the number of elements.")
     """
     error = kind(message)
     if note:

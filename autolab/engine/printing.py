@@ -81,7 +81,7 @@ def tensor_repr(t, name=None):
 
 
 def parameter_repr(p):
-    """The text of an `nn.Parameter`: a heading line, then the tensor. A subclass of it names itself twice, as in torch."""
+    """The text of an `nn.Parameter`: a heading line, then the tensor. Subclasses add their own name, as in torch."""
     name = type(p).__name__
     text = tensor_repr(p, "tensor") if name == "Parameter" else f"Parameter({tensor_repr(p, name)})"
     return "Parameter containing:\n" + text
@@ -154,7 +154,7 @@ def _edges(array):
 
 
 def _nested(values, cut, indent, text, width):
-    """Nested brackets around `values` (a nested list): rows of numbers wrapped at the line width, blocks below each other."""
+    """Brackets around `values` (a nested list): rows of numbers wrapped at the line width, blocks below each other."""
     depth = len(cut)
     if depth == 0:
         return text(values)

@@ -1,7 +1,7 @@
 """PyTorch's random stream on the CPU: the same seed gives the same bits.
 
-The generator is the 32-bit Mersenne Twister seeded by `init_genrand`, which NumPy has too; the draws on top of it follow
-PyTorch 2.13 on Linux x86-64 with AVX2, each rounding step included. (PyTorch itself differs in the last bits on other
+The generator is the 32-bit Mersenne Twister seeded by `init_genrand`, which NumPy has too; the draws on top of it
+follow PyTorch 2.13 on Linux x86-64 with AVX2, each rounding step included. (PyTorch itself differs in the last bits on other
 processors.) Draws are functions of a `Generator`; they return 1-d NumPy arrays in the order of the stream.
 
 Two facts surprise: fewer than 16 normal numbers come from another algorithm than 16 or more, so `randn(15)` and
@@ -20,6 +20,7 @@ import numpy as np
 
 from .device import usable
 from .errors import fail
+from .rounding import cast, each, fma, to_float32
 
 f32, f64, u64 = np.float32, np.float64, np.uint64
 
@@ -40,7 +41,7 @@ class Generator:
     def __init__(self, device="cpu"):
         self.device = usable(device)
         self._twister = np.random.MT19937()
-        self._seeder = np.random.RandomState(self._twister)  # its `seed` is init_genrand; PyTorch uses 32 bits of the seed
+        self._seeder = np.random.RandomState(self._twister)  # its `seed` is init_genrand
         self.manual_seed(_DEFAULT_SEED)
 
     def manual_seed(self, seed):
@@ -53,7 +54,7 @@ class Generator:
             raise fail(RuntimeError, f"manual_seed expected a long, but got {type(seed).__name__}", note)
         if not -(1 << 63) <= seed < 1 << 64:
             raise fail(ValueError, "Overflow when unpacking long long", "A seed has at most 64 bits.")
-        self._seed = int(seed) % (1 << 64)
+        self._seed = int(seed) % (1 << 64)  # PyTorch's twister uses the lower 32 bits only
         self._seeder.seed(self._seed & 0xFFFFFFFF)
         self._spare = None  # the sine of the last Box-Muller pair, handed out by the next scalar draw
         return self
@@ -131,7 +132,7 @@ def _restore(device, seed, spare, twister):
 default_generator = Generator()
 
 
-# the global stream -----------------------------------------------------------------------------------------------------
+# the global stream ------------------------------------------------------------------------------------------
 
 
 def manual_seed(seed):
@@ -175,7 +176,7 @@ def fork_rng(devices=None, enabled=True, device_type=None):
             default_generator._seed, default_generator._spare = saved._seed, saved._spare
 
 
-# words and uniform numbers -----------------------------------------------------------------------------------------------
+# words and uniform numbers ----------------------------------------------------------------------------------
 
 
 def words32(g, n):
@@ -190,24 +191,19 @@ def words64(g, n):
 
 
 def _unit(g, n, dtype):
-    """`n` numbers in [0, 1) as float64: multiples of 2**-53 from 64-bit words for float64, of 2**-24 for smaller dtypes."""
+    """`n` numbers in [0, 1) as float64: multiples of 2**-53 from 64-bit words for float64, else of 2**-24."""
     words, bits = (words64(g, n), 53) if dtype == f64 else (words32(g, n), 24)
     words &= u64((1 << bits) - 1)
     return words.view(np.int64) * 2.0**-bits  # signed: int64 becomes float64 in one instruction, uint64 does not
 
 
-def _cast(x, dtype):
-    """float64 results in a tensor's dtype; PyTorch's float16 is rounded by way of float32."""
-    return x.astype(f32).astype(dtype) if dtype == np.float16 else x.astype(dtype, copy=False)
-
-
 def uniform(g, n, low=0.0, high=1.0, dtype=f32):
-    """`n` numbers uniform in [low, high). float16 is drawn as float32 and rounded; a value rounded up to `high` is `low`."""
+    """`n` numbers uniform in [low, high); a value that rounding makes `high` becomes `low`. float16: float32, rounded."""
     x = _unit(g, n, dtype)
     if low == 0.0 and high == 1.0 and dtype != np.float16:
         return x.astype(dtype, copy=False)
     if dtype == f64:
-        x = _fma64(x, f64(high) - f64(low), f64(low))
+        x = fma(x, f64(high) - f64(low), f64(low))
     else:
         first, last = f32(low), f32(high)
         x = (x * f64(last - first) + f64(first)).astype(f32).astype(dtype, copy=False)
@@ -226,13 +222,13 @@ def bernoulli_each(g, p):
     return _unit(g, p.size, p.dtype) < p
 
 
-# normal numbers ----------------------------------------------------------------------------------------------------------
+# normal numbers ---------------------------------------------------------------------------------------------
 
 
 def normal(g, n, mean=0.0, std=1.0, dtype=f32, contiguous=True):
-    """`n` normal numbers by Box-Muller. A tensor that is not contiguous takes the algorithm of small ones at any size."""
+    """`n` normal numbers by Box-Muller. A tensor that is not contiguous takes the small tensors' algorithm."""
     if n < 16 or not contiguous:
-        return _cast(_scaled(np.array([_one_normal(g) for _ in range(n)], f64), mean, std), dtype)
+        return cast(_scaled(np.array([_one_normal(g) for _ in range(n)], f64), mean, std), dtype)
     box_muller, draw = (_box_muller64, f64) if dtype == f64 else (_box_muller32, f32)
     tail = n % 16
     u = _unit(g, n - tail if dtype == np.float16 else n, draw)  # float16 draws whole blocks only
@@ -257,70 +253,65 @@ def _one_normal(g):
 
 
 def _box_muller64(u, mean, std):
-    """Blocks of 16 uniform numbers to 16 normal ones: eight radii, eight angles. float64, by the C library's functions."""
+    """Blocks of 16 uniform numbers (8 radii, 8 angles) to 16 normal ones in float64, by the C library's functions."""
     u = u.reshape(-1, 2, 8)
-    radius = np.sqrt(-2.0 * _each(math.log, 1.0 - u[:, 0]))
+    radius = np.sqrt(-2.0 * each(math.log, 1.0 - u[:, 0]))
     angle = 2.0 * math.pi * u[:, 1]
-    x = np.stack((radius * _each(math.cos, angle), radius * _each(math.sin, angle)), axis=1)
+    x = np.stack((radius * each(math.cos, angle), radius * each(math.sin, angle)), axis=1)
     return _scaled(x, mean, std).reshape(-1)
 
 
 def _scaled(x, mean, std):
     """`x * std + mean` rounded once, in float64."""
-    return x + 0.0 if mean == 0.0 and std == 1.0 else _fma64(x, f64(std), f64(mean))
+    return x + 0.0 if mean == 0.0 and std == 1.0 else fma(x, f64(std), f64(mean))
 
 
 def _box_muller32(u, mean, std):
-    """Blocks of 16 uniform numbers (float32 values held as float64) to 16 normal ones, float32, by Cephes' polynomials."""
+    """Blocks of 16 uniform numbers (float32 values held as float64) to 16 normal ones in float32, by Cephes."""
     u = u.reshape(-1, 2, 8)
     x = np.empty(u.shape, f32)
     mean, std = f64(f32(mean)), f64(f32(std))
     for start in range(0, len(u), _BLOCK // 8):
         part = u[start : start + _BLOCK // 8]
-        radius = _r(np.sqrt(-2.0 * _log(1.0 - part[:, 0])))
-        sine, cosine = _sincos(_r(f64(f32(2 * math.pi)) * part[:, 1]))
-        x[start : start + len(part), 0] = _r(radius * cosine) * std + mean
-        x[start : start + len(part), 1] = _r(radius * sine) * std + mean
+        radius = to_float32(np.sqrt(-2.0 * _log(1.0 - part[:, 0])))
+        sine, cosine = _sincos(to_float32(f64(f32(2 * math.pi)) * part[:, 1]))
+        x[start : start + len(part), 0] = to_float32(radius * cosine) * std + mean
+        x[start : start + len(part), 1] = to_float32(radius * sine) * std + mean
     return x.reshape(-1)
 
 
 # The float32 kernels compute on float64 arrays that hold float32 values: a product of two of them is exact, so one
-# rounding after `a * b + c` is a fused multiply-add, and `_r` after a single operation is ordinary float32 arithmetic.
-
-
-def _r(x):
-    """Round to float32, keep as float64."""
-    return x.astype(f32).astype(f64)
+# rounding after `a * b + c` is a fused multiply-add; `to_float32` after a single operation is float32 arithmetic.
 
 
 def _log(x):
-    """Cephes' logf on (0, 1]: x = m * 2**e with m in [0.7071, 1.4142), a polynomial in m - 1, and e * log(2) in two parts."""
+    """Cephes' logf on (0, 1]: x = m * 2**e, m in [0.7071, 1.4142); a polynomial in m - 1, and e * log(2) in two parts."""
     m, e = np.frexp(x)
     low = m < _SQRT_HALF
     e = e - low.astype(f64)
     x = m + m * low - 1.0
-    z = _r(x * x)
+    z = to_float32(x * x)
     y = _LOG[0]
     for coefficient in _LOG[1:]:
-        y = _r(y * x + coefficient)
-    y = _r(_r(y * x) * z + _r(e * _LOG2_LOW))
-    return _r(e * _LOG2_HIGH + _r(x + _r(y - z * 0.5)))
+        y = to_float32(y * x + coefficient)
+    y = to_float32(to_float32(y * x) * z + to_float32(e * _LOG2_LOW))
+    return to_float32(e * _LOG2_HIGH + to_float32(x + to_float32(y - z * 0.5)))
 
 
 def _sincos(x):
-    """Cephes' sinf and cosf on [0, 2 pi]: subtract a multiple of pi/4 in three parts, then one polynomial for each half."""
-    j = (_r(x * _FOUR_OVER_PI).astype(np.int32) + 1) & ~1
+    """Cephes' sinf and cosf on [0, 2 pi]: subtract a multiple of pi/4 in three parts, then a polynomial for each."""
+    j = (to_float32(x * _FOUR_OVER_PI).astype(np.int32) + 1) & ~1
     quarter = j.astype(f64)
     for part in _PI_OVER_4:
-        x = _r(quarter * part + x)
-    z = _r(x * x)
+        x = to_float32(quarter * part + x)
+    z = to_float32(x * x)
     c, s = _COS[0], _SIN[0]
     for coefficient in _COS[1:]:
-        c = _r(c * z + coefficient)
+        c = to_float32(c * z + coefficient)
     for coefficient in _SIN[1:]:
-        s = _r(s * z + coefficient)
-    c = _r(_r(_r(c * z) * z - z * 0.5) + 1.0)
-    s = _r(_r(s * z) * x + x)
+        s = to_float32(s * z + coefficient)
+    c = to_float32(to_float32(to_float32(c * z) * z - z * 0.5) + 1.0)
+    s = to_float32(to_float32(s * z) * x + x)
     swap = (j & 2) != 0
     return np.where(swap, c, s) * (1 - (j & 4) // 2), np.where(swap, s, c) * (1 - ((j - 2) & 4 ^ 4) // 2)
 
@@ -330,7 +321,8 @@ def _single(*numbers):
     return tuple(float(f32(number)) for number in numbers)
 
 
-_SQRT_HALF, _LOG2_LOW, _LOG2_HIGH, _FOUR_OVER_PI = _single(0.707106781186547524, -2.12194440e-4, 0.693359375, 1.27323954473516)
+_SQRT_HALF, _FOUR_OVER_PI = _single(0.707106781186547524, 1.27323954473516)
+_LOG2_LOW, _LOG2_HIGH = _single(-2.12194440e-4, 0.693359375)
 _LOG = _single(
     7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
     -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1,
@@ -340,35 +332,13 @@ _COS = _single(2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2
 _SIN = _single(-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
 
 
-def _each(function, array):
-    """`function` of the C library on every element: NumPy's own float64 kernels differ from it in the last bit."""
-    return np.fromiter(map(function, array.ravel().tolist()), f64, array.size).reshape(array.shape)
-
-
-def _fma64(a, b, c):
-    """`a * b + c` rounded once, in float64: Dekker's exact product and Knuth's exact sum, their errors added at the end."""
-    product = a * b
-    a_high, b_high = _head(a), _head(b)
-    a_low, b_low = a - a_high, b - b_high
-    error = a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)
-    total = product + c
-    back = total - product
-    return total + (((product - (total - back)) + (c - back)) + error)
-
-
-def _head(a):
-    """The upper 26 bits of a float64."""
-    scaled = a * 134217729.0
-    return scaled - (scaled - a)
-
-
-# other distributions -----------------------------------------------------------------------------------------------------
+# other distributions ----------------------------------------------------------------------------------------
 
 
 def exponential(g, n, rate=1.0, dtype=f32):
     """`n` numbers with density `rate * exp(-rate * x)`, computed in float64."""
     u = _unit(g, n, f64)
-    return _cast(-1.0 / rate * (_each(math.log1p, -u) if dtype == f64 else np.log1p(-u)), dtype)
+    return cast(-1.0 / rate * (each(math.log1p, -u) if dtype == f64 else np.log1p(-u)), dtype)
 
 
 def randint(g, n, low, high):
