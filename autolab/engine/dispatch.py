@@ -184,7 +184,9 @@ def record(op, args, outs, state, replaced=None):
     first = outs[0]._d
     node.value = first if first.__class__ is not np.ndarray or first.size <= SMALL else None
     node.operands = _operands(sources, edges) if None in edges else None
-    if len(outs) > 1:
+    if op.variadic:
+        node.num_outputs = len(outs)
+    if node.num_outputs > 1:
         node.extra()["shapes"] = tuple((o._d.shape, o.dtype) for o in outs)
     for k, o in enumerate(outs):
         if (op.nondiff and op.outputs[k] in op.nondiff) or o.dtype._kind < 2:

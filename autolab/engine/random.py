@@ -1,7 +1,7 @@
 """PyTorch's random stream on the CPU: the same seed gives the same bits.
 
 The generator is the 32-bit Mersenne Twister seeded by `init_genrand`, which NumPy has too; the draws on top of it
-follow PyTorch 2.13 on Linux x86-64 with AVX2, each rounding step included. (PyTorch itself differs in the last bits on other
+follow PyTorch 2.13 on Linux x86-64 with AVX2, each rounding included. (PyTorch itself differs in the last bits on other
 processors.) Draws are functions of a `Generator`; they return 1-d NumPy arrays in the order of the stream.
 
 Two facts surprise: fewer than 16 normal numbers come from another algorithm than 16 or more, so `randn(15)` and
@@ -198,7 +198,7 @@ def _unit(g, n, dtype):
 
 
 def uniform(g, n, low=0.0, high=1.0, dtype=f32):
-    """`n` numbers uniform in [low, high); a value that rounding makes `high` becomes `low`. float16: float32, rounded."""
+    """`n` numbers uniform in [low, high); a value that rounding makes `high` becomes `low`. float16 rounds float32."""
     x = _unit(g, n, dtype)
     if low == 0.0 and high == 1.0 and dtype != np.float16:
         return x.astype(dtype, copy=False)
@@ -285,7 +285,7 @@ def _box_muller32(u, mean, std):
 
 
 def _log(x):
-    """Cephes' logf on (0, 1]: x = m * 2**e, m in [0.7071, 1.4142); a polynomial in m - 1, and e * log(2) in two parts."""
+    """Cephes' logf on (0, 1]: x = m * 2**e, m in [0.7071, 1.4142); polynomial in m - 1, and e * log(2) in two parts."""
     m, e = np.frexp(x)
     low = m < _SQRT_HALF
     e = e - low.astype(f64)

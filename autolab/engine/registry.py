@@ -41,6 +41,7 @@ class Op:
     node: str = ""
     also_saves: tuple[str, ...] = ()
     inplace: bool = False
+    variadic: bool = False                # the number of outputs depends on the arguments (split, unbind)
     lists: tuple[str, ...] = ()           # the arguments that are lists of tensors ('tensors' of cat, 'indices' of index)
     latex: str = ""
     vjp_latex: dict[str, str] = field(default_factory=dict)

@@ -130,6 +130,8 @@ class _Pass:
             if observe.observer is not None:
                 observe.observer.before_node(node, self._raw_tuple(node, g))
             if node.plain:
+                if node.num_outputs > 1:
+                    g = self.filled(node, g)
                 if create_graph:
                     with set_grad_enabled(True):
                         out = apply_fix(m, node.fix, node.backward_traced(m, g))
@@ -205,6 +207,11 @@ class _Pass:
     def _raw_tuple(self, node, g):
         gs = g if node.num_outputs > 1 else (g,)
         return tuple(None if x is None else getattr(x, "_d", x) for x in gs)
+
+    def filled(self, node, gs):
+        """Zeros for the outputs of a node where nothing arrived: a rule of several outputs expects a gradient for each."""
+        zeros = [None if g is not None or d._kind < 2 else np.zeros(shape, d.np) for g, (shape, d) in zip(gs, node.extra()["shapes"])]
+        return [g if z is None else wrap(z) if self.create_graph else z for g, z in zip(gs, zeros)]
 
     def before(self, node, g):
         """Tensor hooks, retained gradients, captures and prehooks, in torch's order. Returns the gradient, or _STOP when the node need not run."""

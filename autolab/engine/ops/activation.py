@@ -54,11 +54,430 @@ def _where(xp, condition, a, b):
     return xp.where(condition, a, b)[()]
 
 
-def _backward_op(schema, forward, second=None, node=None):
-    """Registers the backward formula of an activation, linear in `grad_output`; `second` is its derivative by `self`."""
-    name, names = schema.split("(")[0], [n.split("=")[0].strip() for n in schema[:-1].split("(")[1].split(",")]
-    rest = ", ".join(names[1:])
-    again = eval(f"lambda m, g, {rest}: m.{name}(g, {rest})")
-    kwargs = {"node": node} if node else {}
-    return register(schema, forward=forward, vjp={"grad_output": again, **({"self": second} if second else {})},
-                    method=False, function=False, dtype=None, **kwargs)
+def _inside(schema, **record):
+    """Registers an op without a public name: for `nn.functional` to call, or for a rule."""
+    return register(schema, method=False, function=False, **record)
+
+
+# -- bent lines ------------------------------------------------------------------------------------------------------------
+_zeros: dict = {}
+
+
+def _relu(x):
+    """max(0, x). Against an array of zeros NumPy's loop is 2.5 times faster than against the number 0."""
+    if x.size < _FEW:
+        return np.maximum(x, x.dtype.type(0))
+    key = x.shape, x.dtype
+    zeros = _zeros.get(key)
+    if zeros is None:
+        if len(_zeros) > 16:
+            _zeros.clear()
+        zeros = _zeros[key] = np.zeros(*key)
+    return np.maximum(x, zeros)
+
+
+register(
+    "relu(self)", forward=lambda xp, self: _relu(self) if xp is np else xp.maximum(self, 0),
+    vjp={"self": lambda m, g, result: m.threshold_backward(g, result, 0)},
+    fast=_relu, inplace=True,
+    latex=r"\max(0, {self})", vjp_latex={"self": r"{g} \cdot [{self} > 0]"},
+    samples=lambda s: [s.randn(3), s.randn(2, 3)])
+
+_inside(
+    "threshold(self, threshold, value)", inplace=True,
+    forward=lambda xp, self, threshold, value: _where(xp, self <= threshold, self.dtype.type(value), self),
+    vjp={"self": lambda m, g, self, threshold: m.threshold_backward(g, self, threshold)},
+    latex=r"\begin{cases} {self} & {self} > {threshold} \\ {value} & \text{else} \end{cases}",
+    vjp_latex={"self": r"{g} \cdot [{self} > {threshold}]"},
+    samples=lambda s: [(s.randn(3), 0.1, 20.0)])
+
+_inside(
+    "threshold_backward(grad_output, self, threshold)",
+    forward=lambda xp, grad_output, self, threshold: select(xp, xp.logical_not(self <= threshold), grad_output),
+    vjp={"grad_output": lambda m, g, self, threshold: m.threshold_backward(g, self, threshold)},
+    node="ThresholdBackwardBackward0", samples=lambda s: [(s.randn(3), s.randn(3), 0.1)])
+
+_inside(
+    "leaky_relu(self, negative_slope=0.01)", inplace=True,
+    forward=floating("leaky_relu_cpu", lambda xp, x, slope: _where(xp, x > 0, x, x * slope)),
+    vjp={"self": lambda m, g, self, negative_slope: m.leaky_relu_backward(g, self, negative_slope)},
+    latex=r"\begin{cases} {self} & {self} > 0 \\ {negative_slope} \cdot {self} & \text{else} \end{cases}",
+    vjp_latex={"self": r"{g} \cdot \begin{cases} 1 & {self} > 0 \\ {negative_slope} & \text{else} \end{cases}"},
+    samples=lambda s: [s.randn(3), (s.randn(2, 3), 0.2)])
+
+_inside(
+    "leaky_relu_backward(grad_output, self, negative_slope)",
+    forward=lambda xp, g, x, slope: _where(xp, x > 0, g, g * slope),
+    vjp={"grad_output": lambda m, g, self, negative_slope: m.leaky_relu_backward(g, self, negative_slope)},
+    node="LeakyReluBackwardBackward0", samples=lambda s: [(s.randn(3), s.randn(3), 0.2)])
+
+_prelu_op = _inside(
+    "_prelu_kernel(self, weight)", dtype="promote", node="PreluKernelBackward0",
+    forward=floating("prelu_cpu", lambda xp, x, weight: _where(xp, x > 0, x, weight * x)),
+    vjp={"self": lambda m, g, self, weight: m.where(self > 0, g, weight * g),
+         "weight": lambda m, g, self: m.threshold_backward(g, -self, 0) * self},
+    latex=r"\begin{cases} {self} & {self} > 0 \\ {weight} \cdot {self} & \text{else} \end{cases}",
+    vjp_latex={"self": r"{g} \cdot \begin{cases} 1 & {self} > 0 \\ {weight} & \text{else} \end{cases}",
+               "weight": r"\sum {g} \cdot \min({self}, 0)"},
+    samples=lambda s: [(s.randn(2, 3), s.randn(1, 3)), (s.randn(4), s.randn(1))])
+
+_inside(
+    "hardtanh(self, min_val=-1.0, max_val=1.0)", inplace=True,
+    forward=lambda xp, self, low, high: xp.minimum(xp.maximum(self, self.dtype.type(low)), self.dtype.type(high)),
+    vjp={"self": lambda m, g, self, min_val, max_val: m.hardtanh_backward(g, self, min_val, max_val)},
+    latex=r"\min(\max({self}, {min_val}), {max_val})", vjp_latex={"self": r"{g} \cdot [{min_val} < {self} < {max_val}]"},
+    samples=lambda s: [s.randn(3), (s.randn(2, 3), -0.5, 0.7)])
+
+_inside(
+    "hardtanh_backward(grad_output, self, min_val, max_val)",
+    forward=lambda xp, g, x, low, high: select(xp, xp.logical_not((x <= low) | (x >= high)), g),
+    vjp={"grad_output": lambda m, g, self, min_val, max_val: m.hardtanh_backward(g, self, min_val, max_val)},
+    node="HardtanhBackwardBackward0", samples=lambda s: [(s.randn(3), s.randn(3), -0.5, 0.7)])
+
+_inside(
+    "hardsigmoid(self)", inplace=True,
+    forward=floating("hardsigmoid_cpu", lambda xp, x: xp.minimum(xp.maximum(x + 3, 0), 6) / 6),
+    vjp={"self": lambda m, g, self: m.hardsigmoid_backward(g, self)},
+    latex=r"\min(\max({self} + 3, 0), 6) / 6", vjp_latex={"self": r"{g} / 6 \cdot [-3 < {self} < 3]"},
+    samples=lambda s: [s.randn(3)])
+
+_inside(
+    "hardsigmoid_backward(grad_output, self)",
+    forward=lambda xp, g, x: select(xp, (x > -3) & (x < 3), g / 6),
+    vjp={"grad_output": lambda m, g, self: m.hardsigmoid_backward(g, self)},
+    node="HardsigmoidBackwardBackward0", samples=lambda s: [(s.randn(3), s.randn(3))])
+
+_inside(
+    "hardswish(self)", inplace=True,
+    forward=floating("hardswish_cpu", lambda xp, x: x * xp.minimum(xp.maximum(x + 3, 0), 6) / 6),
+    vjp={"self": lambda m, g, self: m.hardswish_backward(g, self)},
+    latex=r"{self} \cdot \min(\max({self} + 3, 0), 6) / 6",
+    vjp_latex={"self": r"{g} \cdot \begin{cases} 0 & {self} \le -3 \\ 1 & {self} \ge 3 \\ {self} / 3 + 1/2 & \text{else} \end{cases}"},
+    samples=lambda s: [s.randn(3)])
+
+_inside(
+    "hardswish_backward(grad_output, self)",
+    forward=lambda xp, g, x: _where(xp, x <= -3, g * 0, _where(xp, x < 3, g * (x / 3 + 0.5), g)),
+    vjp={"grad_output": lambda m, g, self: m.hardswish_backward(g, self),
+         "self": lambda m, g, grad_output, self: m.hardtanh_backward(g * grad_output / 3, self, -3, 3)},
+    node="HardswishBackwardBackward0", samples=lambda s: [(s.randn(3), s.randn(3))])
+
+_inside(
+    "softshrink(self, lambd=0.5)",
+    forward=floating("softshrink_check", lambda xp, x, limit: _where(xp, x > limit, x - limit, _where(xp, x < -limit, x + limit, x * 0))),
+    vjp={"self": lambda m, g, self, lambd: m.softshrink_backward(g, self, lambd)},
+    latex=r"\begin{cases} {self} - {lambd} & {self} > {lambd} \\ {self} + {lambd} & {self} < -{lambd} \\ 0 & \text{else} \end{cases}",
+    vjp_latex={"self": r"{g} \cdot [|{self}| > {lambd}]"},
+    samples=lambda s: [s.randn(3), (s.randn(2, 3), 0.2)])
+
+register(
+    "hardshrink(self, lambd=0.5)",
+    forward=floating("hardshrink_cpu", lambda xp, x, limit: select(xp, xp.logical_not((x >= -limit) & (x <= limit)), x)),
+    vjp={"self": lambda m, g, self, lambd: m.hardshrink_backward(g, self, lambd)},
+    latex=r"{self} \cdot [|{self}| > {lambd}]", vjp_latex={"self": r"{g} \cdot [|{self}| > {lambd}]"},
+    samples=lambda s: [s.randn(3), (s.randn(2, 3), 0.2)])
+
+for _name in ("softshrink", "hardshrink"):
+    _inside(
+        f"{_name}_backward(grad_output, self, lambd)",
+        forward=lambda xp, g, x, limit: select(xp, xp.logical_not((x >= -limit) & (x <= limit)), g),
+        vjp={"grad_output": lambda m, g, self, lambd: m.hardshrink_backward(g, self, lambd)},
+        node=f"{_name.capitalize()}BackwardBackward0", samples=lambda s: [(s.randn(3), s.randn(3), 0.2)])
+
+# -- exponential ones ------------------------------------------------------------------------------------------------------
+_ELU = (r"\begin{cases} {scale} \cdot {self} & {self} > 0 \\ {alpha} \cdot {scale} \cdot (e^{{input_scale} \cdot {self}} - 1) & \text{else} "
+        r"\end{cases}")
+
+_inside(
+    "elu(self, alpha=1.0, scale=1, input_scale=1)", inplace=True,
+    forward=floating("elu_cpu", lambda xp, x, alpha, scale, input_scale: _where(
+        xp, x > 0, x * scale, xp.expm1(xp.minimum(x, 0) * input_scale) * (alpha * scale))),
+    vjp={"self": lambda m, g, self, alpha, scale, input_scale: m.elu_backward(g, self, alpha, scale, input_scale)},
+    latex=_ELU,
+    vjp_latex={"self": r"{g} \cdot \begin{cases} {scale} & {self} > 0 \\ {alpha} \cdot {scale} \cdot {input_scale} \cdot "
+                       r"e^{{input_scale} \cdot {self}} & \text{else} \end{cases}"},
+    samples=lambda s: [s.randn(3), (s.randn(2, 3), SELU_ALPHA, SELU_SCALE, 0.5)])
+
+_inside(
+    "elu_backward(grad_output, self, alpha, scale, input_scale)",
+    forward=lambda xp, g, x, alpha, scale, input_scale: _where(
+        xp, x <= 0, g * (input_scale * alpha * scale) * xp.exp(xp.minimum(x, 0) * input_scale), g * scale),
+    vjp={"grad_output": lambda m, g, self, alpha, scale, input_scale: m.elu_backward(g, self, alpha, scale, input_scale),
+         "self": lambda m, g, grad_output, self, alpha, scale, input_scale: m.elu_backward(
+             g * grad_output * input_scale, self, alpha, scale, input_scale) - m.threshold_backward(g * grad_output * (scale * input_scale), self, 0)},
+    node="EluBackwardBackward0", samples=lambda s: [(s.randn(3), s.randn(3), SELU_ALPHA, SELU_SCALE, 0.5)])
+
+_inside(
+    "celu(self, alpha=1.0)", inplace=True,
+    forward=floating("elu_cpu", lambda xp, x, alpha: _where(xp, x > 0, x, xp.expm1(xp.minimum(x, 0) * (1.0 / alpha)) * alpha)),
+    vjp={"self": lambda m, g, self, alpha: m.elu_backward(g, self, alpha, 1, 1.0 / alpha)},
+    latex=r"\begin{cases} {self} & {self} > 0 \\ {alpha} \cdot (e^{{self} / {alpha}} - 1) & \text{else} \end{cases}",
+    vjp_latex={"self": r"{g} \cdot \begin{cases} 1 & {self} > 0 \\ e^{{self} / {alpha}} & \text{else} \end{cases}"},
+    samples=lambda s: [s.randn(3), (s.randn(2, 3), 0.5)])
+
+_inside(
+    "silu(self)", inplace=True,
+    forward=floating("silu_cpu", lambda xp, x: x / (1 + xp.exp(-x))),
+    vjp={"self": lambda m, g, self: _silu_rule(m, g, self, m.sigmoid(self))},
+    latex=r"\frac{{self}}{1 + e^{-{self}}}",
+    vjp_latex={"self": r"{g} \cdot \frac{1 + e^{-{self}} + {self} \cdot e^{-{self}}}{(1 + e^{-{self}})^{2}}"},
+    samples=lambda s: [s.randn(3), s.randn(2, 3)])
+
+
+def _silu_rule(m, g, x, sigmoid):
+    return g * (sigmoid * (1 + x * (1 - sigmoid)))
+
+
+_inside(
+    "mish(self)", inplace=True,
+    forward=floating("mish_cpu", lambda xp, x: x * xp.tanh(_log1pexp(xp, x))),
+    vjp={"self": lambda m, g, self: _mish_rule(m, g, self, m.tanh(m.softplus(self)))},
+    latex=r"{self} \cdot \tanh(\ln(1 + e^{{self}}))",
+    vjp_latex={"self": r"{g} \cdot (\tanh(\ln(1 + e^{{self}})) + \frac{{self} \cdot (1 - \tanh(\ln(1 + e^{{self}}))^{2})}{1 + e^{-{self}}})"},
+    samples=lambda s: [s.randn(3), s.randn(2, 3)])
+
+
+def _mish_rule(m, g, x, t):
+    return g * (t + x * m.sigmoid(x) * (1 - t * t))
+
+
+def _log1pexp(xp, x):
+    return xp.log1p(xp.exp(-abs(x))) + xp.maximum(x, 0)        # log(1 + exp(x)) that does not overflow
+
+
+def _softplus(xp, x, beta, threshold):
+    z = x * beta
+    return _where(xp, z > threshold, x, xp.log1p(xp.exp(xp.minimum(z, threshold))) / beta)
+
+
+def _softplus_backward(xp, g, x, beta, threshold):
+    z = xp.exp(xp.minimum(x * beta, threshold))
+    return _where(xp, x * beta > threshold, g, g * z / (z + 1))
+
+
+_inside(
+    "softplus(self, beta=1, threshold=20)", forward=floating("softplus_cpu", _softplus),
+    vjp={"self": lambda m, g, self, beta, threshold: m.softplus_backward(g, self, beta, threshold)},
+    latex=r"\ln(1 + e^{{beta} \cdot {self}}) / {beta}", vjp_latex={"self": r"\frac{{g}}{1 + e^{-{beta} \cdot {self}}}"},
+    samples=lambda s: [s.randn(3), (s.randn(2, 3), 2.0, 20.0), (s.randn(3), 1, 0.3)])
+
+_inside(
+    "softplus_backward(grad_output, self, beta, threshold)", forward=_softplus_backward,
+    vjp={"grad_output": lambda m, g, self, beta, threshold: m.softplus_backward(g, self, beta, threshold),
+         "self": lambda m, g, grad_output, self, beta, threshold: _softplus_curvature(m, g * grad_output, self, beta, threshold)},
+    node="SoftplusBackwardBackward0", samples=lambda s: [(s.randn(3), s.randn(3), 2.0, 20.0), (s.randn(3), s.randn(3), 1, 0.3)])
+
+
+def _softplus_curvature(m, g, x, beta, threshold):
+    s = m.sigmoid(x * beta)
+    return m.threshold_backward(g * s * (1 - s) * beta, x * -beta, -threshold)
+
+
+def _gelu(xp, x, approximate):
+    if approximate == "tanh":
+        return 0.5 * x * (1 + xp.tanh(_GELU_SLOPE * (x + _GELU_CUBE * x * x * x)))
+    if approximate != "none":
+        raise fail(RuntimeError, "approximate argument must be either none or tanh.", "Only these two formulas exist.")
+    return x * (0.5 * (1 + erf(xp, x * math.sqrt(0.5))))
+
+
+def _gelu_backward(xp, g, x, approximate):
+    if approximate == "tanh":
+        t = xp.tanh(_GELU_SLOPE * (x + _GELU_CUBE * x * x * x))
+        slope = _GELU_SLOPE * (1 + 3 * _GELU_CUBE * x * x)
+        return g * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * slope)
+    return g * (0.5 * (1 + erf(xp, x * math.sqrt(0.5))) + x * xp.exp(-0.5 * x * x) / math.sqrt(2 * math.pi))
+
+
+def _gelu_curvature(m, g, x, approximate):
+    if approximate == "none":
+        return g * m.exp(-0.5 * x * x) * ((2 - x * x) / math.sqrt(2 * math.pi))
+    t = m.tanh(_GELU_SLOPE * (x + _GELU_CUBE * x * x * x))
+    slope = _GELU_SLOPE * (1 + 3 * _GELU_CUBE * x * x)
+    return g * (1 - t * t) * (slope - x * t * slope * slope + x * x * (3 * _GELU_SLOPE * _GELU_CUBE))
+
+
+_inside(
+    "gelu(self, *, approximate='none')", forward=floating("GeluKernelImpl", _gelu),
+    vjp={"self": lambda m, g, self, approximate: m.gelu_backward(g, self, approximate)},
+    latex=r"{self} \cdot \Phi({self})", vjp_latex={"self": r"{g} \cdot (\Phi({self}) + {self} \cdot \varphi({self}))"},
+    samples=lambda s: [(s.randn(3), "none"), (s.randn(2, 3), "tanh")])
+
+_inside(
+    "gelu_backward(grad_output, self, approximate)", forward=_gelu_backward,
+    vjp={"grad_output": lambda m, g, self, approximate: m.gelu_backward(g, self, approximate),
+         "self": lambda m, g, grad_output, self, approximate: _gelu_curvature(m, g * grad_output, self, approximate)},
+    node="GeluBackwardBackward0", samples=lambda s: [(s.randn(3), s.randn(3), "none"), (s.randn(3), s.randn(3), "tanh")])
+
+
+def _log_sigmoid(xp, x):
+    z = xp.exp(-abs(x))
+    return xp.minimum(x, 0) - xp.log1p(z), z
+
+
+_inside(
+    "log_sigmoid(self)", forward=floating("log_sigmoid_cpu", _log_sigmoid), outputs=("output", "buffer"), nondiff=("buffer",),
+    vjp={"self": lambda m, g, self, buffer: m.log_sigmoid_backward(g[0], self, buffer)},
+    latex=r"-\ln(1 + e^{-{self}})", vjp_latex={"self": r"\frac{{g}}{1 + e^{{self}}}"},
+    samples=lambda s: [s.randn(3), s.randn(2, 3)])
+
+_inside(
+    "log_sigmoid_backward(grad_output, self, buffer)", operands=("grad_output", "self", "buffer"),
+    forward=lambda xp, g, x, z: g * (_where(xp, x < 0, x.dtype.type(1), z) / (1 + z)),
+    vjp={"grad_output": lambda m, g, self, buffer: m.log_sigmoid_backward(g, self, buffer),
+         "self": lambda m, g, grad_output, buffer: g * grad_output * (-buffer / ((1 + buffer) * (1 + buffer)))},
+    node="LogSigmoidBackwardBackward0")
+
+
+# -- along a dimension -----------------------------------------------------------------------------------------------------
+def _halves(x, dim):
+    """The two halves of an array or Tensor along `dim`."""
+    dim = check_dim(dim, x.ndim)
+    size = x.shape[dim]
+    if size % 2:
+        raise fail(RuntimeError, f"Halving dimension must be even, but dimension {dim} is size {size}", "One half gates the other.")
+    before = (slice(None),) * dim
+    return x[(*before, slice(0, size // 2))], x[(*before, slice(size // 2, size))]
+
+
+def _sigmoid(xp, x):
+    z = xp.exp(-abs(x))
+    return _where(xp, x >= 0, x.dtype.type(1), z) / (1 + z)
+
+
+def _glu(xp, x, dim):
+    a, b = _halves(x, dim)
+    return a * _sigmoid(xp, b)
+
+
+def _glu_backward(xp, g, x, dim):
+    a, b = _halves(x, dim)
+    s = _sigmoid(xp, b)
+    return xp.concatenate([g * s, g * a * s * (1 - s)], axis=dim)
+
+
+def _glu_curvature(m, g, grad_output, x, dim):
+    (ga, gb), (a, b) = _halves(g, dim), _halves(x, dim)
+    s = m.sigmoid(b)
+    slope = s * (1 - s) * grad_output
+    return m.cat([gb * slope, ga * slope + gb * a * slope * (1 - 2 * s)], dim)
+
+
+def _glu_transposed(m, g, x, dim):
+    (ga, gb), (a, b) = _halves(g, dim), _halves(x, dim)
+    s = m.sigmoid(b)
+    return ga * s + gb * a * s * (1 - s)
+
+
+_inside(
+    "glu(self, dim=-1)", forward=floating("glu_cpu", _glu),
+    vjp={"self": lambda m, g, self, dim: m.glu_backward(g, self, dim)},
+    latex=r"a \cdot \sigma(b)", vjp_latex={"self": r"({g} \cdot \sigma(b), {g} \cdot a \cdot \sigma(b) \cdot (1 - \sigma(b)))"},
+    samples=lambda s: [s.randn(4), (s.randn(2, 3), 0)])
+
+_inside(
+    "glu_backward(grad_output, self, dim)", forward=_glu_backward,
+    vjp={"grad_output": lambda m, g, self, dim: _glu_transposed(m, g, self, dim),
+         "self": lambda m, g, grad_output, self, dim: _glu_curvature(m, g, grad_output, self, dim)},
+    node="GluBackwardBackward0", samples=lambda s: [(s.randn(2), s.randn(4), -1)])
+
+
+def _along(dim, x, torch_name):
+    """`dim` counted from the front, after the checks that softmax and log_softmax share."""
+    dim = check_dim(dim, x.ndim)
+    if x.dtype.kind != "f":
+        raise not_implemented(f"{torch_name}_lastdim_kernel_impl" if dim == x.ndim - 1 else f"{torch_name}_kernel_impl", x.dtype)
+    return dim if x.ndim else None
+
+
+def _softmax(xp, x, dim):
+    dim = _along(dim, x, "softmax")
+    e = xp.exp(_below_maximum(xp, x, dim))
+    return (e / xp.add.reduce(e, axis=dim, keepdims=True)).astype(x.dtype, copy=False)
+
+
+def _log_softmax(xp, x, dim):
+    dim = _along(dim, x, "log_softmax")
+    z = _below_maximum(xp, x, dim)
+    return (z - xp.log(xp.add.reduce(xp.exp(z), axis=dim, keepdims=True))).astype(x.dtype, copy=False)
+
+
+def _below_maximum(xp, x, dim):
+    x = xp.asarray(x, np.float32 if x.dtype.itemsize == 2 else None)
+    return x if x.size == 0 else x - xp.maximum.reduce(x, axis=dim, keepdims=True)
+
+
+def _total(xp, x, dim):
+    return xp.add.reduce(xp.asarray(x), axis=dim if x.ndim else None, keepdims=True)
+
+
+_softmax_op = _inside(
+    "_softmax(self, dim)", node="SoftmaxBackward0", forward=_softmax,
+    vjp={"self": lambda m, g, result, dim: m._softmax_backward_data(g, result, dim)},
+    latex=r"\frac{e^{{self}}}{\sum e^{{self}}}", vjp_latex={"self": r"{result} \cdot ({g} - \sum {g} \cdot {result})"},
+    samples=lambda s: [(s.randn(3), 0), (s.randn(2, 3), 1), (s.randn(2, 3), -2)])
+
+_inside(
+    "_softmax_backward_data(grad_output, output, dim)", node="SoftmaxBackwardDataBackward0",
+    forward=lambda xp, g, y, dim: y * (g - _total(xp, g * y, dim)),
+    vjp={"grad_output": lambda m, g, output, dim: m._softmax_backward_data(g, output, dim),
+         "output": lambda m, g, grad_output, output, dim: g * (grad_output - m.sum(grad_output * output, dim, True))
+                                                          - grad_output * m.sum(g * output, dim, True)},
+    samples=lambda s: [(s.randn(2, 3), s.randn(2, 3), 1)])
+
+_log_softmax_op = _inside(
+    "_log_softmax(self, dim)", node="LogSoftmaxBackward0", forward=_log_softmax,
+    vjp={"self": lambda m, g, result, dim: m._log_softmax_backward_data(g, result, dim)},
+    latex=r"{self} - \ln \sum e^{{self}}", vjp_latex={"self": r"{g} - e^{{result}} \cdot \sum {g}"},
+    samples=lambda s: [(s.randn(3), 0), (s.randn(2, 3), 1), (s.randn(2, 3), -2)])
+
+_inside(
+    "_log_softmax_backward_data(grad_output, output, dim)", node="LogSoftmaxBackwardDataBackward0",
+    forward=lambda xp, g, y, dim: g - xp.exp(y) * _total(xp, g, dim),
+    vjp={"grad_output": lambda m, g, output, dim: g - m.sum(g * m.exp(output), dim, True),
+         "output": lambda m, g, grad_output, output, dim: -(g * m.exp(output)) * m.sum(grad_output, dim, True)},
+    samples=lambda s: [(s.randn(2, 3), s.randn(2, 3), 1)])
+
+
+# -- public functions ------------------------------------------------------------------------------------------------------
+def _as(x, dtype):
+    return x if dtype is None else x.to(dtype)
+
+
+@composite(method=True)
+def softmax(input, dim, dtype=None):
+    """exp(x_i) / sum_j exp(x_j) along `dim`; the input is converted to `dtype` first. Source: torch.softmax."""
+    return _softmax_op.call(_as(input, dtype), dim)
+
+
+@composite(method=True)
+def log_softmax(input, dim, dtype=None):
+    """log(softmax(input, dim)), computed without overflow. Source: torch.log_softmax."""
+    return _log_softmax_op.call(_as(input, dtype), dim)
+
+
+@composite(method=True)
+def prelu(input, weight):
+    """input where it is positive, else weight * input; one weight, or one for each channel (dimension 1).
+
+    Raises RuntimeError when the number of weights or the dtype does not fit. Source: torch.prelu."""
+    if input.dtype is not weight.dtype:
+        raise fail(RuntimeError, f"prelu: Type promoting not supported. Got {input.dtype.short} and {weight.dtype.short}",
+                   "Convert the input or the module: both need one dtype.")
+    if weight.ndim > 1:
+        raise fail(RuntimeError, f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}", "One weight for each channel.")
+    if weight.numel() != 1:
+        channels = input.shape[1] if input.ndim >= 2 else 1
+        if input.ndim == 0:
+            raise fail(RuntimeError, "Not allow zero-dim input tensor.", "Channels are dimension 1.")
+        if channels != weight.numel():
+            raise fail(RuntimeError, f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight.numel()} and "
+                       f"channel size = {channels}.", "PReLU(num_parameters) is the number of channels, or 1.")
+    if input.ndim == 0:
+        weight = weight.reshape(()) if weight.ndim else weight
+    elif input.ndim != 1 or weight.ndim != 1:
+        shape = [1] * input.ndim
+        if input.ndim >= 2:
+            shape[1] = weight.numel()
+        weight = weight.reshape(shape)
+    return _prelu_op.call(input, weight)

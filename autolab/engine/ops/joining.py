@@ -1,0 +1,222 @@
+"""Joining and splitting: cat, stack, split, chunk, unbind, block_diag."""
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import check_dim, fail
+from ..registry import METHODS, NAMESPACES, composite, register
+from ..tensor import Tensor
+
+
+# -- joining ---------------------------------------------------------------------------------------------------------------
+def _cat(xp, tensors, dim):
+    return xp.concatenate([t for t in tensors if t.shape != (0,)] or tensors[:1], axis=dim)
+
+
+def _cat_rule(m, g, tensors_sym_sizes, dim):
+    grads, start = [], 0
+    for shape in tensors_sym_sizes:
+        n = 0 if shape == (0,) else shape[dim]
+        grads.append(m.reshape_raw(m.narrow_raw(g, dim, start, n), shape) if shape == (0,) else m.narrow_raw(g, dim, start, n))
+        start += n
+    return grads
+
+
+cat_op = register("cat(tensors, dim=0)", forward=_cat, lists=("tensors",), vjp={"tensors": _cat_rule}, method=False, function=False,
+                  latex=r"[{tensors}]", vjp_latex={"tensors": r"\mathrm{part}({g})"}, samples=lambda s: [([s.randn(2, 3), s.randn(1, 3)], 0)])
+
+
+def _narrow(xp, self, dim, start, length):
+    return self[(slice(None),) * dim + (slice(start, start + length),)]
+
+
+narrow_raw = register("narrow_raw(self, dim, start, length)", forward=_narrow, method=False, function=False, node="SliceBackward0",
+                      vjp={"self": lambda m, g, self_sym_sizes, dim, start: m.pad_raw(g, self_sym_sizes, dim, start)})
+
+
+def _pad(xp, self, shape, dim, start):
+    out = xp.zeros(shape, self.dtype)
+    out[(slice(None),) * dim + (slice(start, start + self.shape[dim]),)] = self
+    return out
+
+
+pad_raw = register("pad_raw(self, shape, dim, start)", forward=_pad, method=False, function=False, node="SliceBackwardBackward0",
+                   vjp={"self": lambda m, g, self_sym_sizes, dim, start: m.narrow_raw(g, dim, start, self_sym_sizes[dim])})
+
+
+def _same_dtype(tensors):
+    from ..dtype import promote_types
+    d = tensors[0].dtype
+    for t in tensors[1:]:
+        d = promote_types(d, t.dtype)
+    return [t.to(d) for t in tensors]
+
+
+@composite()
+def cat(tensors, dim=0, *, out=None):
+    """Joins tensors along an existing dimension; the other sizes must agree. Source: torch.cat."""
+    if out is not None:
+        from ..errors import unsupported
+        raise unsupported("cat", "out")
+    tensors = list(tensors)
+    if not tensors:
+        raise fail(ValueError, "torch.cat(): expected a non-empty list of Tensors", "There is nothing to join.")
+    for i, t in enumerate(tensors):
+        if not isinstance(t, Tensor):
+            raise fail(TypeError, f"expected Tensor as element {i} in argument 0, but got {type(t).__name__}", "Make tensors of them first.")
+    solid = [t for t in tensors if tuple(t.shape) != (0,)] or tensors
+    first = solid[0]
+    dim = check_dim(dim, first.ndim)
+    for i, t in enumerate(tensors):
+        if tuple(t.shape) == (0,):
+            continue
+        if not t.ndim:
+            raise fail(RuntimeError, f"zero-dimensional tensor (at position {i}) cannot be concatenated", "Use stack, or unsqueeze it first.")
+        if t.ndim != first.ndim:
+            raise fail(RuntimeError, f"Tensors must have same number of dimensions: got {first.ndim} and {t.ndim}",
+                       "cat joins along a dimension that all have; stack makes a new one.")
+        for d, (a, b) in enumerate(zip(first.shape, t.shape)):
+            if a != b and d != dim:
+                raise fail(RuntimeError, f"Sizes of tensors must match except in dimension {dim}. Expected size {a} but got size {b} for tensor "
+                           f"number {i} in the list.", "Only the joined dimension may differ.")
+    return cat_op.call(_same_dtype(tensors), dim)
+
+
+for _name in ("concat", "concatenate"):
+    NAMESPACES[""][_name] = cat
+
+stack_op = register("stack(tensors, dim=0)", forward=lambda xp, tensors, dim: xp.stack(tensors, dim), lists=("tensors",), method=False, function=False,
+                    vjp={"tensors": lambda m, g, tensors_sym_sizes, dim: [m.reshape_raw(m.narrow_raw(g, dim, i, 1), s)
+                                                                          for i, s in enumerate(tensors_sym_sizes)]},
+                    latex=r"[{tensors}]", vjp_latex={"tensors": r"\mathrm{part}({g})"}, samples=lambda s: [([s.randn(2), s.randn(2)], 0)])
+
+
+@composite()
+def stack(tensors, dim=0, *, out=None):
+    """Joins tensors of one shape along a new dimension. Source: torch.stack."""
+    if out is not None:
+        from ..errors import unsupported
+        raise unsupported("stack", "out")
+    tensors = list(tensors)
+    if not tensors:
+        raise fail(RuntimeError, "stack expects a non-empty TensorList", "There is nothing to join.")
+    for i, t in enumerate(tensors):
+        if t.shape != tensors[0].shape:
+            raise fail(RuntimeError, f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and {list(t.shape)} at "
+                       f"entry {i}", "Stacked tensors have one shape; the new dimension counts them.")
+    return stack_op.call(_same_dtype(tensors), check_dim(dim, tensors[0].ndim + 1))
+
+
+@composite()
+def hstack(tensors):
+    """Joins side by side: along dimension 1, for vectors along 0. Source: torch.hstack."""
+    tensors = [t.reshape(1) if not t.ndim else t for t in tensors]
+    return cat(tensors, 0 if tensors[0].ndim == 1 else 1)
+
+
+@composite()
+def vstack(tensors):
+    """Joins one below the other. Source: torch.vstack."""
+    return cat([t.reshape(1, -1) if t.ndim < 2 else t for t in tensors], 0)
+
+
+# -- splitting -------------------------------------------------------------------------------------------------------------
+def _split_rule(m, g, self_sym_sizes, dim):
+    return m.cat(list(g), dim)
+
+
+def _sections(xp, self, sizes, dim):
+    edges = np.cumsum(sizes)[:-1]
+    return tuple(xp.split(self, edges, dim))
+
+
+split_op = register("split(self, split_size, dim=0)", variadic=True, view=True, method=False, function=False, vjp={"self": _split_rule},
+                    forward=lambda xp, self, split_size, dim: _sections(xp, self, _equal(self.shape[dim], split_size), dim),
+                    also_saves=("split_size",), latex=r"\mathrm{part}({self})", vjp_latex={"self": r"[{g}]"})
+split_with_sizes_op = register("split_with_sizes(self, split_sizes, dim=0)", variadic=True, view=True, method=False, function=False, vjp={"self": _split_rule},
+                               forward=lambda xp, self, split_sizes, dim: _sections(xp, self, split_sizes, dim), also_saves=("split_sizes",),
+                               latex=r"\mathrm{part}({self})", vjp_latex={"self": r"[{g}]"})
+unbind_op = register("unbind(self, dim=0)", variadic=True, view=True, forward=lambda xp, self, dim: tuple(
+    self[(slice(None),) * dim + (i, ...)] for i in range(self.shape[dim])), method=False, function=False,
+    vjp={"self": lambda m, g, dim: m.stack(list(g), dim)}, latex=r"\mathrm{entry}({self})", vjp_latex={"self": r"[{g}]"})
+
+
+def _equal(n, size):
+    return [size] * (n // size) + ([n % size] if n % size or not n else []) if size else [0]
+
+
+@composite(method=True)
+def split(tensor, split_size_or_sections, dim=0):
+    """Pieces of a given size (the last may be smaller), or of given sizes; views. Source: torch.split."""
+    dim = check_dim(dim, tensor.ndim)
+    if isinstance(split_size_or_sections, int):
+        if split_size_or_sections < 0:
+            raise fail(RuntimeError, f"split expects split_size be non-negative, but got split_size={split_size_or_sections}", "Give a positive size.")
+        return split_op.call(tensor, split_size_or_sections, dim)
+    sizes = list(split_size_or_sections)
+    if sum(sizes) != tensor.shape[dim]:
+        raise fail(RuntimeError, f"split_with_sizes expects split_sizes to sum exactly to {tensor.shape[dim]} (input tensor's size at dimension {dim}), "
+                   f"but got split_sizes={sizes}", "The pieces cover the dimension exactly.")
+    return split_with_sizes_op.call(tensor, sizes, dim)
+
+
+METHODS["split"] = lambda self, split_size, dim=0: split(self, split_size, dim)
+METHODS["split_with_sizes"] = lambda self, split_sizes, dim=0: split(self, split_sizes, dim)
+
+
+@composite(method=True)
+def chunk(input, chunks, dim=0):
+    """At most `chunks` pieces of equal size; views. Source: torch.chunk."""
+    if chunks <= 0:
+        raise fail(RuntimeError, f"chunk expects `chunks` to be greater than 0, got: {chunks}", "Ask for one piece at least.")
+    dim = check_dim(dim, input.ndim)
+    return split_op.call(input, max(1, -(-input.shape[dim] // chunks)), dim)
+
+
+@composite(method=True)
+def unbind(input, dim=0):
+    """The entries along a dimension as a tuple of views. Source: torch.unbind."""
+    return unbind_op.call(input, check_dim(dim, input.ndim))
+
+
+@composite(method=True)
+def tensor_split(input, indices_or_sections, dim=0):
+    """Nearly equal pieces, or pieces cut at given places; views. Source: torch.tensor_split."""
+    d = check_dim(dim, input.ndim)
+    n = input.shape[d]
+    if isinstance(indices_or_sections, int):
+        k = indices_or_sections
+        sizes = [n // k + (i < n % k) for i in range(k)]
+    else:
+        cuts = [0, *(min(max(i + n if i < 0 else i, 0), n) for i in indices_or_sections), n]
+        sizes = [max(0, b - a) for a, b in zip(cuts, cuts[1:])]
+    return split_with_sizes_op.call(input, sizes, d)
+
+
+def _block_diag(xp, tensors):
+    mats = [xp.atleast_2d(t) for t in tensors]
+    out = xp.zeros((sum(a.shape[0] for a in mats), sum(a.shape[1] for a in mats)), xp.result_type(*mats))
+    r = c = 0
+    for a in mats:
+        out[r:r + a.shape[0], c:c + a.shape[1]] = a
+        r, c = r + a.shape[0], c + a.shape[1]
+    return out
+
+
+def _block_diag_rule(m, g, tensors_sym_sizes):
+    grads, r, c = [], 0, 0
+    for shape in tensors_sym_sizes:
+        rows, columns = (1,) * (2 - len(shape)) + tuple(shape)
+        grads.append(m.reshape_raw(m.narrow_raw(m.narrow_raw(g, 0, r, rows), 1, c, columns), shape))
+        r, c = r + rows, c + columns
+    return grads
+
+
+block_diag_op = register("block_diag(tensors)", forward=_block_diag, lists=("tensors",), vjp={"tensors": _block_diag_rule}, method=False, function=False,
+                         latex=r"\mathrm{diag}({tensors})", vjp_latex={"tensors": r"\mathrm{part}({g})"})
+
+
+@composite()
+def block_diag(*tensors):
+    """One matrix with the given blocks along its diagonal. Source: torch.block_diag."""
+    return block_diag_op.call(list(tensors))

@@ -1,0 +1,137 @@
+"""Mirrored, rolled, triangular, diagonal, windows."""
+from __future__ import annotations
+
+from ..errors import check_dim, check_dims, fail
+from ..registry import METHODS, composite, register
+from .shape import sizes_from
+
+
+# -- mirrored, rolled, triangular, diagonal --------------------------------------------------------------------------------
+flip_op = register("flip(self, dims)", forward=lambda xp, self, dims: xp.flip(self, check_dims(dims, self.ndim)).copy(), method=False, function=False,
+                   vjp={"self": lambda m, g, dims: m.flip(g, dims)}, latex=r"\mathrm{flip}({self})", vjp_latex={"self": r"\mathrm{flip}({g})"},
+                   samples=lambda s: [(s.randn(2, 3), (0,)), (s.randn(2, 3), (0, 1))])
+
+
+@composite(method=True, function=False, name="flip")
+def flip_method(self, *dims):
+    """Reversed along dimensions; a copy. Source: torch.flip."""
+    return flip_op.call(self, sizes_from(dims))
+
+
+@composite()
+def flip(input, dims):
+    """Reversed along dimensions; a copy. Source: torch.flip."""
+    return flip_op.call(input, tuple(dims))
+
+
+@composite(method=True)
+def fliplr(input):
+    """Reversed left to right. Source: torch.fliplr."""
+    return flip_op.call(input, (1,))
+
+
+@composite(method=True)
+def flipud(input):
+    """Reversed upside down. Source: torch.flipud."""
+    return flip_op.call(input, (0,))
+
+
+def _as_tuple(x):
+    return (x,) if isinstance(x, int) else tuple(x)
+
+
+roll_op = register("roll(self, shifts, dims)", forward=lambda xp, self, shifts, dims: xp.roll(self, shifts, dims if dims else None), method=False,
+                   function=False, vjp={"self": lambda m, g, shifts, dims: m.roll(g, tuple(-s for s in shifts), dims)},
+                   latex=r"\mathrm{roll}({self})", vjp_latex={"self": r"\mathrm{roll}^{-1}({g})"},
+                   samples=lambda s: [(s.randn(4), (1,), ()), (s.randn(2, 3), (1,), (1,))])
+
+
+@composite(method=True)
+def roll(input, shifts, dims=()):
+    """Entries shifted along dimensions, falling in again at the other end. Source: torch.roll."""
+    shifts, dims = _as_tuple(shifts), _as_tuple(dims)
+    return roll_op.call(input, shifts, dims)
+
+
+tril = register("tril(self, diagonal=0)", forward=lambda xp, self, diagonal: xp.tril(self, diagonal), inplace=True,
+                vjp={"self": lambda m, g, diagonal: m.tril(g, diagonal)}, latex=r"\mathrm{tril}({self})",
+                vjp_latex={"self": r"\mathrm{tril}({g})"}, samples=lambda s: [s.randn(3, 3), (s.randn(2, 3), 1)],
+                doc="The lower triangle, zeros above. Source: torch.tril")
+triu = register("triu(self, diagonal=0)", forward=lambda xp, self, diagonal: xp.triu(self, diagonal), inplace=True,
+                vjp={"self": lambda m, g, diagonal: m.triu(g, diagonal)}, latex=r"\mathrm{triu}({self})",
+                vjp_latex={"self": r"\mathrm{triu}({g})"}, samples=lambda s: [s.randn(3, 3), (s.randn(2, 3), -1)],
+                doc="The upper triangle, zeros below. Source: torch.triu")
+
+
+def _writable_diagonal(xp, self, offset, dim1, dim2):
+    check_dim(dim1, self.ndim), check_dim(dim2, self.ndim)
+    d = xp.diagonal(self, offset, dim1, dim2)
+    d.flags.writeable = self.flags.writeable
+    return d
+
+
+def _diagonal_spread(xp, self, shape, offset, dim1, dim2):
+    out = xp.zeros(shape, self.dtype)
+    d = xp.diagonal(out, offset, dim1, dim2)
+    d.flags.writeable = True
+    d[...] = self
+    return out
+
+
+diagonal = register("diagonal(self, offset=0, dim1=0, dim2=1)", forward=_writable_diagonal, view=True,
+                    vjp={"self": lambda m, g, self_sym_sizes, offset, dim1, dim2: m.diagonal_spread(g, self_sym_sizes, offset, dim1, dim2)},
+                    latex=r"\mathrm{diag}({self})", vjp_latex={"self": r"\mathrm{diag}({g})"},
+                    samples=lambda s: [s.randn(3, 3), (s.randn(2, 3), 1)], doc="The entries on a diagonal; a view. Source: torch.diagonal")
+diagonal_spread = register("diagonal_spread(self, shape, offset, dim1, dim2)", forward=_diagonal_spread, method=False, function=False,
+                           node="DiagonalBackwardBackward0",
+                           vjp={"self": lambda m, g, offset, dim1, dim2: m.diagonal(g, offset, dim1, dim2)})
+
+
+def _diag_embed(xp, self, offset, dim1, dim2):
+    n = self.shape[-1] + abs(offset)
+    out = xp.zeros((*self.shape[:-1], n, n), self.dtype)
+    i = xp.arange(self.shape[-1])
+    out[..., i + max(-offset, 0), i + max(offset, 0)] = self
+    return xp.moveaxis(out, (-2, -1), (dim1, dim2))
+
+
+diag_embed = register("diag_embed(self, offset=0, dim1=-2, dim2=-1)", forward=_diag_embed,
+                      vjp={"self": lambda m, g, offset, dim1, dim2: m.diagonal(g, offset, dim1, dim2)}, latex=r"\mathrm{diag}({self})",
+                      vjp_latex={"self": r"\mathrm{diag}({g})"}, samples=lambda s: [s.randn(3), s.randn(2, 3)],
+                      doc="Matrices with the given diagonals. Source: torch.diag_embed")
+
+
+@composite(method=True)
+def diag(input, diagonal=0):
+    """The diagonal of a matrix, or the matrix with the given diagonal. Source: torch.diag."""
+    if input.ndim == 1:
+        return diag_embed.call(input, diagonal, -2, -1)
+    if input.ndim == 2:
+        return METHODS["clone"](METHODS["diagonal"](input, diagonal))
+    raise fail(RuntimeError, f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D", "Use diagonal or diag_embed for more dimensions.")
+
+
+def _unfold(xp, self, dimension, size, step):
+    d = check_dim(dimension, self.ndim)
+    if size > self.shape[d]:
+        raise fail(RuntimeError, f"maximum size for tensor at dimension {d} is {self.shape[d]} but size is {size}", "The window is longer than the data.")
+    windows = xp.lib.stride_tricks.sliding_window_view(self, size, d, writeable=True)
+    return windows[(slice(None),) * d + (slice(None, None, step),)]
+
+
+def _unfold_spread(xp, self, shape, dimension, size, step):
+    out = xp.zeros(shape, self.dtype)
+    d = dimension % len(shape)
+    windows = xp.moveaxis(self, -1, 0)
+    for i in range(size):
+        out[(slice(None),) * d + (slice(i, i + step * (self.shape[d] - 1) + 1, step),)] += windows[i]
+    return out
+
+
+unfold = register("unfold(self, dimension, size, step)", forward=_unfold, view=True, function=False,
+                  vjp={"self": lambda m, g, self_sym_sizes, dimension, size, step: m.unfold_spread(g, self_sym_sizes, dimension, size, step)},
+                  latex=r"\mathrm{windows}({self})", vjp_latex={"self": r"\sum \mathrm{windows}({g})"},
+                  samples=lambda s: [(s.randn(5), 0, 2, 1), (s.randn(2, 6), 1, 3, 2)],
+                  doc="Sliding windows along a dimension; a view. Source: torch.Tensor.unfold")
+unfold_spread = register("unfold_spread(self, shape, dimension, size, step)", forward=_unfold_spread, method=False, function=False,
+                         vjp={"self": lambda m, g, dimension, size, step: m.unfold(g, dimension, size, step)})
