@@ -1,0 +1,173 @@
+"""Comparing analytical gradients with finite differences: `gradcheck`, `gradgradcheck`.
+
+Source: https://docs.pytorch.org/docs/2.13/autograd.html#module-torch.autograd.gradcheck"""
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from ..errors import fail, unsupported
+from ..tensor import Tensor, materialise, wrap
+from .engine import grad
+from .grad_mode import no_grad
+
+
+class GradcheckError(RuntimeError):
+    """What `gradcheck` raises when a gradient is wrong."""
+
+
+GradcheckError.__module__ = "torch.autograd.gradcheck"
+
+
+def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=True, nondet_tol=0.0, check_undefined_grad=True,
+              check_grad_dtypes=False, check_batched_grad=False, check_batched_forward_grad=False, check_forward_ad=False,
+              check_backward_ad=True, fast_mode=False, masked=None) -> bool:
+    """Whether the Jacobian from backward equals the one from central differences, |a - n| <= atol + rtol |n| for each entry.
+
+    func: Tensors -> Tensor or tuple. inputs: a Tensor or a tuple; those that require grad should be float64.
+    Raises GradcheckError with both Jacobians when they differ, unless raise_exception=False."""
+    for name, given in (("check_forward_ad", check_forward_ad), ("check_batched_grad", check_batched_grad),
+                        ("check_batched_forward_grad", check_batched_forward_grad), ("fast_mode", fast_mode), ("masked", masked)):
+        if given:
+            raise unsupported("gradcheck", name)
+    inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    try:
+        _check(func, inputs, eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes)
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def _check(func, inputs, eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes):
+    checked = _differentiable(inputs)
+    outputs = _as_tuple(func(*inputs))
+    outputs = tuple(o for o in outputs if isinstance(o, Tensor) and o.is_floating_point())
+    live = [o for o in outputs if o.requires_grad]
+    if not live:
+        for k, output in enumerate(outputs):
+            for _, x in checked:
+                if not np.allclose(numerical_jacobian(func, inputs, x, k, eps), 0, atol=atol):
+                    raise fail(GradcheckError, "Numerical gradient for function expected to be zero",
+                               "The function depends on its input, but no gradient flows: it was detached, or left the engine.")
+        return
+    for k, output in enumerate(outputs):
+        if not output.requires_grad:
+            continue
+        for i, x in checked:
+            analytical = analytical_jacobian(output, x)
+            if nondet_tol is not None:
+                again = analytical_jacobian(_outputs(func, inputs)[k], x)
+                if np.abs(analytical - again).max(initial=0) > nondet_tol:
+                    raise fail(GradcheckError, f"Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives "
+                               f"different values, although analytical gradient matches numerical gradient. The tolerance for nondeterminism was "
+                               f"{nondet_tol}.", "The rule draws random numbers or changes its own state.")
+            numerical = numerical_jacobian(func, inputs, x, k, eps)
+            if not _close(analytical, numerical, rtol, atol):
+                raise fail(GradcheckError, f"Jacobian mismatch for output {k} with respect to input {i},\nnumerical:"
+                           f"{wrap(numerical.astype(x.dtype.np))!r}\nanalytical:{wrap(analytical.astype(x.dtype.np))!r}\n",
+                           "Row: entry of the input, column: entry of the output. Where the two differ, backward computes something else than the "
+                           "derivative of forward.")
+    if check_undefined_grad:
+        _undefined(func, inputs, checked)
+
+
+def _undefined(func, inputs, checked):
+    """Backward must cope with a gradient that never arrives at one of several outputs."""
+    outputs = [o for o in _outputs(func, inputs) if o.requires_grad]
+    if len(outputs) < 2:
+        return
+    for o in outputs:
+        grad(o, [x for _, x in checked], wrap(np.ones(o._d.shape, o.dtype.np)), retain_graph=True, allow_unused=True)
+
+
+def _outputs(func, inputs):
+    return tuple(o for o in _as_tuple(func(*inputs)) if isinstance(o, Tensor) and o.is_floating_point())
+
+
+def _as_tuple(x):
+    return (x,) if isinstance(x, Tensor) else tuple(x)
+
+
+def _differentiable(inputs):
+    checked = []
+    for i, x in enumerate(inputs):
+        if not isinstance(x, Tensor) or not x.requires_grad:
+            continue
+        if x.dtype.np != np.float64:
+            warnings.warn(f"Input #{i} requires gradient and is not a double precision floating point or complex. This check will likely fail if all "
+                          "the inputs are not of double precision floating point or complex. ", UserWarning, stacklevel=5)
+        if x._d.__class__ is np.ndarray and any(s == 0 and n > 1 for s, n in zip(x._d.strides, x._d.shape)):
+            raise fail(RuntimeError, f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be able to "
+                       "compute the numerical gradients correctly. You should call .contiguous on the input before passing it to gradcheck.",
+                       "One number must not appear as several entries, or nudging one nudges all.")
+        if x.is_leaf is False:
+            x.retain_grad()
+        checked.append((i, x))
+    if not checked:
+        raise fail(ValueError, "gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True.",
+                   "Make the input with requires_grad=True.")
+    return checked
+
+
+def numerical_jacobian(func, inputs, x, k, eps):
+    """Central differences: entry (i, j) is d output[j] / d x[i]; x is nudged in place and put back."""
+    values = materialise(x)
+    columns = []
+    with no_grad():
+        for position in np.ndindex(values.shape):
+            before = values[position]
+            nudged = []
+            for step in (eps, -eps):
+                values[position] = before + step
+                nudged.append(np.array(_outputs(func, inputs)[k]._d))
+            values[position] = before
+            columns.append(((nudged[0] - nudged[1]) / (2 * eps)).ravel())
+    size = columns[0].size if columns else 0
+    return np.array(columns).reshape(len(columns), size)
+
+
+def analytical_jacobian(output, x):
+    """From backward: one vector-Jacobian product per entry of the output."""
+    columns = []
+    for j in range(output.numel()):
+        v = np.zeros(output._d.shape, output.dtype.np)
+        v.reshape(-1)[j] = 1
+        (g,) = grad(output, x, wrap(v), retain_graph=True, allow_unused=True)
+        columns.append(np.zeros(x.numel(), x.dtype.np) if g is None else np.asarray(g._d).ravel())
+    return np.array(columns).T.reshape(x.numel(), output.numel())
+
+
+def _close(a, n, rtol, atol):
+    return bool(np.all(np.abs(a - n) <= atol + rtol * np.abs(n)))
+
+
+def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=1e-3, gen_non_contig_grad_outputs=False, raise_exception=True,
+                  nondet_tol=0.0, check_undefined_grad=True, check_grad_dtypes=False, check_batched_grad=False, check_fwd_over_rev=False,
+                  check_rev_over_rev=True, fast_mode=False, masked=False) -> bool:
+    """`gradcheck` of the gradient itself: checks second derivatives. Source: torch.autograd.gradgradcheck."""
+    for name, given in (("check_fwd_over_rev", check_fwd_over_rev), ("check_batched_grad", check_batched_grad), ("fast_mode", fast_mode),
+                        ("masked", masked), ("gen_non_contig_grad_outputs", gen_non_contig_grad_outputs)):
+        if given:
+            raise unsupported("gradgradcheck", name)
+    inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    outputs = [o for o in _outputs(func, inputs) if o.requires_grad]
+    if grad_outputs is None:
+        generator = np.random.default_rng(0)
+        grad_outputs = [wrap(generator.standard_normal(o._d.shape).astype(o.dtype.np)) for o in outputs]
+        for g in grad_outputs:
+            g._req = True
+    else:
+        grad_outputs = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)
+    n = len(inputs)
+
+    def new_func(*args):
+        xs, vs = args[:n], args[n:]
+        ys = [o for o in _outputs(func, xs) if o.requires_grad]
+        wanted = [x for x in xs if isinstance(x, Tensor) and x.requires_grad]
+        gs = grad(ys, wanted, list(vs), create_graph=True, allow_unused=True)
+        return tuple(g for g in gs if g is not None)
+    return gradcheck(new_func, (*inputs, *grad_outputs), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception, nondet_tol=nondet_tol,
+                     check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes)
