@@ -1,0 +1,167 @@
+"""In-place changes: version counters, views that share memory, and the history that is rewritten (CopySlices)."""
+import random
+
+import numpy as np
+import pytest
+from engine_programs import EDITS, VIEWS, random_view_program, run_views
+from goldens import oracle
+from goldens.oracle import check, error_of, same_as_torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+
+def outcome(program):
+    """The question: what a program of views and edits computes, its gradient, versions and grad_fn names — or its error."""
+    def ask(torch):
+        leaf = torch.arange(12.0, dtype=torch.float64).reshape(3, 4).div(7).sub(0.8).requires_grad_()
+        try:
+            loss, views = run_views(torch, program, leaf)
+            loss.backward()
+        except RuntimeError as error:
+            return f"{type(error).__name__}: {error}"
+        return loss, leaf.grad, [v._version for v in views], [v.grad_fn.name() for v in views], [v._is_view() for v in views], views
+    return ask
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_random_views_and_edits(seed):
+    program = random_view_program(random.Random(seed))
+    check("test_autograd_inplace", f"views {seed}", outcome(program), rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("kind", EDITS)
+def test_every_edit_of_every_view(view, kind):
+    for program in ([("view", view, 0), ("edit", kind, 1, 0)],
+                    [("view", view, 0), ("edit", kind, 0, 1), ("use", 1)],
+                    [("view", view, 0), ("view", view, 1), ("edit", kind, 2, 0), ("edit", "mul_", 1, 0), ("use", 0)]):
+        check("test_autograd_inplace", f"{view} {kind} {len(program)}", outcome(program), rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.skipif(not oracle.LIVE, reason="draws new programs: needs PyTorch itself; the fixed ones are compared with stored answers")
+@settings(max_examples=60, deadline=None)
+@given(st.randoms(use_true_random=False))
+def test_any_views_and_edits(rng):
+    program = random_view_program(rng, steps=6)
+    found, expected = oracle.plain(outcome(program)(oracle.engine())), oracle.answer("", "", outcome(program))
+    assert not oracle.differences(found, expected, rtol=1e-9, atol=1e-9), program
+
+
+@same_as_torch
+def test_versions_count_every_change_and_are_shared_by_views(torch):
+    x = torch.zeros(3, 4)
+    v, d, data = x[0], x.detach(), x.data
+    seen = [x._version]
+    for change in (lambda: x.add_(1), lambda: v.mul_(2), lambda: d.zero_(), lambda: data.fill_(3), lambda: x.t()[1].sub_(1),
+                   lambda: x.__setitem__((0, 0), 5.0), lambda: torch.sin(x), lambda: x.copy_(torch.ones(3, 4)), lambda: x.clone().add_(1)):
+        change()
+        seen.append((x._version, v._version, d._version, data._version))
+    return seen, x
+
+
+@same_as_torch
+def test_which_saved_values_a_change_destroys(torch):
+    def attempt(build, change):
+        x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        h = x * 2
+        y = build(h)
+        change(h, y)
+        return error_of(lambda: y.sum().backward()), x.grad
+
+    add_h, add_y = (lambda h, y: h.add_(1)), (lambda h, y: y.add_(1))
+    return [attempt(build, change) for build in (
+        torch.exp, torch.sin, torch.sigmoid, torch.tanh, torch.relu, torch.sqrt, torch.log, lambda h: h * 3, lambda h: h + 1, lambda h: h * h,
+        lambda h: h ** 2, lambda h: h.softmax(0), lambda h: h.abs(), lambda h: h.max(), lambda h: h / 2, lambda h: 2 / h, lambda h: h.prod(),
+        lambda h: h.clone(), lambda h: h[1:], lambda h: torch.cat([h, h]), lambda h: h.mean()) for change in (add_h, add_y)]
+
+
+@same_as_torch
+def test_errors_of_in_place_changes(torch):
+    def on(x, change):
+        return error_of(lambda: change(x))
+
+    leaf = lambda: torch.ones(4, requires_grad=True)
+    with torch.no_grad():
+        hidden = leaf()[1:]
+    changes = [
+        on(leaf(), lambda x: x.mul_(2)), on(leaf(), lambda x: x[1:].zero_()), on(leaf(), lambda x: x.view(2, 2).t().add_(1)),
+        on(leaf(), lambda x: x.__setitem__(0, 1.0)), on(leaf(), lambda x: x.fill_(1)), on(leaf(), lambda x: x.copy_(torch.zeros(4))),
+        on(leaf() * 1, lambda x: x.chunk(2)[0].mul_(2)), on(leaf() * 1, lambda x: x.unbind()[3].zero_()), on(hidden, lambda x: x.add_(1)),
+        on(torch.ones(4), lambda x: x.add_(torch.ones(2, 4))), on(torch.ones(1), lambda x: x.add_(torch.ones(4))),
+        on(torch.arange(4), lambda x: x.add_(1.5)), on(torch.ones(4) > 0, lambda x: x.add_(1.0)), on(torch.ones(4), lambda x: x.exp_().log_()),
+        on(torch.ones(1).expand(4), lambda x: x.add_(1)), on(torch.arange(4), lambda x: x.sqrt_()),
+    ]
+    with torch.no_grad():
+        quiet = leaf()
+        quiet.mul_(3)
+        quiet[1:].sub_(1)
+    return changes, quiet, quiet.grad_fn, quiet._version
+
+
+@same_as_torch
+def test_an_edit_makes_an_untracked_tensor_part_of_the_graph(torch):
+    buffer = torch.zeros(3, 2)
+    row = buffer[1]
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    for k in range(3):
+        buffer[k] = w * k
+    names = buffer.grad_fn.name(), row.grad_fn.name(), row.requires_grad, buffer.is_leaf
+    (buffer ** 2).sum().backward()
+    return names, buffer, row, w.grad
+
+
+@same_as_torch
+def test_advanced_index_assignment(torch):
+    x = torch.arange(6.0).reshape(2, 3).requires_grad_()
+    v = torch.tensor([10.0, 20.0], requires_grad=True)
+    y = x.clone()
+    y[torch.tensor([0, 1]), torch.tensor([2, 0])] = v
+    y[y > 15] = -1.0
+    y[:, 1] += v * 2
+    y[1, ..., None, 2:] *= 3
+    (y * torch.arange(6.0).reshape(2, 3)).sum().backward()
+    return y, x.grad, v.grad
+
+
+@same_as_torch
+def test_in_place_after_detach_is_seen_by_both(torch):
+    x = torch.ones(3, requires_grad=True)
+    y = x * 2
+    y.detach().mul_(10)
+    z = y.data
+    z.add_(1)
+    y.sum().backward()
+    return y, y._version, x.grad
+
+
+def test_numpy_and_the_tensor_share_memory_through_edits():
+    torch = oracle.engine()
+    array = np.zeros((2, 3), dtype=np.float32)
+    t = torch.from_numpy(array)
+    t[1] = 5.0
+    array[0, 0] = 7.0
+    t.t()[2].add_(1)
+    assert t.tolist() == array.tolist() == [[7.0, 0.0, 1.0], [5.0, 5.0, 6.0]]
+    assert t[0].numpy().base is not None and np.shares_memory(t[0].numpy(), array)
+
+
+@pytest.mark.parametrize("name, arguments", [
+    ("add", (2.0,)), ("sub", (0.5,)), ("mul", (3.0,)), ("div", (4.0,)), ("pow", (2,)), ("exp", ()), ("log", ()), ("sqrt", ()), ("sin", ()),
+    ("cos", ()), ("tanh", ()), ("sigmoid", ()), ("relu", ()), ("abs", ()), ("neg", ()), ("square", ()), ("reciprocal", ()), ("clamp", (0.4, 1.1)),
+    ("round", ()), ("floor", ()), ("ceil", ()), ("sign", ()), ("rsqrt", ()), ("log1p", ()), ("expm1", ()), ("tan", ()), ("atan", ()),
+    ("remainder", (0.3,)), ("fmod", (0.3,)), ("erf", ()), ("clamp_min", (0.7,)), ("clamp_max", (0.7,)), ("tril", ()), ("triu", ()),
+])
+def test_in_place_equals_out_of_place(name, arguments):
+    torch = oracle.engine()
+    start = torch.arange(1.0, 7.0, dtype=torch.float64).reshape(2, 3) / 5
+
+    def run(in_place):
+        x = start.clone().requires_grad_()
+        y = x * 1
+        result = getattr(y, name + ("_" if in_place else ""))(*arguments)
+        assert (result is y) == in_place
+        (result * torch.arange(6.0, dtype=torch.float64).reshape(2, 3)).sum().backward()
+        return result, x.grad
+
+    (value, gradient), (value_in, gradient_in) = run(False), run(True)
+    assert torch.equal(value, value_in) and torch.equal(gradient, gradient_in)

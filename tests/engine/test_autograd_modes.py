@@ -1,0 +1,169 @@
+"""no_grad, enable_grad, set_grad_enabled, inference_mode: as blocks and decorators, nested, in generators, per thread."""
+import threading
+
+import pytest
+from goldens import oracle
+from goldens.oracle import error_of, same_as_torch
+
+
+@same_as_torch
+def test_nesting(torch):
+    x = torch.ones(2, requires_grad=True)
+    log = [torch.is_grad_enabled()]
+    with torch.no_grad():
+        log.append((torch.is_grad_enabled(), (x * 2).requires_grad))
+        with torch.enable_grad():
+            log.append((torch.is_grad_enabled(), (x * 2).requires_grad))
+            with torch.set_grad_enabled(False):
+                log.append((torch.is_grad_enabled(), (x * 2).requires_grad))
+            log.append(torch.is_grad_enabled())
+        log.append(torch.is_grad_enabled())
+    return log, torch.is_grad_enabled()
+
+
+@same_as_torch
+def test_decorators_with_and_without_parentheses(torch):
+    x = torch.ones(2, requires_grad=True)
+    log = []
+    for mode in (torch.no_grad, torch.no_grad(), torch.enable_grad, torch.enable_grad(), torch.inference_mode, torch.inference_mode(),
+                 torch.inference_mode(False), torch.set_grad_enabled(False), torch.set_grad_enabled(True)):
+        @mode
+        def f(t, *, k=2):
+            """What f does."""
+            return t * k, torch.is_grad_enabled(), torch.is_inference_mode_enabled()
+
+        torch.set_grad_enabled(True)
+        y, *flags = f(x, k=3)
+        log.append((y.requires_grad, flags, f.__name__, f.__doc__, torch.is_grad_enabled()))
+    return log
+
+
+@same_as_torch
+def test_the_mode_is_restored_after_an_error_and_a_return(torch):
+    @torch.no_grad()
+    def fails():
+        raise ValueError("inside")
+
+    @torch.no_grad()
+    def recurses(n):
+        return torch.is_grad_enabled() if n == 0 else recurses(n - 1)
+
+    return error_of(fails), torch.is_grad_enabled(), recurses(5), torch.is_grad_enabled()
+
+
+@same_as_torch
+def test_generators_keep_their_own_mode(torch):
+    @torch.no_grad()
+    def inner():
+        got = yield torch.is_grad_enabled()
+        while True:
+            got = yield torch.is_grad_enabled(), got
+
+    g = inner()
+    log = [next(g), torch.is_grad_enabled(), g.send("a"), torch.is_grad_enabled()]
+    with torch.no_grad():
+        log += [g.send("b"), torch.is_grad_enabled()]
+    g.close()
+    return log, torch.is_grad_enabled()
+
+
+@same_as_torch
+def test_set_grad_enabled_as_a_function(torch):
+    torch.set_grad_enabled(False)
+    off = torch.is_grad_enabled(), (torch.ones(1, requires_grad=True) * 2).requires_grad
+    torch.set_grad_enabled(True)
+    return off, torch.is_grad_enabled()
+
+
+@same_as_torch
+def test_creation_and_leaf_flags_under_no_grad(torch):
+    with torch.no_grad():
+        x = torch.ones(2, requires_grad=True)
+        y = x * 2
+        z = y.requires_grad_()
+        v = x.view(2)
+    return x.requires_grad, y is z, z.is_leaf, z.requires_grad, v.requires_grad, v._is_view(), error_of(lambda: v.add_(1))
+
+
+@same_as_torch
+def test_inference_tensors(torch):
+    x = torch.ones(2, requires_grad=True)
+    with torch.inference_mode():
+        y = x * 2
+        v = x[0]
+        y.add_(1)
+        inside = torch.is_inference_mode_enabled(), y.is_inference(), v.is_inference(), torch.is_grad_enabled()
+    w = torch.ones(2, requires_grad=True)
+    return (inside, y, error_of(lambda: w * y), error_of(lambda: y.add_(1)), error_of(lambda: y.requires_grad_()), (y * 2).requires_grad,
+            error_of(lambda: y._version), y.clone().is_inference(), (w * y.clone()).requires_grad)
+
+
+@same_as_torch
+def test_backward_under_no_grad_still_computes(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = (x ** 2).sum()
+    with torch.no_grad():
+        y.backward()
+    return x.grad, x.grad.requires_grad
+
+
+@same_as_torch
+def test_a_training_step_by_hand(torch):
+    w = torch.tensor([1.0, -2.0], requires_grad=True)
+    for _ in range(3):
+        loss = (w ** 2).sum()
+        loss.backward()
+        with torch.no_grad():
+            w -= 0.1 * w.grad
+            w.grad.zero_()
+    return w, w.is_leaf, w._version, w.grad
+
+
+@same_as_torch
+def test_reprs_and_arguments(torch):
+    return (error_of(lambda: torch.no_grad(5)), error_of(lambda: torch.set_grad_enabled()), type(torch.no_grad()).__name__,
+            error_of(lambda: torch.no_grad()(5)))
+
+
+def test_the_mode_belongs_to_the_thread():
+    torch = oracle.engine()
+    seen = {}
+
+    def other():
+        seen["start"] = torch.is_grad_enabled()
+        with torch.no_grad():
+            entered.set()
+            go_on.wait(5)
+            seen["inside"] = torch.is_grad_enabled()
+        seen["after"] = torch.is_grad_enabled()
+
+    entered, go_on = threading.Event(), threading.Event()
+    with torch.no_grad():
+        thread = threading.Thread(target=other)
+        thread.start()
+        entered.wait(5)
+    seen["main"] = torch.is_grad_enabled()
+    go_on.set()
+    thread.join(5)
+    assert seen == {"start": True, "inside": False, "after": True, "main": True}
+
+
+@pytest.mark.parametrize("threads", [2, 4])
+def test_graphs_of_different_threads_do_not_disturb_each_other(threads):
+    torch = oracle.engine()
+    results = {}
+
+    def work(k):
+        x = torch.tensor(float(k), dtype=torch.float64, requires_grad=True)
+        y = x
+        for _ in range(300):
+            y = y + x * 2
+        y.backward()
+        results[k] = x.grad.item()
+
+    pool = [threading.Thread(target=work, args=(k,)) for k in range(threads)]
+    for t in pool:
+        t.start()
+    for t in pool:
+        t.join()
+    assert results == {k: 601.0 for k in range(threads)}
