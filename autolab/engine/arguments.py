@@ -1,0 +1,248 @@
+"""Checking the arguments of functions that make tensors, with PyTorch's words for what does not fit."""
+
+import functools
+import math
+import operator
+
+import numpy as np
+
+from .device import usable
+from .dtype import FROM_NUMPY, get_default_dtype
+from .dtype import as_dtype as any_dtype
+from .errors import fail, unsupported
+from .tensor import Tensor, strided, wrap
+
+OPTIONS = (
+    "Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, "
+    "bool pin_memory = False, bool requires_grad = False"
+)
+"""How PyTorch writes the options of a creation function in its error messages."""
+
+_OVERFLOW_NAMES = {  # what C++ calls a dtype when a number does not fit it
+    "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t", "uint16": "uint16_t",
+    "uint32": "uint32_t", "uint64": "uint64_t", "float16": "c10::Half", "float32": "float", "float64": "double",
+    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
+}  # fmt: skip
+
+
+class Mismatch(TypeError):
+    """The arguments fit no signature of the function. Where there are several, `overloads` lists them in its place."""
+
+
+def overloads(*signatures):
+    """Marks a function that has several signatures in PyTorch: a `Mismatch` becomes the error that lists them all."""
+
+    def decorate(function):
+        @functools.wraps(function)
+        def checked(*args, **kwargs):
+            try:
+                return function(*args, **kwargs)
+            except Mismatch:
+                raise no_match(function.__name__, args, kwargs, signatures) from None
+
+        return checked
+
+    return decorate
+
+
+def no_match(function, args, kwargs, signatures):
+    """PyTorch's TypeError for arguments that fit none of `signatures`."""
+    got = ", ".join([type(a).__name__ for a in args] + [f"{k}={type(v).__name__}" for k, v in kwargs.items()])
+    expected = "".join(f" * ({signature})\n" for signature in signatures)
+    return fail(
+        TypeError,
+        f"{function}() received an invalid combination of arguments - got ({got}), but expected one of:\n{expected}",
+        "Compare the types in the first line with the lists below it: one of them has to fit.",
+    )
+
+
+def bad_argument(function, name, position, kind, value):
+    """PyTorch's TypeError for one argument of the wrong type."""
+    where = f" (position {position})" if position else ""
+    return fail(
+        TypeError,
+        f"{function}(): argument '{name}'{where} must be {kind}, not {type(value).__name__}",
+        f"'{name}' was given {value!r:.60}.",
+    )
+
+
+def missing(function, *names):
+    """PyTorch's TypeError for required arguments that were left out."""
+    plural = "s" if len(names) == 1 else ""
+    listed = ", ".join(f'"{name}"' for name in names)
+    message = f"{function}() missing {len(names)} required positional argument{plural}: {listed}"
+    return fail(TypeError, message, "Add what is named.")
+
+
+class Options:
+    """What every creation function takes by keyword: `dtype`, `device` and `requires_grad`.
+
+    `layout`, `pin_memory`, `memory_format` and `out` are taken with their usual values only.
+    Raises TypeError for other keywords or types, NotImplementedError for `out` and for other layouts.
+    """
+
+    __slots__ = ("function", "dtype", "device", "requires_grad")
+
+    def __init__(self, function, given):
+        self.function, self.dtype, self.requires_grad = function, None, False
+        device = None
+        for name, value in given.items():
+            if name == "dtype":
+                self.dtype = None if value is None else self._as_dtype(value)
+            elif name == "device":
+                device = value
+            elif name == "requires_grad":
+                if not isinstance(value, bool):
+                    raise Mismatch(f"{function}(): argument 'requires_grad' must be bool, not {type(value).__name__}")
+                self.requires_grad = value
+            else:
+                self._check_rest(name, value)
+        self.device = usable(device)
+        if self.requires_grad and self.dtype is not None:
+            self._check_differentiable(self.dtype)
+
+    def _as_dtype(self, value):
+        try:
+            return any_dtype(value)
+        except TypeError:
+            name = type(value).__name__
+            raise Mismatch(f"{self.function}(): argument 'dtype' must be torch.dtype, not {name}") from None
+
+    def _check_rest(self, name, value):
+        if name not in ("out", "layout", "pin_memory", "memory_format"):
+            raise Mismatch(f"{self.function}() got an unexpected keyword argument '{name}'")
+        if name == "out" and value is not None and not isinstance(value, Tensor):
+            raise Mismatch(f"{self.function}(): argument 'out' must be Tensor, not {type(value).__name__}")
+        if name == "layout" and isinstance(value, str):
+            raise Mismatch(f"{self.function}(): argument 'layout' must be torch.layout, not {type(value).__name__}")
+        if name == "pin_memory" and value:
+            message = (
+                "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator is available "
+                "on this system."
+            )
+            raise fail(RuntimeError, message, "Pinned memory only speeds up copies to a GPU.")
+        if value is not None and value is not False and value is not strided:
+            raise unsupported(self.function, name)
+
+    def dtype_or_default(self):
+        """The dtype asked for, or the default float dtype."""
+        return self.dtype or get_default_dtype()
+
+    def tensor(self, array):
+        """A leaf over the host array `array`, on the device asked for, requiring grad if asked for."""
+        dtype = FROM_NUMPY[array.dtype]
+        if self.requires_grad:
+            self._check_differentiable(dtype)
+        if not array.ndim:
+            array = array[()]
+        if self.device.xp is not np:
+            array = self.device.xp.asarray(array)
+        t = wrap(array, dtype, self.device)
+        t._req = self.requires_grad
+        return t
+
+    @staticmethod
+    def _check_differentiable(dtype):
+        if not (dtype.is_floating_point or dtype.is_complex):
+            message = "Only Tensors of floating point and complex dtype can require gradients"
+            raise fail(RuntimeError, message, "A gradient needs numbers that can change by small amounts: 1. for 1.")
+
+
+def shape_of(function, args, position=1):
+    """The shape given as `f(2, 3)` or `f((2, 3))`, as a tuple.
+
+    Raises TypeError for what is no int, RuntimeError for a negative size.
+    """
+    single = len(args) == 1
+    items = args[0] if single and isinstance(args[0], (tuple, list)) else args
+    shape = []
+    for i, item in enumerate(items):
+        try:
+            shape.append(operator.index(item))
+        except TypeError:
+            raise _bad_size(function, args, items, i, position) from None
+    if items and isinstance(items[0], bool):
+        raise _bad_size(function, args, items, 0, position)
+    if any(size < 0 for size in shape):
+        negative = next(size for size in shape if size < 0)
+        message = f"Trying to create tensor with negative dimension {negative}: {shape}"
+        raise fail(RuntimeError, message, "A size counts elements; only view() and reshape() take -1.")
+    return tuple(shape)
+
+
+def _bad_size(function, args, items, i, position):
+    got, note = type(items[i]).__name__, "Sizes are whole numbers: f(2, 3) or f((2, 3))."
+    if i:
+        problem = f'failed to unpack the object at pos {i + 1} with error "type must be tuple of ints,but got {got}"'
+        return fail(TypeError, f"{function}(): argument 'size' {problem}", note)
+    if items is not args:
+        found = f"must be tuple of ints, but found element of type {got} at pos 0"
+        return fail(TypeError, f"{function}(): argument 'size' (position {position}) {found}", note)
+    if len(args) > 1:
+        return Mismatch(f"{function}() takes {position} positional argument but {len(args)} were given")
+    found = f"must be tuple of ints, not {got}"
+    return fail(TypeError, f"{function}(): argument 'size' (position {position}) {found}", note)
+
+
+def pop_size(function, args, options):
+    """The shape from positional arguments or from `size=`, which is taken out of `options`.
+
+    Raises Mismatch (a TypeError) when there is none or both.
+    """
+    if "size" in options:
+        if args:
+            raise Mismatch(f"{function}() got multiple values for argument 'size'")
+        size = options.pop("size")
+        if not isinstance(size, (tuple, list)):
+            raise Mismatch(f"{function}(): argument 'size' must be tuple of ints, not {type(size).__name__}")
+        return shape_of(function, (size,))
+    if not args:
+        raise Mismatch(f'{function}() missing 1 required positional arguments: "size"')
+    return shape_of(function, args)
+
+
+def as_int(value):
+    """`value` as an int if it is a whole number or a one-element integer tensor, but no bool; else None."""
+    if isinstance(value, (bool, np.bool_)):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
+
+
+def as_number(value):
+    """`value` as a Python number if it is one, a NumPy number, or a 0-d tensor that needs no gradient; else None."""
+    if isinstance(value, (bool, int, float, complex)):
+        return value
+    if isinstance(value, np.generic) and value.dtype.kind in "biufc":
+        return value.item()
+    if isinstance(value, Tensor) and not value._d.ndim and not value.requires_grad:
+        return value._d.item()
+    return None
+
+
+def check_tensor(function, value, name="input", position=1):
+    """Raises PyTorch's TypeError unless `value` is a Tensor."""
+    if not isinstance(value, Tensor):
+        raise bad_argument(function, name, position, "Tensor", value)
+
+
+def check_fits(value, dtype):
+    """Raises RuntimeError unless the number `value` fits into `dtype`; negative ones wrap in unsigned dtypes."""
+    if dtype._kind == 0:
+        return
+    if isinstance(value, complex) and not dtype.is_complex:
+        fits, value = value.imag == 0, value.real
+    else:
+        fits = True
+    if dtype._kind == 1:
+        info = np.iinfo(dtype.np)
+        lowest = info.min if dtype.is_signed else -info.max
+        fits = fits and math.isfinite(value) and lowest <= value <= info.max
+    else:
+        real = max(abs(value.real), abs(value.imag))
+        fits = fits and not (math.isfinite(real) and real > np.finfo(dtype.np).max)
+    if not fits:
+        message = f"value cannot be converted to type {_OVERFLOW_NAMES[dtype.name]} without overflow"
+        raise fail(RuntimeError, message, f"{value} lies outside what {dtype} can hold.")
