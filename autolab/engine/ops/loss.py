@@ -140,7 +140,7 @@ _record(
     vjp={"self": lambda m, g, self, target, reduction: m.soft_margin_loss_backward(g, self, target, reduction)},
     latex=r"\frac{1}{n} \sum \ln(1 + e^{-{target} \cdot {self}})",
     vjp_latex={"self": r"-\frac{{g}}{n} \cdot \frac{{target}}{1 + e^{{target} \cdot {self}}}"},
-    samples=lambda s: [(s.randn(3), s.signs(3), MEAN)] if hasattr(s, "signs") else [(s.randn(3), s.randn(3), MEAN)])
+    samples=lambda s: [(s.randn(3), s.signs(3), MEAN)])
 
 _record(
     "soft_margin_loss_backward(grad_output, self, target, reduction)", operands=("grad_output", "self", "target"),
@@ -196,7 +196,7 @@ _record(
     latex=r"-\frac{1}{n} \sum ({target} \cdot \ln {self} + (1 - {target}) \cdot \ln(1 - {self}))",
     vjp_latex={"self": r"\frac{{g}}{n} \cdot \frac{{self} - {target}}{{self} \cdot (1 - {self})}",
                "target": r"\frac{{g}}{n} \cdot (\ln(1 - {self}) - \ln {self})"},
-    samples=lambda s: [(s.uniform(3), s.uniform(3), None, MEAN), (s.uniform(2, 3), s.uniform(2, 3), s.uniform(2, 3), SUM)])
+    samples=lambda s: [(s.probabilities(3), s.probabilities(3), None, MEAN), (s.probabilities(2, 3), s.probabilities(2, 3), s.probabilities(2, 3), SUM)])
 
 _record(
     "binary_cross_entropy_backward(grad_output, self, target, weight, reduction)", operands=("grad_output", "self", "target", "weight"),
@@ -256,7 +256,7 @@ _record(
              m, g, self, weight, pos_weight, reduction, self_sym_numel)},
     latex=r"\frac{1}{n} \sum (\ln(1 + e^{{self}}) - {target} \cdot {self})",
     vjp_latex={"self": r"\frac{{g}}{n} \cdot (\frac{1}{1 + e^{-{self}}} - {target})", "target": r"-\frac{{g}}{n} \cdot {self}"},
-    samples=lambda s: [(s.randn(3), s.uniform(3), None, None, MEAN), (s.randn(2, 3), s.uniform(2, 3), s.uniform(3), s.positive(3), SUM)])
+    samples=lambda s: [(s.randn(3), s.probabilities(3), None, None, MEAN), (s.randn(2, 3), s.probabilities(2, 3), s.probabilities(3), s.positive(3), SUM)])
 
 
 # -- of class numbers ------------------------------------------------------------------------------------------------------
