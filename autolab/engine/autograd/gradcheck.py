@@ -10,7 +10,6 @@ import numpy as np
 from ..errors import fail, unsupported
 from ..tensor import Tensor, materialise, wrap
 from .engine import grad
-from .grad_mode import no_grad
 
 
 class GradcheckError(RuntimeError):
@@ -116,15 +115,14 @@ def numerical_jacobian(func, inputs, x, k, eps):
     """Central differences: entry (i, j) is d output[j] / d x[i]; x is nudged in place and put back."""
     values = materialise(x)
     columns = []
-    with no_grad():
-        for position in np.ndindex(values.shape):
-            before = values[position]
-            nudged = []
-            for step in (eps, -eps):
-                values[position] = before + step
-                nudged.append(np.array(_outputs(func, inputs)[k]._d))
-            values[position] = before
-            columns.append(((nudged[0] - nudged[1]) / (2 * eps)).ravel())
+    for position in np.ndindex(values.shape):
+        before = values[position]
+        nudged = []
+        for step in (eps, -eps):
+            values[position] = before + step
+            nudged.append(np.array(_outputs(func, inputs)[k]._d))
+        values[position] = before
+        columns.append(((nudged[0] - nudged[1]) / (2 * eps)).ravel())
     size = columns[0].size if columns else 0
     return np.array(columns).reshape(len(columns), size)
 
