@@ -25,6 +25,8 @@ ENGINES = ("dot", "pygraphviz", "browser")
 _PYGRAPHVIZ = """
 import sys
 import pygraphviz
+from pygraphviz import graphviz
+graphviz.gvContextWithBuiltins()  # before parsing: it makes a node's name the label of nodes that have none
 try:
     picture = pygraphviz.AGraph(string=sys.stdin.buffer.read().decode()).draw(format=sys.argv[1], prog="dot")
 except (ValueError, TypeError, pygraphviz.DotError):  # TypeError: how pygraphviz fails on a format it does not know

@@ -1,0 +1,101 @@
+"""Dependencies point one way: engine <- autograd, nn, optim, utils, vision <- trace <- viz <- widgets <- lessons."""
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "autolab"
+LAYERS = [
+    {"engine"},
+    {"autograd", "nn", "optim", "utils", "vision", "cuda", "linalg", "random", "special", "func", "testing", "backends"},
+    {"trace"},
+    {"viz"},
+    {"widgets"},
+    {"lessons"},
+]
+RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+ENTRANCES = {"__init__", "__main__", "cli", "_version"}  # the namespace and the command see everything
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported_modules(path: Path, source: str) -> set[str]:
+    """Absolute names of all that a file imports, wherever in the file; `from a import b` counts as `a.b`."""
+    package = module_name(path).split(".")
+    if path.name != "__init__.py":
+        package = package[:-1]
+    found = set()
+    for node in ast.walk(ast.parse(source, str(path))):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            base = base + (node.module.split(".") if node.module else [])
+            found.update(".".join([*base, alias.name]) for alias in node.names)
+    return found
+
+
+def wrong_imports(path: Path, source: str) -> list[str]:
+    """What a file of the package may not import, as "file imports module" lines."""
+    room = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    if room in ENTRANCES:
+        return []
+    wrong = []
+    for name in sorted(imported_modules(path, source)):
+        parts = name.split(".")
+        if parts[0] != "autolab":
+            continue
+        target = parts[1] if len(parts) > 1 else "__init__"
+        if target in RANK:
+            allowed = RANK[target] <= RANK[room]
+        else:  # the namespace itself, by any of its names: for those who use autolab as a learner does
+            allowed = target == "_version" or RANK[room] >= RANK["trace"]
+        if not allowed:
+            wrong.append(f"{path.relative_to(PACKAGE.parent)} imports {name}")
+    return wrong
+
+
+def sources() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def test_every_room_has_a_place_in_the_order():
+    rooms = {path.relative_to(PACKAGE).parts[0].removesuffix(".py") for path in sources()}
+    assert rooms - ENTRANCES <= set(RANK), "name the new room in LAYERS, and in ARCHITECTURE.md"
+
+
+def test_imports_point_down():
+    wrong = [line for path in sources() for line in wrong_imports(path, path.read_text(encoding="utf-8"))]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    ("file", "source", "expected"),
+    [
+        ("engine/ops/x.py", "from ...trace import model", ["autolab/engine/ops/x.py imports autolab.trace.model"]),
+        ("engine/x.py", "def f():\n    import autolab.nn", ["autolab/engine/x.py imports autolab.nn"]),
+        ("engine/x.py", "from .. import tensor", ["autolab/engine/x.py imports autolab.tensor"]),
+        ("nn/x.py", "from autolab.viz import dot", ["autolab/nn/x.py imports autolab.viz.dot"]),
+        ("trace/__init__.py", "from ..widgets import explorer", ["autolab/trace/__init__.py imports autolab.widgets.explorer"]),
+        ("widgets/x.py", "import autolab as torch\nfrom ..trace import model\nfrom .assets import read", []),
+        ("engine/autograd/__init__.py", "from . import node\nfrom .. import errors", []),
+    ],
+)
+def test_the_check_sees_wrong_and_right_imports(file, source, expected):
+    assert wrong_imports(PACKAGE / file, source) == expected
+
+
+def test_the_engine_needs_only_numpy():
+    foreign = {
+        f"{path.relative_to(PACKAGE)} imports {name}"
+        for path in sorted((PACKAGE / "engine").rglob("*.py"))
+        for name in imported_modules(path, path.read_text(encoding="utf-8"))
+        if name.split(".")[0] not in {"autolab", "numpy", "cupy", "cupyx", "__future__", *sys.stdlib_module_names}
+    }
+    assert not foreign

@@ -1,0 +1,108 @@
+"""What is shipped: the wheel holds the package, its static files, the course and the licences, and works without the clone."""
+
+import importlib.metadata
+import json
+import os
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from autolab._version import __version__
+
+ROOT = Path(__file__).parent.parent
+NOTEBOOKS = sorted(path for path in (ROOT / "course").rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts)
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    code = f"from hatchling.build import build_wheel; print(build_wheel({str(folder)!r}))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return folder / done.stdout.splitlines()[-1]
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory) -> Path:
+    """A folder to put on the path, with the wheel's files in it as pip lays them."""
+    folder = tmp_path_factory.mktemp("installed")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+def run_installed(installed: Path, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Python with the installed files first on its path, away from the clone."""
+    environment = dict(os.environ, PYTHONPATH=str(installed))
+    return subprocess.run([sys.executable, *arguments], cwd=cwd, env=environment, capture_output=True, text=True)
+
+
+def files_in(folder: str) -> set[str]:
+    left_by_programs = {"__pycache__", ".ipynb_checkpoints"}
+    found = (path.relative_to(ROOT) for path in (ROOT / folder).rglob("*") if path.is_file())
+    return {path.as_posix() for path in found if not left_by_programs.intersection(path.parts)}
+
+
+def test_the_wheel_is_named_after_the_version(wheel):
+    assert wheel.name == f"autolab_kit-{__version__}-py3-none-any.whl"
+
+
+def test_every_file_of_the_package_and_the_course_is_in_the_wheel(wheel):
+    names = set(zipfile.ZipFile(wheel).namelist())
+    expected = files_in("autolab") | {f"autolab/_{name}" for name in files_in("course")}
+    assert len(expected) > 50
+    assert not expected - names
+    assert any(name.endswith("licenses/THIRD_PARTY_NOTICES") for name in names)
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+
+
+def test_nothing_else_is_in_the_wheel(wheel):
+    outside = {name for name in zipfile.ZipFile(wheel).namelist() if not name.startswith(("autolab/", f"autolab_kit-{__version__}.dist-info/"))}
+    assert not outside
+
+
+def test_autolab_lab_copies_the_course_from_an_installed_wheel(installed, tmp_path):
+    done = run_installed(installed, "-m", "autolab", "lab", "mine", "--copy-only", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"The course is in {tmp_path / 'mine'}\n"
+    copied = {path.relative_to(tmp_path / "mine").as_posix() for path in (tmp_path / "mine").rglob("*.ipynb")}
+    assert copied == {path.relative_to(ROOT / "course").as_posix() for path in NOTEBOOKS} != set()
+
+
+def test_the_installed_package_is_the_one_that_runs(installed, tmp_path):
+    code = "import autolab; x = autolab.tensor([2.0], requires_grad=True); (x * x).backward(); print(autolab.__file__, x.grad)"
+    done = run_installed(installed, "-c", code, cwd=tmp_path)
+    assert done.stdout == f"{installed / 'autolab' / '__init__.py'} tensor([4.])\n", done.stderr
+
+
+def test_importing_autolab_loads_nothing_heavy(tmp_path):
+    """Widgets, pictures and lessons are loaded on first use."""
+    code = (
+        "import sys, autolab\n"
+        "heavy = {'matplotlib', 'ipywidgets', 'anywidget', 'IPython', 'graphviz', 'pygraphviz', 'latex2mathml', 'torch', 'tqdm', 'cupy'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = run_installed(ROOT, "-c", code, cwd=tmp_path)
+    assert done.stdout == "[]\n", done.stderr
+
+
+def test_the_metadata_of_the_installation_agree():
+    assert importlib.metadata.version("autolab-kit") == __version__
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert importlib.metadata.metadata("autolab-kit").get_all("Provides-Extra") == sorted(project["optional-dependencies"])
+
+
+def test_the_course_has_its_lessons():
+    assert "01_graphs.ipynb" in [path.name for path in NOTEBOOKS]
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.name)
+def test_a_notebook_is_saved_after_it_was_run_from_top_to_bottom(notebook):
+    """nbval would pass a cell without stored outputs unseen."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    counts = [c["execution_count"] for c in cells if c["cell_type"] == "code" and "".join(c["source"]).strip()]
+    assert counts == list(range(1, len(counts) + 1))
