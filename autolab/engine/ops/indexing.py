@@ -1,0 +1,289 @@
+"""`x[...]` and `x[...] = v`: basic indices are views (select, slice, unsqueeze), index tensors copy (index, index_put)."""
+from __future__ import annotations
+
+import numpy as np
+
+from ..autograd.grad_mode import per_thread
+from ..dispatch import check_inplace, write_inplace
+from ..errors import check_dim, fail
+from ..registry import METHODS, NAMESPACES, composite, register
+from ..tensor import Tensor, wrap
+from .shape import unsqueeze
+
+END = 2**63 - 1   # torch's mark for "to the end", seen in _saved_end
+
+
+def at(dim, entry):
+    return (slice(None),) * dim + (entry,)
+
+
+def _select(xp, self, dim, index):
+    n = self.shape[dim]
+    if not -n <= index < n:
+        raise fail(IndexError, f"index {index} is out of bounds for dimension {dim} with size {n}",
+                   f"Indices run from 0 to {n - 1}, or from -{n} backwards." if n else "The dimension is empty.")
+    return self[(slice(None),) * dim + (index, ...)]
+
+
+select_op = register("select(self, dim, index)", forward=_select, view=True, method=False, function=False,
+                     vjp={"self": lambda m, g, self_sym_sizes, dim, index: m.select_spread(g, self_sym_sizes, dim, index)},
+                     latex=r"{self}_{{index}}", vjp_latex={"self": r"{g} \text{ at } {index}"}, samples=lambda s: [(s.randn(2, 3), 0, 1), (s.randn(3), 0, -1)])
+
+
+def _select_spread(xp, self, shape, dim, index):
+    out = xp.zeros(shape, self.dtype)
+    out[at(dim, index)] = self
+    return out
+
+
+select_spread = register("select_spread(self, shape, dim, index)", forward=_select_spread, method=False, function=False, node="SelectBackwardBackward0",
+                         vjp={"self": lambda m, g, dim, index: m.select(g, dim, index)}, latex=r"{self} \text{ at } {index}", vjp_latex={"self": r"{g}_{{index}}"})
+
+slice_op = register("slice(self, dim=0, start=None, end=None, step=1)", view=True, method=False, function=False,
+                    forward=lambda xp, self, dim, start, end, step: self[at(dim, slice(start, end, step))],
+                    vjp={"self": lambda m, g, self_sym_sizes, dim, start, end, step: m.slice_spread(g, self_sym_sizes, dim, start, end, step)},
+                    latex=r"{self}_{{start}:{end}}", vjp_latex={"self": r"{g} \text{ at } {start}:{end}"},
+                    samples=lambda s: [(s.randn(4), 0, 1, 3, 1), (s.randn(2, 5), 1, 0, 5, 2)])
+
+
+def _slice_spread(xp, self, shape, dim, start, end, step):
+    out = xp.zeros(shape, self.dtype)
+    out[at(dim, slice(start, end, step))] = self
+    return out
+
+
+slice_spread = register("slice_spread(self, shape, dim, start, end, step)", forward=_slice_spread, method=False, function=False,
+                        node="SliceBackwardBackward0", vjp={"self": lambda m, g, dim, start, end, step: m.slice(g, dim, start, end, step)},
+                        latex=r"{self} \text{ at } {start}:{end}", vjp_latex={"self": r"{g}_{{start}:{end}}"})
+NAMESPACES["Tensor"]["slice"] = slice_op.call
+
+
+@composite(method=True)
+def select(input, dim, index):
+    """The entry `index` of a dimension, which disappears; a view. Source: torch.select."""
+    if not input.ndim:
+        raise fail(IndexError, "select() cannot be applied to a 0-dim tensor.", "A 0-d tensor is a single number.")
+    return select_op.call(input, check_dim(dim, input.ndim), int(index))
+
+
+# -- index tensors ---------------------------------------------------------------------------------------------------------
+def _key(indices):
+    return tuple(slice(None) if i is None else i for i in indices)
+
+
+def _checked(self, indices):
+    for dim, i in enumerate(indices):
+        if i is None or not i.size:
+            continue
+        n = self.shape[dim]
+        low, high = int(i.min()), int(i.max())
+        if low < -n or high >= n:
+            raise fail(IndexError, f"index {high if high >= n else low} is out of bounds for dimension {dim} with size {n}",
+                       f"Every entry of an index tensor counts from 0 to {n - 1}, or from -{n} backwards.")
+    return _key(indices)
+
+
+def _index(xp, self, indices):
+    try:
+        return xp.array(self[_checked(self, indices)])
+    except IndexError as error:
+        if "broadcast" in str(error):
+            shapes = ", ".join(str(list(i.shape)) for i in indices if i is not None)
+            raise fail(IndexError, f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}",
+                       "Several index tensors are read together, entry by entry.") from None
+        raise
+
+
+def _index_spread(xp, self, shape, indices):
+    out = xp.zeros(shape, self.dtype)
+    xp.add.at(out, _key(indices), self)
+    return out
+
+
+index_op = register("index(self, indices)", forward=_index, lists=("indices",), method=False, function=False,
+                    vjp={"self": lambda m, g, self_sym_sizes, indices: m.index_spread(g, self_sym_sizes, indices)},
+                    latex=r"{self}[{indices}]", vjp_latex={"self": r"\sum {g} \text{ at } {indices}"},
+                    samples=lambda s: [(s.randn(3), [s.index([0, 2, 2])]), (s.randn(2, 3), [None, s.index([0, 2])])])
+index_spread = register("index_spread(self, shape, indices)", forward=_index_spread, lists=("indices",), method=False, function=False,
+                        vjp={"self": lambda m, g, indices: m.index(g, indices)}, latex=r"\sum {self} \text{ at } {indices}",
+                        vjp_latex={"self": r"{g}[{indices}]"})
+
+
+def _index_put(xp, self, indices, values, accumulate):
+    out, key = xp.array(self), _checked(self, indices)
+    values = xp.asarray(values)
+    target = out[key].shape
+    if values.shape != target:
+        try:
+            values = xp.broadcast_to(values, target)
+        except ValueError:
+            raise fail(RuntimeError, f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of shape "
+                       f"{list(target)}", "The assigned values must fit the places that the index names.") from None
+    if accumulate:
+        xp.add.at(out, key, values)
+    else:
+        out[key] = values
+    return out
+
+
+def _cleared(m, g, indices, accumulate):
+    if accumulate:
+        return g
+    return m.index_put(g, indices, m.zeros_like(m.index(g, indices)), False)
+
+
+index_put_op = register("index_put(self, indices, values, accumulate=False)", forward=_index_put, lists=("indices",), method=False, function=False,
+                        vjp={"self": _cleared, "values": lambda m, g, values_sym_sizes, indices: m.sum_to(m.index(g, indices), values_sym_sizes)},
+                        latex=r"{self}[{indices}] := {values}", vjp_latex={"self": r"{g} \text{ without } {indices}", "values": r"{g}[{indices}]"},
+                        samples=lambda s: [(s.randn(3), [s.index([0, 2])], s.randn(2), False), (s.randn(3), [s.index([0, 0])], s.randn(2), True)])
+
+
+def as_index(x, dim, shape):
+    """An index tensor as torch normalises it: masks become positions, lists become tensors. Returns a list, one entry per dimension it covers."""
+    if not isinstance(x, Tensor):
+        a = np.asarray(x)
+        x = wrap(a.astype(np.int64) if not a.size else a)
+    if x.dtype.name in ("bool", "uint8"):
+        for k, n in enumerate(x.shape):
+            if dim + k >= len(shape) or n != shape[dim + k]:
+                raise fail(IndexError, f"The shape of the mask {list(x.shape)} at index {k} does not match the shape of the indexed tensor {list(shape)} at "
+                           f"index {dim + k}", "A mask says yes or no for every entry, so it has the tensor's sizes.")
+        return [wrap(i) for i in np.nonzero(np.asarray(x._d))]
+    if x.dtype._kind != 1:
+        raise fail(IndexError, "tensors used as indices must be long, int, byte or bool tensors", f"This index is {x.dtype}; convert it with .long().")
+    return [x]
+
+
+def _plan(self, key):
+    """Applies the basic part of an index as views. Returns (view, indices): `indices` is None, or the list for the advanced part."""
+    key = key if key.__class__ is tuple else (key,)
+    used = sum(_consumes(k) for k in key)
+    if used > self.ndim:
+        raise fail(IndexError, f"too many indices for tensor of dimension {self.ndim}", f"The tensor has {self.ndim} dimension(s), the index names {used}.")
+    result, dim, advanced = self, 0, {}
+    for k in key:
+        if k.__class__ is int or isinstance(k, (int, np.integer)) and not isinstance(k, (bool, np.bool_)):
+            result = select_op.call(result, dim, int(k))
+        elif k.__class__ is slice:
+            result = _sliced(result, dim, k)
+            dim += 1
+        elif k is Ellipsis:
+            dim += self.ndim - used
+        elif k is None:
+            result = unsqueeze.call(result, dim)
+            dim += 1
+        elif isinstance(k, (bool, np.bool_)):
+            result = unsqueeze.call(result, dim)
+            advanced[dim] = wrap(np.nonzero(np.array([bool(k)]))[0])
+            dim += 1
+        elif isinstance(k, Tensor) and not k.ndim and k.dtype._kind == 1 and k.dtype.name != "uint8":
+            result = select_op.call(result, dim, int(k._d))
+        elif isinstance(k, Tensor) and not k.ndim and k.dtype.name == "bool":
+            result = unsqueeze.call(result, dim)
+            advanced[dim] = wrap(np.nonzero(np.array([bool(k._d)]))[0])
+            dim += 1
+        elif isinstance(k, (Tensor, list, tuple, np.ndarray, range)):
+            for i in as_index(k, dim, result._d.shape):
+                advanced[dim] = i
+                dim += 1
+        elif isinstance(k, str):
+            raise fail(TypeError, "new(): invalid data type 'str'", "A tensor is indexed by position; names belong to dicts.")
+        else:
+            raise fail(IndexError, "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
+                       f"(got {type(k).__name__})", "Convert it to an integer first.")
+    if not advanced:
+        return result, None
+    return result, [advanced.get(d) for d in range(max(advanced) + 1)]
+
+
+def _consumes(k):
+    if k is None or k is Ellipsis or isinstance(k, (bool, np.bool_)):
+        return 0
+    if isinstance(k, Tensor):
+        return k.ndim if k.dtype.name in ("bool", "uint8") else 1
+    if isinstance(k, (list, np.ndarray)):
+        a = np.asarray(k)
+        return a.ndim if a.dtype == bool else 1
+    return 1
+
+
+def _sliced(x, dim, k):
+    start, stop, step = (None if v is None else int(v) for v in (k.start, k.stop, k.step))
+    step = 1 if step is None else step
+    if step <= 0:
+        raise fail(ValueError, "step must be greater than zero", "Use flip to walk backwards.")
+    if (start is None or start == 0) and stop is None and step == 1:
+        return x
+    return slice_op.call(x, dim, 0 if start is None else start, END if stop is None else stop, step)
+
+
+def getitem(self, key):
+    """`x[key]`. Source: https://docs.pytorch.org/docs/2.13/tensor_view.html"""
+    if key.__class__ is int and self._d.ndim:
+        return select_op.call(self, 0, key)
+    if not self._d.ndim and (key.__class__ is int):
+        raise fail(IndexError, "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a "
+                   "number", "A 0-d tensor is a single number.")
+    view, indices = _plan(self, key)
+    if indices is not None:
+        return index_op.call(view, indices)
+    return METHODS["alias"](view) if view is self else view
+
+
+def setitem(self, key, value):
+    """`x[key] = value`: copies into the view that a basic index names; index tensors write entry by entry."""
+    view, indices = _plan(self, key)
+    if indices is None:
+        if isinstance(value, Tensor):
+            if value._d.ndim > view._d.ndim and set(value._d.shape[:value._d.ndim - view._d.ndim]) <= {1}:
+                value = value.reshape(value._d.shape[value._d.ndim - view._d.ndim:])
+            view.copy_(value)
+        elif isinstance(value, (list, tuple, np.ndarray)):
+            from .creation import tensor
+            view.copy_(tensor(value, dtype=self.dtype))
+        else:
+            view.fill_(value)
+        return
+    if not isinstance(value, Tensor):
+        value = wrap(np.asarray(value).astype(self.dtype.np), self.dtype)
+    elif value.dtype is not self.dtype:
+        raise fail(RuntimeError, f"Index put requires the source and destination dtypes match, got {self.dtype.short} for the destination and "
+                   f"{value.dtype.short} for the source.", "Convert the values first: .to(x.dtype).")
+    index_put_(view, indices, value)
+
+
+METHODS["__getitem__"], METHODS["__setitem__"] = getitem, setitem
+
+
+def written(op, args):
+    """Runs an op on its arguments and writes the result into the first, as an in-place op."""
+    target, state = args[0], per_thread.state
+    check_inplace(target, state, any(isinstance(a, Tensor) and a._req for a in args))
+    raws = [a._d if isinstance(a, Tensor) else [x._d if isinstance(x, Tensor) else x for x in a] if a.__class__ in (list, tuple) else a for a in args]
+    write_inplace(op, args, state.run(op.forward, np, *raws), state)
+    return target
+
+
+def _index_list(self, indices):
+    flat, dim = [], 0
+    for i in indices:
+        if i is None:
+            flat.append(None)
+            dim += 1
+            continue
+        found = as_index(i, dim, self._d.shape)
+        flat += found
+        dim += len(found)
+    return flat
+
+
+@composite(method=True)
+def index_put_(input, indices, values, accumulate=False):
+    """Writes `values` at the places that the index tensors name, in place. Source: torch.Tensor.index_put_."""
+    return written(index_put_op, (input, _index_list(input, indices), values, accumulate))
+
+
+@composite(method=True)
+def index_put(input, indices, values, accumulate=False):
+    """A copy with `values` at the places that the index tensors name. Source: torch.Tensor.index_put."""
+    return index_put_op.call(input, _index_list(input, indices), values, accumulate)
