@@ -12,8 +12,8 @@ _ids = count()
 class RemovableHandle:
     """What registering a hook returns; `remove()` takes the hook away again. Usable as a context manager."""
 
-    def __init__(self, hooks_dict):
-        self._hooks = hooks_dict
+    def __init__(self, hooks_dict, *, extra_dict=()):
+        self._dicts = (hooks_dict, *extra_dict)
         self.id = next(_ids)
 
     @classmethod
@@ -23,7 +23,8 @@ class RemovableHandle:
         return handle
 
     def remove(self):
-        self._hooks.pop(self.id, None)
+        for hooks in self._dicts:
+            hooks.pop(self.id, None)
 
     def __enter__(self):
         return self

@@ -313,20 +313,20 @@ def _nll_gather(xp, self, scores, target, weight, reduction, ignore_index, total
 
 _record(
     "nll_loss_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight)",
-    operands=("target", "weight", "total_weight"), forward=_nll_backward, node="NllLossBackwardBackward0",
+    operands=("total_weight",), forward=_nll_backward, node="NllLossBackwardBackward0",
     vjp={"grad_output": lambda m, g, self, target, weight, reduction, ignore_index, total_weight: m.nll_loss_gather(
         g, self, target, weight, reduction, ignore_index, total_weight)})
 
 _record(
     "nll_loss_gather(self, scores, target, weight, reduction, ignore_index, total_weight)",
-    operands=("scores", "target", "weight", "total_weight"), forward=_nll_gather,
+    operands=("scores", "total_weight"), forward=_nll_gather,
     vjp={"self": lambda m, g, scores, target, weight, reduction, ignore_index, total_weight: m.nll_loss_backward(
         g, scores, target, weight, reduction, ignore_index, total_weight)})
 
 for _name, _node in (("nll_loss", "NllLossBackward0"), ("nll_loss2d", "NllLoss2DBackward0")):
     _record(
         f"{_name}(self, target, weight=None, reduction=1, ignore_index=-100)", outputs=("output", "total_weight"), nondiff=("total_weight",),
-        operands=("target", "weight"), forward=floating("nll_loss_out_frame", _nll), node=_node,
+        forward=floating("nll_loss_out_frame", _nll), node=_node,
         vjp={"self": lambda m, g, self, target, weight, reduction, ignore_index, total_weight: m.nll_loss_backward(
             g[0], self, target, weight, reduction, ignore_index, total_weight)},
         latex=r"-\frac{1}{n} \sum {self}_{{target}}", vjp_latex={"self": r"-\frac{{g}}{n} \cdot [c = {target}]"},

@@ -1,0 +1,47 @@
+"""Small helpers to read arguments and to name their types as PyTorch does."""
+
+from autolab.engine.device import device as device_class
+from autolab.engine.dtype import dtype as dtype_class
+from autolab.engine.errors import fail, unsupported
+from autolab.engine.tensor import Tensor
+
+
+def typename(value):
+    """What `torch.typename` says: 'torch.FloatTensor', 'torch.nn.modules.linear.Linear', 'int'."""
+    if isinstance(value, Tensor):
+        return value.type()
+    kind = value if hasattr(value, "__qualname__") else type(value)
+    module = getattr(kind, "__module__", None)
+    if module in (None, "", "builtins", "__builtin__"):
+        return kind.__qualname__
+    if module.split(".")[0] == "autolab":
+        module = "torch" + module[len("autolab"):]
+    return f"{module}.{kind.__qualname__}"
+
+
+def parse_to(*args, **kwargs):
+    """(device, dtype, non_blocking) of the arguments of `to`: a device, a dtype, or a tensor to take both from."""
+    given = dict(kwargs)
+    for refused in ("memory_format", "copy"):
+        if given.pop(refused, None):
+            raise unsupported("to", refused)
+    device, dtype = given.pop("device", None), given.pop("dtype", None)
+    other, non_blocking = given.pop("tensor", None), given.pop("non_blocking", False)
+    if given:
+        raise fail(TypeError, f"to() got an unexpected keyword argument '{next(iter(given))}'",
+                   "Write to(device), to(dtype), to(device, dtype) or to(tensor).")
+    for arg in args:
+        if isinstance(arg, Tensor):
+            other = arg
+        elif isinstance(arg, dtype_class):
+            dtype = arg
+        elif isinstance(arg, bool):
+            non_blocking = arg
+        elif isinstance(arg, (str, int, device_class)):
+            device = arg
+        elif arg is not None:
+            raise fail(TypeError, f"to() received an invalid argument of type {type(arg).__name__}",
+                       "Write to(device), to(dtype), to(device, dtype) or to(tensor).")
+    if other is not None:
+        device, dtype = other.device, other.dtype
+    return None if device is None else device_class(device), dtype, non_blocking

@@ -1,0 +1,218 @@
+"""Activations. Source: https://docs.pytorch.org/docs/2.13/nn.functional.html#non-linear-activation-functions
+
+With `inplace=True` the function overwrites its input, whose version goes up by one, and returns it.
+"""
+
+import warnings
+
+import autolab
+from autolab.engine.dispatch import apply_inplace
+from autolab.engine.errors import fail
+from autolab.engine.ops.activation import SELU_ALPHA, SELU_SCALE
+from autolab.engine.registry import OPS
+
+
+def _run(name, inplace, *args):
+    op = OPS[name]
+    return apply_inplace(op, args) if inplace else op.call(*args)
+
+
+def relu(input, inplace=False):
+    """max(0, x)."""
+    return _run("relu", inplace, input)
+
+
+def relu_(input):
+    """`relu` in place."""
+    return relu(input, inplace=True)
+
+
+def relu6(input, inplace=False):
+    """min(max(0, x), 6)."""
+    return _run("hardtanh", inplace, input, 0, 6)
+
+
+def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
+    """x limited to [min_val, max_val]. Raises ValueError when the limits are in the wrong order."""
+    if min_val > max_val:
+        raise fail(ValueError, "min_val cannot be greater than max_val", "Exchange the two limits.")
+    return _run("hardtanh", inplace, input, min_val, max_val)
+
+
+def hardtanh_(input, min_val=-1.0, max_val=1.0):
+    """`hardtanh` in place."""
+    return hardtanh(input, min_val, max_val, inplace=True)
+
+
+def threshold(input, threshold, value, inplace=False):
+    """x where x > threshold, else value."""
+    return _run("threshold", inplace, input, threshold, value)
+
+
+def threshold_(input, threshold, value):
+    """`threshold` in place."""
+    return _run("threshold", True, input, threshold, value)
+
+
+def leaky_relu(input, negative_slope=0.01, inplace=False):
+    """x where x > 0, else negative_slope * x."""
+    return _run("leaky_relu", inplace, input, negative_slope)
+
+
+def leaky_relu_(input, negative_slope=0.01):
+    """`leaky_relu` in place."""
+    return leaky_relu(input, negative_slope, inplace=True)
+
+
+def prelu(input, weight):
+    """x where x > 0, else weight * x; one weight, or one for each channel (dimension 1)."""
+    return autolab.prelu(input, weight)
+
+
+def elu(input, alpha=1.0, inplace=False):
+    """x where x > 0, else alpha * (exp(x) - 1)."""
+    return _run("elu", inplace, input, alpha, 1, 1)
+
+
+def elu_(input, alpha=1.0):
+    """`elu` in place."""
+    return elu(input, alpha, inplace=True)
+
+
+def selu(input, inplace=False):
+    """scale * elu(x, alpha) with the constants that keep mean 0 and variance 1 from layer to layer."""
+    return _run("elu", inplace, input, SELU_ALPHA, SELU_SCALE, 1)
+
+
+def selu_(input):
+    """`selu` in place."""
+    return selu(input, inplace=True)
+
+
+def celu(input, alpha=1.0, inplace=False):
+    """x where x > 0, else alpha * (exp(x / alpha) - 1). Raises RuntimeError for alpha = 0."""
+    if alpha == 0:
+        raise fail(RuntimeError, "ZeroDivisionError: alpha cannot be 0 for CELU", "The formula divides by alpha.")
+    return _run("celu", inplace, input, alpha)
+
+
+def celu_(input, alpha=1.0):
+    """`celu` in place."""
+    return celu(input, alpha, inplace=True)
+
+
+def gelu(input, *, approximate="none"):
+    """x * Phi(x), Phi the normal distribution function; approximate="tanh" uses a formula with tanh."""
+    return _run("gelu", False, input, approximate)
+
+
+def silu(input, inplace=False):
+    """x * sigmoid(x)."""
+    return _run("silu", inplace, input)
+
+
+def mish(input, inplace=False):
+    """x * tanh(softplus(x))."""
+    return _run("mish", inplace, input)
+
+
+def softplus(input, beta=1, threshold=20):
+    """log(1 + exp(beta * x)) / beta, and x itself where beta * x > threshold."""
+    return _run("softplus", False, input, beta, threshold)
+
+
+def softsign(input):
+    """x / (1 + |x|)."""
+    return input / (input.abs() + 1)
+
+
+def tanhshrink(input):
+    """x - tanh(x)."""
+    return input - input.tanh()
+
+
+def softshrink(input, lambd=0.5):
+    """x - lambd above lambd, x + lambd below -lambd, 0 between. Raises RuntimeError for a negative lambd."""
+    if lambd < 0:
+        raise fail(RuntimeError, f"lambda must be in range [0, 3.40282e+38] for input dtype {input.dtype.short}, but found {lambd}",
+                   "lambd is half the width of the interval that becomes 0.")
+    return _run("softshrink", False, input, lambd)
+
+
+def hardshrink(input, lambd=0.5):
+    """x where |x| > lambd, else 0."""
+    return autolab.hardshrink(input, lambd)
+
+
+def hardsigmoid(input, inplace=False):
+    """0 below -3, 1 above 3, x/6 + 1/2 between."""
+    return _run("hardsigmoid", inplace, input)
+
+
+def hardswish(input, inplace=False):
+    """x * hardsigmoid(x)."""
+    return _run("hardswish", inplace, input)
+
+
+def logsigmoid(input):
+    """log(1 / (1 + exp(-x)))."""
+    return _run("log_sigmoid", False, input)[0]
+
+
+def sigmoid(input):
+    """1 / (1 + exp(-x))."""
+    return input.sigmoid()
+
+
+def tanh(input):
+    """(exp(x) - exp(-x)) / (exp(x) + exp(-x))."""
+    return input.tanh()
+
+
+def glu(input, dim=-1):
+    """a * sigmoid(b), a and b the halves of the input along `dim`. Raises RuntimeError when the size there is odd."""
+    if input.dim() == 0:
+        raise fail(RuntimeError, "glu does not support scalars because halving size must be even", "One half gates the other.")
+    return _run("glu", False, input, dim)
+
+
+def _implicit_dim(name, ndim, stacklevel):
+    warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an "
+                  "argument.", stacklevel=stacklevel)
+    return 0 if ndim in (0, 1, 3) else 1
+
+
+def softmax(input, dim=None, _stacklevel=3, dtype=None):
+    """exp(x_i) / sum_j exp(x_j) along `dim`; leaving `dim` out is deprecated and warns."""
+    if dim is None:
+        dim = _implicit_dim("softmax", input.dim(), _stacklevel)
+    return input.softmax(dim, dtype=dtype)
+
+
+def softmin(input, dim=None, _stacklevel=3, dtype=None):
+    """softmax(-x) along `dim`."""
+    if dim is None:
+        dim = _implicit_dim("softmin", input.dim(), _stacklevel)
+    return (-input).softmax(dim, dtype=dtype)
+
+
+def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
+    """log(softmax(x)) along `dim`, computed without overflow."""
+    if dim is None:
+        dim = _implicit_dim("log_softmax", input.dim(), _stacklevel)
+    return input.log_softmax(dim, dtype=dtype)
+
+
+def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
+    """A sample from the softmax of `logits`, differentiable; one-hot with `hard` (Jang et al., 2016).
+
+    tau: temperature; the smaller, the closer to one-hot.
+    """
+    if eps != 1e-10:
+        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+    noise = -autolab.empty_like(logits).exponential_().log()
+    soft = ((logits + noise) / tau).softmax(dim)
+    if not hard:
+        return soft
+    index = soft.max(dim, keepdim=True)[1]
+    return autolab.zeros_like(logits).scatter_(dim, index, 1.0) - soft.detach() + soft

@@ -1,0 +1,231 @@
+"""Linear maps, dropout, embeddings, distances. Source: https://docs.pytorch.org/docs/2.13/nn.functional.html"""
+
+import math
+import warnings
+
+import autolab
+from autolab.engine.autograd.grad_mode import no_grad
+from autolab.engine.errors import fail, unsupported
+from autolab.engine.registry import OPS
+from autolab.engine.tensor import Tensor
+
+_ALPHA_PRIME = -1.7580993408473766          # SELU's limit for x -> -inf (Klambauer et al., 2017)
+
+
+# linear maps -------------------------------------------------------------------------------------
+
+
+def linear(input, weight, bias=None):
+    """input @ weight^T + bias: (*, in_features) and (out_features, in_features) give (*, out_features).
+
+    Raises RuntimeError when the inner sizes or the dtypes do not fit.
+    """
+    if weight.ndim != 2 or bias is None:
+        product = input.matmul(weight.t())
+        return product if bias is None else product + bias
+    if input.dtype is not weight.dtype:
+        raise fail(RuntimeError, "mat1 and mat2 must have the same dtype, but got "
+                   f"{input.dtype.short} and {weight.dtype.short}",
+                   f"The layer computes in {weight.dtype}: convert the input, or the module with .to(dtype).")
+    if input.ndim == 2:
+        return autolab.addmm(bias, input, weight.t())
+    rows = input.reshape(-1, input.shape[-1]) if input.ndim else input
+    return autolab.addmm(bias, rows, weight.t()).view(*input.shape[:-1], weight.shape[0])
+
+
+def bilinear(input1, input2, weight, bias=None):
+    """y_k = x1^T W_k x2 + b_k: (*, in1), (*, in2) and weight (out, in1, in2) give (*, out)."""
+    for number, x in ((1, input1), (2, input2)):
+        if x.shape[-1] != weight.shape[number]:
+            raise fail(RuntimeError, f"bilinear(): input{number} size does not match weight size: got {x.shape[-1]} "
+                       f"but expected {weight.shape[number]}", "weight has the shape (out, in1, in2).")
+    if input1.shape[:-1] != input2.shape[:-1]:
+        raise fail(RuntimeError, "bilinear(): input batch dimensions do not match: got "
+                   f"{list(input1.shape)} and {list(input2.shape)}", "Both inputs hold the same number of samples.")
+    y = (input1.unsqueeze(-2).unsqueeze(-2) @ weight @ input2.unsqueeze(-2).unsqueeze(-1)).squeeze(-1).squeeze(-1)
+    return y if bias is None else y + bias
+
+
+# dropout -----------------------------------------------------------------------------------------
+
+
+def check_probability(p):
+    """Raise ValueError, in PyTorch's words, unless 0 <= p <= 1."""
+    if p < 0.0 or p > 1.0:
+        raise fail(ValueError, f"dropout probability has to be between 0 and 1, but got {p}",
+                   "p is the share of elements that become zero.")
+
+
+def dropout(input, p=0.5, training=True, inplace=False):
+    """Each element is zero with probability p, else multiplied by 1/(1-p); identity when not training.
+
+    Draws one number per element from the default stream. Raises ValueError for p outside [0, 1].
+    """
+    check_probability(p)
+    return _dropped(input, p, training, inplace, input.shape)
+
+
+def dropout1d(input, p=0.5, training=True, inplace=False):
+    """Zeroes whole channels of an input (N, C, L) or (C, L) with probability p."""
+    check_probability(p)
+    if input.dim() not in (2, 3):
+        raise fail(RuntimeError, f"dropout1d: Expected 2D or 3D input, but received a {input.dim()}D input. Note that "
+                   "dropout1d exists to provide channel-wise dropout on inputs with 1 spatial dimension, a channel "
+                   "dimension, and an optional batch dimension (i.e. 2D or 3D inputs).", "Use dropout instead.")
+    return _channels_dropped(input, p, training, inplace, batched=input.dim() == 3)
+
+
+def dropout2d(input, p=0.5, training=True, inplace=False):
+    """Zeroes whole channels of an input (N, C, H, W) with probability p."""
+    check_probability(p)
+    if input.dim() not in (3, 4):
+        warnings.warn(_unexpected_dim("dropout2d", input.dim(), 2, "3D or 4D"), stacklevel=2)
+    if input.dim() == 3:
+        warnings.warn("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is "
+                      "desired - input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will "
+                      "change in a future release to interpret the input as one without a batch dimension, i.e. shape "
+                      "(C, H, W). To maintain the 1D channel-wise dropout behavior, please switch to using dropout1d "
+                      "instead.", stacklevel=2)
+    return _channels_dropped(input, p, training, inplace, batched=True)
+
+
+def dropout3d(input, p=0.5, training=True, inplace=False):
+    """Zeroes whole channels of an input (N, C, D, H, W) or (C, D, H, W) with probability p."""
+    check_probability(p)
+    if input.dim() not in (4, 5):
+        warnings.warn(_unexpected_dim("dropout3d", input.dim(), 3, "4D or 5D"), stacklevel=2)
+    return _channels_dropped(input, p, training, inplace, batched=input.dim() == 5)
+
+
+def _unexpected_dim(name, dim, spatial, expected):
+    return (f"{name}: Received a {dim}-D input to {name}, which is deprecated and will result in an error in a future "
+            "release. To retain the behavior and silence this warning, please use dropout instead. Note that "
+            f"{name} exists to provide channel-wise dropout on inputs with {spatial} spatial dimensions, a channel "
+            f"dimension, and an optional batch dimension (i.e. {expected} inputs).")
+
+
+def alpha_dropout(input, p=0.5, training=False, inplace=False):
+    """Dropout that keeps mean 0 and variance 1 of what SELU gives: dropped elements become SELU's lower limit."""
+    check_probability(p)
+    return _dropped(input, p, training, inplace, input.shape, alpha=True)
+
+
+def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
+    """`alpha_dropout` of whole channels."""
+    check_probability(p)
+    return _channels_dropped(input, p, training, inplace, batched=True, alpha=True)
+
+
+def _channels_dropped(input, p, training, inplace, batched, alpha=False):
+    if input.dim() < 2 and training and p:
+        raise fail(RuntimeError, "Feature dropout requires at least 2 dimensions in the input", "Channels are dimension 1.")
+    kept = 2 if batched else 1
+    shape = (*input.shape[:kept], *[1] * (input.dim() - kept))
+    return _dropped(input, p, training, inplace, shape, alpha)
+
+
+def _dropped(input, p, training, inplace, shape, alpha=False):
+    """`input` times noise of `shape`; the noise is drawn and scaled as PyTorch does, so that the bits agree."""
+    if p == 0 or not training or input.numel() == 0:
+        return input
+    if p == 1:
+        zero = autolab.zeros((), dtype=input.dtype, device=input.device)
+        return input.mul_(zero) if inplace else input * zero
+    noise = autolab.empty(shape, dtype=input.dtype, device=input.device).bernoulli_(1 - p)
+    if not alpha:
+        noise.div_(1 - p)
+        return input.mul_(noise) if inplace else input * noise
+    a = 1 / math.sqrt((_ALPHA_PRIME * _ALPHA_PRIME * p + 1) * (1 - p))
+    shift = noise.add(-1).mul_(-_ALPHA_PRIME * a).neg_().add_(_ALPHA_PRIME * -a * -p)
+    noise.mul_(a)
+    return input.mul_(noise).add_(shift) if inplace else input * noise + shift
+
+
+# tables of vectors -------------------------------------------------------------------------------
+
+
+def check_padding_idx(padding_idx, rows):
+    """`padding_idx` counted from the front. Raises AssertionError, in PyTorch's words, outside of the table."""
+    if not -rows <= padding_idx < rows:
+        raise fail(AssertionError, "Padding_idx must be within num_embeddings", f"The table has {rows} rows.")
+    return padding_idx % rows
+
+
+def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
+    """The rows of `weight` (rows, D) that the integers `input` (*) name: shape (*, D).
+
+    The row `padding_idx` gets no gradient. Raises IndexError for an index outside of the table.
+    """
+    if sparse:
+        raise unsupported("embedding", "sparse")
+    padding_idx = -1 if padding_idx is None else check_padding_idx(padding_idx, weight.shape[0])
+    if max_norm is not None:
+        with no_grad():
+            _shorten_rows(weight.detach(), input, max_norm, norm_type)
+    return OPS["embedding"].call(weight, input, padding_idx, scale_grad_by_freq, sparse)
+
+
+def _shorten_rows(weight, indices, max_norm, norm_type):
+    """Scale, in place, the named rows whose norm is above `max_norm`."""
+    for row in indices.flatten().unique():
+        norm = weight[row].norm(norm_type)
+        if norm > max_norm:
+            weight[row] *= max_norm / (norm + 1e-7)
+
+
+def one_hot(tensor, num_classes=-1):
+    """Integers (*) as rows (*, num_classes) of zeros with a one; by default as many classes as the largest asks for."""
+    if tensor.dtype is not autolab.int64:
+        raise fail(RuntimeError, "one_hot is only applicable to index tensor of type LongTensor.", "Call .long() first.")
+    if tensor.numel() == 0:
+        if num_classes <= 0:
+            raise fail(RuntimeError, "Can not infer total number of classes from empty tensor.", "Give num_classes.")
+        return autolab.empty((*tensor.shape, num_classes), dtype=autolab.int64)
+    if tensor.min().item() < 0:
+        raise fail(RuntimeError, "Class values must be non-negative.", "Classes are numbered from 0.")
+    largest = tensor.max().item()
+    if num_classes == -1:
+        num_classes = largest + 1
+    elif num_classes <= largest:
+        raise fail(RuntimeError, "Class values must be smaller than num_classes.", f"The largest class is {largest}.")
+    return (tensor.unsqueeze(-1) == autolab.arange(num_classes)).long()
+
+
+# distances ---------------------------------------------------------------------------------------
+
+
+def cosine_similarity(x1, x2, dim=1, eps=1e-8):
+    """x1·x2 / (|x1| |x2|) along `dim`, each norm taken as at least eps; other dimensions broadcast."""
+    x1, x2 = autolab.broadcast_tensors(x1, x2)
+    common = autolab.promote_types(x1.dtype, x2.dtype)
+    if not common.is_floating_point:
+        raise fail(RuntimeError, "expected common dtype to be floating point, yet common dtype is " + common.short,
+                   "Call .float() first.")
+    x1, x2 = x1.to(common), x2.to(common)
+    return (_unit(x1, dim, eps) * _unit(x2, dim, eps)).sum(dim)
+
+
+def _unit(x, dim, eps):
+    norm = autolab.linalg.vector_norm(x, 2, dim, True).clone()
+    with no_grad():
+        norm.clamp_(min=eps)                # not recorded: below eps the gradient is that of the unclamped norm
+    return x / norm
+
+
+def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
+    """The p-norm of x1 - x2 + eps over the last dimension."""
+    return (x1 - x2 + eps).norm(p, -1, keepdim)
+
+
+def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
+    """input / max(p-norm along `dim`, eps)."""
+    if out is not None:
+        raise unsupported("normalize", "out")
+    return input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
+
+
+def is_tensor_argument(function, name, value):
+    """Raise TypeError, in PyTorch's words, unless `value` is a Tensor."""
+    if not isinstance(value, Tensor):
+        raise fail(TypeError, f"{function}(): argument {name} must be Tensor, not {type(value).__name__}",
+                   "Make a tensor of it first: torch.tensor(...).")

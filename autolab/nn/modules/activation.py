@@ -1,0 +1,352 @@
+"""Activations as layers. Source: https://docs.pytorch.org/docs/stable/nn.html#non-linear-activations-weighted-sum-nonlinearity"""
+
+import warnings
+
+import autolab
+from autolab.engine.errors import fail
+from autolab.nn import functional as F
+from autolab.nn import init as nn_init
+from autolab.nn.modules.module import Module
+from autolab.nn.parameter import Parameter
+
+
+class _Activation(Module):
+    """A layer without parameters; `_shown` names the settings that its repr tells."""
+
+    _shown = ()
+
+    def extra_repr(self):
+        """The settings, and inplace=True when it is."""
+        parts = [f"{name}={getattr(self, name)!r}" for name in self._shown]
+        if getattr(self, "inplace", False):
+            parts.append("inplace=True")
+        return ", ".join(parts)
+
+
+class _InPlace(_Activation):
+    """An activation whose only setting is whether it overwrites its input."""
+
+    def __init__(self, inplace=False):
+        super().__init__()
+        self.inplace = inplace
+
+
+class ReLU(_InPlace):
+    """max(0, x)."""
+
+    def forward(self, input):
+        """The function, element by element."""
+        return F.relu(input, inplace=self.inplace)
+
+
+class SELU(_InPlace):
+    """scale * (max(0, x) + min(0, alpha * (exp(x) - 1))) with the constants of Klambauer et al. (2017)."""
+
+    def forward(self, input):
+        """The function, element by element."""
+        return F.selu(input, self.inplace)
+
+
+class SiLU(_InPlace):
+    """x * sigmoid(x), also called swish."""
+
+    def forward(self, input):
+        """The function, element by element."""
+        return F.silu(input, inplace=self.inplace)
+
+
+class Mish(_InPlace):
+    """x * tanh(softplus(x)) (Misra, 2019)."""
+
+    def forward(self, input):
+        """The function, element by element."""
+        return F.mish(input, inplace=self.inplace)
+
+
+class Hardsigmoid(_InPlace):
+    """0 below -3, 1 above 3, x/6 + 1/2 between."""
+
+    def forward(self, input):
+        """The function, element by element."""
+        return F.hardsigmoid(input, self.inplace)
+
+    def extra_repr(self):
+        """Nothing, as in PyTorch."""
+        return ""
+
+
+class Hardswish(_InPlace):
+    """x * hardsigmoid(x) (Howard et al., 2019)."""
+
+    def forward(self, input):
+        """The function, element by element."""
+        return F.hardswish(input, self.inplace)
+
+    def extra_repr(self):
+        """Nothing, as in PyTorch."""
+        return ""
+
+
+class Sigmoid(_Activation):
+    """1 / (1 + exp(-x))."""
+
+    def forward(self, input):
+        """The function, element by element."""
+        return F.sigmoid(input)
+
+
+class Tanh(_Activation):
+    """(exp(x) - exp(-x)) / (exp(x) + exp(-x))."""
+
+    def forward(self, input):
+        """The function, element by element."""
+        return F.tanh(input)
+
+
+class LogSigmoid(_Activation):
+    """log(1 / (1 + exp(-x)))."""
+
+    def forward(self, input):
+        """The function, element by element."""
+        return F.logsigmoid(input)
+
+
+class Softsign(_Activation):
+    """x / (1 + |x|)."""
+
+    def forward(self, input):
+        """The function, element by element."""
+        return F.softsign(input)
+
+
+class Tanhshrink(_Activation):
+    """x - tanh(x)."""
+
+    def forward(self, input):
+        """The function, element by element."""
+        return F.tanhshrink(input)
+
+
+class Threshold(_Activation):
+    """x where x > threshold, else value."""
+
+    _shown = ("threshold", "value")
+
+    def __init__(self, threshold, value, inplace=False):
+        super().__init__()
+        self.threshold, self.value, self.inplace = threshold, value, inplace
+
+    def forward(self, input):
+        """The function, element by element."""
+        return F.threshold(input, self.threshold, self.value, self.inplace)
+
+
+class Hardtanh(_Activation):
+    """x limited to [min_val, max_val]."""
+
+    _shown = ("min_val", "max_val")
+
+    def __init__(self, min_val=-1.0, max_val=1.0, inplace=False, min_value=None, max_value=None):
+        super().__init__()
+        for old, new, value in (("min_value", "min_val", min_value), ("max_value", "max_val", max_value)):
+            if value is not None:
+                warnings.warn(f"keyword argument `{old}` is deprecated and renamed to `{new}`", FutureWarning,
+                              stacklevel=2)
+        self.min_val = min_val if min_value is None else min_value
+        self.max_val = max_val if max_value is None else max_value
+        self.inplace = inplace
+        if self.max_val <= self.min_val:
+            raise fail(AssertionError, f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})",
+                       "The interval has to have a length.")
+
+    def forward(self, input):
+        """The function, element by element."""
+        return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
+
+
+class ReLU6(Hardtanh):
+    """min(max(0, x), 6)."""
+
+    _shown = ()
+
+    def __init__(self, inplace=False):
+        super().__init__(0.0, 6.0, inplace)
+
+
+class ELU(_Activation):
+    """x where x > 0, else alpha * (exp(x) - 1) (Clevert et al., 2015)."""
+
+    _shown = ("alpha",)
+
+    def __init__(self, alpha=1.0, inplace=False):
+        super().__init__()
+        self.alpha, self.inplace = alpha, inplace
+
+    def forward(self, input):
+        """The function, element by element."""
+        return F.elu(input, self.alpha, self.inplace)
+
+
+class CELU(_Activation):
+    """max(0, x) + min(0, alpha * (exp(x / alpha) - 1)) (Barron, 2017)."""
+
+    _shown = ("alpha",)
+
+    def __init__(self, alpha=1.0, inplace=False):
+        super().__init__()
+        self.alpha, self.inplace = alpha, inplace
+
+    def forward(self, input):
+        """The function, element by element."""
+        return F.celu(input, self.alpha, self.inplace)
+
+
+class LeakyReLU(_Activation):
+    """x where x > 0, else negative_slope * x."""
+
+    _shown = ("negative_slope",)
+
+    def __init__(self, negative_slope=0.01, inplace=False):
+        super().__init__()
+        self.negative_slope, self.inplace = negative_slope, inplace
+
+    def forward(self, input):
+        """The function, element by element."""
+        return F.leaky_relu(input, self.negative_slope, self.inplace)
+
+
+class PReLU(_Activation):
+    """x where x > 0, else weight * x, the weight learned: one for all, or one for each channel (dimension 1)."""
+
+    _shown = ("num_parameters",)
+
+    def __init__(self, num_parameters=1, init=0.25, device=None, dtype=None):
+        super().__init__()
+        self.num_parameters, self.init = num_parameters, init
+        self.weight = Parameter(autolab.empty(num_parameters, device=device, dtype=dtype))
+        self.reset_parameters()
+
+    def reset_parameters(self):
+        """Set the weight to its initial value."""
+        nn_init.constant_(self.weight, self.init)
+
+    def forward(self, input):
+        """The function, element by element."""
+        return F.prelu(input, self.weight)
+
+
+class GELU(_Activation):
+    """x * Phi(x), with Phi the normal distribution function; `approximate="tanh"` uses a formula with tanh."""
+
+    _shown = ("approximate",)
+
+    def __init__(self, approximate="none"):
+        super().__init__()
+        self.approximate = approximate
+
+    def forward(self, input):
+        """The function, element by element."""
+        return F.gelu(input, approximate=self.approximate)
+
+
+class GLU(_Activation):
+    """a * sigmoid(b), a and b the halves of the input along `dim` (Dauphin et al., 2016)."""
+
+    _shown = ("dim",)
+
+    def __init__(self, dim=-1):
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input):
+        """Half as long as `input` along `dim`."""
+        return F.glu(input, self.dim)
+
+
+class Softplus(_Activation):
+    """log(1 + exp(beta * x)) / beta, and x itself where beta * x > threshold."""
+
+    _shown = ("beta", "threshold")
+
+    def __init__(self, beta=1.0, threshold=20.0):
+        super().__init__()
+        self.beta, self.threshold = beta, threshold
+
+    def forward(self, input):
+        """The function, element by element."""
+        return F.softplus(input, self.beta, self.threshold)
+
+
+class Softshrink(_Activation):
+    """x - lambd above lambd, x + lambd below -lambd, 0 between."""
+
+    def __init__(self, lambd=0.5):
+        super().__init__()
+        self.lambd = lambd
+
+    def forward(self, input):
+        """The function, element by element."""
+        return F.softshrink(input, self.lambd)
+
+    def extra_repr(self):
+        """The limit."""
+        return str(self.lambd)
+
+
+class Hardshrink(_Activation):
+    """x where |x| > lambd, else 0."""
+
+    def __init__(self, lambd=0.5):
+        super().__init__()
+        self.lambd = lambd
+
+    def forward(self, input):
+        """The function, element by element."""
+        return F.hardshrink(input, self.lambd)
+
+    def extra_repr(self):
+        """The limit."""
+        return str(self.lambd)
+
+
+class _AlongDim(_Activation):
+    _shown = ("dim",)
+
+    def __init__(self, dim=None):
+        super().__init__()
+        self.dim = dim
+
+
+class Softmax(_AlongDim):
+    """exp(x_i) / sum_j exp(x_j) along `dim`."""
+
+    def forward(self, input):
+        """Positive numbers that add up to 1 along `dim`."""
+        return F.softmax(input, self.dim, _stacklevel=5)
+
+
+class Softmin(_AlongDim):
+    """softmax(-x) along `dim`."""
+
+    def forward(self, input):
+        """Positive numbers that add up to 1 along `dim`."""
+        return F.softmin(input, self.dim, _stacklevel=5)
+
+
+class LogSoftmax(_AlongDim):
+    """log(softmax(x)) along `dim`, computed without overflow."""
+
+    def forward(self, input):
+        """Logarithms of probabilities."""
+        return F.log_softmax(input, self.dim, _stacklevel=5)
+
+
+class Softmax2d(_Activation):
+    """Softmax over the channels of an input (N, C, H, W) or (C, H, W)."""
+
+    def forward(self, input):
+        """Positive numbers that add up to 1 over the channels."""
+        if input.dim() not in (3, 4):
+            raise fail(ValueError, f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead",
+                       "Images have the shape (N, C, H, W).")
+        return F.softmax(input, -3, _stacklevel=5)

@@ -1,0 +1,430 @@
+"""Modules that hold modules or parameters: Sequential, ModuleList, ModuleDict, ParameterList, ParameterDict.
+
+Source: https://docs.pytorch.org/docs/stable/nn.html#containers
+"""
+
+import operator
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from itertools import chain
+
+from autolab.engine.errors import fail
+from autolab.engine.tensor import Tensor
+from autolab.nn._arguments import typename
+from autolab.nn.modules.module import Module, indented
+from autolab.nn.parameter import Parameter
+
+
+def _position(index, size):
+    """`index` counted from the front; IndexError outside of a container of `size` elements."""
+    index = operator.index(index)
+    if not -size <= index < size:
+        raise fail(IndexError, f"index {index} is out of range", f"The container has {size} elements.")
+    return index % size
+
+
+def _pairs(values, name, element_name):
+    """(key, value) pairs of a mapping or of an iterable of pairs."""
+    if not isinstance(values, Iterable):
+        raise fail(TypeError, f"{name}.update should be called with an iterable of key/value pairs, but got "
+                   + type(values).__name__, "Pass a dict or a list of pairs.")
+    if hasattr(values, "items"):
+        return values.items()
+    pairs = list(values)
+    for i, pair in enumerate(pairs):
+        if not isinstance(pair, Iterable):
+            raise fail(TypeError, f"{element_name} update sequence element #{i} should be Iterable; is"
+                       + type(pair).__name__, "Every element is a pair (key, value).")
+        if len(pair) != 2:
+            raise fail(ValueError, f"{element_name} update sequence element #{i} has length {len(pair)}; 2 is required",
+                       "Every element is a pair (key, value).")
+    return pairs
+
+
+class _Numbered(Module):
+    """Modules under the names "0", "1", …; what Sequential and ModuleList have in common."""
+
+    def __len__(self):
+        return len(self._modules)
+
+    def __iter__(self):
+        return iter(self._modules.values())
+
+    def _key(self, index):
+        return list(self._modules)[_position(index, len(self))]
+
+    def __setitem__(self, index, module):
+        setattr(self, self._key(index), module)
+
+    def __delitem__(self, index):
+        for key in list(self._modules)[index] if isinstance(index, slice) else [self._key(index)]:
+            delattr(self, key)
+        self._modules = {str(i): module for i, module in enumerate(self._modules.values())}
+
+    def append(self, module):
+        """Add a module at the end. Returns the container."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def extend(self, modules):
+        """Add all of `modules` at the end. Returns the container."""
+        for module in modules:
+            self.append(module)
+        return self
+
+    def pop(self, key):
+        """Remove and return the module (or the modules of a slice)."""
+        value = self[key]
+        del self[key]
+        return value
+
+    def _shift_in(self, index, module):
+        """Put `module` at `index` and move those behind it by one."""
+        modules = list(self._modules.values())
+        modules.insert(index, module)
+        self._modules.update((str(i), m) for i, m in enumerate(modules))
+
+
+class Sequential(_Numbered):
+    """Modules called one after the other, each with the output of the one before.
+
+    `Sequential(a, b)` names them "0", "1"; `Sequential(OrderedDict([("fc", a)]))` gives names.
+    """
+
+    def __init__(self, *args):
+        super().__init__()
+        if len(args) == 1 and isinstance(args[0], OrderedDict):
+            named = args[0].items()
+        else:
+            named = ((str(i), module) for i, module in enumerate(args))
+        for name, module in named:
+            self.add_module(name, module)
+
+    def forward(self, input):
+        """The last module's output for `input`."""
+        for module in self._modules.values():
+            input = module(input)
+        return input
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return type(self)(OrderedDict(list(self._modules.items())[index]))
+        return self._modules[self._key(index)]
+
+    def insert(self, index, module):
+        """Insert a module before position `index`. Raises IndexError outside of the container."""
+        if not isinstance(module, Module):
+            raise fail(AssertionError, f"module should be of type: {Module}", "Sequential holds modules only.")
+        n = len(self)
+        if not -n <= index <= n:
+            raise fail(IndexError, f"Index out of range: {index}", f"The container has {n} modules.")
+        self._shift_in(index, module)
+        return self
+
+    def __add__(self, other):
+        return Sequential(*self, *_sequential(other))
+
+    def __iadd__(self, other):
+        return self.extend(list(_sequential(other)))
+
+    def __mul__(self, times):
+        return Sequential(*list(self) * self._times(times))
+
+    __rmul__ = __mul__
+
+    def __imul__(self, times):
+        return self.extend(list(self) * (self._times(times) - 1))
+
+    def _times(self, times):
+        if not isinstance(times, int):
+            raise fail(TypeError, f"unsupported operand type(s) for *: {type(self)} and {type(times)}",
+                       "Multiply a Sequential by a positive int.")
+        if times <= 0:
+            raise fail(ValueError, f"Non-positive multiplication factor {times} for {type(self)}",
+                       "Multiply a Sequential by a positive int.")
+        return times
+
+
+def _sequential(other):
+    if not isinstance(other, Sequential):
+        raise fail(ValueError, f"add operator supports only objects of Sequential class, but {type(other)} is given.",
+                   "Use append for a single module, extend for a list.")
+    return other
+
+
+class ModuleList(_Numbered):
+    """A list of submodules: index it and iterate over it; it has no forward of its own."""
+
+    def __init__(self, modules=None):
+        super().__init__()
+        if modules is not None:
+            self.extend(modules)
+
+    def _key(self, index):
+        return str(_position(index, len(self)))
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return type(self)(list(self._modules.values())[index])
+        return self._modules[self._key(index)]
+
+    def insert(self, index, module):
+        """Insert a module before position `index`."""
+        self._shift_in(index, module)
+
+    def extend(self, modules):
+        """Add all of `modules` at the end. Returns the list."""
+        if not isinstance(modules, Iterable):
+            raise fail(TypeError, "ModuleList.extend should be called with an iterable, but got "
+                       + type(modules).__name__, "Use append for a single module.")
+        return super().extend(list(modules))
+
+    def __iadd__(self, modules):
+        return self.extend(modules)
+
+    def __add__(self, other):
+        return ModuleList(chain(self, other))
+
+    def __repr__(self):
+        blocks = []                                     # [first, last, repr] of each run of equal modules
+        for i, text in enumerate(map(repr, self)):
+            if blocks and blocks[-1][2] == text:
+                blocks[-1][1] = i
+            else:
+                blocks.append([i, i, text])
+        if not blocks:
+            return f"{self._get_name()}()"
+        lines = [f"({a}): {text}" if a == b else f"({a}-{b}): {b - a + 1} x {text}" for a, b, text in blocks]
+        return f"{self._get_name()}(\n  " + "\n  ".join(line.replace("\n", "\n  ") for line in lines) + "\n)"
+
+
+class ModuleDict(Module):
+    """A dict of submodules, in insertion order."""
+
+    def __init__(self, modules=None):
+        super().__init__()
+        if modules is not None:
+            self.update(modules)
+
+    def __getitem__(self, key):
+        return self._modules[key]
+
+    def __setitem__(self, key, module):
+        self.add_module(key, module)
+
+    def __delitem__(self, key):
+        del self._modules[key]
+
+    def __len__(self):
+        return len(self._modules)
+
+    def __iter__(self):
+        return iter(self._modules)
+
+    def __contains__(self, key):
+        return key in self._modules
+
+    def clear(self):
+        """Remove all modules."""
+        self._modules.clear()
+
+    def pop(self, key):
+        """Remove and return the module under `key`."""
+        return self._modules.pop(key)
+
+    def keys(self):
+        """The names."""
+        return self._modules.keys()
+
+    def items(self):
+        """Pairs (name, module)."""
+        return self._modules.items()
+
+    def values(self):
+        """The modules."""
+        return self._modules.values()
+
+    def update(self, modules):
+        """Add all modules of a mapping or of an iterable of pairs; existing names are replaced."""
+        for key, module in _pairs(modules, "ModuleDict", "ModuleDict"):
+            self[key] = module
+
+
+def _describe(value, of_tensor):
+    """One line of the repr of a parameter container; `of_tensor` says what a tensor is made of."""
+    if not isinstance(value, Tensor):
+        return "Object of type: " + type(value).__name__
+    kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
+    size = "x".join(map(str, value.shape))
+    device = f" ({value.device})" if value.device.type == "cuda" else ""
+    return f"{kind} containing: [{of_tensor(value)} of size {size}{device}]"
+
+
+def _as_parameter(value):
+    return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
+
+
+class ParameterList(Module):
+    """A list of parameters; tensors put into it become parameters, other values are kept as they are."""
+
+    def __init__(self, values=None):
+        super().__init__()
+        self._size = 0
+        if values is not None:
+            self.extend(values)
+
+    def __len__(self):
+        return self._size
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return type(self)([self[i] for i in range(*index.indices(len(self)))])
+        return getattr(self, str(_position(index, len(self))))
+
+    def __setitem__(self, index, value):
+        setattr(self, str(_position(index, len(self))), _as_parameter(value))
+
+    def __iadd__(self, values):
+        return self.extend(values)
+
+    def append(self, value):
+        """Add a value at the end. Returns the list."""
+        self._size += 1
+        self[self._size - 1] = value
+        return self
+
+    def extend(self, values):
+        """Add all of `values` at the end. Returns the list."""
+        if not isinstance(values, Iterable) or isinstance(values, Tensor):
+            raise fail(TypeError, "ParameterList.extend should be called with an iterable, but got "
+                       + type(values).__name__, "Use append for a single parameter.")
+        for value in list(values):
+            self.append(value)
+        return self
+
+    def extra_repr(self):
+        """One line for each value."""
+        return "\n".join(f"  ({i}): {_describe(value, lambda t: t.dtype)}" for i, value in enumerate(self))
+
+    def __call__(self, *args, **kwargs):
+        raise fail(RuntimeError, "ParameterList should not be called.", "Index it to get a parameter.")
+
+
+class ParameterDict(Module):
+    """A dict of parameters, in insertion order; tensors put into it become parameters."""
+
+    def __init__(self, parameters=None):
+        super().__init__()
+        self._keys = {}
+        if parameters is not None:
+            self.update(parameters)
+
+    def _checked(self, key):
+        if not isinstance(key, str):
+            raise fail(TypeError, "Index given to ParameterDict cannot be used as a key as it is not a string (type is "
+                       f"'{type(key).__name__}'). Open an issue on github if you need non-string keys.",
+                       "Keys become attribute names.")
+        return key
+
+    def __getitem__(self, key):
+        return getattr(self, self._checked(key))
+
+    def __setitem__(self, key, value):
+        self._keys[self._checked(key)] = None
+        setattr(self, key, _as_parameter(value))
+
+    def __delitem__(self, key):
+        del self._keys[key]
+        delattr(self, key)
+
+    def __len__(self):
+        return len(self._keys)
+
+    def __iter__(self):
+        return iter(self._keys)
+
+    def __reversed__(self):
+        return reversed(self._keys)
+
+    def __contains__(self, key):
+        return key in self._keys
+
+    def copy(self):
+        """Another ParameterDict with the same parameters."""
+        return ParameterDict(OrderedDict(self.items()))
+
+    def setdefault(self, key, default=None):
+        """The value under `key`, which becomes `default` if there is none."""
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def clear(self):
+        """Remove everything."""
+        for key in list(self._keys):
+            del self[key]
+
+    def pop(self, key):
+        """Remove and return the value under `key`."""
+        value = self[key]
+        del self[key]
+        return value
+
+    def popitem(self):
+        """Remove and return the last pair (key, value)."""
+        if not self._keys:
+            raise KeyError("popitem(): dictionary is empty")
+        key = next(reversed(self._keys))
+        return key, self.pop(key)
+
+    def get(self, key, default=None):
+        """The value under `key`, or `default`."""
+        return self[key] if key in self else default
+
+    def fromkeys(self, keys, default=None):
+        """A new ParameterDict with `default` under each of `keys`."""
+        return ParameterDict((key, default) for key in keys)
+
+    def keys(self):
+        """The names."""
+        return self._keys.keys()
+
+    def items(self):
+        """Pairs (name, value)."""
+        return ((key, self[key]) for key in self._keys)
+
+    def values(self):
+        """The values."""
+        return (self[key] for key in self._keys)
+
+    def update(self, parameters):
+        """Add all of a mapping (a plain dict in sorted order, as PyTorch does) or of an iterable of pairs."""
+        pairs = _pairs(parameters, "ParametersDict", "ParameterDict")
+        if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
+            pairs = sorted(pairs)
+        for key, value in pairs:
+            self[key] = value
+
+    def extra_repr(self):
+        """One line for each value."""
+        return "\n".join(f"  ({key}): {_describe(value, typename)}" for key, value in self.items())
+
+    def __call__(self, input):
+        raise fail(RuntimeError, "ParameterDict should not be called.", "Index it to get a parameter.")
+
+    def __or__(self, other):
+        result = self.copy()
+        result.update(other)
+        return result
+
+    def __ror__(self, other):
+        result = other.copy()
+        result.update(self)
+        return result
+
+    def __ior__(self, other):
+        self.update(other)
+        return self

@@ -1,0 +1,67 @@
+"""Dropout layers. Source: https://docs.pytorch.org/docs/stable/nn.html#dropout-layers"""
+
+from autolab.nn import functional as F
+from autolab.nn.functional.basic import check_probability
+from autolab.nn.modules.module import Module
+
+
+class _Dropout(Module):
+    def __init__(self, p=0.5, inplace=False):
+        super().__init__()
+        check_probability(p)
+        self.p, self.inplace = p, inplace
+
+    def extra_repr(self):
+        """The probability and whether it works in place."""
+        return f"p={self.p}, inplace={self.inplace}"
+
+
+class Dropout(_Dropout):
+    """In training, sets each element to zero with probability p and scales the others by 1/(1-p); else identity.
+
+    Hinton et al., "Improving neural networks by preventing co-adaptation of feature detectors" (2012).
+    """
+
+    def forward(self, input):
+        """`input` with elements dropped."""
+        return F.dropout(input, self.p, self.training, self.inplace)
+
+
+class Dropout1d(_Dropout):
+    """Drops whole channels of an input (N, C, L) or (C, L)."""
+
+    def forward(self, input):
+        """`input` with channels dropped."""
+        return F.dropout1d(input, self.p, self.training, self.inplace)
+
+
+class Dropout2d(_Dropout):
+    """Drops whole channels of an input (N, C, H, W)."""
+
+    def forward(self, input):
+        """`input` with channels dropped."""
+        return F.dropout2d(input, self.p, self.training, self.inplace)
+
+
+class Dropout3d(_Dropout):
+    """Drops whole channels of an input (N, C, D, H, W) or (C, D, H, W)."""
+
+    def forward(self, input):
+        """`input` with channels dropped."""
+        return F.dropout3d(input, self.p, self.training, self.inplace)
+
+
+class AlphaDropout(_Dropout):
+    """Dropout that keeps mean 0 and variance 1, made for SELU (Klambauer et al., 2017)."""
+
+    def forward(self, input):
+        """`input` with elements set to SELU's lower limit."""
+        return F.alpha_dropout(input, self.p, self.training)
+
+
+class FeatureAlphaDropout(_Dropout):
+    """Alpha dropout of whole channels."""
+
+    def forward(self, input):
+        """`input` with channels set to SELU's lower limit."""
+        return F.feature_alpha_dropout(input, self.p, self.training)

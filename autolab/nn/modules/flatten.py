@@ -1,0 +1,43 @@
+"""Flatten and Unflatten as layers. Source: https://docs.pytorch.org/docs/stable/nn.html#utilities"""
+
+from autolab.engine.errors import fail
+from autolab.nn.modules.module import Module
+
+
+class Flatten(Module):
+    """Joins the dimensions `start_dim` to `end_dim` into one; by default all but the batch dimension."""
+
+    def __init__(self, start_dim=1, end_dim=-1):
+        super().__init__()
+        self.start_dim, self.end_dim = start_dim, end_dim
+
+    def forward(self, input):
+        """`input.flatten(start_dim, end_dim)`."""
+        return input.flatten(self.start_dim, self.end_dim)
+
+    def extra_repr(self):
+        """The two dimensions."""
+        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+
+
+class Unflatten(Module):
+    """Splits the dimension `dim` into several of the sizes `unflattened_size` (a tuple of ints, one may be -1)."""
+
+    def __init__(self, dim, unflattened_size):
+        super().__init__()
+        if not isinstance(unflattened_size, (tuple, list)):
+            raise fail(TypeError, "unflattened_size must be a tuple of ints, but found type "
+                       f"{type(unflattened_size).__name__}", "Write for example Unflatten(1, (3, 4)).")
+        for i, size in enumerate(unflattened_size):
+            if not isinstance(size, int):
+                raise fail(TypeError, "unflattened_size must be tuple of ints, but found element of type "
+                           f"{type(size).__name__} at pos {i}", "Sizes are whole numbers.")
+        self.dim, self.unflattened_size = dim, unflattened_size
+
+    def forward(self, input):
+        """`input.unflatten(dim, unflattened_size)`."""
+        return input.unflatten(self.dim, self.unflattened_size)
+
+    def extra_repr(self):
+        """The dimension and its new sizes."""
+        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

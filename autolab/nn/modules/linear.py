@@ -1,0 +1,88 @@
+"""Linear maps. Source: https://docs.pytorch.org/docs/stable/nn.html#linear-layers"""
+
+import math
+
+import autolab
+from autolab.engine.errors import fail
+from autolab.nn import functional as F
+from autolab.nn import init
+from autolab.nn.modules.module import Module
+from autolab.nn.parameter import Parameter
+
+
+class Identity(Module):
+    """Gives its input back; takes (and ignores) any arguments, so it can stand in for any layer."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__()
+
+    def forward(self, input):
+        """`input` itself."""
+        return input
+
+
+class Linear(Module):
+    """y = x A^T + b, for x of shape (*, in_features); y has shape (*, out_features).
+
+    `weight` (out_features, in_features) and `bias` (out_features) start uniform in ±1/sqrt(in_features).
+    Raises RuntimeError when the last dimension or the dtype of x does not fit.
+    """
+
+    def __init__(self, in_features, out_features, bias=True, device=None, dtype=None):
+        super().__init__()
+        self.in_features, self.out_features = in_features, out_features
+        self.weight = Parameter(autolab.empty((out_features, in_features), device=device, dtype=dtype))
+        if bias:
+            self.bias = Parameter(autolab.empty(out_features, device=device, dtype=dtype))
+        else:
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def reset_parameters(self):
+        """Draw new random parameters: first the weight, then the bias."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))     # a = sqrt(5) makes the bound 1/sqrt(fan_in)
+        if self.bias is not None:
+            fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
+            bound = 1 / math.sqrt(fan_in) if fan_in > 0 else 0
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input):
+        """x A^T + b."""
+        return F.linear(input, self.weight, self.bias)
+
+    def extra_repr(self):
+        """Sizes and whether there is a bias."""
+        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+
+
+class Bilinear(Module):
+    """y_k = x1^T A_k x2 + b_k for x1 (*, in1_features) and x2 (*, in2_features); y is (*, out_features)."""
+
+    def __init__(self, in1_features, in2_features, out_features, bias=True, device=None, dtype=None):
+        super().__init__()
+        self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
+        self.weight = Parameter(autolab.empty((out_features, in1_features, in2_features), device=device, dtype=dtype))
+        if bias:
+            self.bias = Parameter(autolab.empty(out_features, device=device, dtype=dtype))
+        else:
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def reset_parameters(self):
+        """Draw new random parameters, uniform in ±1/sqrt(in1_features)."""
+        if self.in1_features <= 0:
+            raise fail(ValueError, f"in1_features must be > 0, but got (in1_features={self.in1_features})",
+                       "The bound of the initial values is 1/sqrt(in1_features).")
+        bound = 1 / math.sqrt(self.in1_features)
+        init.uniform_(self.weight, -bound, bound)
+        if self.bias is not None:
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input1, input2):
+        """x1^T A x2 + b."""
+        return F.bilinear(input1, input2, self.weight, self.bias)
+
+    def extra_repr(self):
+        """Sizes and whether there is a bias."""
+        return (f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
+                f"out_features={self.out_features}, bias={self.bias is not None}")

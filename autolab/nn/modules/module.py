@@ -1,0 +1,423 @@
+"""`nn.Module`: the tree of parameters, buffers and submodules that every network is.
+
+Source: https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html
+"""
+
+import inspect
+
+from autolab.engine.autograd.grad_mode import no_grad
+from autolab.engine.errors import fail
+from autolab.engine.tensor import Tensor
+from autolab.nn._arguments import parse_to, typename
+from autolab.nn.modules.hooks import GLOBAL, ModuleHooks, registered
+from autolab.nn.modules.state import ModuleState
+from autolab.nn.parameter import Buffer, Parameter
+
+_BEFORE_INIT = "Call super().__init__() first thing in your module's __init__."
+
+
+def indented(text, spaces):
+    """`text` with every line but the first moved right (blank lines stay blank)."""
+    first, *rest = text.split("\n")
+    return "\n".join([first, *(" " * spaces + line if line.strip() else "" for line in rest)])
+
+
+class Module(ModuleHooks, ModuleState):
+    """Base class of all networks: assign parameters and submodules as attributes, write `forward`.
+
+    Attributes of type `Parameter` are found by `parameters()`, attributes of type `Module` by `modules()`.
+    `training` tells layers such as dropout which mode they are in; `train()` and `eval()` set it.
+    """
+
+    _version = 1            # of the state dict's format, written to its metadata
+    call_super_init = False
+
+    def __init__(self, *args, **kwargs):
+        if not self.call_super_init:
+            name = type(self).__name__
+            if kwargs:
+                raise fail(TypeError, f"{name}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'",
+                           "nn.Module.__init__ takes no arguments.")
+            if args:
+                raise fail(TypeError, f"{name}.__init__() takes 1 positional argument but {len(args) + 1} were given",
+                           "nn.Module.__init__ takes no arguments.")
+        set_plain = super().__setattr__     # our own __setattr__ looks into the dicts that are made here
+        set_plain("training", True)
+        set_plain("_parameters", {})
+        set_plain("_buffers", {})
+        set_plain("_non_persistent_buffers_set", set())
+        self._init_hooks()
+        set_plain("_modules", {})
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
+
+    def forward(self, *input):
+        """The computation of the module. Every module overrides it; call the module itself, not `forward`."""
+        raise fail(NotImplementedError, f'Module [{type(self).__name__}] is missing the required "forward" function',
+                   "Define forward(self, x) in your module, indented like __init__.")
+
+    # registering ---------------------------------------------------------------------------------
+
+    def register_buffer(self, name, tensor, persistent=True):
+        """Add a tensor that belongs to the state but is no parameter; not in the state dict if not `persistent`."""
+        self._check_new_name("buffer", "_buffers", name)
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise fail(TypeError, f"cannot assign '{typename(tensor)}' object to buffer '{name}' "
+                       "(torch Tensor or None required)", "A buffer is a tensor: wrap the value in torch.tensor(...).")
+        self._buffers[name] = registered(GLOBAL.buffer_registration, self, name, tensor)
+        if persistent:
+            self._non_persistent_buffers_set.discard(name)
+        else:
+            self._non_persistent_buffers_set.add(name)
+
+    def register_parameter(self, name, param):
+        """Add a `Parameter` (or None, a place for one) under `name`."""
+        self._check_new_name("parameter", "_parameters", name)
+        if param is None:
+            self._parameters[name] = None
+            return
+        if not isinstance(param, Parameter):
+            raise fail(TypeError, f"cannot assign '{typename(param)}' object to parameter '{name}' "
+                       "(torch.nn.Parameter or None required)", "Wrap the tensor: nn.Parameter(tensor).")
+        if param.grad_fn is not None:
+            raise fail(ValueError, f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be "
+                       f"created explicitly. To express '{name}' as a function of another Tensor, compute the value in "
+                       "the forward() method.", "A parameter is a leaf: nothing computes it.")
+        self._parameters[name] = registered(GLOBAL.parameter_registration, self, name, param)
+
+    def add_module(self, name, module):
+        """Add a submodule under `name`, as `self.name = module` does."""
+        if not isinstance(module, Module) and module is not None:
+            raise fail(TypeError, f"{typename(module)} is not a Module subclass", "Submodules derive from nn.Module.")
+        self._check_new_name("module", "_modules", name)
+        self._modules[name] = registered(GLOBAL.module_registration, self, name, module)
+
+    register_module = add_module
+
+    def _check_new_name(self, kind, table, name):
+        """Raise what torch raises for a name that cannot be registered in `table`."""
+        if table not in self.__dict__:
+            raise fail(AttributeError, f"cannot assign {kind} before Module.__init__() call", _BEFORE_INIT)
+        if not isinstance(name, str):
+            raise fail(TypeError, f"{kind} name should be a string. Got {typename(name)}", "Names are attribute names.")
+        got = f", got: {name}" if kind == "module" else ""
+        taken = hasattr(self, name) and name not in getattr(self, table)
+        if taken and kind == "module":
+            raise _already_exists(name)
+        if "." in name:
+            raise fail(KeyError, f'{kind} name can\'t contain "."{got}', "Dots separate the levels of the module tree.")
+        if name == "":
+            raise fail(KeyError, f'{kind} name can\'t be empty string ""', "Give it a name.")
+        if taken:
+            raise _already_exists(name)
+
+    def __getattr__(self, name):
+        own = self.__dict__
+        for table in ("_parameters", "_buffers", "_modules"):
+            if table in own and name in own[table]:
+                return own[table][name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __setattr__(self, name, value):
+        own = self.__dict__
+        parameters, modules, buffers = own.get("_parameters"), own.get("_modules"), own.get("_buffers")
+        if isinstance(value, Parameter):
+            if parameters is None:
+                raise fail(AttributeError, "cannot assign parameters before Module.__init__() call", _BEFORE_INIT)
+            self._forget(name, "_buffers", "_modules")
+            self.register_parameter(name, value)
+        elif parameters is not None and name in parameters:
+            if value is not None:
+                raise fail(TypeError, f"cannot assign '{typename(value)}' as parameter '{name}' "
+                           "(torch.nn.Parameter or None expected)",
+                           "Wrap it in nn.Parameter, or change the numbers in place under torch.no_grad().")
+            self.register_parameter(name, value)
+        elif isinstance(value, Module):
+            if modules is None:
+                raise fail(AttributeError, "cannot assign module before Module.__init__() call", _BEFORE_INIT)
+            self._forget(name, "_parameters", "_buffers")
+            modules[name] = registered(GLOBAL.module_registration, self, name, value)
+        elif modules is not None and name in modules:
+            if value is not None:
+                raise fail(TypeError, f"cannot assign '{typename(value)}' as child module '{name}' "
+                           "(torch.nn.Module or None expected)", "This attribute holds a submodule: assign a module.")
+            modules[name] = registered(GLOBAL.module_registration, self, name, value)
+        elif isinstance(value, Buffer) or (buffers is not None and name in buffers):
+            self._set_buffer(name, value)
+        else:
+            super().__setattr__(name, value)
+
+    def _forget(self, name, *tables):
+        """Drop `name` wherever else it is known, before it is registered anew."""
+        for table in (self.__dict__, *(self.__dict__[t] for t in tables)):
+            table.pop(name, None)
+        self._non_persistent_buffers_set.discard(name)
+
+    def _set_buffer(self, name, value):
+        if value is not None and not isinstance(value, Tensor):
+            raise fail(TypeError, f"cannot assign '{typename(value)}' as buffer '{name}' "
+                       "(torch.nn.Buffer, torch.Tensor or None expected)", "A buffer is a tensor.")
+        persistent = value.persistent if isinstance(value, Buffer) else name not in self._non_persistent_buffers_set
+        takes_persistent = "persistent" in inspect.signature(self.register_buffer).parameters
+        if not takes_persistent and not persistent:
+            raise fail(RuntimeError, "Registering a non-persistent buffer on a Module subclass that implements "
+                       "register_buffer() without the persistent argument is not allowed.",
+                       "Give register_buffer(self, name, tensor, persistent=True) its third argument.")
+        self.register_buffer(name, value, *([persistent] if takes_persistent else []))
+
+    def __delattr__(self, name):
+        for table in (self._parameters, self._buffers, self._modules):
+            if name in table:
+                del table[name]
+                self._non_persistent_buffers_set.discard(name)
+                return
+        super().__delattr__(name)
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+
+    # finding -------------------------------------------------------------------------------------
+
+    def get_submodule(self, target):
+        """The submodule at the dotted path `target`, e.g. "layers.0"; "" is the module itself."""
+        module = self
+        for name in target.split(".") if target else ():
+            if not hasattr(module, name):
+                raise _no_attribute(module, name)
+            module = getattr(module, name)
+            if not isinstance(module, Module):
+                raise fail(AttributeError, f"`{name}` is not an nn.Module", "Every step of the path is a module.")
+        return module
+
+    def set_submodule(self, target, module, strict=False):
+        """Put `module` at the dotted path `target`; with `strict` something must be there already."""
+        if target == "":
+            raise fail(ValueError, "Cannot set the submodule without a target name!", "Name the submodule to replace.")
+        if not isinstance(module, Module):
+            raise fail(ValueError, f"`module` is not an nn.Module, found {type(module)}", "Pass a module.")
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if strict and not hasattr(parent, name):
+            raise _no_attribute(parent, name)
+        if hasattr(parent, name) and not isinstance(getattr(parent, name), Module):
+            raise fail(AttributeError, f"`{name}` is not an nn.Module", "Only submodules can be replaced here.")
+        setattr(parent, name, module)
+
+    def get_parameter(self, target):
+        """The parameter at the dotted path `target`, e.g. "layers.0.weight"."""
+        parent, name = self._parent_of(target)
+        if not isinstance(getattr(parent, name), Parameter):
+            raise fail(AttributeError, f"`{name}` is not an nn.Parameter", "See named_parameters() for the names.")
+        return getattr(parent, name)
+
+    def get_buffer(self, target):
+        """The buffer at the dotted path `target`."""
+        parent, name = self._parent_of(target)
+        if name not in parent._buffers:
+            raise fail(AttributeError, f"`{name}` is not a buffer", "See named_buffers() for the names.")
+        return getattr(parent, name)
+
+    def _parent_of(self, target):
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if not hasattr(parent, name):
+            raise _no_attribute(parent, name)
+        return parent, name
+
+    def _named_members(self, table, prefix, recurse, remove_duplicate):
+        seen = set()
+        modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
+        for path, module in modules:
+            for name, value in getattr(module, table).items():
+                if value is None or id(value) in seen:
+                    continue
+                if remove_duplicate:
+                    seen.add(id(value))
+                yield f"{path}.{name}" if path else name, value
+
+    def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
+        """Pairs (dotted name, parameter); a shared parameter comes once unless `remove_duplicate=False`."""
+        yield from self._named_members("_parameters", prefix, recurse, remove_duplicate)
+
+    def parameters(self, recurse=True):
+        """All parameters, own ones first: what an optimizer takes."""
+        for _, parameter in self.named_parameters(recurse=recurse):
+            yield parameter
+
+    def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
+        """Pairs (dotted name, buffer)."""
+        yield from self._named_members("_buffers", prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse=True):
+        """All buffers."""
+        for _, buffer in self.named_buffers(recurse=recurse):
+            yield buffer
+
+    def named_children(self):
+        """Pairs (name, direct submodule), each submodule once."""
+        seen = set()
+        for name, module in self._modules.items():
+            if module is not None and module not in seen:
+                seen.add(module)
+                yield name, module
+
+    def children(self):
+        """The direct submodules."""
+        for _, module in self.named_children():
+            yield module
+
+    def named_modules(self, memo=None, prefix="", remove_duplicate=True):
+        """Pairs (dotted path, module) of the whole tree, beginning with ("", self)."""
+        memo = set() if memo is None else memo
+        if self in memo:
+            return
+        if remove_duplicate:
+            memo.add(self)
+        yield prefix, self
+        for name, module in self._modules.items():
+            if module is not None:
+                yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
+
+    def modules(self, remove_duplicate=True):
+        """All modules of the tree, beginning with this one."""
+        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
+            yield module
+
+    # changing all at once ------------------------------------------------------------------------
+
+    def apply(self, fn):
+        """Call `fn` on every submodule (children first), then on this module. Returns the module."""
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    def _apply(self, fn, recurse=True):
+        """Replace the data of every parameter, its gradient and every buffer by `fn` of it."""
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        for parameter in self._parameters.values():
+            if parameter is None:
+                continue
+            with no_grad():
+                parameter.data = fn(parameter)
+                grad = parameter.grad
+                if grad is not None:
+                    parameter.grad = None   # its dtype must follow the parameter's
+                    grad.data = fn(grad)
+                    parameter.grad = grad
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
+        return self
+
+    def to(self, *args, **kwargs):
+        """Move and/or cast floating-point parameters and buffers: `to(device)`, `to(dtype)`, `to(tensor)`.
+
+        In place; returns the module. Raises TypeError for a dtype that is not floating-point.
+        """
+        device, dtype, non_blocking = parse_to(*args, **kwargs)
+        if dtype is not None and not dtype.is_floating_point:
+            raise fail(TypeError, "nn.Module.to only accepts floating point or complex dtypes, but got desired "
+                       f"dtype={dtype}", "Parameters are learned by gradients, and integers have none.")
+
+        def convert(tensor):
+            return tensor.to(device, dtype if tensor.is_floating_point() else None, non_blocking)
+
+        return self._apply(convert)
+
+    def type(self, dst_type):
+        """Cast all parameters and buffers to `dst_type`."""
+        return self._apply(lambda tensor: tensor.type(dst_type))
+
+    def float(self):
+        """Cast floating-point parameters and buffers to float32."""
+        return self._apply(lambda tensor: tensor.float() if tensor.is_floating_point() else tensor)
+
+    def double(self):
+        """Cast floating-point parameters and buffers to float64."""
+        return self._apply(lambda tensor: tensor.double() if tensor.is_floating_point() else tensor)
+
+    def half(self):
+        """Cast floating-point parameters and buffers to float16."""
+        return self._apply(lambda tensor: tensor.half() if tensor.is_floating_point() else tensor)
+
+    def cpu(self):
+        """Move all parameters and buffers to the CPU."""
+        return self._apply(lambda tensor: tensor.cpu())
+
+    def cuda(self, device=None):
+        """Move all parameters and buffers to a GPU."""
+        return self._apply(lambda tensor: tensor.cuda(device))
+
+    def train(self, mode=True):
+        """Set training mode (dropout on) in the whole tree, or evaluation mode with `mode=False`."""
+        if not isinstance(mode, bool):
+            raise fail(ValueError, "training mode is expected to be boolean", "Pass True or False.")
+        self.training = mode
+        for module in self.children():
+            module.train(mode)
+        return self
+
+    def eval(self):
+        """Set evaluation mode in the whole tree. It does not switch gradients off: that is torch.no_grad()."""
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad=True):
+        """Freeze (False) or unfreeze (True) all parameters."""
+        for parameter in self.parameters():
+            parameter.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none=True):
+        """Reset the gradients of all parameters, to None or (with `set_to_none=False`) to zeros."""
+        for parameter in self.parameters():
+            reset_grad(parameter, set_to_none)
+
+    # showing -------------------------------------------------------------------------------------
+
+    def _get_name(self):
+        return type(self).__name__
+
+    def extra_repr(self):
+        """What stands between the parentheses of the repr; override it to show a module's settings."""
+        return ""
+
+    def __repr__(self):
+        extra = self.extra_repr()
+        extra_lines = extra.split("\n") if extra else []
+        child_lines = [f"({name}): {indented(repr(module), 2)}" for name, module in self._modules.items()]
+        if not extra_lines and not child_lines:
+            return f"{self._get_name()}()"
+        if len(extra_lines) == 1 and not child_lines:
+            return f"{self._get_name()}({extra})"
+        return f"{self._get_name()}(\n  " + "\n  ".join(extra_lines + child_lines) + "\n)"
+
+    def __dir__(self):
+        names = [*dir(type(self)), *self.__dict__, *self._parameters, *self._modules, *self._buffers]
+        return sorted(name for name in names if not name[0].isdigit())
+
+
+def reset_grad(parameter, set_to_none):
+    """Drop `parameter.grad`, or fill it with zeros and cut it from any graph."""
+    grad = parameter.grad
+    if grad is None:
+        return
+    if set_to_none:
+        parameter.grad = None
+        return
+    if grad.grad_fn is not None:
+        grad.detach_()
+    else:
+        grad.requires_grad_(False)
+    grad.zero_()
+
+
+def _already_exists(name):
+    return fail(KeyError, f"attribute '{name}' already exists", "Choose another name, or delete the attribute first.")
+
+
+def _no_attribute(module, name):
+    return fail(AttributeError, f"{module._get_name()} has no attribute `{name}`",
+                "See named_modules() for the paths that exist.")

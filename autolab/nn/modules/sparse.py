@@ -1,0 +1,68 @@
+"""Embedding: a table of vectors looked up by index.
+
+Source: https://docs.pytorch.org/docs/stable/generated/torch.nn.Embedding.html
+"""
+
+import autolab
+from autolab.engine.autograd.grad_mode import no_grad
+from autolab.engine.errors import fail
+from autolab.nn import functional as F
+from autolab.nn import init
+from autolab.nn.functional.basic import check_padding_idx
+from autolab.nn.modules.module import Module
+from autolab.nn.parameter import Parameter
+
+
+class Embedding(Module):
+    """Rows of `weight` (num_embeddings, embedding_dim) picked by an integer tensor of any shape (*).
+
+    The result has shape (*, embedding_dim). The row `padding_idx` starts at zero and gets no gradient.
+    """
+
+    def __init__(self, num_embeddings, embedding_dim, padding_idx=None, max_norm=None, norm_type=2.0,
+                 scale_grad_by_freq=False, sparse=False, _weight=None, _freeze=False, device=None, dtype=None):
+        super().__init__()
+        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        self.padding_idx = None if padding_idx is None else check_padding_idx(padding_idx, num_embeddings)
+        self.max_norm, self.norm_type = max_norm, norm_type
+        self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
+        if _weight is None:
+            table = autolab.empty((num_embeddings, embedding_dim), device=device, dtype=dtype)
+            self.weight = Parameter(table, requires_grad=not _freeze)
+            self.reset_parameters()
+        else:
+            if tuple(_weight.shape) != (num_embeddings, embedding_dim):
+                raise fail(AssertionError, "Shape of weight does not match num_embeddings and embedding_dim",
+                           f"The table given has shape {tuple(_weight.shape)}.")
+            self.weight = Parameter(_weight, requires_grad=not _freeze)
+
+    def reset_parameters(self):
+        """Draw new normally distributed vectors; the padding row becomes zero."""
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            with no_grad():
+                self.weight[self.padding_idx].fill_(0)
+
+    def forward(self, input):
+        """The rows of the table that `input` names."""
+        return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type,
+                           self.scale_grad_by_freq, self.sparse)
+
+    def extra_repr(self):
+        """The sizes, then every setting that is not the default."""
+        text = f"{self.num_embeddings}, {self.embedding_dim}"
+        for name, default in (("padding_idx", None), ("max_norm", None), ("norm_type", 2), ("scale_grad_by_freq", False),
+                              ("sparse", False)):
+            if getattr(self, name) != default:
+                text += f", {name}={getattr(self, name)}"
+        return text
+
+    @classmethod
+    def from_pretrained(cls, embeddings, freeze=True, padding_idx=None, max_norm=None, norm_type=2.0,
+                        scale_grad_by_freq=False, sparse=False):
+        """An Embedding around the given table (num_embeddings, embedding_dim), frozen unless `freeze=False`."""
+        if embeddings.dim() != 2:
+            raise fail(AssertionError, "Embeddings parameter is expected to be 2-dimensional",
+                       "One row for each index.")
+        return cls(*embeddings.shape, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse,
+                   _weight=embeddings, _freeze=freeze)

@@ -1,0 +1,221 @@
+"""Saving a module's state to a dict and loading it back.
+
+Source: https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.load_state_dict
+"""
+
+import warnings
+from collections import OrderedDict, namedtuple
+from collections.abc import Mapping
+
+from autolab.engine.autograd.grad_mode import no_grad
+from autolab.engine.autograd.hooks import RemovableHandle
+from autolab.engine.errors import fail
+from autolab.engine.tensor import Tensor
+from autolab.nn.modules.hooks import WrappedHook
+from autolab.nn.parameter import Parameter
+
+_EXTRA_STATE = "_extra_state"
+_NEVER_CALLED = ("Reached a code path in Module.{}() that should never be called. Please file an issue at "
+                 "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml to report this bug.")
+
+
+class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
+    """What `load_state_dict` found missing and what it could not place."""
+
+    __slots__ = ()
+
+    def __repr__(self):
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return super().__repr__()
+
+    __str__ = __repr__
+
+
+class ModuleState:
+    """The part of `Module` that writes and reads state dicts."""
+
+    def get_extra_state(self):
+        """Override together with `set_extra_state` to put more than parameters and buffers into the state dict."""
+        raise fail(RuntimeError, _NEVER_CALLED.format("get_extra_state"),
+                   "Override get_extra_state in your module before calling it.")
+
+    def set_extra_state(self, state):
+        """Receives what `get_extra_state` returned when the state dict was written."""
+        raise fail(RuntimeError, _NEVER_CALLED.format("set_extra_state"),
+                   "Override set_extra_state in your module before calling it.")
+
+    def state_dict(self, *args, destination=None, prefix="", keep_vars=False):
+        """An OrderedDict of all parameters and persistent buffers, keys like "0.weight".
+
+        The tensors are detached but share memory with the module; `keep_vars=True` gives the parameters themselves.
+        """
+        if args:
+            warnings.warn("Positional args are being deprecated, use kwargs instead. Refer to https://pytorch.org/docs/"
+                          "main/generated/torch.nn.Module.html#torch.nn.Module.state_dict for details.",
+                          FutureWarning, stacklevel=2)
+            given = dict(zip(("destination", "prefix", "keep_vars"), args))
+            destination = given.get("destination") if destination is None else destination
+            prefix = prefix or given.get("prefix", "")
+            keep_vars = keep_vars or given.get("keep_vars", False)
+        if destination is None:
+            destination = OrderedDict()
+            destination._metadata = OrderedDict()
+        metadata = {"version": self._version}
+        if hasattr(destination, "_metadata"):
+            destination._metadata[prefix[:-1]] = metadata
+        for hook in self._state_dict_pre_hooks.values():
+            hook(self, prefix, keep_vars)
+        self._save_to_state_dict(destination, prefix, keep_vars)
+        for name, module in self._modules.items():
+            if module is not None:
+                module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+        for hook in self._state_dict_hooks.values():
+            result = hook(self, destination, prefix, metadata)
+            if result is None:
+                continue
+            if getattr(hook, "_from_public_api", False):
+                raise fail(RuntimeError, "state_dict post-hook must return None", "Change the dict in place.")
+            destination = result
+        return destination
+
+    def _own_state(self):
+        """Own parameters and persistent buffers, by name."""
+        state = {name: value for name, value in self._parameters.items() if value is not None}
+        state.update((name, value) for name, value in self._buffers.items()
+                     if value is not None and name not in self._non_persistent_buffers_set)
+        return state
+
+    def _save_to_state_dict(self, destination, prefix, keep_vars):
+        for name, value in self._own_state().items():
+            destination[prefix + name] = value if keep_vars else value.detach()
+        if type(self).get_extra_state is not ModuleState.get_extra_state:
+            destination[prefix + _EXTRA_STATE] = self.get_extra_state()
+
+    def register_state_dict_pre_hook(self, hook):
+        """Call `hook(module, prefix, keep_vars)` before `state_dict` collects anything."""
+        return _add(self._state_dict_pre_hooks, hook)
+
+    def register_state_dict_post_hook(self, hook):
+        """Call `hook(module, state_dict, prefix, local_metadata)` when the dict is complete; it returns None."""
+        hook._from_public_api = True
+        return _add(self._state_dict_hooks, hook)
+
+    def register_load_state_dict_pre_hook(self, hook):
+        """Call `hook(module, state_dict, prefix, metadata, strict, missing, unexpected, errors)` before loading."""
+        return _add(self._load_state_dict_pre_hooks, WrappedHook(hook, self))
+
+    def register_load_state_dict_post_hook(self, hook):
+        """Call `hook(module, incompatible_keys)` after loading; it may change the lists, and returns None."""
+        return _add(self._load_state_dict_post_hooks, hook)
+
+    def load_state_dict(self, state_dict, strict=True, assign=False):
+        """Copy `state_dict` into this module's parameters and buffers.
+
+        With `strict` every key must match. With `assign` the given tensors become the parameters instead of being
+        copied. Returns the named tuple `(missing_keys, unexpected_keys)`. Raises RuntimeError naming every missing
+        and unexpected key and every wrong shape.
+        """
+        if not isinstance(state_dict, Mapping):
+            raise fail(TypeError, f"Expected state_dict to be dict-like, got {type(state_dict)}.",
+                       "Pass what state_dict() returned.")
+        loading = _Loading(state_dict, assign)
+        loading.load(self, OrderedDict(state_dict), "")
+        errors, keys = loading.errors, loading.keys
+        if strict:
+            for title, names in (("Unexpected", keys.unexpected_keys), ("Missing", keys.missing_keys)):
+                if names:
+                    listed = ", ".join(f'"{name}"' for name in names)
+                    errors.insert(0, f"{title} key(s) in state_dict: {listed}. ")
+        if errors:
+            raise fail(RuntimeError, "Error(s) in loading state_dict for {}:\n\t{}".format(
+                type(self).__name__, "\n\t".join(errors)),
+                "The dict was saved from a module built differently: compare its keys and shapes with state_dict().")
+        return keys
+
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
+                              error_msgs):
+        """Load this module's own entries. Override it to read older versions (`local_metadata["version"]`)."""
+        for hook in self._load_state_dict_pre_hooks.values():
+            hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+        own = self._own_state()
+        for name, current in own.items():
+            key = prefix + name
+            if key in state_dict:
+                problem = self._load_one(name, key, current, state_dict[key],
+                                         local_metadata.get("assign_to_params_buffers", False))
+                if problem:
+                    error_msgs.append(problem)
+            elif strict:
+                missing_keys.append(key)
+        extra = prefix + _EXTRA_STATE
+        takes_extra = type(self).set_extra_state is not ModuleState.set_extra_state
+        if takes_extra and extra in state_dict:
+            self.set_extra_state(state_dict[extra])
+        elif strict and takes_extra != (extra in state_dict):
+            (missing_keys if takes_extra else unexpected_keys).append(extra)
+        if strict:
+            for key in state_dict:
+                if not key.startswith(prefix) or key == extra:
+                    continue
+                first, dot, _ = key[len(prefix):].partition(".")
+                if first not in (self._modules if dot else own):
+                    unexpected_keys.append(key)
+
+    def _load_one(self, name, key, current, given, assign):
+        """Put `given` into the parameter or buffer `name`. Returns what went wrong, or None."""
+        if not isinstance(given, Tensor):
+            return (f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
+                    f"checkpoint but received {type(given)}")
+        if current.shape == () and given.shape == (1,):
+            given = given[0]                # scalars were saved with shape (1,) before PyTorch 0.4
+        if given.shape != current.shape:
+            return (f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape in "
+                    f"current model is {current.shape}.")
+        try:
+            with no_grad():
+                if not assign:
+                    current.copy_(given)
+                    return None
+                if isinstance(current, Parameter):
+                    if isinstance(given, Parameter):
+                        given.requires_grad_(current.requires_grad)
+                    else:
+                        given = Parameter(given, requires_grad=current.requires_grad)
+                setattr(self, name, given)
+        except Exception as error:
+            return (f'While copying the parameter named "{key}", whose dimensions in the model are {current.size()} '
+                    f"and whose dimensions in the checkpoint are {given.size()}, an exception occurred : "
+                    f"{error.args}.")
+        return None
+
+
+class _Loading:
+    """One `load_state_dict`: the walk over the module tree and what it found."""
+
+    def __init__(self, state_dict, assign):
+        self.metadata = getattr(state_dict, "_metadata", None)
+        self.assign = assign
+        self.errors = []
+        self.keys = _IncompatibleKeys([], [])
+
+    def load(self, module, state_dict, prefix):
+        metadata = {} if self.metadata is None else dict(self.metadata.get(prefix[:-1], {}))
+        if self.assign:
+            metadata["assign_to_params_buffers"] = True
+        module._load_from_state_dict(state_dict, prefix, metadata, True, *self.keys, self.errors)
+        for name, child in module._modules.items():
+            if child is not None:
+                child_prefix = f"{prefix}{name}."
+                self.load(child, {k: v for k, v in state_dict.items() if k.startswith(child_prefix)}, child_prefix)
+        for hook in module._load_state_dict_post_hooks.values():
+            if hook(module, self.keys) is not None:
+                raise fail(AssertionError, "Hooks registered with ``register_load_state_dict_post_hook`` are not "
+                           "expected to return new values, if incompatible_keys need to be modified, it should be "
+                           "done inplace.", "Change the two lists of incompatible_keys.")
+
+
+def _add(table, hook):
+    handle = RemovableHandle(table)
+    table[handle.id] = hook
+    return handle

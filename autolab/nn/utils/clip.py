@@ -1,0 +1,76 @@
+"""Limiting gradients. Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.clip_grad_norm_.html"""
+
+import types
+import warnings
+
+import autolab
+from autolab.engine.autograd.grad_mode import no_grad
+from autolab.engine.errors import fail, unsupported
+from autolab.engine.tensor import Tensor
+
+
+def _listed(tensors):
+    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+
+
+def _no_foreach(function, foreach):
+    if foreach:
+        raise unsupported(function, "foreach", "It only makes PyTorch faster; leave it out.")
+
+
+@no_grad()
+def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+    """The norm of all `tensors` as if they were one vector, a 0-d tensor.
+
+    Raises RuntimeError when it is nan or inf and `error_if_nonfinite`.
+    """
+    _no_foreach("get_total_norm", foreach)
+    norms = [autolab.linalg.vector_norm(t, float(norm_type)) for t in _listed(tensors)]
+    if not norms:
+        return autolab.tensor(0.0)
+    total = autolab.linalg.vector_norm(autolab.stack(norms), float(norm_type))
+    if error_if_nonfinite and not total.isfinite():
+        raise fail(RuntimeError, f"The total norm of order {float(norm_type)} for gradients from `parameters` is non-finite, so "
+                   "it cannot be clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
+                   "`error_if_nonfinite=False`", "Some gradient is nan or inf: look for a division by 0 or a logarithm of 0.")
+    return total
+
+
+@no_grad()
+def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
+    """Scale all gradients, in place, by max_norm / total_norm if that is below 1."""
+    _no_foreach("clip_grads_with_norm_", foreach)
+    factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
+    for parameter in _listed(parameters):
+        if parameter.grad is not None:
+            parameter.grad.mul_(factor)
+
+
+def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+    """Scale all gradients, in place, so that their common norm is at most `max_norm`. Returns the norm before.
+
+    Raises RuntimeError when the norm is nan or inf and `error_if_nonfinite`.
+    """
+    generator = isinstance(parameters, types.GeneratorType)
+    parameters = _listed(parameters)
+    if generator and not parameters:
+        warnings.warn("`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=2)
+    total = get_total_norm([p.grad for p in parameters if p.grad is not None], norm_type, error_if_nonfinite, foreach)
+    clip_grads_with_norm_(parameters, max_norm, total, foreach)
+    return total
+
+
+def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+    """Deprecated: use `clip_grad_norm_`."""
+    warnings.warn("`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
+                  FutureWarning, stacklevel=2)
+    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
+
+
+@no_grad()
+def clip_grad_value_(parameters, clip_value, foreach=None):
+    """Limit every element of every gradient, in place, to [-clip_value, clip_value]."""
+    _no_foreach("clip_grad_value_", foreach)
+    for parameter in _listed(parameters):
+        if parameter.grad is not None:
+            parameter.grad.clamp_(min=-float(clip_value), max=float(clip_value))

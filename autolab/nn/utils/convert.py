@@ -1,0 +1,36 @@
+"""All parameters as one vector and back.
+
+Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.parameters_to_vector.html
+"""
+
+import autolab
+from autolab.engine.errors import fail
+from autolab.engine.tensor import Tensor
+from autolab.nn._arguments import typename
+
+
+def _check_device(parameter, others):
+    if parameter.device != others:
+        raise fail(TypeError, "Found two parameters on different devices, this is currently not supported.",
+                   "Move the whole module to one device with .to(device).")
+
+
+def parameters_to_vector(parameters):
+    """The parameters flattened and joined into one vector, in their order."""
+    parameters = list(parameters)
+    for parameter in parameters:
+        _check_device(parameter, parameters[0].device)
+    return autolab.cat([parameter.view(-1) for parameter in parameters])
+
+
+def vector_to_parameters(vec, parameters):
+    """Make the parameters slices of `vec`, in their order: the reverse of `parameters_to_vector`."""
+    if not isinstance(vec, Tensor):
+        raise fail(TypeError, f"expected torch.Tensor, but got: {typename(vec)}", "Pass what parameters_to_vector returned.")
+    start, device = 0, None
+    for parameter in parameters:
+        device = parameter.device if device is None else device
+        _check_device(parameter, device)
+        end = start + parameter.numel()
+        parameter.data = vec[start:end].view_as(parameter).data
+        start = end
