@@ -37,6 +37,10 @@ class Samples:
         """Numbers between 0.05 and 0.95."""
         return self.uniform(0.05, 0.95, *shape)
 
+    def between_integers(self, *shape):
+        """Numbers of either sign at least 0.2 away from every integer and from half-way: for floor, round and remainders."""
+        return self._rng.integers(-3, 3, shape) + self.uniform(0.2, 0.4, *shape) + 0.4 * (self._rng.random(shape) < 0.5)
+
     def sigmoid_of(self, x):
         """`x` squeezed into (0, 1)."""
         return 1 / (1 + np.exp(-x))
