@@ -16,6 +16,7 @@ from .engine.autograd.grad_mode import (enable_grad, inference_mode, is_grad_ena
 from .engine.device import device, get_default_device, set_default_device  # noqa: F401
 from .engine.dtype import can_cast, dtype, finfo, get_default_dtype, iinfo, promote_types, set_default_dtype  # noqa: F401
 from .engine.printing import get_printoptions, set_printoptions  # noqa: F401
+from .engine.random import (Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state)  # noqa: F401
 from .engine.size import Size  # noqa: F401
 from .engine.tensor import Tensor, layout, strided  # noqa: F401
 
