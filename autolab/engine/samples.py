@@ -37,10 +37,6 @@ class Samples:
         """Numbers between 0.05 and 0.95."""
         return self.uniform(0.05, 0.95, *shape)
 
-    def between_integers(self, *shape):
-        """Numbers of either sign at least 0.2 away from every integer and from half-way: for floor, round and remainders."""
-        return self._rng.integers(-3, 3, shape) + self.uniform(0.2, 0.4, *shape) + 0.4 * (self._rng.random(shape) < 0.5)
-
     def sigmoid_of(self, x):
         """`x` squeezed into (0, 1)."""
         return 1 / (1 + np.exp(-x))
@@ -58,6 +54,10 @@ class Samples:
         """int64 from 0 to high - 1: indices and classes."""
         shape = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else shape
         return self._rng.integers(0, high, shape)
+
+    def index(self, values):
+        """The given nested list of numbers as an int64 array."""
+        return np.array(values, dtype=np.int64)
 
     def booleans(self, *shape):
         """A mask with at least one of each when it has two entries."""
