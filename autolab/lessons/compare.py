@@ -81,7 +81,7 @@ def _numbers(got: np.ndarray, want: np.ndarray, tell: bool) -> str:
         return "The number is not right." if want.size == 1 else "The numbers are not right."
     used = np.abs(want) > ABSOLUTE
     ratio = got[used] / want[used]
-    if used.any() and same(got, ratio.flat[0] * want) and _round_factor(ratio.flat[0]):
+    if used.any() and same(got, ratio.flat[0] * want) and _round_factor(ratio.flat[0], 10 if want.size == 1 else 1000):
         subject = "Every number" if want.size > 1 else "It"
         return f"{subject} is {ratio.flat[0]:.4g} times what it should be."
     if want.size > 1 and same(got - want, np.full(want.shape, (got - want).flat[0])):
@@ -91,9 +91,9 @@ def _numbers(got: np.ndarray, want: np.ndarray, tell: bool) -> str:
     return f"{where} {got[at]:.6g}, it should be {want[at]:.6g}."
 
 
-def _round_factor(factor: float) -> bool:
+def _round_factor(factor: float, limit: int) -> bool:
     """Only a whole factor, or one over a whole number, says something to a learner."""
-    near = [abs(f - round(f)) < 1e-3 and 2 <= abs(round(f)) <= 1000 for f in (factor, 1 / factor if factor else 0.0)]
+    near = [abs(f - round(f)) < 1e-3 and 2 <= abs(round(f)) <= limit for f in (factor, 1 / factor if factor else 0.0)]
     return any(near)
 
 

@@ -123,6 +123,8 @@ def judge(exercise: Exercise, answer: Any, first: bool = False) -> Verdict:
 
 def _try(exercise: Exercise, answer: Any, case: Case) -> Outcome:
     want = observation(exercise, exercise.reference, case)
+    if not isinstance(want, dict):
+        raise RuntimeError(f"the checker of {exercise.id} cannot run its own solution on {case.text}") from want
     got = observation(exercise, answer, case)
     if got is Ellipsis:
         return Outcome(case, "open", got, want)

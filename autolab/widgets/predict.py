@@ -5,16 +5,14 @@ from __future__ import annotations
 import ast
 import re
 from html import escape
-from pathlib import Path
 from typing import Any
 
 import anywidget
 import numpy as np
 import traitlets
 
+from . import assets
 from .message import EDGES, Message
-
-STATIC = Path(__file__).parent / "static"
 
 
 class Prediction(anywidget.AnyWidget):
@@ -31,8 +29,7 @@ class Prediction(anywidget.AnyWidget):
     Traits: `answer` (text, "" until one is kept), `actual` (text, "" until revealed).
     """
 
-    _esm = STATIC / "predict.js"
-    _css = STATIC / "predict.css"
+    _esm = assets.module("predict")
     question = traitlets.Unicode().tag(sync=True)
     kind = traitlets.Enum(["choice", "number", "text"], "choice").tag(sync=True)
     choices = traitlets.List(traitlets.Unicode()).tag(sync=True)
@@ -116,7 +113,7 @@ def agree(said: str, actual: Any) -> bool:
     if said.strip() == _text(actual):
         return True
     left, right = numbers(said), numbers(actual)
-    return left is not None and right is not None and left.shape == right.shape and np.allclose(left, right, rtol=1e-3)
+    return left is not None and right is not None and left.shape == right.shape and np.allclose(left, right, 1e-3, equal_nan=True)
 
 
 def numbers(value: Any) -> np.ndarray | None:
@@ -127,7 +124,7 @@ def numbers(value: Any) -> np.ndarray | None:
         try:
             value = ast.literal_eval(text.strip())
         except (ValueError, SyntaxError):
-            return None
+            value = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}.get(text.strip())
     if hasattr(value, "detach"):
         value = value.detach().cpu().numpy()
     if value is None or isinstance(value, (str, bool, dict, set)):
@@ -143,6 +140,8 @@ def _text(actual: Any) -> str:
         return f"an error: {type(actual).__name__}"
     if isinstance(actual, bool):
         return "yes" if actual else "no"
+    if hasattr(actual, "detach"):
+        actual = actual.detach().tolist()
     return actual if isinstance(actual, str) else " ".join(str(actual).split())
 
 

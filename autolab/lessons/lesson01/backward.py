@@ -15,9 +15,9 @@ sum_over_paths = Exercise(
     title="Sum over the paths",
     reference=lambda a, w1, w2, w3, w4: -w3 * w1 - w4 * w2,
     cases=(
-        Case("a = 2, w1 = -4, w2 = 3, w3 = 1, w4 = 5", lambda: (2.0, -4.0, 3.0, 1.0, 5.0)),
+        Case("a = 3, w1 = -4, w2 = 3, w3 = 1, w4 = 5", lambda: (3.0, -4.0, 3.0, 1.0, 5.0)),
         Case("a = -1, w1 = 0.5, w2 = 2, w3 = -3, w4 = 1", lambda: (-1.0, 0.5, 2.0, -3.0, 1.0), public=False),
-        Case("a = 3, w1 = 0, w2 = 1, w3 = 7, w4 = -2", lambda: (3.0, 0.0, 1.0, 7.0, -2.0), public=False),
+        Case("a = 2, w1 = 0, w2 = 1, w3 = 7, w4 = -2", lambda: (2.0, 0.0, 1.0, 7.0, -2.0), public=False),
     ),
     mistakes=(
         Mistake(lambda a, w1, w2, w3, w4: -w4 * w2,

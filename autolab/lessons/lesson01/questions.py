@@ -57,20 +57,20 @@ QUESTIONS = {
          "400": "A path chooses one of two edges at each of the 20 nodes: 2 times 2 times 2 …"}),
     "01.q7": Question(
         "Before `backward()` is called, what is `x.grad` for a leaf x with `requires_grad=True`?",
-        ("0.", "None", "an error"),
-        {"0.": "Zero would say that x has no influence. Nothing has been computed yet, and None says that.",
+        ("0", "None", "an error"),
+        {"0": "Zero would say that x has no influence. Nothing has been computed yet, and None says that.",
          "an error": "You may look at any time. There is just nothing there yet."}),
     "01.q8": Question(
         "After `z.backward()`, what is `a.grad`, where a is an intermediate result of the graph above?",
-        ("4.", "None", "0."),
-        {"4.": "The number 4 did arrive at a and was passed on. It was not kept: only leaves keep theirs.",
-         "0.": "Zero would mean that a has no influence on z. It has. Its gradient was used, then thrown away."}),
+        ("4", "None", "0"),
+        {"4": "The number 4 did arrive at a and was passed on. It was not kept: only leaves keep theirs.",
+         "0": "Zero would mean that a has no influence on z. It has. Its gradient was used, then thrown away."}),
     "01.q9": Question(
         "x = 3. You compute `z = x * x` and call `z.backward()`. Then you compute z again and call backward() again. "
         "What is `x.grad`?",
-        ("6.", "12.", "36.", "an error"),
-        {"6.": "backward() does not overwrite. It adds to what is already in x.grad.",
-         "36.": "The second gradient is added to the first, not multiplied by it.",
+        ("6", "12", "36", "an error"),
+        {"6": "backward() does not overwrite. It adds to what is already in x.grad.",
+         "36": "The second gradient is added to the first, not multiplied by it.",
          "an error": "The second z has a graph of its own, which is fresh."}),
     "01.q10": Question(
         "In a training loop, whose `.grad` has to be cleared between two steps?",
@@ -79,9 +79,9 @@ QUESTIONS = {
          "the loss's": "The loss is made anew in every step. Only the leaves live on from step to step."}),
     "01.q11": Question(
         "w = 3. `y = w.detach() * w`, then `y.backward()`. What is `w.grad`?",
-        ("6.", "3.", "0.", "None"),
-        {"6.": "Only one of the two paths is left. The detached factor counts as a constant.",
-         "0.": "The second factor is still connected.",
+        ("6", "3", "0", "None"),
+        {"6": "Only one of the two paths is left. The detached factor counts as a constant.",
+         "0": "The second factor is still connected.",
          "None": "The second factor is still connected."}),
     "01.q12": Question(
         "`h1 = w1 * x`, `h2 = w2 * h1`, `h3 = w3 * h2`, and w2 is frozen: `w2.requires_grad = False`. "
@@ -97,8 +97,8 @@ QUESTIONS = {
          "x.grad = 12.": "A gradient has the shape of its tensor, three numbers here."}),
     "01.q14": Question(
         "X has the shape (3, 2), and b is a single number. `(X + b).sum().backward()`. What is `b.grad`?",
-        ("1.", "6.", "a (3, 2) tensor of ones"),
-        {"1.": "b was added in six places. Each of them is a path, and each adds 1.",
+        ("1", "6", "a (3, 2) tensor of ones"),
+        {"1": "b was added in six places. Each of them is a path, and each adds 1.",
          "a (3, 2) tensor of ones": "Six ones did arrive, but b is one number: its gradient is their sum."}),
     "01.q15": Question(
         "`y = x`, then `while y < 10: y = y * 2`. For x = 3, what is dy/dx?",
@@ -108,17 +108,17 @@ QUESTIONS = {
          "it has none, because of the loop": "The graph holds what was computed: here two multiplications. "
                                              "The loop itself is not in it."}),
     "01.q16": Question(
+        "x = 0. `y = torch.where(x > 0, torch.sqrt(x), 0 * x)`: the root is not taken. What is `x.grad` after backward()?",
+        ("0", "nan", "inf"),
+        {"0": "where() sends 0 into the branch not taken. There it is multiplied by the slope of the root at 0, "
+               "which is infinite, and 0 times infinity is NaN.",
+         "inf": "The slope of the root at 0 is infinite, but what arrives there is 0, and 0 times infinity is NaN."}),
+    "01.q17": Question(
         "You call backward() twice on the same result. For which of `y = x + 2` and `y = x * x` is that an error?",
         ("both", "only x + 2", "only x * x", "neither"),
         {"both": "x + 2 saved nothing, so nothing is missing the second time.",
          "only x + 2": "x + 2 saved nothing, so nothing is missing the second time. x * x saved x.",
          "neither": "x * x saved its factors, and the first backward() freed them."}),
-    "01.q17": Question(
-        "x = 0. `y = torch.where(x > 0, torch.sqrt(x), 0 * x)`: the root is not taken. What is `x.grad` after backward()?",
-        ("0.", "nan", "inf"),
-        {"0.": "where() sends 0 into the branch not taken. There it is multiplied by the slope of the root at 0, "
-               "which is infinite, and 0 times infinity is NaN.",
-         "inf": "The slope of the root at 0 is infinite, but what arrives there is 0, and 0 times infinity is NaN."}),
     "01.q18": Question(
         "(1) `y = x * 2; y.add_(1)`   (2) `y = x.exp(); y.add_(1)`.  Then `y.sum().backward()`. Which one raises an error?",
         ("both", "only (1)", "only (2)", "neither"),

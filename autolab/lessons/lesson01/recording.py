@@ -163,6 +163,8 @@ def _without_none(result):
     return names
 
 
+NAMES_REPEAT = "Two different nodes may have the same name, and you list only one of them. Remember nodes, not names."
+
 walk = Exercise(
     id="01.3",
     title="Walk the graph",
@@ -177,8 +179,8 @@ walk = Exercise(
     mistakes=(
         Mistake(lambda r: node_names(r, once="visit"),
                 "You list a node once for every way that leads to it. Remember the nodes you have seen, and skip those."),
-        Mistake(lambda r: node_names(r, once="name"),
-                "Two different nodes may have the same name, and you list only one of them. Remember nodes, not names."),
+        Mistake(lambda r: node_names(r, once="name"), NAMES_REPEAT),
+        Mistake(lambda r: list(dict.fromkeys(node_names(r))), NAMES_REPEAT),
         Mistake(lambda r: node_names(r, all_parents=False),
                 "You follow only the first entry of next_functions. A node has one entry for each of its inputs."),
         Mistake(lambda r: node_names(r, leaves=False),

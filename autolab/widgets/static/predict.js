@@ -1,78 +1,79 @@
-// A prediction. Uses only model.get/set/on/off/save_changes, so any host that offers these can show it.
+// A prediction: a question answered before anything runs. Needs of a host only get, set, save_changes, on and off.
+import { h, themeOf } from "./dom.js";
 
-let count = 0;      // radio buttons of one question share a name that no other question has
-
-function element(tag, attributes = {}, ...children) {
-  const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-  node.append(...children);
-  return node;
-}
+let questions = 0; // the radio buttons of one question share a name that no other question has
 
 // `code` between backquotes becomes <code>; everything else stays text, never markup.
 function prose(text) {
-  return text.split("`").map((part, i) => (i % 2 ? element("code", {}, part) : part));
+  return text.split("`").map((part, i) => (i % 2 ? h("code", { text: part }) : part));
+}
+
+function isNumber(text) {
+  return /^[[(]/.test(text) || (text !== "" && Number.isFinite(Number(text.replaceAll(",", ""))));
+}
+
+class Question {
+  constructor(model, host) {
+    this.model = model;
+    this.kind = model.get("kind");
+    const shadow = host.shadowRoot ?? host.attachShadow({ mode: "open" });
+    // JupyterLab's keyboard shortcuts look for this attribute on the event's target, which for them is the host element.
+    host.setAttribute("data-lm-suppress-shortcuts", "true");
+    this.inputs = this.kind === "choice" ? this.radios() : [this.field()];
+    this.fields = h("fieldset", {}, h("legend", {}, h("strong", { text: "Predict " }), prose(model.get("question"))),
+      this.inputs.map((input) => h("label", {}, this.kind === "choice" ? [input, h("span", {}, prose(input.value))] : input)));
+    this.keep = h("button", { type: "submit", text: "Keep this prediction" });
+    this.status = h("p", { role: "status", "aria-live": "polite" });
+    this.form = h("form", { class: "al-predict", onsubmit: (event) => this.submit(event), onkeydown: (event) => event.stopPropagation() },
+      this.fields, this.keep, this.status);
+    shadow.replaceChildren(h("style", { text: STYLE }), this.form);
+    this.form.dataset.theme = themeOf(host);
+    this.update();
+  }
+
+  radios() {
+    const name = `al-predict-${(questions += 1)}`;
+    return this.model.get("choices").map((choice) => h("input", { type: "radio", name, value: choice }));
+  }
+
+  field() {
+    const number = this.kind === "number";
+    return h("input", { type: "text", autocomplete: "off", inputmode: number && "decimal", "aria-label": number ? "Your number" : "Your answer" });
+  }
+
+  chosen() {
+    return this.kind === "choice" ? (this.inputs.find((input) => input.checked)?.value ?? "") : this.inputs[0].value.trim();
+  }
+
+  submit(event) {
+    event.preventDefault();
+    const answer = this.chosen();
+    if (!answer) this.status.textContent = "Choose or type an answer first.";
+    else if (this.kind === "number" && !isNumber(answer)) this.status.textContent = "A number is wanted here.";
+    else {
+      this.model.set("answer", answer);
+      this.model.save_changes();
+      this.update();
+    }
+  }
+
+  update() {
+    const answer = this.model.get("answer"), actual = this.model.get("actual");
+    for (const input of this.inputs) {
+      if (this.kind === "choice") input.checked = input.value === answer;
+      else if (answer) input.value = answer;
+    }
+    this.fields.disabled = this.keep.disabled = actual !== "";
+    const kept = answer ? `You predicted: ${answer}` : "";
+    if (actual) this.status.textContent = `${kept}${kept ? " — it" : "It"} is: ${actual}`;
+    else this.status.textContent = kept ? `Run on, then compare. ${kept}` : "";
+  }
 }
 
 function render({ model, el }) {
-  const name = `al-predict-${(count += 1)}`;
-  const kind = model.get("kind");
-  const form = element("form", { class: "al-predict", "data-lm-suppress-shortcuts": "true" });
-  const group = element("fieldset", {}, element("legend", {}, element("strong", {}, "Predict "), ...prose(model.get("question"))));
-  const keep = element("button", { type: "submit" }, "Keep this prediction");
-  const said = element("p", { role: "status", "aria-live": "polite" });
-  const inputs = kind === "choice" ? radios() : [typed()];
-
-  function radios() {
-    return model.get("choices").map((choice) => {
-      const radio = element("input", { type: "radio", name, value: choice });
-      group.append(element("label", {}, radio, element("span", {}, ...prose(choice))));
-      return radio;
-    });
-  }
-
-  function typed() {
-    const label = kind === "number" ? "Your number" : "Your answer";
-    const input = element("input", { type: "text", autocomplete: "off", "aria-label": label });
-    if (kind === "number") input.setAttribute("inputmode", "decimal");
-    group.append(element("label", {}, element("span", {}, label), input));
-    return input;
-  }
-
-  function chosen() {
-    return kind === "choice" ? (inputs.find((input) => input.checked)?.value ?? "") : inputs[0].value.trim();
-  }
-
-  function isNumber(text) {
-    return /^[[(]/.test(text) || Number.isFinite(Number(text.replaceAll(",", "")));
-  }
-
-  function update() {
-    const answer = model.get("answer"), actual = model.get("actual");
-    for (const input of inputs) {
-      if (kind === "choice") input.checked = input.value === answer;
-      else if (answer) input.value = answer;
-    }
-    group.disabled = keep.disabled = actual !== "";
-    if (actual) said.textContent = answer ? `You predicted ${answer}. It is ${actual}.` : `It is ${actual}.`;
-    else said.textContent = answer ? `Kept: ${answer}. Run on, then compare.` : "";
-  }
-
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    const answer = chosen();
-    if (!answer) said.textContent = "Choose or type an answer first.";
-    else if (kind === "number" && !isNumber(answer)) said.textContent = "A number is wanted here.";
-    else {
-      model.set("answer", answer);
-      model.save_changes();
-    }
-  });
+  const question = new Question(model, el), update = () => question.update();
   model.on("change:answer", update);
   model.on("change:actual", update);
-  form.append(group, keep, said);
-  el.append(form);
-  update();
   return () => {
     model.off("change:answer", update);
     model.off("change:actual", update);

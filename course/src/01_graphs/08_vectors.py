@@ -1,0 +1,102 @@
+# %% [markdown] tags=["section"]
+# ## 8. Results that are vectors
+#
+# So far the last tensor was a single number. Now it is three.
+
+# %% tags=["predict"]
+q13 = predict("01.q13")
+q13
+
+# %% tags=["code", "raises-exception"]
+x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+y = x * x
+y.backward()
+
+# %% tags=["reveal"]
+q13.reveal("an error")
+
+# %% [markdown] tags=["explain"]
+# **Why.** For a single number, $\bar y = 1$ is the natural start, and it is filled in for you: "implicitly created". For three numbers you have
+# to say how much each of them counts. You do that with `gradient=`, a tensor of the shape of `y`.
+
+# %% tags=["code"]
+def gradient_for(weights):
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    y = x * x
+    y.backward(gradient=torch.tensor(weights))
+    return x.grad
+
+print("weights 1, 1, 1:  ", gradient_for([1.0, 1.0, 1.0]))
+print("weights 1, 0, 0:  ", gradient_for([1.0, 0.0, 0.0]))
+print("weights 0, 10, -1:", gradient_for([0.0, 10.0, -1.0]))
+
+# %% [markdown]
+# Weights of one are the same as `y.sum().backward()`. To see what the weights do in general, take a function where every output
+# depends on every input: $y = A x$.
+
+# %% tags=["code"]
+A = torch.tensor([[1.0, 2.0], [0.0, -1.0], [3.0, 1.0]])
+x = torch.tensor([5.0, 7.0], requires_grad=True)
+y = A @ x
+print("y =", y)
+
+print(torch.autograd.functional.jacobian(lambda x: A @ x, x))
+
+v = torch.tensor([1.0, 10.0, 100.0])
+y.backward(gradient=v)
+print(x.grad, "=", v @ A)
+
+# %% tags=["picture"]
+y = A @ x
+autolab.explore((y * v).sum())
+
+# %% [markdown] tags=["explain"]
+# **Why.** The **Jacobian** $J$ of a function is the table of all its partial derivatives: $J_{ij} = \partial y_i / \partial x_j$, one row for each output. For
+# $y = A x$ it is $A$ itself. `backward(gradient=v)` computes $v^\top J$: the rows of the table, weighted by $v$ and added. Here
+# $1 \cdot (1, 2) + 10 \cdot (0, -1) + 100 \cdot (3, 1) = (301, 92)$.
+#
+# So `gradient=` is not a factor put in front of the result. It is the gradient *arriving at* `y`, from whatever you compute with `y` later. That is
+# what each node gets in the middle of a graph, too. No node ever builds a Jacobian: it would be huge. It only computes what
+# $v^\top J$ is, for the $v$ that arrives.
+
+# %% [markdown]
+# ### One number used many times
+#
+# Adding a single number to a table adds it in every place. This is called **broadcasting**.
+
+# %% tags=["predict"]
+q14 = predict("01.q14")
+q14
+
+# %% tags=["code"]
+X = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+b = torch.tensor(0.5, requires_grad=True)
+row = torch.tensor([10.0, 20.0], requires_grad=True)
+(X + b + row).sum().backward()
+print("b.grad =  ", b.grad)
+print("row.grad =", row.grad)
+
+# %% tags=["reveal"]
+q14.reveal(b.grad)
+
+# %% [markdown] tags=["explain"]
+# **Why.** Again the sum over paths. `b` reaches the result through six places, with the local derivative 1 each: $6$. Each number of
+# `row` reaches it through three rows: $3$. A gradient always has the shape of its tensor. Where broadcasting spread a number out, the gradient is
+# summed back.
+
+# %% [markdown] tags=["exercise"]
+# ### Exercise 01.8: a Jacobian, row by row
+#
+# Write `jacobian(f, x)` for a function `f` from a vector to a vector, with nothing but `backward(gradient=…)`. Row `i` is what you get when
+# only output `i` counts.
+
+# %% tags=["exercise"]
+def jacobian(f, x):
+    return ...
+
+check("01.8", jacobian)
+
+# %% [markdown] tags=["keep"]
+# **Take along:** `backward(gradient=v)` gives $v^\top J$, and `v` has the shape of the result.
+# PyTorch on [`backward`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html) and
+# [`jacobian`](https://docs.pytorch.org/docs/stable/generated/torch.autograd.functional.jacobian.html).

@@ -1,0 +1,104 @@
+# %% [markdown] tags=["section"]
+# ## 10. Changes in place
+#
+# A method whose name ends in `_` changes its tensor in place: the same memory, new numbers. So do `+=` and `x[0] = …`. Nodes save
+# tensors. What if a saved tensor changes?
+
+# %% tags=["predict"]
+q18 = predict("01.q18")
+q18
+
+# %% tags=["code"]
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+raised = []
+for number, operation in enumerate((lambda x: x * 2, torch.exp), start=1):
+    y = operation(x)
+    print(f"({number}) version {y._version}", end="")
+    y.add_(1)
+    print(f", after add_ version {y._version}")
+    try:
+        y.sum().backward()
+        print("    x.grad =", x.grad)
+    except RuntimeError as error:
+        raised.append(number)
+        print("   ", error)
+
+# %% tags=["reveal"]
+q18.reveal({0: "neither", 1: f"only ({raised[0]})", 2: "both"}[len(raised)])
+
+# %% [markdown]
+# In the picture each saved tensor shows the version it was saved at. Look at the tab of the `exp` node: it was saved at version 0.
+
+# %% tags=["picture"]
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+autolab.explore(torch.exp(x).sum())
+
+# %% [markdown] tags=["explain"]
+# **Why.** Every tensor counts its changes in a **version**. A node notes the version of what it saves, and compares when it needs it. Here `exp` saved
+# its result at version 0, because $\bar x = \bar y \cdot e^x = \bar y \cdot y$. After `add_` the version is 1, and a gradient computed from it would be
+# wrong by $\bar y \cdot 1$. So you get an error instead of a wrong number. Read the message that way: *what* was changed ("output 0 of Exp"),
+# which version it has, which one was expected.
+#
+# `x * 2` does not need its result for the gradient. It may be changed. "In-place always breaks backward" is wrong, like "backward twice always
+# raises": **both depend on what was saved.**
+#
+# There is one way to deceive the counter, and you should not use it:
+
+# %% tags=["code"]
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+y = x.exp()
+y.data.add_(1)                     # .data: the same memory, but changes are not counted
+y.sum().backward()
+print("wrong:", x.grad)
+print("right:", torch.exp(x).detach())
+
+# %% [markdown]
+# ### Leaves, and views of them
+#
+# In section 7 a leaf refused to be changed in place. It also refuses through a **view**, a tensor that shows part of the same
+# memory. Both errors are on purpose.
+
+# %% tags=["code"]
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+try:
+    x.add_(1)
+except RuntimeError as error:
+    print("x.add_(1):      ", error)
+try:
+    x[:1] += 1
+except RuntimeError as error:
+    print("x[:1] += 1:     ", error)
+
+with torch.no_grad():
+    x[:1] += 1
+print("under no_grad(): ", x, "version", x._version)
+
+# %% [markdown] tags=["explain"]
+# **Why.** A view has no memory of its own, so a change of the view is a change of the leaf. Views and their base share one version counter, and so does
+# `detach()`. A tensor made by `torch.from_numpy` shares its memory with NumPy as well. `a += 1` writes into that memory, and the tensor
+# sees it. `a = a + 1` makes a new array, and the tensor keeps the old one.
+
+# %% tags=["code"]
+a = np.ones(3, dtype=np.float32)
+t = torch.from_numpy(a)
+a += 1
+print("after a += 1:    ", t)
+a = a + 1
+print("after a = a + 1: ", t)
+
+# %% [markdown] tags=["exercise"]
+# ### Exercise 01.10: mend an in-place change
+#
+# `softplus` computes $\log(1 + e^x)$. Its value is right, and `backward()` raises an error. Mend it, without changing the function.
+
+# %% tags=["exercise"]
+def softplus(x):
+    y = x.exp()
+    y += 1
+    return y.log()
+
+check("01.10", softplus)
+
+# %% [markdown] tags=["keep"]
+# **Take along:** an in-place change hurts only what somebody saved, and versions find it out.
+# PyTorch on [in-place operations](https://docs.pytorch.org/docs/stable/notes/autograd.html#in-place-operations-with-autograd).

@@ -1,0 +1,158 @@
+# %% [markdown] tags=["section"]
+# ## 12. A straight line, four times
+#
+# Everything comes together: you fit a line $a + b x$ to 100 points that were made with $a = 1$ and $b = 2$, plus noise. First the
+# gradients by hand, then by the graph, then with an optimizer, then with a module. All four have to find the same line.
+#
+# Before that, one more guess, about the loop with its gradients never cleared.
+
+# %% tags=["predict"]
+q20 = predict("01.q20")
+q20
+
+# %% tags=["code"]
+np.random.seed(42)
+x_data = np.random.rand(100, 1)
+y_data = 1 + 2 * x_data + 0.1 * np.random.randn(100, 1)
+x = torch.from_numpy(x_data).float()
+y = torch.from_numpy(y_data).float()
+print(x.shape, y.shape, x.requires_grad)
+
+# %% [markdown]
+# **1. By hand.** The loss is the mean of the squared errors, $\frac1n \sum (y_i - a - b x_i)^2$. You need its derivatives, so the exercise comes first
+# this time.
+
+# %% [markdown] tags=["exercise"]
+# ### Exercise 01.12: the gradients of a straight line, by hand
+#
+# Write the derivatives of `((y - (a + b * x)) ** 2).mean()` with respect to `a` and to `b`. No `backward()` here.
+
+# %% tags=["exercise"]
+def line_gradients(x, y, a, b):
+    error = y - (a + b * x)
+    grad_a = ...
+    grad_b = ...
+    return grad_a, grad_b
+
+check("01.12", line_gradients)
+
+# %% [markdown]
+# **2. By the graph.** The loop below needs no formula for the gradients. First an attempt that fails. This error is on purpose:
+
+# %% tags=["code", "raises-exception"]
+torch.manual_seed(42)
+a = torch.randn(1, requires_grad=True)
+b = torch.randn(1, requires_grad=True)
+for epoch in range(2):
+    loss = ((y - (a + b * x)) ** 2).mean()
+    loss.backward()
+    a = a - 0.1 * a.grad
+    b = b - 0.1 * b.grad
+
+# %% [markdown] tags=["explain"]
+# **Why.** `a = a - …` makes a new `a`: the result of a subtraction, not a leaf. In the next turn its `.grad` is `None`, and `0.1 * None` is what Python
+# complains about. You know the way out from section 7: change the leaf in place, under `no_grad()`.
+
+# %% tags=["code"]
+def fit_with_graph(epochs=1000, lr=0.1, clear=True):
+    torch.manual_seed(42)
+    a = torch.randn(1, requires_grad=True)
+    b = torch.randn(1, requires_grad=True)
+    losses = []
+    for epoch in range(epochs):
+        loss = ((y - (a + b * x)) ** 2).mean()
+        loss.backward()
+        with torch.no_grad():
+            a -= lr * a.grad
+            b -= lr * b.grad
+        if clear:
+            a.grad.zero_()
+            b.grad.zero_()
+        losses.append(loss.item())
+    return a, b, losses
+
+a, b, losses = fit_with_graph()
+print(f"a = {a.item():.4f}, b = {b.item():.4f}")
+print(f"loss: {losses[0]:.4f} at first, {losses[-1]:.6f} at last")
+
+# %% [markdown]
+# One step of this loop, to be stepped through. `x` and `y` are data, so no gradient goes there.
+
+# %% tags=["picture"]
+a = torch.tensor([0.5], requires_grad=True)
+b = torch.tensor([1.0], requires_grad=True)
+few_x, few_y = x[:3], y[:3]
+loss = ((few_y - (a + b * few_x)) ** 2).mean()
+autolab.explore(loss)
+
+# %% [markdown]
+# **3. With an optimizer.** It holds the leaves, and does the update and the clearing.
+
+# %% tags=["code"]
+torch.manual_seed(42)
+a = torch.randn(1, requires_grad=True)
+b = torch.randn(1, requires_grad=True)
+optimizer = torch.optim.SGD([a, b], lr=0.1)
+for epoch in range(1000):
+    loss = ((y - (a + b * x)) ** 2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+print(f"a = {a.item():.4f}, b = {b.item():.4f}")
+
+# %% [markdown]
+# **4. With a module.** A module holds the weights, and knows how to compute. `Linear(1, 1)` is a straight line: `bias` is our `a`, `weight` our `b`.
+
+# %% tags=["code"]
+nn = torch.nn
+
+model = nn.Linear(1, 1)
+with torch.no_grad():
+    torch.manual_seed(42)
+    model.bias.copy_(torch.randn(1))
+    model.weight.copy_(torch.randn(1, 1))
+loss_function = nn.MSELoss()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(1000):
+    loss = loss_function(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+print(f"a = {model.bias.item():.4f}, b = {model.weight.item():.4f}")
+
+# %% [markdown]
+# Now the loop without clearing, beside the one with it.
+
+# %% tags=["picture"]
+*_, cleared = fit_with_graph(epochs=200)
+*_, not_cleared = fit_with_graph(epochs=200, clear=False)
+autolab.viz.plot_losses({"cleared": cleared, "not cleared": not_cleared}, log=True)
+
+# %% tags=["code"]
+rises = sum(later > earlier for earlier, later in zip(not_cleared, not_cleared[1:]))
+print(f"not cleared: the loss rose in {rises} of 199 steps")
+print(f"cleared:     the loss rose in {sum(b > a for a, b in zip(cleared, cleared[1:]))} of 199 steps")
+print(f"after 200 steps: {cleared[-1]:.4f} cleared, {not_cleared[-1]:.4f} not cleared")
+
+# %% tags=["reveal"]
+q20.reveal("it swings up and down" if rises > 10 else "it falls faster")
+
+# %% [markdown] tags=["explain"]
+# **Why.** Without clearing, the update is $w \leftarrow w - \eta\,(g_1 + g_2 + \dots + g_t)$: all gradients since the start, added up. At the bottom of the valley
+# the last gradient is zero, but the sum is not. So the weights run on, up the other side, until the new gradients have eaten up the old ones. Then
+# they come back. It is a ball without friction.
+#
+# The four ways end at the same line, up to the last digits. That is how it should be: they compute the same gradients, and only who does
+# the work changes. And it is a little off $a = 1$, $b = 2$, because the noise moved the best line.
+
+# %% [markdown] tags=["keep"]
+# **Take along:** forward, clear, `backward()`, step. That is a training loop.
+# PyTorch on [`torch.optim`](https://docs.pytorch.org/docs/stable/optim.html).
+
+# %% [markdown]
+# ## What you have done
+#
+# `progress()` counts what you solved. Come back to the open ones: a second look at a picture is often enough.
+
+# %% tags=["progress"]
+progress("01")

@@ -1,0 +1,355 @@
+"""Answers to lesson 1 as learners give them: right ones, written in more than one way, and wrong ones with the words that
+the checker has to find for them. Also the place where an instructor looks up a solution."""
+
+import autolab as torch
+
+
+def _custom(backward, saves_output=False):
+    class MyReLU(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, input):
+            output = input.clamp(min=0)
+            ctx.save_for_backward(output if saves_output else input)
+            return output
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            saved, = ctx.saved_tensors
+            return backward(grad_output, saved)
+    return MyReLU
+
+
+# 01.2 and 01.3
+
+def weight_then_flag(values):
+    w = 0.1 * torch.tensor(values)
+    w.requires_grad = True
+    return w
+
+
+def weight_as_parameter(values):
+    return torch.nn.Parameter(torch.tensor(values) * 0.1)
+
+
+def weight_retained(values):
+    w = torch.tensor(values, requires_grad=True) * 0.1
+    w.retain_grad()
+    return w
+
+
+def names_recursive(result):
+    seen = {}
+
+    def visit(node):
+        if node is not None and node not in seen:
+            seen[node] = node.name()
+            for parent, _ in node.next_functions:
+                visit(parent)
+    visit(result.grad_fn)
+    return list(seen.values())
+
+
+def names_by_level(result):
+    level, seen = {result.grad_fn}, set()
+    while level:
+        seen |= level
+        level = {p for node in level for p, _ in node.next_functions if p is not None} - seen
+    return [node.name() for node in seen]
+
+
+def names_every_visit(result):
+    def visit(node):
+        return [node.name()] + [n for p, _ in node.next_functions if p is not None for n in visit(p)]
+    return visit(result.grad_fn)
+
+
+def names_without_test_for_none(result):
+    def visit(node):
+        return [node.name()] + [n for p, _ in node.next_functions for n in visit(p)]
+    return visit(result.grad_fn)
+
+
+def names_first_parent(result):
+    names, node = [], result.grad_fn
+    while node is not None:
+        names.append(node.name())
+        node = node.next_functions[0][0] if node.next_functions else None
+    return names
+
+
+# 01.4 to 01.6
+
+def slope_by_engine(a, *weights):
+    a = torch.tensor(a, requires_grad=True)
+    w1, w2, w3, w4 = weights
+    (10 - (w3 * (w1 * a) + w4 * (w2 * a))).backward()
+    return a.grad
+
+
+def hook_by_where(grad):
+    return torch.where(grad > 1, torch.ones_like(grad), torch.where(grad < -1, -torch.ones_like(grad), grad))
+
+
+def hook_that_prints(grad):
+    grad.clamp(-1, 1)
+
+
+def descend(start, lr, steps, where="end"):
+    w = torch.tensor(start, requires_grad=True)
+    for _ in range(steps):
+        if where == "start":
+            w.grad = None
+        loss = (w - 3) ** 2
+        loss.backward()
+        if where == "between":
+            w.grad = torch.zeros_like(w)
+        with torch.no_grad():
+            w -= lr * w.grad
+        if where == "end":
+            w.grad.zero_()
+    return w
+
+
+def descend_with_optimizer(start, lr, steps):
+    w = torch.tensor(start, requires_grad=True)
+    optimizer = torch.optim.SGD([w], lr=lr)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        ((w - 3) ** 2).backward()
+        optimizer.step()
+    return w
+
+
+def descend_uphill(start, lr, steps):
+    w = torch.tensor(start, requires_grad=True)
+    for _ in range(steps):
+        ((w - 3) ** 2).backward()
+        with torch.no_grad():
+            w += lr * w.grad
+        w.grad = None
+    return w
+
+
+def descend_rebinding(start, lr, steps):
+    w = torch.tensor(start, requires_grad=True)
+    for _ in range(steps):
+        loss = (w - 3) ** 2
+        loss.backward()
+        w = w - lr * w.grad
+    return w
+
+
+# 01.7 to 01.10
+
+def teacher_under_no_grad(student, teacher):
+    with torch.no_grad():
+        target = teacher.clone()
+    return ((student - target) ** 2).mean()
+
+
+def all_under_no_grad(student, teacher):
+    with torch.no_grad():
+        return ((student - teacher) ** 2).mean()
+
+
+def teacher_switched_off(student, teacher):
+    teacher.requires_grad = False
+    return ((student - teacher) ** 2).mean()
+
+
+def jacobian_by_grad(f, x):
+    y = f(x)
+    return torch.stack([torch.autograd.grad(y[i], x, retain_graph=True)[0] for i in range(len(y))])
+
+
+def jacobian_new_graph(f, x):
+    rows = []
+    for i in range(len(f(x))):
+        x.grad = None
+        f(x)[i].backward()
+        rows.append(x.grad)
+    return torch.stack(rows)
+
+
+def jacobian_rows(f, x, clear=True, retain=True, ones=False):
+    y, rows = f(x), []
+    for i in range(len(y)):
+        v = torch.ones_like(y) if ones else torch.zeros_like(y)
+        v[i] = 1
+        if clear:
+            x.grad = None
+        y.backward(gradient=v, retain_graph=retain)
+        rows.append(x.grad.clone())
+    return torch.stack(rows)
+
+
+def jacobian_total(f, x):
+    f(x).sum().backward()
+    return x.grad
+
+
+def softplus_out_of_place(x):
+    y = x.exp()
+    y = y + 1
+    return y.log()
+
+
+def softplus_clone(x):
+    y = x.exp().clone()
+    y += 1
+    return y.log()
+
+
+def softplus_data(x):
+    y = x.exp()
+    y.data += 1
+    return y.log()
+
+
+def softplus_no_grad(x):
+    y = x.exp()
+    with torch.no_grad():
+        y += 1
+    return y.log()
+
+
+# 01.11 and 01.12
+
+def line(x, y, a, b):
+    error = (a + b * x) - y
+    return 2 * error.mean(), 2 * (error * x).mean()
+
+
+def line_by_engine(x, y, a, b):
+    a, b = torch.tensor(float(a), requires_grad=True), torch.tensor(float(b), requires_grad=True)
+    ((y - (a + b * x)) ** 2).mean().backward()
+    return a.grad, b.grad
+
+
+TWICE = {"x + 2": False, "x * x": True, "-x": False, "x.exp()": True, "x.sum()": False, "x.relu()": True}
+
+RIGHT = {
+    "01.1": [lambda x1, x2: torch.log(x1 * x2) * torch.sin(x2),
+             lambda x1, x2: x2.sin() * (x2 * x1).log()],
+    "01.2": [weight_then_flag, weight_as_parameter],
+    "01.3": [names_recursive, names_by_level],
+    "01.4": [lambda a, w1, w2, w3, w4: -(w1 * w3 + w2 * w4), slope_by_engine],
+    "01.5": [lambda grad: grad.clamp(-1, 1), lambda grad: torch.clamp(grad, min=-1, max=1), hook_by_where],
+    "01.6": [descend, lambda *a: descend(*a, where="start"), descend_with_optimizer],
+    "01.7": [lambda student, teacher: ((student - teacher.detach()) ** 2).mean(), teacher_under_no_grad],
+    "01.8": [jacobian_rows, jacobian_by_grad, jacobian_new_graph],
+    "01.9": [TWICE],
+    "01.10": [softplus_out_of_place, softplus_clone, lambda x: torch.log(1 + torch.exp(x))],
+    "01.11a": [["Product", "MeanSquare"], ("MeanSquare", "Product")],
+    "01.11b": [_custom(lambda g, x: g * (x > 0)), _custom(lambda g, y: torch.where(y > 0, g, torch.zeros_like(g)), True)],
+    "01.12": [line, line_by_engine],
+}
+
+WRONG = {
+    "01.1": [
+        (lambda x1, x2: (x1.log() + x2.log()) * x2.sin(), "Different graphs may compute the same function"),
+        (lambda x1, x2: (x1 * x2).log() + x2.sin(), "The last node of the picture is a Mul; yours is an Add"),
+        (lambda x1, x2: (x1 * x2).log() * x1.sin(), "the Sin node hangs on x2; yours hangs on x1"),
+        (lambda x1, x2: (x1 * x2 * x2.sin()).log(), "the Log node comes before the last Mul"),
+        (lambda x1, x2: ((x1 * x2).log() * x2.sin()).detach(), "remembers nothing"),
+        (lambda x1, x2: 0.63, "Look at value"),
+        (lambda x1, x2: undefined_name, "NameError: name 'undefined_name' is not defined"),        # noqa: F821
+        (0.63, "Pass the function itself"),
+    ],
+    "01.2": [
+        (lambda values: torch.tensor(values, requires_grad=True) * 0.1, "w is the result of a multiplication"),
+        (lambda values: torch.tensor(values) * 0.1, "nothing asks for gradients: requires_grad is False"),
+        (lambda values: (torch.tensor(values, requires_grad=True) * 0.1).detach(), "the flag has to be switched on again"),
+        (lambda values: torch.tensor(values, requires_grad=True), "the factor 0.1 got lost"),
+        (weight_retained, "an optimizer would refuse it"),
+        (lambda values: None, "Your code raised AttributeError: 'NoneType' object has no attribute 'requires_grad'"),
+    ],
+    "01.3": [
+        (names_every_visit, "You list a node once for every way that leads to it"),
+        (lambda r: list(set(names_recursive(r))), "Two different nodes may have the same name"),
+        (names_first_parent, "You follow only the first entry of next_functions"),
+        (lambda r: [n for n in names_recursive(r) if "Accumulate" not in n], "The AccumulateGrad nodes are missing"),
+        (names_without_test_for_none, "You walked into a None"),
+        (lambda r: [r.grad_fn.name()], "This is the last node only"),
+    ],
+    "01.4": [
+        (lambda a, w1, w2, w3, w4: -w4 * w2, "the last path only; the other path adds 4.0"),
+        (lambda a, w1, w2, w3, w4: -w3 * w1, "the first path only; the other path adds -15.0"),
+        (lambda a, w1, w2, w3, w4: w1 * w3 + w2 * w4, "L = 10 - d has the local derivative -1"),
+        (lambda a, w1, w2, w3, w4: -w1 * w3 * w2 * w4, "add over the paths"),
+        (lambda a, w1, w2, w3, w4: -a * (w1 * w3 + w2 * w4), "There is a factor a too much"),
+        (lambda a, w1, w2, w3, w4: -w3 - w4, "Both paths stop one edge early"),
+        (lambda a, w1, w2, w3, w4: -11, "It is -11, it should be -0.5"),                 # right for the public input only
+        (lambda a, w1, w2, w3, w4: 2 * -(w1 * w3 + w2 * w4), "It is 2 times what it should be"),
+        (lambda a, w1, w2, w3, w4: print(), "A function without `return` gives None"),
+    ],
+    "01.5": [
+        (hook_that_prints, "a hook without `return` gives None"),
+        (lambda grad: grad.clamp_(-1, 1), "you changed the arriving gradient in place"),
+        (lambda grad: grad.clamp(max=1), "The lower bound is -1"),
+        (lambda grad: grad.clamp(min=-1), "The upper bound is 1"),
+        (lambda grad: grad / grad.norm(), "each number is to be clipped by itself"),
+        (lambda grad: torch.sign(grad), "Numbers between -1 and 1 are to stay"),
+    ],
+    "01.6": [
+        (lambda *a: descend(*a, where="never"), "still holds the gradients of all steps before"),
+        (lambda *a: descend(*a, where="between"), "every update subtracts zero"),
+        (descend_rebinding, "`w = w - …` makes a new w"),
+        (descend_uphill, "It is -0.456, it should be 1.976"),
+    ],
+    "01.7": [
+        (lambda s, t: ((s - t) ** 2).mean(), "the teacher gets a gradient too"),
+        (lambda s, t: ((s.detach() - t) ** 2).mean(), "You cut the wrong side"),
+        (all_under_no_grad, "Nothing connects the loss with the student"),
+        (lambda s, t: ((s - t) ** 2).mean().detach(), "Nothing connects the loss with the student"),
+        (lambda s, t: ((s - t) ** 2).mean().item(), "item() gives a plain Python number"),
+        (teacher_switched_off, "you switched the caller's tensor off for good"),
+        (lambda s, t: ((s - t.detach()) ** 2).sum(), "Look at loss. It is 2 times what it should be"),
+    ],
+    "01.8": [
+        (jacobian_total, "the sum of all rows. A gradient of ones adds the rows up"),
+        (lambda f, x: jacobian_rows(f, x, ones=True), "Every row is the sum of all rows"),
+        (lambda f, x: jacobian_rows(f, x, clear=False), "x.grad was not cleared between the backward passes"),
+        (lambda f, x: jacobian_rows(f, x, retain=False), "retain_graph=True keeps it"),
+        (lambda f, x: jacobian_rows(f, x).T, "Rows and columns have changed places"),
+        (lambda f, x: torch.autograd.grad(f(x), x), "grad can be implicitly created only for scalar outputs"),
+    ],
+    "01.9": [
+        (TWICE | {"x + 2": True}, "x + 2: A sum has the local derivative 1"),
+        (TWICE | {"x * x": False}, "x * x: A product needs its factors"),
+        (TWICE | {"x.exp()": False}, "x.exp(): exp saves its result"),
+        (TWICE | {"x.sum()": True}, "x.sum(): A sum needs only the shape"),
+        (TWICE | {"x.relu()": False}, "x.relu(): relu needs to know where its result was above zero"),
+        ({"x + 2": False}, "KeyError: 'x * x'"),
+    ],
+    "01.10": [
+        (softplus_no_grad, "they stop the recording, not the counting of changes"),
+        (softplus_data, "The error is gone and the gradient is wrong, which is worse"),
+        (lambda x: (x + 1).exp().log(), "that is another function"),
+        (lambda x: torch.log(1 + torch.exp(x.detach().requires_grad_())), "The cut before exp keeps the gradient from x"),
+    ],
+    "01.11a": [
+        (["Product"], "MeanSquare is wrong: the mean divides by the number of elements"),
+        (["MeanSquare"], "the gradient for x is g * y and the one for y is g * x"),
+        (["Product", "MeanSquare", "Reciprocal"], "Reciprocal is right"),
+        (["Product", "MeanSquare", "Shift"], "Shift is right"),
+        ("product", "there is no product; the suspects are Reciprocal, Product, MeanSquare, Shift"),
+    ],
+    "01.11b": [
+        (_custom(lambda g, x: (x > 0).float()), "The arriving gradient is ignored"),
+        (_custom(lambda g, x: g), "Where the input was negative, the local derivative is 0"),
+        (_custom(lambda g, x: g * (x < 0)), "The mask is the wrong way round"),
+        (_custom(lambda g, x: g.clamp(min=0)), "The sign of the input decides, not the sign of the gradient"),
+        (_custom(lambda g, y: g * y, True), "You multiply by the value of ReLU"),
+        (_custom(lambda g, x: g * (x >= 0)), "At exactly 0 ReLU has a corner"),
+    ],
+    "01.12": [
+        (lambda x, y, a, b: tuple(3 * g for g in line(x, y, a, b)) if len(x) == 3 else line(x, y, a, b), "3 times too large"),
+        (lambda x, y, a, b: tuple(g / 2 for g in line(x, y, a, b)), "The factor 2 is missing"),
+        (lambda x, y, a, b: tuple(-g for g in line(x, y, a, b)), "The sign is wrong"),
+        (lambda x, y, a, b: (line(x, y, a, b)[0], line(x, y, a, b)[0]), "the derivative of b * x with respect to b is x"),
+        (lambda x, y, a, b: line(x, y, a, b)[::-1], "The two have changed places"),
+        (lambda x, y, a, b: (line(x, y, a, b)[0], line(x, y, a, b)[0] * x.mean()), "For grad_b you multiplied two means"),
+        (lambda x, y, a, b: line(x, y, a, b)[0], "two gradients are wanted"),
+    ],
+}

@@ -1,0 +1,100 @@
+"""Predictions: kept, compared, explained; and readable where there is no kernel."""
+
+import pytest
+import traitlets
+
+import autolab as torch
+from autolab.lessons import predict, progress
+from autolab.lessons.book import record
+from autolab.lessons.lesson01 import QUESTIONS
+from autolab.widgets.predict import Prediction, agree
+
+
+@pytest.fixture
+def doubled():
+    return Prediction("What is `x.grad` after two calls?", choices=["6", "12", "an error"], because={"6": "backward() adds."})
+
+
+def test_a_right_guess_comes_true(doubled):
+    doubled.answer = "12"
+    message = doubled.reveal(torch.tensor(12.0))
+    assert repr(message) == "Your prediction came true\n  you predicted  12\n  it is          12"
+    assert doubled.came_true is True and doubled.actual == "12"
+
+
+def test_a_wrong_guess_is_explained(doubled):
+    doubled.answer = "6"
+    text = repr(doubled.reveal(torch.tensor(12.0)))
+    assert text.startswith("Your prediction did not come true") and text.endswith("backward() adds.")
+    assert doubled.came_true is False
+
+
+def test_no_guess_is_no_reproach_and_no_stop(doubled):
+    text = repr(doubled.reveal(torch.tensor(12.0)))
+    assert text.startswith("You made no prediction here\n  it is  12\n")
+    assert doubled.came_true is None and not doubled.made
+
+
+def test_an_exception_may_be_what_happened(doubled):
+    doubled.answer = "an error"
+    assert "came true" in repr(doubled.reveal(RuntimeError("second time")))
+
+
+def test_an_outcome_that_is_no_choice_is_shown_as_it_is(doubled):
+    doubled.answer = "6"
+    assert "it is          7.5" in repr(doubled.reveal(7.5))
+
+
+@pytest.mark.parametrize(("said", "actual", "result"), [
+    ("12", torch.tensor(12.0), True), ("12.", 12, True), ("12", torch.tensor(11.0), False), ("1,048,576", 2**20, True),
+    ("[2, 4]", torch.tensor([2.0, 4.0]), True), ("[2., 4.]", [2, 4], True), ("2", torch.tensor([2.0, 2.0]), False),
+    ("nan", torch.tensor(float("nan")), True), ("inf", float("inf"), True), ("0", torch.tensor(float("nan")), False),
+    ("None", None, True), ("0", None, False), ("yes", True, True), ("no", True, False), ("no", False, True),
+    ("an error", TypeError("x"), True), ("TypeError", TypeError("x"), True), ("12", TypeError("x"), False),
+    ("only (2)", "only (2)", True), ("only (1)", "only (2)", False), ("40", 40.0, True), ("40.5", 40.0, False),
+])
+def test_agree(said, actual, result):
+    assert agree(said, actual) is result
+
+
+def test_answers_that_cannot_be_are_refused(doubled):
+    with pytest.raises(traitlets.TraitError, match="is not among the choices: 6, 12, an error"):
+        doubled.answer = "13"
+    number = Prediction("How many?", kind="number")
+    with pytest.raises(traitlets.TraitError, match="'many' is not a number"):
+        number.answer = "many"
+    number.answer = " 40 "
+    assert number.answer == "40"
+    with pytest.raises(ValueError, match="needs choices"):
+        Prediction("?", kind="choice")
+
+
+def test_text_and_html_can_be_read_without_a_kernel(doubled):
+    data = doubled._repr_mimebundle_()[0]
+    assert data["text/plain"] == "Predict: What is `x.grad` after two calls?\n  ( ) 6\n  ( ) 12\n  ( ) an error"
+    assert data["text/html"].count("<li>") == 3 and "<code>x.grad</code>" in data["text/html"]
+    assert "application/vnd.jupyter.widget-view+json" in data
+    other = Prediction("What is `x.grad` after two calls?", choices=["6", "12", "an error"])
+    assert repr(doubled) == repr(other) and data["text/html"] == other._repr_mimebundle_()[0]["text/html"]
+
+
+def test_markup_in_a_question_stays_text():
+    data = Prediction("Is `a < b` <script>?", choices=["<i>"])._repr_mimebundle_()[0]
+    assert "<script>" not in data["text/html"] and "<code>a &lt; b</code>" in data["text/html"] and "<i>" not in data["text/html"]
+
+
+def test_reasons_belong_to_answers_that_can_be_given_and_are_wrong():
+    for id, question in QUESTIONS.items():
+        assert question.kind == "number" or set(question.because) < set(question.choices), id
+        missing = set(question.choices) - set(question.because)
+        assert question.kind == "number" or len(missing) == 1, f"{id}: exactly the right answer needs no reason, not {missing}"
+
+
+def test_predictions_count_in_the_progress():
+    record.__init__()
+    q9, q15 = predict("01.q9"), predict("01.q15")
+    q9.answer, q15.answer = "12", "1"
+    q9.reveal(12.0)
+    q15.reveal(4.0)
+    assert repr(progress("01")).endswith("Predictions: 2 of 20 made, 1 of them came true.")
+    assert "came true" not in repr(predict("01.q9"))

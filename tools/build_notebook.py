@@ -1,0 +1,106 @@
+"""Make the notebooks of the course from their sources, and run them so that they are stored with outputs.
+
+    python tools/build_notebook.py                      # all of course/src/*
+    python tools/build_notebook.py 01_graphs            # one
+    python tools/build_notebook.py 01_graphs --check    # write nothing; fail when the stored cells differ from the source
+
+A source is a folder of py:percent files, joined in the order of their names:
+
+    # %% [markdown] tags=["explain"]
+    # Prose, behind "# ".
+    # %% tags=["code"]
+    x = 1
+
+Edit the source, not the notebook. The run is repeatable: cell ids are derived from the place of a cell, and what changes from
+run to run (times, widget model ids, process numbers) is not stored.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+COURSE = Path(__file__).resolve().parents[1] / "course"
+HEADER = re.compile(r"^# %%(?P<markdown> \[markdown\])?(?: tags=(?P<tags>\[.*\]))?\s*$")
+WIDGET = "application/vnd.jupyter.widget-view+json"
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+
+
+def cells(folder: Path) -> list[nbformat.NotebookNode]:
+    """The cells of a source folder, without outputs."""
+    found = []
+    for file in sorted(folder.glob("*.py")):
+        blocks: list[tuple[re.Match, list[str]]] = []
+        for line in file.read_text(encoding="utf-8").splitlines():
+            if header := HEADER.match(line):
+                blocks.append((header, []))
+            elif blocks:
+                blocks[-1][1].append(line)
+            elif line.strip():
+                raise ValueError(f"{file}: text before the first '# %%'")
+        found += [_cell(header, lines, f"{file.stem[:2]}-{n:02}") for n, (header, lines) in enumerate(blocks)]
+    return found
+
+
+def _cell(header: re.Match, lines: list[str], id: str) -> nbformat.NotebookNode:
+    metadata = {"tags": json.loads(header["tags"])} if header["tags"] else {}
+    if header["markdown"]:
+        text = "\n".join(line.removeprefix("#").removeprefix(" ") for line in lines)
+        return new_markdown_cell(text.strip("\n"), id=id, metadata=metadata)
+    return new_code_cell("\n".join(lines).strip("\n"), id=id, metadata=metadata)
+
+
+def build(name: str) -> nbformat.NotebookNode:
+    """The notebook of a source folder, run from top to bottom. Raises CellExecutionError where a cell fails unexpectedly."""
+    notebook = new_notebook(cells=cells(COURSE / "src" / name), metadata=METADATA)
+    NotebookClient(notebook, timeout=300, kernel_name="python3", store_widget_state=False,
+                   resources={"metadata": {"path": str(COURSE)}}).execute()
+    notebook.metadata = nbformat.from_dict(METADATA)
+    for cell in notebook.cells:
+        cell.metadata.pop("execution", None)
+        for output in cell.get("outputs", []):
+            # A stored widget view without its kernel hides the text and the picture that are stored beside it.
+            output.get("data", {}).pop(WIDGET, None)
+            if "traceback" in output:
+                output["traceback"] = [re.sub(r"ipykernel_\d+", "ipykernel", line) for line in output["traceback"]]
+    return notebook
+
+
+def stale(name: str) -> list[str]:
+    """What the stored notebook says differently from its source, one line each."""
+    stored = nbformat.read(COURSE / f"{name}.ipynb", as_version=4).cells
+    source = cells(COURSE / "src" / name)
+    if len(stored) != len(source):
+        return [f"{name}: {len(source)} cells in the source, {len(stored)} stored"]
+    return [f"{name}: cell {want.id} differs from the source" for have, want in zip(stored, source)
+            if (have.cell_type, have.source, have.metadata.get("tags")) !=
+               (want.cell_type, want.source, want.metadata.get("tags"))]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", default=sorted(p.name for p in (COURSE / "src").iterdir() if p.is_dir()))
+    parser.add_argument("--check", action="store_true", help="compare only")
+    options = parser.parse_args()
+    if options.check:
+        differing = [line for name in options.names for line in stale(name)]
+        print("\n".join(differing) or "The stored notebooks have the cells of their sources.")
+        return bool(differing)
+    for name in options.names:
+        nbformat.write(build(name), COURSE / f"{name}.ipynb")
+        print("wrote", COURSE / f"{name}.ipynb")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
