@@ -18,7 +18,9 @@ PIP := $(RUN) -m pip --disable-pip-version-check
 PYTEST := $(RUN) -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-unit test-notebooks test-browser lint bench clean
+# The tests of one kind after those of another: a browser test needs the machine for itself.
+.NOTPARALLEL:
+.PHONY: help lab test ready test-unit test-notebooks test-browser lint bench clean
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -27,15 +29,19 @@ lab: $(VENV)/.lab
 	@sh tools/layout.sh $(RUN)
 	$(VENV)/bin/autolab lab "$(FOLDER)" $(LAB_ARGS)
 
-test: test-unit test-notebooks test-browser
+test: ready test-unit test-notebooks test-browser
 
-# Unit tests in two processes; a notebook or a browser test needs the machine for itself.
-test-unit: $(VENV)/.dev $(if $(TORCH),$(VENV)/.torch)
+# What the tests need from the system, before the first of them: pictures and a browser.
+ready: $(VENV)/.dev
 	@sh tools/layout.sh $(RUN) needed
+ifndef AUTOLAB_NO_BROWSER
+	@sh tools/chromium.sh $(RUN) >/dev/null
+endif
+
+test-unit: $(VENV)/.dev $(if $(TORCH),$(VENV)/.torch)
 	$(PYTEST) -q -n 2 --dist loadfile tests
 
 test-notebooks: $(VENV)/.dev
-	@sh tools/layout.sh $(RUN) needed
 	$(PYTEST) -q --nbval --nbval-sanitize-with tests/nbval_sanitize.cfg course
 
 test-browser: $(VENV)/.dev
