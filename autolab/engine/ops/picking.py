@@ -214,7 +214,7 @@ def _masked_spread(xp, self, shape, mask):
 masked_select = register("masked_select(self, mask)", forward=_masked_select,
                          vjp={"self": lambda m, g, self, mask: m.sum_to(m.masked_spread(g, tuple(self.shape), mask), tuple(self.shape))},
                          latex=r"{self}[{mask}]", vjp_latex={"self": r"{g} \text{ at } {mask}"},
-                         samples=lambda s: [(s.randn(3), s.index([1, 0, 1]).bool())], doc="The entries where the mask is True. Source: torch.masked_select")
+                         samples=lambda s: [(s.randn(3), s.index([1, 0, 1]) > 0)], doc="The entries where the mask is True. Source: torch.masked_select")
 masked_spread = register("masked_spread(self, shape, mask)", forward=_masked_spread, method=False, function=False,
                          vjp={"self": lambda m, g, mask: m.masked_select(g, mask)}, latex=r"{self} \text{ at } {mask}", vjp_latex={"self": r"{g}[{mask}]"})
 
