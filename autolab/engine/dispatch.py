@@ -342,22 +342,22 @@ def call(a, b):
     if b.__class__ is Tensor:
         if a.__class__ is not Tensor or a.dtype is not b.dtype or a._view is not None or b._view is not None \\
                 or a._storage.device is not b._storage.device:
-            return apply(op, (a, b))
+            return slow(a, b)
         y = b._d
         b_req = b._req
     elif (b.__class__ is float or b.__class__ is int) and a.__class__ is Tensor and a._view is None:
         y = b
         b_req = False
     else:
-        return apply(op, (a, b))
+        return slow(a, b)
     dtype = a.dtype
     if dtype._kind != 2 or state.inference or state.saved_hooks is not None:
-        return apply(op, (a, b))
+        return slow(a, b)
     x = a._d
     try:
         d = state.run(fast, x, y)
     except ValueError:
-        return apply(op, (a, b))
+        return slow(a, b)
     t = new(Tensor)
     t._d = d
     t.dtype = RESULT
@@ -464,11 +464,11 @@ def _saved_expression(op):
     return f"({', '.join(entries)}{',' if entries else ''})"
 
 
-def _compile_lane(op, source):
+def _compile_lane(op, source, slow=None):
     inputs = ", ".join(("e", "f")[i] for i, _, _ in op.rules)
-    source = (source.replace("INPUTS", f"({inputs},)").replace("SAVED", _saved_expression(op))
+    source = (source.replace("INPUTS", f"({inputs},)" if inputs else "()").replace("SAVED", _saved_expression(op))
               .replace("DIFFERENTIABLE", str(bool(op.rules))).replace("RESULT", "bool_" if op.dtype == "bool" else "dtype"))
-    environment = {"per_thread": per_thread, "Tensor": Tensor, "Storage": Storage, "apply": apply, "op": op, "fast": op.fast, "new": _new,
+    environment = {"per_thread": per_thread, "Tensor": Tensor, "Storage": Storage, "apply": apply, "slow": slow, "op": op, "fast": op.fast, "new": _new,
                    "node_class": op.node_class, "accumulator": accumulator, "next_sequence_nr": next_sequence_nr, "ndarray": np.ndarray,
                    "SMALL": SMALL, "observe": observe, "operands": _operands, "bool_": bool_}
     exec(source, environment)
@@ -477,7 +477,17 @@ def _compile_lane(op, source):
 
 def make_binary(op):
     """The fast lane of an op of two operands."""
-    return _compile_lane(op, _BINARY)
+    return _compile_lane(op, _BINARY, lambda a, b: apply(op, (a, b)))
+
+
+def make_operator(op):
+    """The same lane as a Python operator: NotImplemented for operands that are neither tensors nor numbers."""
+    def slow(a, b):
+        return apply(op, (a, b)) if isinstance(b, _NUMBERS) else NotImplemented
+    return _compile_lane(op, _BINARY, slow)
+
+
+_NUMBERS = (Tensor, int, float, complex, np.number, np.bool_)
 
 
 def make_unary(op):

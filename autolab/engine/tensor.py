@@ -254,23 +254,25 @@ class Tensor:
 
     def register_hook(self, hook):
         """Calls `hook(grad)` when the gradient of this tensor is there; a returned tensor replaces it."""
-        from .autograd.hooks import RemovableHandle
         if not self.requires_grad:
             raise fail(RuntimeError, "cannot register a hook on a tensor that doesn't require gradient", "No gradient will pass here.")
         if self.grad_fn is not None:
             return self._node.node_hooks().add_tensor_hook(self._nr, hook)
+        return self._leaf_hooks().add_tensor_hook(0, hook)
+
+    def _leaf_hooks(self):
+        from .autograd.hooks import NodeHooks
         if self._hooks is None:
-            self._hooks = {}
-        return RemovableHandle.add(self._hooks, hook)
+            self._hooks = NodeHooks()
+        return self._hooks
 
     def register_post_accumulate_grad_hook(self, hook):
         """Calls `hook(tensor)` after `.grad` of this leaf was updated."""
-        from .autograd.hooks import RemovableHandle
         if not self.requires_grad:
             raise fail(RuntimeError, "cannot register a hook on a tensor that doesn't require gradient", "No gradient will pass here.")
         if self.grad_fn is not None:
             raise fail(RuntimeError, "post accumulate grad hooks cannot be registered on non-leaf tensors", "Only leaves accumulate.")
-        return RemovableHandle.add(self.__dict__.setdefault("_post_accumulate_grad_hooks", {}), hook)
+        return self._leaf_hooks().add("post", hook)
 
     # -- out of the graph ------------------------------------------------------------------------------------------------
     def detach(self):
@@ -404,7 +406,7 @@ class Tensor:
         return t
 
     def __reduce_ex__(self, protocol):
-        return _rebuild, (type(self), np.array(self._d), self._req, {k: v for k, v in self.__dict__.items() if not k.startswith("_post")})
+        return _rebuild, (type(self), np.array(self._d), self._req, dict(self.__dict__))
 
     def _like(self, array):
         """A tensor of this class over `array`, outside any graph."""

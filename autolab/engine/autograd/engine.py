@@ -10,12 +10,13 @@ from collections import deque
 from operator import attrgetter
 
 import numpy as np
+from numpy import ndarray
 
 from .. import observe
 from ..errors import fail
 from ..tensor import Tensor, wrap
 from . import namespaces
-from .grad_mode import per_thread, set_grad_enabled
+from .grad_mode import set_grad_enabled
 from .hooks import run_node_hooks, run_tensor_hooks
 from .node import AccumulateGrad, accumulator, apply_fix
 
@@ -49,13 +50,14 @@ def steps(roots, grads, *, retain_graph=False, create_graph=False, targets=None,
 
 
 def execute(*args, **kwargs) -> dict:
-    """Exhausts `steps` and returns the captured gradients."""
-    run = steps(*args, **kwargs)
-    try:
-        while True:
-            next(run)
-    except StopIteration as stop:
-        return stop.value
+    """Exhausts `steps`, without NumPy's warnings (torch gives none for 1/0), and returns the captured gradients."""
+    captured = {}
+
+    def keeping():
+        captured.update((yield from steps(*args, **kwargs)))
+    with np.errstate(all="ignore"):
+        deque(keeping(), maxlen=0)
+    return captured
 
 
 class _Pass:
@@ -65,119 +67,126 @@ class _Pass:
         self.retain_graph, self.create_graph, self.accumulate = retain_graph, create_graph, accumulate
         self.targets = None if targets is None else set(targets)
         self.captured = {}
+        self.running = ()
         self.pending = {}                 # node -> gradient so far (a list, one per output, for nodes with several outputs)
         self.order, self.waiting = self.plan([node for node, _ in roots])
 
     def plan(self, roots):
         """All nodes that must run, newest first, and how many contributions each accumulator waits for."""
-        seen = dict.fromkeys(roots)
-        queue = list(seen)
+        waiting = {node: 0 for node in roots if node.__class__ is AccumulateGrad}
+        seen = set(roots)
+        queue = [node for node in dict.fromkeys(roots) if node not in waiting]
         for node in queue:
             for n in node.inputs:
-                if n is not None and n not in seen:
-                    seen[n] = None
+                if n is None:
+                    continue
+                if n.__class__ is AccumulateGrad:
+                    waiting[n] = waiting.get(n, 0) + 1
+                elif n not in seen:
+                    seen.add(n)
                     queue.append(n)
         queue.sort(key=_by_age, reverse=True)
-        if self.targets is not None:
-            queue = self._needed(queue)
-        order, waiting = [], {}
-        for node in queue:
-            if node.__class__ is AccumulateGrad:
-                waiting[node] = 0
-            else:
-                order.append(node)
+        return (queue, waiting) if self.targets is None else self._needed(queue, waiting)
+
+    def _needed(self, queue, waiting):
+        """Only the nodes on a path from a root to a target."""
+        targets = {node for node, _ in self.targets}
+        needed = {n for n in waiting if n in targets}
+        for node in reversed(queue):      # oldest first, so a node's inputs are decided before it
+            if node in targets or any(n in needed for n in node.inputs):
+                needed.add(node)
+        order = [node for node in queue if node in needed]
+        counts = {n: 0 for n in waiting if n in needed}
         for node in order:
             for n in node.inputs:
-                if n in waiting:
-                    waiting[n] += 1
-        return order, waiting
-
-    def _needed(self, queue):
-        targets = {node for node, _ in self.targets}
-        needed = set()
-        for node in reversed(queue):      # oldest first, so a node's inputs are decided before it; accumulators come last in that order
-            if node.__class__ is not AccumulateGrad and (node in targets or any(n in needed or n in targets for n in node.inputs)):
-                needed.add(node)
-        needed |= targets
-        return [node for node in queue if node in needed]
+                if n in counts:
+                    counts[n] += 1
+        self.running = needed
+        return order, counts
 
     def steps(self, roots, grads):
-        create_graph = self.create_graph
-        state = per_thread.state
+        """The generator behind `steps`. It reads attributes once, because what stands in the inner loop is paid per edge."""
+        create_graph, retain_graph = self.create_graph, self.retain_graph
         pending, waiting, targets = self.pending, self.waiting, self.targets
+        watching = observe.observer
+        m = namespaces.TRACED if create_graph else namespaces.raw(np)
         for (node, nr), g in zip(roots, grads):
-            if observe.observer is not None:
-                observe.observer.seed(node, nr, g._d if create_graph else g)
+            if watching is not None:
+                watching.seed(node, nr, g._d if create_graph else g)
             self.deliver(node, nr, g)
         for node in [n for n, w in waiting.items() if not w]:
             self.finish_leaf(node)
             yield node
-        m = namespaces.TRACED if create_graph else None
         for node in self.order:
             g = pending.pop(node, None)
             if g is None and not node.runs_without_grad:
-                for n in node.inputs:     # nothing arrives here; accumulators must not wait for it
-                    if n in waiting:
-                        waiting[n] -= 1
-                        if not waiting[n]:
-                            self.finish_leaf(n)
-                            yield n
-                continue
-            if node.hooks is not None or targets is not None:
-                g = self.before(node, g)
-                if g is _STOP:
-                    continue
-            if observe.observer is not None:
-                observe.observer.before_node(node, self._raw_tuple(node, g))
-            if node.plain:
-                if node.num_outputs > 1:
-                    g = self.filled(node, g)
-                if create_graph:
-                    with set_grad_enabled(True):
-                        out = apply_fix(m, node.fix, node.backward_traced(m, g))
-                else:
-                    if m is None:
-                        m = namespaces.raw(np)
-                    out = state.run(node.backward_raw, m, g)
-                    if node.fix is not None:
-                        out = state.run(apply_fix, m, node.fix, out)
+                out = (None,) * len(node.inputs)
             else:
-                out = self.run_unusual(node, g)
-            if node.hooks is not None and node.hooks.post:
-                out = self.after(node, out, g)
-            watching = observe.observer
-            if watching is not None:
-                watching.after_node(node, tuple(None if x is None else getattr(x, "_d", x) for x in out))
-            nrs = node.input_nrs
-            slot = 0
-            for target in node.inputs:
+                if node.hooks is not None or targets is not None:
+                    g = self.before(node, g)
+                    if g is _STOP:
+                        continue
+                if watching is not None:
+                    watching.before_node(node, self._raw_tuple(node, g))
+                if node.num_outputs != 1:
+                    g = self.filled(node, g)
+                out = self.traced(node, m, g) if create_graph else node.backward_raw(m, g)
+                if node.fix is not None and not create_graph:
+                    out = apply_fix(m, node.fix, out)
+                if node.hooks is not None and node.hooks.post:
+                    out = self.after(node, out, g)
+                if watching is not None:
+                    self.report(watching, node, out)
+            for slot, target in enumerate(node.inputs):
                 if target is None:
-                    slot += 1
                     continue
                 contribution = out[slot]
-                if contribution is not None:
-                    if watching is not None:
-                        watching.contribution(node, slot, target, 0 if nrs is None else nrs[slot], getattr(contribution, "_d", contribution))
-                    if target.num_outputs == 1:
+                if target.num_outputs != 1:
+                    if contribution is not None:
+                        self.deliver(target, 0 if node.input_nrs is None else node.input_nrs[slot], contribution)
+                elif target.__class__ is AccumulateGrad:
+                    if contribution is not None:
                         before = pending.get(target)
                         if before is not None:
-                            pending[target] = state.run(_add, before, contribution) if not create_graph else self.traced_add(before, contribution)
-                        elif target.__class__ is AccumulateGrad and contribution.__class__ is np.ndarray \
-                                and (contribution is g or contribution.base is not None):
+                            pending[target] = self.traced_add(before, contribution) if create_graph else before + contribution
+                        elif contribution.__class__ is ndarray and (contribution is g or contribution.base is not None):
                             pending[target] = contribution.copy()  # .grad must not share memory with a gradient somebody else holds
                         else:
                             pending[target] = contribution
-                    else:
-                        self.deliver(target, 0 if nrs is None else nrs[slot], contribution)
-                slot += 1
-                if target in waiting:
-                    waiting[target] -= 1
-                    if not waiting[target]:
+                    left = waiting.get(target)
+                    if left == 1:
+                        del waiting[target]
                         self.finish_leaf(target)
                         yield target
-            if not self.retain_graph and node.release() and watching is not None:
-                watching.free(node)
+                    elif left is not None:
+                        waiting[target] = left - 1
+                elif contribution is not None:
+                    if target in pending:
+                        before = pending[target]
+                        pending[target] = self.traced_add(before, contribution) if create_graph else before + contribution
+                    else:
+                        pending[target] = contribution
+            if not retain_graph:
+                if node.frees_all:
+                    node.saved = None
+                    freed = True
+                else:
+                    freed = node.release()
+                if freed and watching is not None:
+                    watching.free(node)
             yield node
+
+    def traced(self, node, m, g):
+        with set_grad_enabled(True):
+            return apply_fix(m, node.fix, node.backward_traced(m, g))
+
+    def report(self, watching, node, out):
+        """Tells an observer what a node computed, and where it goes."""
+        raws = tuple(None if x is None else getattr(x, "_d", x) for x in out)
+        watching.after_node(node, raws)
+        for slot, (target, g) in enumerate(zip(node.inputs, raws)):
+            if target is not None and g is not None:
+                watching.contribution(node, slot, target, 0 if node.input_nrs is None else node.input_nrs[slot], g)
 
     def deliver(self, node, nr, g):
         """Adds a gradient to what waits at output `nr` of `node`."""
@@ -192,7 +201,7 @@ class _Pass:
             slots[nr] = g if slots[nr] is None else self.add(slots[nr], g)
 
     def add(self, a, b):
-        return self.traced_add(a, b) if self.create_graph else per_thread.state.run(_add, a, b)
+        return self.traced_add(a, b) if self.create_graph else a + b
 
     def traced_add(self, a, b):
         with set_grad_enabled(True):
@@ -205,11 +214,13 @@ class _Pass:
         return t if t is None or self.create_graph else t._d
 
     def _raw_tuple(self, node, g):
-        gs = g if node.num_outputs > 1 else (g,)
+        gs = (g,) if node.num_outputs == 1 else g or (None,) * node.num_outputs
         return tuple(None if x is None else getattr(x, "_d", x) for x in gs)
 
     def filled(self, node, gs):
         """Zeros for the outputs of a node where nothing arrived: a rule of several outputs expects a gradient for each."""
+        if not node.plain or gs is None:   # custom functions fill in zeros themselves, unless asked not to
+            return gs
         zeros = [None if g is not None or d._kind < 2 else np.zeros(shape, d.np) for g, (shape, d) in zip(gs, node.extra()["shapes"])]
         return [g if z is None else wrap(z) if self.create_graph else z for g, z in zip(gs, zeros)]
 
@@ -230,18 +241,11 @@ class _Pass:
             for nr in range(node.num_outputs):
                 if (node, nr) in self.targets:
                     self.captured[node, nr] = gs[nr]
-            if not any(n is not None and (n in self.waiting or n in self._running) for n in node.inputs):
+            if not any(n in self.running for n in node.inputs):
                 return _STOP
         if hooks is not None and hooks.pre:
             gs = [self._back(t) for t in self.hooked(run_node_hooks, hooks.pre, tuple(self._tensor(x) for x in gs))]
         return gs[0] if single else gs
-
-    @property
-    def _running(self):
-        found = self.__dict__.get("_order_set")
-        if found is None:
-            found = self.__dict__["_order_set"] = set(self.order)
-        return found
 
     def after(self, node, out, g):
         grads = tuple(self._tensor(x) for x in (g if node.num_outputs > 1 else (g,)))
@@ -252,21 +256,15 @@ class _Pass:
         with set_grad_enabled(self.create_graph):
             return runner(*args)
 
-    def run_unusual(self, node, g):
-        """Nodes that are not derived from a record: custom functions and CopySlices."""
-        if self.create_graph:
-            with set_grad_enabled(True):
-                return apply_fix(namespaces.TRACED, node.fix, node.run(namespaces.TRACED, True, g))
-        return apply_fix(namespaces.raw(np), node.fix, node.run(namespaces.raw(np), False, g))
-
     def finish_leaf(self, node):
         """All contributions to a leaf are in: hooks, then capture or accumulation."""
         g = self.pending.pop(node, None)
         if g is None:
             return
         leaf = node.variable
-        if leaf._hooks:
-            g = self._back(self.hooked(run_tensor_hooks, leaf._hooks, self._tensor(g)))
+        hooks = leaf._hooks
+        if hooks is not None and hooks.tensor:
+            g = self._back(self.hooked(run_tensor_hooks, hooks.tensor[0], self._tensor(g)))
         if self.targets is not None:
             if (node, 0) in self.targets:
                 self.captured[node, 0] = g
@@ -275,9 +273,8 @@ class _Pass:
             g = self._back(self.hooked(run_node_hooks, node.hooks.pre, (self._tensor(g),))[0])
         if self.accumulate:
             accumulate(leaf, g, self.create_graph)
-            after = leaf.__dict__.get("_post_accumulate_grad_hooks") if leaf.__dict__ else None
-            if after:
-                for fn in list(after.values()):
+            if hooks is not None:
+                for fn in list(hooks.post.values()):
                     self.hooked(fn, leaf)
         if node.hooks is not None and node.hooks.post:
             self.hooked(run_node_hooks, node.hooks.post, (), (self._tensor(g),))
@@ -287,10 +284,6 @@ class _Pass:
 
 
 _STOP = object()
-
-
-def _add(a, b):
-    return a + b
 
 
 def accumulate(leaf, g, create_graph=False):
@@ -303,12 +296,12 @@ def accumulate(leaf, g, create_graph=False):
         leaf._grad = g if g.__class__ is not Tensor else g._d
     elif isinstance(before, Tensor):
         if before._d.__class__ is np.ndarray:
-            per_thread.state.run(np.add, before._d, g, before._d)
+            np.add(before._d, g, before._d)
         else:
             before._d = before._d + g
         before._storage.version += 1
     else:
-        leaf._grad = per_thread.state.run(_add, before, g)
+        leaf._grad = before + g
 
 
 # -- the public functions --------------------------------------------------------------------------------------------------
@@ -325,7 +318,8 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     if create_graph:
         warnings.warn(CREATE_GRAPH_WARNING, UserWarning, stacklevel=3)
     if inputs is None:
-        deque(steps(roots, seeds, retain_graph=retain, create_graph=create_graph), maxlen=0)
+        with np.errstate(all="ignore"):
+            deque(steps(roots, seeds, retain_graph=retain, create_graph=create_graph), maxlen=0)
         return
     inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     keys = [_target(t) for t in inputs]
@@ -429,10 +423,9 @@ def _seeds(tensors, grads, create_graph):
 
 def call_node(node, grads):
     """`grad_fn(g)`: runs one node alone."""
-    state = per_thread.state
     raw = [None if g is None else g._d for g in grads]
     m = namespaces.raw(np)
-    out = apply_fix(m, node.fix, state.run(node.run, m, False, raw[0] if node.num_outputs == 1 else raw)) if node.plain else \
-        apply_fix(m, node.fix, node.run(m, False, raw[0] if node.num_outputs == 1 else raw))
+    with np.errstate(all="ignore"):
+        out = apply_fix(m, node.fix, node.backward_raw(m, raw[0] if node.num_outputs == 1 else raw))
     wrapped = tuple(None if g is None else wrap(g) for g in out)
     return wrapped[0] if len(wrapped) == 1 else wrapped

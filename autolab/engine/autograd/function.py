@@ -111,8 +111,12 @@ class _FunctionNode(Node, FunctionCtx):
 
     _identity_inputs: tuple = ()
 
-    def run(self, m, traced, g):
+    def backward_traced(self, m, g):
+        return self.backward_raw(m, g)
+
+    def backward_raw(self, m, g):
         """Calls the user's backward with Tensors and checks what it returns."""
+        traced = m.traced
         grads = list(g) if self.num_outputs > 1 else [g]
         grads = [None if x is None else x if isinstance(x, Tensor) else wrap(x) for x in grads] if g is not None else [None] * self.num_outputs
         if self.materialize_grads:

@@ -62,6 +62,7 @@ class Node:
     _name = "Node"
     _saved_names: tuple[str, ...] = ()
     plain = False              # whether the engine may call the compiled backward directly
+    frees_all = False          # whether everything saved is a tensor, so that freeing is one assignment
     runs_without_grad = False  # whether the node runs even when nothing arrived (custom functions see zeros)
 
     # -- torch's public face ---------------------------------------------------------------------------------------------
@@ -202,22 +203,12 @@ class Node:
                 return SavedTensor(self, k)
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '_raw_saved_{name}'")
 
-    def run(self, m, traced, grads):
-        """Gradients of the inputs, from the gradient of the output (a tuple when there are several outputs)."""
-        return (self.backward_traced if traced else self.backward_raw)(m, grads)
-
     def release(self):
-        """Frees the saved tensors. Returns whether there were any."""
+        """Frees the saved tensors, keeps plain attributes. Returns whether there were any."""
         saved = self.saved
         if not self.op.saves_tensors or saved is None or saved.__class__ is Freed:
             return False
-        kinds = self.op.save_kinds
-        if all(k in ("input", "output") for k in kinds):
-            if not any(e is not None for e in saved):
-                return False
-            self.saved = None
-        else:
-            self.saved = Freed(None if k in ("input", "output") else e for e, k in zip(saved, kinds))
+        self.saved = Freed(None if k in ("input", "output") else e for e, k in zip(saved, self.op.save_kinds))
         return True
 
 
@@ -295,15 +286,21 @@ class CopySlices(Node):
         self.value = base._d if base._d.size <= 1024 else None
         self.sequence_nr = next_sequence_nr()
 
-    def run(self, m, traced, g):
-        whole, rest = self.geometry, None
-        rest = apply_fix(m, self.inner.fix, self.inner.run(m, traced, m.strided_take(g, whole)))
+    def backward_raw(self, m, g):
+        whole = self.geometry
+        rule = self.inner.backward_traced if m.traced else self.inner.backward_raw
+        rest = apply_fix(m, self.inner.fix, rule(m, m.strided_take(g, whole)))
         of_slice = rest[0]
         if of_slice is None:
             of_slice = m.zeros_like(m.strided_take(g, whole))
         return (m.strided_put(g, of_slice, whole) if self.inputs[0] is not None else None, *rest[1:])
 
+    backward_traced = backward_raw
+
     def release(self):
+        if self.inner.frees_all and self.inner.saved is not None:
+            self.inner.saved = None
+            return True
         return self.inner.release()
 
 
@@ -335,6 +332,7 @@ def make_node_class(op):
     outputs = op.outputs or ("result",)
     body = {
         "__slots__": ("num_outputs",) if op.variadic else (), "op": op, "_name": op.node, "_saved_names": op.saves, "num_outputs": len(outputs), "plain": True,
+        "frees_all": bool(op.saves) and all(k in ("input", "output") for k in op.save_kinds),
         "backward_raw": _compile(op, traced=False), "backward_traced": _compile(op, traced=True),
         "__module__": "builtins", "__doc__": f"Backward of `{op.name}`.",
     }

@@ -5,7 +5,7 @@ import operator
 
 import numpy as np
 
-from ..dispatch import apply_inplace
+from ..dispatch import apply_inplace, make_operator
 from ..errors import fail, unsupported
 from ..registry import METHODS, composite, register
 from ..tensor import Tensor
@@ -258,8 +258,10 @@ def _pow_any(self, exponent):
     return pow_tensor.call(self, exponent) if isinstance(exponent, Tensor) else pow_scalar.call(self, exponent)
 
 
+for _name, _op in {"__add__": add, "__radd__": add, "__mul__": mul, "__rmul__": mul, "__sub__": sub, "__truediv__": div}.items():
+    METHODS[_name] = make_operator(_op)
+
 for _name, _lane in {
-    "__add__": add.call, "__radd__": add.call, "__mul__": mul.call, "__rmul__": mul.call, "__sub__": sub.call, "__truediv__": div.call,
     "__pow__": _pow_any, "__rsub__": rsub.call, "__rpow__": lambda self, other: pow_base.call(other, self),
     "__rtruediv__": lambda self, other: self.reciprocal() * other,
     "__iadd__": add_, "__isub__": sub_, "__imul__": mul_, "__itruediv__": div_, "__ipow__": pow_,
