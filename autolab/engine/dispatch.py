@@ -1,7 +1,7 @@
 """How an op runs: unwrap, promote, compute, wrap, record. One general lane, and two fast lanes for ops of one and two operands.
 
-The general lane costs 3-5 µs an op, the fast lanes 1 µs: they cover float operands of one dtype that are neither views nor inference
-tensors, which is nearly every op of a scalar graph or a training loop.
+The general lane costs 3-5 µs an op, the fast lanes 1 µs: they cover float operands of one dtype that are *plain* (`_view is None`: in host
+memory, neither views nor inference tensors), which is nearly every op of a scalar graph or a training loop.
 """
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from . import observe
 from .autograd.grad_mode import per_thread
 from .autograd.node import Packed, Unusual, accumulator, next_sequence_nr
+from .device import CPU
 from .dtype import FROM_NUMPY, bool_, get_default_dtype, python_scalar_dtype, result_type_of
 from .errors import fail
 from .storage import InferenceStorage, Storage
@@ -340,8 +341,7 @@ _BINARY = '''
 def call(a, b):
     state = per_thread.state
     if b.__class__ is Tensor:
-        if a.__class__ is not Tensor or a.dtype is not b.dtype or a._view is not None or b._view is not None \\
-                or a._storage.device is not b._storage.device:
+        if a.__class__ is not Tensor or a.dtype is not b.dtype or a._view is not None or b._view is not None:
             return slow(a, b)
         y = b._d
         b_req = b._req
@@ -351,7 +351,7 @@ def call(a, b):
     else:
         return slow(a, b)
     dtype = a.dtype
-    if dtype._kind != 2 or state.inference or state.saved_hooks is not None:
+    if dtype._kind != 2 or state.special:
         return slow(a, b)
     x = a._d
     try:
@@ -363,7 +363,7 @@ def call(a, b):
     t.dtype = RESULT
     s = new(Storage)
     s.version = 0
-    s.device = a._storage.device
+    s.device = CPU
     s.array = None
     t._storage = s
     t._view = None
@@ -375,10 +375,10 @@ def call(a, b):
         e = f = None
         if a_req:
             e = a._node
-            if e is None: e = accumulator(a)
+            if e is None: e = a._acc and a._acc() or accumulator(a)
         if b_req:
             f = b._node
-            if f is None: f = accumulator(b)
+            if f is None: f = b._acc and b._acc() or accumulator(b)
         n.inputs = INPUTS
         n.input_nrs = None
         if (a_req and a._nr) or (b_req and b._nr):
@@ -409,7 +409,7 @@ def call(a, b):
 _UNARY = '''
 def call(a):
     state = per_thread.state
-    if a.__class__ is not Tensor or a._view is not None or state.inference or state.saved_hooks is not None:
+    if a.__class__ is not Tensor or a._view is not None or state.special:
         return apply(op, (a,))
     dtype = a.dtype
     if dtype._kind != 2:
@@ -421,7 +421,7 @@ def call(a):
     t.dtype = dtype
     s = new(Storage)
     s.version = 0
-    s.device = a._storage.device
+    s.device = CPU
     s.array = None
     t._storage = s
     t._view = None
@@ -430,7 +430,7 @@ def call(a):
         t._node = n = new(node_class)
         t._req = True
         e = a._node
-        if e is None: e = accumulator(a)
+        if e is None: e = a._acc and a._acc() or accumulator(a)
         n.inputs = (e,)
         n.input_nrs = (a._nr,) if a._nr else None
         n.sequence_nr = next_sequence_nr()
@@ -470,7 +470,7 @@ def _compile_lane(op, source, slow=None):
               .replace("DIFFERENTIABLE", str(bool(op.rules))).replace("RESULT", "bool_" if op.dtype == "bool" else "dtype"))
     environment = {"per_thread": per_thread, "Tensor": Tensor, "Storage": Storage, "apply": apply, "slow": slow, "op": op, "fast": op.fast, "new": _new,
                    "node_class": op.node_class, "accumulator": accumulator, "next_sequence_nr": next_sequence_nr, "ndarray": np.ndarray,
-                   "SMALL": SMALL, "observe": observe, "operands": _operands, "bool_": bool_}
+                   "SMALL": SMALL, "observe": observe, "operands": _operands, "bool_": bool_, "CPU": CPU}
     exec(source, environment)
     return environment["call"]
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from . import rounding
+
 FEW = 1 << 12
 """Up to this many elements a float32 result is computed in float64 and rounded once."""
 
@@ -30,15 +32,11 @@ def unary(name: str):
     return kernel
 
 
-def widened(*arrays):
-    """The float32 arrays and scalars among `arrays` as float64 where they are few, so that a formula is rounded once; others as they are.
-
-    Returns (arrays, dtype to round the result to, or None when nothing was widened)."""
-    if all(getattr(a, "dtype", F32) == F32 and getattr(a, "size", 1) <= FEW for a in arrays):
-        return [a.astype(F64) if hasattr(a, "astype") else a for a in arrays], F32
-    return arrays, None
-
-
-def rounded(result, dtype):
-    """`result` in `dtype`; unchanged when `dtype` is None."""
-    return result if dtype is None else result.astype(dtype)
+def fma(a, b, c):
+    """`a * b + c`, rounded once where the operands are few: compiled PyTorch fuses the product and the sum in addcmul and lerp."""
+    kinds = {getattr(x, "dtype", None) for x in (a, b, c)} - {None}
+    if any(x.__class__ is not np.ndarray and not isinstance(x, np.generic) or x.size > FEW for x in (a, b, c)):
+        return a * b + c
+    if kinds == {F32}:
+        return (a.astype(F64) * b + c).astype(F32)
+    return rounding.fma(a, b, c) if kinds == {F64} else a * b + c

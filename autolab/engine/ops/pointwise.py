@@ -159,7 +159,7 @@ def _logit_rule(m, g, self, eps):
 _log = precise.unary("log")
 register("logit(self, eps=None)", forward=_logit, dtype="float", operands=("self",), inplace=True, vjp={"self": _logit_rule},
          latex=r"\ln \frac{{self}}{1 - {self}}", vjp_latex={"self": r"\frac{{g}}{{self} \cdot (1 - {self})}"},
-         samples=lambda s: [s.sigmoid_of(s.randn(3)), (s.sigmoid_of(s.randn(3)), 1e-6)],
+         samples=lambda s: [s.probabilities(3), (s.probabilities(3), 1e-6)],
          doc="log(x / (1 - x)), the inverse of sigmoid; eps: x is clamped to [eps, 1 - eps] first. Source: torch.logit")
 
 
@@ -216,11 +216,20 @@ METHODS["polygamma_"] = lambda self, n: apply_inplace(polygamma_op, (_order(n), 
 
 
 # -- angles ------------------------------------------------------------------------------------------------------------------
-for _name, _node, _factor, _tex in (("deg2rad", "Deg2RadBackward0", math.pi / 180, r"\frac{\pi}{180}"),
-                                    ("rad2deg", "Rad2DegBackward0", 180 / math.pi, r"\frac{180}{\pi}")):
-    register(f"{_name}(self)", forward=lambda xp, self, _factor=_factor: self * _factor, dtype="float", inplace=True, node=_node,
-             vjp={"self": eval(f"lambda m, g: m.{_name}(g)")}, latex=rf"{_tex} \cdot {{self}}", vjp_latex={"self": rf"{_tex} \cdot {{g}}"},
-             samples=lambda s: [s.randn(3)], doc=f"Converts angles between degrees and radians. Source: torch.{_name}")
+def _deg2rad(x):
+    return x * (math.pi / 180)
+
+
+def _rad2deg(x):
+    return x * (180 / math.pi)
+
+
+elementwise("deg2rad(self)", _deg2rad, lambda m, g: m.deg2rad(g), forward=lambda xp, self: _deg2rad(self), node="Deg2RadBackward0",
+            latex=r"\frac{\pi}{180} \cdot {self}", gradient=r"\frac{\pi}{180} \cdot {g}", samples=lambda s: [s.randn(3)],
+            doc="Degrees as radians.")
+elementwise("rad2deg(self)", _rad2deg, lambda m, g: m.rad2deg(g), forward=lambda xp, self: _rad2deg(self), node="Rad2DegBackward0",
+            latex=r"\frac{180}{\pi} \cdot {self}", gradient=r"\frac{180}{\pi} \cdot {g}", samples=lambda s: [s.randn(3)],
+            doc="Radians as degrees.")
 
 
 # -- names of torch.special --------------------------------------------------------------------------------------------------

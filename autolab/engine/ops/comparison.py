@@ -1,0 +1,206 @@
+"""Questions with a yes or no per element: comparisons, logic, bits, is-it-nan; and isclose, allclose, equal, isin.
+
+Sources: https://docs.pytorch.org/docs/2.13/torch.html#comparison-ops
+"""
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+
+from ..dispatch import apply_inplace
+from ..dtype import FROM_NUMPY
+from ..errors import fail
+from ..registry import METHODS, NAMESPACES, composite, register
+from ..tensor import Tensor, scalar_tensor, wrap
+from .activation import not_implemented
+from .arithmetic import _NUMBERS
+from .selection import only_tensors
+
+
+# -- comparisons -------------------------------------------------------------------------------------------------------------
+_NO_MATCH = """{}() received an invalid combination of arguments - got ({}), but expected one of:
+ * (Tensor input, Tensor other, *, Tensor out = None)
+ * (Tensor input, Number other, *, Tensor out = None)
+"""
+
+
+def _comparison(name, function, ufunc, sign, aliases, doc):
+    op = register(f"{name}(self, other)", forward=lambda xp, self, other: getattr(xp, ufunc)(self, other), fast=function, dtype="bool",
+                  operands=("self", "other"), method=False, function=False, latex=rf"{{self}} {sign} {{other}}",
+                  samples=lambda s: [(s.randn(3), s.randn(3)), (s.integers(3, 2, 3), s.integers(3, 3)), (s.integers(3, 4), 1)])
+    lane = op.call
+
+    def method(self, other):
+        if isinstance(self, Tensor) and isinstance(other, (Tensor, *_NUMBERS)):
+            return lane(self, other)
+        got = ", ".join(type(a).__name__ for a in (self, other))
+        raise fail(TypeError, _NO_MATCH.format(name, got), "A tensor is compared with a tensor or a number.")
+
+    def operator_method(self, other):
+        if other.__class__ is not Tensor and not isinstance(other, (Tensor, *_NUMBERS)):
+            return NotImplemented
+        return lane(self, other)
+
+    def function_(input, other):
+        return method(input, other)
+
+    for f in (method, function_):
+        f.__name__, f.__doc__, f.op = name, f"{doc}, element by element: a bool tensor. Source: torch.{name}", op
+    operator_method.__name__ = f"__{name}__"
+    METHODS[f"__{name}__"] = operator_method
+    for alias in (name, *aliases):
+        METHODS[alias], NAMESPACES[""][alias] = method, function_
+    return op
+
+
+_comparison("eq", operator.eq, "equal", "=", (), "Whether the elements are equal")
+_comparison("ne", operator.ne, "not_equal", r"\ne", ("not_equal",), "Whether the elements differ")
+_comparison("lt", operator.lt, "less", "<", ("less",), "Whether input < other")
+_comparison("le", operator.le, "less_equal", r"\le", ("less_equal",), "Whether input <= other")
+_comparison("gt", operator.gt, "greater", ">", ("greater",), "Whether input > other")
+_comparison("ge", operator.ge, "greater_equal", r"\ge", ("greater_equal",), "Whether input >= other")
+
+
+# -- logic -------------------------------------------------------------------------------------------------------------------
+def _logic(name, sign, doc):
+    op = register(f"{name}(self, other)", forward=lambda xp, self, other: getattr(xp, name)(self, other), operands=("self", "other"),
+                  method=False, function=False, latex=rf"{{self}} {sign} {{other}}", doc=f"{doc}, element by element. Source: torch.{name}",
+                  samples=lambda s: [(s.booleans(4), s.booleans(4)), (s.integers(2, 2, 3), s.booleans(3))])
+    only_tensors(op, inplace=True)
+
+
+_logic("logical_and", r"\land", "Whether both are nonzero")
+_logic("logical_or", r"\lor", "Whether one or both are nonzero")
+_logic("logical_xor", r"\oplus", "Whether exactly one is nonzero")
+register("logical_not(self)", forward=lambda xp, self: xp.logical_not(self), operands=("self",), inplace=True, latex=r"\lnot {self}",
+         samples=lambda s: [s.booleans(4), s.integers(2, 4)], doc="Whether each element is zero. Source: torch.logical_not")
+
+
+# -- bits --------------------------------------------------------------------------------------------------------------------
+def _bits(name, ufunc, torch_kernel, symbol, dunder, doc):
+    def forward(xp, self, other):
+        d = np.result_type(self, other)
+        if d.kind not in "biu" or (d.kind == "b" and "shift" in name):
+            raise not_implemented(torch_kernel, d)
+        return getattr(xp, ufunc)(self, other)
+
+    op = register(f"{name}(self, other)", forward=forward, dtype="promote", operands=("self", "other"), method=False, function=False,
+                  latex=rf"{{self}} \mathbin{{\mathrm{{{symbol}}}}} {{other}}", samples=lambda s: [(s.integers(8, 4), s.integers(4, 4)), (s.integers(8, 4), 1)])
+
+    def call(input, other):
+        return op.call(input, other)
+
+    def in_place(self, other):
+        return apply_inplace(op, (self, other))
+
+    def operator_method(self, other):
+        return op.call(self, other) if isinstance(other, (Tensor, *_NUMBERS)) else NotImplemented
+
+    def swapped(self, other):
+        return op.call(other, self) if isinstance(other, _NUMBERS) else NotImplemented
+
+    call.__name__, call.__doc__, call.op = name, f"{doc}; integer and bool tensors only. Source: torch.{name}", op
+    METHODS[name] = NAMESPACES[""][name] = call
+    METHODS[f"{name}_"] = METHODS[f"__i{dunder}__"] = in_place
+    METHODS[f"__{dunder}__"], METHODS[f"__r{dunder}__"] = operator_method, swapped
+
+
+_bits("bitwise_and", "bitwise_and", "bitwise_and_cpu", "and", "and", "The bits set in both")
+_bits("bitwise_or", "bitwise_or", "bitwise_or_cpu", "or", "or", "The bits set in one or both")
+_bits("bitwise_xor", "bitwise_xor", "bitwise_xor_cpu", "xor", "xor", "The bits set in exactly one")
+_bits("bitwise_left_shift", "left_shift", "lshift_cpu", "shl", "lshift", "The bits moved left by `other` places")
+_bits("bitwise_right_shift", "right_shift", "rshift_cpu", "shr", "rshift", "The bits moved right by `other` places")
+
+
+def _bitwise_not(xp, self):
+    if self.dtype.kind not in "biu":
+        raise not_implemented("bitwise_not_cpu", self.dtype)
+    return xp.invert(self)
+
+
+register("bitwise_not(self)", forward=_bitwise_not, inplace=True, latex=r"\sim {self}", samples=lambda s: [s.integers(8, 4), s.booleans(4)],
+         doc="Every bit flipped; for bool tensors, not. Source: torch.bitwise_not")
+
+
+def _invert(self):
+    if self.dtype._kind > 1:
+        raise fail(TypeError, "~ (operator.invert) is only implemented on integer and Boolean-type tensors",
+                   "A comparison such as x > 0 gives a bool tensor, which ~ turns around.")
+    return METHODS["bitwise_not"](self)
+
+
+METHODS["__invert__"] = _invert
+
+
+# -- what kind of number -----------------------------------------------------------------------------------------------------
+def _kind(name, forward, tex, doc):
+    register(f"{name}(self)", forward=forward, latex=tex, samples=lambda s: [s.randn(3), s.integers(3, 4)], doc=f"{doc} Source: torch.{name}")
+
+
+_kind("isnan", lambda xp, self: xp.isnan(self), r"{self} \ne {self}", "Whether each element is nan.")
+_kind("isinf", lambda xp, self: xp.isinf(self), r"\left| {self} \right| = \infty", "Whether each element is infinite.")
+_kind("isfinite", lambda xp, self: xp.isfinite(self), r"\left| {self} \right| < \infty", "Whether each element is neither infinite nor nan.")
+_kind("isposinf", lambda xp, self: self == xp.inf, r"{self} = \infty", "Whether each element is +inf.")
+_kind("isneginf", lambda xp, self: self == -xp.inf, r"{self} = -\infty", "Whether each element is -inf.")
+_kind("isreal", lambda xp, self: xp.isreal(self), r"{self} \in \mathbb{R}", "Whether each element has no imaginary part.")
+_kind("signbit", lambda xp, self: xp.signbit(self) if self.dtype.kind == "f" else self < 0, r"{self} < 0", "Whether the sign bit is set: also for -0.0.")
+
+
+# -- nearly and exactly equal ------------------------------------------------------------------------------------------------
+def _isclose(xp, self, other, rtol, atol, equal_nan):
+    if self.dtype != other.dtype:
+        raise fail(RuntimeError, f"{FROM_NUMPY[self.dtype].short} did not match {FROM_NUMPY[other.dtype].short}",
+                   "Compare tensors of one dtype: convert one with .to(other.dtype).")
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if value < 0:
+            raise fail(RuntimeError, f"{name} must be greater than or equal to zero, but got {value:g}", "A tolerance says how far apart still counts.")
+    close = self == other
+    if equal_nan and self.dtype.kind == "f":
+        close = close | (xp.isnan(self) & xp.isnan(other))
+    if rtol == 0 and atol == 0:
+        return close
+    gap = xp.abs(self - other)
+    return close | (xp.isfinite(gap) & (gap <= atol + xp.abs(rtol * other)))
+
+
+isclose_op = register("isclose(self, other, rtol=1e-05, atol=1e-08, equal_nan=False)", forward=_isclose, operands=("self", "other"), method=False,
+                      function=False, latex=r"\left| {self} - {other} \right| \le {atol} + {rtol} \cdot \left| {other} \right|",
+                      samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3), 0.5)])
+
+
+def _two_tensors(name, other):
+    if not isinstance(other, Tensor):
+        raise fail(TypeError, f"{name}(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}",
+                   "Write torch.tensor(...) around the number.")
+
+
+@composite(method=True)
+def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Whether |input - other| <= atol + rtol |other|, element by element. equal_nan: two nans count as equal.
+
+    Raises RuntimeError when the dtypes differ. Source: torch.isclose."""
+    _two_tensors("isclose", other)
+    return isclose_op.call(input, other, rtol, atol, equal_nan)
+
+
+@composite(method=True)
+def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Whether all elements are close (see `isclose`): a Python bool. Source: torch.allclose."""
+    _two_tensors("allclose", other)
+    return bool(isclose_op.call(input, other, rtol, atol, equal_nan)._d.all())
+
+
+@composite(method=True)
+def equal(input, other):
+    """Whether both tensors have the same shape and the same elements: a Python bool. Source: torch.equal."""
+    _two_tensors("equal", other)
+    return input._d.shape == other._d.shape and bool(np.all(input._d == other._d))
+
+
+@composite()
+def isin(elements, test_elements, *, assume_unique=False, invert=False):
+    """Whether each element is among `test_elements`; one of them may be a number. assume_unique only saves time. Source: torch.isin."""
+    elements, test_elements = (a if isinstance(a, Tensor) else scalar_tensor(a) for a in (elements, test_elements))
+    xp = elements.device.xp
+    return wrap(xp.isin(elements._d, test_elements._d, assume_unique=assume_unique, invert=invert), device=elements.device)

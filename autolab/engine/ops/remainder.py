@@ -1,0 +1,178 @@
+"""Rounding, and division with a remainder: round floor ceil trunc frac, fmod remainder floor_divide."""
+from __future__ import annotations
+
+import numpy as np
+
+from ..dispatch import apply_inplace
+from ..errors import fail
+from ..registry import METHODS, NAMESPACES, composite, register
+from ..tensor import Tensor
+from .activation import not_implemented
+from .arithmetic import _NUMBERS
+
+
+# -- rounding ----------------------------------------------------------------------------------------------------------------
+def _rounding(name):
+    def kernel(xp, self):
+        if self.dtype == bool:
+            raise not_implemented(f"{name}_vml_cpu", self.dtype)
+        return self if self.dtype.kind in "iu" else getattr(xp, "rint" if name == "round" else name)(self)
+    return kernel
+
+
+_TEX = {"floor": r"\lfloor {self} \rfloor", "ceil": r"\lceil {self} \rceil", "trunc": r"\mathrm{trunc}({self})",
+        "round": r"\mathrm{round}({self})"}
+_DOC = {"floor": "The largest whole number not above each element.", "ceil": "The smallest whole number not below each element.",
+        "trunc": "Each element without its digits after the point.", "round": "The nearest whole number; halves go to the even one."}
+for _name, _tex in _TEX.items():
+    register(f"{_name}(self)", forward=_rounding(_name), inplace=True, vjp={"self": lambda m, g: m.zeros_like(g)}, method=_name != "round",
+             function=_name != "round", latex=_tex, vjp_latex={"self": "0"}, samples=lambda s: [s.distinct(3)],
+             doc=f"{_DOC[_name]} The gradient is 0. Source: torch.{_name}")
+for _table in (METHODS, NAMESPACES[""]):
+    _table["fix"], _table["fix_"] = _table["trunc"], _table["trunc_"]
+
+
+def _round_decimals(xp, self, decimals):
+    # scaled in the tensor's own precision, as torch does: 10**decimals is not scaled in float64 first
+    scale = self.dtype.type(10.0 ** abs(decimals))
+    return xp.rint(self * scale) / scale if decimals >= 0 else xp.rint(self / scale) * scale
+
+
+round_decimals = register("round_decimals(self, decimals)", forward=_round_decimals, vjp={"self": lambda m, g: m.zeros_like(g)},
+                          node="RoundBackward1", method=False, function=False, latex=r"\mathrm{round}({self}, {decimals})", vjp_latex={"self": "0"},
+                          samples=lambda s: [(s.distinct(3) / 10, 1)])
+
+
+def _round(self, decimals):
+    from ..registry import OPS
+    return (OPS["round"], (self,)) if decimals == 0 else (round_decimals, (self, decimals))
+
+
+@composite(method=True)
+def round(input, *, decimals=0):
+    """The nearest whole number (halves go to the even one), or rounded to `decimals` places. The gradient is 0. Source: torch.round."""
+    op, args = _round(input, decimals)
+    return op.call(*args)
+
+
+@composite(method=True)
+def round_(input, *, decimals=0):
+    """In-place `round`. Source: torch.Tensor.round_."""
+    op, args = _round(input, decimals)
+    return apply_inplace(op, args)
+
+
+NAMESPACES["special"]["round"] = NAMESPACES[""]["round"]
+
+
+def _frac(xp, self):
+    if self.dtype.kind != "f":
+        raise not_implemented("frac_cpu", self.dtype)
+    return self - xp.trunc(self)
+
+
+register("frac(self)", forward=_frac, inplace=True, vjp={"self": lambda m, g: g}, latex=r"{self} - \mathrm{trunc}({self})",
+         vjp_latex={"self": "{g}"}, samples=lambda s: [s.distinct(3)],
+         doc="The digits after the point, with the sign of the element. Source: torch.frac")
+
+
+# -- division with remainder -------------------------------------------------------------------------------------------------
+def _no_zero(self, other):
+    kinds = {getattr(a, "dtype", np.dtype(type(a))).kind for a in (self, other)}
+    if not kinds & {"f", "c"} and np.any(other == 0):
+        raise fail(RuntimeError, "ZeroDivisionError", "Whole numbers have no infinity to stand for x / 0; floats give inf or nan.")
+
+
+def _remainder(xp, self, other):
+    """The remainder with the sign of the divisor; where it is zero, with the sign of the dividend, as in torch."""
+    _no_zero(self, other)
+    rest = xp.fmod(self, other)
+    if rest.dtype.kind in "bu":
+        return rest
+    return xp.where((rest != 0) & ((other < 0) != (rest < 0)), rest + other, rest)[()]
+
+
+def _fmod(xp, self, other):
+    _no_zero(self, other)
+    return xp.fmod(self, other)
+
+
+def _floor_divide(xp, self, other):
+    _no_zero(self, other)
+    return xp.floor_divide(self, other)
+
+
+def not_differentiable(schema, torch_name, **fields):
+    """Registers an op that torch records but cannot differentiate: the error comes when backward reaches it."""
+    def rule(m, g):
+        raise fail(RuntimeError, f"derivative for aten::{torch_name} is not implemented",
+                   "Its result jumps, so a derivative would say nothing useful; detach() the input if none is wanted.")
+
+    fields.setdefault("samples", None)
+    wanted = fields.pop("differentiable")
+    op = register(schema, node="NotImplemented", vjp={name: rule for name in wanted}, method=False, function=False, **fields)
+    op.node_class._name = "torch::autograd::NotImplemented"
+    return op
+
+
+_TRUNCATED, _FLOORED = r"\mathrm{trunc}\frac{{self}}{{other}}", r"\left\lfloor \frac{{self}}{{other}} \right\rfloor"
+_FIELDS = {"dtype": "promote", "operands": ("self", "other"), "method": False, "function": False}
+
+fmod_scalar = register("fmod_scalar(self, other)", forward=_fmod, vjp={"self": lambda m, g: g}, node="FmodBackward0", **_FIELDS,
+                       latex=rf"{{self}} - {{other}} \cdot {_TRUNCATED}", vjp_latex={"self": "{g}"},
+                       samples=lambda s: [(s.distinct(3), 2.0)])
+fmod_tensor = register("fmod_tensor(self, other)", forward=_fmod, node="FmodBackward1", **_FIELDS,
+                       vjp={"self": lambda m, g: g, "other": lambda m, g, self, other: -g * m.trunc(self / other)},
+                       latex=rf"{{self}} - {{other}} \cdot {_TRUNCATED}", vjp_latex={"self": "{g}", "other": rf"-{{g}} \cdot {_TRUNCATED}"},
+                       samples=lambda s: [(s.uniform(2.2, 2.8, 3), s.uniform(0.9, 1.05, 3)), (s.uniform(-2.8, -2.2, 2, 3), s.uniform(0.9, 1.05, 3))])
+remainder_scalar = register("remainder_scalar(self, other)", forward=_remainder, vjp={"self": lambda m, g: g}, node="RemainderBackward0", **_FIELDS,
+                            latex=rf"{{self}} - {{other}} \cdot {_FLOORED}", vjp_latex={"self": "{g}"},
+                            samples=lambda s: [(s.distinct(3), 2.0)])
+remainder_tensor = register("remainder_tensor(self, other)", forward=_remainder, node="RemainderBackward1", **_FIELDS,
+                            vjp={"self": lambda m, g: g, "other": lambda m, g, self, other: -g * m.floor(self / other)},
+                            latex=rf"{{self}} - {{other}} \cdot {_FLOORED}", vjp_latex={"self": "{g}", "other": rf"-{{g}} \cdot {_FLOORED}"},
+                            samples=lambda s: [(s.uniform(2.2, 2.8, 3), s.uniform(0.9, 1.05, 3)), (s.uniform(-2.8, -2.2, 2, 3), s.uniform(0.9, 1.05, 3))])
+remainder_of_number = not_differentiable("remainder_of_number(self, other)", "remainder", forward=_remainder, differentiable=("other",),
+                                         dtype="promote", operands=("self", "other"), latex=rf"{{self}} - {{other}} \cdot {_FLOORED}")
+floor_divide_scalar = not_differentiable("floor_divide_scalar(self, other)", "floor_divide", forward=_floor_divide, differentiable=("self",),
+                                         dtype="promote", operands=("self", "other"), latex=_FLOORED)
+floor_divide_tensor = not_differentiable("floor_divide_tensor(self, other)", "floor_divide", forward=_floor_divide, dtype="promote",
+                                         differentiable=("self", "other"), operands=("self", "other"), latex=_FLOORED)
+
+
+def _public(name, by_number, by_tensor, doc):
+    def call(input, other):
+        if not isinstance(input, Tensor) and not isinstance(other, Tensor) or not isinstance(other, (Tensor, *_NUMBERS)):
+            raise fail(TypeError, f"{name}(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}",
+                       "Give tensors, or a tensor and a number.")
+        return (by_tensor if isinstance(other, Tensor) else by_number).call(input, other)
+
+    def in_place(self, other):
+        return apply_inplace(by_tensor if isinstance(other, Tensor) else by_number, (self, other))
+
+    call.__name__, in_place.__name__ = name, f"{name}_"
+    call.__doc__, in_place.__doc__ = f"{doc} Raises RuntimeError for whole numbers divided by 0. Source: torch.{name}.", f"In-place `{name}`."
+    composite(method=True)(call)
+    composite(method=True, function=False)(in_place)
+
+
+_public("fmod", fmod_scalar, fmod_tensor, "The remainder of input / other, with the sign of input.")
+_public("remainder", remainder_scalar, remainder_tensor, "The remainder of input / other, with the sign of other: Python's `%`.")
+_public("floor_divide", floor_divide_scalar, floor_divide_tensor, "input / other, rounded down: Python's `//`. It has no derivative.")
+
+
+def _operator(name, lane):
+    def method(self, other):
+        return lane(self, other) if isinstance(other, (Tensor, *_NUMBERS)) else NotImplemented
+    method.__name__ = name
+    METHODS[name] = method
+
+
+def _by(name):
+    return lambda self, other: METHODS[name](self, other)
+
+
+for _name, _lane in {"__mod__": _by("remainder"), "__floordiv__": _by("floor_divide"), "__imod__": _by("remainder_"),
+                     "__ifloordiv__": _by("floor_divide_"), "__rmod__": lambda self, other: remainder_of_number.call(other, self),
+                     "__rfloordiv__": lambda self, other: floor_divide_tensor.call(other, self)}.items():
+    _operator(_name, _lane)

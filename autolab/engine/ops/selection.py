@@ -1,0 +1,285 @@
+"""Choosing and limiting values: clamp, maximum, minimum, where, masked_fill, nan_to_num."""
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+
+from ..dispatch import apply_inplace, broadcast_error
+from ..dtype import bool_, get_default_dtype, uint8
+from ..errors import fail
+from ..registry import METHODS, NAMESPACES, composite, register
+from ..tensor import Tensor, scalar_tensor
+
+
+def only_tensors(op, inplace=False):
+    """Makes `op(input, other)` public for two tensors: torch takes no numbers here, so that is an error in its words."""
+    name = op.name
+
+    def call(input, other):
+        for position, (argument, value) in enumerate((("input", input), ("other", other)), 1):
+            if not isinstance(value, Tensor):
+                raise fail(TypeError, f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}",
+                           "PyTorch takes tensors only here: write torch.tensor(...) around a number.")
+        return op.call(input, other)
+
+    call.__name__, call.__doc__, call.op = name, op.doc, op
+    NAMESPACES[""][name] = METHODS[name] = call
+    if inplace:
+        METHODS[f"{name}_"] = lambda self, other: apply_inplace(op, (self, other))
+    return call
+
+
+# -- the larger, the smaller -------------------------------------------------------------------------------------------------
+def _share(m, g, tie, loses):
+    """The gradient of one of two competitors: nothing where it loses, half at a tie."""
+    return m.masked_fill(m.where(tie, g / 2, g), loses, 0)
+
+
+def _competition(name, function, rules, doc):
+    tex, torch_name = rf"\{name}({{self}}, {{other}})", f"{name}imum"
+    op = register(f"{torch_name}(self, other)", forward=lambda xp, self, other: getattr(xp, torch_name)(self, other), fast=function,
+                  dtype="promote", method=False, function=False, vjp=rules, latex=tex,
+                  vjp_latex={k: rf"{{g}} \cdot [{{{k}}} = {tex}]" for k in ("self", "other")},
+                  samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3))], doc=f"{doc} Source: torch.{torch_name}")
+    only_tensors(op)
+
+
+_competition("max", np.maximum, {"self": lambda m, g, self, other: _share(m, g, self == other, self < other),
+                                 "other": lambda m, g, self, other: _share(m, g, self == other, self > other)},
+             "The larger of two elements; nan if either is. At a tie each gets half of the gradient.")
+_competition("min", np.minimum, {"self": lambda m, g, self, other: _share(m, g, self == other, self > other),
+                                 "other": lambda m, g, self, other: _share(m, g, self == other, self < other)},
+             "The smaller of two elements; nan if either is. At a tie each gets half of the gradient.")
+
+
+def _first_wins(m, wins, other):
+    # fmax and fmin ignore a nan, so a number wins against it; the winner takes the whole gradient
+    return m.logical_or(wins, m.isnan(other))
+
+
+def _competition_without_nan(name, function, rules):
+    tex = rf"\{name[1:]}({{self}}, {{other}})"
+    op = register(f"{name}(self, other)", forward=lambda xp, self, other: getattr(xp, name)(self, other), fast=function, dtype="promote",
+                  method=False, function=False, vjp=rules, latex=tex, vjp_latex={k: rf"{{g}} \cdot [{{{k}}} = {tex}]" for k in ("self", "other")},
+                  samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3))],
+                  doc=f"Like `{name[1:]}imum`, but a nan loses against a number. Source: torch.{name}")
+    only_tensors(op)
+
+
+_competition_without_nan("fmax", np.fmax, {
+    "self": lambda m, g, self, other: m.masked_fill(g, m.logical_not(_first_wins(m, self >= other, other)), 0),
+    "other": lambda m, g, self, other: m.masked_fill(g, _first_wins(m, self >= other, other), 0)})
+_competition_without_nan("fmin", np.fmin, {
+    "self": lambda m, g, self, other: m.masked_fill(g, m.logical_not(_first_wins(m, self <= other, other)), 0),
+    "other": lambda m, g, self, other: m.masked_fill(g, _first_wins(m, self <= other, other), 0)})
+
+
+# -- clamp -------------------------------------------------------------------------------------------------------------------
+def _clamp(xp, self, min, max):
+    if self.dtype.kind in "biu" and (isinstance(min, float) or isinstance(max, float)):
+        self = self.astype(get_default_dtype().np)
+    if min is not None:
+        self = xp.maximum(self, min)
+    return self if max is None else xp.minimum(self, max)
+
+
+def _within(m, self, min, max):
+    if min is None:
+        return self <= max
+    return self >= min if max is None else m.logical_and(self >= min, self <= max)
+
+
+_CLAMP_TEX = r"\min(\max({self}, {min}), {max})"
+clamp_op = register("clamp(self, min=None, max=None)", forward=_clamp, operands=("self",), node="ClampBackward1", method=False, function=False,
+                    vjp={"self": lambda m, g, self, min, max: m.where(_within(m, self, min, max), g, 0.0)},
+                    latex=_CLAMP_TEX, vjp_latex={"self": r"{g} \cdot [{min} \le {self} \le {max}]"},
+                    samples=lambda s: [(s.randn(5), -0.5, 0.5), (s.randn(2, 3), 0.1), (s.randn(3), None, 0.2)])
+
+
+def _min_loses(m, self, min, max):
+    return self < min if max is None else m.logical_and(min < max, self < min)
+
+
+def _max_loses(m, self, min, max):
+    return self > max if min is None else m.logical_or(self > max, max < min)
+
+
+clamp_tensor = register("clamp_tensor(self, min=None, max=None)", forward=_clamp, dtype="promote", operands=("self", "min", "max"),
+                        node="ClampBackward0", method=False, function=False,
+                        vjp={"self": lambda m, g, self, min, max: m.where(_within(m, self, min, max), g, 0.0),
+                             "min": lambda m, g, self, min, max: m.where(_min_loses(m, self, min, max), g, 0.0),
+                             "max": lambda m, g, self, min, max: m.where(_max_loses(m, self, min, max), g, 0.0)},
+                        latex=_CLAMP_TEX, vjp_latex={"self": r"{g} \cdot [{min} \le {self} \le {max}]", "min": r"{g} \cdot [{self} < {min}]",
+                                                     "max": r"{g} \cdot [{self} > {max}]"},
+                        samples=lambda s: [(s.randn(4), s.randn(4), s.randn(4)), (s.randn(2, 3), s.randn(3)), (s.randn(3), None, s.randn(3))])
+
+
+def _clamp_call(self, min, max):
+    if min is None and max is None:
+        raise fail(RuntimeError, "torch.clamp: At least one of 'min' or 'max' must not be None", "Without a limit nothing would change.")
+    tensors = isinstance(min, Tensor), isinstance(max, Tensor)
+    if all(t or bound is None for t, bound in zip(tensors, (min, max))):
+        return clamp_tensor, (self, min, max)
+    # a number with a 0-d tensor: torch takes the tensor's value
+    return clamp_op, (self, *(bound.item() if t else bound for t, bound in zip(tensors, (min, max))))
+
+
+@composite(method=True)
+def clamp(input, min=None, max=None):
+    """Each element limited to [min, max]; the limits are numbers or tensors. At a limit the gradient is 1. Source: torch.clamp."""
+    op, args = _clamp_call(input, min, max)
+    return op.call(*args)
+
+
+@composite(method=True)
+def clamp_(input, min=None, max=None):
+    """In-place `clamp`. Source: torch.Tensor.clamp_."""
+    op, args = _clamp_call(input, min, max)
+    if input.dtype._kind < 2 and any(isinstance(bound, float) for bound in args[1:]):
+        raise fail(RuntimeError, f"result type {get_default_dtype().short} can't be cast to the desired output type long int",
+                   "An in-place operation keeps the tensor's dtype; give whole numbers as limits, or convert the tensor first.")
+    return apply_inplace(op, args)
+
+
+for _table, _suffix in ((METHODS, ""), (METHODS, "_"), (NAMESPACES[""], ""), (NAMESPACES[""], "_")):
+    _table["clip" + _suffix] = _table["clamp" + _suffix]
+
+clamp_min_op = register("clamp_min(self, min)", forward=lambda xp, self, min: _clamp(xp, self, min, None), operands=("self",), inplace=True,
+                        vjp={"self": lambda m, g, self, min: m.where(self >= min, g, 0.0)},
+                        latex=r"\max({self}, {min})", vjp_latex={"self": r"{g} \cdot [{self} \ge {min}]"},
+                        samples=lambda s: [(s.randn(3), 0.1)], doc="Each element, but at least `min` (a number). Source: torch.clamp_min")
+clamp_max_op = register("clamp_max(self, max)", forward=lambda xp, self, max: _clamp(xp, self, None, max), operands=("self",), inplace=True,
+                        vjp={"self": lambda m, g, self, max: m.where(self <= max, g, 0.0)},
+                        latex=r"\min({self}, {max})", vjp_latex={"self": r"{g} \cdot [{self} \le {max}]"},
+                        samples=lambda s: [(s.randn(3), 0.1)], doc="Each element, but at most `max` (a number). Source: torch.clamp_max")
+
+
+# -- where, masked_fill ------------------------------------------------------------------------------------------------------
+def _where(xp, condition, self, other):
+    try:
+        return xp.where(condition, self, other)[()]
+    except ValueError:
+        raise broadcast_error([np.shape(a) for a in (condition, self, other)]) from None
+
+
+where_op = register("where(condition, self, other)", forward=_where, dtype="promote", operands=("self", "other"), method=False, function=False,
+                    vjp={"self": lambda m, g, condition: m.where(condition, g, 0.0), "other": lambda m, g, condition: m.where(condition, 0.0, g)},
+                    latex=r"{condition} ? {self} : {other}",
+                    vjp_latex={"self": r"{g} \cdot [{condition}]", "other": r"{g} \cdot [\lnot {condition}]"},
+                    samples=lambda s: [(s.booleans(3), s.randn(3), s.randn(3)), (s.booleans(3), s.randn(2, 3), s.randn(2, 1)), (s.booleans(3), s.randn(3), 2.0)])
+
+_WHERE = """where() received an invalid combination of arguments - got ({}), but expected one of:
+ * (Tensor condition)
+ * (Tensor condition, Tensor input, Tensor other, *, Tensor out = None)
+ * (Tensor condition, Number self, Tensor other)
+ * (Tensor condition, Tensor input, Number other)
+ * (Tensor condition, Number self, Number other)
+"""
+
+
+def _choose(condition, chosen):
+    if not isinstance(condition, Tensor) or not (len(chosen) == 2 and all(isinstance(c, (Tensor, int, float, complex)) for c in chosen)):
+        got = ", ".join(type(a).__name__ for a in (condition, *chosen))
+        raise fail(TypeError, _WHERE.format(got), "Say where (a bool tensor), what there, and what elsewhere.")
+    if condition.dtype is uint8:
+        warnings.warn("where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of PyTorch. "
+                      "Use a boolean condition instead.", UserWarning, stacklevel=3)
+        condition = condition.bool()
+    if condition.dtype is not bool_:
+        raise fail(RuntimeError, f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.short}",
+                   "A comparison such as x > 0 gives a boolean tensor.")
+    if not any(isinstance(c, Tensor) for c in chosen):
+        chosen = [scalar_tensor(c) for c in chosen]
+    return where_op.call(condition, *chosen)
+
+
+@composite()
+def where(condition, *chosen, input=None, other=None):
+    """`input` where `condition` holds, `other` elsewhere; both broadcast. With the condition alone: the indices where it holds.
+
+    Raises RuntimeError when the condition is not a bool tensor. Source: torch.where."""
+    if input is not None or other is not None:
+        chosen = (*chosen, *(c for c in (input, other) if c is not None))
+    return condition.nonzero(as_tuple=True) if not chosen and isinstance(condition, Tensor) else _choose(condition, chosen)
+
+
+@composite(method=True, function=False, name="where")
+def where_method(self, condition, other):
+    """This tensor where `condition` holds, `other` elsewhere. Source: torch.Tensor.where."""
+    return _choose(condition, (self, other))
+
+
+def _masked_fill(xp, self, mask, value):
+    if mask.dtype != bool:
+        from ..dtype import FROM_NUMPY
+        names = {"Long": "long int", "Int": "int", "Short": "short int", "Byte": "unsigned char", "Char": "signed char"}
+        short = FROM_NUMPY[mask.dtype].short
+        raise fail(RuntimeError, f"masked_fill_ only supports boolean masks, but got mask with dtype {names.get(short, short.lower())}",
+                   "A comparison such as x > 0 gives a boolean mask; .bool() converts zeros and ones.")
+    if isinstance(value, (int, float)) and self.dtype.kind in "iu":
+        info = np.iinfo(self.dtype)
+        if not info.min <= value <= info.max:
+            raise fail(RuntimeError, f"value cannot be converted to type {self.dtype.name}_t without overflow", "The tensor's dtype cannot hold it.")
+    try:
+        return xp.where(mask, self.dtype.type(value), self)[()]
+    except ValueError:
+        raise broadcast_error([np.shape(mask), np.shape(self)]) from None
+
+
+masked_fill_op = register("masked_fill(self, mask, value)", forward=_masked_fill, operands=("self",), method=False, function=False,
+                          vjp={"self": lambda m, g, mask: m.masked_fill(g, mask, 0)},
+                          latex=r"{mask} ? {value} : {self}", vjp_latex={"self": r"{g} \cdot [\lnot {mask}]"},
+                          samples=lambda s: [(s.randn(3), s.booleans(3), 0.5), (s.randn(2, 3), s.booleans(3), -math.inf)])
+masked_fill_tensor = register("masked_fill_tensor(self, mask, value)", forward=_masked_fill, operands=("self",), node="MaskedFillBackward1",
+                              method=False, function=False,
+                              vjp={"self": lambda m, g, mask: m.masked_fill(g, mask, 0),
+                                   "value": lambda m, g, mask: m.sum(m.where(mask, g, 0.0))},
+                              latex=r"{mask} ? {value} : {self}", vjp_latex={"self": r"{g} \cdot [\lnot {mask}]", "value": r"\sum {g} \cdot [{mask}]"},
+                              samples=lambda s: [(s.randn(3), s.booleans(3), s.randn())])
+
+_MASKED_FILL = """masked_fill() received an invalid combination of arguments - got ({}, {}), but expected one of:
+ * (Tensor mask, Tensor value)
+ * (Tensor mask, Number value)
+"""
+
+
+def _masked_fill_call(self, mask, value):
+    if not isinstance(mask, Tensor) or not isinstance(value, (Tensor, int, float, complex)):
+        raise fail(TypeError, _MASKED_FILL.format(type(mask).__name__, type(value).__name__), "The mask is a bool tensor, the value a number.")
+    if not isinstance(value, Tensor):
+        return masked_fill_op, (self, mask, value)
+    if value._d.ndim:
+        raise fail(RuntimeError, f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value._d.ndim} dimension(s).",
+                   "One value fills all masked places; torch.where chooses between two tensors.")
+    return masked_fill_tensor, (self, mask, value)
+
+
+@composite(method=True)
+def masked_fill(input, mask, value):
+    """A copy with `value` (a number or a 0-d tensor) where the bool tensor `mask` holds. Source: torch.Tensor.masked_fill."""
+    op, args = _masked_fill_call(input, mask, value)
+    return op.call(*args)
+
+
+@composite(method=True, function=False)
+def masked_fill_(self, mask, value):
+    """In-place `masked_fill`. Source: torch.Tensor.masked_fill_."""
+    op, args = _masked_fill_call(self, mask, value)
+    return apply_inplace(op, args)
+
+
+# -- nan and infinities ------------------------------------------------------------------------------------------------------
+def _nan_to_num(xp, self, nan, posinf, neginf):
+    if self.dtype.kind != "f":
+        return self
+    limits = np.finfo(self.dtype)
+    return xp.nan_to_num(self, nan=0.0 if nan is None else nan, posinf=float(limits.max) if posinf is None else posinf,
+                         neginf=float(limits.min) if neginf is None else neginf)
+
+
+register("nan_to_num(self, nan=None, posinf=None, neginf=None)", forward=_nan_to_num, inplace=True,
+         vjp={"self": lambda m, g, self: g * m.isfinite(self)}, latex=r"{self}", vjp_latex={"self": r"{g} \cdot [{self} \ne \pm\infty]"},
+         samples=lambda s: [s.randn(3)],
+         doc="nan becomes `nan` (0), infinities `posinf` and `neginf` (the largest and smallest number). Source: torch.nan_to_num")
