@@ -1,7 +1,7 @@
 """The `autolab` command: open the course, say the version, say what this machine can do.
 
-`autolab lab [folder]` copies the course into a folder of the student's and opens JupyterLab there. A file the student has
-changed is never written over: its new version is put beside it.
+`autolab lab [folder]` copies the course into a folder of the student's and opens JupyterLab there. A file the student
+has changed is never written over: its new version is put beside it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ RECORD = ".autolab.json"  # in the student's folder: the digest of each file as 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    parser = argparse.ArgumentParser(prog="autolab", description="An interactive kit for learning automatic differentiation.")
+    parser = argparse.ArgumentParser(prog="autolab", description="Learn automatic differentiation in Jupyter.")
     parser.add_argument("--version", action="version", version=f"autolab {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     lab = commands.add_parser(
@@ -32,7 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
         help="copy the course to a folder and open it in JupyterLab",
         epilog="Further arguments go to JupyterLab, for example --no-browser or --port=9999.",
     )
-    lab.add_argument("folder", nargs="?", default=DEFAULT_FOLDER, type=Path, help="where you work (default: %(default)s)")
+    lab.add_argument("folder", nargs="?", default=DEFAULT_FOLDER, type=Path, help="where you work (%(default)s)")
     lab.add_argument("--copy-only", action="store_true", help="copy the course, do not open JupyterLab")
     commands.add_parser("doctor", help="say what was found on this machine")
     chosen, rest = parser.parse_known_args(arguments)
@@ -49,7 +49,7 @@ def open_lab(folder: Path, copy_only: bool = False, options: list[str] | None = 
         print(f"autolab: {folder} is a file; name a folder for the course", file=sys.stderr)
         return 1
     for message in copy_course(course_source(), folder):
-        print(message)
+        print(message, flush=True)
     if copy_only:
         return 0
     try:
@@ -62,7 +62,8 @@ def open_lab(folder: Path, copy_only: bool = False, options: list[str] | None = 
         )
         return 1
     as_root = hasattr(os, "geteuid") and os.geteuid() == 0  # in a container there is often no other user
-    LabApp.launch_instance([f"--ServerApp.root_dir={folder.resolve()}", *(["--allow-root"] if as_root else []), *(options or [])])
+    arguments = [f"--ServerApp.root_dir={folder.resolve()}", *(["--allow-root"] if as_root else []), *(options or [])]
+    LabApp.launch_instance(arguments)
     return 0
 
 
@@ -78,8 +79,8 @@ def course_source() -> Path:
 def copy_course(source: Path, target: Path) -> Iterator[str]:
     """Bring `target` up to date with `source`, yielding what there is to tell.
 
-    Missing files are written, files the student left as they were are updated, files the student changed are kept. What is
-    new about a kept file is written beside it, once. `.autolab.json` in `target` remembers what was offered.
+    Missing files are written, files the student left as they were are updated, files the student changed are kept. What
+    is new about a kept file is written beside it, once. `.autolab.json` in `target` remembers what was offered.
     """
     record_file = target / RECORD
     offered = json.loads(record_file.read_text(encoding="utf-8")) if record_file.exists() else {}

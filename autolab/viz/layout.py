@@ -1,8 +1,8 @@
 """Who lays a graph out: the system's `dot`, else `pygraphviz`, else viz.js in the reader's browser.
 
-DOT source goes in, a picture comes out. Both native routes run in a process of their own: Graphviz writes to stderr as it
-pleases and overflows its stack on a chain of 300,000 nodes, and neither may reach the learner's kernel. Measured on 2 cores: 20
-nodes take 15 ms by `dot` and 55 ms by pygraphviz (most of it Python starting), 2,000 nodes about 0.6 s by either.
+DOT source goes in, a picture comes out. Both native routes run in a process of their own: Graphviz writes to stderr as
+it pleases and overflows its stack on a chain of 300,000 nodes, and neither may reach the learner's kernel. Measured on
+2 cores: 20 nodes take 15 ms by `dot` and 55 ms by pygraphviz (most of it Python starting), 2,000 nodes about 0.6 s.
 
 The variable AUTOLAB_LAYOUT (`dot`, `pygraphviz` or `browser`) forces one route.
 """
@@ -54,8 +54,8 @@ def which() -> str:
 def svg(dot_source: str) -> str:
     """Lay DOT source out and return one `<svg>` element, safe to put beside others on a page.
 
-    No XML prolog, comments, ids or `<a>` tooltips: mark what you want to find again with the DOT attribute `class`, or by
-    its `<title>`. The same engine gives the same text for the same source.
+    No XML prolog, comments, ids or `<a>` tooltips: mark what you want to find again with the DOT attribute `class`, or
+    by its `<title>`. The same engine gives the same text for the same source.
 
     Raises LayoutUnavailable when only a browser can draw, ValueError when the source is not DOT.
     """
@@ -65,7 +65,7 @@ def svg(dot_source: str) -> str:
 def render(dot_source: str, format: str = "svg") -> bytes:
     """Lay DOT source out and return the picture as Graphviz writes it (`format`: svg, pdf, png …).
 
-    Raises LayoutUnavailable when only a browser can draw, ValueError when the source is not DOT or the format is unknown.
+    Raises LayoutUnavailable when only a browser can draw, ValueError when the source is not DOT or the format unknown.
     """
     engine = which()
     if engine == "dot":
@@ -116,7 +116,7 @@ def clean(picture: str) -> str:
 
 @functools.cache
 def _pygraphviz_problem() -> str:
-    """Why pygraphviz cannot draw here, or an empty text. Its wheels need glib and X11 libraries that bare servers lack."""
+    """Why pygraphviz cannot draw here, or "". Its wheels need glib and X11 libraries that bare servers lack."""
     try:
         import_module("pygraphviz")
     except ImportError as error:
@@ -126,13 +126,15 @@ def _pygraphviz_problem() -> str:
 
 def _advice(reason: str) -> str:
     return (
-        f"no graph layout on this machine: {reason}. Install Graphviz (Debian and Ubuntu: `sudo apt install graphviz`; macOS: "
-        "`brew install graphviz`; Windows: `winget install graphviz`). Without it, the explorer is drawn in the browser."
+        f"no graph layout on this machine: {reason}. Install Graphviz (Debian and Ubuntu: `sudo apt install graphviz`; "
+        "macOS: `brew install graphviz`; Windows: `winget install graphviz`). Without it, the explorer is drawn in the "
+        "browser."
     )
 
 
 def _failure(engine: str, code: int, stderr: str) -> Exception:
     if code < 0:
-        return RuntimeError(f"Graphviz ({engine}) crashed on this graph (signal {-code}): it is too large. Draw a part of it.")
-    said = "; ".join(line for line in stderr.splitlines() if line.strip() and not line.startswith(("Fontconfig", "Warning")))
-    return ValueError(f"Graphviz ({engine}) could not draw this: {said or f'exit status {code}, no message'}")
+        return RuntimeError(f"Graphviz ({engine}) crashed on this graph (signal {-code}): too large. Draw a part of it.")
+    lines = [line for line in stderr.splitlines() if line.strip() and not line.startswith(("Fontconfig", "Warning"))]
+    said = "; ".join(lines) or f"exit status {code}, no message"
+    return ValueError(f"Graphviz ({engine}) could not draw this: {said}")
