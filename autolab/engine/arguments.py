@@ -3,6 +3,7 @@
 import functools
 import math
 import operator
+import re
 
 import numpy as np
 
@@ -25,20 +26,37 @@ _OVERFLOW_NAMES = {  # what C++ calls a dtype when a number does not fit it
 }  # fmt: skip
 
 
-class Mismatch(TypeError):
-    """The arguments fit no signature of the function. Where there are several, `overloads` lists them in its place."""
+def mismatch(message):
+    """A TypeError that says why arguments fit no signature; where there are several, `overloads` lists them instead."""
+    error = fail(TypeError, message, "help(the function) shows what it takes.")
+    error.is_mismatch = True
+    return error
+
+
+_MISSING = re.compile(r"\w+\(\) missing \d+ required positional arguments?: (.*)")
 
 
 def overloads(*signatures):
-    """Marks a function that has several signatures in PyTorch: a `Mismatch` becomes the error that lists them all."""
+    """Gives a public function PyTorch's errors for arguments that do not fit.
+
+    signatures: how PyTorch writes them, where it has several; a `mismatch` or a missing argument then becomes the error
+    that lists them all. Without, only the words for missing arguments change.
+    """
 
     def decorate(function):
+        name = function.__name__.rstrip("_")
+
         @functools.wraps(function)
         def checked(*args, **kwargs):
             try:
                 return function(*args, **kwargs)
-            except Mismatch:
-                raise no_match(function.__name__, args, kwargs, signatures) from None
+            except TypeError as error:
+                absent = _MISSING.match(str(error))
+                if signatures and (absent or hasattr(error, "is_mismatch")):
+                    raise no_match(name, args, kwargs, signatures) from None
+                if not absent:
+                    raise
+                raise _missing(name, re.findall(r"'(\w+)'", absent[1])) from None
 
         return checked
 
@@ -47,13 +65,18 @@ def overloads(*signatures):
 
 def no_match(function, args, kwargs, signatures):
     """PyTorch's TypeError for arguments that fit none of `signatures`."""
-    got = ", ".join([type(a).__name__ for a in args] + [f"{k}={type(v).__name__}" for k, v in kwargs.items()])
+    got = ", ".join([_type_name(a) for a in args] + [f"{k}={_type_name(v)}" for k, v in kwargs.items()])
     expected = "".join(f" * ({signature})\n" for signature in signatures)
     return fail(
         TypeError,
         f"{function}() received an invalid combination of arguments - got ({got}), but expected one of:\n{expected}",
         "Compare the types in the first line with the lists below it: one of them has to fit.",
     )
+
+
+def _type_name(value):
+    kind = type(value)
+    return f"torch.{kind.__name__}" if kind.__name__ in ("dtype", "device", "Generator") else kind.__name__
 
 
 def bad_argument(function, name, position, kind, value):
@@ -66,9 +89,8 @@ def bad_argument(function, name, position, kind, value):
     )
 
 
-def missing(function, *names):
-    """PyTorch's TypeError for required arguments that were left out."""
-    plural = "s" if len(names) == 1 else ""
+def _missing(function, names):
+    plural = "s" if len(names) == 1 else ""  # PyTorch has it the wrong way round
     listed = ", ".join(f'"{name}"' for name in names)
     message = f"{function}() missing {len(names)} required positional argument{plural}: {listed}"
     return fail(TypeError, message, "Add what is named.")
@@ -93,7 +115,7 @@ class Options:
                 device = value
             elif name == "requires_grad":
                 if not isinstance(value, bool):
-                    raise Mismatch(f"{function}(): argument 'requires_grad' must be bool, not {type(value).__name__}")
+                    raise mismatch(f"{function}(): argument 'requires_grad' must be bool, not {type(value).__name__}")
                 self.requires_grad = value
             else:
                 self._check_rest(name, value)
@@ -106,15 +128,15 @@ class Options:
             return any_dtype(value)
         except TypeError:
             name = type(value).__name__
-            raise Mismatch(f"{self.function}(): argument 'dtype' must be torch.dtype, not {name}") from None
+            raise mismatch(f"{self.function}(): argument 'dtype' must be torch.dtype, not {name}") from None
 
     def _check_rest(self, name, value):
         if name not in ("out", "layout", "pin_memory", "memory_format"):
-            raise Mismatch(f"{self.function}() got an unexpected keyword argument '{name}'")
+            raise mismatch(f"{self.function}() got an unexpected keyword argument '{name}'")
         if name == "out" and value is not None and not isinstance(value, Tensor):
-            raise Mismatch(f"{self.function}(): argument 'out' must be Tensor, not {type(value).__name__}")
+            raise mismatch(f"{self.function}(): argument 'out' must be Tensor, not {type(value).__name__}")
         if name == "layout" and isinstance(value, str):
-            raise Mismatch(f"{self.function}(): argument 'layout' must be torch.layout, not {type(value).__name__}")
+            raise mismatch(f"{self.function}(): argument 'layout' must be torch.layout, not {type(value).__name__}")
         if name == "pin_memory" and value:
             message = (
                 "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator is available "
@@ -179,7 +201,7 @@ def _bad_size(function, args, items, i, position):
         found = f"must be tuple of ints, but found element of type {got} at pos 0"
         return fail(TypeError, f"{function}(): argument 'size' (position {position}) {found}", note)
     if len(args) > 1:
-        return Mismatch(f"{function}() takes {position} positional argument but {len(args)} were given")
+        return mismatch(f"{function}() takes {position} positional argument but {len(args)} were given")
     found = f"must be tuple of ints, not {got}"
     return fail(TypeError, f"{function}(): argument 'size' (position {position}) {found}", note)
 
@@ -187,17 +209,17 @@ def _bad_size(function, args, items, i, position):
 def pop_size(function, args, options):
     """The shape from positional arguments or from `size=`, which is taken out of `options`.
 
-    Raises Mismatch (a TypeError) when there is none or both.
+    Raises TypeError when there is none or both.
     """
     if "size" in options:
         if args:
-            raise Mismatch(f"{function}() got multiple values for argument 'size'")
+            raise mismatch(f"{function}() got multiple values for argument 'size'")
         size = options.pop("size")
         if not isinstance(size, (tuple, list)):
-            raise Mismatch(f"{function}(): argument 'size' must be tuple of ints, not {type(size).__name__}")
+            raise mismatch(f"{function}(): argument 'size' must be tuple of ints, not {type(size).__name__}")
         return shape_of(function, (size,))
     if not args:
-        raise Mismatch(f'{function}() missing 1 required positional arguments: "size"')
+        raise mismatch(f'{function}() missing 1 required positional arguments: "size"')
     return shape_of(function, args)
 
 
@@ -242,7 +264,7 @@ def check_fits(value, dtype):
         fits = fits and math.isfinite(value) and lowest <= value <= info.max
     else:
         real = max(abs(value.real), abs(value.imag))
-        fits = fits and not (math.isfinite(real) and real > np.finfo(dtype.np).max)
+        fits = fits and not (math.isfinite(real) and real > float(np.finfo(dtype.np).max))
     if not fits:
         message = f"value cannot be converted to type {_OVERFLOW_NAMES[dtype.name]} without overflow"
         raise fail(RuntimeError, message, f"{value} lies outside what {dtype} can hold.")

@@ -9,7 +9,7 @@ import warnings
 
 import numpy as np
 
-from ..arguments import Options, missing, no_match, shape_of
+from ..arguments import Options, no_match, overloads, shape_of
 from ..autograd.grad_mode import per_thread
 from ..dtype import ALL, from_numpy_dtype, get_default_dtype, promote_types, python_scalar_dtype
 from ..errors import fail
@@ -23,7 +23,6 @@ _COPY = (
     "sourceTensor.detach().clone().requires_grad_(True), rather than {}(sourceTensor)."
 )
 _NUMBERS = frozenset((bool, int, float, complex))
-_REQUIRED = object()
 
 
 # -- numbers to arrays -------------------------------------------------------------------------------------------------
@@ -72,7 +71,7 @@ def checked(array):
 
 def _cast_copy(array, dtype):
     if dtype is None or array.dtype == dtype.np:
-        return array.copy()
+        return array.copy(order="K") if array.ndim else array.copy()
     return per_thread.state.run(array.astype, dtype.np)
 
 
@@ -171,7 +170,7 @@ def _number(x, dtype):
                 "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
                 "Consider using tensor.detach() first."
             )
-            warnings.warn(message, UserWarning, stacklevel=5)
+            warnings.warn(message, UserWarning, stacklevel=7)
         return x._d.item()
     if isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "biufc" and x.size == 1:
         return x.item()
@@ -233,48 +232,45 @@ def _warn_of_arrays(data):
             "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to "
             "a single numpy.ndarray with numpy.array() before converting to a tensor."
         )
-        warnings.warn(message, UserWarning, stacklevel=4)
+        warnings.warn(message, UserWarning, stacklevel=5)
 
 
 # -- public functions --------------------------------------------------------------------------------------------------
 @composite()
-def tensor(data=_REQUIRED, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
+@overloads()
+def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
     """A new leaf with a copy of `data`: a number, nested lists of numbers, a NumPy array or a tensor.
 
     Raises ValueError for ragged lists, TypeError and RuntimeError for what is no number. Source: torch.tensor.
     """
-    if data is _REQUIRED:
-        raise missing("tensor", "data")
     given = {"dtype": dtype, "device": device, "requires_grad": requires_grad, "pin_memory": pin_memory}
     made = Options("tensor", given)
     if isinstance(data, Tensor):
-        warnings.warn(_COPY.format("torch.tensor"), UserWarning, stacklevel=2)
+        warnings.warn(_COPY.format("torch.tensor"), UserWarning, stacklevel=3)
     return made.tensor(array_from(data, made.dtype))
 
 
 @composite(method=True, function=False)
-def new_tensor(self, data=_REQUIRED, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+@overloads()
+def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """`torch.tensor(data)` with this tensor's dtype and device unless others are named.
 
     Source: torch.Tensor.new_tensor.
     """
-    if data is _REQUIRED:
-        raise missing("new_tensor", "data")
     given = {"dtype": dtype or self.dtype, "device": device or self.device, "requires_grad": requires_grad}
     made = Options("new_tensor", given | {"layout": layout, "pin_memory": pin_memory})
     if isinstance(data, Tensor):
-        warnings.warn(_COPY.format("tensor.new_tensor"), UserWarning, stacklevel=2)
+        warnings.warn(_COPY.format("tensor.new_tensor"), UserWarning, stacklevel=3)
     return made.tensor(array_from(data, made.dtype))
 
 
 @composite()
-def as_tensor(data=_REQUIRED, dtype=None, device=None):
+@overloads()
+def as_tensor(data, dtype=None, device=None):
     """`data` as a tensor without a copy where there need be none: a tensor stays itself, an array shares its memory.
 
     Source: torch.as_tensor.
     """
-    if data is _REQUIRED:
-        raise missing("as_tensor", "data")
     made = Options("as_tensor", {"dtype": dtype, "device": device})
     if isinstance(data, Tensor):
         return data.to(device=device, dtype=made.dtype)
@@ -383,6 +379,9 @@ class tensortype(type):
 
     def __instancecheck__(cls, instance):
         return isinstance(instance, Tensor) and instance.dtype is cls.dtype and instance.device.type == "cpu"
+
+
+tensortype.__module__ = "torch"
 
 
 for _dtype in ALL:

@@ -1,0 +1,433 @@
+"""Tensors from a shape or a rule: constants, ranges, identity, index grids.
+
+All of them make leaves. They take `dtype=`, `device=` and `requires_grad=` (see `arguments.Options`).
+Source: https://docs.pytorch.org/docs/2.13/torch.html#creation-ops
+"""
+
+import math
+import warnings
+
+import numpy as np
+
+from ..arguments import OPTIONS, Options, as_int, as_number, bad_argument, check_fits, check_tensor, mismatch
+from ..arguments import overloads, pop_size, shape_of
+from ..dtype import FROM_NUMPY, float64, get_default_dtype, int64, python_scalar_dtype
+from ..errors import fail
+from ..registry import composite
+from ..rounding import cast, fma
+from ..tensor import Tensor
+
+
+# -- constants ---------------------------------------------------------------------------------------------------------
+@composite()
+def zeros(*size, **options):
+    """Zeros of the given shape: `zeros(2, 3)` or `zeros((2, 3))`. Source: torch.zeros."""
+    shape, made = pop_size("zeros", size, options), Options("zeros", options)
+    return made.tensor(np.zeros(shape, made.dtype_or_default().np))
+
+
+@composite()
+def ones(*size, **options):
+    """Ones of the given shape. Source: torch.ones."""
+    shape, made = pop_size("ones", size, options), Options("ones", options)
+    return made.tensor(np.ones(shape, made.dtype_or_default().np))
+
+
+@composite()
+def empty(*size, **options):
+    """A tensor of the given shape whose values are whatever was in that memory. Source: torch.empty."""
+    shape, made = pop_size("empty", size, options), Options("empty", options)
+    return made.tensor(np.empty(shape, made.dtype_or_default().np))
+
+
+@composite()
+@overloads()
+def full(size, fill_value, **options):
+    """`fill_value` (a number) in every place of the given shape; its type decides the dtype unless one is named.
+
+    Raises RuntimeError when the dtype cannot hold the value. Source: torch.full.
+    """
+    if not isinstance(size, (tuple, list)):
+        raise bad_argument("full", "size", 1, "tuple of ints", size)
+    value = _number("full", fill_value, 2)
+    made = Options("full", options)
+    dtype = made.dtype or python_scalar_dtype(value)
+    return made.tensor(_filled(np.empty(shape_of("full", (size,)), dtype.np), value))
+
+
+@composite()
+@overloads()
+def scalar_tensor(s, **options):
+    """The number `s` as a 0-d tensor of the default float dtype or the one named. Source: torch.scalar_tensor."""
+    made = Options("scalar_tensor", options)
+    return made.tensor(_filled(np.empty((), made.dtype_or_default().np), _number("scalar_tensor", s, 1)))
+
+
+def _number(function, value, position, name="fill_value"):
+    number = as_number(value)
+    if number is None:
+        raise bad_argument(function, name, position, "Number", value)
+    return number
+
+
+def _filled(array, value):
+    dtype = FROM_NUMPY[array.dtype]
+    check_fits(value, dtype)
+    if isinstance(value, complex) and not dtype.is_complex:
+        value = value.real
+    if dtype._kind == 1 and value < 0 and not dtype.is_signed:
+        value = int(value) & int(np.iinfo(dtype.np).max)
+    array.fill(int(value) if dtype._kind == 1 else value)
+    return array
+
+
+# -- like another tensor -----------------------------------------------------------------------------------------------
+def like(function, input, options):
+    """The Options for a tensor like `input`, and an uninitialised array of its shape and order in memory.
+
+    Raises TypeError unless `input` is a tensor.
+    """
+    check_tensor(function, input)
+    made = Options(function, {"dtype": input.dtype, "device": input.device} | _given(options))
+    return made, np.empty_like(_host(input), made.dtype.np)
+
+
+def _given(options):
+    return {name: value for name, value in options.items() if value is not None or name not in ("dtype", "device")}
+
+
+def _host(t):
+    return t._d.get() if hasattr(t._d, "get") else t._d
+
+
+@composite()
+@overloads()
+def zeros_like(input, **options):
+    """Zeros with the shape, dtype and device of `input`; never requiring grad by itself. Source: torch.zeros_like."""
+    made, array = like("zeros_like", input, options)
+    return made.tensor(_filled(array, 0))
+
+
+@composite()
+@overloads()
+def ones_like(input, **options):
+    """Ones with the shape, dtype and device of `input`. Source: torch.ones_like."""
+    made, array = like("ones_like", input, options)
+    return made.tensor(_filled(array, 1))
+
+
+@composite()
+@overloads()
+def empty_like(input, **options):
+    """Uninitialised memory with the shape, dtype and device of `input`. Source: torch.empty_like."""
+    made, array = like("empty_like", input, options)
+    return made.tensor(array)
+
+
+@composite()
+@overloads()
+def full_like(input, fill_value, **options):
+    """`fill_value` everywhere, with the shape, dtype and device of `input`. Source: torch.full_like."""
+    made, array = like("full_like", input, options)
+    return made.tensor(_filled(array, _number("full_like", fill_value, 2)))
+
+
+def _new(function, self, args, options):
+    shape = pop_size(function, args, options)
+    made = Options(function, {"dtype": self.dtype, "device": self.device} | _given(options))
+    return made, np.empty(shape, made.dtype.np)
+
+
+@composite(method=True, function=False)
+def new_zeros(self, *size, **options):
+    """Zeros of the given shape with this tensor's dtype and device. Source: torch.Tensor.new_zeros."""
+    made, array = _new("new_zeros", self, size, options)
+    return made.tensor(_filled(array, 0))
+
+
+@composite(method=True, function=False)
+def new_ones(self, *size, **options):
+    """Ones of the given shape with this tensor's dtype and device. Source: torch.Tensor.new_ones."""
+    made, array = _new("new_ones", self, size, options)
+    return made.tensor(_filled(array, 1))
+
+
+@composite(method=True, function=False)
+def new_empty(self, *size, **options):
+    """Uninitialised memory of the given shape with this tensor's dtype and device. Source: torch.Tensor.new_empty."""
+    made, array = _new("new_empty", self, size, options)
+    return made.tensor(array)
+
+
+@composite(method=True, function=False)
+@overloads()
+def new_full(self, size, fill_value, **options):
+    """`fill_value` in the given shape, with this tensor's dtype and device. Source: torch.Tensor.new_full."""
+    made, array = _new("new_full", self, (size,), options)
+    return made.tensor(_filled(array, _number("new_full", fill_value, 2)))
+
+
+# -- ranges ------------------------------------------------------------------------------------------------------------
+@composite()
+@overloads(
+    f"Number end, *, {OPTIONS}",
+    f"Number start, Number end, *, {OPTIONS.partition(', ')[2]}",
+    f"Number start, Number end, Number step = 1, *, {OPTIONS}",
+)
+def arange(*bounds, start=None, end=None, step=None, **options):
+    """Numbers from `start` (0) up to but not including `end`, `step` (1) apart.
+
+    int64 if all three are whole numbers, else of the default float dtype.
+    Raises RuntimeError when the step leads away from `end`. Source: torch.arange.
+    """
+    start, end, step = _bounds(bounds, start, end, step)
+    made = Options("arange", options)
+    whole = all(isinstance(number, int) for number in (start, end, step))
+    dtype = made.dtype or (int64 if whole else get_default_dtype())
+    if dtype._kind in (0, 3):
+        note = "A range needs numbers in an order."
+        raise fail(NotImplementedError, f"\"arange_cpu\" not implemented for '{dtype.short}'", note)
+    if made.requires_grad:
+        made._check_differentiable(dtype)
+    for number in (start, end, step) if whole else ():
+        check_fits(number, int64)
+    _check_range(start, end, step)
+    values = _int_range if dtype._kind == 1 else _float_range
+    return made.tensor(values(start, end, step, dtype))
+
+
+def _bounds(bounds, start, end, step):
+    if len(bounds) == 1 and end is None:
+        if as_number(bounds[0]) is None:
+            raise bad_argument("arange", "end", 1, "Number", bounds[0])
+        end = bounds[0]
+    else:
+        named = [name for name, value in (("start", start), ("end", end), ("step", step)) if value is not None]
+        if len(bounds) > 3 or set(("start", "end", "step")[: len(bounds)]) & set(named):
+            raise mismatch("arange() takes end, or start and end, or start, end and step")
+        start, end, step = (*bounds, *(start, end, step)[len(bounds) :])
+        if None in bounds:
+            raise mismatch("arange() takes numbers")
+    numbers = tuple(as_number(n) for n in (0 if start is None else start, end, 1 if step is None else step))
+    if None in numbers:
+        raise mismatch("arange() takes numbers")
+    if any(isinstance(number, complex) for number in numbers):
+        message = "value cannot be converted to type double without overflow"
+        raise fail(RuntimeError, message, "Complex numbers have no order.")
+    return numbers
+
+
+def _check_range(start, end, step):
+    if step == 0:
+        raise fail(RuntimeError, "step must be nonzero", "With a step of 0 the end is never reached.")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        message = f"unsupported range: {start:g} -> {end:g}"
+        raise fail(RuntimeError, message, "Both ends have to be finite.")
+    if (end - start) * step < 0:
+        message = "upper bound and lower bound inconsistent with step sign"
+        raise fail(RuntimeError, message, f"Steps of {step} lead from {start} away from {end}.")
+    if (end - start) / step > 1 << 53:
+        raise fail(RuntimeError, "invalid size, possible overflow?", "That would be more numbers than memory holds.")
+
+
+def _int_range(start, end, step, dtype):
+    start, end, step = int(start), int(end), int(step)
+    if step == 0:
+        raise fail(ValueError, "step must be nonzero", f"As {dtype} the step is 0; convert the result instead.")
+    return np.arange(start, end, step, np.int64).astype(dtype.np)
+
+
+def _float_range(start, end, step, dtype):
+    """Each value is `start + i * step` rounded once, in the order of PyTorch's vector loop.
+
+    That loop takes whole pairs of 256-bit registers: the first value of a register is rounded to the dtype, the others
+    are counted from it. What is left over is computed value by value.
+    """
+    size, start, step = math.ceil((end - start) / step), np.float64(start), np.float64(step)
+    lanes = 32 // dtype.itemsize
+    i = np.arange(size, dtype=np.float64)
+    head = i[: size - size % (2 * lanes)]
+    block = head // lanes * lanes
+    first = cast(fma(block, step, start), dtype.np).astype(np.float64)
+    rest = fma(i[len(head) :], step, start)
+    return cast(np.concatenate((fma(head - block, step, first), rest)), dtype.np)
+
+
+@composite(name="range")
+@overloads()
+def range_(start, end, step=1, **options):
+    """Numbers from `start` up to and including `end`; PyTorch advises `arange` instead. Source: torch.range."""
+    message = (
+        "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
+        "Python's range builtin. Instead, use torch.arange, which produces values in [start, end)."
+    )
+    warnings.warn(message, UserWarning, stacklevel=3)
+    made = Options("range", options)
+    _check_range(start, end, step)
+    i = np.arange(math.floor((end - start) / step) + 1, dtype=np.float64)
+    return made.tensor(cast(start + i * step, made.dtype_or_default().np))
+
+
+_STEPS = tuple(f"{a} start, {b} end, int steps, {{}}*, {OPTIONS}" for a, b in
+               (("Tensor", "Tensor"), ("Number", "Tensor"), ("Tensor", "Number"), ("Number", "Number")))  # fmt: skip
+
+
+@composite()
+@overloads(*(signature.format("") for signature in _STEPS))
+def linspace(start, end, steps, **options):
+    """`steps` numbers evenly from `start` to `end`, both included; counted from both ends, as PyTorch does.
+
+    Source: torch.linspace.
+    """
+    start, end, steps = _line("linspace", start, end, steps)
+    made = Options("linspace", options)
+    return made.tensor(_line_values("linspace", start, end, steps, _line_dtype(start, end, made)))
+
+
+@composite()
+@overloads(*(signature.format("float base = 10.0, ") for signature in _STEPS))
+def logspace(start, end, steps, base=10.0, **options):
+    """`base ** x` for `steps` values of x evenly from `start` to `end`. Float results are correctly rounded, which
+    PyTorch's own may miss by a few units in the last place. Source: torch.logspace.
+    """
+    start, end, steps = _line("logspace", start, end, steps)
+    made = Options("logspace", options)
+    dtype = _line_dtype(start, end, made)
+    if dtype._kind == 1:
+        start, end = int(start), int(end)
+    exponents = _line_values("logspace", start, end, steps, dtype if dtype.is_complex else float64)
+    with np.errstate(all="ignore"):
+        return made.tensor(cast(np.power(base, exponents), dtype.np))
+
+
+def _line(function, start, end, steps):
+    dims = [t._d.ndim if isinstance(t, Tensor) else 0 for t in (start, end)]
+    if any(dims):
+        message = (
+            f"{function} only supports 0-dimensional start and end tensors, but got start with {dims[0]} dimension(s) "
+            f"and end with {dims[1]} dimension(s)."
+        )
+        raise fail(RuntimeError, message, "Take one element, for example t[0].")
+    ends = tuple(as_number(t.detach() if isinstance(t, Tensor) else t) for t in (start, end))
+    steps = as_int(steps)
+    if None in ends or steps is None:
+        raise mismatch(f"{function}() takes two numbers and a number of steps")
+    if steps < 0:
+        raise fail(RuntimeError, "number of steps must be non-negative", "It counts the values, both ends included.")
+    return *ends, steps
+
+
+def _line_dtype(start, end, made):
+    if made.dtype is None and (isinstance(start, complex) or isinstance(end, complex)):
+        return get_default_dtype().to_complex()
+    return made.dtype_or_default()
+
+
+def _line_values(function, start, end, steps, dtype):
+    if dtype._kind == 0:
+        message = f"\"{function}_cpu\" not implemented for 'Bool'"
+        raise fail(NotImplementedError, message, "Name a number dtype.")
+    if dtype.is_complex:
+        return np.linspace(start, end, steps, dtype=dtype.np)
+    if dtype._kind == 1:
+        start, end, exact = int(start), int(end), np.float64
+    else:
+        exact = dtype.np.type
+    first, last = np.float64(exact(start)), np.float64(exact(end))
+    if steps < 2:
+        return np.full(steps, first).astype(dtype.np)
+    step = np.float64(exact(exact(last - first) / exact(steps - 1)))
+    i = np.arange(steps, dtype=np.float64)
+    up, down = i[: steps // 2], steps - 1 - i[steps // 2 :]
+    if dtype.name == "float16":  # multiplied and added in float16 itself
+        first, last, step, up, down = (np.asarray(x, np.float16) for x in (first, last, step, up, down))
+        return np.concatenate((first + step * up, last - step * down))
+    return np.concatenate((fma(up, step, first), fma(-down, step, last))).astype(dtype.np)
+
+
+# -- matrices and grids ------------------------------------------------------------------------------------------------
+@composite()
+@overloads(f"int n, *, {OPTIONS}", f"int n, int m, *, {OPTIONS}")
+def eye(*sizes, **options):
+    """The identity matrix with `n` rows and `m` (or `n`) columns: `eye(n)`, `eye(n, m)`. Source: torch.eye."""
+    sizes = sizes + tuple(options.pop(name) for name in ("n", "m") if name in options)
+    if not 1 <= len(sizes) <= 2:
+        raise mismatch("eye() takes n, or n and m")
+    numbers = [as_int(size) for size in sizes]
+    if None in numbers:
+        raise bad_argument("eye", "n", 1, "int", sizes[0]) if len(sizes) == 1 else mismatch("eye() takes whole numbers")
+    for name, number in zip("nm", numbers, strict=False):
+        if number < 0:
+            message = f"{name} must be greater or equal to 0, got {number}"
+            raise fail(RuntimeError, message, "It counts rows or columns.")
+    made = Options("eye", options)
+    return made.tensor(np.eye(*numbers, dtype=made.dtype_or_default().np))
+
+
+@composite()
+@overloads()
+def tril_indices(row, col, offset=0, **options):
+    """Row and column numbers of the lower triangle of a `row` x `col` matrix, as a (2, n) int64 tensor.
+
+    offset: 0 includes the main diagonal, -1 leaves it out, 1 includes the one above. Source: torch.tril_indices.
+    """
+    return _triangle("tril_indices", row, col, options, lambda i, j: j - i <= offset)
+
+
+@composite()
+@overloads()
+def triu_indices(row, col, offset=0, **options):
+    """Row and column numbers of the upper triangle of a `row` x `col` matrix, as a (2, n) int64 tensor.
+
+    offset: 0 includes the main diagonal, 1 leaves it out, -1 includes the one below. Source: torch.triu_indices.
+    """
+    return _triangle("triu_indices", row, col, options, lambda i, j: j - i >= offset)
+
+
+def _triangle(function, row, col, options, inside):
+    made = Options(function, options)
+    for name, number in (("row", row), ("col", col)):
+        if number < 0:
+            raise fail(RuntimeError, f"{name} must be non-negative, got{number}", "It counts rows or columns.")
+    dtype = made.dtype or int64
+    if dtype._kind != 1:
+        message = f"\"{function}\" not implemented for '{dtype.short}'"
+        raise fail(NotImplementedError, message, "Indices are whole numbers.")
+    places = np.nonzero(inside(*np.indices((row, col), sparse=True)))
+    return made.tensor(np.stack(places).astype(dtype.np))
+
+
+@composite()
+def meshgrid(*tensors, indexing=None):
+    """Grids of coordinates from 1-d tensors: output k repeats tensor k along all other dimensions (views, no copies).
+
+    indexing: "ij" (rows first), or "xy" (the first two swapped, as NumPy's default). Source: torch.meshgrid.
+    """
+    if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
+        tensors = tuple(tensors[0])
+    if indexing is None:
+        message = "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument."
+        warnings.warn(message, UserWarning, stacklevel=2)
+    elif indexing not in ("ij", "xy"):
+        message = f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
+        raise fail(RuntimeError, message, "ij counts rows first; xy counts across first.")
+    _check_axes(tensors)
+    swap = indexing == "xy" and len(tensors) > 1
+    ordered = (tensors[1], tensors[0], *tensors[2:]) if swap else tensors
+    shape = tuple(t.numel() for t in ordered)
+    grids = []
+    for k, t in enumerate(ordered):
+        grids.append(t.view(*(-1 if d == k else 1 for d in range(len(shape)))).expand(shape))
+    return (grids[1], grids[0], *grids[2:]) if swap else tuple(grids)
+
+
+def _check_axes(tensors):
+    if not tensors:
+        raise fail(RuntimeError, "meshgrid expects a non-empty TensorList", "Pass one 1-d tensor per dimension.")
+    for t in tensors:
+        if t._d.ndim > 1:
+            message = f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {t}"
+            raise fail(RuntimeError, message, "Flatten it first.")
+        if t.dtype is not tensors[0].dtype:
+            message = "meshgrid expects all tensors to have the same dtype"
+            raise fail(RuntimeError, message, "Convert them with .to(dtype).")
