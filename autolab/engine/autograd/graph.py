@@ -49,10 +49,13 @@ class saved_tensors_hooks:
             raise fail(RuntimeError, state.hooks_disabled, "Saved-tensor hooks were disabled around this code.")
         self._before = state.saved_hooks
         state.saved_hooks = (self.pack_hook, self.unpack_hook)
+        state.update()
         return self
 
     def __exit__(self, *exc):
-        per_thread.state.saved_hooks = self._before
+        state = per_thread.state
+        state.saved_hooks = self._before
+        state.update()
 
 
 class save_on_cpu(saved_tensors_hooks):
