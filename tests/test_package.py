@@ -85,7 +85,7 @@ def test_the_installed_package_is_the_one_that_runs(installed, tmp_path):
 
 def test_importing_autolab_loads_nothing_heavy(tmp_path):
     """Widgets, pictures and lessons are loaded on first use."""
-    heavy = {"matplotlib", "ipywidgets", "anywidget", "IPython", "graphviz", "pygraphviz", "latex2mathml", "tqdm", "cupy"}
+    heavy = {"matplotlib", "ipywidgets", "anywidget", "IPython", "graphviz", "pygraphviz", "latex2mathml", "cupy"}
     code = f"import sys, autolab; print(sorted({heavy | {'torch'}} & set(sys.modules)))"
     done = run_installed(ROOT, "-c", code, cwd=tmp_path)
     assert done.stdout == "[]\n", done.stderr

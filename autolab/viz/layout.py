@@ -134,7 +134,7 @@ def _advice(reason: str) -> str:
 
 def _failure(engine: str, code: int, stderr: str) -> Exception:
     if code < 0:
-        return RuntimeError(f"Graphviz ({engine}) crashed on this graph (signal {-code}): too large. Draw a part of it.")
+        return RuntimeError(f"Graphviz ({engine}) crashed on this graph (signal {-code}): too large: draw a part.")
     lines = [line for line in stderr.splitlines() if line.strip() and not line.startswith(("Fontconfig", "Warning"))]
     said = "; ".join(lines) or f"exit status {code}, no message"
     return ValueError(f"Graphviz ({engine}) could not draw this: {said}")
