@@ -29,7 +29,7 @@ q1.reveal("line 2")
 
 # %% [markdown]
 # `grad_fn=<MulBackward0>` is there before `backward()` is called. Here is the graph. Step forward: you see the value of `z`
-# being computed first, then the gradient coming back.
+# being computed first: the **forward pass**. Then you see the gradient coming back: the **backward pass**.
 
 # %% tags=["picture"]
 x = torch.tensor(2.0, requires_grad=True)
@@ -37,8 +37,8 @@ z = x * x
 autolab.explore(z)
 
 # %% [markdown] tags=["explain"]
-# **Why.** `requires_grad=True` says: I will want the gradient of something with respect to this tensor. From then on every
-# operation does two things. It computes its result, and it leaves a **node** that remembers which operation it was and where
+# **Why.** The **gradient** of `z` with respect to `x` says how much `z` changes when `x` changes by a tiny amount.
+# `requires_grad=True` says: I will want the gradient of something with respect to this tensor. From then on every operation does two things. It computes its result, and it leaves a **node** that remembers which operation it was and where
 # its inputs came from. The nodes, and the arrows between them, are the **computation graph**. Nothing else builds it.
 # `backward()` only walks it, from the end to the beginning.
 #
@@ -59,14 +59,14 @@ for t in (scalar, vector, matrix):
     print(t.ndim, "dimensions, shape", tuple(t.shape), t.dtype)
 
 matrix.requires_grad_()
-loss = (scalar * (matrix @ vector)).sum()
-print(loss)
-loss.backward()
+total = (scalar * (matrix @ vector)).sum()
+print(total)
+total.backward()
 print(matrix.grad)
 
 # %% tags=["picture"]
-loss = (scalar * (matrix @ vector)).sum()
-autolab.explore(loss)
+total = (scalar * (matrix @ vector)).sum()
+autolab.explore(total)
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 01.1: from a picture to code

@@ -104,7 +104,7 @@ plt.show()
 # through the node. That is why it may only start when everything has arrived.
 #
 # One could do the same from the front, and carry the derivative with respect to `x` along. That needs one walk for each *input*. Going
-# backwards needs one walk for each *output*. A model has millions of inputs (its weights) and a single output (its loss). So backwards it is:
+# backwards needs one walk for each *output*. A model has millions of inputs (its weights) and a single output (its **loss**, the number that training makes small). So backwards it is:
 # this is **reverse mode**, also called backpropagation. One walk gives all the gradients.
 
 # %% [markdown] tags=["exercise"]

@@ -32,8 +32,8 @@ autolab.explore(both_turns)
 # %% [markdown] tags=["explain"]
 # **Why.** `backward()` adds to `.grad`, it does not overwrite it: `x.grad` $\leftarrow$ `x.grad` $+\ \bar x$. Here $6 + 6 = 12$. This is no mistake.
 # It is the same rule as in section 4, where contributions from several paths are added. Two results computed from the same leaf are
-# just more paths: $6 + 6$ is the gradient of the sum of both `z`. It is useful, too: a batch that is too large for the memory
-# can be fed in two halves, and the gradients of the halves add up to that of the whole.
+# just more paths: $6 + 6$ is the gradient of the sum of both `z`. It is useful, too: a **batch** (the data of one
+# step) that is too large for the memory can be fed in two halves, and the gradients of the halves add up to that of the whole.
 #
 # But when you train, each step wants the gradient of *its* loss. So you clear it in between.
 

@@ -1,0 +1,114 @@
+"""What the prose of lesson 1 says in numbers is what the engine computes."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import autolab as torch
+
+SOURCE = Path(__file__).parents[2] / "course" / "src" / "01_graphs"
+PROSE = " ".join(line.removeprefix("#").strip() for file in sorted(SOURCE.glob("*.py")) for line in file.read_text().splitlines())
+
+
+def leaf(value):
+    return torch.tensor(value, requires_grad=True)
+
+
+def fork():
+    x = leaf(2.0)
+    a, b = 3 * x, x * x
+    product = a * b
+    for t in (a, b, product):
+        t.retain_grad()
+    (product + b).backward()
+    return x, a, b
+
+
+def square_of_two():
+    x = leaf(2.0)
+    (x * x).backward()
+    return x.grad
+
+
+def three_weights():
+    w1, w3 = leaf(2.0), leaf(3.0)
+    (w3 * (5.0 * w1)).backward()
+    return w1.grad
+
+
+def weighted_rows():
+    x = leaf([5.0, 7.0])
+    y = torch.tensor([[1.0, 2.0], [0.0, -1.0], [3.0, 1.0]]) @ x
+    y.backward(torch.tensor([1.0, 10.0, 100.0]))
+    return x.grad
+
+
+def broadcast():
+    b, row = leaf(0.5), leaf([10.0, 20.0])
+    (torch.ones(3, 2) + b + row).sum().backward()
+    return b.grad, row.grad
+
+
+def loop(x):
+    y = x = leaf(x)
+    while y < 10:
+        y = y * 2
+    y.backward()
+    return x.grad
+
+
+def detached():
+    w = leaf(3.0)
+    (w.detach() * w).backward()
+    return w.grad
+
+
+def twice():
+    x = leaf(3.0)
+    for _ in range(2):
+        (x * x).backward()
+    return x.grad
+
+
+def ladder():
+    x = y = leaf(1.0)
+    for _ in range(20):
+        y = y + y
+    y.backward()
+    return x.grad
+
+
+@pytest.mark.parametrize(("words", "said", "computed"), [
+    ("$1 \\cdot 2$ twice: $2 + 2 = 4$", 4, square_of_two),
+    ("$12 + 12 + 12 + 2 + 2 = 40$", 40, lambda: fork()[0].grad),
+    ("so $\\bar b = 7$", 7, lambda: fork()[2].grad),
+    ("$\\bar a = \\bar z \\cdot b = 4$", 4, lambda: fork()[1].grad),
+    ("$\\bar x = 7 \\cdot 2 + 7 \\cdot 2 + 4 \\cdot 3 = 40$", 40, lambda: fork()[0].grad),
+    ("Here $6 + 6 = 12$", 12, twice),
+    ("$\\bar w = 3$ remains instead of $6$", 3, detached),
+    ("$\\bar w_1 = w_3 \\cdot w_2 \\cdot x = 3 \\cdot 5 \\cdot 1 = 15$", 15, three_weights),
+    ("$1 \\cdot (1, 2) + 10 \\cdot (0, -1) + 100 \\cdot (3, 1) = (301, 92)$", [301, 92], weighted_rows),
+    ("with the local derivative 1 each: $6$", 6, lambda: broadcast()[0]),
+    ("through three rows: $3$", [3, 3], lambda: broadcast()[1]),
+    ("$dy/dx = 2 \\cdot 2 = 4$", 4, lambda: loop(3.0)),
+    ("it turned four times: $16$", 16, lambda: loop(1.0)),
+    ("a million paths", 2**20, ladder),
+])
+def test_number_in_the_prose(words, said, computed):
+    assert words in PROSE, "the sentence has changed: change this test with it"
+    assert computed().tolist() == said
+
+
+def test_quadratic_goes_where_the_prose_says():
+    assert "which is zero at $x = -2/3$" in PROSE and "zero at $x = -1/3$" in PROSE
+    assert "stays at 0.5. The lowest value is 0.3333" in PROSE
+    height = lambda x: (3 * x**2 + 2 * x + 1) / 2
+    assert (height(-2 / 3), round(height(-1 / 3), 4)) == (pytest.approx(0.5), 0.3333)
+
+
+def test_minutes_of_the_plan_add_up():
+    plan = (SOURCE.parents[1] / "plans" / "01_graphs.md").read_text(encoding="utf-8")
+    minutes = [int(m) for m in re.findall(r"^\| (?:start|\d+ [\w ]+) \| (\d+) \|", plan, re.MULTILINE)]
+    assert len(minutes) == 13
+    assert f"That is {sum(minutes)} minutes" in plan

@@ -1,0 +1,175 @@
+"""A lesson has what a lesson needs: every section predicts, runs, shows, explains and exercises; nothing is stored unrun."""
+
+import ast
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from autolab.lessons.book import lesson
+
+ROOT = Path(__file__).parents[2]
+COURSE = ROOT / "course"
+NOTEBOOKS = sorted(COURSE.glob("*.ipynb"))
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
+sys.path.insert(0, str(ROOT / "tools"))
+import build_notebook  # noqa: E402
+
+
+def read(path):
+    return json.loads(path.read_text(encoding="utf-8"))["cells"]
+
+
+def source(cell):
+    return "".join(cell["source"])
+
+
+def tags(cell):
+    return cell["metadata"].get("tags", [])
+
+
+def sections(path):
+    """The cells of each section, by heading."""
+    found = {}
+    for cell in read(path):
+        if "section" in tags(cell):
+            found[source(cell).splitlines()[0].removeprefix("## ")] = current = []
+        if found:
+            current.append(cell)
+    return found
+
+
+LESSON = COURSE / "01_graphs.ipynb"
+SECTIONS = sections(LESSON)
+
+
+def number(title):
+    return int(title.split(".")[0])
+
+
+def test_there_is_a_notebook_for_every_source_and_the_other_way_round():
+    assert [p.stem for p in NOTEBOOKS] == sorted(p.name for p in (COURSE / "src").iterdir())
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+def test_notebook_is_what_its_source_says(path):
+    assert build_notebook.stale(path.stem) == [], f"run: python tools/build_notebook.py {path.stem}"
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+def test_no_notebook_is_saved_without_outputs(path):
+    code = [c for c in read(path) if c["cell_type"] == "code"]
+    assert [c["execution_count"] for c in code] == list(range(1, len(code) + 1)), "run from top to bottom, once"
+    silent = [c["id"] for c in code if not c["outputs"] and not {"setup", "exercise", "code"} & set(tags(c))]
+    assert silent == []
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+def test_only_marked_cells_raise_and_they_do(path):
+    for cell in read(path):
+        raised = any(o["output_type"] == "error" for o in cell.get("outputs", []))
+        assert raised == ("raises-exception" in tags(cell)), cell["id"]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+def test_stored_outputs_can_be_read_without_a_kernel(path):
+    for cell in read(path):
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            assert WIDGET not in data, f"{cell['id']}: a widget view without its kernel hides what is stored beside it"
+            if "picture" in tags(cell) and "text/plain" in data and data["text/plain"][0].startswith("Explorer"):
+                assert "image/svg+xml" in data, f"{cell['id']}: no picture stored"
+                assert "text/plain" in data
+            if "predict" in tags(cell):
+                assert "text/html" in data and "".join(data["text/plain"]).startswith("Predict: ")
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+def test_nothing_stored_tells_where_it_was_made(path):
+    text = path.read_text(encoding="utf-8")
+    assert not re.search(r"0x[0-9a-f]{6,}|/tmp/|/home/|/root/|/work/", text)
+
+
+def test_first_code_cell_installs_on_colab_and_does_nothing_elsewhere():
+    first = next(c for c in read(LESSON) if c["cell_type"] == "code")
+    assert 'if "google.colab" in sys.modules:' in source(first) and '"autolab-kit"' in source(first)
+    assert first["outputs"] == []
+    body = ast.parse(source(first)).body
+    assert [type(n) for n in body] == [ast.Import, ast.If], "nothing runs outside the if"
+
+
+def test_twelve_numbered_sections():
+    assert [number(title) for title in SECTIONS] == list(range(1, 13))
+
+
+@pytest.mark.parametrize("title", SECTIONS)
+@pytest.mark.parametrize("part", ["predict", "reveal", "code", "picture", "explain", "exercise", "keep"])
+def test_every_section_has_its_parts(title, part):
+    assert any(part in tags(c) for c in SECTIONS[title]), f"{title} has no {part}"
+
+
+@pytest.mark.parametrize("title", SECTIONS)
+def test_every_prediction_comes_before_its_code_and_is_revealed_after_it(title):
+    text = [source(c) for c in SECTIONS[title]]
+    asked = {m[1]: i for i, t in enumerate(text) if (m := re.match(r'(q\d+) = predict\("01\.\1"\)\n\1$', t))}
+    revealed = {m[1]: i for i, t in enumerate(text) if (m := re.search(r"^(q\d+)\.reveal\(", t, re.MULTILINE))}
+    assert asked and asked.keys() == revealed.keys()
+    for name, place in asked.items():
+        between = SECTIONS[title][place + 1:revealed[name]]
+        assert any("code" in tags(c) for c in between), f"{name}: nothing runs between question and answer"
+
+
+@pytest.mark.parametrize("title", SECTIONS)
+def test_every_section_ends_with_one_line_and_its_source(title):
+    last = [c for c in SECTIONS[title] if "keep" in tags(c)][-1]
+    assert source(last).startswith("**Take along:** ") and "https://docs.pytorch.org/" in source(last)
+
+
+def test_all_exercises_and_questions_are_used_once_in_their_section():
+    for title, cells in SECTIONS.items():
+        text = "\n".join(source(c) for c in cells if c["cell_type"] == "code")
+        checks = re.findall(r'^check\("01\.(\d+)[ab]?"', text, re.MULTILINE)
+        assert checks and set(map(int, checks)) == {number(title)}
+    everything = "\n".join(source(c) for c in read(LESSON))
+    assert sorted(re.findall(r'^check\("([^"]+)"', everything, re.MULTILINE)) == sorted(lesson("01").EXERCISES)
+    assert re.findall(r'predict\("([^"]+)"\)', everything) == list(lesson("01").QUESTIONS), "in the order of the lesson"
+
+
+def test_exercises_are_announced_by_the_name_the_checker_uses():
+    headings = dict(re.findall(r"^### Exercise ([\w.]+): (.+)$", "\n".join(map(source, read(LESSON))), re.MULTILINE))
+    assert headings == {id: e.title[0].lower() + e.title[1:] for id, e in lesson("01").EXERCISES.items()}
+
+
+def test_given_code_in_the_notebook_is_what_the_checker_was_told():
+    import autolab
+    from autolab.lessons.exercise import observation
+    space = {"torch": autolab}
+    codes = [re.fullmatch(r'(?s)(.+)\n\ncheck\("([^"]+)", (\w+)\)', source(c)) for c in read(LESSON)]
+    cells = {m[2]: (m[1], m[3]) for m in codes if m}
+    given = {id: e for id, e in lesson("01").EXERCISES.items() if e.given is not None}
+    assert set(given) <= set(cells)
+    for id, exercise in given.items():
+        code, name = cells[id]
+        exec(code, space)
+        for case in exercise.cases:
+            assert repr(observation(exercise, space[name], case)) == repr(observation(exercise, exercise.given, case)), id
+
+
+def test_prose_style():
+    for cell in read(LESSON):
+        if cell["cell_type"] != "markdown":
+            continue
+        text = re.sub(r"(?s)```.*?```|`[^`]*`|\$[^$]*\$|\[[^\]]*\]\([^)]*\)", "", source(cell))
+        assert "!" not in text, cell["id"]
+        assert not re.search(r"\b(obviously|simply|trivial\w*|of course|clearly)\b", text, re.IGNORECASE), cell["id"]
+        for sentence in re.split(r"(?<=[.?:;])\s|\n\s*[-|#\n]", text):
+            assert len(sentence.split()) <= 40, f"{cell['id']}: a sentence of {len(sentence.split())} words: {sentence}"
+
+
+def test_code_cells_are_short():
+    for cell in read(LESSON):
+        if cell["cell_type"] == "code" and cell["id"] != "11-12":       # four functions to be searched
+            assert len(source(cell).splitlines()) <= 30, cell["id"]
