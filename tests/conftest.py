@@ -7,6 +7,17 @@ sys.path.insert(0, str(Path(__file__).parent))
 from goldens import oracle  # noqa: E402 (needs the path set above)
 
 
+BROWSER_TESTS = Path(__file__).parent / "browser"
+
+
+def pytest_ignore_collect(collection_path, config):
+    """`pytest tests` leaves the browser tests out: they run when they are named, for they need the machine alone."""
+    if collection_path == BROWSER_TESTS:
+        named = [(config.invocation_params.dir / arg.split("::")[0]).resolve() for arg in config.args]
+        return None if any(path.is_relative_to(BROWSER_TESTS) for path in named) else True
+    return None
+
+
 def pytest_report_header(config):
     return f"engine under test: {oracle.ENGINE}; compared with: {oracle.describe()}"
 

@@ -1,6 +1,6 @@
 """Dependencies point one way: engine <- autograd, nn, optim, utils, vision <- trace <- viz <- widgets <- lessons.
 
-The namespace `autolab` itself re-exports the engine and loads the rest on first use, so all rooms but the engine may use it.
+The namespace `autolab` itself re-exports the engine and loads the rest on first use; all but the engine may use it.
 """
 
 import ast
