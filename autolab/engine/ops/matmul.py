@@ -31,7 +31,7 @@ mv_op = register("mv(self, vec)", forward=lambda xp, self, vec: self @ vec, meth
                  samples=lambda s: [(s.randn(2, 3), s.randn(3))])
 dot_op = register("dot(self, tensor)", forward=lambda xp, self, tensor: self.dot(tensor), method=False, function=False,
                   vjp={"self": lambda m, g, tensor: g * tensor, "tensor": lambda m, g, self: g * self},
-                  latex=r"{self}^{T} {tensor}", vjp_latex={"self": r"{g} \, {tensor}", "tensor": r"{g} \, {self}"},
+                  latex=r"{self}^{T} \, {tensor}", vjp_latex={"self": r"{g} \, {tensor}", "tensor": r"{g} \, {self}"},
                   samples=lambda s: [(s.randn(3), s.randn(3))])
 bmm_op = register("bmm(self, mat2)", forward=lambda xp, self, mat2: xp.matmul(self, mat2), method=False, function=False,
                   vjp={"self": lambda m, g, mat2: m.bmm(g, m.transpose(mat2, 1, 2)), "mat2": lambda m, g, self: m.bmm(m.transpose(self, 1, 2), g)},
