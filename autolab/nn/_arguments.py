@@ -1,22 +1,9 @@
-"""Small helpers to read arguments and to name their types as PyTorch does."""
+"""How `Module.to` reads its arguments."""
 
 from autolab.engine.device import device as device_class
 from autolab.engine.dtype import dtype as dtype_class
 from autolab.engine.errors import fail, unsupported
 from autolab.engine.tensor import Tensor
-
-
-def typename(value):
-    """What `torch.typename` says: 'torch.FloatTensor', 'torch.nn.modules.linear.Linear', 'int'."""
-    if isinstance(value, Tensor):
-        return value.type()
-    kind = value if hasattr(value, "__qualname__") else type(value)
-    module = getattr(kind, "__module__", None)
-    if module in (None, "", "builtins", "__builtin__"):
-        return kind.__qualname__
-    if module.split(".")[0] == "autolab":
-        module = "torch" + module[len("autolab"):]
-    return f"{module}.{kind.__qualname__}"
 
 
 def parse_to(*args, **kwargs):

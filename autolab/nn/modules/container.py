@@ -10,9 +10,9 @@ from itertools import chain
 
 from autolab.engine.errors import fail
 from autolab.engine.tensor import Tensor
-from autolab.nn._arguments import typename
 from autolab.nn.modules.module import Module, indented
 from autolab.nn.parameter import Parameter
+from autolab.utils._shared import typename
 
 
 def _position(index, size):

@@ -8,10 +8,11 @@ import inspect
 from autolab.engine.autograd.grad_mode import no_grad
 from autolab.engine.errors import fail
 from autolab.engine.tensor import Tensor
-from autolab.nn._arguments import parse_to, typename
+from autolab.nn._arguments import parse_to
 from autolab.nn.modules.hooks import GLOBAL, ModuleHooks, registered
 from autolab.nn.modules.state import ModuleState
 from autolab.nn.parameter import Buffer, Parameter
+from autolab.utils._shared import reset_grad, typename
 
 _BEFORE_INIT = "Call super().__init__() first thing in your module's __init__."
 
@@ -397,21 +398,6 @@ class Module(ModuleHooks, ModuleState):
     def __dir__(self):
         names = [*dir(type(self)), *self.__dict__, *self._parameters, *self._modules, *self._buffers]
         return sorted(name for name in names if not name[0].isdigit())
-
-
-def reset_grad(parameter, set_to_none):
-    """Drop `parameter.grad`, or fill it with zeros and cut it from any graph."""
-    grad = parameter.grad
-    if grad is None:
-        return
-    if set_to_none:
-        parameter.grad = None
-        return
-    if grad.grad_fn is not None:
-        grad.detach_()
-    else:
-        grad.requires_grad_(False)
-    grad.zero_()
 
 
 def _already_exists(name):

@@ -6,7 +6,7 @@ Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.parameters_t
 import autolab
 from autolab.engine.errors import fail
 from autolab.engine.tensor import Tensor
-from autolab.nn._arguments import typename
+from autolab.utils._shared import typename
 
 
 def _check_device(parameter, others):

@@ -1,0 +1,8 @@
+"""Optimizers and learning-rate schedules (`torch.optim`). Source: https://docs.pytorch.org/docs/2.13/optim.html"""
+
+from autolab.optim import lr_scheduler  # noqa: F401
+from autolab.optim.adagrad import Adagrad  # noqa: F401
+from autolab.optim.adam import Adam, AdamW  # noqa: F401
+from autolab.optim.optimizer import Optimizer  # noqa: F401
+from autolab.optim.rmsprop import RMSprop  # noqa: F401
+from autolab.optim.sgd import SGD  # noqa: F401

@@ -1,0 +1,50 @@
+"""Adagrad. Source: https://docs.pytorch.org/docs/2.13/generated/torch.optim.Adagrad.html"""
+
+import numpy as np
+
+import autolab
+from autolab.optim.kernels import add_product, add_quotient, array_of, scaled_sum
+from autolab.optim.optimizer import Optimizer, check_lr, check_range, count_step, number, refuse, zero_step
+
+
+class Adagrad(Optimizer):
+    """p -= lr * grad / (sqrt(sum of all squared gradients) + eps) (Duchi et al., 2011).
+
+    lr falls as lr / (1 + (step - 1) * lr_decay).
+    """
+
+    def __init__(self, params, lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, foreach=None, *,
+                 maximize=False, differentiable=False, fused=None):
+        check_lr(lr)
+        for name, value in (("lr_decay", lr_decay), ("weight_decay", weight_decay),
+                            ("initial_accumulator_value", initial_accumulator_value), ("epsilon", eps)):
+            check_range(f"{name} value", value)
+        refuse(self, foreach=foreach, differentiable=differentiable, fused=fused)
+        super().__init__(params, {
+            "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
+            "initial_accumulator_value": initial_accumulator_value, "foreach": foreach, "maximize": maximize,
+            "differentiable": differentiable, "fused": fused})
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                self._start(parameter)
+
+    def _start(self, parameter):
+        state = self.state[parameter]
+        state["step"] = zero_step()
+        state["sum"] = autolab.full_like(parameter.detach(), self.defaults["initial_accumulator_value"])
+        return state
+
+    def step(self, closure=None):
+        """One step. `closure` computes the loss anew and is returned its value."""
+        loss = self._loss(closure)
+        for group, parameter, grad in self._with_grad():
+            state = self.state[parameter] or self._start(parameter)
+            step = count_step(state)
+            p, total = array_of(parameter), array_of(state["sum"])
+            if group["weight_decay"] != 0:
+                grad = scaled_sum(grad, p, group["weight_decay"])
+            add_product(total, grad, grad)
+            spread = np.sqrt(total)
+            spread += p.dtype.type(group["eps"])
+            add_quotient(p, grad, spread, -(number(group["lr"]) / (1 + (step - 1) * group["lr_decay"])))
+        return loss

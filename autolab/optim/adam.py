@@ -1,0 +1,77 @@
+"""Adam and AdamW. Source: https://docs.pytorch.org/docs/2.13/generated/torch.optim.Adam.html"""
+
+import numpy as np
+
+import autolab
+from autolab.engine.errors import fail
+from autolab.engine.tensor import Tensor
+from autolab.optim.kernels import add_product, add_quotient, array_of, move_towards, scale, scaled_sum
+from autolab.optim.optimizer import Optimizer, check_lr, check_range, count_step, number, refuse, zero_step
+
+
+class Adam(Optimizer):
+    """p -= lr * m / (sqrt(v) + eps), m and v running means of the gradient and its square, corrected for starting at 0.
+
+    Kingma and Ba, "Adam: A Method for Stochastic Optimization" (2014). amsgrad: v never falls (Reddi et al., 2018).
+    decoupled_weight_decay: shrink p itself instead of adding weight_decay * p to the gradient.
+    """
+
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, *, foreach=None, maximize=False,
+                 capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False):
+        check_lr(lr)
+        check_range("epsilon value", eps)
+        for i in (0, 1):
+            check_range(f"beta parameter at index {i}", betas[i], 1.0)
+        check_range("weight_decay value", weight_decay)
+        if not (all(isinstance(b, float) for b in betas[:2]) or all(isinstance(b, Tensor) for b in betas[:2])):
+            raise fail(ValueError, "betas must be either both floats or both Tensors", "Write for example (0.9, 0.999).")
+        refuse(self, foreach=foreach, capturable=capturable, differentiable=differentiable, fused=fused)
+        super().__init__(params, {
+            "lr": lr, "betas": tuple(betas), "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad, "maximize": maximize,
+            "foreach": foreach, "capturable": capturable, "differentiable": differentiable, "fused": fused,
+            "decoupled_weight_decay": decoupled_weight_decay})
+
+    def step(self, closure=None):
+        """One step. `closure` computes the loss anew and is returned its value."""
+        loss = self._loss(closure)
+        for group, parameter, grad in self._with_grad():
+            state = self.state[parameter] or self._start(group, parameter)
+            self._update(group, state, count_step(state), array_of(parameter), grad, parameter)
+        return loss
+
+    def _start(self, group, parameter):
+        state = self.state[parameter]
+        state["step"] = zero_step()
+        for name in ("exp_avg", "exp_avg_sq", *(["max_exp_avg_sq"] if group["amsgrad"] else [])):
+            state[name] = autolab.zeros_like(parameter.detach())
+        return state
+
+    @staticmethod
+    def _update(group, state, step, p, grad, parameter):
+        lr, beta1, beta2 = number(group["lr"]), *map(number, group["betas"])
+        if group["weight_decay"] != 0:
+            if group["decoupled_weight_decay"]:
+                parameter._storage.version += 1
+                scale(p, 1 - lr * group["weight_decay"])
+            else:
+                grad = scaled_sum(grad, p, group["weight_decay"])
+        mean, square = array_of(state["exp_avg"]), array_of(state["exp_avg_sq"])
+        move_towards(mean, grad, 1 - beta1)
+        scale(square, beta2)
+        add_product(square, grad, grad, 1 - beta2)
+        if group["amsgrad"]:
+            largest = array_of(state["max_exp_avg_sq"])
+            square = np.maximum(largest, square, out=largest)
+        spread = np.sqrt(square)
+        spread /= p.dtype.type((1 - beta2**step) ** 0.5)
+        spread += p.dtype.type(group["eps"])
+        add_quotient(p, mean, spread, -(lr / (1 - beta1**step)))
+
+
+class AdamW(Adam):
+    """Adam with decoupled weight decay (Loshchilov and Hutter, "Decoupled Weight Decay Regularization", 2017)."""
+
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, amsgrad=False, *, maximize=False, foreach=None,
+                 capturable=False, differentiable=False, fused=None):
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize, capturable=capturable,
+                         differentiable=differentiable, fused=fused, decoupled_weight_decay=True)

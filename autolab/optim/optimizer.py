@@ -1,0 +1,323 @@
+"""The base class of optimizers: parameter groups, state, hooks.
+
+Source: https://docs.pytorch.org/docs/2.13/optim.html#base-class
+"""
+
+import functools
+import warnings
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterable
+from copy import deepcopy
+from itertools import chain
+
+import autolab
+from autolab.engine.autograd.grad_mode import enable_grad
+from autolab.engine.autograd.hooks import RemovableHandle
+from autolab.engine.errors import fail, unsupported
+from autolab.engine.tensor import Tensor
+from autolab.utils._shared import reset_grad, typename
+
+_step_pre_hooks = OrderedDict()     # of all optimizers
+_step_post_hooks = OrderedDict()
+
+
+class _Required:
+    def __repr__(self):
+        return "<required parameter>"
+
+
+required = _Required()
+
+
+def _add(table, hook, prepend=False):
+    handle = RemovableHandle(table)
+    table[handle.id] = hook
+    if prepend:
+        table.move_to_end(handle.id, last=False)
+    return handle
+
+
+def register_optimizer_step_pre_hook(hook):
+    """Call `hook(optimizer, args, kwargs)` before every step of every optimizer."""
+    return _add(_step_pre_hooks, hook)
+
+
+def register_optimizer_step_post_hook(hook):
+    """Call `hook(optimizer, args, kwargs)` after every step of every optimizer."""
+    return _add(_step_post_hooks, hook)
+
+
+def _with_hooks(step):
+    """`step` that runs the hooks around it and remembers that it was called (schedulers ask)."""
+    @functools.wraps(step)
+    def run(self, *args, **kwargs):
+        self._opt_called = True
+        if not (_step_pre_hooks or _step_post_hooks or self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks):
+            return step(self, *args, **kwargs)
+        args = (self, *args)
+        for hook in chain(_step_pre_hooks.values(), self._optimizer_step_pre_hooks.values()):
+            changed = hook(self, args, kwargs)
+            if changed is None:
+                continue
+            if not (isinstance(changed, tuple) and len(changed) == 2):
+                raise fail(RuntimeError, f"{step} must return None or a tuple of (new_args, new_kwargs), but got {changed}.",
+                           "A step pre-hook replaces both or neither.")
+            args, kwargs = changed
+        result = step(*args, **kwargs)
+        for hook in chain(self._optimizer_step_post_hooks.values(), _step_post_hooks.values()):
+            hook(self, args, kwargs)
+        return result
+
+    return run
+
+
+def refuse(optimizer, **options):
+    """Raise NotImplementedError for options that only make PyTorch faster and are not here (foreach, fused, …)."""
+    for name, value in options.items():
+        if value:
+            raise unsupported(type(optimizer).__name__, name)
+
+
+def check_range(name, value, upper=None):
+    """Raise ValueError, in PyTorch's words, unless 0 <= value (< upper)."""
+    if not (0.0 <= value and (upper is None or value < upper)):
+        raise fail(ValueError, f"Invalid {name}: {value}", "It has to be at least 0" + (f" and below {upper}." if upper else "."))
+
+
+def check_lr(lr):
+    """Raise ValueError, in PyTorch's words, for a learning rate that is negative or no single number."""
+    if isinstance(lr, Tensor) and lr.numel() != 1:
+        raise fail(ValueError, "Tensor lr must be 1-element", "One learning rate for each parameter group.")
+    check_range("learning rate", lr)
+
+
+def number(value):
+    """A Python number of a number or a one-element tensor."""
+    return value.item() if isinstance(value, Tensor) else value
+
+
+class Optimizer:
+    """Base class: keeps parameters in groups with settings of their own. Subclasses define `step`.
+
+    params: tensors, (name, tensor) pairs, or dicts with "params" and settings. Raises TypeError or ValueError for what
+    cannot be optimized.
+    """
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        if "step" in cls.__dict__:
+            cls.step = _with_hooks(cls.step)
+
+    def __init__(self, params, defaults):
+        self.defaults = defaults
+        self._make_hook_tables()
+        if isinstance(params, Tensor):
+            raise fail(TypeError, "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                       + typename(params), "Put it into a list: [tensor].")
+        self.state = defaultdict(dict)
+        self.param_groups = []
+        groups = list(params)
+        if not groups:
+            raise fail(ValueError, "optimizer got an empty parameter list",
+                       "Does the model have parameters? A generator such as model.parameters() can be used only once.")
+        for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
+            self.add_param_group(group)
+
+    def _make_hook_tables(self):
+        for name in ("step_pre", "step_post", "state_dict_pre", "state_dict_post", "load_state_dict_pre",
+                     "load_state_dict_post"):
+            self.__dict__.setdefault(f"_optimizer_{name}_hooks", OrderedDict())
+
+    def __getstate__(self):
+        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self._make_hook_tables()
+
+    def __repr__(self):
+        text = type(self).__name__ + " ("
+        for i, group in enumerate(self.param_groups):
+            text += f"\nParameter Group {i}\n"
+            text += "".join(f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params")
+        return text + ")"
+
+    # hooks ---------------------------------------------------------------------------------------
+
+    def register_step_pre_hook(self, hook):
+        """Call `hook(optimizer, args, kwargs)` before every step; it returns None or new (args, kwargs)."""
+        return _add(self._optimizer_step_pre_hooks, hook)
+
+    def register_step_post_hook(self, hook):
+        """Call `hook(optimizer, args, kwargs)` after every step."""
+        return _add(self._optimizer_step_post_hooks, hook)
+
+    def register_state_dict_pre_hook(self, hook, prepend=False):
+        """Call `hook(optimizer)` before `state_dict`."""
+        return _add(self._optimizer_state_dict_pre_hooks, hook, prepend)
+
+    def register_state_dict_post_hook(self, hook, prepend=False):
+        """Call `hook(optimizer, state_dict)` after `state_dict`; what it returns replaces the dict."""
+        return _add(self._optimizer_state_dict_post_hooks, hook, prepend)
+
+    def register_load_state_dict_pre_hook(self, hook, prepend=False):
+        """Call `hook(optimizer, state_dict)` before `load_state_dict`; what it returns replaces the dict."""
+        return _add(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+
+    def register_load_state_dict_post_hook(self, hook, prepend=False):
+        """Call `hook(optimizer)` after `load_state_dict`."""
+        return _add(self._optimizer_load_state_dict_post_hooks, hook, prepend)
+
+    # parameter groups ----------------------------------------------------------------------------
+
+    def add_param_group(self, param_group):
+        """Add a dict with "params" and settings; settings it lacks take the defaults."""
+        if not isinstance(param_group, dict):
+            raise fail(TypeError, f"param_group must be a dict, but got {type(param_group)}",
+                       'Write {"params": tensors, "lr": 0.1}.')
+        self._read_params(param_group)
+        for parameter in param_group["params"]:
+            if not isinstance(parameter, Tensor):
+                raise fail(TypeError, "optimizer can only optimize Tensors, but one of the params is " + typename(parameter),
+                           "Only tensors have gradients.")
+            if not (parameter.is_leaf or parameter.retains_grad):
+                raise fail(ValueError, "can't optimize a non-leaf Tensor",
+                           "This tensor was computed from others, so a step on it would be forgotten at the next computation.")
+        for name, default in self.defaults.items():
+            if default is required and name not in param_group:
+                raise fail(ValueError, f"parameter group didn't specify a value of required optimization parameter {name}",
+                           f"This optimizer has no default for {name}.")
+            param_group.setdefault(name, default)
+        self._check_against_other_groups(param_group)
+        self.param_groups.append(param_group)
+
+    @staticmethod
+    def _read_params(group):
+        params = group["params"]
+        if isinstance(params, Tensor):
+            params = [params]
+        elif isinstance(params, set):
+            raise fail(TypeError, "optimizer parameters need to be organized in ordered collections, but the ordering of tensors "
+                       "in sets will change between runs. Please use a list instead.", "State is saved by position.")
+        params = list(params)
+        names = [p[0] for p in params if isinstance(p, tuple)]
+        if names:
+            if len(names) != len(params):
+                raise fail(ValueError, "all optimizer params should be with/without names. Some param names are missing",
+                           "Pass named_parameters() or parameters(), not a mixture.")
+            group["param_names"], params = names, [p[1] for p in params]
+        group["params"] = params
+
+    def _check_against_other_groups(self, group):
+        params = set(group["params"])
+        if len(params) != len(group["params"]):
+            warnings.warn("optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; "
+                          "see github.com/pytorch/pytorch/issues/40967 for more information", stacklevel=4)
+        for other in self.param_groups:
+            if ("param_names" in group) != ("param_names" in other):
+                kind = "with names" if "param_names" in group else "without names"
+                raise fail(ValueError, "all optimizer param groups should be with/without names. cannot add param group "
+                           f"{kind} to the optimizer", "Name all groups or none.")
+            if not params.isdisjoint(other["params"]):
+                raise fail(ValueError, "some parameters appear in more than one parameter group",
+                           "It would be stepped twice.")
+
+    # state ---------------------------------------------------------------------------------------
+
+    def state_dict(self):
+        """{"state": {number: state}, "param_groups": [...]}; parameters are numbered in their order."""
+        for hook in self._optimizer_state_dict_pre_hooks.values():
+            hook(self)
+        numbers, groups = {}, []
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                numbers.setdefault(id(parameter), len(numbers))
+            packed = {key: value for key, value in group.items() if key != "params"}
+            groups.append({**packed, "params": [numbers[id(p)] for p in group["params"]]})
+        state = {numbers[id(key)] if isinstance(key, Tensor) else key: value for key, value in self.state.items()}
+        result = {"state": state, "param_groups": groups}
+        for hook in self._optimizer_state_dict_post_hooks.values():
+            replaced = hook(self, result)
+            result = result if replaced is None else replaced
+        return result
+
+    def load_state_dict(self, state_dict):
+        """Take state and settings from what `state_dict` returned. Raises ValueError when the groups do not match."""
+        state_dict = state_dict.copy()
+        for hook in self._optimizer_load_state_dict_pre_hooks.values():
+            replaced = hook(self, state_dict)
+            state_dict = state_dict if replaced is None else replaced
+        groups, saved = self.param_groups, deepcopy(state_dict["param_groups"])
+        if len(groups) != len(saved):
+            raise fail(ValueError, "loaded state dict has a different number of parameter groups",
+                       f"Saved were {len(saved)}, this optimizer has {len(groups)}.")
+        if any(len(a["params"]) != len(b["params"]) for a, b in zip(groups, saved)):
+            raise fail(ValueError, "loaded state dict contains a parameter group that doesn't match the size of optimizer's group",
+                       "The optimizer was saved for another model.")
+        by_number = dict(zip(chain.from_iterable(g["params"] for g in saved), chain.from_iterable(g["params"] for g in groups)))
+        state = defaultdict(dict)
+        for key, value in state_dict["state"].items():
+            if key in by_number:
+                state[by_number[key]] = _fitted(by_number[key], value)
+            else:
+                state[key] = value
+        for group, new in zip(groups, saved):
+            new["params"] = group["params"]
+            if "param_names" in group:
+                new.setdefault("param_names", group["param_names"])
+        self.__setstate__({"state": state, "param_groups": saved})
+        for hook in self._optimizer_load_state_dict_post_hooks.values():
+            hook(self)
+
+    def zero_grad(self, set_to_none=True):
+        """Forget all gradients (or fill them with zeros): backward() adds to what is there."""
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                reset_grad(parameter, set_to_none)
+
+    def step(self, closure=None):
+        """One step of optimization from the gradients that are there. Subclasses define it."""
+        raise NotImplementedError
+
+    @staticmethod
+    def _loss(closure):
+        """What `closure` returns, called with gradients on; None without one."""
+        if closure is None:
+            return None
+        with enable_grad():
+            return closure()
+
+    def _with_grad(self):
+        """(group, parameter, raw gradient) of every parameter that has a gradient; with its sign turned to maximize."""
+        for group in self.param_groups:
+            sign_turned = group["maximize"]
+            for parameter in group["params"]:
+                grad = parameter.grad
+                if grad is not None:
+                    yield group, parameter, -grad._d if sign_turned else grad._d
+
+
+def _fitted(parameter, value, key=None):
+    """A saved state value with its tensors in the parameter's dtype and device (`step` stays as it is)."""
+    if isinstance(value, Tensor):
+        if key == "step":
+            return value
+        return value.to(device=parameter.device, dtype=parameter.dtype if parameter.is_floating_point() else value.dtype)
+    if isinstance(value, dict):
+        return {k: _fitted(parameter, v, k) for k, v in value.items()}
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return type(value)(_fitted(parameter, v) for v in value)
+    return value
+
+
+def count_step(state):
+    """Add one to the 0-d tensor `state["step"]` and return it as a Python number."""
+    step = state["step"]
+    step._storage.version += 1
+    step._d = step._d + step.dtype.scalar(1)
+    return step._d.item()
+
+
+def zero_step():
+    """The step count of a parameter that was not stepped yet: a 0-d tensor of floats, as PyTorch keeps it."""
+    return autolab.tensor(0.0, dtype=autolab.float64 if autolab.get_default_dtype() is autolab.float64 else autolab.float32)

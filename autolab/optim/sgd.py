@@ -1,0 +1,49 @@
+"""Gradient descent. Source: https://docs.pytorch.org/docs/2.13/generated/torch.optim.SGD.html"""
+
+from autolab.engine.errors import fail
+from autolab.engine.tensor import wrap
+from autolab.optim.kernels import add_scaled, array_of, scale, scaled_sum
+from autolab.optim.optimizer import Optimizer, check_lr, check_range, number, refuse
+
+
+class SGD(Optimizer):
+    """p -= lr * d, where d is the gradient plus weight_decay * p, or with momentum a running sum of such d.
+
+    buffer = momentum * buffer + (1 - dampening) * d (the first d as it is); nesterov uses d + momentum * buffer.
+    Sutskever et al., "On the importance of initialization and momentum in deep learning" (2013).
+    """
+
+    def __init__(self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False, foreach=None,
+                 differentiable=False, fused=None):
+        check_lr(lr)
+        check_range("momentum value", momentum)
+        check_range("weight_decay value", weight_decay)
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise fail(ValueError, "Nesterov momentum requires a momentum and zero dampening", "Set momentum, e.g. to 0.9.")
+        refuse(self, foreach=foreach, differentiable=differentiable, fused=fused)
+        super().__init__(params, {
+            "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov,
+            "maximize": maximize, "foreach": foreach, "differentiable": differentiable, "fused": fused})
+
+    def step(self, closure=None):
+        """One step. `closure` computes the loss anew and is returned its value."""
+        loss = self._loss(closure)
+        for group, parameter, grad in self._with_grad():
+            p = array_of(parameter)
+            if group["weight_decay"] != 0:
+                grad = scaled_sum(grad, p, number(group["weight_decay"]))
+            if group["momentum"] != 0:
+                grad = self._with_momentum(group, parameter, grad)
+            add_scaled(p, grad, -number(group["lr"]))
+        return loss
+
+    def _with_momentum(self, group, parameter, grad):
+        state, momentum = self.state[parameter], group["momentum"]
+        if state.get("momentum_buffer") is None:
+            state["momentum_buffer"] = wrap(grad.copy(), parameter.dtype, parameter.device)
+            buffer = state["momentum_buffer"]._d
+        else:
+            buffer = array_of(state["momentum_buffer"])
+            scale(buffer, momentum)
+            add_scaled(buffer, grad, 1 - group["dampening"])
+        return scaled_sum(grad, buffer, momentum) if group["nesterov"] else buffer

@@ -1,0 +1,3 @@
+"""`torch.utils.hooks`: the handle that registering a hook returns."""
+
+from autolab.engine.autograd.hooks import RemovableHandle  # noqa: F401
