@@ -1,0 +1,441 @@
+"""Many numbers to one: sum mean prod var std norm logsumexp, all any count_nonzero. What picks an element is in `extremes.py`, running
+totals in `cumulative.py`.
+
+Every reduction takes `dim`: None (all), an int or a tuple; `keepdim` leaves the reduced dimensions in place with size 1. NumPy's names
+`axis` and `keepdims` are understood too, as in torch. Sources: https://docs.pytorch.org/docs/2.13/torch.html#reduction-ops
+"""
+from __future__ import annotations
+
+import functools
+import math
+import warnings
+
+import numpy as np
+
+from .. import precise
+from ..dtype import FROM_NUMPY, as_dtype, get_default_dtype
+from ..errors import check_dim, check_dims, fail
+from ..registry import METHODS, NAMESPACES, composite, register
+from ..tensor import Tensor
+
+
+# -- arguments ---------------------------------------------------------------------------------------------------------------
+_NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input"}
+
+
+def numpy_names(function):
+    """Lets `function` take NumPy's `axis=` and `keepdims=` for `dim=` and `keepdim=`."""
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        if kwargs:
+            kwargs = {_NUMPY_NAMES.get(k, k): v for k, v in kwargs.items()}
+        return function(*args, **kwargs)
+    return call
+
+
+def type_name(value):
+    """How torch names an argument's type in its messages."""
+    return "tuple" if isinstance(value, (tuple, list)) else type(value).__name__
+
+
+def no_match(name, given, accepted):
+    """Torch's error for arguments that fit none of a function's signatures."""
+    lines = "".join(f" * {signature}\n" for signature in accepted)
+    return fail(TypeError, f"{name}() received an invalid combination of arguments - got ({', '.join(given)}), but expected one of:\n{lines}",
+                "Compare the arguments with the forms listed.")
+
+
+def _is_int(value):
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def the_dims(name, dim, ndim, accepted):
+    """`dim` as a tuple as the user wrote it, after checking that each exists and appears once."""
+    dims = (dim,) if _is_int(dim) else tuple(dim) if isinstance(dim, (tuple, list)) else None
+    if dims is None or not all(_is_int(d) for d in dims):
+        raise no_match(name, [type_name(dim)], accepted)
+    check_dims(dims, ndim)
+    return dims
+
+
+def flag(name, keepdim):
+    """Raises torch's error when `keepdim` is no bool."""
+    if not isinstance(keepdim, bool):
+        raise fail(TypeError, f"{name}(): argument 'keepdim' (position 2) must be bool, not {type(keepdim).__name__}",
+                   "Several dimensions go into one tuple: dim=(0, 1).")
+
+
+def axes(self, dim):
+    """The axes to reduce for NumPy: None for all. A 0-d array has none, though torch lets dim 0 name it."""
+    if dim is None or dim == () or self.ndim == 0:
+        return None
+    return tuple(dim) if isinstance(dim, list) else dim
+
+
+def dims_of(dim, ndim):
+    """The reduced dimensions counted from the front, in rising order; all of them for None and ()."""
+    if dim is None or dim == ():
+        return tuple(range(ndim))
+    return tuple(sorted(check_dims(dim, ndim))) if ndim else ()
+
+
+def count(dim, shape):
+    """How many elements go into each result."""
+    return math.prod(shape[d] for d in dims_of(dim, len(shape)))
+
+
+def restored(m, g, dim, keepdim, ndim):
+    """`g` with the reduced dimensions back in place as size 1."""
+    if not keepdim:
+        for d in dims_of(dim, ndim):
+            g = m.unsqueeze(g, d)
+    return g
+
+
+def spread(m, g, dim, keepdim, sizes):
+    """`g` repeated over the reduced dimensions."""
+    return m.expand(restored(m, g, dim, keepdim, len(sizes)), sizes)
+
+
+def dtype_of(g):
+    """The torch dtype of a Tensor or a raw array."""
+    return g.dtype if isinstance(g, Tensor) else FROM_NUMPY[g.dtype]
+
+
+def _accumulator(self, dtype):
+    """(dtype to accumulate in, dtype of the result) of a sum or product."""
+    d = self.dtype if dtype is None else as_dtype(dtype).np
+    if dtype is None and d.kind in "biu":
+        d = np.dtype("int64")
+    return (np.dtype("float32") if d == np.float16 else d), d
+
+
+# -- sum, mean ---------------------------------------------------------------------------------------------------------------
+def _sum(xp, self, dim, keepdim, dtype):
+    wide, d = _accumulator(self, dtype)
+    if dtype is not None:
+        self = self.astype(d)
+    return xp.add.reduce(self, axis=axes(self, dim), keepdims=keepdim, dtype=wide).astype(d, copy=False)
+
+
+def _mean(xp, self, dim, keepdim, dtype):
+    d = self.dtype if dtype is None else as_dtype(dtype).np
+    if d.kind not in "fc":
+        raise fail(RuntimeError, "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
+                   f"{FROM_NUMPY[d].short}", "The mean of whole numbers is seldom whole: write x.float().mean() or x.mean(dtype=torch.float32).")
+    total = _sum(xp, self, dim, keepdim, dtype)
+    return (total / total.dtype.type(count(dim, self.shape))).astype(d, copy=False)
+
+
+sum_all = register("sum_all(self, *, dtype=None)", forward=lambda xp, self, dtype: _sum(xp, self, None, False, dtype), node="SumBackward0",
+                   method=False, function=False, vjp={"self": lambda m, g, self_sym_sizes: m.expand(g, self_sym_sizes)},
+                   latex=r"\sum {self}", vjp_latex={"self": "{g}"}, samples=lambda s: [s.randn(3), s.randn(2, 3)])
+sum_op = register("sum(self, dim=None, keepdim=False, *, dtype=None)", forward=_sum, node="SumBackward1", method=False, function=False,
+                  vjp={"self": lambda m, g, dim, keepdim, self_sym_sizes: spread(m, g, dim, keepdim, self_sym_sizes)},
+                  latex=r"\sum_{{dim}} {self}", vjp_latex={"self": "{g}"},
+                  samples=lambda s: [(s.randn(2, 3), (0,)), (s.randn(2, 3, 2), (0, 2), True), (s.randn(2, 3), (-1,)), (s.randn(2, 3), None, True)])
+
+
+def _mean_rule(m, g, dim, keepdim, self_sym_numel, self_sym_sizes):
+    n = count(dim, self_sym_sizes)
+    if m.traced:
+        return m.div_count(spread(m, g, dim, keepdim, self_sym_sizes), n)
+    return spread(m, m.div_count(g, n), dim, keepdim, self_sym_sizes)
+
+
+mean_all = register("mean_all(self, *, dtype=None)", forward=lambda xp, self, dtype: _mean(xp, self, None, False, dtype), node="MeanBackward0",
+                    method=False, function=False,
+                    vjp={"self": lambda m, g, self_sym_numel, self_sym_sizes: _mean_rule(m, g, None, False, self_sym_numel, self_sym_sizes)},
+                    latex=r"\frac{1}{n} \sum {self}", vjp_latex={"self": r"\frac{1}{n} \cdot {g}"}, samples=lambda s: [s.randn(3), s.randn(2, 3)])
+mean_op = register("mean(self, dim=None, keepdim=False, *, dtype=None)", forward=_mean, node="MeanBackward1", method=False, function=False,
+                   vjp={"self": _mean_rule}, latex=r"\frac{1}{n} \sum_{{dim}} {self}", vjp_latex={"self": r"\frac{1}{n} \cdot {g}"},
+                   samples=lambda s: [(s.randn(2, 3), (0,)), (s.randn(2, 3, 2), (0, 2), True), (s.randn(2, 3), (-1,)), (s.randn(2, 3), None, True)])
+register("div_count(self, other)", forward=lambda xp, self, other: self / self.dtype.type(other), vjp={"self": lambda m, g, other: m.div_count(g, other)},
+         node="DivBackward1", method=False, function=False, latex=r"\frac{{self}}{{other}}", vjp_latex={"self": r"\frac{{g}}{{other}}"},
+         samples=lambda s: [(s.randn(3), 3)])
+
+_ABSENT = object()
+_SUM_FORMS = ("(*, torch.dtype dtype = None)", "(tuple of ints dim, bool keepdim = False, *, torch.dtype dtype = None)")
+
+
+def _sum_or_mean(name, whole, along):
+    def call(input, dim=_ABSENT, keepdim=_ABSENT, *, dtype=None):
+        if dim is _ABSENT:
+            if keepdim is not _ABSENT:
+                raise no_match(name, [f"keepdim={type(keepdim).__name__}, "], _SUM_FORMS)
+            return whole.call(input, dtype)
+        keepdim = False if keepdim is _ABSENT else keepdim
+        flag(name, keepdim)
+        return along.call(input, None if dim is None else the_dims(name, dim, input._d.ndim, _SUM_FORMS), keepdim, dtype)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = (f"The {name} of all elements, or along `dim` (an int or a tuple). dtype: converts first. Raises IndexError for a `dim` that "
+                    f"does not exist. Source: torch.{name}")
+    call.op = along
+    composite(method=True)(numpy_names(call))
+
+
+_sum_or_mean("sum", sum_all, sum_op)
+_sum_or_mean("mean", mean_all, mean_op)
+
+
+# -- product -----------------------------------------------------------------------------------------------------------------
+def _prod(xp, self, dim, keepdim, dtype):
+    wide, d = _accumulator(self, dtype)
+    if dtype is not None:
+        self = self.astype(d)
+    return xp.multiply.reduce(self, axis=axes(self, dim), keepdims=keepdim, dtype=wide).astype(d, copy=False)
+
+
+def _others_product(m, x, dim):
+    """The product of all elements along `dim` but the one at each place: exact where some are zero, and differentiable again."""
+    place = m.cumsum(m.ones_like(x), dim)
+    first = place == 1
+
+    def of_earlier(y):
+        return m.cumprod(m.where(first, 1.0, m.roll(y, (1,), (dim,))), dim)
+
+    return of_earlier(x) * m.flip(of_earlier(m.flip(x, (dim,))), (dim,))
+
+
+def _prod_rule(m, g, self, dim, keepdim, result):
+    ndim = len(self.shape)
+    if ndim == 0:
+        return g
+    if not bool(m.any(self == 0)):
+        return restored(m, g, dim, keepdim, ndim) * (restored(m, result, dim, keepdim, ndim) / self)
+    return restored(m, g, dim, keepdim, ndim) * _others_product(m, self, dim)
+
+
+def _prod_all_rule(m, g, self, result):
+    if len(self.shape) == 0:
+        return g
+    if not bool(m.any(self == 0)):
+        return g * (result / self)
+    return g * m.reshape(_others_product(m, m.reshape(self, (-1,)), 0), tuple(self.shape))
+
+
+_PROD_TEX = {"self": r"{g} \cdot \frac{{result}}{{self}}"}
+prod_all = register("prod_all(self, *, dtype=None)", forward=lambda xp, self, dtype: _prod(xp, self, None, False, dtype), node="ProdBackward0",
+                    method=False, function=False, vjp={"self": _prod_all_rule}, latex=r"\prod {self}", vjp_latex=_PROD_TEX,
+                    samples=lambda s: [s.away_from_zero(3), s.away_from_zero(2, 3), np.array([0.0, 1.5, 2.0]), np.array([0.0, 1.5, 0.0])])
+prod_op = register("prod(self, dim, keepdim=False, *, dtype=None)", forward=_prod, node="ProdBackward1", method=False, function=False,
+                   vjp={"self": _prod_rule}, latex=r"\prod_{{dim}} {self}", vjp_latex=_PROD_TEX,
+                   samples=lambda s: [(s.away_from_zero(2, 3), 1), (s.away_from_zero(2, 3), 0, True), (np.array([[0.0, 1.5, 2.0], [0.0, 3.0, 0.0]]), 1)])
+_PROD_FORMS = ("(*, torch.dtype dtype = None)", "(int dim, bool keepdim = False, *, torch.dtype dtype = None)")
+
+
+@composite(method=True)
+@numpy_names
+def prod(input, dim=None, keepdim=False, *, dtype=None):
+    """The product of all elements, or along one dimension. Source: torch.prod."""
+    if dim is None:
+        return prod_all.call(input, dtype)
+    if not _is_int(dim):
+        raise no_match("prod", [type_name(dim)], _PROD_FORMS)
+    check_dim(dim, input._d.ndim)
+    return prod_op.call(input, dim, keepdim, dtype)
+
+
+# -- variance ----------------------------------------------------------------------------------------------------------------
+def _moments(xp, self, dim, correction, keepdim):
+    """Variance and mean in float64, as torch accumulates them on the CPU."""
+    axis, n = axes(self, dim), count(dim, self.shape)
+    wide = self.astype(xp.float64)
+    mean = xp.add.reduce(wide, axis=axis, keepdims=True) / np.float64(n)
+    gap = wide - mean
+    variance = xp.add.reduce(gap * gap, axis=axis, keepdims=keepdim) / np.float64(max(n - (1 if correction is None else correction), 0))
+    return variance, mean if keepdim else mean.reshape(variance.shape)
+
+
+def _back(value, self):
+    return value.astype(self.dtype)[()]
+
+
+def _var(xp, self, dim, correction, keepdim):
+    return _back(_moments(xp, self, dim, correction, keepdim)[0], self)
+
+
+def _std(xp, self, dim, correction, keepdim):
+    return _back(xp.sqrt(_moments(xp, self, dim, correction, keepdim)[0]), self)
+
+
+def _var_mean(xp, self, dim, correction, keepdim):
+    variance, mean = _moments(xp, self, dim, correction, keepdim)
+    return _back(variance, self), _back(mean, self)
+
+
+def _std_mean(xp, self, dim, correction, keepdim):
+    variance, mean = _moments(xp, self, dim, correction, keepdim)
+    return _back(xp.sqrt(variance), self), _back(mean, self)
+
+
+def _var_rule(m, g, self, dim, correction, keepdim):
+    sizes = tuple(self.shape)
+    free = count(dim, sizes) - (1 if correction is None else correction)
+    g = restored(m, g, dim, keepdim, len(sizes))
+    gap = self - m.mean(self, dim, True)
+    return g * (2.0 / free) * gap if free > 0 else g * math.inf * gap
+
+
+def _std_rule(m, g, result, self, dim, correction, keepdim):
+    return _var_rule(m, m.masked_fill(g / (result * 2), result == 0, 0), self, dim, correction, keepdim)
+
+
+def _added(a, b):
+    return b if a is None else a if b is None else a + b
+
+
+def _mean_part(m, g, self, dim, keepdim):
+    sizes = tuple(self.shape)
+    return None if g is None else m.div_count(spread(m, g, dim, keepdim, sizes), count(dim, sizes))
+
+
+def _var_mean_rule(m, g, self, dim, correction, keepdim):
+    of_var = None if g[0] is None else _var_rule(m, g[0], self, dim, correction, keepdim)
+    return _added(of_var, _mean_part(m, g[1], self, dim, keepdim))
+
+
+def _std_mean_rule(m, g, result0, self, dim, correction, keepdim):
+    of_std = None if g[0] is None else _std_rule(m, g[0], result0, self, dim, correction, keepdim)
+    return _added(of_std, _mean_part(m, g[1], self, dim, keepdim))
+
+
+_VAR_TEX = r"\frac{1}{n - 1} \sum_{{dim}} ({self} - \bar{x})^{2}"
+_VAR_GRADIENT = r"{g} \cdot \frac{2}{n - 1} \cdot ({self} - \bar{x})"
+_STD_GRADIENT = r"\frac{{g}}{{result}} \cdot \frac{1}{n - 1} \cdot ({self} - \bar{x})"
+
+
+def _dispersion(name, forward, rule, tex, gradient, doc, **fields):
+    op = register(f"{name}(self, dim=None, correction=None, keepdim=False)", forward=forward, vjp={"self": rule}, method=False, function=False,
+                  latex=tex, vjp_latex={"self": gradient}, samples=lambda s: [s.randn(4), (s.randn(2, 3), (1,)), (s.randn(2, 3), (0, 1), 0, True),
+                                                                              (s.randn(3, 2), (-2,), 2)], **fields)
+    forms = ("(tuple of ints dim, bool unbiased = True, bool keepdim = False)", "(tuple of ints dim = None, *, Number correction = None, bool keepdim = False)",
+             "(bool unbiased = True)")
+
+    def call(input, dim=_ABSENT, unbiased=_ABSENT, keepdim=False, *, correction=_ABSENT):
+        if isinstance(dim, bool):
+            dim, unbiased = _ABSENT, dim
+        if unbiased is not _ABSENT and correction is not _ABSENT:
+            raise no_match(name, [type_name(dim), f"correction={type(correction).__name__}", "unbiased=bool"], forms)
+        if input.dtype._kind < 2:
+            raise fail(RuntimeError, "std and var only support floating point and complex dtypes", "Convert the numbers first: x.float().")
+        if correction is _ABSENT:
+            correction = int(unbiased) if unbiased is not _ABSENT else None if dim is _ABSENT else 1
+        dim = None if dim is _ABSENT or dim is None else the_dims(name, dim, input._d.ndim, forms)
+        if count(dim, input._d.shape) <= (1 if correction is None else correction):
+            warnings.warn(f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel divided "
+                          "by output numel).", UserWarning, stacklevel=3)
+        return op.call(input, dim, correction, keepdim)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = (f"{doc} along `dim`, or of all elements. correction: n - correction is divided by (1 by default; unbiased=False means 0). "
+                    f"Warns when nothing is left to divide by. Source: torch.{name}")
+    call.op = op
+    composite(method="mean" not in name)(numpy_names(call))
+
+
+_dispersion("var", _var, _var_rule, _VAR_TEX, _VAR_GRADIENT, "The variance")
+_dispersion("std", _std, _std_rule, rf"\sqrt{{{_VAR_TEX}}}", _STD_GRADIENT, "The standard deviation")
+_dispersion("var_mean", _var_mean, _var_mean_rule, _VAR_TEX, _VAR_GRADIENT, "(variance, mean)", outputs=("result0", "result1"))
+_dispersion("std_mean", _std_mean, _std_mean_rule, rf"\sqrt{{{_VAR_TEX}}}", _STD_GRADIENT, "(standard deviation, mean)", outputs=("result0", "result1"))
+
+
+# -- log-sum-exp -------------------------------------------------------------------------------------------------------------
+_exp, _log = precise.unary("exp"), precise.unary("log")
+
+
+def _logsumexp(xp, self, dim, keepdim):
+    if self.dtype.kind in "biu":
+        self = self.astype(get_default_dtype().np)
+    axis = axes(self, dim)
+    if not self.size:
+        return xp.log(xp.add.reduce(xp.exp(self), axis=axis, keepdims=keepdim))
+    top = xp.maximum.reduce(self, axis=axis, keepdims=True)
+    top = xp.where(xp.isinf(top), 0, top).astype(self.dtype)
+    exp, log = (_exp, _log) if xp is np else (xp.exp, xp.log)
+    total = log(xp.add.reduce(exp(self - top), axis=axis, keepdims=keepdim))
+    return total + top.reshape(total.shape)[()]
+
+
+def _logsumexp_rule(m, g, self, dim, keepdim, result):
+    ndim = len(self.shape)
+    return restored(m, g, dim, keepdim, ndim) * m.exp(self - restored(m, result, dim, keepdim, ndim))
+
+
+logsumexp_op = register("logsumexp(self, dim, keepdim=False)", forward=_logsumexp, vjp={"self": _logsumexp_rule}, method=False, function=False,
+                        latex=r"\ln \sum_{{dim}} e^{{self}}", vjp_latex={"self": r"{g} \cdot e^{{self} - {result}}"},
+                        samples=lambda s: [(s.randn(3), (0,)), (s.randn(2, 3), (1,), True), (s.randn(2, 3), (0, 1))])
+
+
+@composite(method=True)
+@numpy_names
+def logsumexp(input, dim=_ABSENT, keepdim=False):
+    """log(sum(exp(x))) along `dim`, without overflow. Source: torch.logsumexp."""
+    if dim is _ABSENT:
+        raise fail(TypeError, 'logsumexp() missing 1 required positional arguments: "dim"', "Say along which dimension.")
+    return logsumexp_op.call(input, the_dims("logsumexp", dim, input._d.ndim, ("(Tensor input, tuple of ints dim, bool keepdim = False)",)), keepdim)
+
+
+NAMESPACES["special"]["logsumexp"] = logsumexp
+
+
+# -- yes and no, counting ----------------------------------------------------------------------------------------------------
+def _truth(name, ufunc, doc):
+    def forward(xp, self, dim, keepdim):
+        found = getattr(xp, ufunc).reduce(self.astype(bool, copy=False), axis=axes(self, dim), keepdims=keepdim)
+        return found.astype(self.dtype) if self.dtype == np.uint8 else found
+
+    op = register(f"{name}(self, dim=None, keepdim=False)", forward=forward, method=False, function=False,
+                  latex=rf"\mathrm{{{name}}}_{{{{dim}}}} {{self}}", samples=lambda s: [s.booleans(4), (s.booleans(2, 3), (1,), True), (s.integers(2, 3), (0,))])
+
+    def call(input, dim=None, keepdim=False):
+        return op.call(input, None if dim is None else the_dims(name, dim, input._d.ndim, ("()", "(int dim, bool keepdim = False)")), keepdim)
+
+    call.__name__, call.__qualname__, call.op = name, name, op
+    call.__doc__ = f"{doc} along `dim`, or of all: a bool tensor (uint8 for uint8). Source: torch.{name}"
+    composite(method=True)(numpy_names(call))
+
+
+_truth("all", "logical_and", "Whether no element is zero")
+_truth("any", "logical_or", "Whether some element is nonzero")
+
+count_op = register("count_nonzero(self, dim=None)", method=False, function=False, latex=r"\#_{{dim}} ({self} \ne 0)",
+                    forward=lambda xp, self, dim: xp.add.reduce(self != 0, axis=axes(self, dim), dtype=np.int64),
+                    samples=lambda s: [s.booleans(4), (s.integers(2, 2, 3), (1,))])
+
+
+@composite(method=True)
+@numpy_names
+def count_nonzero(input, dim=None):
+    """How many elements are nonzero, in all or along `dim`: int64. Source: torch.count_nonzero."""
+    return count_op.call(input, None if dim is None else the_dims("count_nonzero", dim, input._d.ndim, ("(Tensor input, tuple of ints dim)",)))
+
+
+# -- ignoring nan ------------------------------------------------------------------------------------------------------------
+def _nansum(xp, self, dim, keepdim, dtype):
+    return _sum(xp, xp.where(xp.isnan(self), 0, self).astype(self.dtype) if self.dtype.kind == "f" else self, dim, keepdim, dtype)
+
+
+nansum_op = register("nansum(self, dim=None, keepdim=False, *, dtype=None)", forward=_nansum, method=False, function=False,
+                     vjp={"self": lambda m, g, self, dim, keepdim: m.masked_fill(spread(m, g, dim, keepdim, tuple(self.shape)), m.isnan(self), 0)},
+                     latex=r"\sum_{{dim}} {self}", vjp_latex={"self": r"{g} \cdot [{self} = {self}]"},
+                     samples=lambda s: [s.randn(3), (s.randn(2, 3), (1,), True)])
+
+
+@composite(method=True)
+@numpy_names
+def nansum(input, dim=None, keepdim=False, *, dtype=None):
+    """The sum, nan counted as 0. Source: torch.nansum."""
+    return nansum_op.call(input, None if dim is None else the_dims("nansum", dim, input._d.ndim, _SUM_FORMS), keepdim, dtype)
+
+
+@composite(method=True)
+@numpy_names
+def nanmean(input, dim=None, keepdim=False, *, dtype=None):
+    """The mean of the elements that are not nan. Raises RuntimeError for whole numbers. Source: torch.nanmean."""
+    if input.dtype._kind < 2:
+        raise fail(RuntimeError, f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype.short}", "Whole numbers are never nan.")
+    there = METHODS["logical_not"](METHODS["isnan"](input))
+    number = METHODS["sum"](there) if dim is None and not keepdim else METHODS["sum"](there, dim, keepdim)
+    return nansum(input, dim, keepdim, dtype=dtype) / number
