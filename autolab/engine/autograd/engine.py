@@ -25,8 +25,7 @@ _by_age = attrgetter("sequence_nr")
 CREATE_GRAPH_WARNING = (
     "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause a memory leak. "
     "We recommend using autograd.grad when creating the graph to avoid this. If you have to use this function, make sure to reset the .grad "
-    "fields of your parameters to None after use to break the cycle and avoid the leak. (Triggered internally at "
-    "/pytorch/torch/csrc/autograd/engine.cpp:1309.)")
+    "fields of your parameters to None after use to break the cycle and avoid the leak.")
 
 
 def steps(roots, grads, *, retain_graph=False, create_graph=False, targets=None, accumulate=True):
@@ -377,7 +376,13 @@ def _batched_grad(outputs, inputs, grad_outputs, retain_graph, create_graph, all
 def _as_tuple(grads, n):
     if grads is None:
         return (None,) * n
-    return (grads,) if isinstance(grads, Tensor) else tuple(grads)
+    if isinstance(grads, Tensor):
+        return (grads,)
+    grads = tuple(grads)
+    for g in grads:
+        if g is not None and not isinstance(g, Tensor):
+            raise fail(TypeError, f"gradients can be either Tensors or None, but got {type(g).__name__}", "Wrap it: torch.tensor(...).")
+    return grads
 
 
 def _target(t):
@@ -410,8 +415,6 @@ def _seeds(tensors, grads, create_graph):
             g = t.dtype.scalar(1) if not t._d.ndim else np.ones(t._d.shape, t.dtype.np)
             seeds.append(wrap(g) if create_graph else g)
             continue
-        if not isinstance(g, Tensor):
-            raise fail(TypeError, f"gradients can be either Tensors or None, but got {type(g).__name__}", "Wrap it: torch.tensor(...).")
         if g._d.shape != t._d.shape:
             raise fail(RuntimeError, f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of {t.shape}.",
                        "The vector of a vector-Jacobian product has one entry per output element.")

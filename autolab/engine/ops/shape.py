@@ -165,8 +165,7 @@ def T(self):
         import warnings
         warnings.warn("The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error in a "
                       "future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to "
-                      "reverse the dimensions of a tensor. (Triggered internally at /pytorch/aten/src/ATen/native/TensorShape.cpp:4638.)",
-                      UserWarning, stacklevel=2)
+                      "reverse the dimensions of a tensor.", UserWarning, stacklevel=2)
     return permute_op.call(self, tuple(range(self.ndim - 1, -1, -1)))
 
 
