@@ -1,0 +1,261 @@
+"""`torch.linalg`: inverse, determinant, solve, Cholesky, eigenvalues, trace, powers.
+
+Derivatives: Giles, 'An extended collection of matrix derivative results for forward and reverse mode AD' (2008)."""
+from __future__ import annotations
+
+import numpy as np
+
+from ..dtype import FROM_NUMPY
+from ..errors import LinAlgError, fail
+from ..registry import METHODS, NAMESPACES, composite, register
+from ..return_types import return_type
+from ..tensor import wrap
+
+
+def _square(name, a):
+    if a.ndim < 2:
+        raise fail(RuntimeError, f"linalg.{name}: The input tensor A must have at least 2 dimensions.", "A matrix has rows and columns.")
+    if a.shape[-1] != a.shape[-2]:
+        raise fail(RuntimeError, f"linalg.{name}: A must be batches of square matrices, but they are {a.shape[-2]} by {a.shape[-1]} matrices",
+                   "Only a square matrix maps a space to itself.")
+
+
+def _mt(m, a):
+    return m.transpose(a, -2, -1)
+
+
+def _singular(name, a):
+    """Raises torch's error when LU elimination of a matrix meets a zero pivot."""
+    for position, matrix in enumerate(a.reshape(-1, *a.shape[-2:])):
+        k = _zero_pivot(matrix)
+        if k:
+            batch = f"(Batch element {position}): " if a.ndim > 2 else ""
+            what = "the inversion could not be completed" if name == "inv" else "the solve could not be completed"
+            if name == "solve":
+                raise fail(LinAlgError, f"linalg.solve: {batch}The solver failed because the input matrix is singular.",
+                           "Some row is a combination of others, so there is no unique solution.")
+            raise fail(LinAlgError, f"linalg.inv: {batch}The diagonal element {k} is zero, {what} because the input matrix is singular.",
+                       "Some row is a combination of others, so nothing can undo the matrix.")
+
+
+def _zero_pivot(matrix):
+    u = np.array(matrix, np.float64)
+    for k in range(len(u)):
+        p = k + int(np.abs(u[k:, k]).argmax())
+        if u[p, k] == 0:
+            return k + 1
+        u[[k, p]] = u[[p, k]]
+        u[k + 1:] -= np.outer(u[k + 1:, k] / u[k, k], u[k])
+    return 0
+
+
+def _inv(xp, A):
+    _square("inv", A)
+    try:
+        return xp.linalg.inv(A)
+    except np.linalg.LinAlgError:
+        _singular("inv", A)
+        raise
+
+
+inv_op = register("linalg_inv(A)", forward=_inv, outputs=("inverse",), node="LinalgInvExBackward0", method=False, function=False,
+                  vjp={"A": lambda m, g, inverse: -m.matmul_raw(_mt(m, inverse), m.matmul_raw(g, _mt(m, inverse)))},
+                  latex=r"{A}^{-1}", vjp_latex={"A": r"-{inverse}^{T} \, {g} \, {inverse}^{T}"}, samples=lambda s: [s.matrix(3)])
+
+matmul_raw = register("matmul_raw(self, other)", forward=lambda xp, self, other: xp.matmul(self, other), node="BmmBackward0", method=False, function=False,
+                      vjp={"self": lambda m, g, other, self_sym_sizes: m.sum_to(m.matmul_raw(g, _mt(m, other)), self_sym_sizes),
+                           "other": lambda m, g, self, other_sym_sizes: m.sum_to(m.matmul_raw(_mt(m, self), g), other_sym_sizes)},
+                      latex=r"{self} \, {other}", vjp_latex={"self": r"{g} \, {other}^{T}", "other": r"{self}^{T} \, {g}"},
+                      samples=lambda s: [(s.randn(2, 3), s.randn(3, 2)), (s.randn(2, 2, 3), s.randn(3, 2))])
+
+
+@composite(namespace="linalg")
+def inv(A):
+    """The inverse of square matrices (…, n, n). Raises LinAlgError when one is singular. Source: torch.linalg.inv."""
+    return inv_op.call(A)
+
+
+METHODS["inverse"] = NAMESPACES[""]["inverse"] = inv
+
+
+def _det(xp, A):
+    _square("det", A)
+    return xp.linalg.det(A).astype(A.dtype)
+
+
+def _det_rule(m, g, A, result):
+    return m.unsqueeze(m.unsqueeze(g * result, -1), -1) * _mt(m, m.linalg_inv(A))
+
+
+det_op = register("linalg_det(A)", forward=_det, node="LinalgDetBackward0", method=False, function=False, vjp={"A": _det_rule},
+                  latex=r"\det {A}", vjp_latex={"A": r"{g} \, \det {A} \, {A}^{-T}"}, samples=lambda s: [s.matrix(3)])
+
+
+@composite(namespace="linalg")
+def det(A):
+    """The determinant of square matrices. Source: torch.linalg.det."""
+    return det_op.call(A)
+
+
+METHODS["det"] = NAMESPACES[""]["det"] = det
+
+
+def _slogdet(xp, A):
+    _square("slogdet", A)
+    sign, log = xp.linalg.slogdet(A)
+    return xp.asarray(sign, A.dtype), xp.asarray(log, A.dtype)
+
+
+slogdet_op = register("linalg_slogdet(A)", forward=_slogdet, outputs=("sign", "logabsdet"), nondiff=("sign",), node="LinalgSlogdetBackward0",
+                      method=False, function=False, return_type=return_type("linalg_slogdet", ("sign", "logabsdet")),
+                      vjp={"A": lambda m, g, A: m.unsqueeze(m.unsqueeze(g[1], -1), -1) * _mt(m, m.linalg_inv(A))},
+                      latex=r"\ln |\det {A}|", vjp_latex={"A": r"{g} \, {A}^{-T}"}, samples=lambda s: [s.matrix(3)])
+
+
+@composite(namespace="linalg")
+def slogdet(A):
+    """Sign and logarithm of the determinant: (sign, logabsdet). Source: torch.linalg.slogdet."""
+    return slogdet_op.call(A)
+
+
+METHODS["slogdet"] = NAMESPACES[""]["slogdet"] = slogdet
+
+
+@composite(method=True)
+def logdet(input):
+    """The logarithm of the determinant; nan for a negative one. Source: torch.logdet."""
+    sign, log = slogdet_op.call(input)
+    return NAMESPACES[""]["where"](sign < 0, log * float("nan"), log)
+
+
+def _solve(xp, A, B):
+    _square("solve", A)
+    vector = B.ndim == 1 or (A.ndim - 1 == B.ndim and B.shape == A.shape[:-1])
+    try:
+        return xp.linalg.solve(A, B[..., None])[..., 0] if vector else xp.linalg.solve(A, B)
+    except np.linalg.LinAlgError:
+        _singular("solve", A)
+        raise
+    except ValueError:
+        raise fail(RuntimeError, f"linalg.solve: Incompatible shapes of A and B for the equation AX = B ({A.shape[-2]}x{A.shape[-1]} and "
+                   f"{B.shape[-2] if B.ndim > 1 else B.shape[0]}x{B.shape[-1] if B.ndim > 1 else 1})", "B needs one row per row of A.") from None
+
+
+def _solve_rule_A(m, g, A, result):
+    gb = m.linalg_solve(_mt(m, A), g)
+    if len(gb.shape) == len(A.shape) - 1:
+        return -m.unsqueeze(gb, -1) * m.unsqueeze(result, -2)
+    return -m.matmul_raw(gb, _mt(m, result))
+
+
+solve_op = register("linalg_solve(A, B)", forward=_solve, node="LinalgSolveExBackward0", method=False, function=False,
+                    vjp={"A": _solve_rule_A, "B": lambda m, g, A: m.linalg_solve(_mt(m, A), g)},
+                    latex=r"{A}^{-1} {B}", vjp_latex={"A": r"-{A}^{-T} {g} \, {result}^{T}", "B": r"{A}^{-T} {g}"},
+                    samples=lambda s: [(s.matrix(3), s.randn(3)), (s.matrix(3), s.randn(3, 2))])
+
+
+@composite(namespace="linalg")
+def solve(A, B, *, left=True):
+    """X with A X = B (left=False: X A = B). Raises LinAlgError for a singular A. Source: torch.linalg.solve."""
+    return solve_op.call(A, B) if left else solve_op.call(A.mT, B.mT).mT
+
+
+def _cholesky(xp, A):
+    _square("cholesky", A)
+    try:
+        return xp.linalg.cholesky(A)
+    except np.linalg.LinAlgError:
+        k = next((k for k in range(1, A.shape[-1] + 1) if np.linalg.det(A.reshape(-1, *A.shape[-2:])[0][:k, :k].astype(np.float64)) <= 0), 1)
+        raise fail(LinAlgError, "linalg.cholesky: The factorization could not be completed because the input is not positive-definite (the leading minor "
+                   f"of order {k} is not positive-definite).", "Only symmetric matrices with positive eigenvalues have a Cholesky factor.") from None
+
+
+def _half_lower(m, a):
+    """The lower triangle with its diagonal halved."""
+    return m.tril(a) - 0.5 * m.diag_embed(m.diagonal(a, 0, -2, -1))
+
+
+def _cholesky_rule(m, g, L):
+    inner = _half_lower(m, m.matmul_raw(_mt(m, L), g))
+    back = m.linalg_inv(L)
+    s = m.matmul_raw(_mt(m, back), m.matmul_raw(inner, back))
+    return 0.5 * (s + _mt(m, s))
+
+
+cholesky_op = register("linalg_cholesky(A)", forward=_cholesky, outputs=("L",), node="LinalgCholeskyExBackward0", method=False, function=False,
+                       vjp={"A": _cholesky_rule}, latex=r"\mathrm{chol}({A})", vjp_latex={"A": r"{L}^{-T} \Phi({L}^{T} {g}) {L}^{-1}"})
+
+
+@composite(namespace="linalg")
+def cholesky(A, *, upper=False):
+    """The lower (or upper) triangular L with A = L L^T. Raises LinAlgError when A is not positive-definite. Source: torch.linalg.cholesky."""
+    L = cholesky_op.call(A)
+    return L.mT if upper else L
+
+
+NAMESPACES[""]["cholesky"] = METHODS["cholesky"] = cholesky
+
+
+def _eigh(xp, A):
+    _square("eigh", A)
+    w, v = xp.linalg.eigh(A)
+    return w, v
+
+
+def _eigh_rule(m, g, eigenvalues, eigenvectors):
+    gw, gv = g
+    gap = m.unsqueeze(eigenvalues, -2) - m.unsqueeze(eigenvalues, -1)
+    inner = m.where(gap == 0, m.zeros_like(gap), m.matmul_raw(_mt(m, eigenvectors), gv) / m.where(gap == 0, m.ones_like(gap), gap))
+    s = m.matmul_raw(eigenvectors, m.matmul_raw(inner + m.diag_embed(gw), _mt(m, eigenvectors)))
+    return 0.5 * (s + _mt(m, s))
+
+
+eigh_op = register("linalg_eigh(A)", forward=_eigh, outputs=("eigenvalues", "eigenvectors"), node="LinalgEighBackward0", method=False, function=False,
+                   return_type=return_type("linalg_eigh", ("eigenvalues", "eigenvectors")), vjp={"A": _eigh_rule},
+                   latex=r"\mathrm{eigh}({A})", vjp_latex={"A": r"V (\ldots) V^{T}"})
+
+
+@composite(namespace="linalg")
+def eigh(A, UPLO="L"):
+    """Eigenvalues (ascending) and eigenvectors of symmetric matrices. Source: torch.linalg.eigh."""
+    if UPLO != "L":
+        A = A.mT
+    lower = A.tril()
+    return eigh_op.call(lower + A.tril(-1).mT)
+
+
+@composite(namespace="linalg")
+def eigvalsh(A, UPLO="L"):
+    """Eigenvalues (ascending) of symmetric matrices. Source: torch.linalg.eigvalsh."""
+    return eigh(A, UPLO)[0]
+
+
+def _trace(xp, self):
+    if self.ndim != 2:
+        raise fail(RuntimeError, f"trace: expected a matrix, but got tensor with dim {self.ndim}", "The trace is the sum of a matrix's diagonal.")
+    total = xp.trace(self)
+    return total if self.dtype.kind == "f" else xp.asarray(total, np.int64)
+
+
+trace = register("trace(self)", forward=_trace, vjp={"self": lambda m, g, self_sym_sizes: m.diagonal_spread(
+    m.expand(g, (min(self_sym_sizes),)), self_sym_sizes, 0, 0, 1)}, latex=r"\mathrm{tr}({self})", vjp_latex={"self": r"{g} \, I"},
+    samples=lambda s: [s.randn(3, 3), s.randn(2, 3)], doc="The sum of a matrix's diagonal. Source: torch.trace")
+
+
+@composite(namespace="linalg")
+def matrix_power(A, n):
+    """The n-th power of square matrices; negative powers invert. Source: torch.linalg.matrix_power."""
+    _square("matrix_power", A._d)
+    if n < 0:
+        A, n = inv_op.call(A), -n
+    result = None
+    while n:
+        if n & 1:
+            result = A if result is None else result @ A
+        A, n = (A @ A if n > 1 else A), n >> 1
+    if result is None:
+        return wrap(np.broadcast_to(np.eye(A.shape[-1], dtype=A.dtype.np), A.shape).copy(), FROM_NUMPY[A.dtype.np])
+    return result
+
+
+METHODS["matrix_power"] = NAMESPACES[""]["matrix_power"] = matrix_power
