@@ -34,29 +34,34 @@ def mismatch(message):
 
 
 _MISSING = re.compile(r"\w+\(\) missing \d+ required positional arguments?: (.*)")
+_TOO_MANY = re.compile(r"\w+\(\) takes .*positional arguments? but \d+ w(as|ere) given")
 
 
-def overloads(*signatures):
-    """Gives a public function PyTorch's errors for arguments that do not fit.
+def overloads(*signatures, method=False):
+    """Gives a public function PyTorch's errors for arguments that do not fit; `method` says that the first one is self.
 
-    signatures: how PyTorch writes them, where it has several; a `mismatch` or a missing argument then becomes the error
-    that lists them all. Without, only the words for missing arguments change.
+    signatures: how PyTorch writes them, where it has several; a `mismatch`, a missing argument or too many of them then
+    become the error that lists them all. Without, only the words for missing arguments change.
     """
 
     def decorate(function):
-        name = function.__name__.rstrip("_")
+        name = function.__name__
 
         @functools.wraps(function)
         def checked(*args, **kwargs):
             try:
                 return function(*args, **kwargs)
             except TypeError as error:
-                absent = _MISSING.match(str(error))
-                if signatures and (absent or hasattr(error, "is_mismatch")):
-                    raise no_match(name, args, kwargs, signatures) from None
-                if not absent:
-                    raise
-                raise _missing(name, re.findall(r"'(\w+)'", absent[1])) from None
+                text = str(error)
+                absent, too_many = _MISSING.match(text), _TOO_MANY.match(text)
+                if signatures and (absent or too_many or hasattr(error, "is_mismatch")):
+                    raise no_match(name, args[method:], kwargs, signatures) from None
+                if absent:
+                    raise _missing(name, re.findall(r"'(\w+)'", absent[1])) from None
+                if too_many and method:  # PyTorch does not count self
+                    text = re.sub(r"\d+", lambda n: str(int(n[0]) - 1), text)
+                    raise fail(TypeError, text, "help(the method) shows what it takes.") from None
+                raise
 
         return checked
 

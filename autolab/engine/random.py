@@ -22,6 +22,11 @@ from .device import usable
 from .errors import fail
 from .rounding import cast, each, fma, to_float32
 
+__all__ = [
+    "Generator", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed",
+    "set_rng_state",
+]  # fmt: skip
+
 f32, f64, u64 = np.float32, np.float64, np.uint64
 
 _BLOCK = 4096  # pairs handled at a time: the temporaries of the polynomials stay in the cache
@@ -344,6 +349,8 @@ def exponential(g, n, rate=1.0, dtype=f32):
 def randint(g, n, low, high):
     """`n` integers in [low, high) as int64; 64-bit words when the range has 2**28 values or more."""
     span = high - low
+    if span == 1 << 64:
+        return words64(g, n).view(np.int64)
     words = words64(g, n) % u64(span) if span >= 1 << 28 else words32(g, n) % u64(span)
     return words.astype(np.int64) + np.int64(low)
 

@@ -251,7 +251,7 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
 
 
 @composite(method=True, function=False)
-@overloads()
+@overloads(method=True)
 def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """`torch.tensor(data)` with this tensor's dtype and device unless others are named.
 

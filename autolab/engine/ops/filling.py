@@ -160,7 +160,7 @@ def new_empty(self, *size, **options):
 
 
 @composite(method=True, function=False)
-@overloads()
+@overloads(method=True)
 def new_full(self, size, fill_value, **options):
     """`fill_value` in the given shape, with this tensor's dtype and device. Source: torch.Tensor.new_full."""
     made, array = _new("new_full", self, (size,), options)
@@ -254,14 +254,13 @@ def _float_range(start, end, step, dtype):
 
 
 @composite(name="range")
-@overloads()
-def range_(start, end, step=1, **options):
+def inclusive_range(start, end, step=1, **options):
     """Numbers from `start` up to and including `end`; PyTorch advises `arange` instead. Source: torch.range."""
     message = (
         "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
         "Python's range builtin. Instead, use torch.arange, which produces values in [start, end)."
     )
-    warnings.warn(message, UserWarning, stacklevel=3)
+    warnings.warn(message, UserWarning, stacklevel=2)
     made = Options("range", options)
     _check_range(start, end, step)
     i = np.arange(math.floor((end - start) / step) + 1, dtype=np.float64)

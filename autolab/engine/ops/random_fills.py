@@ -1,0 +1,237 @@
+"""Random numbers written into a tensor: `uniform_`, `normal_`, `exponential_`, `bernoulli_`, `random_` and their kin.
+
+They count as in-place changes (the version goes up; a leaf that requires grad refuses) and pass a gradient of zero.
+Source: https://docs.pytorch.org/docs/2.13/torch.html#in-place-random-sampling
+"""
+
+import math
+
+import numpy as np
+
+from .. import draws, random
+from ..arguments import as_int, as_number, bad_argument, mismatch, overloads
+from ..autograd.grad_mode import per_thread
+from ..dispatch import check_inplace, write_inplace
+from ..errors import fail
+from ..registry import composite, register
+from ..rounding import cast, each, fma
+from ..tensor import Tensor
+
+
+def _node_op(name, node):
+    """The record of a fill. What it leaves behind depends on no earlier value, so the gradient is zero."""
+    keep = lambda xp, self: self
+    zero = {"self": lambda m, g: m.zeros_like(g)}
+    return register(f"{name}(self)", forward=keep, vjp=zero, node=node, method=False, function=False)
+
+
+_uniform_op = _node_op("uniform", "UniformBackward0")
+_normal_op = _node_op("normal", "NormalBackward0")
+_exponential_op = _node_op("exponential", "ExponentialBackward0")
+_log_normal_op = _node_op("log_normal", "LogNormalBackward0")
+_cauchy_op = _node_op("cauchy", "CauchyBackward0")
+_geometric_op = _node_op("geometric", "GeometricBackward0")
+_random_ops = [_node_op(f"random_{k}", f"RandomBackward{k}") for k in range(3)]
+_bernoulli_ops = {k: _node_op(f"bernoulli_{k}", f"BernoulliBackward{k}") for k in (1, 2)}
+
+
+def _fill(op, target, draw):
+    """Replaces the values of `target` by `draw()`, which may look at the raw array; records `op`. Returns `target`."""
+    state = per_thread.state
+    check_inplace(target, state, target._req)
+    raw = target._d
+    if raw.__class__ is np.ndarray and any(step == 0 and n > 1 for step, n in zip(raw.strides, raw.shape, strict=True)):
+        message = (
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation."
+        )
+        raise fail(RuntimeError, message, "expand() repeats elements without copying them.")
+    write_inplace(op, (target,), np.asarray(draw(raw)).astype(target.dtype.np), state)
+    return target
+
+
+def _float(function, name, position, value):
+    number = as_number(value)
+    if number is None or isinstance(number, complex):
+        raise bad_argument(function, name, position, "float", value)
+    return float(number)
+
+
+@composite(method=True, function=False)
+@overloads(method=True)
+def uniform_(self, low=0.0, to=1.0, *, generator=None, **named):
+    """Fills the tensor with numbers uniform in [from, to). Source: torch.Tensor.uniform_."""
+    low, to = _float("uniform_", "from", 1, named.pop("from", low)), _float("uniform_", "to", 2, to)
+    if named:
+        raise mismatch(f"uniform_() got an unexpected keyword argument '{next(iter(named))}'")
+    g = draws.source("uniform_", generator)
+    if self.dtype.is_floating_point:
+        limit = float(np.finfo(self.dtype.np).max)
+        for name, value in (("from", low), ("to", to)):
+            if not -limit <= value <= limit:
+                message = f"{name} is out of bounds for {draws.CPP_NAMES[self.dtype.name]}"
+                raise fail(RuntimeError, message, f"{self.dtype} holds at most {limit:g}.")
+        if low > to:
+            message = f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={to:g}"
+            raise fail(RuntimeError, message, "The smaller bound comes first.")
+        if to - low > limit:
+            message = (
+                f"uniform_ expects to-from <= std::numeric_limits<{self.dtype.short}>::max(), but found to={to:g} and "
+                f"from={low:g} which result in to-from to exceed the limit"
+            )
+            raise fail(RuntimeError, message, "Choose a smaller interval.")
+    return _fill(_uniform_op, self, lambda raw: draws.uniform(raw, self.dtype, low, to, g))
+
+
+@composite(method=True, function=False)
+@overloads(method=True)
+def normal_(self, mean=0.0, std=1.0, *, generator=None):
+    """Fills the tensor with normal numbers. Source: torch.Tensor.normal_."""
+    mean, std = _float("normal_", "mean", 1, mean), _float("normal_", "std", 2, std)
+    g = draws.source("normal_", generator)
+    return _fill(_normal_op, self, lambda raw: draws.normal(raw, self.dtype, mean, std, g))
+
+
+@composite(method=True, function=False)
+@overloads(method=True)
+def exponential_(self, lambd=1.0, *, generator=None):
+    """Fills the tensor with exponential numbers of rate `lambd`. Source: torch.Tensor.exponential_."""
+    rate, g = _float("exponential_", "lambd", 1, lambd), draws.source("exponential_", generator)
+    if not rate > 0:
+        message = f"exponential_ expects lambda > 0.0, but found lambda={rate:g}"
+        raise fail(RuntimeError, message, "The rate is the inverse of the mean.")
+    if not self.dtype.is_floating_point:
+        message = (
+            "Exponential distribution is a continuous probability distribution. dtype must be a floating point but you "
+            f"specified {self.dtype.short}"
+        )
+        raise fail(RuntimeError, message, "Make a float tensor of it first: .float().")
+    draw = lambda raw: draws.arranged(random.exponential(g, raw.size, rate, self.dtype.np), raw)
+    return _fill(_exponential_op, self, draw)
+
+
+@composite(method=True, function=False)
+@overloads(
+    "*, torch.Generator generator = None",
+    "int from, int to, *, torch.Generator generator = None",
+    "int to, *, torch.Generator generator = None",
+    method=True,
+)
+def random_(self, *bounds, generator=None):
+    """Fills the tensor with integers: `random_(to)`, `random_(from, to)`, or all that its dtype can count exactly.
+
+    Source: torch.Tensor.random_.
+    """
+    g, dtype = draws.source("random_", generator), self.dtype
+    numbers = [None if bound is None else as_int(bound) for bound in bounds]
+    if len(bounds) > 2 or None in numbers[:1] or any(n is None and b is not None for n, b in zip(numbers, bounds)):  # noqa: B905
+        raise mismatch("random_() takes whole numbers")
+    if not bounds:
+        return _fill(_random_ops[2], self, lambda raw: draws.arranged(_any_integers(raw.size, dtype, g), raw))
+    low, high = numbers if len(numbers) == 2 else (0, numbers[0])
+    if high is None:
+        high = _count(dtype)
+    return _fill(_random_ops[2 - len(bounds)], self, lambda raw: draws.integers(raw, dtype, low, high, g))
+
+
+def _count(dtype):
+    """How many integers from 0 on a dtype can hold; floats as far as they hold every one."""
+    if dtype._kind == 2:
+        return (1 << np.finfo(dtype.np).nmant + 1) + 1
+    return 2 if dtype._kind == 0 else int(np.iinfo(dtype.np).max) + 1
+
+
+def _any_integers(n, dtype, g):
+    if dtype.is_complex or dtype.name in ("uint16", "uint32", "uint64"):
+        message = f"\"random_kernel_cpu\" not implemented for '{dtype.short}'"
+        raise fail(NotImplementedError, message, "Fill an int64 tensor and convert it.")
+    words = random.words64 if dtype.name in ("int64", "float64") else random.words32
+    return words(g, n) % np.uint64(_count(dtype))
+
+
+@composite(method=True, function=False)
+@overloads(
+    "Tensor p, *, torch.Generator generator = None",
+    "float p = 0.5, *, torch.Generator generator = None",
+    method=True,
+)
+def bernoulli_(self, p=0.5, *, generator=None):
+    """Fills the tensor with 0 and 1; `p`, a number or a tensor, is the probability of 1.
+
+    Source: torch.Tensor.bernoulli_.
+    """
+    g = draws.source("bernoulli_", generator)
+    if self.dtype.is_complex:
+        message = f"\"bernoulli_scalar_cpu_\" not implemented for '{self.dtype.short}'"
+        raise fail(NotImplementedError, message, "Fill a float tensor and convert it.")
+    if isinstance(p, Tensor):
+        try:
+            spread = np.broadcast_to(p._d, self._d.shape)
+        except ValueError:
+            p.expand(self._d.shape)  # raises what PyTorch says
+            raise
+        return _fill(_bernoulli_ops[1], self, lambda raw: draws.bernoulli(raw, spread, g))
+    if as_number(p) is None:
+        raise mismatch("bernoulli_() takes a number or a tensor")
+    draws.check_probability(p)
+    return _fill(_bernoulli_ops[2], self, lambda raw: draws.arranged(random.bernoulli(g, raw.size, p), raw))
+
+
+@composite(method=True, function=False)
+@overloads(method=True)
+def log_normal_(self, mean=1.0, std=2.0, *, generator=None):
+    """Fills the tensor with numbers whose logarithm has this mean and deviation. Source: torch.Tensor.log_normal_."""
+    mean, std = _float("log_normal_", "mean", 1, mean), _float("log_normal_", "std", 2, std)
+    g = draws.source("log_normal_", generator)
+    if not std > 0:
+        message = f"log_normal_ expects std > 0.0, but found std={std:g}"
+        raise fail(RuntimeError, message, "It is the standard deviation of the logarithm.")
+    if not self.dtype.is_floating_point:
+        message = f"\"log_normal_cpu\" not implemented for '{self.dtype.short}'"
+        raise fail(NotImplementedError, message, "Make a float tensor of it first: .float().")
+
+    def draw(raw):
+        logarithms = random.normal(g, raw.size, mean, std, np.float64, contiguous=False)
+        return draws.arranged(cast(each(math.exp, logarithms), self.dtype.np), raw)
+
+    return _fill(_log_normal_op, self, draw)
+
+
+@composite(method=True, function=False)
+@overloads(method=True)
+def cauchy_(self, median=0.0, sigma=1.0, *, generator=None):
+    """Fills the tensor with numbers of the Cauchy distribution. Source: torch.Tensor.cauchy_."""
+    median, sigma = _float("cauchy_", "median", 1, median), _float("cauchy_", "sigma", 2, sigma)
+    g = draws.source("cauchy_", generator)
+    if not sigma > 0:
+        message = f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}"
+        raise fail(RuntimeError, message, "It is half the width at half the height.")
+    if not self.dtype.is_floating_point:
+        message = (
+            "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but you "
+            f"specified {'long int' if self.dtype.name == 'int64' else self.dtype.short}"
+        )
+        raise fail(RuntimeError, message, "Make a float tensor of it first: .float().")
+
+    def draw(raw):
+        tangents = each(math.tan, math.pi * (random.uniform(g, raw.size, dtype=np.float64) - 0.5))
+        return draws.arranged(cast(fma(tangents, np.float64(sigma), np.float64(median)), self.dtype.np), raw)
+
+    return _fill(_cauchy_op, self, draw)
+
+
+@composite(method=True, function=False)
+@overloads(method=True)
+def geometric_(self, p, *, generator=None):
+    """Fills the tensor with numbers of trials up to a success of probability `p`. Source: torch.Tensor.geometric_."""
+    p, g = _float("geometric_", "p", 1, p), draws.source("geometric_", generator)
+    if not 0 < p < 1:
+        message = f"geometric_ expects p to be in (0, 1), but got p={p:g}"
+        raise fail(RuntimeError, message, "At 0 the first success never comes, at 1 at once.")
+
+    def draw(raw):
+        with np.errstate(divide="ignore"):
+            trials = np.ceil(np.log(random.uniform(g, raw.size, dtype=np.float64)) / math.log1p(-p))
+        return draws.arranged(trials, raw)
+
+    return _fill(_geometric_op, self, draw)
