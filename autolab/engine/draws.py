@@ -1,5 +1,6 @@
 """Random numbers in the shape, layout and dtype of a tensor, with the checks that PyTorch makes."""
 
+import math
 import warnings
 
 import numpy as np
@@ -56,7 +57,7 @@ def normal(target, dtype, mean, std, g):
         raise fail(RuntimeError, message, "A standard deviation is not negative.")
     dense = target.__class__ is not np.ndarray or target.flags.c_contiguous
     if dtype.is_complex:  # the variance is shared between the two parts
-        values = random.normal(g, 2 * target.size, mean, std * 0.5**0.5, dtype.to_real().np, dense)
+        values = random.normal(g, 2 * target.size, mean, std / math.sqrt(2), dtype.to_real().np, dense)
         return arranged(values.view(dtype.np), target)
     return arranged(random.normal(g, target.size, mean, std, dtype.np, dense), target)
 
@@ -114,3 +115,20 @@ def check_probability(p):
     if not 0 <= p <= 1:
         message = f"bernoulli_ expects p to be in [0, 1], but got p={p:g}"
         raise fail(RuntimeError, message, "A probability lies between 0 and 1.")
+
+
+def multinomial(weights, n, replacement, g):
+    """`n` category numbers for each row of the 2-d float array `weights` (rows need not sum to 1): int64, (rows, n).
+
+    One draw, or drawing without replacement: the largest weights divided by exponential numbers ("exponential race").
+    Otherwise: float64 uniform numbers looked up in each row's cumulative sum.
+    """
+    if n == 1 or not replacement:
+        race = weights / arranged(random.exponential(g, weights.size, dtype=weights.dtype), weights)
+        return np.argsort(-race, axis=1, kind="stable")[:, :n].copy()
+    picks = np.empty((len(weights), n), np.int64)
+    for row, pick in zip(weights, picks, strict=True):
+        total = np.cumsum(row, dtype=row.dtype)
+        total /= total[-1]
+        pick[:] = np.searchsorted(total, random.uniform(g, n, dtype=np.float64))
+    return picks

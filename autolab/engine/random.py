@@ -33,7 +33,7 @@ _BLOCK = 4096  # pairs handled at a time: the temporaries of the polynomials sta
 _DEFAULT_SEED = 67280421310721
 _STATE = np.dtype(
     [("seed", "u8"), ("left", "i4"), ("seeded", "i4"), ("next", "u8"), ("key", "u8", 624)]
-    + [("normal_x", "f8"), ("spare", "f8"), ("normal_rho", "f8"), ("has_spare", "i4"), ("unused", "u1", 20)]
+    + [("normal_x", "f8"), ("spare", "f8"), ("normal_rho", "f8"), ("has_spare", "i4"), ("unused", "u1", 12)]
 )
 
 
@@ -362,20 +362,3 @@ def randperm(g, n):
     for i, j in enumerate((words32(g, len(places)) % (u64(n) - places) + places).tolist()):
         order[i], order[j] = order[j], order[i]
     return np.array(order, np.int64)
-
-
-def multinomial(g, weights, n, replacement=False):
-    """`n` category numbers for each row of the 2-d float array `weights` (rows need not sum to 1): int64, (rows, n).
-
-    One draw, or drawing without replacement: the largest weights divided by exponential numbers ("exponential race").
-    Otherwise: float64 uniform numbers looked up in each row's cumulative sum.
-    """
-    if n == 1 or not replacement:
-        race = weights / exponential(g, weights.size, dtype=weights.dtype).reshape(weights.shape)
-        return np.argsort(-race, axis=1, kind="stable")[:, :n]
-    picks = np.empty((len(weights), n), np.int64)
-    for row, pick in zip(weights, picks, strict=True):
-        total = np.cumsum(row, dtype=row.dtype)
-        total /= total[-1]
-        pick[:] = np.searchsorted(total, _unit(g, n, f64))
-    return picks

@@ -241,7 +241,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
         raise bad_argument("multinomial", "num_samples", 2, "int", num_samples)
     weights = np.asarray(input._d)
     _check_weights(weights, input.dtype, n, replacement)
-    picks = random.multinomial(draws.source("multinomial", generator), np.atleast_2d(weights), n, replacement)
+    picks = draws.multinomial(np.atleast_2d(weights), n, replacement, draws.source("multinomial", generator))
     return wrap(picks if weights.ndim == 2 else picks[0], int64, input.device)
 
 
