@@ -1,0 +1,8 @@
+"""Data sets and how they become batches (`torch.utils.data`). Source: https://docs.pytorch.org/docs/2.13/data.html"""
+
+from autolab.utils.data.collate import default_collate, default_convert  # noqa: F401
+from autolab.utils.data.dataloader import DataLoader, get_worker_info  # noqa: F401
+from autolab.utils.data.dataset import (ChainDataset, ConcatDataset, Dataset, IterableDataset, StackDataset, Subset,  # noqa: F401
+                                        TensorDataset, random_split)
+from autolab.utils.data.sampler import (BatchSampler, RandomSampler, Sampler, SequentialSampler, SubsetRandomSampler,  # noqa: F401
+                                        WeightedRandomSampler)

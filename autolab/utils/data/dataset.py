@@ -1,0 +1,155 @@
+"""Data sets: objects with a length and items. Source: https://docs.pytorch.org/docs/2.13/data.html#dataset-types"""
+
+import bisect
+import itertools
+import math
+import warnings
+
+import autolab
+from autolab.engine.errors import fail
+
+
+class Dataset:
+    """Base class of data sets: define `__getitem__` and `__len__`. `a + b` is one after the other."""
+
+    def __class_getitem__(cls, item):
+        return cls                          # Dataset[Tensor] is for type checkers only
+
+    def __getitem__(self, index):
+        raise fail(NotImplementedError, "Subclasses of Dataset should implement __getitem__.", "Return one sample.")
+
+    def __add__(self, other):
+        return ConcatDataset([self, other])
+
+
+class IterableDataset(Dataset):
+    """Base class of data sets that are only gone through: define `__iter__`."""
+
+    def __add__(self, other):
+        return ChainDataset([self, other])
+
+
+class TensorDataset(Dataset):
+    """Samples are the rows of tensors with the same first size: item i is a tuple of row i of each."""
+
+    def __init__(self, *tensors):
+        if any(tensor.size(0) != tensors[0].size(0) for tensor in tensors):
+            raise fail(AssertionError, "Size mismatch between tensors", "Every tensor holds one row for each sample.")
+        self.tensors = tensors
+
+    def __getitem__(self, index):
+        return tuple(tensor[index] for tensor in self.tensors)
+
+    def __len__(self):
+        return self.tensors[0].size(0)
+
+
+class StackDataset(Dataset):
+    """Item i is the tuple (or, with keywords, the dict) of item i of each data set."""
+
+    def __init__(self, *args, **kwargs):
+        if args and kwargs:
+            raise fail(ValueError, "Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like input/output, but "
+                       "both types are given.", "Name all data sets or none.")
+        if not args and not kwargs:
+            raise fail(ValueError, "At least one dataset should be passed", "Write StackDataset(images, labels).")
+        self.datasets = args or kwargs
+        lengths = {len(dataset) for dataset in (args or kwargs.values())}
+        if len(lengths) > 1:
+            raise fail(ValueError, "Size mismatch between datasets", f"Their lengths are {sorted(lengths)}.")
+        self._length = lengths.pop()
+
+    def __getitem__(self, index):
+        if isinstance(self.datasets, dict):
+            return {name: dataset[index] for name, dataset in self.datasets.items()}
+        return tuple(dataset[index] for dataset in self.datasets)
+
+    def __len__(self):
+        return self._length
+
+
+class ConcatDataset(Dataset):
+    """Several data sets one after the other."""
+
+    def __init__(self, datasets):
+        self.datasets = list(datasets)
+        if not self.datasets:
+            raise fail(AssertionError, "datasets should not be an empty iterable", "Pass at least one data set.")
+        if any(isinstance(dataset, IterableDataset) for dataset in self.datasets):
+            raise fail(AssertionError, "ConcatDataset does not support IterableDataset", "Use ChainDataset.")
+        self.cumulative_sizes = list(itertools.accumulate(map(len, self.datasets)))
+
+    def __len__(self):
+        return self.cumulative_sizes[-1]
+
+    def __getitem__(self, index):
+        if index < 0:
+            if -index > len(self):
+                raise fail(ValueError, "absolute value of index should not exceed dataset length", f"There are {len(self)} samples.")
+            index += len(self)
+        which = bisect.bisect_right(self.cumulative_sizes, index)
+        return self.datasets[which][index - (self.cumulative_sizes[which - 1] if which else 0)]
+
+
+class ChainDataset(IterableDataset):
+    """Several iterable data sets one after the other."""
+
+    def __init__(self, datasets):
+        self.datasets = datasets
+
+    def _checked(self):
+        for dataset in self.datasets:
+            if not isinstance(dataset, IterableDataset):
+                raise fail(AssertionError, "ChainDataset only supports IterableDataset", "Use ConcatDataset.")
+            yield dataset
+
+    def __iter__(self):
+        for dataset in self._checked():
+            yield from dataset
+
+    def __len__(self):
+        return sum(map(len, self._checked()))
+
+
+class Subset(Dataset):
+    """The samples of a data set at the given indices."""
+
+    def __init__(self, dataset, indices):
+        self.dataset, self.indices = dataset, indices
+
+    def __getitem__(self, index):
+        if isinstance(index, list):
+            return self.dataset[[self.indices[i] for i in index]]
+        return self.dataset[self.indices[index]]
+
+    def __len__(self):
+        return len(self.indices)
+
+
+def random_split(dataset, lengths, generator=None):
+    """Random disjoint subsets of the given lengths, or of the given fractions if they add up to 1.
+
+    Raises ValueError when the lengths do not add up to the data set's.
+    """
+    if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
+        lengths = _lengths_of(lengths, len(dataset))
+    if sum(lengths) != len(dataset):
+        raise fail(ValueError, "Sum of input lengths does not equal the length of the input dataset!",
+                   f"They add up to {sum(lengths)}, the data set has {len(dataset)} samples.")
+    order = autolab.randperm(sum(lengths), generator=generator).tolist()
+    ends = itertools.accumulate(lengths)
+    return [Subset(dataset, order[end - length:end]) for end, length in zip(ends, lengths)]
+
+
+def _lengths_of(fractions, total):
+    """Whole numbers in these proportions; what rounding left over goes to the first ones."""
+    for i, fraction in enumerate(fractions):
+        if not 0 <= fraction <= 1:
+            raise fail(ValueError, f"Fraction at index {i} is not between 0 and 1", "The fractions add up to 1.")
+    lengths = [math.floor(total * fraction) for fraction in fractions]
+    for i in range(total - sum(lengths)):
+        lengths[i % len(lengths)] += 1
+    for i, length in enumerate(lengths):
+        if length == 0:
+            warnings.warn(f"Length of split at index {i} is 0. This might result in an empty dataset.", stacklevel=3)
+    return lengths
