@@ -35,7 +35,7 @@ test: ready test-unit test-notebooks test-browser
 ready: $(VENV)/.dev
 	@sh tools/layout.sh $(RUN) needed
 ifndef AUTOLAB_NO_BROWSER
-	@sh tools/chromium.sh $(RUN) >/dev/null
+	@sh tools/browser.sh $(RUN) >/dev/null
 endif
 
 test-unit: $(VENV)/.dev $(if $(TORCH),$(VENV)/.torch)
@@ -48,7 +48,7 @@ test-browser: $(VENV)/.dev
 ifdef AUTOLAB_NO_BROWSER
 	@echo "AUTOLAB_NO_BROWSER is set: the browser tests were left out"
 else
-	AUTOLAB_CHROMIUM="$$(sh tools/chromium.sh $(RUN))" && export AUTOLAB_CHROMIUM && $(PYTEST) -q tests/browser
+	AUTOLAB_CHROMIUM="$$(sh tools/browser.sh $(RUN))" && export AUTOLAB_CHROMIUM && $(PYTEST) -q tests/browser
 endif
 
 lint: $(VENV)/.dev
