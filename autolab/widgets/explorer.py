@@ -16,6 +16,7 @@ from ..viz import html, layout
 from . import assets
 from .picture import Picture, geometry
 
+MOST_NODES = 2000  # Graphviz needs a second for these, and minutes for ten times as many
 RANKDIRS = ("LR", "TB")  # data flows left to right; top to bottom where the page is narrow
 _VALUES = ("value", "grad", "grad_before", "total")
 
@@ -30,6 +31,8 @@ class Explorer(anywidget.AnyWidget):
 
     These four are set from either side. Everything else is worked out once in the kernel, so stepping, playing and
     looking at nodes needs no kernel. `trace` is the Trace shown.
+
+    Raises ValueError when the trace has more than 2,000 nodes.
     """
 
     _esm = assets.module("explorer")
@@ -44,6 +47,8 @@ class Explorer(anywidget.AnyWidget):
     dot = t.Dict().tag(sync=True)  # rankdir -> DOT, while there is no layout
 
     def __init__(self, trace: Trace, **traits: Any):
+        if len(trace.nodes) > MOST_NODES:
+            raise ValueError(f"this graph has {len(trace.nodes)} nodes; the explorer shows up to {MOST_NODES}. Explore a part of it: an earlier result, or fewer repetitions.")
         self.trace = trace
         self._picture = Picture(trace)
         super().__init__(data=pack(trace), formulas=formulas(trace), **traits)
@@ -115,8 +120,8 @@ def explore(root_or_recording: Any, **options: Any) -> Explorer:
     """Step through a computation: an Explorer for a result tensor, a recording, or a Trace.
 
     root_or_recording: an autolab tensor or a list of them, what `autolab.record()` gave, a Trace, or a tensor of real PyTorch.
-    options: `step`, `selected`, `playing`, `interval` to start with (see Explorer); all others go to the tracing of
-    a tensor, such as `names={"w": w}`.
+    options: `step`, `selected`, `playing`, `interval` to start with (see Explorer); for tensors also those of
+    `autolab.trace.trace`, such as `params={"w": w}` for names and `gradient=` for results of more than one number.
 
     Raises TypeError for anything else.
     """
@@ -125,8 +130,17 @@ def explore(root_or_recording: Any, **options: Any) -> Explorer:
 
 
 def as_trace(source: Any, **options: Any) -> Trace:
-    """The trace of whatever can be explored."""
-    raise NotImplementedError
+    """The trace of whatever can be explored; `options` are those of `autolab.trace.trace`, for tensors only.
+
+    Raises TypeError for anything else.
+    """
+    from ..trace import Recording, trace
+
+    if isinstance(source, Trace | Recording):
+        if options:
+            raise TypeError(f"{', '.join(options)}: only for tensors; this has been traced already")
+        return source if isinstance(source, Trace) else source.trace()
+    return trace(source, **options)
 
 
 def pack(trace: Trace) -> dict[str, Any]:

@@ -41,13 +41,12 @@ def thumb_size(shape: tuple[int, ...] | None, value: Value | None) -> tuple[int,
 
 
 def cells(value: Value, size: tuple[int, int]) -> str:
-    """The thumbnail as SVG rectangles from (0, 0)."""
+    """The thumbnail as SVG squares from (0, 0)."""
     table = rows(value)
     if table is None:
         return ""
-    w, h, top = size[0] / len(table[0]), size[1] / len(table), scale(table)
-    return "".join(f'<rect x="{c * w:g}" y="{r * h:g}" width="{w:g}" height="{h:g}" fill="{color(v, top)}" stroke="#767676" stroke-width="0.5"/>'
-                   for r, row in enumerate(table) for c, v in enumerate(row))
+    w, h, top = size[0] // len(table[0]), size[1] // len(table), scale(table)
+    return "".join(f'<path fill="{color(v, top)}" d="M{c * w} {r * h}h{w}v{h}h-{w}z"/>' for r, row in enumerate(table) for c, v in enumerate(row))
 
 
 def brief(value: Value) -> str:

@@ -16,16 +16,19 @@ from html import escape
 from typing import Any
 
 from ..trace.model import Edge, Group, Node, Saved, Trace
+from ..trace.text import shape_text
 from ..trace.values import Value
+from ..viz import palette
+from ..viz.palette import BACKWARD, FORWARD, INK, LEAF, PAPER, SAVED
+from ..viz.palette import DATA as RULE
 from . import heat
 
 TITLE, TEXT = 15, 13  # font sizes; the widget never scales the picture below 11 px for TEXT
 PAD, LINE, TAB = 8, 18, 19
-PILL = (58, 20)
+PILL = (50, 20)
 MAX_TABS, MAX_PILLS = 3, 150
-FONT = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
-INK, MUTED, PAPER, RULE = "#1b1b1b", "#555555", "#ffffff", "#767676"
-FORWARD, BACKWARD, LEAF, SAVED, BAD = "#0072B2", "#D55E00", "#009E73", "#F0E442", "#9B3F78"
+FONT = ", ".join(f"'{name}'" if " " in name else name for name in palette.FONTS.split(","))
+MUTED, ALARM = "#555555", "#8F3A6E"  # text beside the main text; text about gradients cut off
 SVG = "{http://www.w3.org/2000/svg}"
 
 _WIDTHS = {c: w for w, chars in ((230, "'ijl|"), (290, " !,./:;I[]ft()"), (340, "r-`\"*"), (500, "ckszvxyJ{}"), (610, "ABEFKPSTVXYZL"),
@@ -49,8 +52,8 @@ def fit(text: str, size: float, width: float, bold: bool = False) -> str:
 class Card:
     """What is drawn for one node: rows from top to bottom, `svg` around the card's own origin (top left)."""
 
-    def __init__(self, trace: Trace, node: Node, saved: list[Saved], grad: Value | None):
-        self.node, self.saved, self.grad = node, saved, grad
+    def __init__(self, node: Node, saved: list[Saved], grads: list[Value]):
+        self.node, self.saved, self.grad = node, saved, grads[-1] if grads else None
         self.bare = node.kind == "data" and not node.name and not node.shape  # a number such as 3: nothing else to say
         self.kind = {"leaf": "leaf", "data": "" if self.bare else "data"}.get(node.kind, node.op)
         self.title = fit(node.label or node.id, TITLE, 120, bold=True)
@@ -61,7 +64,7 @@ class Card:
         if len(saved) > MAX_TABS:
             self.tabs[-1] = f"and {len(saved) - MAX_TABS + 1} more"
         self.notes = [note for note in (f"cut: {node.cut}" if node.cut else "", "" if node.device in ("", "cpu") else node.device) if note]
-        self.width = self._width()
+        self.width = self._width(max((text_width(g.text, TEXT, True) for g in grads if g.shape == ()), default=40))
         self.top = TAB * len(self.tabs)  # where the card itself begins, under its tabs
         self.value_height = 0 if self.bare else max(LINE, self.thumb[1] + 4) + (LINE if self.value and self.thumb[1] > 24 else 0)
         self.strip = max(LINE, self.thumb[1] + 4) + LINE if node.requires_grad else 0
@@ -73,19 +76,19 @@ class Card:
             return ""
         if node.shape == () and node.value is not None:
             return node.value.text
-        return "" if node.shape is None else str(tuple(node.shape)).replace(",)", ")") if node.shape else "( )"
+        return "" if node.shape is None else shape_text(node.shape)
 
     @staticmethod
     def _tab_words(saved: Saved) -> str:
         parts = [saved.name, size_words(saved.bytes), "" if saved.version is None else f"v{saved.version}"]
         return fit(" · ".join(p for p in parts if p), TEXT, 150)
 
-    def _width(self) -> float:
+    def _width(self, number: float) -> float:
         rows = [text_width(self.title, TITLE, True) + 12 + text_width(self.kind, TEXT), text_width(self.value, TEXT) + self.thumb[0] + 8]
         rows += [text_width(note, TEXT) for note in self.notes]
         rows += [text_width(tab, TEXT) - 4 for tab in self.tabs]
         if self.node.requires_grad:
-            rows += [text_width("accumulated", TEXT), text_width("grad", TEXT) + 8 + (self.thumb[0] or text_width("-1.23e-05", TEXT))]
+            rows += [text_width("accumulated", TEXT), text_width("grad", TEXT) + 8 + (self.thumb[0] or number)]
         return round(max([34 if self.bare else 60, *rows]) + 2 * PAD)
 
     def draw(self) -> str:
@@ -93,7 +96,7 @@ class Card:
         out = [self._draw_tab(i, words) for i, words in enumerate(self.tabs)]
         bottom = self.height - self.top
         border = {"leaf": (LEAF, 3 if node.requires_grad else 1)}.get(node.kind, (RULE, 1.2))
-        fill = PAPER if node.device in ("", "cpu") else "#dff3e4"
+        fill = PAPER if node.device in ("", "cpu") else palette.CUDA
         out.append(f'<rect class="al-card" x="0" y="{self.top}" width="{w}" height="{bottom}" rx="6" fill="{fill}" stroke="{border[0]}" stroke-width="{border[1]}"/>')
         y = self.top + 18
         out.append(text("al-title", PAD, y, self.title, TITLE, weight="bold"))
@@ -106,7 +109,7 @@ class Card:
                 out.append(self._draw_thumb("al-thumb", y + self.value_height - self.thumb[1] - 2, node.value))
         y += self.value_height
         for note in self.notes:
-            out.append(text("al-note", PAD, y + 14, note, TEXT, fill=BAD if note.startswith("cut") else MUTED))
+            out.append(text("al-note", PAD, y + 14, note, TEXT, fill=ALARM if note.startswith("cut") else MUTED))
             y += LINE
         if self.strip:
             out.append(self._draw_strip(y + 4))
@@ -116,7 +119,8 @@ class Card:
 
     def _draw_thumb(self, name: str, y: float, value: Value | None) -> str:
         cells = heat.cells(value, self.thumb) if value is not None else ""
-        return f'<g class="{name}" transform="translate({self.width - PAD - self.thumb[0]} {y})">{cells}</g>'
+        w, h = self.thumb
+        return f'<g class="{name}" data-w="{w}" data-h="{h}" transform="translate({self.width - PAD - w} {y})" stroke="{RULE}" stroke-width="0.5">{cells}</g>'
 
     def _draw_strip(self, y: float) -> str:
         w, h = self.width, self.strip
@@ -153,10 +157,14 @@ def text(name: str, x: float, y: float, words: str, size: float, *, anchor: str 
     return f'<text class="{name}" x="{x:g}" y="{y:g}" font-size="{size}"{extra} fill="{fill}">{escape(words)}</text>'
 
 
-def last_gradients(trace: Trace) -> dict[str, Value]:
-    """The last gradient each node is known to have had: `.grad` where it is kept, else what its last frame left there."""
-    grads = {f.receiver: f.total for f in trace.frames if f.receiver is not None and f.total is not None and f.event != "clear"}
-    grads |= {node.id: node.grad for node in trace.nodes if node.grad is not None}
+def gradients(trace: Trace) -> dict[str, list[Value]]:
+    """Every gradient each node is known to have had, in order; last the one it kept (`.grad`), where it kept one."""
+    grads: dict[str, list[Value]] = {node.id: [] for node in trace.nodes}
+    for frame in trace.frames:
+        if frame.receiver is not None and frame.total is not None and frame.event != "clear":
+            grads[frame.receiver].append(frame.total)
+    for node in trace.nodes:
+        grads[node.id] += [node.grad] if node.grad is not None else []
     return grads
 
 
@@ -165,11 +173,11 @@ class Picture:
 
     def __init__(self, trace: Trace):
         self.trace = trace
-        grads = last_gradients(trace)
+        grads = gradients(trace)
         saved: dict[str, list[Saved]] = {}
         for s in trace.saved:
             saved.setdefault(s.node, []).append(s)
-        self.cards = {n.id: Card(trace, n, saved.get(n.id, []), grads.get(n.id)) for n in trace.nodes}
+        self.cards = {n.id: Card(n, saved.get(n.id, []), grads[n.id]) for n in trace.nodes}
         self.pills = {e.id for e in trace.edges if e.differentiable} if len(trace.edges) <= MAX_PILLS else set()
         # A leaf used very often is drawn once per further use: a box of the same node, under a key of its own.
         self.boxes = {n.id: n.id for n in trace.nodes if not self._only_aliased(n)}
@@ -185,7 +193,7 @@ class Picture:
 
     def dot(self, rankdir: str) -> str:
         """DOT with sizes and ids only; `rankdir` "LR" or "TB"."""
-        lines = ["digraph {", f'rankdir={rankdir}; nodesep=0.24; ranksep=0.2; node [shape=box, fixedsize=true, label=""]; edge [arrowhead=none];']
+        lines = ["digraph {", f'rankdir={rankdir}; newrank=true; nodesep=0.24; ranksep=0.15; node [shape=box, fixedsize=true, label=""]; edge [arrowhead=none];']
         lines += self._clusters(self.trace.groups, "")
         for key, node_id in self.boxes.items():
             card = self.cards[node_id]
@@ -206,7 +214,9 @@ class Picture:
             if _outer(group, self.trace.groups) == inside:
                 yield f'subgraph cluster_{group.id} {{ id={group.id}; margin=14; label=" "; fontsize=14;'
                 yield from self._clusters(groups, group.path)
-                yield " ".join(f"{n};" for n in group.nodes if n in self.boxes) + " }"
+                inner = [n for n in group.nodes if n in self.boxes]
+                inner += [e.id for e in self.trace.edges if e.id in self.pills and not e.alias and {e.parent, e.child} <= set(group.nodes)]
+                yield "".join(f"{name};" for name in inner) + " }"
 
     def svg(self, geometry: dict[str, Any]) -> str:
         """The whole picture as SVG that stands alone, and whose parts the widget finds by class and data attribute."""

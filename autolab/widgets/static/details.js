@@ -1,11 +1,13 @@
 // The Details region: what this step does, and everything known about the node that is looked at.
 import { h } from "./dom.js";
-import { valueView, shapeWords, sizeWords, words, isBad } from "./values.js";
+import { valueView, shapeWords, sizeWords, words, short, isBad } from "./values.js";
 import { soFar } from "./states.js";
 import { STATE_WORDS, localFactor } from "./graph.js";
 
 const EVENT_WORDS = { compute: "A value is computed", seed: "The gradient starts", contribution: "A contribution arrives", accumulate: "The gradient is accumulated",
   free: "The buffer is freed", hook: "A hook changes the gradient", clear: "The gradient is cleared", error: "An error" };
+
+const MOST_KEPT = 540;
 
 export class Details {
   constructor(element, trace, formulas, actions) {
@@ -23,7 +25,7 @@ export class Details {
     const frame = this.trace.frames[index], node = this.nodeById.get(selected || (frame ? frame.node : this.trace.meta.roots?.[0]) || "n0");
     this.element.replaceChildren(...[frame ? this.step(frame, index, now) : null, node ? this.node(node, now, Boolean(selected), frame) : null].filter(Boolean));
     // Grows when it must and never shrinks back, so that the page below does not jump at every step.
-    this.tallest = Math.max(this.tallest, this.element.offsetHeight);
+    this.tallest = Math.min(MOST_KEPT, Math.max(this.tallest, this.element.offsetHeight));
     this.element.style.minHeight = `${this.tallest}px`;
   }
 
@@ -143,6 +145,7 @@ export class Details {
   facts(node) {
     const facts = [["grad_fn", node.grad_fn || "None"], ["is_leaf", node.grad_fn ? "False" : "True"], ["requires_grad", node.requires_grad ? "True" : "False"],
       ["shape", shapeWords(node.shape)], ["dtype", node.dtype], ["device", node.device]];
+    for (const [name, value] of Object.entries(node.attrs ?? {})) facts.push([name, typeof value === "boolean" ? short(value) : JSON.stringify(value)]);
     if (node.module) facts.push(["module", node.module]);
     if (node.version) facts.push(["version", String(node.version)]);
     if (node.cut) facts.push(["cut by", node.cut]);
@@ -160,11 +163,11 @@ export class Details {
   saved(node, now) {
     const rows = this.trace.saved.filter((s) => s.node === node.id);
     if (!rows.length) return [];
-    const cells = (s) => [s.name, s.value ? words(s.value) : "not kept", shapeWords(s.shape).replace(" a scalar", ""), sizeWords(s.bytes), s.version ?? ""];
+    const cells = (s) => [s.name, s.value ? words(s.value) : "not kept", shapeWords(s.shape), sizeWords(s.bytes), s.version ?? ""];
     const head = ["saved", "value", "shape", "size", "version", "state"];
     return [h("div", { class: "al-scroll" }, h("table", { class: "al-saved", "aria-label": `Saved by ${node.label}` },
       h("thead", {}, h("tr", {}, head.map((text) => h("th", { scope: "col", text })))),
-      h("tbody", {}, rows.map((s) => h("tr", { "data-state": now.saved[s.id] }, cells(s).map((text) => h("td", { text: String(text) })),
+      h("tbody", {}, rows.map((s) => h("tr", { "data-state": now.saved[s.id] }, cells(s).map((text) => h("td", { text: String(text), title: String(text).length > 12 ? String(text) : null })),
         h("td", { text: now.saved[s.id] || "not yet" }))))))];
   }
 }

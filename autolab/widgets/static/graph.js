@@ -126,10 +126,9 @@ export class Graph {
     if (card.thumb) card.thumb.style.display = known ? "" : "none";
     for (const { tab, rect, text, full } of card.tabs) {
       const saved = now.saved[tab.dataset.saved];
-      tab.style.display = saved ? "" : "none";
       tab.dataset.state = saved;
-      rect.setAttribute("fill", saved === "freed" ? "url(#al-hatch)" : "#F0E442");
-      text.textContent = saved === "freed" || saved === "modified" ? `${full.split(" · ")[0]} · ${saved}` : full;
+      rect.setAttribute("fill", saved === "freed" ? "url(#al-hatch)" : saved ? "#F0E442" : "none");
+      text.textContent = !saved ? "" : saved === "freed" || saved === "modified" ? `${full.split(" · ")[0]} · ${saved}` : full;
     }
     if (!card.grad) return;
     card.grad.dataset.state = state;
@@ -138,8 +137,8 @@ export class Graph {
     const shown = state === "none" || state === "freed" ? null : grad;
     card.number.textContent = state === "zero" && node.shape?.length === 0 ? "0" : card.gthumb && shown ? "" : brief(shown);
     if (card.gthumb) {
-      const [width, height] = [card.thumb, card.thumb?.lastElementChild].map(Boolean).every(Boolean) ? thumbExtent(card.thumb) : [0, 0];
-      const frame = shown ? svgEl("rect", { x: -2, y: -2, width: width + 4, height: height + 4, fill: "#ffffff" }) : "";
+      const width = Number(card.gthumb.dataset.w), height = Number(card.gthumb.dataset.h);
+      const frame = shown ? svgEl("rect", { x: -2, y: -2, width: width + 4, height: height + 4, fill: "#ffffff", stroke: "none" }) : "";
       card.gthumb.replaceChildren(frame, ...thumbCells(shown, width, height));
     }
   }
@@ -163,7 +162,7 @@ export class Graph {
     const words = state === "backward" ? brief(sent) && sent.shape.length === 0 ? brief(sent) : sent ? shapeWords(sent.shape) : "?" : state === "forward" ? localFactor(edge) : "";
     pill.setAttribute("visibility", words ? "visible" : "hidden");
     pillText.textContent = words;
-    if (pillText.getComputedTextLength() > 50) pillText.setAttribute("textLength", 50);
+    if (pillText.getComputedTextLength() > 44) pillText.setAttribute("textLength", 44);
     else pillText.removeAttribute("textLength");
   }
 
@@ -211,11 +210,6 @@ export class Graph {
 export function localFactor(edge) {
   const found = /^\\frac.*=\s*(-?[\d.]+(?:e[-+]?\d+)?)$/.exec(edge.tex_numbers);
   return found ? `× ${found[1]}` : "";
-}
-
-function thumbExtent(thumb) {
-  const last = thumb.lastElementChild;
-  return [Number(last.getAttribute("x")) + Number(last.getAttribute("width")), Number(last.getAttribute("y")) + Number(last.getAttribute("height"))];
 }
 
 // Where the arrow head stands, and points, when the gradient goes back: at the start of the line.

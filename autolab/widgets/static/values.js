@@ -38,7 +38,7 @@ export function short(item) {
 
 export function shapeWords(shape) {
   if (!shape) return "unknown";
-  return shape.length ? "(" + shape.join(", ") + ")" : "( ) a scalar";
+  return "[" + shape.join(", ") + "]";
 }
 
 export function sizeWords(bytes) {
@@ -91,8 +91,7 @@ export function thumbCells(value, width, height) {
   const table = rowsOf(value);
   if (!table || !width) return [];
   const w = width / table[0].length, t = height / table.length, top = scaleOf(table);
-  return table.flatMap((row, r) => row.map((v, c) => svgEl("rect", {
-    x: c * w, y: r * t, width: w, height: t, fill: color(v, top), stroke: "#767676", "stroke-width": 0.5 })));
+  return table.flatMap((row, r) => row.map((v, c) => svgEl("path", { fill: color(v, top), d: `M${c * w} ${r * t}h${w}v${t}h${-w}z` })));
 }
 
 // A value for the Details region: a number, a coloured table with its scale, or statistics.

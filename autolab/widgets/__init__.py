@@ -1,0 +1,20 @@
+"""Widgets for notebooks. Each is loaded when first asked for: importing this costs nothing."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_NAMES = {"Explorer": "explorer", "explore": "explorer", "Prediction": "predict", "Message": "message"}
+
+__all__ = ["Explorer", "Message", "Prediction", "explore"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f".{_NAMES[name]}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,163 @@
+"""JupyterLab as the tests see it: a server, a notebook open in it, the first explorer in that."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from playwright.sync_api import BrowserContext, Locator, Page, expect
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = ROOT / "tests" / "trace" / "sample_trace.json"
+OVERRIDES = ROOT / "autolab" / "widgets" / "jupyterlab.json"
+CHECKS = Path(__file__).with_name("checks.js").read_text(encoding="utf-8")
+SETTINGS = {
+    "@jupyterlab/apputils-extension/notification": '{"fetchNews": "false", "checkForUpdates": false}',
+    "@jupyterlab/docmanager-extension/plugin": '{"autosave": false}',
+}
+SHOW_SAMPLE = f"""import json
+from autolab.trace.model import Trace
+from autolab.widgets import Explorer
+explorer = Explorer(Trace.from_json(json.load(open({str(SAMPLE)!r}))))
+explorer"""
+
+
+class Server:
+    """A running JupyterLab: where it is, and the folder it serves."""
+
+    def __init__(self, root: Path):
+        self.folder, settings = root / "work", root / "settings"
+        self.folder.mkdir()
+        for name, text in SETTINGS.items():
+            path = settings / f"{name}.jupyterlab-settings"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        labconfig = root / "jupyter_config_dir" / "labconfig"
+        labconfig.mkdir(parents=True)
+        # What an installation of autolab puts beside JupyterLab's settings; the tests run from the source tree.
+        (labconfig / "default_setting_overrides.json").write_text(OVERRIDES.read_text())
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        home = {name: str(root / name.lower()) for name in ("HOME", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR", "JUPYTERLAB_WORKSPACES_DIR")}
+        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
+        command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--expose-app-in-browser", "--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0",
+                   "--IdentityProvider.token=", f"--ServerApp.root_dir={self.folder}", *(["--allow-root"] if os.geteuid() == 0 else [])]
+        self.url, self.log = f"http://127.0.0.1:{port}", root / "lab.log"
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen(command, env=os.environ | home | {"JUPYTERLAB_SETTINGS_DIR": str(settings), "PYTHONPATH": path}, stdout=log, stderr=subprocess.STDOUT)
+
+    def wait(self) -> Server:
+        """Until it answers; the test fails with the server's own words when it does not."""
+        for _ in range(240):
+            try:
+                urllib.request.urlopen(f"{self.url}/api", timeout=1)
+                return self
+            except OSError:
+                if self.process.poll() is not None:
+                    break
+                time.sleep(0.25)
+        self.stop()
+        pytest.fail(f"JupyterLab did not start:\n{self.log.read_text()[-3000:]}", pytrace=False)
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(20)
+
+    def write(self, name: str, *cells: str) -> Path:
+        """A notebook of code cells, not yet run."""
+        notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+        notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
+        nbformat.write(notebook, self.folder / name)
+        return self.folder / name
+
+
+class Explorer:
+    """The first explorer on a page, by role and name."""
+
+    def __init__(self, page: Page):
+        self.page = page
+        self.root = page.get_by_role("group", name=re.compile("^Autograd explorer")).first
+        self.graph = self.root.get_by_role("group", name="Computation graph", exact=True)
+        self.slider = self.root.get_by_role("slider", name="Step", exact=True)
+        self.details = self.root.get_by_role("region", name="Details", exact=True)
+        self.said = self.root.get_by_role("status")
+
+    def button(self, name: str) -> Locator:
+        return self.root.get_by_role("button", name=name, exact=True)
+
+    def node(self, name: str) -> Locator:
+        return self.graph.get_by_role("button", name=re.compile(rf"^{re.escape(name)},"))
+
+    def at(self, step: int) -> None:
+        expect(self.slider).to_have_value(str(step))
+
+    def check(self, function: str) -> Any:
+        """One of the functions of checks.js, called with the explorer's element."""
+        return self.root.evaluate(f"(root) => {{ {CHECKS}; return {function}(root); }}")
+
+
+class Notebook(Explorer):
+    """A notebook open in JupyterLab."""
+
+    def __init__(self, server: Server, context: BrowserContext, name: str):
+        super().__init__(context.new_page())
+        self.server = server
+        self.page.goto(f"{server.url}/lab/tree/{name}?reset")
+        self.page.wait_for_function("window.jupyterapp?.shell?.currentWidget?.context?.sessionContext", timeout=60_000)
+        self._panel("await panel.context.ready; await panel.sessionContext.ready;")
+
+    def _panel(self, script: str, argument: Any = None) -> Any:
+        return self.page.evaluate(f"async (given) => {{ const panel = jupyterapp.shell.currentWidget; {script} }}", argument)
+
+    def run(self) -> Notebook:
+        """Run every cell and wait for the explorer."""
+        self._panel("await panel.sessionContext.session.kernel.info; await jupyterapp.commands.execute('notebook:run-all-cells');")
+        expect(self.graph).to_be_visible(timeout=30_000)
+        return self
+
+    def save(self) -> None:
+        self._panel("await panel.context.save();")
+
+    def shut_down(self) -> None:
+        """End the kernel, close the page."""
+        self._panel("await panel.sessionContext.shutdown();")
+        self.page.close()
+
+    def command(self, name: str, **arguments: Any) -> None:
+        self._panel("await jupyterapp.commands.execute(given[0], given[1]);", [name, arguments])
+
+    def kernel(self, expression: str) -> str:
+        """What the kernel says an expression is (its repr)."""
+        return self._panel(
+            """const kernel = panel.sessionContext.session.kernel;
+               const reply = await kernel.requestExecute({ code: "", user_expressions: { it: given }, store_history: false }).done;
+               const it = reply.content.user_expressions.it;
+               return it.status === "ok" ? it.data["text/plain"] : it.ename + ": " + it.evalue;""", expression)
+
+    def execute(self, code: str) -> None:
+        """Run code in the kernel, outside any cell."""
+        self._panel("await panel.sessionContext.session.kernel.requestExecute({ code: given, store_history: false }).done;", code)
+
+    def in_kernel(self, expression: str, expected: Any, seconds: float = 5) -> None:
+        """The kernel comes to say that `expression` is `expected`."""
+        deadline = time.monotonic() + seconds
+        while (said := self.kernel(expression)) != repr(expected) and time.monotonic() < deadline:
+            self.page.wait_for_timeout(50)
+        assert said == repr(expected), f"{expression} in the kernel"
+
+    def reset(self) -> None:
+        """As after a first run: first step, nothing selected, not playing, light theme."""
+        self.page.mouse.move(0, 0)
+        self.execute("explorer.playing = False; explorer.step = 0; explorer.selected = ''; explorer.interval = 1200")
+        self.at(0)
+        expect(self.button("Play")).to_be_visible()

@@ -1,0 +1,142 @@
+"""Exported pages: opened from disk with the network off, in a plain page without any notebook."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lab import SAMPLE, Explorer
+from playwright.sync_api import Browser, Page, expect
+
+from autolab.trace.model import Trace
+from autolab.viz import html
+from autolab.widgets import Explorer as Widget
+from autolab.widgets import assets
+from autolab.widgets import explorer as explorer_module
+
+TRACE = Trace.from_json(json.loads(SAMPLE.read_text()))
+
+
+class Offline:
+    """A page without network that remembers what it asked for and what it complained of."""
+
+    def __init__(self, page: Page):
+        self.page, self.requests, self.complaints = page, [], []
+        page.on("request", lambda request: self.requests.append(request.url))
+        page.on("console", lambda message: self.complaints.append(message.text))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+    def open(self, path: Path) -> Explorer:
+        self.page.goto(path.as_uri())
+        shown = Explorer(self.page)
+        expect(shown.graph).to_be_visible()
+        return shown
+
+
+@pytest.fixture
+def offline(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Offline]:
+    options: dict[str, Any] = getattr(request, "param", {})
+    context = browser.new_context(**{"viewport": {"width": 1400, "height": 900}} | options)
+    context.set_offline(True)
+    page = Offline(context.new_page())
+    yield page
+    context.close()
+
+
+def test_steps_without_kernel_and_network(offline: Offline, tmp_path: Path) -> None:
+    path = Widget(TRACE).to_html(tmp_path / "explorer.html")
+    assert path.stat().st_size < 150_000
+    shown = offline.open(path)
+    shown.button("Next step").click()
+    shown.at(1)
+    shown.root.focus()
+    offline.page.keyboard.press("End")
+    expect(shown.said).to_contain_text("x.grad is now 1.03.")
+    shown.node("w").click()
+    expect(shown.details.get_by_role("table", name="gradient of w").get_by_role("cell")).to_have_text(["0.762"] * 4)
+    offline.page.keyboard.press("Home")
+    shown.button("Play").click()
+    expect(shown.button("Pause")).to_be_visible()
+    shown.at(1)
+    shown.button("Pause").click()
+    assert shown.check("unnamed") == []
+    assert offline.requests == [path.as_uri()]
+    assert offline.complaints == []
+
+
+def test_several_explorers_on_one_page_step_apart(offline: Offline, tmp_path: Path) -> None:
+    page = html.page([Widget(TRACE), Widget(TRACE, step=3, selected="w")], title="Two <graphs>")
+    (tmp_path / "two.html").write_text(page)
+    first = offline.open(tmp_path / "two.html")
+    groups = offline.page.get_by_role("group", name="Autograd explorer")
+    expect(groups).to_have_count(2)
+    second = groups.nth(1)
+    first.button("Next step").click()
+    first.at(1)
+    expect(second.get_by_role("slider", name="Step")).to_have_value("3")
+    expect(second.get_by_role("region", name="Details")).to_contain_text("w, a leaf")
+    assert offline.page.title() == "Two <graphs>"
+    assert len(page) < 200_000, "the script is there once"
+    assert offline.complaints == []
+
+
+@pytest.mark.parametrize("offline", [{"color_scheme": "light"}, {"color_scheme": "dark"}], indirect=True, ids=["light", "dark"])
+def test_follows_the_readers_colour_scheme(offline: Offline, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    shown = offline.open(Widget(TRACE, step=11).to_html(tmp_path / "explorer.html"))
+    dark = "dark" in request.node.name
+    expect(shown.root).to_have_attribute("data-theme", "dark" if dark else "light")
+    offline.page.wait_for_timeout(350)
+    assert shown.check("faint") == []
+    assert shown.check("small") == []
+    assert shown.check("crowded") == []
+    offline.page.emulate_media(color_scheme="light" if dark else "dark")
+    expect(shown.root).to_have_attribute("data-theme", "light" if dark else "dark")
+
+
+@pytest.mark.parametrize("offline", [{"viewport": {"width": 390, "height": 800}}], indirect=True, ids=["phone"])
+def test_fits_a_phone(offline: Offline, tmp_path: Path) -> None:
+    shown = offline.open(Widget(TRACE, step=24).to_html(tmp_path / "explorer.html"))
+    assert offline.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert shown.check("small") == [] and shown.check("crowded") == []
+    graph, details = shown.graph.bounding_box(), shown.details.bounding_box()
+    assert graph and details and graph["height"] > graph["width"] and details["y"] > graph["y"]
+
+
+def test_the_page_changes_with_its_widgets_state(tmp_path: Path) -> None:
+    widget = Widget(TRACE)
+    widget.step = 9
+    page = widget.to_html(tmp_path / "explorer.html").read_text()
+    assert '"step":9' in page
+
+
+def test_script_and_kernel_agree_on_states_numbers_and_colours(offline: Offline) -> None:
+    """One trace, read by Python and by the script: every state at every frame, every number as written, every colour."""
+    from autolab.trace.values import number, short
+    from autolab.widgets import heat
+
+    second = json.loads(SAMPLE.read_text())
+    for node in second["nodes"]:  # a second pass over a graph with gradients kept from before
+        node["grad_before"] = node["grad"]
+    start = len(second["frames"])
+    second["frames"] += [f | {"index": start + i, "run": 2} for i, f in enumerate(f for f in second["frames"] if f["phase"] == "backward")]
+    numbers = [0.0, -0.0, 1, -3, 12, 100_000, 123_456, 99_999, 1.5e-7, 0.00012345, 0.0001, 0.00009999, 123.0, 123.4, 999.9, 999.4999, 1234.5, 12345.0, 1e21, -2.5e-30, 0.1, 2 / 3, 7.0,
+               100.0, True, "nan", "-inf", 1.005, 0.9996]
+    module = assets.module("explorer") + "\nexport { statesAt, unpack, short, color };"
+    offline.page.goto("about:blank")
+    for data in (json.loads(SAMPLE.read_text()), second):
+        trace = Trace.from_json(data)
+        read = offline.page.evaluate(
+            """async ([module, data, numbers]) => {
+                const m = await import(URL.createObjectURL(new Blob([module], { type: "text/javascript" })));
+                const trace = m.unpack(data);
+                return { trace, states: [-1, ...data.frames.keys()].map((i) => m.statesAt(trace, i)), words: numbers.map(m.short), colours: [-4, -3, -0.01, 0, 1, 2.2, 4, 9, "nan"].map((v) => m.color(v, 4)) };
+            }""", [module, explorer_module.pack(trace), numbers])
+        del read["trace"]["values"]
+        assert read["trace"] == data, "what was packed is unpacked"
+        assert read["states"] == [trace.states(i) for i in range(-1, len(trace.frames))]
+    # JSON has one kind of number: what Python keeps as 1e21 or 7.0 arrives as what it is, so ints beyond 2^53 are not in the list.
+    assert read["words"] == [short(number(n)) if not isinstance(n, str) else n for n in numbers]
+    assert read["colours"] == [heat.color(v, 4) for v in (-4, -3, -0.01, 0, 1, 2.2, 4, 9, "nan")]

@@ -1,0 +1,77 @@
+"""Notebooks opened later, without running them; and layout in the browser when the kernel has no Graphviz."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+
+import nbformat
+from lab import SHOW_SAMPLE, Explorer, Notebook, Server
+from nbconvert import HTMLExporter
+from playwright.sync_api import Browser, expect
+
+LATE = 30_000
+
+
+def test_a_saved_notebook_shows_the_explorer_without_running(server: Server, open_notebook: Callable[..., Notebook], browser: Browser) -> None:
+    path = server.write("saved.ipynb", SHOW_SAMPLE)
+    first = open_notebook("saved.ipynb").run()
+    first.button("Next step").click()
+    first.in_kernel("explorer.step", 1)
+    first.save()
+    first.shut_down()
+
+    again = open_notebook("saved.ipynb")
+    expect(again.graph).to_be_visible(timeout=LATE)
+    again.at(1)
+    again.button("Last step").click()
+    expect(again.said).to_contain_text("x.grad is now 1.03.")
+    assert again.kernel("'explorer' in globals()") == "False", "nothing was run"
+
+    # GitHub and nbconvert know no widgets: they show the picture.
+    notebook = nbformat.read(path, as_version=4)
+    output = notebook.cells[0].outputs[0].data
+    assert output["text/plain"] == "Explorer(z: 11 nodes, 27 steps)"
+    notebook.metadata.pop("widgets")
+    page, _ = HTMLExporter(template_name="basic").from_notebook_node(notebook)
+    assert "<svg" in page and "widget-view" not in page
+    context = browser.new_context()
+    context.set_offline(True)
+    still = context.new_page()
+    still.set_content(page)
+    picture = still.locator("svg", has_text="accumulated")
+    expect(picture).to_be_visible()
+    for words in ("x", "leaf", "1.03", "tanh", "0.762", "self · 4 B · v0"):
+        expect(picture.get_by_text(words, exact=True).first).to_be_visible()
+    context.close()
+
+
+def test_an_untrusted_notebook_still_says_what_was_there(server: Server, open_notebook: Callable[..., Notebook]) -> None:
+    path = server.write("foreign.ipynb", SHOW_SAMPLE)
+    notebook = json.loads(path.read_text())
+    bundle = {"text/plain": "Explorer(z: 11 nodes, 27 steps)", "application/vnd.jupyter.widget-view+json": {"version_major": 2, "version_minor": 0, "model_id": "gone"}}
+    notebook["cells"][0] |= {"execution_count": 1, "outputs": [{"output_type": "execute_result", "execution_count": 1, "metadata": {}, "data": bundle}]}
+    path.write_text(json.dumps(notebook))
+    expect(open_notebook("foreign.ipynb").page.get_by_text("Explorer(z: 11 nodes, 27 steps)")).to_be_visible(timeout=LATE)
+
+
+def test_the_browser_lays_out_what_the_kernel_cannot(server: Server, open_notebook: Callable[..., Notebook]) -> None:
+    path = server.write("browser.ipynb", "import os\nos.environ['AUTOLAB_LAYOUT'] = 'browser'", SHOW_SAMPLE)
+    notebook = open_notebook("browser.ipynb").run()
+    assert notebook.check("crowded") == []
+    notebook.node("w").click()
+    notebook.in_kernel("explorer.selected", "n8")
+    notebook.in_kernel("explorer.svg[:4], sorted(explorer.layouts)", ("<svg", ["LR", "TB"]))
+    notebook.in_kernel("'image/svg+xml' in explorer._repr_mimebundle_()[0]", True)
+    # Once laid out, an exported page needs no layout engine either.
+    notebook.execute("explorer.to_html('browser.html')")
+    context = notebook.page.context.browser.new_context()  # type: ignore[union-attr]
+    context.set_offline(True)
+    page = context.new_page()
+    page.goto((server.folder / "browser.html").as_uri())
+    expect(Explorer(page).node("x")).to_be_visible()
+    context.close()
+    notebook.save()
+    assert path.stat().st_size < 400_000, "viz.js is not stored"
+    assert not re.search(r"WebAssembly|renderString\(dot,\{", path.read_text())

@@ -1,0 +1,152 @@
+"""The explorer in the kernel: its traits, what a notebook stores of it, and how it is made."""
+
+import json
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+import traitlets
+
+from autolab.trace.model import Node, Trace
+from autolab.viz import html, layout
+from autolab.widgets import Explorer, explore
+from autolab.widgets import explorer as module
+
+
+@pytest.fixture
+def explorer(sample):
+    return Explorer(sample)
+
+
+def test_step_stays_within_the_frames(explorer):
+    explorer.step = 99
+    assert explorer.step == 26
+    explorer.step = -4
+    assert explorer.step == 0
+    assert Explorer(explorer.trace, step=1000).step == 26
+
+
+def test_a_trace_without_frames_has_step_zero():
+    explorer = Explorer(Trace((Node("n0", "leaf", label="x", shape=(), requires_grad=True),), meta={"roots": ["n0"]}))
+    explorer.step = 3
+    assert explorer.step == 0
+    assert repr(explorer) == "Explorer(x: 1 node, 0 steps)"
+
+
+def test_selected_takes_ids_and_names_and_nothing_else(explorer):
+    explorer.selected = "n3"
+    assert explorer.selected == "n3"
+    explorer.selected = "w"
+    assert explorer.selected == "n8"
+    explorer.selected = ""
+    with pytest.raises(traitlets.TraitError, match='there is no node "loss"; there are x, v1, 3'):
+        explorer.selected = "loss"
+    assert explorer.selected == ""
+
+
+def test_interval_has_a_floor(explorer):
+    explorer.interval = 1
+    assert explorer.interval == 50
+
+
+def test_repr_is_the_same_on_every_run(explorer, sample):
+    assert repr(explorer) == repr(Explorer(sample)) == "Explorer(z: 11 nodes, 27 steps)"
+
+
+def test_a_notebook_stores_a_picture_beside_the_widget(explorer):
+    bundle, _ = explorer._repr_mimebundle_()
+    assert set(bundle) == {"text/plain", "image/svg+xml", "application/vnd.jupyter.widget-view+json"}
+    assert bundle["text/plain"] == "Explorer(z: 11 nodes, 27 steps)"
+    root = ET.fromstring(bundle["image/svg+xml"])
+    assert root.tag.endswith("svg") and float(root.get("width")) > 500
+    assert " id=" not in bundle["image/svg+xml"], "ids would clash between two pictures on a page"
+    again, _ = Explorer(explorer.trace)._repr_mimebundle_()
+    assert again["image/svg+xml"] == bundle["image/svg+xml"]
+
+
+def test_each_value_is_sent_once(explorer, sample):
+    data = explorer.data
+    assert len(data["values"]) == len({json.dumps(v) for v in data["values"]})
+    assert data["values"][data["nodes"][0]["value"]] == sample.nodes[0].value.to_json()
+    assert data["values"][data["frames"][26]["total"]] == sample.frames[26].total.to_json()
+    assert data["nodes"][2]["grad"] is None
+    json.dumps(data)
+
+
+def test_every_formula_comes_as_mathml(explorer, sample):
+    wanted = {t for n in sample.nodes for t in (n.tex, n.tex_numbers)} | {t for e in sample.edges for t in (e.tex, e.tex_numbers)} | {f.tex for f in sample.frames}
+    assert set(explorer.formulas) == wanted - {""}
+    for mathml in explorer.formulas.values():
+        assert ET.fromstring(mathml).tag == "math"
+
+
+def test_a_formula_that_cannot_be_converted_is_left_out(monkeypatch):
+    import latex2mathml.converter
+
+    def refuse(*_, **__):
+        raise IndexError("no such thing")
+
+    monkeypatch.setattr(latex2mathml.converter, "convert", refuse)
+    assert module.formulas(Trace((Node("n0", "op", tex=r"\never{seen"),))) == {}
+
+
+def test_without_graphviz_the_browser_is_asked(sample, monkeypatch):
+    monkeypatch.setenv("AUTOLAB_LAYOUT", "browser")
+    explorer = Explorer(sample)
+    assert explorer.svg == "" and set(explorer.dot) == {"LR", "TB"}
+    assert set(explorer._repr_mimebundle_()[0]) == {"text/plain", "application/vnd.jupyter.widget-view+json"}
+    with pytest.raises(RuntimeError, match="not been laid out"):
+        html.page([explorer])
+    sent = []
+    monkeypatch.setattr(explorer, "send", sent.append)
+    explorer._on_message(explorer, {"kind": "need-viz"}, [])
+    assert sent[0]["kind"] == "viz" and "renderString" in sent[0]["source"]
+    monkeypatch.delenv("AUTOLAB_LAYOUT")
+    explorer._on_message(explorer, {"kind": "layouts", "svgs": {d: layout.render(explorer._picture.dot(d)).decode() for d in ("LR", "TB")}}, [])
+    assert explorer.svg == Explorer(sample).svg and explorer.dot == {}
+
+
+def test_a_missing_viz_js_is_said(sample, monkeypatch):
+    explorer, sent = Explorer(sample), []
+    monkeypatch.setattr(explorer, "send", sent.append)
+
+    def gone():
+        raise FileNotFoundError("viz.js")
+
+    monkeypatch.setattr(layout, "viz_js", gone)
+    explorer._on_message(explorer, {"kind": "need-viz"}, [])
+    assert sent[0]["kind"] == "error" and "Graphviz" in sent[0]["text"]
+
+
+def test_a_graph_too_big_to_draw_is_refused_at_once():
+    with pytest.raises(ValueError, match="2001 nodes; the explorer shows up to 2000"):
+        Explorer(Trace(tuple(Node(f"n{i}", "data") for i in range(2001))))
+
+
+def test_explore_takes_traces_and_refuses_the_rest(sample):
+    assert explore(sample, step=4, selected="x", interval=500).step == 4
+    with pytest.raises(TypeError, match="gradient: only for tensors"):
+        explore(sample, gradient=1)
+    with pytest.raises(TypeError, match="expected a tensor"):
+        explore("loss")
+
+
+def test_a_page_holds_each_script_once_and_each_state(sample, tmp_path):
+    one, two = Explorer(sample, step=5), Explorer(sample, step=7)
+    page = html.page([one, two], title="A & B </title>")
+    assert page.count("class Model") == 1 and page.count('class="autolab"') == 2
+    assert '"step":5' in page and '"step":7' in page
+    assert "<title>A &amp; B &lt;/title&gt;</title>" in page
+    assert one.to_html(tmp_path / "a.html").read_text() == html.page([one], title="autolab explorer")
+    assert not re.search(r'(src|href)="(?!data:)', page), "nothing to fetch"
+    states = [json.loads(s.replace("<\\/", "</")) for s in re.findall(r'<script type="application/json">(.*?)</script>', page, re.DOTALL)]
+    assert [s["step"] for s in states] == [5, 7] and states[0]["svg"] == one.svg
+    assert not any(key.startswith("_") for key in states[0])
+
+
+def test_text_in_a_trace_cannot_end_its_script(sample):
+    from dataclasses import replace
+
+    node = replace(sample.nodes[0], label="</script><!-- x", name="</script><!-- x")
+    page = html.page([Explorer(Trace((node,)))])
+    assert "</script><!--" not in page and page.count("<script") == page.count("</script>")

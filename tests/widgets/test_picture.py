@@ -1,0 +1,164 @@
+"""The picture of a trace: what is in it, that it is legible, and that Graphviz's answer is read right."""
+
+import re
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from autolab.trace.model import Edge, Frame, Group, Node, Saved, Trace
+from autolab.trace.values import Value
+from autolab.viz import layout
+from autolab.widgets import heat
+from autolab.widgets.picture import TEXT, Card, Picture, fit, geometry, size_words, text_width
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def draw(trace, rankdir="LR"):
+    picture = Picture(trace)
+    found = geometry(layout.render(picture.dot(rankdir)).decode())
+    return found, ET.fromstring(picture.svg(found))
+
+
+def parts(root, name):
+    return {g.get("data-key", g.get("data-id")): g for g in root.iter(f"{SVG}g") if g.get("class") == name}
+
+
+def words(element):
+    return [t.text for t in element.iter(f"{SVG}text") if t.text]
+
+
+def test_every_node_and_edge_is_there_both_of_x_times_x_too(sample):
+    _, root = draw(sample)
+    assert set(parts(root, "al-node")) == {n.id for n in sample.nodes}
+    edges = parts(root, "al-edge")
+    assert set(edges) == {e.id for e in sample.edges}
+    twice = [e.id for e in sample.edges if (e.parent, e.child) == ("n0", "n1")]
+    assert len(twice) == 2
+    curves = {edges[e].find(f"{SVG}path").get("d") for e in twice}
+    assert len(curves) == 2, "two lines, not one on the other"
+
+
+def test_final_values_and_gradients_stand_in_the_still_picture(sample):
+    _, root = draw(sample)
+    nodes = parts(root, "al-node")
+    assert words(nodes["n0"]) == ["x", "leaf", "2", "grad", "1.03", "accumulated"]
+    assert words(nodes["n7"]) == ["result · 4 B · v0", "t", "tanh", "0.762", "grad", "3.5", "accumulated"]
+    assert words(nodes["n2"]) == ["3"]
+    assert words(nodes["n8"]) == ["w", "leaf", "[2, 2]", "grad", "accumulated"]
+    thumbs = [g for g in nodes["n8"].iter(f"{SVG}g") if g.get("class") in ("al-thumb", "al-gthumb")]
+    assert [[p.get("fill") for p in g] for g in thumbs] == [["#f5d7bf", "#80b9d9", "#faebdf", "#d55e00"], ["#d55e00"] * 4]
+
+
+def test_before_backward_there_is_no_gradient_and_none_is_made_up(sample):
+    forward = Trace(tuple(replace(n, grad=None) for n in sample.nodes), sample.edges, sample.saved, tuple(f for f in sample.frames if f.phase == "forward"))
+    _, root = draw(forward)
+    assert words(parts(root, "al-node")["n0"]) == ["x", "leaf", "2", "grad", "not yet"]
+    assert all(g.get("visibility") == "hidden" for g in root.iter(f"{SVG}g") if g.get("class") == "al-pill")
+
+
+@pytest.mark.parametrize("rankdir", ["LR", "TB"])
+def test_nothing_overlaps_and_all_is_inside(sample, rankdir):
+    found, root = draw(sample, rankdir)
+    boxes = []
+    for key, g in parts(root, "al-node").items():
+        (x, y), w, h = found["nodes"][key], float(g.get("data-w")), float(g.get("data-h"))
+        boxes.append((x - w / 2, y - h / 2, x + w / 2, y + h / 2))
+    boxes += [(x - 25, y - 10, x + 25, y + 10) for x, y in found["pills"].values()]
+    for i, (left, top, right, bottom) in enumerate(boxes):
+        assert left >= 0 and top >= 0 and right <= found["width"] and bottom <= found["height"]
+        assert all(right < b[0] or b[2] < left or bottom < b[1] or b[3] < top for b in boxes[i + 1 :])
+    if rankdir == "LR":
+        assert all(found["nodes"][e.parent][0] < found["nodes"][e.child][0] for e in sample.edges), "data flows to the right"
+    else:
+        assert all(found["nodes"][e.parent][1] < found["nodes"][e.child][1] for e in sample.edges), "data flows down"
+
+
+def test_arrow_heads_touch_their_nodes(sample):
+    found, root = draw(sample)
+    for edge in sample.edges:
+        x, y, angle = found["heads"][edge.id]
+        (cx, cy), g = found["nodes"][edge.child], parts(root, "al-node")[edge.child]
+        assert abs(abs(x - cx) - float(g.get("data-w")) / 2) < 2 or abs(abs(y - cy) - float(g.get("data-h")) / 2) < 2
+        assert -90 <= angle <= 90
+
+
+def test_words_fit_their_cards():
+    long = Node("n0", "op", op="convolution_overrideable", label="a_rather_long_variable_name_for_a_result", shape=(3, 4, 5), requires_grad=True, cut="no_grad", device="cuda:0")
+    saved = [Saved(f"s{i}", "n0", "a_saved_tensor_with_a_long_name", (2,), "float32", 12, 123456789) for i in range(5)]
+    card = Card(long, saved, [])
+    root = ET.fromstring(f'<svg xmlns="http://www.w3.org/2000/svg">{card.draw()}</svg>')
+    for t in root.iter(f"{SVG}text"):
+        size = float(t.get("font-size"))
+        assert text_width(t.text or "", size, t.get("font-weight") == "bold") <= card.width - 12, t.text
+        assert size >= TEXT
+    assert "and 3 more" in words(root) and "cut: no_grad" in words(root) and "cuda:0" in words(root)
+    ys = sorted(float(t.get("y")) for t in root.iter(f"{SVG}text") if t.text and t.get("class") not in ("al-kind", "al-number"))
+    assert all(b - a >= 14 for a, b in zip(ys, ys[1:], strict=False)), "no line on another"
+
+
+def test_words_are_cut_with_an_ellipsis_and_sizes_are_for_people():
+    assert fit("loss", TEXT, 100) == "loss"
+    cut = fit("a_very_long_name_indeed", TEXT, 60)
+    assert cut.endswith("…") and text_width(cut, TEXT) <= 60 and cut[:-1] == "a_very_long_name_indeed"[: len(cut) - 1]
+    assert [size_words(n) for n in (None, 0, 4, 999, 1000, 3_140_000, 2_500_000_000)] == ["", "0 B", "4 B", "999 B", "1.0 kB", "3.1 MB", "2.5 GB"]
+
+
+def test_text_from_code_is_escaped():
+    _, root = draw(Trace((Node("n0", "data", name="<&>", label='<&>"', shape=(), value=Value.of(1.0)),)))
+    assert words(root)[0] == '<&>"'
+
+
+def test_a_leaf_used_often_is_drawn_again_for_each_further_use():
+    nodes = [Node("n0", "leaf", label="w", shape=(), requires_grad=True)]
+    nodes += [Node(f"n{i}", "op", op="mul", label=f"v{i}", shape=(), requires_grad=True) for i in range(1, 5)]
+    edges = tuple(Edge(f"e{i}", "n0", 0, f"n{i}", 0, alias=i > 1) for i in range(1, 5))
+    _, root = draw(Trace(tuple(nodes), edges))
+    boxes = parts(root, "al-node")
+    assert {key for key, g in boxes.items() if g.get("data-id") == "n0"} == {"n0", "n0_e2", "n0_e3", "n0_e4"}
+
+
+def test_modules_are_frames_around_their_nodes():
+    nodes = tuple(Node(f"n{i}", "op" if i else "leaf", op="mul" if i else "", label=f"v{i}", shape=(), requires_grad=True) for i in range(4))
+    edges = tuple(Edge(f"e{i}", f"n{i}", 0, f"n{i + 1}", 0) for i in range(3))
+    groups = (Group("g0", "layer1", "Block", ("n1", "n2")), Group("g1", "layer1.0", "Linear", ("n1",)))
+    found, root = draw(Trace(nodes, edges, groups=groups))
+    outer, inner = found["groups"]["g0"], found["groups"]["g1"]
+    assert outer[0] < inner[0] and outer[1] < inner[1] and outer[0] + outer[2] > inner[0] + inner[2]
+    x, y = found["nodes"]["n3"]
+    assert not outer[0] < x < outer[0] + outer[2], "a node of no module stands outside"
+    names = [words(g)[0] for g in parts(root, "al-group").values()]
+    assert names[0] == "layer1 (Block)" and names[1].startswith("layer1.0")
+
+
+def test_many_edges_have_no_pills():
+    nodes = tuple(Node(f"n{i}", "op", op="mul", label=f"v{i}", shape=(), requires_grad=True) for i in range(200))
+    edges = tuple(Edge(f"e{i}", f"n{i}", 0, f"n{i + 1}", 0) for i in range(199))
+    found, _ = draw(Trace(nodes, edges))
+    assert found["pills"] == {} and len(found["edges"]) == 199
+
+
+def test_what_is_not_graphvizs_is_refused():
+    with pytest.raises(ValueError, match="Graphviz"):
+        geometry('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"/>')
+
+
+def test_thumbnails_have_whole_cells_and_only_small_tensors_have_one():
+    value = Value.of(np.arange(6.0).reshape(2, 3) - 2)
+    assert heat.thumb_size((2, 3), value) == (36, 24)
+    fills = re.findall(r'fill="(#\w+)"', heat.cells(value, (36, 24)))
+    assert fills == [heat.color(v, 3) for v in (-2, -1, 0, 1, 2, 3)]
+    assert heat.color(0, 3) == "#ffffff" and heat.color(3, 3) == "#d55e00" and heat.color(-3, 3) == "#0072b2" and heat.color("nan", 3) == "#bbbbbb"
+    assert heat.thumb_size((9, 2), Value.of(np.ones((9, 2)))) == (0, 0)
+    assert heat.thumb_size((2, 2, 2), Value.of(np.ones((2, 2, 2)))) == (0, 0)
+    assert heat.thumb_size((), Value.of(1.0)) == (0, 0) and heat.thumb_size((3,), None) == (0, 0)
+    assert heat.brief(Value.of(np.full((10, 10), 0.5))) == "mean 0.5"
+
+
+def test_a_gradient_of_zero_says_zero():
+    zero = Value.of(0.0)
+    frame = Frame(0, "backward", "seed", 1, "n0", None, "n0", "zero", zero, zero, "", "")
+    _, root = draw(Trace((Node("n0", "leaf", label="x", shape=(), requires_grad=True),), frames=(frame,)))
+    assert words(root) == ["x", "leaf", "[]", "grad", "0", "zero"]
