@@ -1,0 +1,120 @@
+"""The formulas of op records: they parse, name only what exists, and state the number that the kernel computes."""
+import re
+
+import numpy as np
+import pytest
+from engine_latex import Unsupported, evaluate
+from engine_ops import OPS, call_engine, cases, tensors
+from latex2mathml.converter import convert
+
+import autolab as torch
+
+FORMULAS = [pytest.param(op, argument, template, id=f"{op.name}-{argument or 'value'}")
+            for op in OPS.values() for argument, template in [(None, op.latex), *op.vjp_latex.items()] if template]
+
+NOT_NUMBERS = {
+    # op -> its formulas ("value", or the argument of a gradient) that say what moves where, not a number for each element
+}
+
+
+@pytest.mark.parametrize("op, argument, template", FORMULAS)
+def test_it_parses_and_names_only_arguments(op, argument, template):
+    known = {*op.params, *(op.outputs or ("result",)), "result", "n", *(("g",) if argument else ())}  # n: how many numbers a mean is over
+    named = set(re.findall(r"\{([a-z_]\w*)\}", re.sub(r"\\(?:math\w+|text|begin|end|operatorname)\{[^{}]*\}", "", template)))
+    named -= {"x"} if r"\bar{x}" in template else set()  # the mean
+    assert named <= known, f"{named - known} in {template}"
+    filled = template
+    for name in known:
+        filled = filled.replace("{" + name + "}", "x")
+    markup = convert(filled)
+    assert markup.startswith("<math") and "<merror" not in markup
+
+
+def test_every_op_with_a_gradient_has_a_formula_for_it():
+    without = [op.name for op in OPS.values() if op.vjp and op.latex and set(op.vjp_latex) != set(op.vjp)]
+    assert not without
+
+
+ABSENT = {"min": -np.inf, "max": np.inf}  # what an argument that is None stands for
+
+
+def known_values(case, raw, keywords, outs):
+    """The numbers for a formula's placeholders: arguments, outputs, and n."""
+    op = case.op
+    values = dict(op.defaults) | dict(zip(op.params, raw)) | keywords
+    values = {k: ABSENT.get(k) if v is None else v for k, v in values.items()}
+    values |= {name: o.detach().numpy() for name, o in zip(op.outputs or ("result",), outs)} | {"result": outs[0].detach().numpy()}
+    if isinstance(raw[0], np.ndarray):
+        values["n"] = raw[0].size / max(1, outs[0].numel())  # how many numbers went into each
+    return {k: v if isinstance(v, (int, float, bool, np.ndarray)) else None for k, v in values.items()}
+
+
+def stated(case):
+    """(what, formula, values, axis of its sums, number of the kernel) for the value and for each gradient of one sample."""
+    raw, keywords = case.arguments()
+    op = case.op
+    args = tensors(torch, raw, "float64", {op.params.index(name) for name in op.vjp})
+    out = call_engine(case, args, keywords)
+    outs = out if isinstance(out, (list, tuple)) else (out,)
+    values = known_values(case, raw, keywords, outs)
+    first = outs[0]
+    dim = keywords.get("dim", dict(zip(op.params, raw)).get("dim", op.defaults.get("dim")))
+    axis = dim if "dim" in op.params else broadcast_axes(raw[0].shape, first.shape) if isinstance(raw[0], np.ndarray) else None
+    yield "value", op.latex, values, axis, first.detach().numpy()
+    if not first.requires_grad:
+        return
+    seed = torch.linspace(0.5, 1.5, first.numel(), dtype=torch.float64).reshape(first.shape)
+    for name, template in op.vjp_latex.items():
+        x = args[op.params.index(name)] if op.params.index(name) < len(args) else None
+        if getattr(x, "requires_grad", False):
+            gradient = torch.autograd.grad(first, x, seed, retain_graph=True)[0].numpy()
+            known = values | {"g": seed.numpy()}
+            if dim is not None and first.ndim < x.ndim:  # what was reduced away is repeated
+                known |= {k: np.expand_dims(known[k], dim) for k in ("g", "result")}
+            yield name, template, known, dim if "dim" in op.params else broadcast_axes(seed.shape, x.shape), gradient
+
+
+def broadcast_axes(big, small):
+    """The axes of `big` that a tensor of shape `small` was repeated along."""
+    padded = (0,) * (len(big) - len(small)) + tuple(small)
+    return tuple(k for k, (a, b) in enumerate(zip(big, padded)) if a != b)
+
+
+OTHER_FORM = {
+    # samples of an argument that changes the function, where the formula states its usual form
+    ("gelu", 1): "the tanh approximation", ("softplus", 2): "above the threshold it is the identity", ("tril", 1): "another diagonal",
+    ("triu", 1): "another diagonal", ("transpose", 1): "three dimensions", ("clamp_tensor", 0): "a lower bound above the upper one",
+}
+
+
+def applies(case):
+    """Whether the formula is about this sample: for a loss it states the mean, without weights."""
+    if (case.name, case.number) in OTHER_FORM:
+        return False
+    raw, _ = case.arguments()
+    values = dict(case.op.defaults) | dict(zip(case.op.params, raw))
+    return values.get("reduction", 1) == 1 and ("reduction" not in values or values.get("weight") is None)
+
+
+def reduced(formula, shape):
+    """A gradient of a broadcast operand: the formula states it element by element, the engine sums it over what was broadcast."""
+    while formula.ndim > len(shape):
+        formula = formula.sum(0)
+    for k, size in enumerate(shape):
+        if size == 1 and formula.shape[k] != 1:
+            formula = formula.sum(k, keepdims=True)
+    return np.broadcast_to(formula, shape)
+
+
+@pytest.mark.parametrize("case", [c for c in cases() if c.op.latex and applies(c)], ids=lambda case: case.key)
+def test_it_states_what_the_kernel_computes(case):
+    listed = NOT_NUMBERS.get(case.name, ())
+    for what, template, values, axis, number in stated(case):
+        try:
+            found = evaluate(template, values, axis)
+            found = found.reshape(number.shape) if found.size == number.size else reduced(found, number.shape)
+        except Unsupported as error:
+            assert what in listed, f"{what}: {template}: {error}"
+            continue
+        assert what not in listed, f"{what}: {template} can be evaluated: take it off NOT_NUMBERS"
+        np.testing.assert_allclose(found, number, rtol=1e-6, atol=1e-9, err_msg=f"{what}: {template}")

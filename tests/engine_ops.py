@@ -1,0 +1,157 @@
+"""The ops of the registry as test cases: their samples as arguments, and what PyTorch calls them."""
+from __future__ import annotations
+
+import importlib
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+
+import autolab  # noqa: F401 (registers every op)
+from autolab.engine.registry import NAMESPACES, OPS
+from autolab.engine.samples import Samples
+
+
+@dataclass(frozen=True)
+class Case:
+    """One op with one of its samples."""
+
+    name: str
+    number: int
+
+    @property
+    def op(self):
+        return OPS[self.name]
+
+    @property
+    def key(self):
+        return f"{self.name} {self.number}"
+
+    def arguments(self) -> tuple[list, dict]:
+        """Positional arguments and keywords, arrays as NumPy float64, int64 or bool."""
+        sample = draw(self.op)[self.number]
+        args = list(sample) if isinstance(sample, tuple) else [sample]
+        return args, args.pop() if args and isinstance(args[-1], dict) else {}
+
+
+def draw(op) -> list:
+    return op.samples(Samples(zlib.crc32(op.name.encode()))) if op.samples else []
+
+
+def cases() -> list[Case]:
+    """One case per sample; a record whose samples cannot be drawn gives one case, which fails."""
+    found = []
+    for name in sorted(OPS):
+        try:
+            found += [Case(name, number) for number in range(len(draw(OPS[name])))]
+        except Exception:
+            found.append(Case(name, 0))
+    return found
+
+
+def tensors(torch, args, dtype, differentiable):
+    """`args` with arrays as tensors of `torch`: floats in `dtype`, requiring grad where their position is in `differentiable`."""
+    def convert(x, grad):
+        if isinstance(x, (list, tuple)) and any(isinstance(e, np.ndarray) for e in x):
+            return type(x)(convert(e, grad) for e in x)
+        if not isinstance(x, (np.ndarray, np.generic)):
+            return x
+        t = torch.from_numpy(np.array(x))
+        if t.is_floating_point():
+            t = t.to(getattr(torch, dtype))
+            return t.requires_grad_() if grad else t
+        return t
+    return [convert(x, k in differentiable) for k, x in enumerate(args)]
+
+
+def flat(args):
+    """The tensors that require grad, lists opened."""
+    for a in args:
+        for t in a if isinstance(a, (list, tuple)) else (a,):
+            if getattr(t, "requires_grad", False):
+                yield t
+
+
+def differentiable(case: Case) -> set[int]:
+    return {case.op.params.index(name) for name in case.op.vjp}
+
+
+def call_engine(case: Case, args, keywords):
+    """Runs the op on tensors of the engine, defaults filled in."""
+    op = case.op
+    values = dict(op.defaults) | dict(zip(op.params, args)) | keywords
+    return op.call(*(values[p] for p in op.params))
+
+
+def evaluate(torch, call, case: Case, dtype: str):
+    """Value, gradients for a fixed gradient of the result, and the node's name."""
+    raw, keywords = case.arguments()
+    args = tensors(torch, raw, dtype, differentiable(case))
+    out = call(case, args, keywords)
+    outs = [o for o in (out if isinstance(out, (list, tuple)) else [out]) if o is not None]
+    live = [o for o in outs if o.requires_grad]
+    inputs = list(flat(args))
+    gradients = []
+    if live and inputs:
+        seeds = [torch.cos(torch.arange(o.numel(), dtype=torch.float64)).reshape(o.shape).to(o.dtype) + 0.25 for o in live]
+        gradients = list(torch.autograd.grad(live, inputs, seeds, allow_unused=True))
+    return {"value": [o.detach() for o in outs], "gradients": gradients, "node": live[0].grad_fn.name() if live else None}
+
+
+def call_torch(case: Case, args, keywords):
+    """Runs PyTorch's counterpart of the op."""
+    torch = importlib.import_module("torch")
+    op = case.op
+    if op.name in COUNTERPARTS:
+        return COUNTERPARTS[op.name](torch, *args, **keywords)
+    named = {k: v for k, v in zip(op.params, args) if k in op.keyword_only} | keywords
+    placed = [v for k, v in zip(op.params, args) if k not in op.keyword_only]
+    return _public(torch, op)(*placed, **named)
+
+
+def _public(torch, op):
+    for space, functions in NAMESPACES.items():
+        for name, f in functions.items():
+            if getattr(f, "op", None) is op and not name.endswith("_"):
+                owner = torch
+                for part in filter(None, space.split(".")):
+                    owner = getattr(owner, part)
+                if hasattr(owner, name):
+                    return getattr(owner, name)
+    aten = getattr(torch.ops.aten, op.name, None)
+    if aten is None:
+        raise LookupError(f"op {op.name!r} has no counterpart in PyTorch by name: say what it is in engine_ops.COUNTERPARTS")
+    return aten
+
+
+COUNTERPARTS = {
+    "pow_scalar": lambda t, x, e: x ** e,
+    "pow_tensor": lambda t, x, e: x ** e,
+    "pow_base": lambda t, x, e: x ** e,
+    "rsub": lambda t, x, y: y - x,
+    "sub": lambda t, x, y: x - y,
+    "div": lambda t, x, y: x / y,
+    "add": lambda t, x, y: x + y,
+    "squeeze_dim": lambda t, x, dim: x.squeeze(dim),
+    "squeeze_dims": lambda t, x, dims: x.squeeze(dims),
+    "expand": lambda t, x, size: x.expand(size),
+    "repeat": lambda t, x, sizes: x.repeat(sizes),
+    "unsafe_view": lambda t, x, size: t.ops.aten._unsafe_view(x, size),
+    "to_copy": lambda t, x, dtype: x.to(dtype),
+    "sum_to": lambda t, x, size: x.sum_to_size(size),
+    "clone": lambda t, x, *rest: x.clone(),
+    "view": lambda t, x, size: x.view(size),
+    "round_decimals": lambda t, x, decimals: t.round(x, decimals=decimals),
+    "fmod_scalar": lambda t, x, y: t.fmod(x, y),
+    "fmod_tensor": lambda t, x, y: t.fmod(x, y),
+    "remainder_scalar": lambda t, x, y: x % y,
+    "remainder_tensor": lambda t, x, y: x % y,
+    "remainder_of_number": lambda t, x, y: t.remainder(x, y),
+    "floor_divide_scalar": lambda t, x, y: x // y,
+    "floor_divide_tensor": lambda t, x, y: x // y,
+    "clamp_tensor": lambda t, x, *bounds: t.clamp(x, *bounds),
+    "masked_fill_tensor": lambda t, x, mask, value: x.masked_fill(mask, value),
+    "polygamma": lambda t, n, x: t.polygamma(n, x),
+    "sum_dim": lambda t, x, dim, keepdim=False: t.sum(x, dim, keepdim),
+    "mean_dim": lambda t, x, dim, keepdim=False: t.mean(x, dim, keepdim),
+}
