@@ -275,7 +275,7 @@ def _var_rule(m, g, self, dim, correction, keepdim):
     free = count(dim, sizes) - (1 if correction is None else correction)
     g = restored(m, g, dim, keepdim, len(sizes))
     gap = self - m.mean(self, dim, True)
-    return g * (2.0 / free) * gap if free > 0 else g * math.inf * gap
+    return g * (2.0 / free) * gap if free > 0 else g * m.where(gap == 0, math.nan, math.inf)
 
 
 def _std_rule(m, g, result, self, dim, correction, keepdim):

@@ -1,0 +1,169 @@
+"""Running totals along a dimension: cumsum cumprod logcumsumexp, and running extremes cummax cummin."""
+from __future__ import annotations
+
+import numpy as np
+
+from ..dtype import as_dtype
+from ..errors import check_dim, fail
+from ..registry import OPS, composite, register
+from ..return_types import return_type
+from .reduction import numpy_names
+
+
+# -- cumsum, cumprod ---------------------------------------------------------------------------------------------------------
+def _running(ufunc):
+    def forward(xp, self, dim, dtype):
+        d = as_dtype(dtype).np if dtype is not None else np.dtype("int64") if self.dtype.kind in "biu" else self.dtype
+        self = self.astype(d, copy=False)
+        if self.ndim == 0:
+            return self
+        # torch's CPU kernel accumulates floats in double
+        wide = np.dtype("float64") if d.kind == "f" else d
+        function = xp.cumsum if ufunc == "add" else xp.cumprod
+        return function(self, axis=dim, dtype=wide).astype(d, copy=False)
+    return forward
+
+
+def reversed_cumsum(m, x, dim):
+    """At each place the sum of what comes from there on."""
+    return m.flip(m.cumsum(m.flip(x, (dim,)), dim), (dim,)) if len(x.shape) else x
+
+
+cumsum_op = register("cumsum(self, dim, *, dtype=None)", forward=_running("add"), method=False, function=False,
+                     vjp={"self": lambda m, g, dim: reversed_cumsum(m, g, dim)},
+                     latex=r"\sum_{j \le i} {self}_{j}", vjp_latex={"self": r"\sum_{j \ge i} {g}_{j}"},
+                     samples=lambda s: [(s.randn(4), 0), (s.randn(2, 3), 1), (s.randn(2, 3), -2)])
+
+
+def _places(m, x, dim):
+    """1, 2, 3 … along `dim`."""
+    return m.cumsum(m.ones_like(x), dim)
+
+
+def _cumprod_rule(m, g, self, dim, result):
+    ndim = len(self.shape)
+    if ndim == 0:
+        return g
+    if not bool(m.any(self == 0)):
+        return reversed_cumsum(m, g * result, dim) / self
+    dim = dim % ndim
+    if not m.traced:
+        return _cumprod_with_zeros(m, g, self, dim, result)
+    # every product without one factor: a matrix of them, which stays differentiable at zeros
+    place = _places(m, self, dim)
+    one, factor = m.unsqueeze(place, dim + 1), m.unsqueeze(place, dim)
+    products = m.cumprod(m.where(factor == one, 1.0, m.unsqueeze(self, dim)), dim + 1)
+    return m.sum(m.where(factor >= one, products * m.unsqueeze(g, dim), 0.0), (dim + 1,), False)
+
+
+def _cumprod_with_zeros(m, g, self, dim, result):
+    zero = self == 0
+    zeros = m.cumsum(zero, dim)
+    first = m.logical_and(zero, zeros == 1)
+    before = reversed_cumsum(m, g * result, dim) / m.where(zero, 1.0, self)
+    at_first = reversed_cumsum(m, g * m.cumprod(m.where(first, 1.0, self), dim), dim)
+    return m.where(zeros == 0, before, m.where(first, at_first, 0.0))
+
+
+cumprod_op = register("cumprod(self, dim, *, dtype=None)", forward=_running("multiply"), method=False, function=False, vjp={"self": _cumprod_rule},
+                      latex=r"\prod_{j \le i} {self}_{j}", vjp_latex={"self": r"\frac{1}{{self}} \sum_{j \ge i} {g}_{j} \cdot {result}_{j}"},
+                      samples=lambda s: [(s.away_from_zero(4), 0), (s.away_from_zero(2, 3), 1), (np.array([2.0, 0.0, 3.0, 0.0, 1.5]), 0),
+                                         (np.array([[0.0, 2.0, 3.0], [1.5, 2.0, 0.5]]), -1)])
+
+
+def _along(op, name, doc):
+    def call(input, dim, *, dtype=None):
+        check_dim(dim, input._d.ndim)
+        return op.call(input, dim, dtype)
+
+    def checked(*args, **kwargs):
+        if len(args) < 2 and not {"dim", "axis"} & set(kwargs):
+            raise fail(TypeError, f'{name}() missing 1 required positional arguments: "dim"', "Say along which dimension.")
+        return numpy_names(call)(*args, **kwargs)
+
+    checked.__name__ = checked.__qualname__ = name
+    checked.__doc__, checked.op, checked.__wrapped__ = f"{doc} along `dim`. dtype: converts first. Source: torch.{name}", op, call
+    composite(method=True)(checked)
+
+
+_along(cumsum_op, "cumsum", "The running sum")
+_along(cumprod_op, "cumprod", "The running product")
+
+
+# -- logcumsumexp ------------------------------------------------------------------------------------------------------------
+def _logcumsumexp(xp, self, dim):
+    if self.ndim == 0:
+        return self
+    return xp.logaddexp.accumulate(self, axis=dim)
+
+
+def _logcumsumexp_rule(m, g, self, dim, result):
+    # sum over j >= i of g_j exp(x_i - y_j), split by the sign of g so that it can be done in logarithms
+    if len(self.shape) == 0:
+        return g
+
+    def part(h):
+        log_h = m.where(h > 0, m.log(m.where(h > 0, h, 1.0)), -np.inf)
+        return m.exp(m.flip(m.logcumsumexp(m.flip(log_h - result, (dim,)), dim), (dim,)) + self)
+
+    return part(g) - part(-g)
+
+
+logcumsumexp_op = register("logcumsumexp(self, dim)", forward=_logcumsumexp, method=False, function=False, vjp={"self": _logcumsumexp_rule},
+                           latex=r"\ln \sum_{j \le i} e^{{self}_{j}}", vjp_latex={"self": r"\sum_{j \ge i} {g}_{j} \cdot e^{{self}_{i} - {result}_{j}}"},
+                           samples=lambda s: [(s.randn(4), 0), (s.randn(2, 3), 1)])
+
+
+@composite(method=True)
+@numpy_names
+def logcumsumexp(input, dim):
+    """log of the running sum of exp(x) along `dim`, without overflow. Source: torch.logcumsumexp."""
+    check_dim(dim, input._d.ndim)
+    return logcumsumexp_op.call(input, dim)
+
+
+# -- running extremes --------------------------------------------------------------------------------------------------------
+def _extreme(ufunc):
+    def forward(xp, self, dim):
+        if self.ndim == 0:
+            return self, np.int64(0)
+        values = getattr(xp, ufunc).accumulate(self, axis=dim)
+        place = xp.arange(self.shape[dim]).reshape([-1 if d == dim % self.ndim else 1 for d in range(self.ndim)])
+        # the latest place where the running extreme was met, as in torch
+        new = (self == values) | (xp.isnan(self) if self.dtype.kind == "f" else False)
+        return values, xp.maximum.accumulate(xp.where(new, place, 0), axis=dim)
+    return forward
+
+
+def _accumulate_at(xp, self, dim, indices, sizes):
+    if len(sizes) == 0:
+        return self
+    out = xp.zeros(sizes, self.dtype)
+    grid = tuple(indices if d == dim % len(sizes) else xp.arange(n).reshape([-1 if e == d else 1 for e in range(len(sizes))])
+                 for d, n in enumerate(indices.shape))
+    xp.add.at(out, grid, self)
+    return out
+
+
+register("accumulate_at(self, dim, indices, sizes)", forward=_accumulate_at, method=False, function=False, node="ScatterAddBackward0",
+         vjp={"self": lambda m, g, dim, indices: m.read_at(g, dim, indices, True)}, latex=r"\mathrm{scatter}({self})",
+         vjp_latex={"self": r"\mathrm{gather}({g})"}, samples=lambda s: [(s.randn(2, 3), 1, np.array([[0, 0, 2], [1, 1, 1]]), (2, 3))])
+
+for _name, _ufunc in (("cummax", "maximum"), ("cummin", "minimum")):
+    register(f"{_name}(self, dim)", forward=_extreme(_ufunc), outputs=("values", "indices"), nondiff=("indices",), method=False, function=False,
+             return_type=return_type(_name, ("values", "indices")), latex=rf"\{_name[3:]}_{{j \le i}} {{self}}_{{j}}",
+             vjp={"self": lambda m, g, indices, dim, self: m.accumulate_at(g[0], dim, indices, tuple(self.shape))},
+             vjp_latex={"self": r"\mathrm{scatter}({g})"}, samples=lambda s: [(s.distinct(5), 0), (s.distinct(2, 3), 1)])
+
+
+def _public(name, doc):
+    def call(input, dim):
+        check_dim(dim, input._d.ndim)
+        return OPS[name].call(input, dim)
+
+    call.__name__, call.__qualname__, call.__doc__ = name, name, f"{doc} along `dim`: (values, indices). Source: torch.{name}"
+    composite(method=True)(numpy_names(call))
+
+
+_public("cummax", "The largest element so far")
+_public("cummin", "The smallest element so far")

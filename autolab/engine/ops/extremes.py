@@ -1,0 +1,317 @@
+"""Reductions that pick an element: max min amax amin aminmax argmax argmin median kthvalue mode.
+
+Where elements tie: `max()` and `amax()` share the gradient evenly, `max(dim)` gives all of it to the element it names, as torch does.
+"""
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import check_dim, fail
+from ..registry import METHODS, composite, register
+from ..return_types import return_type
+from ..tensor import Tensor
+from .reduction import axes, dtype_of, flag, no_match, numpy_names, restored, the_dims, type_name
+
+
+# -- gradients to and from picked places -------------------------------------------------------------------------------------
+def place_grid(xp, indices, dim):
+    """The index tuple that addresses `indices` along `dim` and counts along the other dimensions."""
+    ndim = indices.ndim
+    return tuple(indices if d == dim else xp.arange(n).reshape([-1 if e == d else 1 for e in range(ndim)]) for d, n in enumerate(indices.shape))
+
+
+def _put_at(xp, self, dim, indices, keepdim, sizes):
+    if len(sizes) == 0:
+        return self
+    dim %= len(sizes)
+    if not keepdim:
+        self, indices = xp.expand_dims(self, dim), xp.expand_dims(indices, dim)
+    out = xp.zeros(sizes, self.dtype)
+    out[place_grid(xp, indices, dim)] = self
+    return out
+
+
+def _read_at(xp, self, dim, indices, keepdim):
+    if self.ndim == 0:
+        return self
+    dim %= self.ndim
+    if keepdim:
+        return xp.take_along_axis(self, indices, dim)
+    return xp.take_along_axis(self, xp.expand_dims(indices, dim), dim).squeeze(dim)[()]
+
+
+register("put_at(self, dim, indices, keepdim, sizes)", forward=_put_at, method=False, function=False, node="ScatterBackward0",
+         vjp={"self": lambda m, g, dim, indices, keepdim: m.read_at(g, dim, indices, keepdim)}, latex=r"\mathrm{scatter}({self})",
+         vjp_latex={"self": r"\mathrm{gather}({g})"}, samples=lambda s: [(s.randn(2), 1, np.array([2, 0]), False, (2, 3))])
+register("read_at(self, dim, indices, keepdim)", forward=_read_at, method=False, function=False, node="GatherBackward0",
+         vjp={"self": lambda m, g, dim, indices, keepdim, self_sym_sizes: m.put_at(g, dim, indices, keepdim, self_sym_sizes)},
+         latex=r"\mathrm{gather}({self})", vjp_latex={"self": r"\mathrm{scatter}({g})"},
+         samples=lambda s: [(s.randn(2, 3), 1, np.array([2, 0]), False), (s.randn(2, 3), 0, np.array([[1, 0, 1]]), True)])
+
+
+def picked(name, schema, forward, node, **fields):
+    """Registers an op with the results `values` and `indices`, whose gradient goes to the elements named by `indices`."""
+    return register(schema, forward=forward, node=node, outputs=("values", "indices"), nondiff=("indices",), method=False, function=False,
+                    return_type=return_type(name, ("values", "indices")), vjp_latex={"self": r"\mathrm{scatter}({g})"}, **fields)
+
+
+def picked_rule(m, g, dim, indices, keepdim, self_sym_sizes):
+    return m.put_at(g[0], dim, indices, keepdim, self_sym_sizes)
+
+
+def at_indices(xp, self, index, dim, keepdim):
+    """(values, indices) at `index` along `dim`, where it has size 1."""
+    values = xp.take_along_axis(self, index, dim)
+    return (values, index) if keepdim else (values.squeeze(dim)[()], index.squeeze(dim)[()])
+
+
+# -- max, min ----------------------------------------------------------------------------------------------------------------
+def _share_rule(m, g, self, result):
+    """All elements equal to the result get an equal share."""
+    mask = m.isnan(self) if bool(m.isnan(result)) else self == result
+    return mask * (g / m.sum(mask, None, False, dtype_of(g)))
+
+
+def _nonempty(name, self, dim):
+    if dim is None:
+        if self._d.size == 0:
+            raise fail(RuntimeError, f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the "
+                       "'dim' argument.", "Nothing is the largest of no elements.")
+    else:
+        for d in (dim,) if isinstance(dim, int) else dim:
+            if self._d.ndim and self._d.shape[d] == 0:
+                raise fail(IndexError, f"{name}(): Expected reduction dim {d % self._d.ndim} to have non-zero size.", "Nothing is the largest of no elements.")
+
+
+_MAX_FORMS = ("(Tensor input, *, Tensor out = None)", "(Tensor input, Tensor other, *, Tensor out = None)",
+              "(Tensor input, int dim, bool keepdim = False, *, tuple of Tensors out = None)")
+_ABSENT = object()
+
+
+def _extreme(name, pick, pair, doc):
+    def whole(xp, self):
+        return getattr(xp, pair).reduce(self, axis=None)
+
+    def along(xp, self, dim, keepdim):
+        if self.ndim == 0:
+            return self, np.int64(0)
+        return at_indices(xp, self, xp.expand_dims(getattr(xp, pick)(self, axis=dim), dim), dim, keepdim)
+
+    title = name.capitalize()
+    all_op = register(f"{name}_all(self)", forward=whole, node=f"{title}Backward1", vjp={"self": _share_rule}, method=False, function=False,
+                      latex=rf"\{name} {{self}}", vjp_latex={"self": r"{g} \cdot [{self} = {result}]"}, samples=lambda s: [s.distinct(4), s.distinct(2, 3)])
+    dim_op = picked(name, f"{name}_dim(self, dim, keepdim=False)", along, f"{title}Backward0", vjp={"self": picked_rule},
+                    latex=rf"\{name}_{{{{dim}}}} {{self}}", samples=lambda s: [(s.distinct(2, 3), 1), (s.distinct(2, 3), 0, True), (s.distinct(4), -1)])
+
+    def call(input, dim=_ABSENT, keepdim=_ABSENT, *, other=None):
+        if other is not None or isinstance(dim, Tensor):
+            return METHODS[pair](input, dim if other is None else other)
+        if dim is _ABSENT and keepdim is _ABSENT:
+            _nonempty(name, input, None)
+            return all_op.call(input)
+        if not isinstance(dim, int) or isinstance(dim, bool):
+            got = [] if dim is _ABSENT else [type_name(dim)]
+            raise no_match(name, ["Tensor", *got, *([] if keepdim is _ABSENT else [f"keepdim={type(keepdim).__name__}"])], _MAX_FORMS)
+        keepdim = False if keepdim is _ABSENT else keepdim
+        flag(name, keepdim)
+        check_dim(dim, input._d.ndim)
+        _nonempty(name, input, dim)
+        return dim_op.call(input, dim, keepdim)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = (f"The {doc} element; with `dim` (values, indices) along it; with a second tensor the {doc} of each pair. Source: torch.{name}")
+    call.op = dim_op
+    composite(method=True)(numpy_names(call))
+
+
+_extreme("max", "argmax", "maximum", "largest")
+_extreme("min", "argmin", "minimum", "smallest")
+
+
+# -- amax, amin, aminmax -----------------------------------------------------------------------------------------------------
+def _even(m, g, self, result, dim):
+    """The gradient divided evenly among the elements equal to the result; g and result with their reduced dimensions in place."""
+    mask = result == self
+    return (g * mask) / m.sum(mask, dim if dim != () else None, True, dtype_of(g))
+
+
+def _amax_rule(m, g, self, dim, keepdim, result):
+    ndim = len(self.shape)
+    return _even(m, restored(m, g, dim, keepdim, ndim), self, restored(m, result, dim, keepdim, ndim), dim)
+
+
+def _aminmax_rule(m, g, self, dim, keepdim, min, max):
+    total = None
+    for part, result in zip(g, (min, max)):
+        if part is not None:
+            share = _amax_rule(m, part, self, dim, keepdim, result)
+            total = share if total is None else total + share
+    return total
+
+
+def _amax(name, ufunc, doc):
+    op = register(f"{name}(self, dim=(), keepdim=False)", vjp={"self": _amax_rule}, method=False, function=False,
+                  forward=lambda xp, self, dim, keepdim: getattr(xp, ufunc).reduce(self, axis=axes(self, dim), keepdims=keepdim),
+                  latex=rf"\{name[1:]}_{{{{dim}}}} {{self}}", vjp_latex={"self": r"{g} \cdot [{self} = {result}]"},
+                  samples=lambda s: [s.distinct(4), (s.distinct(2, 3), (1,)), (s.distinct(2, 3, 2), (0, 2), True)])
+
+    def call(input, dim=(), keepdim=False):
+        dim = the_dims(name, () if dim is None else dim, input._d.ndim, ("(tuple of ints dim, bool keepdim = False)",))
+        _nonempty(name, input, dim or None)
+        return op.call(input, dim, keepdim)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__, call.op = f"The {doc} element along `dim` (an int, a tuple, or all); ties share the gradient. Source: torch.{name}", op
+    composite(method=True)(numpy_names(call))
+
+
+_amax("amax", "maximum", "largest")
+_amax("amin", "minimum", "smallest")
+
+aminmax_op = register("aminmax(self, *, dim=None, keepdim=False)", outputs=("min", "max"), return_type=return_type("aminmax", ("min", "max")),
+                      forward=lambda xp, self, dim, keepdim: tuple(f.reduce(self, axis=axes(self, dim), keepdims=keepdim)
+                                                                   for f in (xp.minimum, xp.maximum)),
+                      vjp={"self": _aminmax_rule}, method=False, function=False, latex=r"\min {self}, \max {self}",
+                      vjp_latex={"self": r"{g} \cdot [{self} = {result}]"},
+                      samples=lambda s: [s.distinct(4), (s.distinct(2, 3), {"dim": 1}), (s.distinct(2, 3), {"dim": 0, "keepdim": True})])
+
+
+@composite(method=True)
+@numpy_names
+def aminmax(input, *, dim=None, keepdim=False):
+    """(min, max), of all elements or along one dimension. Source: torch.aminmax."""
+    if dim is not None:
+        check_dim(dim, input._d.ndim)
+    _nonempty("aminmax", input, dim)
+    return aminmax_op.call(input, dim, keepdim)
+
+
+# -- argmax, argmin ----------------------------------------------------------------------------------------------------------
+def _position(name, doc):
+    def forward(xp, self, dim, keepdim):
+        if self.dtype == bool:
+            raise fail(RuntimeError, f"{name}(): does not support bool input", "Convert the mask to numbers first: mask.int().")
+        if dim is None or self.ndim == 0:
+            found = getattr(xp, name)(self)
+            return xp.asarray(found).reshape((1,) * self.ndim) if keepdim else found
+        return getattr(xp, name)(self, axis=dim, keepdims=keepdim)
+
+    op = register(f"{name}(self, dim=None, keepdim=False)", forward=forward, method=False, function=False,
+                  latex=rf"\mathrm{{{name}}}_{{{{dim}}}} {{self}}", samples=lambda s: [s.distinct(4), (s.distinct(2, 3), 1), (s.distinct(2, 3), 0, True)])
+
+    def call(input, dim=None, keepdim=False):
+        if dim is None:
+            if input._d.size == 0:
+                raise fail(IndexError, f"{name}(): Expected reduction dim to be specified for input.numel() == 0.", "There is no element to point at.")
+        else:
+            check_dim(dim, input._d.ndim)
+            _nonempty(name, input, dim)
+        return op.call(input, dim, keepdim)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__, call.op = f"Where the {doc} element is: in the flattened tensor, or along `dim`. nan counts as such. Source: torch.{name}", op
+    composite(method=True)(numpy_names(call))
+
+
+_position("argmax", "largest")
+_position("argmin", "smallest")
+
+
+# -- median, kthvalue, mode --------------------------------------------------------------------------------------------------
+def _middle(xp, ordered, skip_nan):
+    """The position of the lower median in `ordered` (sorted along the last axis, nan at the end), with the axis kept."""
+    n = ordered.shape[-1]
+    missing = xp.isnan(ordered).sum(-1, keepdims=True) if ordered.dtype.kind == "f" else xp.zeros(ordered.shape[:-1] + (1,), np.int64)
+    middle = (n - missing - 1) // 2 if skip_nan else xp.full(missing.shape, (n - 1) // 2)
+    # without skipping, one nan makes the result nan: the first of them, as in torch
+    return xp.maximum(middle, 0) if skip_nan else xp.where(missing > 0, n - missing, middle)
+
+
+def _median_all(skip_nan):
+    def forward(xp, self):
+        if self.size == 0:
+            return self.dtype.type(np.nan)
+        ordered = xp.sort(self.reshape(-1))
+        return ordered[_middle(xp, ordered, skip_nan)][0]
+    return forward
+
+
+def _median_dim(skip_nan):
+    def forward(xp, self, dim, keepdim):
+        if self.ndim == 0:
+            return self, np.int64(0)
+        order = xp.moveaxis(xp.argsort(self, axis=dim, kind="stable"), dim, -1)
+        ordered = xp.take_along_axis(xp.moveaxis(self, dim, -1), order, -1)
+        index = xp.moveaxis(xp.take_along_axis(order, _middle(xp, ordered, skip_nan), -1), -1, dim)
+        return at_indices(xp, self, index, dim, keepdim)
+    return forward
+
+
+def _median(name, skip_nan, doc):
+    title = name.capitalize()
+    all_op = register(f"{name}_all(self)", forward=_median_all(skip_nan), node=f"{title}Backward0", vjp={"self": _share_rule}, method=False, function=False,
+                      latex=r"\mathrm{median}({self})", vjp_latex={"self": r"{g} \cdot [{self} = {result}]"}, samples=lambda s: [s.distinct(5), s.distinct(2, 3)])
+    dim_op = picked(name, f"{name}_dim(self, dim, keepdim=False)", _median_dim(skip_nan), f"{title}Backward1", vjp={"self": picked_rule},
+                    latex=r"\mathrm{median}_{{dim}}({self})", samples=lambda s: [(s.distinct(2, 3), 1), (s.distinct(3, 2), 0, True)])
+
+    def call(input, dim=None, keepdim=False):
+        if dim is None:
+            return all_op.call(input)
+        check_dim(dim, input._d.ndim)
+        _nonempty(name, input, dim)
+        return dim_op.call(input, dim, keepdim)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__, call.op = f"{doc} Of two middle elements the lower one; with `dim` (values, indices). Source: torch.{name}", dim_op
+    composite(method=True)(numpy_names(call))
+
+
+_median("median", False, "The middle element; nan if there is a nan.")
+_median("nanmedian", True, "The middle of the elements that are not nan.")
+
+
+def _kthvalue(xp, self, k, dim, keepdim):
+    if self.ndim == 0:
+        return self, np.int64(0)
+    order = xp.argsort(self, axis=dim, kind="stable")
+    return at_indices(xp, self, xp.take(order, xp.asarray([k - 1]), axis=dim), dim, keepdim)
+
+
+kthvalue_op = picked("kthvalue", "kthvalue(self, k, dim=-1, keepdim=False)", _kthvalue, "KthvalueBackward0", vjp={"self": picked_rule},
+                     latex=r"{self}_{({k})}", samples=lambda s: [(s.distinct(4), 2), (s.distinct(2, 3), 3, 1, True)])
+
+
+@composite(method=True)
+@numpy_names
+def kthvalue(input, k, dim=-1, keepdim=False):
+    """(values, indices) of the k-th smallest element along `dim`, counted from 1. Source: torch.kthvalue."""
+    check_dim(dim, input._d.ndim)
+    if not 1 <= k <= (input._d.shape[dim] if input._d.ndim else 1):
+        raise fail(RuntimeError, f"kthvalue(): selected number k out of range for dimension {dim % max(input._d.ndim, 1)}",
+                   "k counts from 1 to the size of the dimension.")
+    return kthvalue_op.call(input, k, dim, keepdim)
+
+
+def _mode(xp, self, dim, keepdim):
+    if self.ndim == 0:
+        return self, np.int64(0)
+    rows = xp.moveaxis(self, dim, -1)
+    equal = rows[..., :, None] == rows[..., None, :]
+    times = equal.sum(-1)
+    best = xp.where(times == times.max(-1, keepdims=True), rows, rows.max(-1, keepdims=True))
+    value = best.min(-1, keepdims=True)  # of several modes the smallest, as in torch
+    index = rows.shape[-1] - 1 - xp.argmax((rows == value)[..., ::-1], axis=-1)  # and its last place
+    return at_indices(xp, self, xp.expand_dims(index, dim), dim, keepdim)
+
+
+mode_op = picked("mode", "mode(self, dim=-1, keepdim=False)", _mode, "ModeBackward0", vjp={"self": picked_rule}, latex=r"\mathrm{mode}({self})",
+                 samples=lambda s: [np.array([2.0, 1.0, 2.0, 3.0]), (np.array([[1.0, 1.0, 2.0], [3.0, 2.0, 2.0]]), 1, True)])
+
+
+@composite(method=True)
+@numpy_names
+def mode(input, dim=-1, keepdim=False):
+    """(values, indices) of the most frequent element along `dim`: the smallest of several, at its last place. Source: torch.mode."""
+    check_dim(dim, input._d.ndim)
+    return mode_op.call(input, dim, keepdim)
+
