@@ -82,6 +82,7 @@ class Node(_Record):
     cut          : "detach" or "no_grad" where gradients stop at this node although an input requires grad.
     version      : the tensor's version counter after the operation, None when unknown.
     outputs      : every result, when there are more than one; the node's own shape and value are output 0's.
+    attrs        : arguments that are no tensors, by name: {"dim": 1, "keepdim": False}.
     tex          : the forward formula with symbols, tex_numbers with numbers ("" when they are many or unknown).
     """
 
@@ -107,6 +108,7 @@ class Node(_Record):
     cut: str = ""
     version: int | None = None
     outputs: tuple[Output, ...] = ()
+    attrs: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,444 @@
+"""Collects nodes, edges, saved tensors and frames while a trace is made, and turns them into the frozen `Trace` at the end.
+
+Two makers share it: `graph.py` walks an existing grad_fn graph, `record.py` watches operations as they run and falls back on the
+walk for history that is older than the recording.
+"""
+
+from __future__ import annotations
+
+import re
+import weakref
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from . import labels
+from .film import Film
+from .model import Edge, Group, Node, Output, Saved, Source, Trace
+from .reader import UNKNOWN, Reader, SavedEntry, is_tensor
+from .values import Value, number
+
+ALIAS_FROM = 4
+"""A leaf or constant with more children than this is drawn again at each further child: one box with 60 lines takes dot 14 s."""
+
+
+@dataclass(slots=True)
+class Draft:
+    """A node in the making: the fields of `model.Node`, and what its formulas need."""
+
+    id: str
+    kind: str
+    op: str = ""
+    grad_fn: str = ""
+    name: str = ""
+    shape: tuple[int, ...] | None = None
+    dtype: str = ""
+    device: str = ""
+    requires_grad: bool = False
+    value: Value | None = None
+    grad_before: Value | None = None
+    source: Source | None = None
+    module: str = ""
+    cut: str = ""
+    version: int | None = None
+    outputs: tuple[Output, ...] = ()
+    attrs: dict[str, Any] = field(default_factory=dict)
+    record: Any = None  # the op's registry record, for formulas
+    operands: dict[str, str] = field(default_factory=dict)  # argument name -> parent id
+    tensor: Any = None  # a function that gives the tensor, or None when it is gone: for names and `.grad`
+
+
+@dataclass(slots=True)
+class SavedDraft:
+    saved: Saved
+    grad_fn: Any  # a function that gives the node, as `Draft.tensor`
+
+
+class Seen:
+    """Objects by identity. With `weak`, an object may die; then its id no longer counts as seen."""
+
+    def __init__(self, weak: bool) -> None:
+        self.weak = weak
+        self._found: dict[int, tuple[Any, Any]] = {}
+
+    def hold(self, item: Any) -> Any:
+        """A function that gives `item` back, or None once it is gone."""
+        return weakref.ref(item) if self.weak else lambda: item
+
+    def put(self, item: Any, what: Any) -> None:
+        self._found[id(item)] = (self.hold(item), what)
+
+    def get(self, item: Any) -> Any:
+        found = self._found.get(id(item))
+        return found[1] if found is not None and found[0]() is item else None
+
+
+class Builder:
+    """See the module's docstring. `weak` lets tensors and graph nodes die while a long recording goes on."""
+
+    def __init__(self, reader: Reader, *, weak: bool = False, values: bool = True) -> None:
+        self.reader, self.values, self.recording = reader, values, weak
+        self.nodes: list[Draft] = []
+        self.edges: list[Edge] = []
+        self.saved: list[SavedDraft] = []
+        self.film = Film(self)
+        self.by_fn, self.by_tensor = Seen(weak), Seen(weak)
+        self._constants: dict[Any, tuple[Any, str]] = {}
+        self._memory: dict[Any, str] = {}
+        self._saved_of: dict[str, list[SavedDraft]] = {}
+        self._result_arrays: dict[int, str] = {}
+        self._edge_at: dict[tuple[str, int], str] = {}
+        self._outputs_seen: dict[tuple[str, int], Value] = {}
+
+    # -- nodes -----------------------------------------------------------------------------------------------------------
+    def add(self, kind: str, **fields: Any) -> Draft:
+        draft = Draft(f"n{len(self.nodes)}", kind, **fields)
+        self.nodes.append(draft)
+        return draft
+
+    def draft(self, node_id: str) -> Draft:
+        return self.nodes[int(node_id[1:])]
+
+    def value_of(self, item: Any, dtype: str = "") -> Value | None:
+        """The Value of a tensor, an array or a number; None when values are not wanted."""
+        if not self.values:
+            return None
+        if is_tensor(item):
+            return Value.of(self.reader.array(item), self.reader.facts(item).dtype)
+        return Value.of(item, dtype)
+
+    def _facts(self, tensor: Any) -> dict[str, Any]:
+        facts = self.reader.facts(tensor)
+        return {"shape": facts.shape, "dtype": facts.dtype, "device": facts.device, "version": facts.version}
+
+    def leaf(self, tensor: Any) -> str:
+        """The node of a tensor that requires grad and has no grad_fn; a new one each time its value changed in place."""
+        found = self.by_tensor.get(tensor)
+        if found is not None and self.draft(found).version == self.reader.facts(tensor).version:
+            return found
+        grad = self.reader.grad(tensor)
+        draft = self.add("leaf", requires_grad=True, value=self.value_of(tensor), tensor=self.by_tensor.hold(tensor),
+                         grad_before=None if grad is None else self.value_of(grad), **self._facts(tensor))
+        self._register(tensor, draft)
+        self.film.leaf_added(draft)
+        return draft.id
+
+    def constant(self, item: Any) -> str:
+        """The node of a value that does not require grad: a tensor, the raw array kept of one, a number, or UNKNOWN."""
+        if item is UNKNOWN:
+            return self.add("data").id
+        if isinstance(item, (bool, int, float, complex)):
+            kind = "bool" if isinstance(item, bool) else "int64" if isinstance(item, int) else "float64"
+            return self.add("data", shape=(), dtype=kind, value=self.value_of(item, kind)).id
+        key = self.reader.data_key(item)
+        found = self._constants.get(key)
+        if found is not None:
+            return found[1]
+        if is_tensor(item):
+            draft = self.add("data", value=self.value_of(item), tensor=lambda: item, **self._facts(item))
+        else:
+            draft = self.add("data", shape=np.shape(item), dtype=item.dtype.name, value=self.value_of(item))
+        self._constants[key] = (item, draft.id)
+        return draft.id
+
+    def _register(self, tensor: Any, draft: Draft) -> None:
+        self.by_tensor.put(tensor, draft.id)
+        self.remember_memory(tensor, draft.id)
+
+    def remember_memory(self, tensor: Any, node_id: str) -> None:
+        """Notes whose memory it is, so that `x.detach()` is recognised as x's later."""
+        memory = self.reader.memory(tensor)
+        if memory is not None:
+            self._memory[memory] = node_id
+
+    def detached(self, tensor: Any) -> str | None:
+        """A "detach" node when `tensor`, which does not require grad, shares the memory of a known tensor that does."""
+        origin = self._memory.get(self.reader.memory(tensor))
+        if origin is None or not self.draft(origin).requires_grad or self.draft(origin).shape != tuple(tensor.shape):
+            return None
+        draft = self.add("op", op="detach", cut="detach", value=self.value_of(tensor), tensor=self.by_tensor.hold(tensor),
+                         **self._facts(tensor))
+        draft.operands = {"self": origin}
+        self.edge(origin, 0, draft.id, 0, differentiable=False)
+        self.by_tensor.put(tensor, draft.id)
+        if self.recording:
+            self.film.computed(draft)
+        return draft.id
+
+    def tensor(self, tensor: Any) -> tuple[str, int]:
+        """(node id, output number) of any tensor, known or not; older history is taken from its graph."""
+        fn = tensor.grad_fn
+        if fn is not None:
+            self.graph([fn])
+            return self.by_fn.get(fn), tensor.output_nr
+        if tensor.requires_grad:
+            return self.leaf(tensor), 0
+        found = self.by_tensor.get(tensor)
+        return (found or self.detached(tensor) or self.constant(tensor)), 0
+
+    def root(self, tensor: Any) -> str:
+        """The node of a result that was asked for; its own values are at hand."""
+        node_id, nr = self.tensor(tensor)
+        if self.draft(node_id).kind == "op":
+            self.settle(node_id, nr, tensor)
+        return node_id
+
+    def settle(self, node_id: str, nr: int, tensor: Any) -> None:
+        """`tensor` is output `nr` of an operation: note what only the tensor knows."""
+        draft = self.draft(node_id)
+        if draft.tensor is None and nr == 0:
+            facts = self.reader.facts(tensor)
+            draft.tensor, draft.version, draft.device = self.by_tensor.hold(tensor), facts.version, draft.device or facts.device
+            draft.shape, draft.dtype = facts.shape, facts.dtype
+        self._set_output(node_id, nr, tensor)
+
+    # -- edges and saved tensors -----------------------------------------------------------------------------------------
+    def edge(self, parent: str, parent_nr: int, child: str, slot: int, differentiable: bool = True) -> None:
+        edge = Edge(f"e{len(self.edges)}", parent, parent_nr, child, slot, differentiable)
+        self.edges.append(edge)
+        self._edge_at[child, slot] = edge.id
+
+    def edge_at(self, child: str, slot: int) -> Edge | None:
+        found = self._edge_at.get((child, slot))
+        return None if found is None else self.edges[int(found[1:])]
+
+    def save(self, draft: Draft, fn: Any, entry: SavedEntry) -> None:
+        """Notes that `draft` keeps `entry` for its backward."""
+        saved = Saved(f"s{len(self.saved)}", draft.id, entry.name, state=entry.state, source_node=self._source_of(draft, entry))
+        if entry.tensor is not None:
+            facts = self.reader.facts(entry.tensor)
+            saved = replace(saved, shape=facts.shape, dtype=facts.dtype, version=facts.version, bytes=facts.bytes,
+                            value=self.value_of(entry.tensor))
+        self.saved.append(SavedDraft(saved, self.by_fn.hold(fn)))
+        self._saved_of.setdefault(draft.id, []).append(self.saved[-1])
+
+    def saved_of(self, node_id: str) -> list[SavedDraft]:
+        return self._saved_of.get(node_id, [])
+
+    def _source_of(self, draft: Draft, entry: SavedEntry) -> str | None:
+        if entry.name in draft.operands:
+            return draft.operands[entry.name]
+        if entry.name.startswith("result") or draft.record is not None and entry.name in draft.record.outputs:
+            return draft.id
+        if entry.tensor is None:
+            return None
+        fn = entry.tensor.grad_fn
+        return self.by_fn.get(fn) if fn is not None else self.by_tensor.get(entry.tensor)
+
+    # -- an existing graph -----------------------------------------------------------------------------------------------
+    def graph(self, fns: Iterable[Any]) -> None:
+        """Adds what is not known yet of the graph behind `fns`, oldest operation first. No recursion: chains may be long."""
+        found = {fn: None for fn in fns if self.by_fn.get(fn) is None}
+        if not found:
+            return
+        todo = list(found)
+        while todo:
+            for parent, _ in todo.pop().next_functions:
+                if parent is not None and parent not in found and self.by_fn.get(parent) is None and not hasattr(parent, "variable"):
+                    found[parent] = None
+                    todo.append(parent)
+        for fn in sorted((fn for fn in found if not hasattr(fn, "variable")), key=self.reader.sequence_nr):
+            self._from_graph(fn)
+
+    def _from_graph(self, fn: Any) -> None:
+        record, grad_fn = self.reader.op(fn), self.reader.grad_fn_name(fn)
+        inputs = fn.next_functions
+        names = slot_names(record, len(inputs))
+        kept = sorted(self.reader.saved(fn), key=place(names))
+        saved = {name: entry for name, entry in kept if isinstance(entry, SavedEntry)}
+        attrs = {name: plain(item) for name, item in kept if not isinstance(item, SavedEntry)}
+        parents = [self._parent(fn, slot, record, names, saved) for slot in range(len(inputs))]
+        beside = self._beside(record, names, saved)
+        outputs = self.reader.outputs(fn)
+        result = self.reader.result(fn)
+        draft = self.add("op", op=operation_name(record.node if record is not None else grad_fn), grad_fn=grad_fn, requires_grad=True,
+                         shape=outputs[0][0], dtype=outputs[0][1], device=outputs[0][2], attrs=attrs, record=record,
+                         value=None if result is None else self.value_of(result))
+        if len(outputs) > 1:
+            shown = record.outputs if record is not None and len(record.outputs) == len(outputs) else ()
+            draft.outputs = tuple(Output(shown[i] if shown else f"output {i}", shape, dtype, draft.value if i == 0 else None)
+                                  for i, (shape, dtype, _) in enumerate(outputs))
+        self.by_fn.put(fn, draft.id)
+        if isinstance(result, np.ndarray):
+            # An in-place operation leaves its result in the array of the one before, which thereby lost its own.
+            before = self._result_arrays.get(id(result))
+            if before is not None:
+                self.draft(before).value = None
+            self._result_arrays[id(result)] = draft.id
+        for slot, (name, parent) in enumerate(zip(names or map(str, range(len(inputs))), parents)):
+            if parent is not None:
+                draft.operands[name] = parent
+                self.edge(parent, inputs[slot][1], draft.id, slot, differentiable=inputs[slot][0] is not None)
+        for extra, (name, parent) in enumerate(beside):
+            draft.operands[name] = parent
+            self.edge(parent, 0, draft.id, len(inputs) + extra, differentiable=False)
+        for entry in saved.values():
+            self.save(draft, fn, entry)
+            self._learn(entry.tensor)
+
+    def _parent(self, fn: Any, slot: int, record: Any, names: list[str] | None, saved: dict[str, SavedEntry]) -> str | None:
+        parent, _ = fn.next_functions[slot]
+        if parent is not None:
+            return self.leaf(parent.variable) if hasattr(parent, "variable") else self.by_fn.get(parent)
+        if names is None:
+            return None  # an operation unknown to the registry: nothing tells an operand from an argument left out
+        entry = saved.get(names[slot])
+        if entry is not None and entry.tensor is not None:
+            return self.by_tensor.get(entry.tensor) or self.detached(entry.tensor) or self.constant(entry.tensor)
+        operand = self.reader.operand(fn, slot)
+        if operand is UNKNOWN and names[slot] in record.defaults:
+            return None
+        return self.constant(operand)
+
+    def _beside(self, record: Any, names: list[str] | None, saved: dict[str, SavedEntry]) -> list[tuple[str, str]]:
+        """Operands that never get a gradient but are kept (an index, a mask, class labels), as (name, node id)."""
+        if record is None or names is None:
+            return []
+        inputs = {n for n, kind in zip(record.saves, record.save_kinds) if kind == "input"}
+        return [(name, self.constant(entry.tensor)) for name, entry in saved.items()
+                if name in inputs and name not in names and entry.tensor is not None and not entry.tensor.requires_grad]
+
+    def _learn(self, tensor: Any) -> None:
+        """A saved tensor that is another operation's result tells that result's value."""
+        if not self.values or tensor is None or tensor.grad_fn is None:
+            return
+        node_id = self.by_fn.get(tensor.grad_fn)
+        if node_id is not None:
+            self.remember_memory(tensor, node_id)
+        if node_id is not None and (node_id, tensor.output_nr) not in self._outputs_seen:
+            self._set_output(node_id, tensor.output_nr, tensor)
+
+    def _set_output(self, node_id: str, nr: int, tensor: Any) -> None:
+        draft, value = self.draft(node_id), self.value_of(tensor)
+        if value is None:
+            return
+        self._outputs_seen[node_id, nr] = value
+        if nr == 0 and draft.value is None:
+            draft.value, draft.shape, draft.dtype = value, value.shape, value.dtype
+        if nr < len(draft.outputs) and draft.outputs[nr].value is None:
+            outputs = list(draft.outputs)
+            outputs[nr] = replace(outputs[nr], value=value, shape=value.shape, dtype=value.dtype)
+            draft.outputs = tuple(outputs)
+
+    # -- names -----------------------------------------------------------------------------------------------------------
+    def name(self, name: str, tensor: Any) -> None:
+        """`tensor` is called `name` in the learner's code; the first name counts."""
+        node_id, nr = self.find(tensor), 0
+        if node_id is None:
+            return
+        draft = self.draft(node_id)
+        if draft.kind == "op" and tensor.grad_fn is not None:
+            nr = tensor.output_nr
+            self.settle(node_id, nr, tensor)
+        if nr == 0 and not draft.name:
+            draft.name = name
+
+    def find(self, tensor: Any) -> str | None:
+        """The node of a tensor, None when it is not part of the trace."""
+        found = self.by_tensor.get(tensor)  # first: after an in-place operation the tensor still bears its older node's name
+        if found is None and tensor.grad_fn is not None:
+            found = self.by_fn.get(tensor.grad_fn)
+        if found is None and not tensor.requires_grad:
+            constant = self._constants.get(self.reader.data_key(tensor))
+            found = None if constant is None else constant[1]
+        return found
+
+    # -- the end ---------------------------------------------------------------------------------------------------------
+    def finish(self, meta: dict[str, Any], groups: tuple[Group, ...] = ()) -> Trace:
+        """The frozen trace. `meta` as in `model.Trace`."""
+        self._forget_overwritten()
+        self._fill_devices()
+        names = labels.of(self.nodes)
+        edges = labels.edges(self.nodes, self.edges, names, _aliases(self.nodes, self.edges), self.film.seen_gradients())
+        nodes = tuple(self._freeze(draft, names[draft.id], *labels.formulas_of(draft, names, self.nodes)) for draft in self.nodes)
+        frames = self.film.develop(nodes, edges)
+        return Trace(nodes, edges, self._saved_now(), frames, groups, meta)
+
+    def _freeze(self, d: Draft, label: str, tex: str, tex_numbers: str) -> Node:
+        return Node(d.id, d.kind, d.op, d.grad_fn, d.name, label, d.shape, d.dtype, d.device, d.requires_grad, d.value,
+                    self._grad_of(d), d.grad_before, d.source, d.module, tex, tex_numbers, d.cut, d.version, d.outputs, d.attrs)
+
+    def _grad_of(self, draft: Draft) -> Value | None:
+        tensor = draft.tensor() if draft.tensor is not None and draft.requires_grad else None
+        if draft.kind == "leaf" and tensor is not None and self.by_tensor.get(tensor) != draft.id:
+            return self.film.last_grad(draft.id)  # the leaf was changed in place since: `.grad` is a later version's by now
+        grad = None if tensor is None else self.reader.grad(tensor)
+        return None if grad is None else self.value_of(grad)
+
+    def _fill_devices(self) -> None:
+        for edge in self.edges:  # parents come before children, so one pass is enough
+            child = self.draft(edge.child)
+            child.device = child.device or self.draft(edge.parent).device
+        for draft in self.nodes:
+            draft.device = draft.device or ("" if draft.shape is None else "cpu")
+
+    def _saved_now(self) -> tuple[Saved, ...]:
+        """The saved tensors with their state at the end. What belonged to a node that is gone by now was freed with it."""
+        if not self.recording:
+            return tuple(item.saved for item in self.saved)
+        states: dict[str, dict[str, str]] = {}
+        for item in self.saved:
+            if item.saved.node not in states:
+                fn = item.grad_fn()
+                kept = [] if fn is None else self.reader.saved(fn)
+                states[item.saved.node] = {n: e.state for n, e in kept if isinstance(e, SavedEntry)}
+        # A list of tensors that was freed comes back as one entry under the list's name.
+        return tuple(replace(item.saved, state=states[item.saved.node].get(item.saved.name, "freed")) for item in self.saved)
+
+    def _forget_overwritten(self) -> None:
+        """A result that a later in-place operation overwrote is no longer known: what the node kept is the newer value."""
+        for item in self.saved if not self.recording else ():
+            if item.saved.state == "modified" and item.saved.source_node is not None:
+                draft = self.draft(item.saved.source_node)
+                if draft.kind == "op":
+                    draft.value = None
+
+
+def place(names: list[str] | None) -> Any:
+    """A sort key that puts what is saved in the order of the operands, then the alphabet: libraries list it differently."""
+    places = {name: i for i, name in enumerate(names or ())}
+    return lambda item: (places.get(item[0], len(places)), item[0])
+
+
+def slot_names(record: Any, count: int) -> list[str] | None:
+    """The argument names at a node's inputs, None when the record does not fit."""
+    if record is None or not record.rules:
+        return None
+    if record.spread:
+        base = record.params[record.rules[0][0]]
+        return [f"{base}[{i}]" for i in range(count)]
+    return [record.params[i] for i, _, _ in record.rules] if len(record.rules) == count else None
+
+
+_OVERLOAD = re.compile(r"_(scalar|tensor|of_number|number|base|spread|raw)$")
+
+
+def operation_name(grad_fn: str) -> str:
+    """The operation behind a grad_fn name: "MulBackward0" -> "mul", "NllLossBackward0" -> "nll_loss"."""
+    head, found, tail = grad_fn.rpartition("Backward")
+    base = head if found and (not tail or tail.isdigit() or tail == "s") else grad_fn
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", base).lower()
+    return _OVERLOAD.sub("", words) or grad_fn
+
+
+def plain(item: Any) -> Any:
+    """An attribute as JSON."""
+    if item is None or isinstance(item, (bool, str)):
+        return item
+    if isinstance(item, (list, tuple)):
+        return [plain(i) for i in item]
+    return number(item) if isinstance(item, (int, float, np.number)) else str(item)
+
+
+def _aliases(nodes: list[Draft], edges: list[Edge]) -> set[str]:
+    """Ids of the edges that a picture replaces by another box of the parent's name."""
+    children: dict[str, list[str]] = {}
+    for edge in edges:
+        if nodes[int(edge.parent[1:])].kind != "op":
+            known = children.setdefault(edge.parent, [])
+            if edge.child not in known[-2:]:
+                known.append(edge.child)
+    often = {parent: known[0] for parent, known in children.items() if len(known) > ALIAS_FROM}
+    return {edge.id for edge in edges if edge.parent in often and edge.child != often[edge.parent]}

@@ -1,0 +1,214 @@
+"""The frames of a trace: what happened, one step after the other, noted while it happens and put into words at the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import words
+from .model import Edge, Frame, Node
+from .values import Value
+
+if TYPE_CHECKING:
+    from .build import Builder, Draft
+
+
+@dataclass(slots=True)
+class Shot:
+    """A frame in the making; texts and formulas come last, when every node has its label."""
+
+    phase: str
+    event: str
+    run: int = 0
+    node: str = ""
+    edge: str | None = None
+    receiver: str | None = None
+    state: str = ""
+    value: Value | None = None
+    total: Value | None = None
+    upstream: Value | None = None  # the gradient that the node's rule was applied to
+    part: int = 0  # which contribution to the receiver this is in its run, from 1
+    note: str = ""  # what only the event knows: an error's message, the names of freed values
+
+
+class Film:
+    """Notes frames. The backward events are those of `engine.observe.Observer`, sent by the engine or by a replay.
+
+    rehearsal: the events come from a replay that frees nothing, so frames say what backward() would free."""
+
+    def __init__(self, builder: Builder) -> None:
+        self.builder = builder
+        self.shots: list[Shot] = []
+        self.rehearsal = False
+        self.run = 0
+        self.running = False
+        self._at = ""  # the node whose rule runs
+        self._upstream: Value | None = None
+        self._sums: dict[tuple[str, int], Any] = {}  # gradient so far, per node and output, of this run
+        self._last: dict[str, int] = {}  # receiver -> its latest contribution frame of this run
+        self._parts: dict[str, int] = {}
+        self._owner: dict[int, str] = {}  # leaf tensor (by id) -> the node of it that this run's gradient belongs to
+        self._grads: dict[str, Value | None] = {}  # leaf -> the `.grad` it had when last seen
+        self._to_free: Any = None
+
+    # -- forward ---------------------------------------------------------------------------------------------------------
+    def computed(self, draft: Draft) -> None:
+        self.shots.append(Shot("forward", "compute", node=draft.id, value=draft.value))
+
+    def failed(self, node_id: str, message: str) -> None:
+        """An error outside a backward pass ended the recording."""
+        self.shots.append(Shot("forward", "error", node=node_id, note=message))
+
+    def leaf_added(self, draft: Draft) -> None:
+        self._grads[draft.id] = draft.grad_before
+
+    def last_grad(self, leaf: str) -> Value | None:
+        """The `.grad` a leaf had when it was last seen."""
+        return self._grads.get(leaf)
+
+    # -- backward: events ------------------------------------------------------------------------------------------------
+    def seed(self, node: Any, output_nr: int, grad: Any) -> None:
+        if not self.running:
+            self._begin()
+        receiver = self._node_id(node)
+        self._add(receiver, output_nr, grad)
+        self._last[receiver] = len(self.shots)
+        self._shoot("seed", receiver, receiver=receiver, state="contribution", value=self._value(grad),
+                    total=self._value(self._sums[receiver, output_nr]))
+
+    def before_node(self, node: Any, grads: tuple[Any, ...]) -> None:
+        self._free_rehearsed()
+        self._at = node_id = self._node_id(node)
+        self._complete(node_id)
+        self._upstream = self._value(grads[0]) if len(grads) == 1 else None
+        for nr, grad in enumerate(grads):
+            arrived = self._sums.pop((node_id, nr), None)
+            if grad is not None and arrived is not None and not _same(arrived, grad):
+                self._shoot("hook", node_id, receiver=node_id, state=_state(self._value(grad)), value=self._value(arrived),
+                            total=self._value(grad))
+
+    def contribution(self, node: Any, slot: int, target: Any, target_nr: int, grad: Any) -> None:
+        child = self._node_id(node)
+        edge = self.builder.edge_at(child, slot)
+        receiver = edge.parent if edge is not None else self._node_id(target)
+        if hasattr(target, "variable"):
+            self._owner[id(target.variable)] = receiver
+        self._add(receiver, target_nr, grad)
+        self._parts[receiver] = self._parts.get(receiver, 0) + 1
+        self._last[receiver] = len(self.shots)
+        self._shoot("contribution", child, edge=None if edge is None else edge.id, receiver=receiver, state="contribution",
+                    value=self._value(grad), total=self._value(self._sums[receiver, target_nr]), upstream=self._upstream, part=self._parts[receiver])
+
+    def after_node(self, node: Any, grad_inputs: tuple[Any, ...]) -> None:
+        if self.rehearsal:
+            self._to_free = node
+
+    def accumulate(self, tensor: Any, grad: Any, total: Any) -> None:
+        receiver = self._leaf_id(tensor)
+        arrived = self._sums.pop((receiver, 0), None)
+        value, total = self._value(grad), self._value(total)
+        if arrived is not None and not _same(arrived, grad):
+            self._shoot("hook", receiver, receiver=receiver, state="contribution", value=self._value(arrived), total=value)
+        self._last.pop(receiver, None)
+        self._grads[receiver] = total
+        self._shoot("accumulate", receiver, receiver=receiver, state=_state(total), value=value, total=total)
+
+    def free(self, node: Any) -> None:
+        node_id = self._node_id(node)
+        names = [s.saved.name for s in self.builder.saved_of(node_id)]
+        kept = bool(getattr(getattr(node, "hooks", None), "retain", None))
+        self._shoot("free", node_id, receiver=node_id, state="accumulated" if kept else "freed", note=", ".join(names))
+
+    def backward_end(self, error: BaseException | None) -> None:
+        self._free_rehearsed()
+        if error is None:
+            for receiver in list(self._last):  # autograd.grad(): what was asked for is complete without being accumulated
+                self._complete(receiver)
+        else:
+            self._shoot("error", self._at, note=words.error(error))
+        self.running = False
+
+    # -- backward: helpers -----------------------------------------------------------------------------------------------
+    def _begin(self) -> None:
+        self.run += 1
+        self.running = True
+        self.check_grads()
+        self._sums.clear()
+        self._last.clear()
+        self._parts.clear()
+        self._owner.clear()
+        self._to_free = None
+
+    def check_grads(self) -> None:
+        """Notes every leaf's `.grad` that was reset or replaced since it was last seen."""
+        for leaf, before in self._grads.items():
+            tensor = self.builder.draft(leaf).tensor()
+            if tensor is None or self.builder.find(tensor) != leaf:
+                continue
+            grad = self.builder.reader.grad(tensor)
+            now = None if grad is None else self.builder.value_of(grad)
+            if now != before:
+                self._grads[leaf] = now
+                self._shoot("clear", leaf, receiver=leaf, state="none" if now is None else _state(now), value=before, total=now)
+
+    def _shoot(self, event: str, node: str, **fields: Any) -> None:
+        self.shots.append(Shot("backward", event, self.run, node, **fields))
+
+    def _value(self, grad: Any) -> Value | None:
+        return None if grad is None else self.builder.value_of(grad)
+
+    def _add(self, receiver: str, nr: int, grad: Any) -> None:
+        before = self._sums.get((receiver, nr))
+        # A copy: the engine may go on adding to its own array in place.
+        self._sums[receiver, nr] = np.array(grad) if before is None else before + grad
+
+    def _complete(self, receiver: str) -> None:
+        index = self._last.pop(receiver, None)
+        if index is not None:
+            self.shots[index].state = _state(self.shots[index].total)
+
+    def _node_id(self, node: Any) -> str:
+        if hasattr(node, "variable"):
+            return self.builder.leaf(node.variable)
+        self.builder.graph([node])
+        return self.builder.by_fn.get(node)
+
+    def _leaf_id(self, tensor: Any) -> str:
+        return self._owner.get(id(tensor)) or self.builder.leaf(tensor)
+
+    def _free_rehearsed(self) -> None:
+        node, self._to_free = self._to_free, None
+        if node is not None and any(s.saved.state == "alive" for s in self.builder.saved_of(self._node_id(node))):
+            self.free(node)
+
+    # -- the end ---------------------------------------------------------------------------------------------------------
+    def seen_gradients(self) -> dict[str, tuple[Value | None, Value | None]]:
+        """edge id -> (gradient of the child when its rule ran, contribution to the parent), of the last run that used it."""
+        return {shot.edge: (shot.upstream, shot.value) for shot in self.shots if shot.edge is not None}
+
+    def develop(self, nodes: tuple[Node, ...], edges: tuple[Edge, ...]) -> tuple[Frame, ...]:
+        """The frames, put into words."""
+        parts: dict[tuple[int, str], int] = {}
+        for shot in self.shots:
+            if shot.part:
+                parts[shot.run, shot.receiver or ""] = shot.part
+        frames = []
+        for i, shot in enumerate(self.shots):
+            node = nodes[int(shot.node[1:])] if shot.node else None
+            receiver = nodes[int(shot.receiver[1:])] if shot.receiver else None
+            edge = edges[int(shot.edge[1:])] if shot.edge else None
+            of = parts.get((shot.run, shot.receiver or ""), 0)
+            text, tex = words.describe(shot, node, receiver, edge, of, nodes, self.builder.nodes)
+            frames.append(Frame(i, shot.phase, shot.event, shot.run, shot.node, shot.edge, shot.receiver, shot.state, shot.value,
+                                shot.total, text, tex))
+        return tuple(frames)
+
+
+def _state(value: Value | None) -> str:
+    return "zero" if value is not None and value.is_zero else "accumulated"
+
+
+def _same(a: Any, b: Any) -> bool:
+    return np.array_equal(np.asarray(a), np.asarray(b), equal_nan=True)

@@ -1,0 +1,126 @@
+r"""Formulas of operations: LaTeX templates from the op's record, filled in with the learner's names and numbers.
+
+A template such as `{self} \cdot {other}` keeps its braces when a name goes in, so `e^{{self}}` stays right for `v_{3}`. A gradient
+rule writes `{g}` for the gradient of the result.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from .values import Value, short
+
+FEW = 4
+"""Tensors of at most this many numbers are written out in a formula; bigger ones keep their symbol."""
+
+GREEK = frozenset("alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau phi chi psi omega".split())
+INFIX = {"add": "{0} + {1}", "sub": "{0} - {1}", "mul": "{0} * {1}", "div": "{0} / {1}", "neg": "-{0}", "matmul": "{0} @ {1}",
+         "mm": "{0} @ {1}", "mv": "{0} @ {1}", "dot": "{0} @ {1}", "bmm": "{0} @ {1}", "rsub": "{1} - {0}", "pow": "{0} ** {1}", 
+         "eq": "{0} == {1}", "gt": "{0} > {1}", "lt": "{0} < {1}", "ge": "{0} >= {1}", "le": "{0} <= {1}", "ne": "{0} != {1}"}
+
+_PLACEHOLDER = re.compile(r"(\\(?:mathrm|operatorname|text|mathbf|begin|end))?\{([A-Za-z_][A-Za-z_0-9]*)\}")
+
+
+def symbol(label: str) -> str:
+    """A variable's name in LaTeX: x, v_{3}, \\alpha, \\mathrm{fc1.weight}; a second `y` is y_{(2)}."""
+    repeated = re.fullmatch(r"(.+)\((\d+)\)", label)
+    if repeated:
+        inner = symbol(repeated[1])
+        return rf"{inner}_{{({repeated[2]})}}" if "_" not in inner else rf"{{{inner}}}_{{({repeated[2]})}}"
+    if re.fullmatch(r"[-+]?[0-9.]+", label) or re.fullmatch(r"[A-Za-z]", label):
+        return label
+    if re.fullmatch(r"-?[0-9.]+e[-+]?[0-9]+", label):
+        return scientific(label)
+    if label in GREEK:
+        return "\\" + label
+    numbered = re.fullmatch(r"([A-Za-z]|" + "|".join(GREEK) + r")_?(\d+)", label)
+    if numbered:
+        return rf"{symbol(numbered[1])}_{{{numbered[2]}}}"
+    escaped = re.sub(r"([_#%&$])", r"\\\1", label)
+    return rf"\mathrm{{{escaped}}}" if label else "?"
+
+
+def scientific(text: str) -> str:
+    """1.5e-07 as LaTeX; other numbers as they are."""
+    if text in ("True", "False"):
+        return rf"\mathrm{{{text}}}"
+    if text in ("nan", "inf", "-inf"):
+        return {"nan": r"\mathrm{nan}", "inf": r"\infty", "-inf": r"-\infty"}[text]
+    mantissa, e, power = text.partition("e")
+    return rf"{mantissa} \cdot 10^{{{int(power)}}}" if e and power.lstrip("+-").isdigit() else text
+
+
+def numbers(value: Value | None) -> str | None:
+    """A value of few numbers as LaTeX, None when there are too many or none is known."""
+    if value is None or value.data is None or len(value.shape) > 2:
+        return None
+    if value.shape == ():
+        return scientific(short(value.data))
+    rows = value.data if len(value.shape) == 2 else [value.data]
+    if not 0 < sum(map(len, rows)) <= FEW:
+        return None
+    return r"\begin{bmatrix}" + r" \\ ".join(" & ".join(scientific(short(c)) for c in row) for row in rows) + r"\end{bmatrix}"
+
+
+def operand(value: Value | None) -> str | None:
+    """`numbers`, in parentheses where a sign or a power of ten would read wrongly inside a formula."""
+    text = numbers(value)
+    return rf"\left({text}\right)" if text and (text[0] == "-" or text[0] != "\\" and r"\cdot" in text) else text
+
+
+def fill(template: str, names: Mapping[str, str]) -> str:
+    """The template with every `{name}` that `names` knows replaced, braces kept."""
+
+    def replace(match: re.Match[str]) -> str:
+        return match[0] if match[1] or match[2] not in names else f"{{{names[match[2]]}}}"
+
+    return _bare(_PLACEHOLDER.sub(replace, template))
+
+
+def _bare(text: str) -> str:
+    """Without braces that only group one letter or number where nothing needs them: `{x} + {2}` reads `x + 2`."""
+    return re.sub(r"(?<![\^_}\\A-Za-z])\{([A-Za-z]|\d+(?:\.\d+)?|[A-Za-z]_\{\d+\})\}(?!_)", r"\1", text)
+
+
+def forward(template: str, op: str, names: Mapping[str, str], order: list[str]) -> str:
+    r"""The right-hand side of an operation: its template filled in, or `\operatorname{op}(x, y)` without one."""
+    if template:
+        return fill(template, names)
+    name = re.sub(r"_", r"\\_", op.rstrip("_"))
+    return rf"\operatorname{{{name}}}({', '.join(names[n] for n in order if n in names)})"
+
+
+def derivative(rule: str, names: Mapping[str, str]) -> str | None:
+    r"""The local derivative that a rule linear in `{g}` multiplies with, or None when it is not one factor.
+
+    Meant for scalars and elementwise operations only: there, the gradient is `{g}` times the derivative."""
+    if rule.count("{g}") != 1 or r"\sum" in rule or r"\text{ at }" in rule or re.search(r"[(\[]\{g\}|\{g\}[\[_^]", rule):
+        return None
+    for start in (r"{g} \cdot ", r"-{g} \cdot "):
+        if rule.startswith(start):
+            return fill(start[: start.index("{")] + rule[len(start) :], names)
+    return fill(rule.replace("{g}", "1"), names)
+
+
+def gradient_rule(rule: str, names: Mapping[str, str], upstream: str) -> str:
+    r"""The whole rule with `{g}` replaced by `upstream`, the gradient of the result."""
+    return fill(rule, {**names, "g": upstream})
+
+
+def call_text(op: str, operands: list[str], attrs: Mapping[str, Any]) -> str:
+    """The operation in plain text: `x * y`, `tanh(v1)`, `sum(v2, dim=1)`."""
+    pattern = INFIX.get(op)
+    if op == "pow":  # one of the two may be a plain number
+        operands = [*([str(attrs["self"])] if "self" in attrs else []), *operands, *([str(attrs["exponent"])] if "exponent" in attrs else [])]
+    if pattern is not None and pattern.count("{") == len(operands) and attrs.get("alpha", 1) == 1:
+        return pattern.format(*operands)
+    shown = [f"{k}={v}" for k, v in attrs.items() if not k.endswith(("_sym_sizes", "_sym_numel", "_sym_strides", "_sizes"))
+             and not (k in ("alpha", "beta") and v == 1) and not (k in ("keepdim",) and not v)]
+    return f"{op}({', '.join([*operands, *shown])})"
+
+
+def bar(text: str) -> str:
+    """The gradient of `text`."""
+    return rf"\bar{{{text}}}" if len(text) == 1 else rf"\overline{{{text}}}"

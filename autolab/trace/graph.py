@@ -1,0 +1,101 @@
+"""A trace from a result: the grad_fn graph behind it, and a rehearsal of the backward pass.
+
+Works for autolab tensors and, through the same public attributes, for real torch tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from . import names
+from .build import Builder
+from .model import Trace
+from .reader import is_tensor, reader_for
+
+REHEARSED = "Rehearsed: this is what backward() would do now; no .grad was changed and nothing was freed."
+
+
+def trace(root: Any, params: Mapping[str, Any] | None = None, *, namespace: Mapping[str, Any] | None = None, gradient: Any = None,
+          backward: bool = True, values: bool = True) -> Trace:
+    """The trace of the computation that led to `root`.
+
+    root      : a tensor of autolab or torch, or a list or tuple of them.
+    params    : names for tensors, as `dict(model.named_parameters())`; they win over variable names.
+    namespace : where variable names are looked up; default: the variables of the code that called, and the notebook's.
+    gradient  : for results of more than one number, the gradient that backward() is given (a list for several roots).
+    backward  : rehearse the backward pass (`.grad` stays as it is); where that cannot be done, `meta["why"]` says why.
+    values    : keep numbers; without, a picture of a big graph is made faster.
+
+    Raises TypeError when `root` is not a tensor or tensors, or they come from different libraries.
+    """
+    roots = _roots(root)
+    reader = reader_for(roots[0])
+    for other in roots[1:]:
+        if reader_for(other).library != reader.library:
+            raise TypeError("the roots of one trace must be tensors of one library")
+    builder = Builder(reader, values=values)
+    builder.graph([t.grad_fn for t in roots if t.grad_fn is not None])
+    ids = [builder.root(t) for t in roots]
+    for name, tensor in _named(params, namespace):
+        if type(tensor).__module__ == type(roots[0]).__module__ or isinstance(tensor, type(roots[0])) or reader_for(tensor).library == reader.library:
+            builder.name(name, tensor)
+    meta = {"library": reader.library, "source": "graph", "roots": list(dict.fromkeys(ids)), "backward": "", "why": "", "error": None}
+    if values:
+        for draft in builder.nodes:
+            if draft.kind == "op":
+                builder.film.computed(draft)
+    if backward and values:
+        meta["backward"], meta["why"] = _rehearse(builder, roots, gradient)
+    return builder.finish(meta)
+
+
+def _roots(root: Any) -> list[Any]:
+    roots = list(root) if isinstance(root, Sequence) and not isinstance(root, str) else [root]
+    if not roots or not all(is_tensor(t) for t in roots):
+        wrong = next((type(t).__name__ for t in roots if not is_tensor(t)), "an empty list")
+        raise TypeError(f"expected a tensor, or a list or tuple of tensors, got {wrong}")
+    return roots
+
+
+def _named(params: Mapping[str, Any] | None, namespace: Mapping[str, Any] | None):
+    for name, tensor in (params or {}).items():
+        if not is_tensor(tensor):
+            raise TypeError(f"params[{name!r}] must be a tensor, got {type(tensor).__name__}")
+        yield name, tensor
+    yield from names.tensors(names.namespace(names.caller()) if namespace is None else namespace)
+
+
+def _rehearse(builder: Builder, roots: list[Any], gradient: Any) -> tuple[str, str]:
+    """Adds the backward frames. Returns what `meta` says: ("dry", ...) or ("", why not)."""
+    if not any(t.requires_grad for t in roots):
+        return "", "There is no backward pass: no operand has requires_grad=True (or the graph was cut by detach() or no_grad())."
+    given = list(gradient) if isinstance(gradient, (list, tuple)) else [gradient] * (1 if len(roots) == 1 else 0)
+    given = given or [None] * len(roots)
+    if len(given) != len(roots):
+        raise ValueError(f"gradient must have one entry per root: {len(roots)}, not {len(given)}")
+    pairs = [(t, g) for t, g in zip(roots, given) if t.requires_grad]
+    film = builder.film
+    shots = len(film.shots)
+    try:
+        seeds = [builder.reader.seed(t, g) for t, g in pairs]
+        film.rehearsal = True
+        builder.reader.replay([t for t, _ in pairs], seeds, film)
+    except ValueError as error:
+        if gradient is not None:
+            raise
+        return "", f"No backward pass is shown: {error}."
+    except RuntimeError as error:
+        del film.shots[shots:]
+        return "", _refusal(error)
+    return "dry", REHEARSED
+
+
+def _refusal(error: RuntimeError) -> str:
+    text = str(error)
+    if "backward through the graph a second time" in text:
+        return ("No backward pass is shown: backward() already ran on this graph and freed the values it had saved. Explore the result before "
+                "backward(), keep the values with backward(retain_graph=True), or record the code with `with autolab.record():`.")
+    if "modified by an inplace operation" in text:
+        return f"No backward pass is shown: a value that a gradient needs was changed in place. PyTorch says: {text}"
+    return f"No backward pass is shown: it fails with {type(error).__name__}: {text}"

@@ -1,0 +1,197 @@
+"""What a trace needs to know of a tensor library, asked of autolab's own tensors and nodes.
+
+`torch_adapter.TorchReader` answers the same questions for real PyTorch. Both libraries share the public names `grad_fn`,
+`next_functions` and `_saved_*`, so most answers are inherited; only what lies under them differs.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..engine.registry import OPS
+
+UNKNOWN = object()
+"""An operand that took part in the operation but was not kept."""
+
+
+class Facts(NamedTuple):
+    """What a tensor says about itself, without its numbers."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    device: str
+    version: int | None
+    bytes: int
+
+
+class SavedEntry(NamedTuple):
+    """One `_saved_<name>`: a tensor (or number) with state "alive", or None with "freed" or "modified"."""
+
+    name: str
+    tensor: Any
+    state: str
+
+
+def is_tensor(item: Any) -> bool:
+    """Whether `item` is a tensor of a library that keeps a graph (autolab or torch)."""
+    kind = type(item)
+    return hasattr(kind, "grad_fn") and hasattr(kind, "requires_grad") and hasattr(kind, "retain_grad")
+
+
+def reader_for(tensor: Any) -> Reader:
+    """The reader for the library that `tensor` belongs to. Raises TypeError for anything else."""
+    from ..engine.tensor import Tensor
+
+    if isinstance(tensor, Tensor):
+        return Reader()
+    if is_tensor(tensor) and any(c.__module__.partition(".")[0] == "torch" for c in type(tensor).__mro__):
+        from .torch_adapter import TorchReader
+
+        return TorchReader()
+    raise TypeError(f"expected a tensor of autolab or torch, got {type(tensor).__name__}")
+
+
+@functools.cache
+def _op_by_node_name(count: int) -> dict[str, Any]:
+    names: dict[str, Any] = {}
+    for op in OPS.values():
+        names.setdefault(op.node, op)
+    return names
+
+
+class Reader:
+    """Questions about autolab tensors and grad_fn nodes."""
+
+    library = "autolab"
+
+    # -- tensors ---------------------------------------------------------------------------------------------------------
+    def array(self, tensor: Any) -> Any:
+        """The numbers, as a NumPy array or scalar."""
+        data = tensor._d
+        return data.get() if hasattr(data, "get") and not isinstance(data, (np.ndarray, np.generic)) else data
+
+    def facts(self, tensor: Any) -> Facts:
+        return Facts(tuple(tensor.shape), str(tensor.dtype).rpartition(".")[2], str(tensor.device),
+                     None if tensor.is_inference() else tensor._version, tensor.numel() * tensor.element_size())
+
+    def grad(self, tensor: Any) -> Any:
+        """`.grad` as a tensor, or None; does not warn for a non-leaf."""
+        return tensor.grad if tensor.is_leaf or tensor.retains_grad else None
+
+    def data_key(self, item: Any) -> Any:
+        """The same for two appearances of the same constant operand (a tensor, or the raw array kept of one)."""
+        return id(getattr(item, "_d", item))
+
+    def memory(self, tensor: Any) -> Any:
+        """The same for tensors that share memory and version counter, as `x` and `x.detach()` do."""
+        return tensor._storage
+
+    # -- grad_fn nodes ---------------------------------------------------------------------------------------------------
+    def op(self, node: Any) -> Any:
+        """The op's record, or None when there is none for this node."""
+        found = getattr(node, "op", None)
+        return found if found is not None else _op_by_node_name(len(OPS)).get(self.grad_fn_name(node))
+
+    def grad_fn_name(self, node: Any) -> str:
+        return node.name().rpartition("::")[2]
+
+    def sequence_nr(self, node: Any) -> int:
+        return node._sequence_nr()
+
+    def outputs(self, node: Any) -> list[tuple[tuple[int, ...] | None, str, str]]:
+        """(shape, dtype, device) of each result; unknown ones are (None, "", "")."""
+        shapes = getattr(node, "_meta", None) or node.extra().get("shapes")
+        if shapes:
+            return [(tuple(shape), str(dtype).rpartition(".")[2], "") for shape, dtype in shapes]
+        result = self.result(node)
+        first = (None, "", "") if result is None else (np.shape(result), result.dtype.name, "")
+        return [first, *[(None, "", "")] * (node.num_outputs - 1)]
+
+    def result(self, node: Any) -> Any:
+        """The (first) result as an array, or None when it was not kept."""
+        return getattr(node, "value", None)
+
+    def operand(self, node: Any, slot: int) -> Any:
+        """The operand at a slot where no gradient goes: an array, a number, None (there was none), or UNKNOWN."""
+        kept = getattr(node, "operands", None)
+        if kept is not None and slot < len(kept) and kept[slot] is not None:
+            return kept[slot]
+        return UNKNOWN
+
+    def saved(self, node: Any) -> Iterator[tuple[str, Any]]:
+        """(name, value) of everything the node keeps: a SavedEntry for a tensor, a plain value for an attribute."""
+        tensors = self._tensor_names(node)
+        for name in self._saved_names(node):
+            try:
+                value = getattr(node, f"_saved_{name}")
+            except RuntimeError as error:
+                state = "modified" if "modified by an inplace operation" in str(error) else "freed"
+                yield name, SavedEntry(name, None, state)
+                continue
+            if is_tensor(value):
+                yield name, SavedEntry(name, value, "alive")
+            elif isinstance(value, (list, tuple)) and any(is_tensor(v) for v in value):
+                for i, item in enumerate(value):
+                    if is_tensor(item):
+                        yield f"{name}[{i}]", SavedEntry(f"{name}[{i}]", item, "alive")
+            elif value is not None or name not in tensors:
+                yield name, value
+        yield from self._saved_by_function(node)
+
+    def _saved_by_function(self, node: Any) -> Iterator[tuple[str, Any]]:
+        """What a custom `autograd.Function` saved."""
+        if not hasattr(type(node), "saved_tensors"):
+            return
+        try:
+            tensors = node.saved_tensors
+        except RuntimeError as error:
+            state = "modified" if "modified by an inplace operation" in str(error) else "freed"
+            yield "saved_tensors", SavedEntry("saved_tensors", None, state)
+            return
+        for i, item in enumerate(tensors):
+            if is_tensor(item):
+                yield f"saved_tensors[{i}]", SavedEntry(f"saved_tensors[{i}]", item, "alive")
+
+    def _saved_names(self, node: Any) -> tuple[str, ...]:
+        return node._saved_names
+
+    def _tensor_names(self, node: Any) -> frozenset[str]:
+        """Names under which this node may save tensors (None there means: not needed)."""
+        op = self.op(node)
+        return frozenset() if op is None else frozenset(n for n, k in zip(op.saves, op.save_kinds) if k in ("input", "output"))
+
+    def seed(self, root: Any, gradient: Any) -> Any:
+        """The gradient that backward() starts with at `root`: what was given, or 1 for a single number.
+
+        Raises ValueError in words for a learner when backward() would refuse."""
+        if gradient is not None:
+            if not is_tensor(gradient) or tuple(gradient.shape) != tuple(root.shape):
+                raise ValueError(f"gradient must be a tensor of shape {tuple(root.shape)}, one number per element of the result")
+            return gradient
+        if root.numel() != 1:
+            raise ValueError(f"the result has shape {tuple(root.shape)}, and backward() starts from a single number: reduce it with .sum() or "
+                             ".mean(), or give gradient= with one number per element")
+        return self._ones_like(root)
+
+    def _ones_like(self, root: Any) -> Any:
+        from ..engine.tensor import wrap
+
+        return wrap(np.ones(root.shape, self.array(root).dtype)[()])
+
+    # -- backward without touching .grad ---------------------------------------------------------------------------------
+    def replay(self, roots: list[Any], gradients: list[Any], observer: Any) -> None:
+        """Runs the backward pass, telling `observer` each step; `.grad` and the saved values stay as they are.
+
+        Raises RuntimeError where backward() would (freed or modified values)."""
+        from ..engine import observe
+        from ..engine.autograd.engine import steps
+        from ..engine.autograd.node import accumulator
+
+        nodes = [(t.grad_fn if t.grad_fn is not None else accumulator(t), t.output_nr) for t in roots]
+        with observe.watching(observer):
+            for _ in steps(nodes, [g._d for g in gradients], retain_graph=True, accumulate=False):
+                pass

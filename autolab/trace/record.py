@@ -1,0 +1,266 @@
+"""`with autolab.record() as recording:` keeps what the code inside does, forward and backward, as a trace."""
+
+from __future__ import annotations
+
+import sys
+from types import FrameType
+from typing import Any
+
+from ..engine import observe
+from ..engine.autograd.grad_mode import per_thread
+from ..engine.tensor import Tensor
+from . import names
+from .build import Builder, Draft, operation_name, place, plain
+from .model import Group, Output, Trace
+from .reader import Reader, SavedEntry
+from .text import render
+from .words import error as error_line
+
+_FUNCTION_FILE = "autolab/engine/autograd/function.py"
+_MODULE_FILE = "autolab/nn/modules/hooks.py"
+
+
+def record() -> Recording:
+    """Records the code inside a `with` block: every operation (also in place, and under no_grad), every backward pass, every error.
+
+        with autolab.record() as recording:
+            loss = model(x)
+            loss.backward()
+        print(recording)
+
+    An error inside ends the block as usual; what happened before it is kept.
+    """
+    return Recording()
+
+
+class Recording(observe.Observer):
+    """What `record()` returns. Read it with `print(recording)`, `recording.trace()`, or look at it with `autolab.explore(recording)`."""
+
+    def __init__(self) -> None:
+        self._builder: Builder | None = None
+        self._trace: Trace | None = None
+        self._modules: dict[int, tuple[Any, dict[int, str]]] = {}  # id of a root module -> (it, id of a submodule -> its path)
+        self._groups: dict[str, tuple[str, list[str]]] = {}
+        self._error: dict[str, Any] | None = None
+
+    # -- the block -------------------------------------------------------------------------------------------------------
+    def __enter__(self) -> Recording:
+        if self._builder is not None or self._trace is not None:
+            raise RuntimeError("a recording can be made only once; call record() again for another one")
+        self._builder = Builder(Reader(), weak=True)
+        observe.add(self)
+        return self
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
+        observe.remove(self)
+        film = self._builder.film
+        if error is not None:
+            self._error = {"type": type(error).__name__, "message": str(error), "notes": list(getattr(error, "__notes__", []))}
+            if not (film.shots and film.shots[-1].event == "error"):
+                film.failed(self._builder.nodes[-1].id if self._builder.nodes else "", error_line(error))
+        self._trace = self._build(names.caller())
+        self._builder = None
+
+    def trace(self) -> Trace:
+        """The trace; inside the block, of what happened so far. Raises RuntimeError before the block."""
+        if self._trace is not None:
+            return self._trace
+        if self._builder is None:
+            raise RuntimeError("nothing is recorded yet: use `with autolab.record() as recording:`")
+        return self._build(names.caller())
+
+    def text(self) -> str:
+        """The trace as text: graph, saved tensors, one line per step."""
+        return render(self.trace())
+
+    def __str__(self) -> str:
+        return self.text() if self._trace is not None or self._builder is not None else repr(self)
+
+    def __repr__(self) -> str:
+        if self._trace is None:
+            return "<Recording: running>" if self._builder is not None else "<Recording: empty; use it with `with`>"
+        t = self._trace
+        return f"<Recording: {len(t.nodes)} nodes, {len(t.frames)} steps>"
+
+    def _build(self, frame: FrameType | None) -> Trace:
+        builder = self._builder
+        for name, tensor in names.tensors(names.namespace(frame)):
+            if isinstance(tensor, Tensor):
+                builder.name(name, tensor)
+        builder.film.check_grads()
+        groups = tuple(Group(f"g{i}", path, kind, tuple(nodes)) for i, (path, (kind, nodes)) in enumerate(self._groups.items()))
+        parents = {edge.parent for edge in builder.edges}
+        roots = [d.id for d in builder.nodes if d.kind == "op" and d.requires_grad and d.id not in parents]
+        why = "" if builder.film.run else "No backward pass ran while this was recorded."
+        return builder.finish({"library": "autolab", "source": "recording", "roots": roots, "backward": "recorded" if builder.film.run else "",
+                               "why": why, "error": self._error}, groups)
+
+    # -- forward events --------------------------------------------------------------------------------------------------
+    def forward(self, op, args, attrs, outputs, node, inplace=False):
+        builder = self._builder
+        custom = hasattr(op, "next_functions")  # an autograd.Function: the node stands in for the op
+        frame, modules, hidden = _stack(custom)
+        if hidden or not outputs or builder.film.running and node is None:
+            return  # inside a custom function, or arithmetic of a hook or rule: the learner sees the function as one operation
+        if frame is not None:
+            self._scan(frame)
+        record_ = None if custom else op
+        operands, literals = _operands(record_, args)
+        target = args[0] if inplace else None
+        parents = {n: self._parent(a, target, node, slot) for slot, (n, a) in enumerate(operands.items())}
+        draft = self._draft(record_, op, outputs, node, inplace)
+        draft.source = names.source(frame)
+        draft.operands = {n: parent for n, (parent, _) in parents.items()}
+        if node is not None:
+            for name, item in (kept := sorted(builder.reader.saved(node), key=place(list(operands)))):
+                if not isinstance(item, SavedEntry) and "_sym_" not in name:
+                    draft.attrs[name] = plain(item)
+        draft.attrs.update((n, plain(a)) for n, a in literals.items() if n not in draft.attrs)
+        for slot, (parent, nr) in enumerate(parents.values()):
+            goes_back = node is not None and slot < len(node.next_functions) and node.next_functions[slot][0] is not None
+            builder.edge(parent, nr, draft.id, slot, differentiable=goes_back)
+        if node is not None:
+            builder.by_fn.put(node, draft.id)
+            for _, item in kept:
+                if isinstance(item, SavedEntry):
+                    builder.save(draft, node, item)
+        self._cut(draft, parents, node, outputs)
+        for output in outputs:
+            builder.by_tensor.put(output, draft.id)
+            if output.requires_grad:
+                builder.remember_memory(output, draft.id)
+        self._into_groups(draft, modules)
+        builder.film.computed(draft)
+
+    def _parent(self, item: Any, target: Any, node: Any, slot: int) -> tuple[str, int]:
+        builder = self._builder
+        if not isinstance(item, Tensor):
+            return builder.constant(item), 0
+        if item is not target:
+            return self._called_grad(builder.tensor(item), item)
+        # In place: the tensor is its own result by now, so its history is what it was before.
+        if node is not None:
+            before, nr = node.next_functions[slot]
+            if before is not None and not hasattr(before, "variable"):
+                builder.graph([before])
+                return builder.by_fn.get(before), nr
+        found = builder.by_tensor.get(item)
+        if found is not None:
+            return found, 0
+        facts = builder.reader.facts(item)
+        kind = "leaf" if item.requires_grad and item.grad_fn is None else "data"
+        draft = builder.add(kind, shape=facts.shape, dtype=facts.dtype, device=facts.device, requires_grad=kind == "leaf")
+        return self._called_grad((draft.id, 0), item)
+
+    def _called_grad(self, parent: tuple[str, int], tensor: Tensor) -> tuple[str, int]:
+        """`parent`, which gets the name "w.grad" when `tensor` is the gradient of a named leaf."""
+        draft = self._builder.draft(parent[0])
+        if draft.kind == "data" and not draft.name:
+            for other in self._builder.nodes:
+                leaf = other.tensor() if other.kind == "leaf" and other.name and other.tensor is not None else None
+                if leaf is not None and leaf._grad is tensor:
+                    draft.name = f"{other.name}.grad"
+        return parent
+
+    def _draft(self, record_: Any, op: Any, outputs: tuple[Any, ...], node: Any, inplace: bool) -> Draft:
+        builder = self._builder
+        first = outputs[0]
+        facts = builder.reader.facts(first)
+        grad_fn = "" if node is None else builder.reader.grad_fn_name(node)
+        name = operation_name(builder.reader.grad_fn_name(op) if record_ is None else record_.node) + ("_" if inplace else "")
+        leaf = inplace and node is None and first.requires_grad and first.grad_fn is None
+        draft = builder.add("leaf" if leaf else "op", op=name, grad_fn=grad_fn, shape=facts.shape, dtype=facts.dtype, device=facts.device,
+                            version=facts.version, requires_grad=first.requires_grad, value=builder.value_of(first), record=record_,
+                            tensor=builder.by_tensor.hold(first))
+        if leaf:
+            grad = builder.reader.grad(first)
+            draft.grad_before = None if grad is None else builder.value_of(grad)
+            builder.film.leaf_added(draft)
+        if len(outputs) > 1:
+            shown = record_.outputs if record_ is not None else ()
+            draft.outputs = tuple(Output(shown[i] if i < len(shown) else f"output {i}", tuple(t.shape), builder.reader.facts(t).dtype,
+                                         builder.value_of(t)) for i, t in enumerate(outputs))
+        return draft
+
+    def _cut(self, draft: Draft, parents: dict[str, tuple[str, int]], node: Any, outputs: tuple[Any, ...]) -> None:
+        if node is None and not per_thread.state.grad and outputs[0].dtype.is_floating_point \
+                and any(self._builder.draft(parent).requires_grad for parent, _ in parents.values()):
+            draft.cut = "no_grad"
+
+    def _scan(self, frame: FrameType) -> None:
+        """Gives known tensors the names they have by now; a name found later (a loop reuses it) would be another tensor's."""
+        builder = self._builder
+        for name, item in list(frame.f_locals.items()):
+            if isinstance(item, Tensor) and not name.startswith("_"):
+                found = builder.by_tensor.get(item)
+                if found is not None and not builder.draft(found).name:
+                    builder.name(name, item)
+
+    def _into_groups(self, draft: Draft, modules: list[Any]) -> None:
+        """Files a node under the modules whose forward is running, outermost last in `modules`."""
+        if not modules:
+            return
+        root = modules[-1]
+        if id(root) not in self._modules:
+            self._modules[id(root)] = (root, {id(m): path for path, m in root.named_modules()})
+        paths = self._modules[id(root)][1]
+        for i, module in enumerate(modules):
+            path = paths.get(id(module), "") or type(module).__name__
+            if i == 0:
+                draft.module = path
+            if module is root and len(modules) > 1:
+                continue  # everything is inside the root: a frame around the whole picture says nothing
+            self._groups.setdefault(path, (type(module).__name__, []))[1].append(draft.id)
+
+    # -- backward events -------------------------------------------------------------------------------------------------
+    def seed(self, *args):
+        self._builder.film.seed(*args)
+
+    def before_node(self, *args):
+        self._builder.film.before_node(*args)
+
+    def contribution(self, *args):
+        self._builder.film.contribution(*args)
+
+    def accumulate(self, *args):
+        self._builder.film.accumulate(*args)
+
+    def free(self, *args):
+        self._builder.film.free(*args)
+
+    def backward_end(self, *args):
+        self._builder.film.backward_end(*args)
+
+
+def _operands(record_: Any, args: tuple[Any, ...]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """(operands, other arguments) by name. Operands come in slot order: those that may get a gradient, then other tensors."""
+    if record_ is None:
+        return {str(i): a for i, a in enumerate(args) if isinstance(a, Tensor)}, {}
+    arguments = dict(zip(record_.params, args))
+    first = [record_.params[i] for i, _, _ in record_.rules]
+    operands: dict[str, Any] = {}
+    for name in [*first, *(p for p in record_.params if p not in first)]:
+        item = arguments.get(name)
+        if isinstance(item, (list, tuple)) and any(isinstance(x, Tensor) for x in item):
+            operands.update((f"{name}[{i}]", x) for i, x in enumerate(item) if isinstance(x, Tensor))
+        elif isinstance(item, Tensor) or name in record_.operands and isinstance(item, (bool, int, float)):
+            operands[name] = item
+    rest = {n: a for n, a in arguments.items() if n not in operands and f"{n}[0]" not in operands and n not in record_.operands
+            and a is not None and (n not in record_.defaults or a != record_.defaults[n])}
+    return operands, rest
+
+
+def _stack(custom: bool) -> tuple[FrameType | None, list[Any], bool]:
+    """(the learner's frame, modules whose forward is running, whether this happens inside a custom function's forward)."""
+    frame: FrameType | None = sys._getframe(2)
+    learner, modules, applies = None, [], 0
+    while frame is not None:
+        code = frame.f_code
+        if not names.ours(frame):
+            learner = learner or frame
+        elif code.co_name == "apply" and code.co_filename.replace("\\", "/").endswith(_FUNCTION_FILE):
+            applies += 1
+        elif code.co_name == "__call__" and code.co_filename.replace("\\", "/").endswith(_MODULE_FILE):
+            modules.append(frame.f_locals["self"])
+        frame = frame.f_back
+    return learner, modules, applies > custom

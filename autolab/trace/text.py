@@ -1,0 +1,74 @@
+"""A trace as text, for people: the graph, what is saved for backward, and the steps, one line each."""
+
+from __future__ import annotations
+
+from . import formulas
+from .model import Node, Saved, Trace
+
+
+def render(trace: Trace, *, frames: bool = True) -> str:
+    """The text. `frames=False` leaves the steps out."""
+    parts = [_heading(trace), *_graph(trace)]
+    if trace.saved:
+        parts += ["", "Saved for backward", *_table([_saved_row(s, trace) for s in trace.saved])]
+    if trace.groups:
+        parts += ["", "Modules", *_table([[g.path, g.type, ", ".join(trace.node(n).label for n in g.nodes)] for g in trace.groups])]
+    if frames and trace.frames:
+        parts += ["", "Steps", *_table([[str(f.index), f"backward {f.run}" if f.phase == "backward" else "forward", f.text] for f in trace.frames],
+                                       right=1)]
+    if trace.meta.get("why"):
+        parts += ["", trace.meta["why"]]
+    error = trace.meta.get("error")
+    if error:
+        parts += ["", f"{error['type']}: {error['message']}", *error.get("notes", [])]
+    return "\n".join(parts)
+
+
+def _heading(trace: Trace) -> str:
+    roots = [trace.node(i).label for i in trace.meta.get("roots", [])]
+    of = f" of {', '.join(roots[:5])}{', ...' if len(roots) > 5 else ''}" if roots else ""
+    return f"{'Recording' if trace.meta.get('source') == 'recording' else 'Graph'}{of}"
+
+
+def _graph(trace: Trace) -> list[str]:
+    operands: dict[str, list[tuple[int, str]]] = {}
+    for edge in trace.edges:
+        operands.setdefault(edge.child, []).append((edge.slot, edge.parent))
+    return _table([_node_row(n, [trace.node(p).label for _, p in sorted(operands.get(n.id, []))]) for n in trace.nodes])
+
+
+def _node_row(node: Node, operands: list[str]) -> list[str]:
+    if node.op:
+        made = formulas.call_text(node.op, operands, node.attrs)
+    else:
+        made = "leaf" if node.kind == "leaf" else "constant"
+    size = "" if node.shape is None else f"{node.dtype} {shape_text(node.shape)}"
+    value = "" if node.value is None or node.value.text == node.label else node.value.text
+    facts = [node.grad_fn or ("requires grad" if node.kind == "leaf" else ""), f"cut by {node.cut}" if node.cut else "",
+             f"grad {node.grad.text}" if node.grad is not None else "", f"module {node.module}" if node.module else "",
+             f"version {node.version}" if node.version else "",
+             f"{node.source.file}:{node.source.line}" if node.source is not None else ""]
+    return [node.label, made, size, value, "; ".join(f for f in facts if f)]
+
+
+def _saved_row(saved: Saved, trace: Trace) -> list[str]:
+    which = "" if saved.source_node is None else trace.node(saved.source_node).label
+    what = f"{saved.name} is {which}" if which and which != trace.node(saved.node).label else f"{saved.name} is its own result" if which else saved.name
+    size = "" if saved.shape is None else f"{saved.dtype} {shape_text(saved.shape)}"
+    facts = [f"version {saved.version}" if saved.version is not None else "", f"{saved.bytes} bytes" if saved.bytes is not None else "", saved.state]
+    return [trace.node(saved.node).label, what, size, ", ".join(f for f in facts if f)]
+
+
+def shape_text(shape: tuple[int, ...]) -> str:
+    """(2, 3) as PyTorch's Size prints it inside: [2, 3]; a scalar is []."""
+    return f"[{', '.join(map(str, shape))}]"
+
+
+def _table(rows: list[list[str]], right: int = 0) -> list[str]:
+    """Rows with aligned columns, two blanks apart; the last column is not padded, the first `right` are set to the right."""
+    widths = [min(40, max((len(row[i]) for row in rows), default=0)) for i in range(len(rows[0]) - 1)] if rows else []
+    lines = []
+    for row in rows:
+        cells = [cell.rjust(w) if i < right else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths))]
+        lines.append("  " + "  ".join([*cells, row[-1]]).rstrip())
+    return lines

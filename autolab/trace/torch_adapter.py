@@ -1,0 +1,180 @@
+"""The same trace from a real PyTorch graph: the public attributes of tensors and grad_fn nodes, nothing else.
+
+Nothing here is imported unless a torch tensor turns up, so torch stays optional.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+from .reader import UNKNOWN, Facts, Reader
+
+
+class TorchReader(Reader):
+    """Questions about torch tensors and grad_fn nodes."""
+
+    library = "torch"
+
+    def __init__(self) -> None:
+        self._names: dict[type, tuple[str, ...]] = {}
+
+    def array(self, tensor: Any) -> Any:
+        import torch
+
+        tensor = tensor.detach().cpu()
+        if tensor.dtype == torch.bfloat16:  # NumPy has no such type; every bfloat16 is a float32
+            tensor = tensor.float()
+        return tensor.resolve_conj().resolve_neg().numpy()
+
+    def facts(self, tensor: Any) -> Facts:
+        version = None if tensor.is_inference() else tensor._version
+        return Facts(tuple(tensor.shape), str(tensor.dtype).rpartition(".")[2], str(tensor.device), version,
+                     tensor.numel() * tensor.element_size())
+
+    def data_key(self, item: Any) -> Any:
+        # A saved tensor unpacks to a new object each time, unless the learner still holds the original.
+        return (item.data_ptr(), tuple(item.shape), tuple(item.stride())) if item.numel() else id(item)
+
+    def memory(self, tensor: Any) -> Any:
+        return tensor.untyped_storage().data_ptr() or None
+
+    def sequence_nr(self, node: Any) -> int:
+        return node._sequence_nr()
+
+    def outputs(self, node: Any) -> list[tuple[tuple[int, ...] | None, str, str]]:
+        return [(tuple(m.shape), str(m.dtype).rpartition(".")[2], str(m.device)) for m in node._input_metadata] or [(None, "", "")]
+
+    def result(self, node: Any) -> Any:
+        return None
+
+    def operand(self, node: Any, slot: int) -> Any:
+        return UNKNOWN
+
+    def saved(self, node: Any) -> Iterator[tuple[str, Any]]:
+        for name, value in super().saved(node):
+            yield name, _signed(value)
+
+    def _saved_names(self, node: Any) -> tuple[str, ...]:
+        kind = type(node)
+        if kind not in self._names:
+            self._names[kind] = tuple(n[7:] for n in dir(node) if n.startswith("_saved_"))
+        return self._names[kind]
+
+    def _tensor_names(self, node: Any) -> frozenset[str]:
+        return frozenset(n for n in self._saved_names(node) if hasattr(type(node), f"_raw_saved_{n}"))
+
+    def _ones_like(self, root: Any) -> Any:
+        import torch
+
+        return torch.ones_like(root, requires_grad=False).detach()
+
+    def replay(self, roots: list[Any], gradients: list[Any], observer: Any) -> None:
+        import torch
+
+        with torch.no_grad():
+            _Replay(self, observer).run(roots, gradients)
+
+
+class _Replay:
+    """torch's backward order, made by calling one node at a time: highest sequence number first, leaves at once.
+
+    A called node computes its gradients and nothing more: no `.grad` changes, nothing is freed, and no hooks run.
+    """
+
+    def __init__(self, reader: TorchReader, observer: Any) -> None:
+        self.reader, self.observer = reader, observer
+        self.buffers: dict[Any, list[Any]] = {}
+        self.waiting: dict[Any, int] = {}
+        self.heap: list[tuple[int, int, Any]] = []
+        self.pushed = itertools.count()  # decides between equal sequence numbers, which nodes of different threads may have
+
+    def run(self, roots: list[Any], gradients: list[Any]) -> None:
+        fns = [self._function(t) for t in roots]
+        self._count(fns)
+        for fn, tensor, grad in zip(fns, roots, gradients):
+            self.observer.seed(fn, tensor.output_nr, self.reader.array(grad))
+            self._arrive(fn, tensor.output_nr, grad)
+        for fn in dict.fromkeys(fns):
+            if not self.waiting[fn]:
+                self._ready(fn)
+        while self.heap:
+            self._step(heapq.heappop(self.heap)[2])
+        self.observer.backward_end(None)
+
+    @staticmethod
+    def _function(tensor: Any) -> Any:
+        if tensor.grad_fn is not None:
+            return tensor.grad_fn
+        import torch
+
+        with torch.enable_grad():  # a leaf's AccumulateGrad is public only as the next function of something computed from it
+            return tensor.view_as(tensor).grad_fn.next_functions[0][0]
+
+    def _count(self, fns: list[Any]) -> None:
+        self.waiting = dict.fromkeys(fns, 0)
+        todo = list(self.waiting)
+        while todo:
+            for target, _ in todo.pop().next_functions:
+                if target is None:
+                    continue
+                if target not in self.waiting:
+                    self.waiting[target] = 0
+                    todo.append(target)
+                self.waiting[target] += 1
+
+    def _arrive(self, fn: Any, nr: int, grad: Any) -> None:
+        slots = self.buffers.setdefault(fn, [None] * max(1, len(self.reader.outputs(fn))))
+        slots[nr] = grad if slots[nr] is None else slots[nr] + grad
+
+    def _step(self, fn: Any) -> None:
+        grads = self.buffers.pop(fn, [None])
+        raw = tuple(None if g is None else self.reader.array(g) for g in grads)
+        results: Any = (None,) * len(fn.next_functions)
+        reached = any(g is not None for g in grads)
+        if reached:
+            self.observer.before_node(fn, raw)
+            # A custom Function's node is the ctx itself: it is applied, not called.
+            results = fn.apply(*grads) if hasattr(fn, "saved_tensors") else fn(*grads)
+            results = results if isinstance(results, tuple) else (results,)
+            self.observer.after_node(fn, results)
+        for slot, ((target, nr), grad) in enumerate(zip(fn.next_functions, results)):
+            if target is None:
+                continue
+            if grad is not None:
+                grad = self._fitted(target, nr, grad)
+                self.observer.contribution(fn, slot, target, nr, self.reader.array(grad))
+                self._arrive(target, nr, grad)
+            self.waiting[target] -= 1
+            if not self.waiting[target]:
+                self._ready(target)
+
+    def _fitted(self, target: Any, nr: int, grad: Any) -> Any:
+        """Summed over broadcast dimensions and cast: torch does this between nodes, not in them."""
+        meta = target._input_metadata
+        if nr >= len(meta):
+            return grad
+        grad = grad if grad.shape == tuple(meta[nr].shape) else grad.sum_to_size(tuple(meta[nr].shape))
+        return grad if grad.dtype == meta[nr].dtype else grad.to(meta[nr].dtype)
+
+    def _ready(self, fn: Any) -> None:
+        if hasattr(fn, "variable"):
+            self._accumulate(fn)
+        else:
+            heapq.heappush(self.heap, (-self.reader.sequence_nr(fn), next(self.pushed), fn))
+
+    def _accumulate(self, fn: Any) -> None:
+        grad = self.buffers.pop(fn, [None])[0]
+        if grad is not None:
+            before = fn.variable.grad
+            total = grad if before is None else before.detach() + grad
+            self.observer.accumulate(fn.variable, self.reader.array(grad), self.reader.array(total))
+
+
+def _signed(value: Any) -> Any:
+    """torch hands saved sizes and dims out as unsigned 64-bit numbers: -1 arrives as 18446744073709551615."""
+    if type(value) is tuple:
+        return tuple(_signed(v) for v in value)
+    return value - 2**64 if type(value) is int and value >= 2**63 else value

@@ -1,0 +1,108 @@
+"""One sentence and one formula per frame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from . import formulas, labels
+from .model import Edge, Node
+from .values import Value
+
+if TYPE_CHECKING:
+    from .build import Draft
+    from .film import Shot
+
+
+def error(exception: BaseException) -> str:
+    """An exception in one line: its type and its first line."""
+    return f"{type(exception).__name__}: {str(exception).strip().partition(chr(10))[0]}"
+
+
+def describe(shot: Shot, node: Node | None, receiver: Node | None, edge: Edge | None, of: int, nodes: tuple[Node, ...],
+             drafts: list[Draft]) -> tuple[str, str]:
+    """(text, tex) of a frame. `of`: how many contributions the receiver gets in this run."""
+    if shot.event == "compute":
+        return compute(node, drafts[int(node.id[1:])], nodes)
+    return _BACKWARD[shot.event](shot, node, receiver, edge, of)
+
+
+def compute(node: Node, draft: Draft, nodes: tuple[Node, ...]) -> tuple[str, str]:
+    called = formulas.call_text(node.op, labels.operand_labels(draft, nodes), node.attrs)
+    result = "" if node.value is None else f" = {node.value.text}"
+    cut = {"detach": "; no gradient flows back from here", "no_grad": "; under no_grad, so no gradient flows back"}.get(node.cut, "")
+    text = f"{node.label} = {called}{result}{cut}"
+    if not node.tex_numbers:
+        return text, node.tex
+    left, _, right = node.tex_numbers.partition(" = ")
+    same = left == formulas.symbol(node.label)
+    return text, f"{node.tex} = {right}" + ("" if same or left == right else f" = {left}")
+
+
+def _grad(value: Value | None) -> str:
+    return "?" if value is None else value.text
+
+
+def _seed(shot, node, receiver, edge, of):
+    one = shot.value is not None and shot.value.shape == () and shot.value.data == 1
+    why = f"the gradient of {node.label} with respect to itself is 1" if one else f"{node.label} is given the gradient {_grad(shot.value)}"
+    return f"backward starts: {why}", f"{formulas.bar(formulas.symbol(node.label))} = {formulas.numbers(shot.value) or _unknown(shot.value)}"
+
+
+def _contribution(shot, node, receiver, edge, of):
+    which = f" (contribution {shot.part} of {of}, so far {_grad(shot.total)})" if of > 1 else ""
+    text = f"{node.label} sends {_grad(shot.value)} to {receiver.label}{which}"
+    if edge is None:
+        return text, ""
+    y, x = formulas.bar(formulas.symbol(node.label)), formulas.bar(formulas.symbol(receiver.label))
+    sign = r"\mathrel{+}=" if of > 1 else "="
+    value = formulas.numbers(shot.value)
+    partial, _, local = edge.tex.partition(" = ")
+    if partial == x:  # the whole rule, not one factor
+        steps = [local, edge.tex_numbers.partition(" = ")[2]]
+    else:
+        number = edge.tex_numbers.rpartition(" = ")[2]
+        upstream = formulas.operand(shot.upstream)
+        steps = [rf"{y} \cdot {partial}", rf"{upstream} \cdot {_in_parentheses(number)}" if number and upstream else ""]
+    steps.append(value or "")
+    return text, f"{x} {sign} {' = '.join(s for i, s in enumerate(steps) if s and s not in steps[:i])}"
+
+
+def _in_parentheses(number: str) -> str:
+    return rf"\left({number}\right)" if number.startswith("-") or " " in number else number
+
+
+def _accumulate(shot, node, receiver, edge, of):
+    added = shot.value is not None and shot.total != shot.value
+    text = f"{receiver.label}.grad is now {_grad(shot.total)}" + (f": {_grad(shot.value)} was added to what it held" if added else "")
+    value = formulas.numbers(shot.total)
+    sign = r"\mathrel{+}=" if added else "="
+    left = rf"{formulas.symbol(receiver.label)}\mathrm{{.grad}} {sign} {formulas.bar(formulas.symbol(receiver.label))}"
+    return text, left + (f" = {value}" if value and not added else rf" \Rightarrow {value}" if value else "")
+
+
+def _free(shot, node, receiver, edge, of):
+    gradient = "" if shot.state == "accumulated" else ", and with it its gradient"
+    return f"{node.label} is done: what it saved ({shot.note}) is freed{gradient}", ""
+
+
+def _hook(shot, node, receiver, edge, of):
+    return f"a hook changed the gradient of {node.label} from {_grad(shot.value)} to {_grad(shot.total)}", ""
+
+
+def _clear(shot, node, receiver, edge, of):
+    if shot.total is None:
+        return f"{node.label}.grad was set to None", ""
+    what = "zeroed" if shot.state == "zero" else f"changed to {_grad(shot.total)}"
+    return f"{node.label}.grad was {what}, not by backward", ""
+
+
+def _error(shot, node, receiver, edge, of):
+    return (f"error at {node.label}: {shot.note}" if node is not None else f"error: {shot.note}"), ""
+
+
+def _unknown(value: Value | None) -> str:
+    return "?" if value is None else rf"\mathrm{{{value.dtype}}}{list(value.shape)}"
+
+
+_BACKWARD = {"seed": _seed, "contribution": _contribution, "accumulate": _accumulate, "free": _free, "hook": _hook, "clear": _clear,
+             "error": _error}

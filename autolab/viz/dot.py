@@ -1,0 +1,229 @@
+"""Computation graphs as graphviz pictures: `make_dot` with torchviz's signature, `to_dot` for any trace.
+
+Source of the signature and its meaning: torchviz, https://github.com/szagoruyko/pytorchviz
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import graphviz
+
+from ..trace import formulas
+from ..trace.graph import trace as trace_of
+from ..trace.model import Edge, Node, Saved, Trace
+from ..trace.text import shape_text
+from . import layout, palette
+from .mime import picture_bundle
+
+
+class Picture(graphviz.Digraph):
+    """A `graphviz.Digraph` that can also draw itself where there is no `dot` program (by pygraphviz)."""
+
+    boxes = 0
+    about = "graph"
+
+    def node(self, name, label=None, _attributes=None, **attrs):
+        self.boxes += 1
+        super().node(name, label, _attributes, **attrs)
+
+    def __repr__(self):
+        return f"<Picture: {self.about}>"
+
+    def _repr_mimebundle_(self, include=None, exclude=None, **_):
+        return picture_bundle(self.source, self.boxes, repr(self))
+
+    def _repr_svg_(self):
+        return self._repr_mimebundle_().get("image/svg+xml")
+
+    def pipe(self, format=None, renderer=None, formatter=None, neato_no_op=None, quiet=False, *, engine=None, encoding=None):
+        """The picture as bytes (text when `encoding` is given), as `graphviz.Digraph.pipe`.
+
+        Without a `dot` program: drawn by pygraphviz, for which only `format` has a meaning. Raises
+        `autolab.viz.layout.LayoutUnavailable` when that is missing too."""
+        if shutil.which("dot"):
+            return super().pipe(format, renderer, formatter, neato_no_op, quiet, engine=engine, encoding=encoding)
+        self._only_dot(renderer=renderer, formatter=formatter, neato_no_op=neato_no_op, engine=engine)
+        data = layout.render(self.source, format or self.format)
+        return data if encoding is None else data.decode(encoding)
+
+    def render(self, filename=None, directory=None, view=False, cleanup=False, format=None, renderer=None, formatter=None, neato_no_op=None,
+               quiet=False, quiet_view=False, *, outfile=None, engine=None, raise_if_result_exists=False, overwrite_source=False):
+        """Writes the DOT text and the picture to files and returns the picture's path, as `graphviz.Digraph.render`."""
+        if shutil.which("dot"):
+            return super().render(filename, directory, view, cleanup, format, renderer, formatter, neato_no_op, quiet, quiet_view,
+                                  outfile=outfile, engine=engine, raise_if_result_exists=raise_if_result_exists,
+                                  overwrite_source=overwrite_source)
+        self._only_dot(renderer=renderer, formatter=formatter, neato_no_op=neato_no_op, engine=engine, view=view or None,
+                       quiet_view=quiet_view or None)
+        source, picture, format = self._targets(filename, directory, outfile, format)
+        if raise_if_result_exists and picture.exists():
+            raise graphviz.FileExistsError(f"output file exists: {str(picture)!r}")
+        data = layout.render(self.source, format)
+        source.parent.mkdir(parents=True, exist_ok=True)
+        if not cleanup:
+            source.write_text(self.source, encoding=self.encoding)
+        picture.parent.mkdir(parents=True, exist_ok=True)
+        picture.write_bytes(data)
+        return str(picture)
+
+    def _targets(self, filename: Any, directory: Any, outfile: Any, format: str | None) -> tuple[Path, Path, str]:
+        if outfile is not None:
+            picture = Path(outfile)
+            source = picture.with_suffix(".gv") if filename is None else Path(directory or "", filename)
+            return source, picture, format or picture.suffix[1:] or self.format
+        source = Path(directory if directory is not None else self.directory or "", filename or self.filename)
+        format = format or self.format
+        return source, source.with_name(f"{source.name}.{format}"), format
+
+    @staticmethod
+    def _only_dot(**given: Any) -> None:
+        used = [name for name, value in given.items() if value is not None]
+        if used:
+            raise layout.LayoutUnavailable(f"{', '.join(used)} needs Graphviz's own `dot` program, which is not on the PATH; install graphviz, or "
+                                           f"leave {'it' if len(used) == 1 else 'them'} out and the picture is drawn without it")
+
+
+def make_dot(var: Any, params: Mapping[str, Any] | None = None, show_attrs: bool = False, show_saved: bool = False,
+             max_attr_chars: int = 50) -> Picture:
+    """A picture of the graph behind a result, for autolab and for torch tensors.
+
+    var            : a tensor, or a tuple or list of tensors.
+    params         : names for tensors: `dict(model.named_parameters())`. Other tensors get their variable's name.
+    show_attrs     : list the arguments each operation keeps (`alpha`, `dim` ...).
+    show_saved     : draw what each operation saved for its backward: one tab per saved tensor, with version and state.
+    max_attr_chars : longer attributes are cut.
+
+    Every operand is an edge of its own (`x * x` has two), and depth is not limited. Raises TypeError for anything but tensors,
+    ValueError for max_attr_chars below 1. Source: torchviz.make_dot.
+    """
+    if params is not None and not isinstance(params, Mapping):
+        raise TypeError(f"params must be a dict of name: tensor, got {type(params).__name__}")
+    if isinstance(max_attr_chars, bool) or not isinstance(max_attr_chars, int) or max_attr_chars < 1:
+        raise ValueError(f"max_attr_chars must be a whole number of at least 1, got {max_attr_chars!r}")
+    return to_dot(trace_of(var, params, backward=False), show_attrs=show_attrs, show_saved=show_saved, max_attr_chars=max_attr_chars)
+
+
+def to_dot(trace: Trace, *, rankdir: str = "LR", show_attrs: bool = False, show_saved: bool = False, max_attr_chars: int = 50) -> Picture:
+    """A picture of a trace. Data flows from left to right (rankdir "TB": from top to bottom).
+
+    In the SVG, the box of node "n3" has the title `n3` and the classes `al-node n3` and its kind, the line of edge "e5" the classes
+    `al-edge e5`; a second box of a leaf that is used often has the class `al-alias` and its leaf's id as class.
+    """
+    picture = Picture("autolab", graph_attr={"rankdir": rankdir, "bgcolor": "transparent", "pad": "0.2", "ranksep": "0.4", "nodesep": "0.25"},
+                      node_attr={"shape": "box", "style": "rounded,filled", "fontname": palette.FONTS, "fontsize": "12", "margin": "0.14,0.07",
+                                 "fontcolor": palette.INK},
+                      edge_attr={"fontname": palette.FONTS, "fontsize": "11", "color": palette.FORWARD, "arrowsize": "0.7"})
+    roots = set(trace.meta.get("roots", ()))
+    modules: dict[str, list[Node]] = {}
+    for node in trace.nodes:
+        modules.setdefault(node.module, []).append(node)
+    for module, members in modules.items():
+        _cluster(picture, module, members, roots, max_attr_chars if show_attrs else 0)
+    for edge in trace.edges:
+        _draw_edge(picture, trace, edge)
+    if show_saved:
+        for saved in trace.saved:
+            _draw_saved(picture, saved)
+    names = ", ".join(trace.node(i).label for i in trace.meta.get("roots", ())[:3]) if trace.nodes else ""
+    picture.about = f"graph of {names or 'nothing'}, {len(trace.nodes)} nodes"
+    return picture
+
+
+def _cluster(picture: Picture, module: str, members: list[Node], roots: set[str], attr_chars: int) -> None:
+    if not module:
+        for node in members:
+            _draw_node(picture, node, node.id in roots, attr_chars)
+        return
+    with picture.subgraph(name=f"cluster_{module}") as part:
+        part.attr(label=graphviz.escape(module), style="rounded,dashed", color=palette.DATA, fontname=palette.FONTS, fontsize="11",
+                  **{"class": "al-module"})
+        for node in members:
+            _draw_node(part, node, node.id in roots, attr_chars)
+    picture.boxes += len(members)
+
+
+def _draw_node(picture: Any, node: Node, is_root: bool, attr_chars: int, name: str = "", extra: str = "") -> None:
+    colour, width = {"leaf": (palette.LEAF, 2.5), "data": (palette.DATA, 1)}.get(node.kind, (palette.FORWARD, 1.2))
+    fill, style = palette.device_fill(node.device)
+    if node.kind == "op" and not node.requires_grad:
+        colour, width = palette.DATA, 1
+    attrs = {"color": colour, "penwidth": str(width), "fillcolor": fill, "style": style or "rounded,filled",
+             "class": f"al-node {node.id} al-{node.kind}{extra}"}
+    if is_root:
+        attrs["peripheries"] = "2"
+    if _is_bad(node):
+        attrs |= {"color": palette.BAD, "penwidth": "2.5", "peripheries": "2"}
+    picture.node(name or node.id, _escape("\n".join(_lines(node, attr_chars))), **attrs)
+
+
+def _lines(node: Node, attr_chars: int) -> list[str]:
+    """What stands in a node's box: name and operation, shape or value, and on demand its attributes."""
+    named = node.name or node.kind != "op"
+    head = node.label if node.kind != "op" else f"{node.label} = {node.op}" if named else node.op
+    lines = [head]
+    number = node.value.text if node.value is not None and node.shape == () else ""
+    if number:
+        lines += [] if number == node.label else [number]
+    elif node.shape is not None:
+        lines.append(shape_text(node.shape) if node.shape else "[]")
+    if node.grad_fn:
+        lines.append(node.grad_fn)
+    if node.cut:
+        lines.append(f"✂ cut by {node.cut}")
+    if node.device not in ("", "cpu"):
+        lines.append(node.device)
+    if attr_chars:
+        lines += [_cut(f"{k}: {formulas_text(v)}", attr_chars) for k, v in node.attrs.items()]
+    return lines
+
+
+def formulas_text(item: Any) -> str:
+    """An attribute as Python writes it; lists from JSON are tuples."""
+    return str(tuple(item)) if isinstance(item, list) else str(item)
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: max(0, limit - 1)] + "…"
+
+
+def _is_bad(node: Node) -> bool:
+    value = node.value
+    if value is None:
+        return False
+    return bool(value.stats and (value.stats["nan"] or value.stats["inf"])) or value.data in ("nan", "inf", "-inf")
+
+
+def _draw_edge(picture: Picture, trace: Trace, edge: Edge) -> None:
+    parent, child = trace.node(edge.parent), trace.node(edge.child)
+    tail = edge.parent
+    if edge.alias:
+        tail = f"{edge.parent}@{edge.child}"
+        if edge.slot == min(e.slot for e in [edge]) and tail not in picture.__dict__.setdefault("_aliases", set()):
+            picture._aliases.add(tail)
+            _draw_node(picture, parent, False, 0, name=tail, extra=" al-alias")
+    attrs = {"class": f"al-edge {edge.id}"}
+    if not edge.differentiable:
+        attrs |= {"color": palette.DATA, "arrowhead": "tee" if child.cut else "normal"}
+    if parent.outputs:
+        attrs["label"] = _escape(f" {parent.outputs[edge.parent_nr].name}" if edge.parent_nr < len(parent.outputs) else f" {edge.parent_nr}")
+    picture.edge(tail, edge.child, **attrs)
+
+
+def _draw_saved(picture: Picture, saved: Saved) -> None:
+    size = "" if saved.shape is None else f"{saved.dtype} {shape_text(saved.shape)}"
+    facts = [f"version {saved.version}" if saved.version is not None else "", f"{saved.bytes} bytes" if saved.bytes is not None else ""]
+    lines = [f"saved {saved.name}", size, ", ".join(f for f in facts if f), "" if saved.state == "alive" else saved.state]
+    alive = saved.state == "alive"
+    picture.node(saved.id, _escape("\n".join(line for line in lines if line)), shape="tab", style="filled" if alive else "striped",
+                 fillcolor=palette.SAVED if alive else f"{palette.SAVED}:{palette.PAPER}:{palette.SAVED}:{palette.PAPER}:{palette.SAVED}",
+                 color=palette.DATA, **{"class": f"al-saved {saved.id} {saved.node}"})
+    picture.edge(saved.node, saved.id, style="dotted", color=palette.DATA, arrowhead="none", **{"class": "al-saved-line"})
+
+
+def _escape(text: str) -> str:
+    r"""Text as a DOT label: backslashes doubled, lines joined by graphviz's own `\n`, `<...>` kept from being read as HTML."""
+    return graphviz.nohtml("\\n".join(line.replace("\\", "\\\\") for line in text.split("\n")))
