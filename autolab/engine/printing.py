@@ -63,38 +63,22 @@ def printoptions(**kwargs):
         _options = saved
 
 
-def tensor_repr(t, name=None):
-    """The text of the tensor `t`; `name` is what stands before the parenthesis ("tensor" for plain tensors).
+def tensor_repr(t):
+    """The text of the tensor `t`: `tensor([1., 2.], requires_grad=True)`.
 
-    A subclass prints under its own name: `MyTensor([1., 2.])`.
+    A subclass prints under its own name, and one of `nn.Parameter` is wrapped: `Parameter(MyWeight([1., 2.]))`. (The line
+    "Parameter containing:" is the Parameter's own.)
     """
-    if name is None:
-        name = "tensor" if type(t).__name__ == "Tensor" else type(t).__name__
-    prefix = name + "("
+    names = [cls.__name__ for cls in type(t).__mro__]
+    prefix = ("tensor" if names[0] in ("Tensor", "Parameter") else names[0]) + "("
     body, suffixes = _body(t, len(prefix))
     grad_fn = t.grad_fn
     if grad_fn is not None:
         suffixes.append(f"grad_fn=<{grad_fn.name().rsplit('::', 1)[-1]}>")
     elif t.requires_grad:
         suffixes.append("requires_grad=True")
-    return _with_suffixes(prefix + body, suffixes, len(prefix))
-
-
-def parameter_repr(p):
-    """The text of an `nn.Parameter`: a heading line, then the tensor. Subclasses add their own name, as in torch."""
-    name = type(p).__name__
-    text = tensor_repr(p, "tensor") if name == "Parameter" else f"Parameter({tensor_repr(p, name)})"
-    return "Parameter containing:\n" + text
-
-
-def tensor_format(t, spec):
-    """`format(t, spec)`: a plain 0-d tensor formats as its number, any other tensor only without a spec.
-
-    Raises TypeError for a spec on a tensor with dimensions.
-    """
-    if t._d.ndim == 0 and type(t).__name__ == "Tensor" and t.device.type != "meta":
-        return format(t._d.item(), spec)
-    return object.__format__(t, spec)
+    text = _with_suffixes(prefix + body, suffixes, len(prefix))
+    return f"Parameter({text})" if "Parameter" in names[1:] else text
 
 
 def _body(t, indent):

@@ -1,7 +1,6 @@
 """Named results of ops with several outputs: `torch.return_types.max` and its kin.
 
-Types are made on demand by `return_type("max", ("values", "indices"))`; each is then an attribute of this module, which
-is what lets instances be pickled.
+Types are made on demand by `return_type("max", ("values", "indices"))`; each is then an attribute of this module.
 """
 
 import operator
@@ -40,7 +39,7 @@ def return_type(name, fields):
         fields = tuple(fields)
         members = {field: property(operator.itemgetter(i)) for i, field in enumerate(fields)}
         counts = {"n_fields": len(fields), "n_sequence_fields": len(fields)}
-        body = {"__slots__": (), "__module__": __name__, "_fields": fields, **members, **counts}
+        body = {"__slots__": (), "__module__": "torch.return_types", "_fields": fields, **members, **counts}
         made = _made[name] = globals()[name] = type(name, (NamedResult,), body)
     elif made._fields != tuple(fields):
         raise ValueError(f"torch.return_types.{name} has the fields {made._fields}, not {tuple(fields)}")
