@@ -33,10 +33,8 @@ test: ready test-unit test-notebooks test-browser
 
 # What the tests need from the system, before the first of them: pictures and a browser.
 ready: $(VENV)/.dev
-	@sh tools/layout.sh $(RUN) needed
-ifndef AUTOLAB_NO_BROWSER
-	@sh tools/browser.sh $(RUN) >/dev/null
-endif
+	@status=0; sh tools/layout.sh $(RUN) needed || status=1; \
+	$(if $(AUTOLAB_NO_BROWSER),,sh tools/browser.sh $(RUN) >/dev/null || status=1;) exit $$status
 
 test-unit: $(VENV)/.dev $(if $(TORCH),$(VENV)/.torch)
 	$(PYTEST) -q -n 2 --dist loadfile tests
