@@ -66,8 +66,7 @@ def printoptions(**kwargs):
 def tensor_repr(t):
     """The text of the tensor `t`: `tensor([1., 2.], requires_grad=True)`.
 
-    A subclass prints under its own name, and one of `nn.Parameter` is wrapped: `Parameter(MyWeight([1., 2.]))`. (The line
-    "Parameter containing:" is the Parameter's own.)
+    A subclass prints under its own name, and one of `nn.Parameter` is wrapped: `Parameter(MyWeight([1., 2.]))`.
     """
     names = [cls.__name__ for cls in type(t).__mro__]
     prefix = ("tensor" if names[0] in ("Tensor", "Parameter") else names[0]) + "("
@@ -79,6 +78,11 @@ def tensor_repr(t):
         suffixes.append("requires_grad=True")
     text = _with_suffixes(prefix + body, suffixes, len(prefix))
     return f"Parameter({text})" if "Parameter" in names[1:] else text
+
+
+def parameter_repr(p):
+    """The text of an `nn.Parameter`: a heading line, then the tensor."""
+    return "Parameter containing:\n" + tensor_repr(p)
 
 
 def _body(t, indent):
