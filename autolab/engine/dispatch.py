@@ -229,6 +229,8 @@ def _derived(kind, a):
         return tuple(np.shape(a._d))
     if kind == "derived:numel":
         return int(a._d.size)
+    if kind == "derived:argsize_0":
+        return a._d.shape[0]
     return a.stride()
 
 

@@ -69,7 +69,7 @@ class Op:
         return f"<Op {self.name}({', '.join(self.params)})>"
 
 
-_DERIVED = re.compile(r"(.+?)_sym_(sizes|numel|strides)$")
+_DERIVED = re.compile(r"(.+?)_sym_(sizes|numel|strides|argsize_0)$")
 
 
 def register(schema: str, *, forward, vjp=None, operands=None, method=True, function=True, namespace="", inplace=False, public=None,

@@ -1,6 +1,7 @@
 """Tensors that belong to modules. Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.parameter.Parameter.html"""
 
 from autolab.engine.errors import fail
+from autolab.engine.printing import parameter_repr
 from autolab.engine.tensor import Tensor
 
 
@@ -29,7 +30,7 @@ class Parameter(Tensor):
         return parameter
 
     def __repr__(self):
-        return "Parameter containing:\n" + super().__repr__()
+        return parameter_repr(self)
 
     def __deepcopy__(self, memo):
         if id(self) not in memo:

@@ -326,7 +326,7 @@ _inside(
     forward=lambda xp, g, x, z: g * (_where(xp, x < 0, x.dtype.type(1), z) / (1 + z)),
     vjp={"grad_output": lambda m, g, self, buffer: m.log_sigmoid_backward(g, self, buffer),
          "self": lambda m, g, grad_output, buffer: g * grad_output * (-buffer / ((1 + buffer) * (1 + buffer)))},
-    node="LogSigmoidBackwardBackward0")
+    node="LogSigmoidBackwardBackward0", samples=lambda s: [(s.randn(3), s.randn(3), s.positive(3))])
 
 
 # -- along a dimension -----------------------------------------------------------------------------------------------------

@@ -116,7 +116,7 @@ def copysign(input, other):
 
 only_tensors(not_differentiable("heaviside(self, values)", "heaviside", differentiable=("self", "values"), dtype=None, operands=("self", "values"),
                                 forward=lambda xp, self, values: xp.where(xp.isnan(self), self, xp.heaviside(self, values)).astype(self.dtype)[()],
-                                latex=r"\mathrm{step}({self})",
+                                latex=r"\mathrm{step}({self})", samples=lambda s: [(s.randn(3), s.randn(3))],
                                 doc="0 below 0, 1 above, `values` at 0. It has no derivative. Source: torch.heaviside"))
 
 

@@ -7,6 +7,7 @@ from ..dtype import as_dtype
 from ..errors import check_dim, fail
 from ..registry import OPS, composite, register
 from ..return_types import return_type
+from .extremes import zeros_for
 from .reduction import numpy_names
 
 
@@ -103,7 +104,7 @@ def _logcumsumexp_rule(m, g, self, dim, result):
         return g
 
     def part(h):
-        log_h = m.where(h > 0, m.log(m.where(h > 0, h, 1.0)), -np.inf)
+        log_h = m.where(h > 0, m.log(m.where(h > 0, h, 1.0)), float(np.finfo(np.float32).min))  # finite: inf - inf would be nan
         return m.exp(m.flip(m.logcumsumexp(m.flip(log_h - result, (dim,)), dim), (dim,)) + self)
 
     return part(g) - part(-g)
@@ -135,24 +136,15 @@ def _extreme(ufunc):
     return forward
 
 
-def _accumulate_at(xp, self, dim, indices, sizes):
-    if len(sizes) == 0:
-        return self
-    out = xp.zeros(sizes, self.dtype)
-    grid = tuple(indices if d == dim % len(sizes) else xp.arange(n).reshape([-1 if e == d else 1 for e in range(len(sizes))])
-                 for d, n in enumerate(indices.shape))
-    xp.add.at(out, grid, self)
-    return out
+def _extreme_rule(m, g, self, indices, dim):
+    # an element can be the extreme so far at several places: their gradients add up
+    return m.scatter_add(zeros_for(m, g[0], tuple(self.shape)), dim, indices, g[0])
 
-
-register("accumulate_at(self, dim, indices, sizes)", forward=_accumulate_at, method=False, function=False, node="ScatterAddBackward0",
-         vjp={"self": lambda m, g, dim, indices: m.read_at(g, dim, indices, True)}, latex=r"\mathrm{scatter}({self})",
-         vjp_latex={"self": r"\mathrm{gather}({g})"}, samples=lambda s: [(s.randn(2, 3), 1, np.array([[0, 0, 2], [1, 1, 1]]), (2, 3))])
 
 for _name, _ufunc in (("cummax", "maximum"), ("cummin", "minimum")):
     register(f"{_name}(self, dim)", forward=_extreme(_ufunc), outputs=("values", "indices"), nondiff=("indices",), method=False, function=False,
              return_type=return_type(_name, ("values", "indices")), latex=rf"\{_name[3:]}_{{j \le i}} {{self}}_{{j}}",
-             vjp={"self": lambda m, g, indices, dim, self: m.accumulate_at(g[0], dim, indices, tuple(self.shape))},
+             vjp={"self": _extreme_rule},
              vjp_latex={"self": r"\mathrm{scatter}({g})"}, samples=lambda s: [(s.distinct(5), 0), (s.distinct(2, 3), 1)])
 
 

@@ -13,50 +13,24 @@ from ..tensor import Tensor
 from .reduction import axes, dtype_of, flag, no_match, numpy_names, restored, the_dims, type_name
 
 
-# -- gradients to and from picked places -------------------------------------------------------------------------------------
-def place_grid(xp, indices, dim):
-    """The index tuple that addresses `indices` along `dim` and counts along the other dimensions."""
-    ndim = indices.ndim
-    return tuple(indices if d == dim else xp.arange(n).reshape([-1 if e == d else 1 for e in range(ndim)]) for d, n in enumerate(indices.shape))
+# -- gradients of picked elements --------------------------------------------------------------------------------------------
+def zeros_for(m, g, sizes):
+    """Zeros of g's dtype and device: what a gradient is written into."""
+    return g.new_zeros(sizes) if m.traced else m.xp.zeros(sizes, g.dtype)
 
 
-def _put_at(xp, self, dim, indices, keepdim, sizes):
-    if len(sizes) == 0:
-        return self
-    dim %= len(sizes)
-    if not keepdim:
-        self, indices = xp.expand_dims(self, dim), xp.expand_dims(indices, dim)
-    out = xp.zeros(sizes, self.dtype)
-    out[place_grid(xp, indices, dim)] = self
-    return out
-
-
-def _read_at(xp, self, dim, indices, keepdim):
-    if self.ndim == 0:
-        return self
-    dim %= self.ndim
-    if keepdim:
-        return xp.take_along_axis(self, indices, dim)
-    return xp.take_along_axis(self, xp.expand_dims(indices, dim), dim).squeeze(dim)[()]
-
-
-register("put_at(self, dim, indices, keepdim, sizes)", forward=_put_at, method=False, function=False, node="ScatterBackward0",
-         vjp={"self": lambda m, g, dim, indices, keepdim: m.read_at(g, dim, indices, keepdim)}, latex=r"\mathrm{scatter}({self})",
-         vjp_latex={"self": r"\mathrm{gather}({g})"}, samples=lambda s: [(s.randn(2), 1, np.array([2, 0]), False, (2, 3))])
-register("read_at(self, dim, indices, keepdim)", forward=_read_at, method=False, function=False, node="GatherBackward0",
-         vjp={"self": lambda m, g, dim, indices, keepdim, self_sym_sizes: m.put_at(g, dim, indices, keepdim, self_sym_sizes)},
-         latex=r"\mathrm{gather}({self})", vjp_latex={"self": r"\mathrm{scatter}({g})"},
-         samples=lambda s: [(s.randn(2, 3), 1, np.array([2, 0]), False), (s.randn(2, 3), 0, np.array([[1, 0, 1]]), True)])
+def picked_rule(m, g, dim, indices, keepdim, self_sym_sizes):
+    """The gradient of `values` goes to the elements that `indices` names, zero to the others."""
+    g = g[0]
+    if len(self_sym_sizes) and not keepdim:
+        g, indices = m.unsqueeze(g, dim), m.unsqueeze(indices, dim)
+    return m.scatter(zeros_for(m, g, self_sym_sizes), dim, indices, g)
 
 
 def picked(name, schema, forward, node, **fields):
     """Registers an op with the results `values` and `indices`, whose gradient goes to the elements named by `indices`."""
     return register(schema, forward=forward, node=node, outputs=("values", "indices"), nondiff=("indices",), method=False, function=False,
                     return_type=return_type(name, ("values", "indices")), vjp_latex={"self": r"\mathrm{scatter}({g})"}, **fields)
-
-
-def picked_rule(m, g, dim, indices, keepdim, self_sym_sizes):
-    return m.put_at(g[0], dim, indices, keepdim, self_sym_sizes)
 
 
 def at_indices(xp, self, index, dim, keepdim):
@@ -305,7 +279,7 @@ def _mode(xp, self, dim, keepdim):
 
 
 mode_op = picked("mode", "mode(self, dim=-1, keepdim=False)", _mode, "ModeBackward0", vjp={"self": picked_rule}, latex=r"\mathrm{mode}({self})",
-                 samples=lambda s: [np.array([2.0, 1.0, 2.0, 3.0]), (np.array([[1.0, 1.0, 2.0], [3.0, 2.0, 2.0]]), 1, True)])
+                 samples=lambda s: [s.distinct(4), (s.distinct(2, 3), 1, True)])
 
 
 @composite(method=True)

@@ -60,7 +60,7 @@ def _inv(xp, A):
 
 inv_op = register("linalg_inv(A)", forward=_inv, outputs=("inverse",), node="LinalgInvExBackward0", method=False, function=False,
                   vjp={"A": lambda m, g, inverse: -m.matmul_raw(_mt(m, inverse), m.matmul_raw(g, _mt(m, inverse)))},
-                  latex=r"{A}^{-1}", vjp_latex={"A": r"-{inverse}^{T} \, {g} \, {inverse}^{T}"}, samples=lambda s: [s.matrix(3)])
+                  latex=r"{A}^{-1}", vjp_latex={"A": r"-{inverse}^{T} \, {g} \, {inverse}^{T}"}, samples=lambda s: [s.spd(3)])
 
 matmul_raw = register("matmul_raw(self, other)", forward=lambda xp, self, other: xp.matmul(self, other), node="BmmBackward0", method=False, function=False,
                       vjp={"self": lambda m, g, other, self_sym_sizes: m.sum_to(m.matmul_raw(g, _mt(m, other)), self_sym_sizes),
@@ -88,7 +88,7 @@ def _det_rule(m, g, A, result):
 
 
 det_op = register("linalg_det(A)", forward=_det, node="LinalgDetBackward0", method=False, function=False, vjp={"A": _det_rule},
-                  latex=r"\det {A}", vjp_latex={"A": r"{g} \, \det {A} \, {A}^{-T}"}, samples=lambda s: [s.matrix(3)])
+                  latex=r"\det {A}", vjp_latex={"A": r"{g} \, \det {A} \, {A}^{-T}"}, samples=lambda s: [s.spd(3)])
 
 
 @composite(namespace="linalg")
@@ -109,7 +109,7 @@ def _slogdet(xp, A):
 slogdet_op = register("linalg_slogdet(A)", forward=_slogdet, outputs=("sign", "logabsdet"), nondiff=("sign",), node="LinalgSlogdetBackward0",
                       method=False, function=False, return_type=return_type("linalg_slogdet", ("sign", "logabsdet")),
                       vjp={"A": lambda m, g, A: m.unsqueeze(m.unsqueeze(g[1], -1), -1) * _mt(m, m.linalg_inv(A))},
-                      latex=r"\ln |\det {A}|", vjp_latex={"A": r"{g} \, {A}^{-T}"}, samples=lambda s: [s.matrix(3)])
+                      latex=r"\ln |\det {A}|", vjp_latex={"A": r"{g} \, {A}^{-T}"}, samples=lambda s: [s.spd(3)])
 
 
 @composite(namespace="linalg")
@@ -151,7 +151,7 @@ def _solve_rule_A(m, g, A, result):
 solve_op = register("linalg_solve(A, B)", forward=_solve, node="LinalgSolveExBackward0", method=False, function=False,
                     vjp={"A": _solve_rule_A, "B": lambda m, g, A: m.linalg_solve(_mt(m, A), g)},
                     latex=r"{A}^{-1} {B}", vjp_latex={"A": r"-{A}^{-T} {g} \, {result}^{T}", "B": r"{A}^{-T} {g}"},
-                    samples=lambda s: [(s.matrix(3), s.randn(3)), (s.matrix(3), s.randn(3, 2))])
+                    samples=lambda s: [(s.spd(3), s.randn(3)), (s.spd(3), s.randn(3, 2))])
 
 
 @composite(namespace="linalg")

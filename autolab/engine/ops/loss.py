@@ -148,7 +148,7 @@ _record(
     vjp={"grad_output": lambda m, g, self, target, reduction: m.soft_margin_loss_backward(g, self, target, reduction),
          "self": lambda m, g, grad_output, self, target, reduction, self_sym_numel: _soft_margin_curvature(
              m, g * grad_output * _share(reduction, self_sym_numel), target, m.sigmoid(self * target))},
-    node="SoftMarginLossBackwardBackward0")
+    node="SoftMarginLossBackwardBackward0", samples=lambda s: [(s.randn(), s.randn(3), s.signs(3), MEAN)])
 
 
 def _soft_margin_curvature(m, g, target, s):
@@ -206,7 +206,9 @@ _record(
              m, g * grad_output, self, target, weight, reduction, self_sym_numel),
          "target": lambda m, g, grad_output, self, weight, reduction, self_sym_numel: _bce_target_curvature(
              m, g * grad_output, self, weight, reduction, self_sym_numel)},
-    node="BinaryCrossEntropyBackwardBackward0")
+    node="BinaryCrossEntropyBackwardBackward0",
+    samples=lambda s: [(s.randn(), s.probabilities(3), s.probabilities(3), None, MEAN),
+                       (s.randn(3), s.probabilities(3), s.probabilities(3), s.positive(3), NONE)])
 
 
 def _bce_target_curvature(m, g, self, weight, reduction, numel):
@@ -315,13 +317,15 @@ _record(
     "nll_loss_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight)",
     operands=("total_weight",), forward=_nll_backward, node="NllLossBackwardBackward0",
     vjp={"grad_output": lambda m, g, self, target, weight, reduction, ignore_index, total_weight: m.nll_loss_gather(
-        g, self, target, weight, reduction, ignore_index, total_weight)})
+        g, self, target, weight, reduction, ignore_index, total_weight)},
+    samples=lambda s: [(s.randn(), s.randn(2, 3), s.integers(3, 2), s.positive(3), SUM, -100, s.positive())])
 
 _record(
     "nll_loss_gather(self, scores, target, weight, reduction, ignore_index, total_weight)",
     operands=("scores", "total_weight"), forward=_nll_gather,
     vjp={"self": lambda m, g, scores, target, weight, reduction, ignore_index, total_weight: m.nll_loss_backward(
-        g, scores, target, weight, reduction, ignore_index, total_weight)})
+        g, scores, target, weight, reduction, ignore_index, total_weight)},
+    samples=lambda s: [(s.randn(2, 3), s.randn(2, 3), s.integers(3, 2), s.positive(3), SUM, -100, s.positive())])
 
 for _name, _node in (("nll_loss", "NllLossBackward0"), ("nll_loss2d", "NllLoss2DBackward0")):
     _record(
@@ -330,4 +334,4 @@ for _name, _node in (("nll_loss", "NllLossBackward0"), ("nll_loss2d", "NllLoss2D
         vjp={"self": lambda m, g, self, target, weight, reduction, ignore_index, total_weight: m.nll_loss_backward(
             g[0], self, target, weight, reduction, ignore_index, total_weight)},
         latex=r"-\frac{1}{n} \sum {self}_{{target}}", vjp_latex={"self": r"-\frac{{g}}{n} \cdot [c = {target}]"},
-        samples=lambda s: [(s.randn(2, 3), s.integers(3, (2,)), None, MEAN), (s.randn(2, 3, 4), s.integers(3, (2, 4)), s.positive(3), SUM)])
+        samples=lambda s: [(s.randn(2, 3), s.integers(3, 2), None, MEAN), (s.randn(2, 3, 4), s.integers(3, 2, 4), s.positive(3), SUM)])

@@ -212,7 +212,7 @@ def _prod_all_rule(m, g, self, result):
         return g
     if not bool(m.any(self == 0)):
         return g * (result / self)
-    return g * m.reshape(_others_product(m, m.reshape(self, (-1,)), 0), tuple(self.shape))
+    return g * m.reshape_raw(_others_product(m, m.reshape_raw(self, (-1,)), 0), tuple(self.shape))
 
 
 _PROD_TEX = {"self": r"{g} \cdot \frac{{result}}{{self}}"}

@@ -108,10 +108,10 @@ def not_differentiable(schema, torch_name, **fields):
         raise fail(RuntimeError, f"derivative for aten::{torch_name} is not implemented",
                    "Its result jumps, so a derivative would say nothing useful; detach() the input if none is wanted.")
 
-    fields.setdefault("samples", None)
-    wanted = fields.pop("differentiable")
-    op = register(schema, node="NotImplemented", vjp={name: rule for name in wanted}, method=False, function=False, **fields)
-    op.node_class._name = "torch::autograd::NotImplemented"
+    wanted, node = fields.pop("differentiable"), fields.pop("node", None)
+    op = register(schema, node=node or "NotImplemented", vjp=dict.fromkeys(wanted, rule), method=False, function=False, **fields)
+    if node is None:
+        op.node_class._name = "torch::autograd::NotImplemented"
     return op
 
 
@@ -133,11 +133,13 @@ remainder_tensor = register("remainder_tensor(self, other)", forward=_remainder,
                             latex=rf"{{self}} - {{other}} \cdot {_FLOORED}", vjp_latex={"self": "{g}", "other": rf"-{{g}} \cdot {_FLOORED}"},
                             samples=lambda s: [(s.uniform(2.2, 2.8, 3), s.uniform(0.9, 1.05, 3)), (s.uniform(-2.8, -2.2, 2, 3), s.uniform(0.9, 1.05, 3))])
 remainder_of_number = not_differentiable("remainder_of_number(self, other)", "remainder", forward=_remainder, differentiable=("other",),
-                                         dtype="promote", operands=("self", "other"), latex=rf"{{self}} - {{other}} \cdot {_FLOORED}")
+                                         dtype="promote", operands=("self", "other"), latex=rf"{{self}} - {{other}} \cdot {_FLOORED}",
+                                         samples=lambda s: [(2.5, s.positive(3))])
 floor_divide_scalar = not_differentiable("floor_divide_scalar(self, other)", "floor_divide", forward=_floor_divide, differentiable=("self",),
-                                         dtype="promote", operands=("self", "other"), latex=_FLOORED)
+                                         dtype="promote", operands=("self", "other"), latex=_FLOORED, samples=lambda s: [(s.randn(3), 2)])
 floor_divide_tensor = not_differentiable("floor_divide_tensor(self, other)", "floor_divide", forward=_floor_divide, dtype="promote",
-                                         differentiable=("self", "other"), operands=("self", "other"), latex=_FLOORED)
+                                         differentiable=("self", "other"), operands=("self", "other"), latex=_FLOORED,
+                                         samples=lambda s: [(s.randn(2, 3), s.away_from_zero(3)), (s.integers(9, 4), s.integers(3, 4) + 1)])
 
 
 def _public(name, by_number, by_tensor, doc):

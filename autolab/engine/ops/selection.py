@@ -1,7 +1,6 @@
 """Choosing and limiting values: clamp, maximum, minimum, where, masked_fill, nan_to_num."""
 from __future__ import annotations
 
-import math
 import warnings
 
 import numpy as np
@@ -231,7 +230,7 @@ def _masked_fill(xp, self, mask, value):
 masked_fill_op = register("masked_fill(self, mask, value)", forward=_masked_fill, operands=("self",), method=False, function=False,
                           vjp={"self": lambda m, g, mask: m.masked_fill(g, mask, 0)},
                           latex=r"{mask} ? {value} : {self}", vjp_latex={"self": r"{g} \cdot [\lnot {mask}]"},
-                          samples=lambda s: [(s.randn(3), s.booleans(3), 0.5), (s.randn(2, 3), s.booleans(3), -math.inf)])
+                          samples=lambda s: [(s.randn(3), s.booleans(3), 0.5), (s.randn(2, 3), s.booleans(3), -1e9)])
 masked_fill_tensor = register("masked_fill_tensor(self, mask, value)", forward=_masked_fill, operands=("self",), node="MaskedFillBackward1",
                               method=False, function=False,
                               vjp={"self": lambda m, g, mask: m.masked_fill(g, mask, 0),

@@ -7,7 +7,7 @@ from ..errors import check_dim, fail
 from ..registry import METHODS, composite
 from ..tensor import Tensor, scalar_tensor, wrap
 from .activation import not_implemented
-from .extremes import picked
+from .extremes import picked, picked_rule
 from .reduction import numpy_names
 from .remainder import not_differentiable
 
@@ -37,7 +37,7 @@ def _topk(xp, self, k, dim, largest, sorted):
 
 
 def _spread_rule(m, g, dim, indices, self_sym_sizes):
-    return m.put_at(g[0], dim, indices, True, self_sym_sizes)
+    return picked_rule(m, g, dim, indices, True, self_sym_sizes)
 
 
 sort_op = picked("sort", "sort(self, dim=-1, descending=False)", _sort, "SortBackward0", vjp={"self": _spread_rule}, latex=r"\mathrm{sort}({self})",
@@ -114,9 +114,9 @@ def _unique(xp, self, dim):
     return values, inverse.reshape(self.shape if dim is None else -1), counts
 
 
-unique_op = not_differentiable("unique_values(self, dim=None)", "_unique2", forward=_unique, differentiable=("self",),
-                               outputs=("values", "inverse", "counts"), nondiff=("inverse", "counts"), latex=r"\mathrm{unique}({self})")
-unique_op.node_class._name = "Unique2Backward0"
+unique_op = not_differentiable("unique_values(self, dim=None)", "_unique2", forward=_unique, differentiable=("self",), node="Unique2Backward0",
+                               outputs=("values", "inverse", "counts"), nondiff=("inverse", "counts"), latex=r"\mathrm{unique}({self})",
+                               samples=lambda s: [np.array([2.0, 1.0, 2.0]), (np.array([[2.0, 1.0], [2.0, 1.0]]), 0)])
 
 
 def _wanted(values, inverse, counts, return_inverse, return_counts):
