@@ -1,0 +1,1 @@
+"""Speed against PyTorch, mygrad and HIPS autograd: `python -m benchmarks`."""
