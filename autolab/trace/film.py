@@ -57,6 +57,9 @@ class Film:
     def computed(self, draft: Draft) -> None:
         self.shots.append(Shot("forward", "compute", node=draft.id, value=draft.value))
 
+    def forward(self, *args: Any, **kwargs: Any) -> None:
+        """What a custom function computes in its backward is not part of the graph that is shown."""
+
     def failed(self, node_id: str, message: str) -> None:
         """An error outside a backward pass ended the recording."""
         self.shots.append(Shot("forward", "error", node=node_id, note=message))

@@ -36,6 +36,12 @@ class SavedEntry(NamedTuple):
     state: str
 
 
+@functools.cache
+def saved_kinds(op: Any, kinds: tuple[str, ...]) -> frozenset[str]:
+    """Names under which an op's node may save something of these kinds ("input", "output", "attr")."""
+    return frozenset(n for n, kind in zip(op.saves, op.save_kinds) if kind in kinds)
+
+
 def is_tensor(item: Any) -> bool:
     """Whether `item` is a tensor of a library that keeps a graph (autolab or torch)."""
     kind = type(item)
@@ -53,6 +59,17 @@ def reader_for(tensor: Any) -> Reader:
 
         return TorchReader()
     raise TypeError(f"expected a tensor of autolab or torch, got {type(tensor).__name__}")
+
+
+@functools.cache
+def dtype_name(dtype: Any) -> str:
+    """torch.float32 -> "float32"."""
+    return str(dtype).rpartition(".")[2]
+
+
+@functools.lru_cache(maxsize=64)
+def device_name(device: Any) -> str:
+    return str(device)
 
 
 @functools.cache
@@ -75,8 +92,8 @@ class Reader:
         return data.get() if hasattr(data, "get") and not isinstance(data, (np.ndarray, np.generic)) else data
 
     def facts(self, tensor: Any) -> Facts:
-        return Facts(tuple(tensor.shape), str(tensor.dtype).rpartition(".")[2], str(tensor.device),
-                     None if tensor.is_inference() else tensor._version, tensor.numel() * tensor.element_size())
+        return Facts(tensor._d.shape, dtype_name(tensor.dtype), device_name(tensor.device), None if tensor.is_inference() else tensor._version,
+                     tensor.nbytes)
 
     def grad(self, tensor: Any) -> Any:
         """`.grad` as a tensor, or None; does not warn for a non-leaf."""
@@ -106,7 +123,7 @@ class Reader:
         """(shape, dtype, device) of each result; unknown ones are (None, "", "")."""
         shapes = getattr(node, "_meta", None) or node.extra().get("shapes")
         if shapes:
-            return [(tuple(shape), str(dtype).rpartition(".")[2], "") for shape, dtype in shapes]
+            return [(tuple(shape), dtype_name(dtype), "") for shape, dtype in shapes]
         result = self.result(node)
         first = (None, "", "") if result is None else (np.shape(result), result.dtype.name, "")
         return [first, *[(None, "", "")] * (node.num_outputs - 1)]
@@ -162,7 +179,7 @@ class Reader:
     def _tensor_names(self, node: Any) -> frozenset[str]:
         """Names under which this node may save tensors (None there means: not needed)."""
         op = self.op(node)
-        return frozenset() if op is None else frozenset(n for n, k in zip(op.saves, op.save_kinds) if k in ("input", "output"))
+        return frozenset() if op is None else saved_kinds(op, ("input", "output"))
 
     def seed(self, root: Any, gradient: Any) -> Any:
         """The gradient that backward() starts with at `root`: what was given, or 1 for a single number.
@@ -192,6 +209,6 @@ class Reader:
         from ..engine.autograd.node import accumulator
 
         nodes = [(t.grad_fn if t.grad_fn is not None else accumulator(t), t.output_nr) for t in roots]
-        with observe.watching(observer):
+        with observe.watching(observer), np.errstate(all="ignore"):  # as in backward(): 1/0 is inf, without a word
             for _ in steps(nodes, [g._d for g in gradients], retain_graph=True, accumulate=False):
                 pass
