@@ -13,6 +13,7 @@ FORMULAS = [pytest.param(op, argument, template, id=f"{op.name}-{argument or 'va
             for op in OPS.values() for argument, template in [(None, op.latex), *op.vjp_latex.items()] if template]
 
 NOT_NUMBERS = {
+    "embedding": ("value", "weight"), "glu": ("value", "self"), "nll_loss": ("value", "self"), "nll_loss2d": ("value", "self"),
     # op -> its formulas ("value", or the argument of a gradient) that say what moves where, not a number for each element
 }
 

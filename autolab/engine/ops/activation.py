@@ -137,15 +137,9 @@ _inside(
 _inside(
     "hardsigmoid(self)", inplace=True,
     forward=floating("hardsigmoid_cpu", lambda xp, x: xp.minimum(xp.maximum(x + 3, 0), 6) / 6),
-    vjp={"self": lambda m, g, self: m.hardsigmoid_backward(g, self)},
+    vjp={"self": lambda m, g, self: m.hardtanh_backward(g / 6, self, -3, 3)},
     latex=r"\min(\max({self} + 3, 0), 6) / 6", vjp_latex={"self": r"{g} / 6 \cdot [-3 < {self} < 3]"},
     samples=lambda s: [s.randn(3)])
-
-_inside(
-    "hardsigmoid_backward(grad_output, self)",
-    forward=lambda xp, g, x: select(xp, (x > -3) & (x < 3), g / 6),
-    vjp={"grad_output": lambda m, g, self: m.hardsigmoid_backward(g, self)},
-    node="HardsigmoidBackwardBackward0", samples=lambda s: [(s.randn(3), s.randn(3))])
 
 _inside(
     "hardswish(self)", inplace=True,
@@ -317,16 +311,15 @@ def _log_sigmoid(xp, x):
 
 _inside(
     "log_sigmoid(self)", forward=floating("log_sigmoid_cpu", _log_sigmoid), outputs=("output", "buffer"), nondiff=("buffer",),
-    vjp={"self": lambda m, g, self, buffer: m.log_sigmoid_backward(g[0], self, buffer)},
+    vjp={"self": lambda m, g, self: m.log_sigmoid_backward(g[0], self)}, also_saves=("buffer",),
     latex=r"-\ln(1 + e^{-{self}})", vjp_latex={"self": r"\frac{{g}}{1 + e^{{self}}}"},
     samples=lambda s: [s.randn(3), s.randn(2, 3)])
 
 _inside(
-    "log_sigmoid_backward(grad_output, self, buffer)", operands=("grad_output", "self", "buffer"),
-    forward=lambda xp, g, x, z: g * (_where(xp, x < 0, x.dtype.type(1), z) / (1 + z)),
-    vjp={"grad_output": lambda m, g, self, buffer: m.log_sigmoid_backward(g, self, buffer),
-         "self": lambda m, g, grad_output, buffer: g * grad_output * (-buffer / ((1 + buffer) * (1 + buffer)))},
-    node="LogSigmoidBackwardBackward0", samples=lambda s: [(s.randn(3), s.randn(3), s.positive(3))])
+    "log_sigmoid_backward(grad_output, self)", forward=lambda xp, g, x: g * _sigmoid(xp, -x),
+    vjp={"grad_output": lambda m, g, self: m.log_sigmoid_backward(g, self),
+         "self": lambda m, g, grad_output, self: g * grad_output * (m.sigmoid(self) * (m.sigmoid(self) - 1))},
+    node="LogSigmoidBackwardBackward0", samples=lambda s: [(s.randn(3), s.randn(3))])
 
 
 # -- along a dimension -----------------------------------------------------------------------------------------------------

@@ -18,43 +18,30 @@ def _embedding(xp, weight, indices, padding_idx, scale_grad_by_freq, sparse):
     return weight[indices]
 
 
-def _shares(xp, indices, rows, padding_idx, scale_grad_by_freq):
-    """The factor of each looked-up row's gradient: 0 for the padding row, one over the count when scaled by frequency."""
-    share = (indices != padding_idx).astype(float)
-    if scale_grad_by_freq:
-        share = share / xp.bincount(xp.ravel(indices), minlength=rows)[indices]
-    return share[..., None]
-
-
 def _dense_backward(xp, grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
-    contributions = (grad_output * _shares(xp, indices, num_weights, padding_idx, scale_grad_by_freq)).astype(grad_output.dtype)
+    counted = (indices != padding_idx)[..., None]
+    if scale_grad_by_freq:
+        counted = counted / xp.bincount(indices.ravel(), minlength=num_weights)[indices][..., None]
     grad = xp.zeros((num_weights, grad_output.shape[-1]), grad_output.dtype)
-    xp.add.at(grad, indices, contributions)          # an index may come several times: its contributions add up
+    xp.add.at(grad, indices, (grad_output * counted).astype(grad.dtype, copy=False))   # an index may come several times: add up
     return grad
 
 
-def _dense_gather(xp, self, indices, num_weights, padding_idx, scale_grad_by_freq):
-    return (self[indices] * _shares(xp, indices, num_weights, padding_idx, scale_grad_by_freq)).astype(self.dtype)
+def _dense_backward_rule(m, g, indices, padding_idx):
+    rows = m.embedding(g, indices)
+    return rows if padding_idx < 0 else rows * (indices != padding_idx)[..., None]
 
 
 register(
     "embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False)", method=False, forward=_embedding,
     vjp={"weight": lambda m, g, indices, weight_sym_argsize_0, padding_idx, scale_grad_by_freq: m.embedding_dense_backward(
         g, indices, weight_sym_argsize_0, padding_idx, scale_grad_by_freq)},
-    also_saves=("sparse",), latex=r"{weight}_{{indices}}", vjp_latex={"weight": r"\sum_{{indices} = i} {g}"},
+    also_saves=("sparse",), latex=r"{weight}_{{indices}}", vjp_latex={"weight": r"\sum_k [{indices}_k = i] \cdot {g}_k"},
     samples=lambda s: [(s.randn(4, 2), s.index([1, 3, 1])), (s.randn(4, 2), s.index([[0, 1], [1, 2]]))],
     doc="Rows of `weight` by index; `nn.functional.embedding` has the arguments in the other order. Source: torch.embedding")
 
 register(
     "embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq)", method=False, function=False,
     forward=_dense_backward, node="EmbeddingDenseBackwardBackward0",
-    vjp={"grad_output": lambda m, g, indices, num_weights, padding_idx, scale_grad_by_freq: m.embedding_dense_gather(
-        g, indices, num_weights, padding_idx, scale_grad_by_freq)},
-    samples=lambda s: [(s.randn(3, 2), s.index([1, 3, 1]), 4, -1, False), (s.randn(3, 2), s.index([1, 3, 1]), 4, 3, True)])
-
-register(
-    "embedding_dense_gather(self, indices, num_weights, padding_idx, scale_grad_by_freq)", method=False, function=False,
-    forward=_dense_gather,
-    vjp={"self": lambda m, g, indices, num_weights, padding_idx, scale_grad_by_freq: m.embedding_dense_backward(
-        g, indices, num_weights, padding_idx, scale_grad_by_freq)},
-    samples=lambda s: [(s.randn(4, 2), s.index([1, 3, 1]), 4, 3, True)])
+    vjp={"grad_output": lambda m, g, indices, padding_idx: _dense_backward_rule(m, g, indices, padding_idx)},
+    samples=lambda s: [(s.randn(3, 2), s.index([1, 3, 1]), 4, -1, False), (s.randn(3, 2), s.index([1, 3, 1]), 4, 3, False)])

@@ -307,31 +307,20 @@ def _nll_backward(xp, grad_output, self, target, weight, reduction, ignore_index
     return batch.placed(share * grad_output.reshape(share.shape if reduction == NONE else ()))
 
 
-def _nll_gather(xp, self, scores, target, weight, reduction, ignore_index, total_weight):
-    batch = _Classes(xp, self, target, weight, ignore_index)
-    share = batch.picked() * (-batch.weights / total_weight if reduction == MEAN else -batch.weights)
-    return share.reshape(batch.target_shape) if reduction == NONE else xp.add.reduce(share, axis=None)
-
-
 _record(
     "nll_loss_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight)",
     operands=("total_weight",), forward=_nll_backward, node="NllLossBackwardBackward0",
-    vjp={"grad_output": lambda m, g, self, target, weight, reduction, ignore_index, total_weight: m.nll_loss_gather(
-        g, self, target, weight, reduction, ignore_index, total_weight)},
+    vjp={"grad_output": lambda m, g, target, weight, reduction, ignore_index: m.nll_loss(g, target, weight, reduction, ignore_index)[0]},
     samples=lambda s: [(s.randn(), s.randn(2, 3), s.integers(3, 2), s.positive(3), SUM, -100, s.positive())])
 
-_record(
-    "nll_loss_gather(self, scores, target, weight, reduction, ignore_index, total_weight)",
-    operands=("scores", "total_weight"), forward=_nll_gather,
-    vjp={"self": lambda m, g, scores, target, weight, reduction, ignore_index, total_weight: m.nll_loss_backward(
-        g, scores, target, weight, reduction, ignore_index, total_weight)},
-    samples=lambda s: [(s.randn(2, 3), s.randn(2, 3), s.integers(3, 2), s.positive(3), SUM, -100, s.positive())])
-
-for _name, _node in (("nll_loss", "NllLossBackward0"), ("nll_loss2d", "NllLoss2DBackward0")):
+for _name, _node, _samples in (
+        ("nll_loss", "NllLossBackward0", lambda s: [(s.randn(2, 3), s.integers(3, 2), None, MEAN), (s.randn(3, 4), s.integers(4, 3), s.positive(4), SUM),
+                                                    (s.randn(3), s.integers(3), None, MEAN), (s.randn(2, 3), s.integers(3, 2), s.positive(3), NONE)]),
+        ("nll_loss2d", "NllLoss2DBackward0", lambda s: [(s.randn(2, 3, 2, 2), s.integers(3, 2, 2, 2), None, MEAN),
+                                                        (s.randn(1, 3, 2, 2), s.integers(3, 1, 2, 2), s.positive(3), SUM)])):
     _record(
         f"{_name}(self, target, weight=None, reduction=1, ignore_index=-100)", outputs=("output", "total_weight"), nondiff=("total_weight",),
         forward=floating("nll_loss_out_frame", _nll), node=_node,
         vjp={"self": lambda m, g, self, target, weight, reduction, ignore_index, total_weight: m.nll_loss_backward(
             g[0], self, target, weight, reduction, ignore_index, total_weight)},
-        latex=r"-\frac{1}{n} \sum {self}_{{target}}", vjp_latex={"self": r"-\frac{{g}}{n} \cdot [c = {target}]"},
-        samples=lambda s: [(s.randn(2, 3), s.integers(3, 2), None, MEAN), (s.randn(2, 3, 4), s.integers(3, 2, 4), s.positive(3), SUM)])
+        latex=r"-\frac{1}{n} \sum {self}_{{target}}", vjp_latex={"self": r"-\frac{{g}}{n} \cdot [c = {target}]"}, samples=_samples)
