@@ -272,10 +272,15 @@ def _operands(sources, edges):
 
 
 # -- in place --------------------------------------------------------------------------------------------------------------
-def check_inplace(t, state, requires_grad):
-    """Raises torch's error when `t` may not be changed in place now. requires_grad: whether any argument of the op requires grad."""
+def check_inplace(t, state, requires_grad, overlapping=True):
+    """Raises torch's error when `t` may not be changed in place now.
+
+    requires_grad: whether any argument of the op requires grad. overlapping: whether an expanded tensor is refused."""
     if t._view is not None:
         t._view.check_inplace(t, state, requires_grad)
+    if overlapping and t._view is not None and any(s == 0 and n > 1 for s, n in zip(t._d.strides, t._d.shape)):
+        raise fail(RuntimeError, "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
+                   "clone() the tensor before performing the operation.", "expand() shows one number in many places; clone() gives each its own.")
     if state.grad and t._req and t._node is None:
         raise fail(RuntimeError, "a leaf Variable that requires grad is being used in an in-place operation.",
                    "A leaf's value is what its gradient belongs to; change it inside `with torch.no_grad():`, or compute a new tensor.")

@@ -10,7 +10,7 @@ class View:
     """What a view remembers of its base.
 
     base: the root tensor whose memory is shared (None for inference tensors, which only need the marker).
-    version: the memory's version for which the view's grad_fn holds. creation: 'default', 'no_grad', 'multi' or 'inference'."""
+    version: the memory's version for which the view's grad_fn holds. creation: 'default', 'no_grad', 'multi', 'function' or 'inference'."""
 
     __slots__ = ("base", "version", "creation")
 
@@ -55,6 +55,13 @@ class View:
                        "case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
                        "either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the "
                        "inplace to be tracked).", "The view has no history although its base does.")
+        if self.creation == "function":
+            from .autograd.node import re_name
+            name = re_name(t._node.name()) if t._node is not None else "a function"
+            raise fail(RuntimeError, f"Output {t._nr} of {name} is a view and is being modified inplace. This view was created inside a custom "
+                       "Function (or because an input was returned as-is) and the autograd logic to handle view+inplace would override the custom "
+                       "backward associated with the custom Function, leading to incorrect gradients. This behavior is forbidden. You can fix "
+                       "this by cloning the output of the custom Function.", "Return a clone from forward, or change a clone of the result.")
         if self.creation == "multi":
             from .autograd.node import re_name
             name = re_name(t._node.name()) if t._node is not None else "a function"

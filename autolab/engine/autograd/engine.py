@@ -16,7 +16,7 @@ from .. import observe
 from ..errors import fail
 from ..tensor import Tensor, wrap
 from . import namespaces
-from .grad_mode import set_grad_enabled
+from .grad_mode import per_thread, set_grad_enabled
 from .hooks import run_node_hooks, run_tensor_hooks
 from .node import AccumulateGrad, accumulator, apply_fix
 
@@ -36,16 +36,19 @@ def steps(roots, grads, *, retain_graph=False, create_graph=False, targets=None,
     accumulate: False computes and reports everything but leaves `.grad` alone (a rehearsal: what backward would do).
     The generator's return value is the dict of captured gradients."""
     run = _Pass(roots, retain_graph, create_graph, targets, accumulate)
-    error = None
+    state = per_thread.state
+    before, state.backward_pass = state.backward_pass, run
     try:
         yield from run.steps(roots, grads)
-        return run.captured
-    except Exception as e:
-        error = e
-        raise
-    finally:
+    except Exception as error:
         if observe.observer is not None:
             observe.observer.backward_end(error)
+        raise
+    finally:
+        state.backward_pass = before
+    if observe.observer is not None:
+        observe.observer.backward_end(None)
+    return run.captured
 
 
 def execute(*args, **kwargs) -> dict:
@@ -69,6 +72,13 @@ class _Pass:
         self.running = ()
         self.pending = {}                 # node -> gradient so far (a list, one per output, for nodes with several outputs)
         self.order, self.waiting = self.plan([node for node, _ in roots])
+        self._scheduled = None
+
+    def will_run(self, node) -> bool:
+        """Whether this pass runs `node`, or has run it."""
+        if self._scheduled is None:
+            self._scheduled = {*self.order, *self.waiting}
+        return node in self._scheduled
 
     def plan(self, roots):
         """All nodes that must run, newest first, and how many contributions each accumulator waits for."""
@@ -153,12 +163,11 @@ class _Pass:
                         else:
                             pending[target] = contribution
                     left = waiting.get(target)
-                    if left == 1:
-                        del waiting[target]
-                        self.finish_leaf(target)
-                        yield target
-                    elif left is not None:
+                    if left is not None:
                         waiting[target] = left - 1
+                        if left == 1:
+                            self.finish_leaf(target)
+                            yield target
                 elif contribution is not None:
                     if target in pending:
                         before = pending[target]
@@ -235,12 +244,14 @@ class _Pass:
                     gs[nr] = self._back(self.hooked(run_tensor_hooks, hooks.tensor[nr], self._tensor(gs[nr])))
                 keeper = hooks.retain[nr]() if nr in hooks.retain else None
                 if keeper is not None and self.accumulate:
-                    keeper._grad = gs[nr] if self.create_graph else np.array(gs[nr]) if gs[nr].__class__ is np.ndarray else gs[nr]
+                    accumulate(keeper, gs[nr] if self.create_graph or gs[nr].__class__ is not ndarray else gs[nr].copy(), self.create_graph)
         if self.targets is not None:
+            runs = any(n in self.running for n in node.inputs)
+            arrived = ([g] if single else g) if runs else gs      # torch: what a node that also runs captures has not passed its hooks yet
             for nr in range(node.num_outputs):
                 if (node, nr) in self.targets:
-                    self.captured[node, nr] = gs[nr]
-            if not any(n in self.running for n in node.inputs):
+                    self.captured[node, nr] = None if arrived is None else arrived[nr]
+            if not runs:
                 return _STOP
         if hooks is not None and hooks.pre:
             gs = [self._back(t) for t in self.hooked(run_node_hooks, hooks.pre, tuple(self._tensor(x) for x in gs))]
@@ -286,7 +297,7 @@ _STOP = object()
 
 
 def accumulate(leaf, g, create_graph=False):
-    """`leaf.grad += g`: in place on the gradient that is there, so that it stays the same object, unless a graph is made of it."""
+    """`tensor.grad += g`: in place on the gradient that is there, so that it stays the same object, unless a graph is made of it."""
     before = leaf._grad
     if create_graph:
         with set_grad_enabled(True):
@@ -321,6 +332,9 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
             deque(steps(roots, seeds, retain_graph=retain, create_graph=create_graph), maxlen=0)
         return
     inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    for t in inputs:
+        if not t.requires_grad:
+            raise fail(RuntimeError, "can't retain_grad on Tensor that has requires_grad=False", "No gradient is computed for it at all.")
     keys = [_target(t) for t in inputs]
     captured = execute(roots, seeds, retain_graph=retain, create_graph=create_graph, targets=keys)
     for t, k in zip(inputs, keys):
@@ -342,6 +356,8 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     if is_grads_batched:
         return _batched_grad(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused)
+    if not inputs:
+        raise fail(RuntimeError, "`inputs` argument to `grad()` cannot be empty.", "Name the tensors whose gradients you want.")
     for t in inputs:
         if not t.requires_grad:
             raise fail(RuntimeError, "One of the differentiated Tensors does not require grad", "Set requires_grad=True before computing.")
@@ -356,7 +372,8 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
             raise fail(RuntimeError, f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True if "
                        "this is the desired behavior.", "No path leads from the outputs to this input, so the derivative is zero everywhere.")
         if g is None and materialize_grads:
-            g = np.zeros(t._d.shape, t.dtype.np)
+            g = wrap(np.zeros(t._d.shape, t.dtype.np))
+            g._req = create_graph
         result.append(g if g is None or isinstance(g, Tensor) else wrap(np.array(g) if g.__class__ is np.ndarray and g.base is not None else g))
     return tuple(result)
 
@@ -403,7 +420,7 @@ def _roots(tensors):
 
 
 def _seeds(tensors, grads, create_graph):
-    if len(grads) != len(tensors):
+    if len(grads) < len(tensors):
         raise fail(RuntimeError, f"got {len(tensors)} tensors and {len(grads)} gradients", "Give one gradient per tensor.")
     seeds = []
     for i, (t, g) in enumerate(zip(tensors, grads)):

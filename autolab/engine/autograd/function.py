@@ -10,7 +10,8 @@ import numpy as np
 
 from .. import observe
 from ..errors import fail, unsupported
-from ..tensor import SMALL, Tensor, wrap
+from ..tensor import SMALL, Tensor, materialise, wrap
+from ..views import View
 from .grad_mode import no_grad, per_thread, set_grad_enabled
 from .node import FREED, Node, accumulator, next_sequence_nr, stale
 
@@ -150,7 +151,7 @@ class _FunctionNode(Node, FunctionCtx):
                 out.append(None)
                 continue
             if not isinstance(r, Tensor):
-                raise fail(TypeError, f"expected Variable or None (got {type(r).__name__})", "backward returns tensors, or None.")
+                raise fail(RuntimeError, f"expected Variable or None (got {type(r).__name__})", "backward returns tensors, or None.")
             out.append(self._fitted(r, shape, dtype, i, traced))
         return tuple(out)
 
@@ -270,7 +271,9 @@ class Function(metaclass=_FunctionMeta):
                 finished.append(o)
                 continue
             if o in _Identity(tensors) and o not in _Identity(dirty):
-                o = wrap(o._d, o.dtype, o.device) if not recording else o.detach()
+                o = _as_view(o, o)
+            elif o._view is not None and o._view.base is not None:
+                o = _as_view(o, o._view.base)
             if recording and o not in _Identity(plain) and o.dtype.is_floating_point:
                 if o in _Identity(dirty) and o._req and o._node is None:
                     raise fail(RuntimeError, "a leaf Variable that requires grad has been used in an in-place operation.",
@@ -282,6 +285,14 @@ class Function(metaclass=_FunctionMeta):
         first = finished[0]
         node.value = first._d if isinstance(first, Tensor) and first._d.size <= SMALL else None
         return tuple(finished)
+
+
+def _as_view(o, base):
+    """An output that shares an input's memory: a view of it, which may not be changed in place."""
+    t = wrap(materialise(o), o.dtype, o.device)
+    root = base if base._view is None or base._view.base is None else base._view.base
+    t._storage, t._view = o._storage, View(root, o._storage.version, "function")
+    return t
 
 
 class _Identity:

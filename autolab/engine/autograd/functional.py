@@ -17,10 +17,9 @@ def _tuple(x, what, function):
     items = x if was_tuple else (x,)
     for i, t in enumerate(items):
         if not isinstance(t, Tensor):
-            where = f"Value at index {i} has type" if was_tuple else "Given"
-            kind = f"{where} {type(t)}" if was_tuple else f"Given {what} has type {type(t)}"
-            raise fail(TypeError, f"The {what} given to {function} must be either a Tensor or a tuple of Tensors but got "
-                       f"{'the values' if was_tuple else 'type'} {kind}.", "Pass tensors; other arguments can be bound with a lambda.")
+            which = f"value at index {i}" if was_tuple else f"given {what}"
+            raise fail(TypeError, f"The {what} given to {function} must be either a Tensor or a tuple of Tensors but the {which} has type {type(t)}.",
+                       "Pass tensors; other arguments can be bound with a lambda.")
     return items, was_tuple
 
 
@@ -58,18 +57,16 @@ def _filled(grads, inputs, strict, message):
     return tuple(out)
 
 
-def _no_forward(strategy, vectorize, name):
+def _no_forward(strategy, name):
     if strategy != "reverse-mode":
         raise unsupported(name, "strategy", "autolab differentiates in reverse mode only.")
-    if vectorize:
-        raise unsupported(name, "vectorize")
 
 
 def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
     """All partial derivatives: entry [i, j] has shape output_i.shape + input_j.shape; tuples where func takes or gives tuples.
 
-    One backward pass per output element. Source: torch.autograd.functional.jacobian."""
-    _no_forward(strategy, vectorize, "jacobian")
+    One backward pass per output element; `vectorize` only tells torch how to arrange them, and changes nothing here. Source: torch.autograd.functional.jacobian."""
+    _no_forward(strategy, "jacobian")
     with enable_grad():
         given, tuple_in = _tuple(inputs, "inputs", "jacobian")
         xs = _prepared(given, create_graph)
@@ -99,8 +96,8 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
 
 
 def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, outer_jacobian_strategy="reverse-mode"):
-    """Second derivatives of a function with one output element. Source: torch.autograd.functional.hessian."""
-    _no_forward(outer_jacobian_strategy, vectorize, "hessian")
+    """Second derivatives of a function with one output element; `vectorize` as in `jacobian`. Source: torch.autograd.functional.hessian."""
+    _no_forward(outer_jacobian_strategy, "hessian")
     given, tuple_in = _tuple(inputs, "inputs", "hessian")
 
     def gradient(*xs):
@@ -112,7 +109,9 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, out
 def _single(func, args, function):
     out = func(*args)
     items, was_tuple = _tuple(out, "outputs of the user-provided function", function)
-    if was_tuple or out.numel() != 1:
+    if was_tuple:
+        raise fail(RuntimeError, f"The function given to {function} should return a single Tensor", "Return one number, not several tensors.")
+    if out.numel() != 1:
         raise fail(RuntimeError, f"The Tensor returned by the function given to {function} should contain a single element",
                    "The Hessian belongs to a function with one number as its result.")
     return out.squeeze()
@@ -124,6 +123,8 @@ def _vectors(v, like, function, what):
             return (wrap(np.ones(like[0]._d.shape, like[0].dtype.np)),), False
         raise fail(RuntimeError, f"The vector v can only be None if the {what} with a single element.", "Give v, shaped like that tensor.")
     items, was_tuple = _tuple(v, "v", function)
+    if len(like) == 1 and len(items) != 1:
+        raise fail(RuntimeError, "The given v should contain a single Tensor.", "v has the structure of what it multiplies.")
     if len(items) != len(like):
         raise fail(RuntimeError, f"v is a tuple of invalid length: should be {len(like)} but got {len(items)}.", "One vector per tensor.")
     for i, (a, b) in enumerate(zip(items, like)):

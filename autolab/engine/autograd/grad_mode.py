@@ -14,9 +14,10 @@ import numpy as np
 class _State:
     """What one thread's ops consult: `grad` (is history recorded), `inference`, `run` (calls a kernel without NumPy's float warnings),
     `special` (inference mode or saved-tensor hooks are on, so ops take the general lane), `saved_hooks` (the active pack and unpack functions, or None),
-    `hooks_disabled` (the message that forbids them, or None)."""
+    `hooks_disabled` (the message that forbids them, or None),
+    `backward_pass` (the pass that is running, or None)."""
 
-    __slots__ = ("grad", "inference", "run", "special", "saved_hooks", "hooks_disabled")
+    __slots__ = ("grad", "inference", "run", "special", "saved_hooks", "hooks_disabled", "backward_pass")
 
     def __init__(self):
         self.grad = True
@@ -24,6 +25,7 @@ class _State:
         self.special = False
         self.saved_hooks = None
         self.hooks_disabled = None
+        self.backward_pass = None
         # torch never warns on 1/0 or log(0). np.errstate around each kernel costs 1.2 µs; running it in a context of its own 20 ns.
         quiet = contextvars.copy_context()
         quiet.run(np.seterr, all="ignore")

@@ -91,23 +91,22 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
     """Calls `fn` when all gradients of `tensors` are there (mode 'all': with a tuple), or the first of them (mode 'any')."""
     if mode not in ("all", "any"):
         raise fail(ValueError, f"Expects mode to be one of ('all', 'any') but got {mode}", "Choose when the hook is called.")
-    tensors = tuple(t for t in tensors)
-    seen, got = {}, [None] * len(tensors)
+    tensors = tuple(tensors)
+    arrived: dict = {}      # the pass that is running -> gradients so far, by position
 
     def hook_of(i):
         def hook(grad):
-            if mode == "any":
-                if not seen:
-                    seen[0] = True
-                    fn(grad)
-                return
+            current = per_thread.state.backward_pass
+            if current not in arrived:
+                arrived.clear()
+                arrived[current] = {}
+            got = arrived[current]
             got[i] = grad
-            seen[i] = True
-            if len(seen) == sum(t.requires_grad for t in tensors):
-                grads = tuple(got)
-                seen.clear()
-                got[:] = [None] * len(tensors)
-                fn(grads)
+            if mode == "any":
+                if len(got) == 1:
+                    fn(grad)
+            elif len(got) == sum(t.requires_grad and current.will_run(get_gradient_edge(t).node) for t in tensors):
+                fn(tuple(got.get(k) for k in range(len(tensors))))
         return hook
     handles = [t.register_hook(hook_of(i)) for i, t in enumerate(tensors) if t.requires_grad]
     return _Handles(handles)

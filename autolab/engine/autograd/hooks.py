@@ -62,7 +62,7 @@ def run_tensor_hooks(hooks, grad):
         if result is None:
             continue
         if not isinstance(result, Tensor):
-            raise fail(TypeError, f"hook '{_name(fn)}' returned a {type(result).__name__}; expected a Tensor or None",
+            raise fail(TypeError, f"expected Variable, but hook returned '{type(result).__name__}'",
                        "Return None to leave the gradient as it is, or the tensor that should replace it.")
         if result._d.shape != grad._d.shape:
             raise fail(RuntimeError, f"hook '{_name(fn)}' has changed the size of value",
@@ -82,7 +82,9 @@ def run_node_hooks(hooks, *tuples):
         result = fn(first, *rest)
         if result is None:
             continue
-        result = (result,) if isinstance(result, Tensor) else tuple(result)
+        if not isinstance(result, (tuple, Tensor)):
+            raise fail(TypeError, f"expected tuple, but hook returned '{type(result).__name__}'", "Return a tuple of gradients, or None.")
+        result = (result,) if isinstance(result, Tensor) else result
         if len(result) != len(first):
             raise fail(RuntimeError, f"hook '{_name(fn)}' has returned an incorrect number of values (got {len(result)}, but expected {len(first)})",
                        "Return one gradient per entry of the first argument.")

@@ -232,7 +232,7 @@ def re_name(name):
     """'MulBackward0' -> 'Mul', as torch's messages shorten it."""
     name = name.rsplit("::", 1)[-1]
     head, found, tail = name.rpartition("Backward")
-    return head if found and (tail.isdigit() or not tail) else name
+    return head + tail.replace("0", "") if found and (tail.isdigit() or not tail) else name
 
 
 class AccumulateGrad(Node):

@@ -62,6 +62,15 @@ rsub = register("rsub(self, other)", forward=lambda xp, self, other: _subtract(x
                 latex=r"{other} - {self}", vjp_latex={"self": r"-{g}"}, samples=lambda s: [(s.randn(3), 1.5)])
 
 
+# torch's own rules multiply by plain numbers with these; users never call them, but see the names in graphs of gradients
+mul_scalar = register("mul_scalar(self, other)", forward=lambda xp, self, other: self * other, node="MulBackward1", method=False, function=False,
+                      vjp={"self": lambda m, g, other: m.mul_scalar(g, other)}, latex=r"{self} \cdot {other}",
+                      vjp_latex={"self": r"{g} \cdot {other}"}, samples=lambda s: [(s.randn(3), 2.5)])
+div_scalar = register("div_scalar(self, other)", forward=lambda xp, self, other: self / other, node="DivBackward1", method=False, function=False,
+                      vjp={"self": lambda m, g, other: m.div_scalar(g, other)}, latex=r"\frac{{self}}{{other}}",
+                      vjp_latex={"self": r"\frac{{g}}{{other}}"}, samples=lambda s: [(s.randn(3), 2.5)])
+
+
 def _pow_scalar(xp, self, exponent):
     if exponent.__class__ is int or exponent.__class__ is float:
         if exponent == 2:
@@ -76,7 +85,7 @@ def _pow_scalar(xp, self, exponent):
 def _pow_rule(m, g, self, exponent):
     if exponent == 0:
         return m.zeros_like(g)
-    return g * (exponent * (m.pow_scalar(self, exponent - 1)))
+    return g * m.mul_scalar(m.pow_scalar(self, exponent - 1), exponent)
 
 
 pow_scalar = register("pow_scalar(self, exponent)", forward=_pow_scalar, dtype="promote", operands=("self", "exponent"), node="PowBackward0",

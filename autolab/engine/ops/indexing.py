@@ -7,7 +7,7 @@ from ..autograd.grad_mode import per_thread
 from ..dispatch import check_inplace, write_inplace
 from ..errors import check_dim, fail
 from ..registry import METHODS, NAMESPACES, composite, register
-from ..tensor import Tensor, wrap
+from ..tensor import Tensor, scalar_tensor, wrap
 from .shape import unsqueeze
 
 END = 2**63 - 1   # torch's mark for "to the end", seen in _saved_end
@@ -242,7 +242,7 @@ def setitem(self, key, value):
             from .creation import tensor
             view.copy_(tensor(value, dtype=self.dtype))
         else:
-            view.fill_(value)
+            view.fill_(scalar_tensor(value))
         return
     if not isinstance(value, Tensor):
         value = wrap(np.asarray(value).astype(self.dtype.np), self.dtype)

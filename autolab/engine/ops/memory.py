@@ -114,14 +114,14 @@ zero_op = register("zero(self)", forward=lambda xp, self: xp.zeros_like(self), v
 fill_op = register("fill(self, value)", forward=lambda xp, self, value: xp.full_like(self, value), vjp={"self": lambda m, g: m.zeros_like(g)},
                    node="FillBackward2", method=False, function=False, latex="{value}", vjp_latex={"self": "0"})
 fill_tensor_op = register("fill_tensor(self, value)", forward=lambda xp, self, value: xp.full_like(self, value),
-                          vjp={"self": lambda m, g: m.zeros_like(g), "value": lambda m, g: m.sum(g)}, node="FillBackward1", method=False,
+                          vjp={"self": lambda m, g: m.zeros_like(g), "value": lambda m, g: m.sum(g)}, node="FillBackward3", method=False,
                           function=False, latex="{value}", vjp_latex={"self": "0", "value": r"\sum {g}"})
 
 
 def _write(op, args, result):
     target = args[0]
     state = per_thread.state
-    check_inplace(target, state, any(isinstance(a, Tensor) and a._req for a in args))
+    check_inplace(target, state, any(isinstance(a, Tensor) and a._req for a in args), overlapping=op is copy_op)
     write_inplace(op, args, result, state)
     return target
 
