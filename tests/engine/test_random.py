@@ -1,0 +1,287 @@
+"""The random stream: the same seed gives PyTorch's bits. Digests of draws stand in the table below, PyTorch is asked where it is."""
+import contextlib
+import copy
+import hashlib
+import importlib
+import pickle
+
+import numpy as np
+import pytest
+from goldens import oracle
+from goldens.oracle import error_of, same_as_torch
+
+# draw after manual_seed(42) -> start of the SHA-256 of dtype, shape and bytes, as PyTorch 2.13 draws it (x86-64, AVX2)
+DIGESTS = {
+    "rand(10007)": "2675fde1be30",
+    "rand(300, dtype=torch.float64)": "310a2049f554",
+    "rand(300, dtype=torch.float16)": "16708fe27bae",
+    "rand(9, dtype=torch.complex64)": "daa157885827",
+    "randn(1)": "fea95c4aa85e",
+    "randn(15)": "d07bf4b30f9c",
+    "randn(16)": "305f8f223b72",
+    "randn(17)": "ea1a044b0e17",
+    "randn(31, 33)": "f0982800b964",
+    "randn(100, dtype=torch.float64)": "95f4037790b9",
+    "randn(100, dtype=torch.float16)": "65ce7240f088",
+    "randn(20, dtype=torch.complex64)": "4cea1b40fda5",
+    "randint(-5, 1000, (500,))": "23e70f07058a",
+    "randint(0, 1 << 40, (50,))": "e77ceee70cb9",
+    "randint(0, 1 << 28, (50,))": "46ae93ddf419",
+    "randint(10, (5, 5), dtype=torch.int32)": "12d2a7e8f069",
+    "randperm(5000)": "d1c57ce3b819",
+    "normal(2., .5, (300,))": "19bcda0d2a99",
+    "normal(torch.arange(40.), .3)": "20ab4ecf85c3",
+    "normal(torch.zeros(3, 1), torch.arange(1., 21.))": "b6ab77a53ad8",
+    "bernoulli(torch.linspace(0, 1, 500))": "3fd8a6f91e1f",
+    "multinomial(torch.arange(1., 28), 500, replacement=True)": "3aef7225db36",
+    "multinomial(torch.arange(1., 28), 1)": "a280e9001432",
+    "multinomial(torch.arange(1., 61).view(3, 20), 5)": "52694c5d9ef1",
+    "empty(500).uniform_(-.123, .777)": "159a83324bf2",
+    "empty(500).normal_(.1, .02)": "9677c6b8658c",
+    "empty(500).exponential_(1.7)": "dfa5aaad77c5",
+    "empty(500).bernoulli_(.7)": "634e8e9d7324",
+    "empty(500, dtype=torch.int64).random_()": "8f7d46bc0b4b",
+    "empty(500, dtype=torch.uint8).random_()": "e4f8b4a3a1a6",
+    "empty(500).random_(17)": "e5b4a090e771",
+    "empty(500).log_normal_()": "46a7fc14ee65",
+    "empty(500).cauchy_()": "94931418f42b",
+    "empty(500).geometric_(.3)": "5ce6d272fb71",
+    "empty(30, 20).t().normal_()": "0227048d2758",
+    "empty(4, 5, 6).permute(2, 0, 1).uniform_()": "45961d0c8909",
+    "get_rng_state()": "3a1c85866cf8",
+}
+
+# (seed, draw, its first numbers to four digits): values that many tutorials print
+KNOWN = [
+    (42, "randn(1)", [0.3367]),
+    (0, "randn(4, 4)", [-1.1258, -1.1524, -0.2506, -0.4339]),
+    (42, "rand(5)", [0.8823, 0.9150, 0.3829, 0.9593, 0.3904]),
+    (2147483647, "rand(3)", [0.7081, 0.3542, 0.1054]),
+    (1337, "randint(100, (4,))", [15, 57, 92, 0]),
+]
+
+
+def digest(tensor):
+    a = np.ascontiguousarray(tensor.numpy())
+    return hashlib.sha256(f"{a.dtype}{a.shape}".encode() + a.tobytes()).hexdigest()[:12]
+
+
+def bits(tensor):
+    """A tensor as text that tells every bit."""
+    return f"{tensor.dtype}{list(tensor.shape)}{list(tensor.stride())}{np.ascontiguousarray(tensor.numpy()).tobytes().hex()}"
+
+
+def live_torch():
+    """PyTorch, where it is asked live and draws with the vector kernels that the digests are of."""
+    torch = importlib.import_module("torch") if oracle.LIVE else None
+    return torch if torch is not None and torch.backends.cpu.get_cpu_capability() in ("AVX2", "AVX512") else None
+
+
+@pytest.mark.parametrize("draw", DIGESTS)
+def test_every_bit(draw):
+    for torch in filter(None, [oracle.engine(), live_torch()]):
+        torch.manual_seed(42)
+        assert digest(eval("torch." + draw, {"torch": torch})) == DIGESTS[draw], torch
+
+
+@pytest.mark.parametrize("seed, draw, numbers", KNOWN)
+def test_numbers_that_tutorials_print(seed, draw, numbers):
+    torch = oracle.engine()
+    torch.manual_seed(seed)
+    assert np.round(eval("torch." + draw, {"torch": torch}).flatten()[: len(numbers)].numpy(), 4) == pytest.approx(numbers)
+
+
+@pytest.mark.skipif(live_torch() is None, reason="asks PyTorch itself; the digests hold without it")
+@pytest.mark.parametrize("seed", [0, 1, 2**31 - 1, 2**32 + 5, -1, 123456789012])
+def test_many_draws_in_a_row(seed):
+    """Draws of all kinds, each starting where the last one stopped, and the position of the stream after all of them."""
+    engine, torch = oracle.engine(), live_torch()
+    engine.manual_seed(seed)
+    torch.manual_seed(seed)
+    for draw in [*DIGESTS, "randn(1)", "rand(3)", "get_rng_state()"]:
+        got, expected = (eval("torch." + draw, {"torch": module}) for module in (engine, torch))
+        assert bits(got) == bits(expected), draw
+
+
+@pytest.mark.skipif(live_torch() is None, reason="asks PyTorch itself; the digests hold without it")
+def test_a_quarter_of_a_million_of_each():
+    engine, torch = oracle.engine(), live_torch()
+    for n in (16, 250_003):
+        for dtype in ("float32", "float64", "float16"):
+            for fill in ("normal_()", "normal_(-3.5, .017)", "uniform_(-1, 3.3)"):
+                expressions = [(m, f"m.empty({n}, dtype=m.{dtype}).{fill}") for m in (engine, torch)]
+                engine.manual_seed(n), torch.manual_seed(n)
+                got, expected = (eval(text, {"m": m}).numpy() for m, text in expressions)
+                assert (got == expected).all(), f"{(got != expected).sum()} of {n} differ: {dtype} {fill}"
+
+
+@same_as_torch
+def test_small_normal_draws_come_in_pairs(torch):
+    """The sine of a pair is kept for the next draw of fewer than 16, whatever is drawn in between; a seed forgets it."""
+    torch.manual_seed(3)
+    first = torch.randn(1), torch.rand(2), torch.randn(40), torch.randn(1), torch.randn(1)
+    torch.manual_seed(3)
+    torch.randn(1)
+    torch.manual_seed(3)
+    again = torch.randn(1)
+    return [bits(t) for t in (*first, again)], torch.equal(first[0], again)
+
+
+@same_as_torch
+def test_fifteen_and_sixteen_differ(torch):
+    drawn = []
+    for n in (15, 16, 17):
+        torch.manual_seed(0)
+        drawn.append(torch.randn(n)[:3])
+    return drawn
+
+
+@same_as_torch(rtol=0, atol=0)
+def test_fills_follow_memory_not_shape(torch):
+    torch.manual_seed(5)
+    x = torch.zeros(4, 6)
+    x.t().uniform_()
+    y = torch.zeros(4, 6)
+    y[:, ::2].normal_()
+    z = torch.zeros(2, 3, 4)
+    z.permute(1, 2, 0).random_(50)
+    return x, y, z, torch.rand_like(torch.ones(3, 2).t()), torch.randn_like(torch.ones(5, 8).t()).stride()
+
+
+@same_as_torch
+def test_generators_are_apart(torch):
+    torch.manual_seed(7)
+    g = torch.Generator().manual_seed(7)
+    mine = torch.rand(3, generator=g), torch.randn(2, generator=g), torch.randint(9, (4,), generator=g)
+    mine += torch.randperm(5, generator=g), torch.normal(0., 1., (2,), generator=g)
+    mine += torch.bernoulli(torch.full((5,), .5), generator=g), torch.multinomial(torch.ones(4), 2, generator=g)
+    mine += torch.zeros(2).uniform_(generator=g), torch.rand_like(torch.ones(2), generator=g)
+    return mine, torch.rand(3), g.initial_seed(), torch.initial_seed()
+
+
+@same_as_torch
+def test_seeds(torch):
+    g = torch.Generator()
+    accepted = [g.manual_seed(s).initial_seed() for s in (0, 5, -1, -5, -2**63, 2**64 - 1)]
+    refused = [error_of(lambda s=s: g.manual_seed(s)) for s in (2**64, -2**63 - 1, 1.5, "a", True, torch.tensor(3))]
+    globally = [torch.manual_seed(s).initial_seed() for s in (7, "8", 9.7, torch.tensor(3))]
+    return (torch.Generator().initial_seed(), accepted, refused, globally, error_of(lambda: torch.manual_seed("a")),
+            torch.manual_seed(0) is torch.default_generator, repr(g), g.device, error_of(lambda: torch.Generator("gpu")))  # fmt: skip
+
+
+@same_as_torch
+def test_only_32_bits_of_a_seed_count(torch):
+    a, b = (torch.rand(4, generator=torch.Generator().manual_seed(s)) for s in (5, 2**40 + 5))
+    return a, torch.equal(a, b)
+
+
+@same_as_torch
+def test_a_random_seed_restarts_the_stream(torch):
+    g = torch.Generator()
+    seed = g.seed()
+    again = torch.Generator().manual_seed(seed)
+    kept = torch.get_rng_state()
+    new = torch.seed()
+    result = seed == g.initial_seed(), 0 <= seed < 2**64, torch.equal(torch.rand(9, generator=g), torch.rand(9, generator=again))
+    result += new == torch.initial_seed(), g.seed() != seed
+    torch.set_rng_state(kept)
+    return result
+
+
+@same_as_torch
+def test_state_is_saved_and_restored(torch):
+    torch.manual_seed(11)
+    torch.randn(3), torch.rand(700)
+    state = torch.get_rng_state()
+    first = torch.randn(2), torch.rand(2), torch.randperm(6)
+    torch.set_rng_state(state)
+    second = torch.randn(2), torch.rand(2), torch.randperm(6)
+    g = torch.Generator()
+    g.set_state(state)
+    third = torch.randn(2, generator=g), torch.rand(2, generator=g)
+    refused = [error_of(lambda s=s: g.set_state(s)) for s in (3, torch.zeros(3), torch.zeros(3, dtype=torch.uint8))]
+    return first, second, third, refused, state.shape, state.dtype, g.initial_seed()
+
+
+@same_as_torch
+def test_the_bytes_of_a_state(torch):
+    """Any position: before the first word, inside a block, at its end, with a spare normal number."""
+    states = []
+    for words in (0, 1, 623, 624, 625, 1248):
+        g = torch.Generator().manual_seed(9)
+        torch.rand(words, generator=g)
+        states.append(digest(g.get_state()))
+        torch.randn(1, generator=g)
+        states.append(digest(g.get_state()))
+    return states
+
+
+@pytest.mark.skipif(live_torch() is None, reason="asks PyTorch itself; test_the_bytes_of_a_state holds without it")
+def test_each_library_continues_the_others_stream():
+    engine, torch = oracle.engine(), live_torch()
+    for words in (0, 1, 300, 624):
+        theirs = torch.Generator().manual_seed(4)
+        torch.rand(words, generator=theirs), torch.randn(1, generator=theirs)
+        ours = engine.Generator()
+        ours.set_state(engine.from_numpy(theirs.get_state().numpy()))
+        assert bits(engine.randn(40, generator=ours)) == bits(torch.randn(40, generator=theirs))
+        back = torch.Generator()
+        back.set_state(torch.from_numpy(ours.get_state().numpy()))
+        assert bits(engine.randn(3, generator=ours)) == bits(torch.randn(3, generator=back))
+
+
+@same_as_torch
+def test_fork_rng(torch):
+    torch.manual_seed(1)
+    seen = []
+    for options in ({}, {"enabled": False}, {"devices": []}):
+        with torch.random.fork_rng(**options):
+            torch.manual_seed(5)
+            seen.append(torch.randn(1))
+        seen.append((torch.rand(2), torch.initial_seed()))
+    with contextlib.suppress(KeyError), torch.random.fork_rng():
+        torch.rand(100)
+        raise KeyError
+    return seen, torch.rand(2), torch.randn(1)
+
+
+def test_generators_can_be_copied_and_pickled():
+    torch = oracle.engine()
+    g = torch.Generator().manual_seed(8)
+    torch.randn(3, generator=g)
+    twins = [g.clone_state(), pickle.loads(pickle.dumps(g))]
+    if oracle.ENGINE == "autolab":
+        twins.append(copy.deepcopy(g))
+    expected = torch.randn(5, generator=g)
+    for twin in twins:
+        assert torch.equal(torch.randn(5, generator=twin), expected) and twin.initial_seed() == 8
+
+
+@same_as_torch
+def test_uniform_never_returns_its_upper_bound(torch):
+    torch.manual_seed(0)
+    narrow = torch.empty(20000).uniform_(1, 1 + 2**-22)
+    half = torch.empty(20000, dtype=torch.float16).uniform_(0, 1)
+    return sorted(set(narrow.tolist())), half.max().item(), half.min().item(), torch.empty(3).uniform_(2, 2)
+
+
+def test_the_normal_numbers_are_normal():
+    """Independent of PyTorch: moments and the correlation of neighbours of 300,000 numbers."""
+    torch = oracle.engine()
+    torch.manual_seed(0)
+    for dtype in (torch.float32, torch.float64):
+        x = torch.randn(300_000, dtype=dtype).numpy().astype(float)
+        assert abs(x.mean()) < 0.008 and abs(x.std() - 1) < 0.006 and abs((x**4).mean() - 3) < 0.06
+        assert abs((x[1:] * x[:-1]).mean()) < 0.008 and abs((x[8:] * x[:-8]).mean()) < 0.008
+
+
+def test_fma_rounds_once():
+    from fractions import Fraction
+
+    from autolab.engine.rounding import fma
+    rng = np.random.default_rng(0)
+    a, b, c = rng.standard_normal((3, 2000)) * 10.0 ** rng.integers(-8, 9, (3, 2000))
+    c[::4] = -a[::4] * b[::4]  # cancellation leaves the rounding error of the product alone
+    exact = [float(Fraction(x) * Fraction(y) + Fraction(z)) for x, y, z in zip(a, b, c, strict=True)]
+    assert fma(a, b, c).tolist() == exact
+    assert (a * b + c != exact).mean() > 0.3  # so the test can tell
