@@ -37,7 +37,8 @@ def _select_spread(xp, self, shape, dim, index):
 
 
 select_spread = register("select_spread(self, shape, dim, index)", forward=_select_spread, method=False, function=False, node="SelectBackwardBackward0",
-                         vjp={"self": lambda m, g, dim, index: m.select(g, dim, index)}, latex=r"{self} \text{ at } {index}", vjp_latex={"self": r"{g}_{{index}}"})
+                         vjp={"self": lambda m, g, dim, index: m.select(g, dim, index)}, latex=r"{self} \text{ at } {index}", vjp_latex={"self": r"{g}_{{index}}"},
+        samples=lambda s: [(s.randn(3), (2, 3), 0, 1)])
 
 slice_op = register("slice(self, dim=0, start=None, end=None, step=1)", view=True, method=False, function=False,
                     forward=lambda xp, self, dim, start, end, step: self[at(dim, slice(start, end, step))],
@@ -54,7 +55,8 @@ def _slice_spread(xp, self, shape, dim, start, end, step):
 
 slice_spread = register("slice_spread(self, shape, dim, start, end, step)", forward=_slice_spread, method=False, function=False,
                         node="SliceBackwardBackward0", vjp={"self": lambda m, g, dim, start, end, step: m.slice(g, dim, start, end, step)},
-                        latex=r"{self} \text{ at } {start}:{end}", vjp_latex={"self": r"{g}_{{start}:{end}}"})
+                        latex=r"{self} \text{ at } {start}:{end}", vjp_latex={"self": r"{g}_{{start}:{end}}"},
+        samples=lambda s: [(s.randn(2, 2), (2, 5), 1, 1, 5, 2)])
 NAMESPACES["Tensor"]["slice"] = slice_op.call
 
 
@@ -106,7 +108,8 @@ index_op = register("index(self, indices)", forward=_index, lists=("indices",), 
                     samples=lambda s: [(s.randn(3), [s.index([0, 2, 2])]), (s.randn(2, 3), [None, s.index([0, 2])])])
 index_spread = register("index_spread(self, shape, indices)", forward=_index_spread, lists=("indices",), method=False, function=False,
                         vjp={"self": lambda m, g, indices: m.index(g, indices)}, latex=r"\sum {self} \text{ at } {indices}",
-                        vjp_latex={"self": r"{g}[{indices}]"})
+                        vjp_latex={"self": r"{g}[{indices}]"},
+        samples=lambda s: [(s.randn(3), (4,), [s.index([0, 2, 2])])])
 
 
 def _index_put(xp, self, indices, values, accumulate):

@@ -31,7 +31,8 @@ def _narrow(xp, self, dim, start, length):
 
 
 narrow_raw = register("narrow_raw(self, dim, start, length)", forward=_narrow, method=False, function=False, node="SliceBackward0",
-                      vjp={"self": lambda m, g, self_sym_sizes, dim, start: m.pad_raw(g, self_sym_sizes, dim, start)})
+                      vjp={"self": lambda m, g, self_sym_sizes, dim, start: m.pad_raw(g, self_sym_sizes, dim, start)},
+                      latex=r"\mathrm{part}({self})", vjp_latex={"self": r"\mathrm{pad}({g})"}, samples=lambda s: [(s.randn(2, 5), 1, 1, 3)])
 
 
 def _pad(xp, self, shape, dim, start):
@@ -41,7 +42,8 @@ def _pad(xp, self, shape, dim, start):
 
 
 pad_raw = register("pad_raw(self, shape, dim, start)", forward=_pad, method=False, function=False, node="SliceBackwardBackward0",
-                   vjp={"self": lambda m, g, self_sym_sizes, dim, start: m.narrow_raw(g, dim, start, self_sym_sizes[dim])})
+                   vjp={"self": lambda m, g, self_sym_sizes, dim, start: m.narrow_raw(g, dim, start, self_sym_sizes[dim])},
+                   latex=r"\mathrm{pad}({self})", vjp_latex={"self": r"\mathrm{part}({g})"}, samples=lambda s: [(s.randn(2, 2), (2, 5), 1, 1)])
 
 
 def _same_dtype(tensors):
@@ -132,13 +134,15 @@ def _sections(xp, self, sizes, dim):
 
 split_op = register("split(self, split_size, dim=0)", variadic=True, view=True, method=False, function=False, vjp={"self": _split_rule},
                     forward=lambda xp, self, split_size, dim: _sections(xp, self, _equal(self.shape[dim], split_size), dim),
-                    also_saves=("split_size",), latex=r"\mathrm{part}({self})", vjp_latex={"self": r"[{g}]"})
+                    also_saves=("split_size",), latex=r"\mathrm{part}({self})", vjp_latex={"self": r"[{g}]"},
+                    samples=lambda s: [(s.randn(5), 2, 0), (s.randn(2, 4), 2, 1)])
 split_with_sizes_op = register("split_with_sizes(self, split_sizes, dim=0)", variadic=True, view=True, method=False, function=False, vjp={"self": _split_rule},
                                forward=lambda xp, self, split_sizes, dim: _sections(xp, self, split_sizes, dim), also_saves=("split_sizes",),
-                               latex=r"\mathrm{part}({self})", vjp_latex={"self": r"[{g}]"})
+                               latex=r"\mathrm{part}({self})", vjp_latex={"self": r"[{g}]"}, samples=lambda s: [(s.randn(5), [2, 3], 0)])
 unbind_op = register("unbind(self, dim=0)", variadic=True, view=True, forward=lambda xp, self, dim: tuple(
     self[(slice(None),) * dim + (i, ...)] for i in range(self.shape[dim])), method=False, function=False,
-    vjp={"self": lambda m, g, dim: m.stack(list(g), dim)}, latex=r"\mathrm{entry}({self})", vjp_latex={"self": r"[{g}]"})
+    vjp={"self": lambda m, g, dim: m.stack(list(g), dim)}, latex=r"\mathrm{entry}({self})", vjp_latex={"self": r"[{g}]"},
+    samples=lambda s: [(s.randn(2, 3), 0), (s.randn(2, 3), 1)])
 
 
 def _equal(n, size):
@@ -213,7 +217,8 @@ def _block_diag_rule(m, g, tensors_sym_sizes):
 
 
 block_diag_op = register("block_diag(tensors)", forward=_block_diag, lists=("tensors",), vjp={"tensors": _block_diag_rule}, method=False, function=False,
-                         latex=r"\mathrm{diag}({tensors})", vjp_latex={"tensors": r"\mathrm{part}({g})"})
+                         latex=r"\mathrm{diag}({tensors})", vjp_latex={"tensors": r"\mathrm{part}({g})"},
+                         samples=lambda s: [([s.randn(2, 2), s.randn(1, 3)],)])
 
 
 @composite()

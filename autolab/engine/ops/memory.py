@@ -22,10 +22,12 @@ alias = register("alias(self)", forward=lambda xp, self: self[...], view=True, v
                  latex=r"{self}", vjp_latex={"self": "{g}"}, samples=lambda s: [s.randn(3)])
 
 to_copy = register("to_copy(self, dtype)", forward=lambda xp, self, dtype: self.astype(dtype.np), vjp={"self": lambda m, g: g},
-                   method=False, function=False, latex=r"{self}", vjp_latex={"self": "{g}"})
+                   method=False, function=False, latex=r"{self}", vjp_latex={"self": "{g}"}, samples=lambda s: [(s.randn(3), float32)])
 
-zeros_like_op = register("zeros_like(self)", forward=lambda xp, self: xp.zeros_like(self), method=False, function=False)
-ones_like_op = register("ones_like(self)", forward=lambda xp, self: xp.ones_like(self), method=False, function=False)
+zeros_like_op = register("zeros_like(self)", forward=lambda xp, self: xp.zeros_like(self), method=False, function=False,
+                         latex="0", samples=lambda s: [s.randn(2)])
+ones_like_op = register("ones_like(self)", forward=lambda xp, self: xp.ones_like(self), method=False, function=False, latex="1",
+                        samples=lambda s: [s.randn(2)])
 
 
 def _sum_to(xp, self, shape):
@@ -56,6 +58,10 @@ as_strided = register("as_strided(self, size, stride, storage_offset=None)", for
                            m.strided_spread(g, (self_sym_sizes, self_sym_strides, tuple(size), tuple(stride), storage_offset or 0))},
                       latex=r"\mathrm{piece}({self})", vjp_latex={"self": r"\mathrm{spread}({g})"},
                       samples=lambda s: [(s.randn(6), (2, 2), (3, 1)), (s.randn(2, 3), (2,), (3,), 1)])
+
+
+_SAMPLE = ((2, 3), (3, 1), (2, 2), (3, 1), 1)     # the last two columns of a (2, 3) matrix
+_OVERLAP = ((2, 3), (3, 1), (2, 2), (1, 1), 0)    # windows that share an element
 
 
 def _take(xp, self, geometry):
@@ -96,26 +102,30 @@ def _disjoint(shape, strides):
 
 
 strided_take = register("strided_take(self, geometry)", forward=_take, method=False, function=False,
-                        vjp={"self": lambda m, g, geometry: m.strided_spread(g, geometry)})
+                        vjp={"self": lambda m, g, geometry: m.strided_spread(g, geometry)}, latex=r"\mathrm{piece}({self})",
+                        vjp_latex={"self": r"\mathrm{spread}({g})"}, samples=lambda s: [(s.randn(2, 3), _SAMPLE), (s.randn(2, 3), _OVERLAP)])
 strided_spread = register("strided_spread(self, geometry)", forward=_spread, method=False, function=False,
-                          vjp={"self": lambda m, g, geometry: m.strided_take(g, geometry)})
+                          vjp={"self": lambda m, g, geometry: m.strided_take(g, geometry)}, latex=r"\mathrm{spread}({self})",
+                          vjp_latex={"self": r"\mathrm{piece}({g})"}, samples=lambda s: [(s.randn(2, 2), _SAMPLE), (s.randn(2, 2), _OVERLAP)])
 strided_put = register("strided_put(self, source, geometry)", forward=_put, method=False, function=False,
                        vjp={"self": lambda m, g, geometry: m.strided_put(g, m.zeros_like(m.strided_take(g, geometry)), geometry),
-                            "source": lambda m, g, geometry: m.strided_take(g, geometry)})
+                            "source": lambda m, g, geometry: m.strided_take(g, geometry)}, latex=r"\mathrm{put}({self}, {source})",
+                       vjp_latex={"self": r"\mathrm{put}({g}, 0)", "source": r"\mathrm{piece}({g})"},
+                       samples=lambda s: [(s.randn(2, 3), s.randn(2, 2), _SAMPLE)])
 
 
 # -- writing into memory ---------------------------------------------------------------------------------------------------
 copy_op = register("copy(self, source)", forward=lambda xp, self, source: xp.broadcast_to(source, self.shape), method=False, function=False,
                    vjp={"self": lambda m, g: m.zeros_like(g), "source": lambda m, g: g}, operands=("source",),
-                   node="CopyBackwards", latex=r"{source}", vjp_latex={"self": "0", "source": "{g}"})
+                   node="CopyBackwards", latex=r"{source}", vjp_latex={"self": "0", "source": "{g}"}, samples=lambda s: [(s.randn(2, 3), s.randn(2, 3))])
 copy_op.node_class._name = "torch::autograd::CopyBackwards"
 zero_op = register("zero(self)", forward=lambda xp, self: xp.zeros_like(self), vjp={"self": lambda m, g: m.zeros_like(g)}, method=False,
-                   function=False, latex="0", vjp_latex={"self": "0"})
+                   function=False, latex="0", vjp_latex={"self": "0"}, samples=lambda s: [s.randn(3)])
 fill_op = register("fill(self, value)", forward=lambda xp, self, value: xp.full_like(self, value), vjp={"self": lambda m, g: m.zeros_like(g)},
-                   node="FillBackward2", method=False, function=False, latex="{value}", vjp_latex={"self": "0"})
+                   node="FillBackward2", method=False, function=False, latex="{value}", vjp_latex={"self": "0"}, samples=lambda s: [(s.randn(3), 2.5)])
 fill_tensor_op = register("fill_tensor(self, value)", forward=lambda xp, self, value: xp.full_like(self, value),
                           vjp={"self": lambda m, g: m.zeros_like(g), "value": lambda m, g: m.sum(g)}, node="FillBackward3", method=False,
-                          function=False, latex="{value}", vjp_latex={"self": "0", "value": r"\sum {g}"})
+                          function=False, latex="{value}", vjp_latex={"self": "0", "value": r"\sum {g}"}, samples=lambda s: [(s.randn(3), s.randn())])
 
 
 def _write(op, args, result):

@@ -69,7 +69,8 @@ scatter_op = register("scatter(self, dim, index, src)", forward=_scatter, method
                       samples=lambda s: [(s.randn(2, 3), 1, s.index([[0, 2], [1, 0]]), s.randn(2, 2))])
 scatter_value = register("scatter_value(self, dim, index, value)", forward=_scatter, node="ScatterBackward1", method=False, function=False,
                          vjp={"self": lambda m, g, dim, index: m.scatter_value(g, dim, index, 0.0)},
-                         latex=r"{self}[{index}] := {value}", vjp_latex={"self": r"{g} \text{ without } {index}"})
+                         latex=r"{self}[{index}] := {value}", vjp_latex={"self": r"{g} \text{ without } {index}"},
+        samples=lambda s: [(s.randn(2, 3), 1, s.index([[0, 2], [1, 0]]), 1.5)])
 scatter_add_op = register("scatter_add(self, dim, index, src)", forward=_scatter_add, method=False, function=False,
                           vjp={"self": lambda m, g, dim: g, "src": lambda m, g, dim, index: m.gather(g, dim, index)},
                           latex=r"{self}[{index}] \mathrel{+}= {src}", vjp_latex={"self": r"{g}", "src": r"{g}[{index}]"},
@@ -137,7 +138,8 @@ index_select = register("index_select(self, dim, index)", forward=_index_select,
 index_select_spread = register("index_select_spread(self, shape, dim, index)", method=False, function=False,
                                forward=lambda xp, self, shape, dim, index: _index_add(xp, xp.zeros(shape, self.dtype), dim, index, self, 1),
                                vjp={"self": lambda m, g, dim, index: m.index_select(g, dim, index)}, latex=r"\sum {self} \text{ at } {index}",
-                               vjp_latex={"self": r"{g}[{index}]"})
+                               vjp_latex={"self": r"{g}[{index}]"},
+        samples=lambda s: [(s.randn(2, 3), (2, 4), 1, s.index([0, 2, 2]))])
 index_add = register("index_add(self, dim, index, source, *, alpha=1)", forward=_index_add, inplace=False,
                      vjp={"self": lambda m, g, dim: g, "source": lambda m, g, dim, index, alpha: _times(m.index_select(g, dim, index), alpha)},
                      latex=r"{self}[{index}] \mathrel{+}= {source}", vjp_latex={"self": r"{g}", "source": r"{g}[{index}]"},
@@ -216,7 +218,8 @@ masked_select = register("masked_select(self, mask)", forward=_masked_select,
                          latex=r"{self}[{mask}]", vjp_latex={"self": r"{g} \text{ at } {mask}"},
                          samples=lambda s: [(s.randn(3), s.index([1, 0, 1]) > 0)], doc="The entries where the mask is True. Source: torch.masked_select")
 masked_spread = register("masked_spread(self, shape, mask)", forward=_masked_spread, method=False, function=False,
-                         vjp={"self": lambda m, g, mask: m.masked_select(g, mask)}, latex=r"{self} \text{ at } {mask}", vjp_latex={"self": r"{g}[{mask}]"})
+                         vjp={"self": lambda m, g, mask: m.masked_select(g, mask)}, latex=r"{self} \text{ at } {mask}", vjp_latex={"self": r"{g}[{mask}]"},
+        samples=lambda s: [(s.randn(2), (3,), s.index([1, 0, 1]).astype(bool))])
 
 
 @composite(method=True)

@@ -84,7 +84,9 @@ diagonal = register("diagonal(self, offset=0, dim1=0, dim2=1)", forward=_writabl
                     samples=lambda s: [s.randn(3, 3), (s.randn(2, 3), 1)], doc="The entries on a diagonal; a view. Source: torch.diagonal")
 diagonal_spread = register("diagonal_spread(self, shape, offset, dim1, dim2)", forward=_diagonal_spread, method=False, function=False,
                            node="DiagonalBackwardBackward0",
-                           vjp={"self": lambda m, g, offset, dim1, dim2: m.diagonal(g, offset, dim1, dim2)})
+                           vjp={"self": lambda m, g, offset, dim1, dim2: m.diagonal(g, offset, dim1, dim2)},
+                           latex=r"\mathrm{diag}({self})", vjp_latex={"self": r"\mathrm{diag}({g})"},
+                           samples=lambda s: [(s.randn(2), (2, 3), 1, 0, 1)])
 
 
 def _diag_embed(xp, self, offset, dim1, dim2):
@@ -134,4 +136,6 @@ unfold = register("unfold(self, dimension, size, step)", forward=_unfold, view=T
                   samples=lambda s: [(s.randn(5), 0, 2, 1), (s.randn(2, 6), 1, 3, 2)],
                   doc="Sliding windows along a dimension; a view. Source: torch.Tensor.unfold")
 unfold_spread = register("unfold_spread(self, shape, dimension, size, step)", forward=_unfold_spread, method=False, function=False,
-                         vjp={"self": lambda m, g, dimension, size, step: m.unfold(g, dimension, size, step)})
+                         vjp={"self": lambda m, g, dimension, size, step: m.unfold(g, dimension, size, step)},
+                         latex=r"\sum \mathrm{windows}({self})", vjp_latex={"self": r"\mathrm{windows}({g})"},
+                         samples=lambda s: [(s.randn(4, 2), (5,), 0, 2, 1), (s.randn(2, 2, 3), (2, 6), 1, 3, 2)])

@@ -52,9 +52,10 @@ view_op = register("view(self, size)", forward=_view, view=True, method=False, f
                    latex=r"\mathrm{view}({self})", vjp_latex={"self": r"\mathrm{view}({g})"}, samples=lambda s: [(s.randn(2, 3), (6,))])
 unsafe_view = register("unsafe_view(self, size)", forward=lambda xp, self, size: self.reshape(tuple(size)), method=False, function=False,
                        vjp={"self": lambda m, g, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)},
-                       latex=r"\mathrm{view}({self})", vjp_latex={"self": r"\mathrm{view}({g})"})
+                       latex=r"\mathrm{view}({self})", vjp_latex={"self": r"\mathrm{view}({g})"}, samples=lambda s: [(s.randn(2, 3), (3, 2))])
 reshape_raw = register("reshape_raw(self, size)", forward=lambda xp, self, size: self.reshape(tuple(size)), method=False, function=False,
-                       node="ReshapeAliasBackward0", vjp={"self": lambda m, g, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)})
+                       node="ReshapeAliasBackward0", vjp={"self": lambda m, g, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)},
+                       latex=r"\mathrm{view}({self})", vjp_latex={"self": r"\mathrm{view}({g})"}, samples=lambda s: [(s.randn(2, 3), (6,))])
 
 
 @composite(method=True, function=False)
