@@ -125,7 +125,7 @@ METHODS["slogdet"] = NAMESPACES[""]["slogdet"] = slogdet
 def logdet(input):
     """The logarithm of the determinant; nan for a negative one. Source: torch.logdet."""
     sign, log = slogdet_op.call(input)
-    return NAMESPACES[""]["where"](sign < 0, log * float("nan"), log)
+    return NAMESPACES[""]["where"](sign < 0, float("nan"), log)
 
 
 def _solve(xp, A, B):
