@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 
+from .. import cascade
 from ..dtype import FROM_NUMPY, as_dtype
 from ..errors import check_dim, fail, unsupported
 from ..registry import METHODS, NAMESPACES, composite, register
@@ -28,6 +29,8 @@ def _vector_norm(xp, self, ord, dim, keepdim, dtype):
 
 def _reduce_norm(xp, x, ord, axis, keepdim):
     if ord == 2:
+        if xp is np:
+            return cascade.length(x, axis, keepdim)
         return xp.sqrt(xp.add.reduce(x * x, axis=axis, keepdims=keepdim))
     size = xp.abs(x)
     if ord in (math.inf, -math.inf):

@@ -12,7 +12,7 @@ import warnings
 
 import numpy as np
 
-from .. import precise
+from .. import cascade, precise
 from ..dtype import FROM_NUMPY, as_dtype, get_default_dtype
 from ..errors import check_dim, check_dims, fail
 from ..registry import METHODS, NAMESPACES, composite, register
@@ -115,6 +115,8 @@ def _sum(xp, self, dim, keepdim, dtype):
     wide, d = _accumulator(self, dtype)
     if dtype is not None:
         self = self.astype(d)
+    if xp is np and d.kind == "f" and wide == d:
+        return cascade.add(self, axes(self, dim), keepdim)
     return xp.add.reduce(self, axis=axes(self, dim), keepdims=keepdim, dtype=wide).astype(d, copy=False)
 
 
@@ -184,6 +186,8 @@ def _prod(xp, self, dim, keepdim, dtype):
     wide, d = _accumulator(self, dtype)
     if dtype is not None:
         self = self.astype(d)
+    if xp is np and d.kind == "f" and wide == d:
+        return cascade.multiply(self, axes(self, dim), keepdim)
     return xp.multiply.reduce(self, axis=axes(self, dim), keepdims=keepdim, dtype=wide).astype(d, copy=False)
 
 
@@ -354,7 +358,8 @@ def _logsumexp(xp, self, dim, keepdim):
     top = xp.maximum.reduce(self, axis=axis, keepdims=True)
     top = xp.where(xp.isinf(top), 0, top).astype(self.dtype)
     exp, log = (_exp, _log) if xp is np else (xp.exp, xp.log)
-    total = log(xp.add.reduce(exp(self - top), axis=axis, keepdims=keepdim))
+    terms = exp(self - top)
+    total = log(cascade.add(terms, axis, keepdim) if xp is np else xp.add.reduce(terms, axis=axis, keepdims=keepdim))
     return total + top.reshape(total.shape)[()]
 
 

@@ -104,11 +104,13 @@ def _floor_divide(xp, self, other):
 
 def not_differentiable(schema, torch_name, **fields):
     """Registers an op that torch records but cannot differentiate: the error comes when backward reaches it."""
-    def rule(m, g):
-        raise fail(RuntimeError, f"derivative for aten::{torch_name} is not implemented",
-                   "Its result jumps, so a derivative would say nothing useful; detach() the input if none is wanted.")
-
     wanted, node = fields.pop("differentiable"), fields.pop("node", None)
+    # torch words it differently for the ops that have a node of their own
+    message = f"derivative for aten::{torch_name} is not implemented" if node is None else f"the derivative for '{torch_name}' is not implemented."
+
+    def rule(m, g):
+        raise fail(RuntimeError, message, "Its result jumps, so a derivative would say nothing useful; detach() the input if none is wanted.")
+
     op = register(schema, node=node or "NotImplemented", vjp=dict.fromkeys(wanted, rule), method=False, function=False, **fields)
     if node is None:
         op.node_class._name = "torch::autograd::NotImplemented"

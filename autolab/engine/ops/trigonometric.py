@@ -56,7 +56,7 @@ def _sinc(x):
 def _sinc_rule(m, g, self):
     angle = self * math.pi
     slope = (angle * m.cos(angle) - m.sin(angle)) / (angle * self)
-    return g * m.where(self == 0, 0.0, slope)
+    return m.where(self == 0, 0.0, g * slope)
 
 
 elementwise("sinc(self)", _sinc, _sinc_rule, forward=lambda xp, self: _sinc(self) if xp is np else xp.sinc(self),
