@@ -22,7 +22,7 @@ alias = register("alias(self)", forward=lambda xp, self: self[...], view=True, v
                  latex=r"{self}", vjp_latex={"self": "{g}"}, samples=lambda s: [s.randn(3)])
 
 to_copy = register("to_copy(self, dtype)", forward=lambda xp, self, dtype: self.astype(dtype.np), vjp={"self": lambda m, g: g},
-                   method=False, function=False, latex=r"{self}", vjp_latex={"self": "{g}"}, samples=lambda s: [(s.randn(3), float64)])
+                   method=False, function=False, latex=r"{self}", vjp_latex={"self": "{g}"})
 
 zeros_like_op = register("zeros_like(self)", forward=lambda xp, self: xp.zeros_like(self), method=False, function=False,
                          latex="0", samples=lambda s: [s.randn(2)])
