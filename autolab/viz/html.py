@@ -46,22 +46,41 @@ def page(widgets: Sequence[Any], title: str = "autolab") -> str:
 
     widgets: anywidgets whose script needs no kernel, such as explorers.
 
-    Raises RuntimeError when the graph of one has not been laid out: there was no Graphviz, and no browser has drawn it yet.
+    Raises RuntimeError when a graph has not been laid out: there was no Graphviz, and no browser has drawn it yet.
     """
-    scripts: dict[str, str] = {}  # each kind of widget brings its script once
+    scripts: dict[str, str] = {}  # each kind of widget brings its script, and its style, once
+    styles: dict[str, None] = {STYLE: None}
     places = []
     for widget in widgets:
         if getattr(widget, "svg", None) == "":
-            raise RuntimeError("the graph has not been laid out yet: show the explorer in the notebook first, or install Graphviz (see autolab.viz.layout)")
+            raise RuntimeError(
+                "the graph has not been laid out yet: show the explorer in a notebook first, or install "
+                "Graphviz (`autolab doctor` says what there is)"
+            )
         name = scripts.setdefault(widget._esm, f"widget{len(scripts)}")
-        state = {key: value for key, value in widget.get_state().items() if not key.startswith("_") and key not in ("layout", "tabbable", "tooltip")}
-        places.append(f'<div class="autolab" data-script="{name}"><script type="application/json">{_inline(json.dumps(state, separators=(",", ":")))}</script></div>')
-    modules = "".join(f"<script type=\"module\">{_inline(HOST)}const {name} = (() => {{{_inline(_as_value(esm))}}})();\n"
-                      f'for (const place of document.querySelectorAll(\'[data-script="{name}"]\')) await show({name}, place);</script>\n'
-                      for esm, name in scripts.items())
-    return (f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
-            f'<link rel="icon" href="data:,"><title>{escape(title)}</title><style>{STYLE}</style></head>\n'
-            f"<body><h1>{escape(title)}</h1>\n{''.join(places)}\n{modules}</body></html>\n")
+        styles[getattr(widget, "_css", "")] = None
+        state = f'<script type="application/json">{_inline(json.dumps(_state(widget), separators=(",", ":")))}</script>'
+        places.append(f'<div class="autolab" data-script="{name}">{state}</div>')
+    modules = [_module(name, esm) for esm, name in scripts.items()]
+    head = (
+        '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<link rel="icon" href="data:,"><title>{escape(title)}</title><style>{"".join(styles)}</style>'
+    )
+    body = "\n".join([f"<h1>{escape(title)}</h1>", *places, *modules])
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>{body}</body></html>\n'
+
+
+def _state(widget: Any) -> dict[str, Any]:
+    """What the widget's script reads, without what belongs to the notebook it came from."""
+    left_out = ("layout", "tabbable", "tooltip")
+    return {k: v for k, v in widget.get_state().items() if not k.startswith("_") and k not in left_out}
+
+
+def _module(name: str, esm: str) -> str:
+    places = f"document.querySelectorAll('[data-script=\"{name}\"]')"
+    widget = f"const {name} = (() => {{{_as_value(esm)}}})();\n"
+    script = f"{HOST}{widget}for (const place of {places}) await show({name}, place);"
+    return f'<script type="module">{_inline(script)}</script>'
 
 
 def write(path: str | os.PathLike[str], widgets: Sequence[Any], title: str = "autolab") -> Path:

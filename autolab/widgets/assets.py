@@ -1,4 +1,4 @@
-"""The scripts and styles in `static/`, joined to the one ES module that anywidget asks for. No build step, no other tool."""
+"""The scripts and styles in `static/`, joined to the one ES module that anywidget asks for: no build step."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+)\.js";\n', re.MULTILINE)
 
 @functools.cache
 def module(name: str) -> str:
-    """`static/<name>.js` and everything it imports from beside it, as one ES module; `STYLE` in it is `static/<name>.css`.
+    """`static/<name>.js` and all it imports from beside it, as one ES module; `STYLE` in it is `static/<name>.css`.
 
-    Imports are plain `import { a, b } from "./file.js";` lines; names are shared, so each must be used once across the files.
+    Imports are plain `import { a, b } from "./file.js";`; names are shared, so each must be used once across the files.
     Comments and indentation are left out: a notebook stores this text with every widget.
 
     Raises FileNotFoundError when a file that is imported does not exist.

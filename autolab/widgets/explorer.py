@@ -14,7 +14,8 @@ import traitlets as t
 from ..trace.model import Trace
 from ..viz import html, layout
 from . import assets
-from .picture import Picture, geometry
+from .geometry import geometry
+from .picture import Picture
 
 MOST_NODES = 2000  # Graphviz needs a second for these, and minutes for ten times as many
 RANKDIRS = ("LR", "TB")  # data flows left to right; top to bottom where the page is narrow
@@ -25,7 +26,7 @@ class Explorer(anywidget.AnyWidget):
     """Steps through the forward and backward pass of one trace; the widget that `autolab.explore` returns.
 
     step     : index of the frame shown, from 0; a number outside is moved to the nearest frame.
-    selected : id of the node that Details describes, "" for the one the step is about. A variable's name may be assigned.
+    selected : id of the node that Details describes, "" for the one the step is about; a name may be assigned.
     playing  : True while it steps on by itself.
     interval : milliseconds between two steps of playing, at least 50.
 
@@ -48,7 +49,10 @@ class Explorer(anywidget.AnyWidget):
 
     def __init__(self, trace: Trace, **traits: Any):
         if len(trace.nodes) > MOST_NODES:
-            raise ValueError(f"this graph has {len(trace.nodes)} nodes; the explorer shows up to {MOST_NODES}. Explore a part of it: an earlier result, or fewer repetitions.")
+            raise ValueError(
+                f"this graph has {len(trace.nodes)} nodes; the explorer shows up to {MOST_NODES}. Explore a part: "
+                "an earlier result, or fewer repetitions."
+            )
         self.trace = trace
         self._picture = Picture(trace)
         super().__init__(data=pack(trace), formulas=formulas(trace), **traits)
@@ -75,7 +79,9 @@ class Explorer(anywidget.AnyWidget):
             return wanted
         named = [node.id for node in self.trace.nodes if wanted in (node.name, node.label)]
         if not named:
-            raise t.TraitError(f'there is no node "{wanted}"; there are {", ".join(node.label for node in self.trace.nodes[:20])}')
+            raise t.TraitError(
+                f'there is no node "{wanted}"; there are {", ".join(node.label for node in self.trace.nodes[:20])}'
+            )
         return named[-1]
 
     def _on_message(self, _: Any, content: dict[str, Any], buffers: Any) -> None:
@@ -83,7 +89,12 @@ class Explorer(anywidget.AnyWidget):
             try:
                 self.send({"kind": "viz", "source": layout.viz_js()})
             except OSError as error:
-                self.send({"kind": "error", "text": f"viz.js cannot be read ({error}). Reinstall autolab-kit, or install Graphviz."})
+                self.send(
+                    {
+                        "kind": "error",
+                        "text": f"viz.js cannot be read ({error}). Reinstall autolab-kit, or install Graphviz.",
+                    }
+                )
         elif content.get("kind") == "layouts":
             self._lay_out(content["svgs"])
 
@@ -93,7 +104,7 @@ class Explorer(anywidget.AnyWidget):
         self.svg = self._picture.svg(self.layouts["LR"])
 
     def to_html(self, path: str | os.PathLike[str], title: str = "autolab explorer") -> Path:
-        """Write the explorer, as it stands now, to one HTML file that needs neither kernel nor network. Returns the path.
+        """Write the explorer, as it stands now, to one HTML file without need of kernel or network; returns the path.
 
         Raises RuntimeError when nothing has laid the graph out yet.
         """
@@ -108,8 +119,8 @@ class Explorer(anywidget.AnyWidget):
     def __repr__(self) -> str:
         # No address: a stored notebook must print the same on every run.
         of = ", ".join(self.trace.node(root).label for root in self.trace.meta.get("roots", ()))
-        counts = ", ".join(_counted(n, word) for n, word in ((len(self.trace.nodes), "node"), (len(self.trace.frames), "step")))
-        return f"Explorer({of + ': ' if of else ''}{counts})"
+        counts = f"{_counted(len(self.trace.nodes), 'node')}, {_counted(len(self.trace.frames), 'step')}"
+        return f"Explorer({of}: {counts})" if of else f"Explorer({counts})"
 
 
 def _counted(count: int, word: str) -> str:
@@ -119,7 +130,7 @@ def _counted(count: int, word: str) -> str:
 def explore(root_or_recording: Any, **options: Any) -> Explorer:
     """Step through a computation: an Explorer for a result tensor, a recording, or a Trace.
 
-    root_or_recording: an autolab tensor or a list of them, what `autolab.record()` gave, a Trace, or a tensor of real PyTorch.
+    root_or_recording: a tensor of autolab or of real PyTorch, or a list of them; what `autolab.record()` gave; a Trace.
     options: `step`, `selected`, `playing`, `interval` to start with (see Explorer); for tensors also those of
     `autolab.trace.trace`, such as `params={"w": w}` for names and `gradient=` for results of more than one number.
 
@@ -170,7 +181,7 @@ def pack(trace: Trace) -> dict[str, Any]:
 
 
 def formulas(trace: Trace) -> dict[str, str]:
-    """MathML for every formula of a trace, by its TeX; a formula that cannot be converted is left out and shown as TeX."""
+    """MathML for every formula of a trace, by its TeX. One that cannot be converted is left out, and shown as TeX."""
     found = {tex for part in (trace.nodes, trace.edges) for record in part for tex in (record.tex, record.tex_numbers)}
     found |= {frame.tex for frame in trace.frames}
     return {tex: mathml for tex in sorted(found) if tex and (mathml := _mathml(tex))}
@@ -181,9 +192,11 @@ def _mathml(tex: str) -> str:
     from latex2mathml.converter import convert
 
     try:
-        return convert(tex, display="block").replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "")
+        mathml = convert(tex, display="block").replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "")
     except Exception:  # the converter raises many kinds for TeX it does not know
         return ""
+    # `\mathrel{+}=` is one sign to a reader; the converter makes two of it, with a gap.
+    return mathml.replace("<mo><mrow><mo>&#x0002B;</mo></mrow></mo><mo>&#x0003D;</mo>", "<mo>+=</mo>")
 
 
 def _layouts(dots: dict[str, str]) -> dict[str, str]:

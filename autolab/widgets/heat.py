@@ -1,4 +1,4 @@
-"""Small heat maps: blue for negative, white for 0, vermillion for positive. `static/values.js` paints with the same numbers."""
+"""Small heat maps: blue for negative, white for 0, vermillion for positive; `static/values.js` paints the same."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from ..trace.values import Value, short
 
 NEGATIVE, ZERO, POSITIVE = (0x00, 0x72, 0xB2), (0xFF, 0xFF, 0xFF), (0xD5, 0x5E, 0x00)  # Okabe-Ito blue and vermillion
-THUMB, CELL, MOST = 40, 12, 8  # a thumbnail's largest side, its largest cell, the most rows or columns it shows
+THUMB, CELL, MOST = 32, 12, 8  # a thumbnail's largest side, its largest cell, the most rows or columns it shows
 
 
 def color(value: Any, scale: float) -> str:
@@ -46,7 +46,11 @@ def cells(value: Value, size: tuple[int, int]) -> str:
     if table is None:
         return ""
     w, h, top = size[0] // len(table[0]), size[1] // len(table), scale(table)
-    return "".join(f'<path fill="{color(v, top)}" d="M{c * w} {r * h}h{w}v{h}h-{w}z"/>' for r, row in enumerate(table) for c, v in enumerate(row))
+    return "".join(
+        f'<path fill="{color(v, top)}" d="M{c * w} {r * h}h{w}v{h}h-{w}z"/>'
+        for r, row in enumerate(table)
+        for c, v in enumerate(row)
+    )
 
 
 def brief(value: Value) -> str:

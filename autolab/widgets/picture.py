@@ -1,21 +1,18 @@
-"""The drawing of a trace for the explorer: cards, edges, and where they stand.
+"""The drawing of a trace for the explorer: a card for every node, lines between them.
 
 Graphviz only places boxes here: every card has a fixed size worked out below, so the layout does not depend on which
-fonts a machine has, and one skeleton serves the static picture, the widget and the exported page. The widget's
-script changes the words, numbers and classes inside the skeleton; it draws no card of its own.
+fonts a machine has, and one skeleton serves the still picture, the widget and the exported page. The widget's script
+changes words, numbers and classes inside the skeleton; it draws no card of its own.
 
 Sizes are SVG user units (CSS pixels at scale 1).
 """
 
 from __future__ import annotations
 
-import re
-import xml.etree.ElementTree as ET
-from collections.abc import Iterator
 from html import escape
 from typing import Any
 
-from ..trace.model import Edge, Group, Node, Saved, Trace
+from ..trace.model import Edge, Node, Saved, Trace
 from ..trace.text import shape_text
 from ..trace.values import Value
 from ..viz import palette
@@ -29,10 +26,21 @@ PILL = (50, 20)
 MAX_TABS, MAX_PILLS = 3, 150
 FONT = ", ".join(f"'{name}'" if " " in name else name for name in palette.FONTS.split(","))
 MUTED, ALARM = "#555555", "#8F3A6E"  # text beside the main text; text about gradients cut off
-SVG = "{http://www.w3.org/2000/svg}"
 
-_WIDTHS = {c: w for w, chars in ((230, "'ijl|"), (290, " !,./:;I[]ft()"), (340, "r-`\"*"), (500, "ckszvxyJ{}"), (610, "ABEFKPSTVXYZL"),
-                                 (720, "CDHNRUw&"), (780, "GOQ"), (850, "mMW%@")) for c in chars}
+_WIDTHS = {  # of Helvetica, in thousandths of the font size
+    c: w
+    for w, chars in (
+        (230, "'ijl|"),
+        (290, " !,./:;I[]ft()"),
+        (340, 'r-`"*'),
+        (500, "ckszvxyJ{}"),
+        (610, "ABEFKPSTVXYZL"),
+        (720, "CDHNRUw&"),
+        (780, "GOQ"),
+        (850, "mMW%@"),
+    )
+    for c in chars
+}
 
 
 def text_width(text: str, size: float, bold: bool = False) -> float:
@@ -49,34 +57,61 @@ def fit(text: str, size: float, width: float, bold: bool = False) -> str:
     return text + "…"
 
 
-class Card:
-    """What is drawn for one node: rows from top to bottom, `svg` around the card's own origin (top left)."""
+def size_words(count: int | None) -> str:
+    """Bytes for people: 12 B, 3.1 kB, 2.0 MB."""
+    if count is None:
+        return ""
+    size, units = float(count), ["B", "kB", "MB", "GB"]
+    while size >= 1000 and len(units) > 1:
+        size, units = size / 1000, units[1:]
+    return f"{count} B" if units[0] == "B" else f"{size:.1f} {units[0]}"
 
-    def __init__(self, node: Node, saved: list[Saved], grads: list[Value]):
+
+def element(tag: str, *inside: str, **attributes: Any) -> str:
+    """An SVG element; `class_` and `stroke_width` stand for class and stroke-width, None leaves an attribute out."""
+    words = "".join(
+        f' {name.rstrip("_").replace("_", "-")}="{f"{value:g}" if isinstance(value, float) else escape(str(value))}"'
+        for name, value in attributes.items()
+        if value is not None
+    )
+    return f"<{tag}{words}>{''.join(inside)}</{tag}>" if inside else f"<{tag}{words}/>"
+
+
+def label(name: str, x: float, y: float, words: str, **attributes: Any) -> str:
+    """Text of class `name`, of size TEXT unless told."""
+    given = {"font_size": TEXT, "fill": INK} | attributes
+    return element("text", escape(words), class_=name, x=float(x), y=float(y), **given)
+
+
+class Card:
+    """What is drawn for one node: tabs for what it saved, name and operation, value, notes, gradient.
+
+    `draw()` gives SVG with the card's top left corner at (0, 0); `width` and `height` are its size.
+    """
+
+    def __init__(self, node: Node, saved: list[Saved], grads: list[Value], module: str = ""):
         self.node, self.saved, self.grad = node, saved, grads[-1] if grads else None
         self.bare = node.kind == "data" and not node.name and not node.shape  # a number such as 3: nothing else to say
-        self.kind = {"leaf": "leaf", "data": "" if self.bare else "data"}.get(node.kind, node.op)
-        self.title = fit(node.label or node.id, TITLE, 120, bold=True)
-        self.kind = fit(self.kind, TEXT, 120)
-        self.value = self._value_words()
-        self.thumb = heat.thumb_size(node.shape, node.value)
+        kind = {"leaf": "leaf", "data": "" if self.bare else "data"}.get(node.kind, node.op)
+        self.title, self.kind = fit(node.label or node.id, TITLE, 120, bold=True), fit(kind, TEXT, 120)
+        self.value, self.thumb = self._value_words(), heat.thumb_size(node.shape, node.value)
         self.tabs = [self._tab_words(s) for s in saved[:MAX_TABS]]
         if len(saved) > MAX_TABS:
             self.tabs[-1] = f"and {len(saved) - MAX_TABS + 1} more"
-        self.notes = [note for note in (f"cut: {node.cut}" if node.cut else "", "" if node.device in ("", "cpu") else node.device) if note]
+        device = "" if node.device in ("", "cpu") else node.device
+        self.notes = [note for note in (f"cut: {node.cut}" if node.cut else "", fit(module, TEXT, 130), device) if note]
         self.width = self._width(max((text_width(g.text, TEXT, True) for g in grads if g.shape == ()), default=40))
         self.top = TAB * len(self.tabs)  # where the card itself begins, under its tabs
-        self.value_height = 0 if self.bare else max(LINE, self.thumb[1] + 4) + (LINE if self.value and self.thumb[1] > 24 else 0)
+        over = LINE if self.value and self.thumb[1] > 24 else 0  # a tall thumbnail stands below its shape
+        self.value_height = 0 if self.bare else max(LINE, self.thumb[1] + 4) + over
         self.strip = max(LINE, self.thumb[1] + 4) + LINE if node.requires_grad else 0
-        self.height = self.top + 24 + self.value_height + LINE * len(self.notes) + (4 if not self.bare else 2) + self.strip
+        self.height = self.top + 26 + self.value_height + LINE * len(self.notes) + (0 if self.bare else 2) + self.strip
 
     def _value_words(self) -> str:
-        node = self.node
-        if self.bare:
+        if self.bare or self.node.shape is None:
             return ""
-        if node.shape == () and node.value is not None:
-            return node.value.text
-        return "" if node.shape is None else shape_text(node.shape)
+        scalar = self.node.shape == () and self.node.value is not None
+        return self.node.value.text if scalar else shape_text(self.node.shape)  # type: ignore[union-attr]
 
     @staticmethod
     def _tab_words(saved: Saved) -> str:
@@ -84,77 +119,72 @@ class Card:
         return fit(" · ".join(p for p in parts if p), TEXT, 150)
 
     def _width(self, number: float) -> float:
-        rows = [text_width(self.title, TITLE, True) + 12 + text_width(self.kind, TEXT), text_width(self.value, TEXT) + self.thumb[0] + 8]
-        rows += [text_width(note, TEXT) for note in self.notes]
-        rows += [text_width(tab, TEXT) - 4 for tab in self.tabs]
+        rows = [text_width(self.title, TITLE, True) + 12 + text_width(self.kind, TEXT)]
+        rows += [text_width(self.value, TEXT) + self.thumb[0] + 8]
+        rows += [text_width(words, TEXT) for words in (*self.notes, *self.tabs)]
         if self.node.requires_grad:
             rows += [text_width("accumulated", TEXT), text_width("grad", TEXT) + 8 + (self.thumb[0] or number)]
         return round(max([34 if self.bare else 60, *rows]) + 2 * PAD)
 
     def draw(self) -> str:
-        w, node = self.width, self.node
-        out = [self._draw_tab(i, words) for i, words in enumerate(self.tabs)]
-        bottom = self.height - self.top
-        border = {"leaf": (LEAF, 3 if node.requires_grad else 1)}.get(node.kind, (RULE, 1.2))
+        node, w, bottom = self.node, self.width, self.height - self.top
         fill = PAPER if node.device in ("", "cpu") else palette.CUDA
-        out.append(f'<rect class="al-card" x="0" y="{self.top}" width="{w}" height="{bottom}" rx="6" fill="{fill}" stroke="{border[0]}" stroke-width="{border[1]}"/>')
+        border = (LEAF, 3) if node.kind == "leaf" else (RULE, 1.2)
+        box = {"x": 0, "y": self.top, "width": w, "height": bottom, "rx": 6}
+        parts = [self._tab(i, words) for i, words in enumerate(self.tabs)]
+        parts.append(element("rect", class_="al-card", **box, fill=fill, stroke=border[0], stroke_width=border[1]))
         y = self.top + 18
-        out.append(text("al-title", PAD, y, self.title, TITLE, weight="bold"))
+        parts.append(label("al-title", PAD, y, self.title, font_size=TITLE, font_weight="bold"))
         if self.kind:
-            out.append(text("al-kind", w - PAD, y, self.kind, TEXT, anchor="end", fill=MUTED))
+            parts.append(label("al-kind", w - PAD, y, self.kind, text_anchor="end", fill=MUTED))
         y += 6
         if not self.bare:
-            out.append(text("al-value", PAD, y + 14, self.value, TEXT, fill=INK))
+            parts.append(label("al-value", PAD, y + 14, self.value))
             if self.thumb[0]:
-                out.append(self._draw_thumb("al-thumb", y + self.value_height - self.thumb[1] - 2, node.value))
+                parts.append(self._thumb("al-thumb", y + self.value_height - self.thumb[1] - 2, node.value))
         y += self.value_height
         for note in self.notes:
-            out.append(text("al-note", PAD, y + 14, note, TEXT, fill=ALARM if note.startswith("cut") else MUTED))
+            name, color = ("al-cut", ALARM) if note.startswith("cut: ") else ("al-where", MUTED)
+            parts.append(label(name, PAD, y + 14, note, fill=color))
             y += LINE
         if self.strip:
-            out.append(self._draw_strip(y + 4))
-        for name, by in (("al-ring", 4), ("al-pick", 8)):  # shown around the node the step is about, the node selected
-            out.append(f'<rect class="{name}" x="{-by}" y="{-by}" width="{w + 2 * by}" height="{self.height + 2 * by}" rx="{by + 5}" fill="none" stroke="none"/>')
-        return "".join(out)
+            parts.append(self._gradient(y + 4))
+        for name, by in (("al-ring", 4), ("al-pick", 8)):  # around the node the step is about, around the one selected
+            size = {"width": w + 2 * by, "height": self.height + 2 * by, "rx": by + 5}
+            parts.append(element("rect", class_=name, x=-by, y=-by, **size, fill="none", stroke="none"))
+        return "".join(parts)
 
-    def _draw_thumb(self, name: str, y: float, value: Value | None) -> str:
-        cells = heat.cells(value, self.thumb) if value is not None else ""
+    def _thumb(self, name: str, y: float, value: Value | None) -> str:
         w, h = self.thumb
-        return f'<g class="{name}" data-w="{w}" data-h="{h}" transform="translate({self.width - PAD - w} {y})" stroke="{RULE}" stroke-width="0.5">{cells}</g>'
+        cells = heat.cells(value, self.thumb) if value is not None else ""
+        place = f"translate({self.width - PAD - w} {y:g})"
+        lines = {"stroke": RULE, "stroke_width": 0.5}
+        return element("g", cells, class_=name, data_w=w, data_h=h, transform=place, **lines)
 
-    def _draw_strip(self, y: float) -> str:
-        w, h = self.width, self.strip
-        number = "" if self.grad is None else self.grad.text if self.grad.shape == () else "" if self.thumb[0] else heat.brief(self.grad)
-        word = "not yet" if self.grad is None else "zero" if self.grad.is_zero else "accumulated"
-        fill = BACKWARD if word == "accumulated" else PAPER
-        return (f'<g class="al-grad" data-state="{"none" if self.grad is None else word}">'
-                f'<path class="al-strip" d="M1 {y}H{w - 1}V{y + h - 7}q0 6 -6 6H7q-6 0 -6 -6Z" fill="{fill}"/>'
-                f'<path class="al-rule" d="M1 {y}H{w - 1}" stroke="{RULE}" fill="none"/>'
-                + text("al-gradname", PAD, y + 14, "grad", TEXT)
-                + text("al-number", w - PAD, y + 14, number, TEXT, anchor="end")
-                + (self._draw_thumb("al-gthumb", y + 3, self.grad) if self.thumb[0] else "")
-                + text("al-word", PAD, y + h - 5, word, TEXT) + "</g>")
+    def _gradient(self, y: float) -> str:
+        w, h, grad = self.width, self.strip, self.grad
+        state = "none" if grad is None else "zero" if grad.is_zero else "accumulated"
+        fill = BACKWARD if state == "accumulated" else PAPER
+        drawn = grad is None or (grad.shape and self.thumb[0])
+        number = "" if drawn or grad is None else grad.text if grad.shape == () else heat.brief(grad)
+        outline = f"M1 {y:g}H{w - 1}V{y + h - 7:g}q0 6 -6 6H7q-6 0 -6 -6Z"
+        return element(
+            "g",
+            element("path", class_="al-strip", d=outline, fill=fill),
+            element("path", class_="al-rule", d=f"M1 {y:g}H{w - 1}", stroke=RULE, fill="none"),
+            label("al-gradname", PAD, y + 14, "grad"),
+            label("al-number", w - PAD, y + 14, number, text_anchor="end"),
+            self._thumb("al-gthumb", y + 3, grad) if self.thumb[0] else "",
+            label("al-word", PAD, y + h - 5, "not yet" if grad is None else state),
+            class_="al-grad",
+            data_state=state,
+        )
 
-    def _draw_tab(self, i: int, words: str) -> str:
-        w, y = self.width - 6, i * TAB
-        return (f'<g class="al-tab" data-saved="{escape(self.saved[i].id)}"><rect x="3" y="{y + 1}" width="{w}" height="{TAB}" fill="{SAVED}" stroke="{RULE}"/>'
-                + text("al-tabname", PAD, y + 14.5, words, TEXT) + "</g>")
-
-
-def size_words(count: int | None) -> str:
-    """Bytes for people: 12 B, 3.1 kB, 2.0 MB."""
-    if count is None:
-        return ""
-    for unit in ("B", "kB", "MB", "GB"):
-        if count < 1000 or unit == "GB":
-            return f"{count} B" if unit == "B" else f"{count:.1f} {unit}"
-        count /= 1000  # type: ignore[assignment]
-    return ""
-
-
-def text(name: str, x: float, y: float, words: str, size: float, *, anchor: str = "start", weight: str = "", fill: str = INK) -> str:
-    extra = (f' text-anchor="{anchor}"' if anchor != "start" else "") + (f' font-weight="{weight}"' if weight else "")
-    return f'<text class="{name}" x="{x:g}" y="{y:g}" font-size="{size}"{extra} fill="{fill}">{escape(words)}</text>'
+    def _tab(self, i: int, words: str) -> str:
+        y = i * TAB
+        box = element("rect", x=3, y=y + 1, width=self.width - 6, height=TAB, fill=SAVED, stroke=RULE)
+        name = label("al-tabname", PAD, y + 14.5, words)
+        return element("g", box, name, class_="al-tab", data_saved=self.saved[i].id)
 
 
 def gradients(trace: Trace) -> dict[str, list[Value]]:
@@ -177,135 +207,81 @@ class Picture:
         saved: dict[str, list[Saved]] = {}
         for s in trace.saved:
             saved.setdefault(s.node, []).append(s)
-        self.cards = {n.id: Card(n, saved.get(n.id, []), grads[n.id]) for n in trace.nodes}
+        # Frames around the nodes of a module would double the picture's height: its name stands on their cards instead.
+        types = {group.path: group.type for group in trace.groups}
+        modules = {n.id: f"{n.module} · {types.get(n.module, '')}".strip("· ") for n in trace.nodes if n.kind == "op"}
+        self.cards = {n.id: Card(n, saved.get(n.id, []), grads[n.id], modules.get(n.id, "")) for n in trace.nodes}
         self.pills = {e.id for e in trace.edges if e.differentiable} if len(trace.edges) <= MAX_PILLS else set()
         # A leaf used very often is drawn once per further use: a box of the same node, under a key of its own.
         self.boxes = {n.id: n.id for n in trace.nodes if not self._only_aliased(n)}
-        self.boxes |= {f"{e.parent}_{e.id}": e.parent for e in trace.edges if e.alias}
+        self.boxes |= {self._start(e): e.parent for e in trace.edges if e.alias}
 
     def _only_aliased(self, node: Node) -> bool:
         uses = [e for e in self.trace.edges if e.parent == node.id] if node.kind != "op" else []
         return bool(uses) and all(e.alias for e in uses)
 
-    def source(self, edge: Edge) -> str:
-        """Key of the box an edge starts at."""
+    @staticmethod
+    def _start(edge: Edge) -> str:
+        """Key of the box that an edge starts at."""
         return f"{edge.parent}_{edge.id}" if edge.alias else edge.parent
 
     def dot(self, rankdir: str) -> str:
-        """DOT with sizes and ids only; `rankdir` "LR" or "TB"."""
-        lines = ["digraph {", f'rankdir={rankdir}; newrank=true; nodesep=0.24; ranksep=0.15; node [shape=box, fixedsize=true, label=""]; edge [arrowhead=none];']
-        lines += self._clusters(self.trace.groups, "")
+        """DOT with sizes and ids only; `rankdir` "LR" or "TB". What Graphviz makes of it is read by `geometry`."""
+        lines = [f"digraph {{ rankdir={rankdir}; nodesep=0.24; ranksep=0.15; edge [arrowhead=none];"]
+        lines.append('node [shape=box, fixedsize=true, label=""];')
         for key, node_id in self.boxes.items():
-            card = self.cards[node_id]
-            lines.append(f"{key} [id={key}, width={card.width / 72:.3f}, height={card.height / 72:.3f}];")
+            lines.append(_box(key, self.cards[node_id].width, self.cards[node_id].height))
         enter, leave = ("w", "e") if rankdir == "LR" else ("n", "s")  # a line goes straight through its pill
         for edge in self.trace.edges:
-            start = self.source(edge)
-            if edge.id in self.pills:
-                lines.append(f"{edge.id} [id={edge.id}, width={PILL[0] / 72:.3f}, height={PILL[1] / 72:.3f}];")
-                lines.append(f'{start} -> {edge.id}:{enter} [id="{edge.id}a"]; {edge.id}:{leave} -> {edge.child} [id="{edge.id}b"];')
+            # The way from result to result runs straight; leaves stand beside it.
+            weight = 8 if self.cards[edge.parent].node.kind == "op" else 1
+            start, name = self._start(edge), edge.id
+            if name in self.pills:
+                lines.append(_box(name, *PILL))
+                lines.append(f'{start} -> {name}:{enter} [id="{name}a", weight={weight}];')
+                lines.append(f'{name}:{leave} -> {edge.child} [id="{name}b", weight={weight}];')
             else:
-                lines.append(f'{start} -> {edge.child} [id="{edge.id}a", minlen=2];')
+                lines.append(f'{start} -> {edge.child} [id="{name}a", weight={weight}, minlen=2];')
         return "\n".join([*lines, "}"])
-
-    def _clusters(self, groups: tuple[Group, ...], inside: str) -> Iterator[str]:
-        """Nested `subgraph`s: a module whose path begins with another's lies in it."""
-        for group in groups:
-            if _outer(group, self.trace.groups) == inside:
-                yield f'subgraph cluster_{group.id} {{ id={group.id}; margin=14; label=" "; fontsize=14;'
-                yield from self._clusters(groups, group.path)
-                inner = [n for n in group.nodes if n in self.boxes]
-                inner += [e.id for e in self.trace.edges if e.id in self.pills and not e.alias and {e.parent, e.child} <= set(group.nodes)]
-                yield "".join(f"{name};" for name in inner) + " }"
 
     def svg(self, geometry: dict[str, Any]) -> str:
         """The whole picture as SVG that stands alone, and whose parts the widget finds by class and data attribute."""
-        w, h = geometry["width"], geometry["height"]
-        out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{w:g}" height="{h:g}" viewBox="0 0 {w:g} {h:g}" font-family="{escape(FONT)}">',
-               f'<rect class="al-paper" width="{w:g}" height="{h:g}" fill="{PAPER}"/>']
-        for group in self.trace.groups:
-            if group.id in geometry["groups"]:
-                x, y, gw, gh = geometry["groups"][group.id]
-                words = fit(f"{group.path} ({group.type})", TEXT, gw - 12)
-                out.append(f'<g class="al-group" data-id="{group.id}"><rect x="{x:g}" y="{y:g}" width="{gw:g}" height="{gh:g}" rx="8" fill="none" stroke="{RULE}" '
-                           f'stroke-dasharray="2 3"/>{text("al-groupname", x + 8, y + 15, words, TEXT, fill=MUTED)}</g>')
-        for edge in self.trace.edges:
-            out.append(self._edge(edge, geometry))
+        size = {"width": geometry["width"], "height": geometry["height"]}
+        parts = [element("rect", class_="al-paper", **size, fill=PAPER)]
+        parts += [self._line(edge, geometry) for edge in self.trace.edges]
         for key, node_id in self.boxes.items():
             card, (x, y) = self.cards[node_id], geometry["nodes"][key]
-            out.append(f'<g class="al-node" data-id="{node_id}" data-key="{key}" data-w="{card.width}" data-h="{card.height}" '
-                       f'transform="translate({x - card.width / 2:g} {y - card.height / 2:g})">{card.draw()}</g>')
-        return "".join([*out, "</svg>"])
+            place = f"translate({x - card.width / 2:g} {y - card.height / 2:g})"
+            data = {"data_id": node_id, "data_key": key, "data_w": card.width, "data_h": card.height}
+            parts.append(element("g", card.draw(), class_="al-node", **data, transform=place))
+        frame = {"viewBox": f"0 0 {size['width']} {size['height']}", "font_family": FONT}
+        return element("svg", *parts, xmlns="http://www.w3.org/2000/svg", **size, **frame)
 
-    def _edge(self, edge: Edge, geometry: dict[str, Any]) -> str:
-        d, (x, y, angle) = geometry["edges"][edge.id], geometry["heads"][edge.id]
-        color = FORWARD if edge.differentiable else RULE
-        pill = ""
-        if edge.id in geometry["pills"]:
-            px, py = geometry["pills"][edge.id]
-            frame = next((f for f in reversed(self.trace.frames) if f.edge == edge.id and f.value is not None), None)
-            words = "" if frame is None or frame.value is None or frame.value.shape != () else frame.value.text
-            show = "" if words else ' visibility="hidden"'
-            pill = (f'<g class="al-pill"{show} transform="translate({px:g} {py:g})"><rect x="{-PILL[0] / 2:g}" y="{-PILL[1] / 2:g}" width="{PILL[0]}" height="{PILL[1]}" rx="10" '
-                    f'fill="{PAPER}" stroke="{BACKWARD}" stroke-dasharray="4 3"/>{text("al-pilltext", 0, 4.5, words, TEXT, anchor="middle")}</g>')
-        return (f'<g class="al-edge" data-id="{edge.id}"><path class="al-line" d="{d}" fill="none" stroke="{color}" stroke-width="1.6"/>'
-                f'<path class="al-head" d="M0 0L-10 -4.5L-10 4.5Z" fill="{color}" transform="translate({x:g} {y:g}) rotate({angle:g})"/>{pill}</g>')
+    def _line(self, edge: Edge, geometry: dict[str, Any]) -> str:
+        x, y, angle = geometry["heads"][edge.id]
+        color, place = FORWARD if edge.differentiable else RULE, f"translate({x:g} {y:g}) rotate({angle:g})"
+        stroke = {"fill": "none", "stroke": color, "stroke_width": 1.6}
+        path = element("path", class_="al-line", d=geometry["edges"][edge.id], **stroke)
+        head = element("path", class_="al-head", d="M0 0L-10 -4.5L-10 4.5Z", fill=color, transform=place)
+        pill = self._pill(edge, geometry["pills"][edge.id]) if edge.id in geometry["pills"] else ""
+        return element("g", path, head, pill, class_="al-edge", data_id=edge.id)
 
-
-def _outer(group: Group, groups: tuple[Group, ...]) -> str:
-    return max((g.path for g in groups if g.path != group.path and (not g.path or group.path.startswith(g.path + "."))), key=len, default="")
-
-
-def geometry(svg: str) -> dict[str, Any]:
-    """Where Graphviz put things, read from its SVG for `Picture.dot`: centres, curves and arrow heads by id.
-
-    Raises ValueError when `svg` is not such a picture.
-    """
-    root = ET.fromstring(re.sub(r"<!DOCTYPE[^>]*>", "", svg))
-    graph = next((g for g in root.iter(f"{SVG}g") if g.get("class") == "graph"), None)
-    shift = re.search(r"translate\(([-\d.]+)[ ,]+([-\d.]+)\)", graph.get("transform", "") if graph is not None else "")
-    box = [float(v) for v in root.get("viewBox", "").split()]
-    if graph is None or shift is None or len(box) != 4:
-        raise ValueError("not an SVG made by Graphviz: no graph, translate or viewBox in it")
-    at = (float(shift[1]), float(shift[2]))
-    margin = 6
-    found: dict[str, Any] = {"width": round(box[2] + 2 * margin), "height": round(box[3] + 2 * margin), "nodes": {}, "pills": {}, "edges": {}, "heads": {}, "groups": {}}
-    parts: dict[str, list[tuple[float, float]]] = {}
-    for g in graph.iter(f"{SVG}g"):
-        name, kind = g.get("id", ""), g.get("class")
-        if kind in ("node", "cluster"):
-            shape = g.find(f"{SVG}polygon")
-            points = _points(shape.get("points", "") if shape is not None else "", at, margin)
-            xs, ys = [p[0] for p in points], [p[1] for p in points]
-            if kind == "cluster":
-                found["groups"][name] = [min(xs), min(ys), round(max(xs) - min(xs), 1), round(max(ys) - min(ys), 1)]
-            else:
-                found["pills" if name.startswith("e") else "nodes"][name] = [round((min(xs) + max(xs)) / 2, 1), round((min(ys) + max(ys)) / 2, 1)]
-        elif kind == "edge":
-            line = g.find(f"{SVG}path")
-            parts[name] = _points(line.get("d", "") if line is not None else "", at, margin)
-    for name, points in parts.items():
-        if name.endswith("a"):
-            edge, rest = name[:-1], parts.get(name[:-1] + "b")
-            found["edges"][edge] = _curve(points) + ("L" + _curve(rest)[1:] if rest else "")
-            found["heads"][edge] = _head(rest or points)
-    return found
+    def _pill(self, edge: Edge, center: list[float]) -> str:
+        """The number on a line: the last contribution that went along it, hidden when there was none."""
+        sent = [f.value for f in self.trace.frames if f.edge == edge.id and f.value is not None]
+        words = sent[-1].text if sent and sent[-1].shape == () else shape_text(sent[-1].shape) if sent else ""
+        w, h = PILL
+        box = {"x": -w // 2, "y": -h // 2, "width": w, "height": h, "rx": h // 2}
+        look = {"fill": PAPER, "stroke": BACKWARD, "stroke_dasharray": "4 3"}
+        return element(
+            "g",
+            element("rect", **box, **look),
+            label("al-pilltext", 0, 4.5, fit(words, TEXT, w - 6), text_anchor="middle"),
+            class_="al-pill",
+            visibility=None if words else "hidden",
+            transform=f"translate({center[0]:g} {center[1]:g})",
+        )
 
 
-def _points(words: str, at: tuple[float, float], margin: float) -> list[tuple[float, float]]:
-    numbers = [float(n) for n in re.findall(r"-?\d+(?:\.\d+)?(?:e-?\d+)?", words)]
-    return [(round(x + at[0] + margin, 1), round(y + at[1] + margin, 1)) for x, y in zip(numbers[::2], numbers[1::2], strict=True)]
-
-
-def _curve(points: list[tuple[float, float]]) -> str:
-    (x, y), *rest = points
-    return f"M{x:g},{y:g}C" + " ".join(f"{px:g},{py:g}" for px, py in rest)
-
-
-def _head(points: list[tuple[float, float]]) -> list[float]:
-    """Tip and direction in degrees of the arrow head at the end of a curve."""
-    from math import atan2, degrees
-
-    (x1, y1) = next((p for p in reversed(points[:-1]) if p != points[-1]), points[0])
-    x2, y2 = points[-1]
-    return [x2, y2, round(degrees(atan2(y2 - y1, x2 - x1)), 1)]
+def _box(name: str, width: float, height: float) -> str:
+    return f"{name} [id={name}, width={width / 72:.3f}, height={height / 72:.3f}];"

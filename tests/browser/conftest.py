@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, BrowserContext
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from lab import SHOW_SAMPLE, Notebook, Server  # noqa: E402 (needs the path set above)
+from lab import LEARNER, Notebook, Server  # noqa: E402 (needs the path set above)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -30,14 +30,21 @@ def chromium() -> str:
     named = os.environ.get("AUTOLAB_CHROMIUM")
     found = named or next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if found is None:
-        pytest.fail("the browser tests need Chromium and found none. Install it (Debian, Ubuntu: `sudo apt install chromium`), "
-                    "or set AUTOLAB_NO_BROWSER=1 to go without these tests.", pytrace=False)
+        pytest.fail(
+            "the browser tests need Chromium and found none. Install it (Debian, Ubuntu: `sudo apt install chromium`), "
+            "or set AUTOLAB_NO_BROWSER=1 to go without these tests.",
+            pytrace=False,
+        )
     return found
 
 
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args: dict[str, Any], chromium: str) -> dict[str, Any]:
-    return {**browser_type_launch_args, "executable_path": chromium, "args": ["--no-sandbox", "--disable-dev-shm-usage"]}
+    return {
+        **browser_type_launch_args,
+        "executable_path": chromium,
+        "args": ["--no-sandbox", "--disable-dev-shm-usage"],
+    }
 
 
 @pytest.fixture(scope="session")
@@ -63,9 +70,9 @@ def open_notebook(server: Server, browser: Browser) -> Iterator[Callable[..., No
 
 @pytest.fixture(scope="module")
 def shared(server: Server, open_notebook: Callable[..., Notebook]) -> Notebook:
-    """The sample trace's explorer in a notebook that has been run."""
-    server.write("sample.ipynb", SHOW_SAMPLE)
-    return open_notebook("sample.ipynb").run()
+    """The learner's explorer in a notebook that has been run."""
+    server.write("learner.ipynb", LEARNER)
+    return open_notebook("learner.ipynb").run()
 
 
 @pytest.fixture

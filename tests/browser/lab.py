@@ -16,19 +16,23 @@ import nbformat
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
+from autolab.trace import Trace
+
 ROOT = Path(__file__).parents[2]
-SAMPLE = ROOT / "tests" / "trace" / "sample_trace.json"
+LEARNER = Path(__file__).with_name("learner.py").read_text(encoding="utf-8")
 OVERRIDES = ROOT / "autolab" / "widgets" / "jupyterlab.json"
 CHECKS = Path(__file__).with_name("checks.js").read_text(encoding="utf-8")
 SETTINGS = {
     "@jupyterlab/apputils-extension/notification": '{"fetchNews": "false", "checkForUpdates": false}',
     "@jupyterlab/docmanager-extension/plugin": '{"autosave": false}',
 }
-SHOW_SAMPLE = f"""import json
-from autolab.trace.model import Trace
-from autolab.widgets import Explorer
-explorer = Explorer(Trace.from_json(json.load(open({str(SAMPLE)!r}))))
-explorer"""
+
+
+def learners_trace() -> Trace:
+    """The trace that the learner's cell makes, made here."""
+    variables: dict[str, Any] = {}
+    exec(compile(LEARNER, "learner.py", "exec"), variables)
+    return variables["recording"].trace()
 
 
 class Server:
@@ -48,13 +52,32 @@ class Server:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
-        home = {name: str(root / name.lower()) for name in ("HOME", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR", "JUPYTERLAB_WORKSPACES_DIR")}
+        home = {
+            name: str(root / name.lower())
+            for name in ("HOME", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR", "JUPYTERLAB_WORKSPACES_DIR")
+        }
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
-        command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--expose-app-in-browser", "--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0",
-                   "--IdentityProvider.token=", f"--ServerApp.root_dir={self.folder}", *(["--allow-root"] if os.geteuid() == 0 else [])]
+        command = [
+            sys.executable,
+            "-m",
+            "jupyterlab",
+            "--no-browser",
+            "--expose-app-in-browser",
+            "--ip=127.0.0.1",
+            f"--port={port}",
+            "--ServerApp.port_retries=0",
+            "--IdentityProvider.token=",
+            f"--ServerApp.root_dir={self.folder}",
+            *(["--allow-root"] if os.geteuid() == 0 else []),
+        ]
         self.url, self.log = f"http://127.0.0.1:{port}", root / "lab.log"
         with open(self.log, "wb") as log:
-            self.process = subprocess.Popen(command, env=os.environ | home | {"JUPYTERLAB_SETTINGS_DIR": str(settings), "PYTHONPATH": path}, stdout=log, stderr=subprocess.STDOUT)
+            self.process = subprocess.Popen(
+                command,
+                env=os.environ | home | {"JUPYTERLAB_SETTINGS_DIR": str(settings), "PYTHONPATH": path},
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
 
     def wait(self) -> Server:
         """Until it answers; the test fails with the server's own words when it does not."""
@@ -117,11 +140,16 @@ class Notebook(Explorer):
         self._panel("await panel.context.ready; await panel.sessionContext.ready;")
 
     def _panel(self, script: str, argument: Any = None) -> Any:
-        return self.page.evaluate(f"async (given) => {{ const panel = jupyterapp.shell.currentWidget; {script} }}", argument)
+        return self.page.evaluate(
+            f"async (given) => {{ const panel = jupyterapp.shell.currentWidget; {script} }}", argument
+        )
 
     def run(self) -> Notebook:
         """Run every cell and wait for the explorer."""
-        self._panel("await panel.sessionContext.session.kernel.info; await jupyterapp.commands.execute('notebook:run-all-cells');")
+        self._panel(
+            """await panel.sessionContext.session.kernel.info;
+               await jupyterapp.commands.execute('notebook:run-all-cells');"""
+        )
         expect(self.graph).to_be_visible(timeout=30_000)
         return self
 
@@ -140,13 +168,19 @@ class Notebook(Explorer):
         """What the kernel says an expression is (its repr)."""
         return self._panel(
             """const kernel = panel.sessionContext.session.kernel;
-               const reply = await kernel.requestExecute({ code: "", user_expressions: { it: given }, store_history: false }).done;
+               const request = { code: "", user_expressions: { it: given }, store_history: false };
+               const reply = await kernel.requestExecute(request).done;
                const it = reply.content.user_expressions.it;
-               return it.status === "ok" ? it.data["text/plain"] : it.ename + ": " + it.evalue;""", expression)
+               return it.status === "ok" ? it.data["text/plain"] : it.ename + ": " + it.evalue;""",
+            expression,
+        )
 
     def execute(self, code: str) -> None:
         """Run code in the kernel, outside any cell."""
-        self._panel("await panel.sessionContext.session.kernel.requestExecute({ code: given, store_history: false }).done;", code)
+        self._panel(
+            "await panel.sessionContext.session.kernel.requestExecute({ code: given, store_history: false }).done;",
+            code,
+        )
 
     def in_kernel(self, expression: str, expected: Any, seconds: float = 5) -> None:
         """The kernel comes to say that `expression` is `expected`."""

@@ -9,3 +9,4 @@ with torch.record() as recording:
     z = (t * w).sum()
     z.backward()
 explorer = torch.explore(recording)
+explorer  # noqa: B018 (the last line of a cell is what it shows)

@@ -9,7 +9,7 @@ import pytest
 from lab import Notebook
 from playwright.sync_api import expect
 
-STEPS = (0, 4, 11, 22, 26)  # forward, a matrix contribution, a buffer freed, the end
+STEPS = (0, 4, 10, 20, 24)  # forward, a matrix contribution, a buffer freed, the end
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def themed(notebook: Notebook, request: pytest.FixtureRequest) -> Iterator[Noteb
 
 @pytest.mark.parametrize("themed", ["light", "dark"], indirect=True)
 def test_all_text_can_be_read_in_both_themes(themed: Notebook) -> None:
-    themed.node("v9").click()
+    themed.node("v4").click()
     for step in STEPS:
         themed.slider.fill(str(step))
         themed.page.wait_for_timeout(350)  # colours fade in
@@ -31,32 +31,43 @@ def test_all_text_can_be_read_in_both_themes(themed: Notebook) -> None:
         assert themed.check("small") == [], f"step {step}"
         assert themed.check("crowded") == [], f"step {step}"
     background = themed.root.evaluate("root => getComputedStyle(root).backgroundColor")
-    assert background == ("rgb(255, 255, 255)" if themed.root.get_attribute("data-theme") == "light" else "rgb(33, 33, 33)"), "JupyterLab's own"
+    assert background == (
+        "rgb(255, 255, 255)" if themed.root.get_attribute("data-theme") == "light" else "rgb(33, 33, 33)"
+    ), "JupyterLab's own"
 
 
 def test_the_checks_find_what_they_look_for(notebook: Notebook) -> None:
-    notebook.node("v9").click()
-    break_it = """(root, css) => { const style = document.createElement('style'); style.textContent = css; style.id = 'broken'; root.parentNode.append(style); }"""
-    for check, css, expected in (("faint", ".al-kind { fill: #999 !important; }", "al-kind"), ("faint", ".al-facts dt { color: #888; }", "dt"), ("small", ".al-facts dt { font-size: 10px; }", "dt"),
-                                 ("small", ".al-kind { font-size: 12px; }", "al-kind"), ("crowded", ".al-kind { transform: translateX(30px); }", "outside"),
-                                 ("crowded", ".al-word { transform: translateY(-14px); }", "over each other")):
+    notebook.node("v4").click()
+    break_it = """(root, css) => { const style = document.createElement('style');
+                                   style.textContent = css; style.id = 'broken'; root.parentNode.append(style); }"""
+    for check, css, expected in (
+        ("faint", ".al-kind { fill: #999 !important; }", "al-kind"),
+        ("faint", ".al-facts dt { color: #888; }", "dt"),
+        ("small", ".al-facts dt { font-size: 10px; }", "dt"),
+        ("small", ".al-kind { font-size: 12px; }", "al-kind"),
+        ("crowded", ".al-kind { transform: translateX(30px); }", "outside"),
+        ("crowded", ".al-word { transform: translateY(-14px); }", "over each other"),
+    ):
         notebook.root.evaluate(break_it, css)
         complaints = notebook.check(check)
         notebook.root.evaluate("root => root.parentNode.querySelector('#broken').remove()")
         assert any(expected in complaint for complaint in complaints), f"{check} does not see {css}"
-    notebook.button("Fit").evaluate("b => b.removeAttribute('aria-label')")
+    fit = notebook.button("Fit").element_handle()
+    fit.evaluate("b => b.removeAttribute('aria-label')")
     assert any("button" in complaint for complaint in notebook.check("unnamed"))
-    notebook.button("Fit").count() or notebook.root.get_by_role("button", name="").evaluate_all("all => all.at(-1).setAttribute('aria-label', 'Fit')")
+    fit.evaluate("b => b.setAttribute('aria-label', 'Fit')")
 
 
 def test_every_control_has_a_name_and_can_be_reached(notebook: Notebook) -> None:
-    notebook.node("v9").click()
+    notebook.node("v4").click()
     for step in STEPS:
         notebook.slider.fill(str(step))
         assert notebook.check("unnamed") == []
         assert notebook.check("unreachable") == []
     tree = notebook.root.aria_snapshot()
-    assert not re.search(r"- (button|slider|textbox|region|table|img|group)\s*(\[.*\])?:?$", tree, re.MULTILINE), "a role without a name"
+    assert not re.search(r"- (button|slider|textbox|region|table|img|group)\s*(\[.*\])?:?$", tree, re.MULTILINE), (
+        "a role without a name"
+    )
     for name in ("First step", "Previous step", "Play", "Next step", "Last step"):
         assert f'- button "{name}"' in tree
     assert '- slider "Step"' in tree and '- region "Details"' in tree
@@ -71,29 +82,40 @@ def test_focus_is_visible(notebook: Notebook) -> None:
     ring = notebook.node("x").locator(".al-ring")
     notebook.page.keyboard.press("ArrowDown")
     notebook.page.keyboard.press("ArrowUp")
-    assert ring.evaluate("r => [getComputedStyle(r).stroke, getComputedStyle(r).strokeWidth]") == ["rgb(27, 27, 27)", "4px"]
+    assert ring.evaluate("r => [getComputedStyle(r).stroke, getComputedStyle(r).strokeWidth]") == [
+        "rgb(27, 27, 27)",
+        "4px",
+    ]
 
 
 def test_states_differ_by_more_than_colour(notebook: Notebook) -> None:
-    notebook.slider.fill("21")
+    notebook.slider.fill("19")
     look = lambda name, part, what: notebook.node(name).locator(part).first.evaluate(f"e => getComputedStyle(e).{what}")
-    assert look("v3", ".al-tab rect", "strokeDasharray") == "none"
+    assert look("v2", ".al-tab rect", "strokeDasharray") == "none"
     assert look("t", ".al-tab rect", "strokeDasharray") != "none", "a freed tab has another border"
     assert "al-hatch" in notebook.node("t").locator(".al-tab rect").first.get_attribute("fill")
     assert "al-freed" in notebook.node("t").locator(".al-strip").get_attribute("fill")
-    current = notebook.graph.locator('[data-id="e3"]')  # v3 sends to x
-    assert current.locator(".al-line").evaluate("e => [getComputedStyle(e).stroke, getComputedStyle(e).strokeDasharray]") == ["rgb(213, 94, 0)", "6px, 4px"]
-    forward = notebook.graph.locator('[data-id="e2"]')  # the constant 3 gets no gradient: its line stays as it was
-    assert forward.locator(".al-line").evaluate("e => [getComputedStyle(e).stroke, getComputedStyle(e).strokeDasharray]") == ["rgb(0, 114, 178)", "none"]
+    current = notebook.graph.locator('[data-id="e2"]')  # v2 sends to x
+    assert current.locator(".al-line").evaluate(
+        "e => [getComputedStyle(e).stroke, getComputedStyle(e).strokeDasharray]"
+    ) == ["rgb(213, 94, 0)", "6px, 4px"]
+    forward = notebook.graph.locator('[data-id="e3"]')  # the constant 3 gets no gradient: its line stays as it was
+    assert forward.locator(".al-line").evaluate(
+        "e => [getComputedStyle(e).stroke, getComputedStyle(e).strokeDasharray]"
+    ) == ["rgb(0, 114, 178)", "none"]
     head, card = current.locator(".al-head").bounding_box(), notebook.node("x").locator(".al-card").bounding_box()
     assert head and card and head["x"] < card["x"] + card["width"] + 12, "the arrow head is at the parent"
 
 
 def test_a_contribution_travels_along_its_edge_unless_less_motion_is_asked_for(notebook: Notebook) -> None:
-    notebook.slider.fill("20")
+    notebook.slider.fill("18")
     notebook.page.wait_for_timeout(900)
     notebook.button("Next step").click()
-    places = [notebook.root.evaluate("root => root.querySelector('.al-token')?.getAttribute('cx') ?? null") for _ in range(4) if not notebook.page.wait_for_timeout(60)]
+    places = [
+        notebook.root.evaluate("root => root.querySelector('.al-token')?.getAttribute('cx') ?? null")
+        for _ in range(4)
+        if not notebook.page.wait_for_timeout(60)
+    ]
     assert None not in places and len(set(places)) == len(places), places
     assert float(places[-1]) < float(places[0]), "from the child back to the parent"
     assert notebook.check("moving") > 0
@@ -102,7 +124,7 @@ def test_a_contribution_travels_along_its_edge_unless_less_motion_is_asked_for(n
         notebook.button("Previous step").click()
         notebook.button("Next step").click()
         assert notebook.check("moving") == 0
-        expect(notebook.said).to_contain_text("v3 sends 0.441 to x.")
+        expect(notebook.said).to_contain_text("v2 sends 0.441 to x")
     finally:
         notebook.page.emulate_media(reduced_motion="no-preference")
 

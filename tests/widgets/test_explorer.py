@@ -74,7 +74,11 @@ def test_each_value_is_sent_once(explorer, sample):
 
 
 def test_every_formula_comes_as_mathml(explorer, sample):
-    wanted = {t for n in sample.nodes for t in (n.tex, n.tex_numbers)} | {t for e in sample.edges for t in (e.tex, e.tex_numbers)} | {f.tex for f in sample.frames}
+    wanted = (
+        {t for n in sample.nodes for t in (n.tex, n.tex_numbers)}
+        | {t for e in sample.edges for t in (e.tex, e.tex_numbers)}
+        | {f.tex for f in sample.frames}
+    )
     assert set(explorer.formulas) == wanted - {""}
     for mathml in explorer.formulas.values():
         assert ET.fromstring(mathml).tag == "math"
@@ -102,7 +106,11 @@ def test_without_graphviz_the_browser_is_asked(sample, monkeypatch):
     explorer._on_message(explorer, {"kind": "need-viz"}, [])
     assert sent[0]["kind"] == "viz" and "renderString" in sent[0]["source"]
     monkeypatch.delenv("AUTOLAB_LAYOUT")
-    explorer._on_message(explorer, {"kind": "layouts", "svgs": {d: layout.render(explorer._picture.dot(d)).decode() for d in ("LR", "TB")}}, [])
+    explorer._on_message(
+        explorer,
+        {"kind": "layouts", "svgs": {d: layout.render(explorer._picture.dot(d)).decode() for d in ("LR", "TB")}},
+        [],
+    )
     assert explorer.svg == Explorer(sample).svg and explorer.dot == {}
 
 
@@ -139,7 +147,10 @@ def test_a_page_holds_each_script_once_and_each_state(sample, tmp_path):
     assert "<title>A &amp; B &lt;/title&gt;</title>" in page
     assert one.to_html(tmp_path / "a.html").read_text() == html.page([one], title="autolab explorer")
     assert not re.search(r'(src|href)="(?!data:)', page), "nothing to fetch"
-    states = [json.loads(s.replace("<\\/", "</")) for s in re.findall(r'<script type="application/json">(.*?)</script>', page, re.DOTALL)]
+    states = [
+        json.loads(s.replace("<\\/", "</"))
+        for s in re.findall(r'<script type="application/json">(.*?)</script>', page, re.DOTALL)
+    ]
     assert [s["step"] for s in states] == [5, 7] and states[0]["svg"] == one.svg
     assert not any(key.startswith("_") for key in states[0])
 

@@ -11,7 +11,8 @@ from autolab.trace.model import Edge, Frame, Group, Node, Saved, Trace
 from autolab.trace.values import Value
 from autolab.viz import layout
 from autolab.widgets import heat
-from autolab.widgets.picture import TEXT, Card, Picture, fit, geometry, size_words, text_width
+from autolab.widgets.geometry import geometry
+from autolab.widgets.picture import TEXT, Card, Picture, fit, size_words, text_width
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -49,11 +50,19 @@ def test_final_values_and_gradients_stand_in_the_still_picture(sample):
     assert words(nodes["n2"]) == ["3"]
     assert words(nodes["n8"]) == ["w", "leaf", "[2, 2]", "grad", "accumulated"]
     thumbs = [g for g in nodes["n8"].iter(f"{SVG}g") if g.get("class") in ("al-thumb", "al-gthumb")]
-    assert [[p.get("fill") for p in g] for g in thumbs] == [["#f5d7bf", "#80b9d9", "#faebdf", "#d55e00"], ["#d55e00"] * 4]
+    assert [[p.get("fill") for p in g] for g in thumbs] == [
+        ["#f5d7bf", "#80b9d9", "#faebdf", "#d55e00"],
+        ["#d55e00"] * 4,
+    ]
 
 
 def test_before_backward_there_is_no_gradient_and_none_is_made_up(sample):
-    forward = Trace(tuple(replace(n, grad=None) for n in sample.nodes), sample.edges, sample.saved, tuple(f for f in sample.frames if f.phase == "forward"))
+    forward = Trace(
+        tuple(replace(n, grad=None) for n in sample.nodes),
+        sample.edges,
+        sample.saved,
+        tuple(f for f in sample.frames if f.phase == "forward"),
+    )
     _, root = draw(forward)
     assert words(parts(root, "al-node")["n0"]) == ["x", "leaf", "2", "grad", "not yet"]
     assert all(g.get("visibility") == "hidden" for g in root.iter(f"{SVG}g") if g.get("class") == "al-pill")
@@ -71,7 +80,9 @@ def test_nothing_overlaps_and_all_is_inside(sample, rankdir):
         assert left >= 0 and top >= 0 and right <= found["width"] and bottom <= found["height"]
         assert all(right < b[0] or b[2] < left or bottom < b[1] or b[3] < top for b in boxes[i + 1 :])
     if rankdir == "LR":
-        assert all(found["nodes"][e.parent][0] < found["nodes"][e.child][0] for e in sample.edges), "data flows to the right"
+        assert all(found["nodes"][e.parent][0] < found["nodes"][e.child][0] for e in sample.edges), (
+            "data flows to the right"
+        )
     else:
         assert all(found["nodes"][e.parent][1] < found["nodes"][e.child][1] for e in sample.edges), "data flows down"
 
@@ -86,7 +97,16 @@ def test_arrow_heads_touch_their_nodes(sample):
 
 
 def test_words_fit_their_cards():
-    long = Node("n0", "op", op="convolution_overrideable", label="a_rather_long_variable_name_for_a_result", shape=(3, 4, 5), requires_grad=True, cut="no_grad", device="cuda:0")
+    long = Node(
+        "n0",
+        "op",
+        op="convolution_overrideable",
+        label="a_rather_long_variable_name_for_a_result",
+        shape=(3, 4, 5),
+        requires_grad=True,
+        cut="no_grad",
+        device="cuda:0",
+    )
     saved = [Saved(f"s{i}", "n0", "a_saved_tensor_with_a_long_name", (2,), "float32", 12, 123456789) for i in range(5)]
     card = Card(long, saved, [])
     root = ET.fromstring(f'<svg xmlns="http://www.w3.org/2000/svg">{card.draw()}</svg>')
@@ -95,7 +115,9 @@ def test_words_fit_their_cards():
         assert text_width(t.text or "", size, t.get("font-weight") == "bold") <= card.width - 12, t.text
         assert size >= TEXT
     assert "and 3 more" in words(root) and "cut: no_grad" in words(root) and "cuda:0" in words(root)
-    ys = sorted(float(t.get("y")) for t in root.iter(f"{SVG}text") if t.text and t.get("class") not in ("al-kind", "al-number"))
+    ys = sorted(
+        float(t.get("y")) for t in root.iter(f"{SVG}text") if t.text and t.get("class") not in ("al-kind", "al-number")
+    )
     assert all(b - a >= 14 for a, b in zip(ys, ys[1:], strict=False)), "no line on another"
 
 
@@ -103,7 +125,15 @@ def test_words_are_cut_with_an_ellipsis_and_sizes_are_for_people():
     assert fit("loss", TEXT, 100) == "loss"
     cut = fit("a_very_long_name_indeed", TEXT, 60)
     assert cut.endswith("…") and text_width(cut, TEXT) <= 60 and cut[:-1] == "a_very_long_name_indeed"[: len(cut) - 1]
-    assert [size_words(n) for n in (None, 0, 4, 999, 1000, 3_140_000, 2_500_000_000)] == ["", "0 B", "4 B", "999 B", "1.0 kB", "3.1 MB", "2.5 GB"]
+    assert [size_words(n) for n in (None, 0, 4, 999, 1000, 3_140_000, 2_500_000_000)] == [
+        "",
+        "0 B",
+        "4 B",
+        "999 B",
+        "1.0 kB",
+        "3.1 MB",
+        "2.5 GB",
+    ]
 
 
 def test_text_from_code_is_escaped():
@@ -120,17 +150,18 @@ def test_a_leaf_used_often_is_drawn_again_for_each_further_use():
     assert {key for key, g in boxes.items() if g.get("data-id") == "n0"} == {"n0", "n0_e2", "n0_e3", "n0_e4"}
 
 
-def test_modules_are_frames_around_their_nodes():
-    nodes = tuple(Node(f"n{i}", "op" if i else "leaf", op="mul" if i else "", label=f"v{i}", shape=(), requires_grad=True) for i in range(4))
-    edges = tuple(Edge(f"e{i}", f"n{i}", 0, f"n{i + 1}", 0) for i in range(3))
-    groups = (Group("g0", "layer1", "Block", ("n1", "n2")), Group("g1", "layer1.0", "Linear", ("n1",)))
-    found, root = draw(Trace(nodes, edges, groups=groups))
-    outer, inner = found["groups"]["g0"], found["groups"]["g1"]
-    assert outer[0] < inner[0] and outer[1] < inner[1] and outer[0] + outer[2] > inner[0] + inner[2]
-    x, y = found["nodes"]["n3"]
-    assert not outer[0] < x < outer[0] + outer[2], "a node of no module stands outside"
-    names = [words(g)[0] for g in parts(root, "al-group").values()]
-    assert names[0] == "layer1 (Block)" and names[1].startswith("layer1.0")
+def test_a_nodes_module_stands_on_its_card():
+    nodes = (
+        Node("n0", "leaf", label="w", shape=(), requires_grad=True, module="fc"),
+        Node("n1", "op", op="mul", label="v1", shape=(), requires_grad=True, module="fc"),
+        Node("n2", "op", op="tanh", label="v2", shape=(), requires_grad=True, module="deep.1"),
+    )
+    _, root = draw(Trace(nodes, groups=(Group("g0", "fc", "Linear", ("n1",)),)))
+    assert [words(g)[:4] for g in parts(root, "al-node").values()] == [
+        ["w", "leaf", "[]", "grad"],
+        ["v1", "mul", "[]", "fc · Linear"],
+        ["v2", "tanh", "[]", "deep.1"],
+    ]
 
 
 def test_many_edges_have_no_pills():
@@ -147,10 +178,15 @@ def test_what_is_not_graphvizs_is_refused():
 
 def test_thumbnails_have_whole_cells_and_only_small_tensors_have_one():
     value = Value.of(np.arange(6.0).reshape(2, 3) - 2)
-    assert heat.thumb_size((2, 3), value) == (36, 24)
-    fills = re.findall(r'fill="(#\w+)"', heat.cells(value, (36, 24)))
+    assert heat.thumb_size((2, 3), value) == (30, 20)
+    fills = re.findall(r'fill="(#\w+)"', heat.cells(value, (30, 20)))
     assert fills == [heat.color(v, 3) for v in (-2, -1, 0, 1, 2, 3)]
-    assert heat.color(0, 3) == "#ffffff" and heat.color(3, 3) == "#d55e00" and heat.color(-3, 3) == "#0072b2" and heat.color("nan", 3) == "#bbbbbb"
+    assert (
+        heat.color(0, 3) == "#ffffff"
+        and heat.color(3, 3) == "#d55e00"
+        and heat.color(-3, 3) == "#0072b2"
+        and heat.color("nan", 3) == "#bbbbbb"
+    )
     assert heat.thumb_size((9, 2), Value.of(np.ones((9, 2)))) == (0, 0)
     assert heat.thumb_size((2, 2, 2), Value.of(np.ones((2, 2, 2)))) == (0, 0)
     assert heat.thumb_size((), Value.of(1.0)) == (0, 0) and heat.thumb_size((3,), None) == (0, 0)

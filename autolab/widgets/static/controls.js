@@ -3,33 +3,97 @@ import { h, svgEl } from "./dom.js";
 import { goTo, lastStep, setPlaying } from "./player.js";
 
 const ICONS = {
-  first: "M3 3h2v10H3zM13 3v10L6 8z", previous: "M12 3v10L4 8z", next: "M4 3v10l8-5z", last: "M11 3h2v10h-2zM3 3v10l7-5z",
-  play: "M4 2.5v11L13.5 8z", pause: "M3.5 3h3.2v10H3.5zM9.3 3h3.2v10H9.3z", in: "M7 3h2v4h4v2H9v4H7V9H3V7h4z", out: "M3 7h10v2H3z",
-  fit: "M2 2h5v2H4v3H2zM9 2h5v5h-2V4H9zM2 9h2v3h3v2H2zM12 9h2v5H9v-2h3z" };
+  first: "M3 3h2v10H3zM13 3v10L6 8z",
+  previous: "M12 3v10L4 8z",
+  next: "M4 3v10l8-5z",
+  last: "M11 3h2v10h-2zM3 3v10l7-5z",
+  play: "M4 2.5v11L13.5 8z",
+  pause: "M3.5 3h3.2v10H3.5zM9.3 3h3.2v10H9.3z",
+  in: "M7 3h2v4h4v2H9v4H7V9H3V7h4z",
+  out: "M3 7h10v2H3z",
+  fit: "M2 2h5v2H4v3H2zM9 2h5v5h-2V4H9zM2 9h2v3h3v2H2zM12 9h2v5H9v-2h3z",
+};
 
 function icon(name) {
-  return svgEl("svg", { viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true", class: "al-icon" }, svgEl("path", { d: ICONS[name] }));
+  return svgEl(
+    "svg",
+    { viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true", class: "al-icon" },
+    svgEl("path", { d: ICONS[name] }),
+  );
 }
 
 function button(name, key, picture, onclick) {
-  return h("button", { type: "button", "aria-label": name, title: key ? `${name} (${key})` : name, onclick }, icon(picture));
+  return h(
+    "button",
+    { type: "button", "aria-label": name, title: key ? `${name} (${key})` : name, onclick },
+    icon(picture),
+  );
 }
 
 export class Controls {
   constructor(model, zoom) {
     this.model = model;
     const by = (step) => () => goTo(model, step());
-    this.play = h("button", { type: "button", class: "al-playbutton", onclick: () => setPlaying(model, !model.get("playing")) });
-    this.slider = h("input", { type: "range", min: 0, step: 1, "aria-label": "Step", oninput: () => goTo(model, Number(this.slider.value)) });
+    this.play = h("button", {
+      type: "button",
+      class: "al-playbutton",
+      onclick: () => setPlaying(model, !model.get("playing")),
+    });
+    this.slider = h("input", {
+      type: "range",
+      min: 0,
+      step: 1,
+      "aria-label": "Step",
+      oninput: () => goTo(model, Number(this.slider.value)),
+    });
     this.count = h("span", { class: "al-count" });
-    const steps = [button("First step", "Home", "first", by(() => 0)), button("Previous step", "left arrow", "previous", by(() => model.get("step") - 1)), this.play,
-      button("Next step", "right arrow", "next", by(() => model.get("step") + 1)), button("Last step", "End", "last", by(() => lastStep(model)))];
-    this.element = h("div", { class: "al-bar", role: "toolbar", "aria-label": "Steps" }, h("div", { class: "al-buttons" }, steps), this.slider, this.count,
-      h("div", { class: "al-buttons al-zoom" }, button("Zoom out", "", "out", () => zoom(-1)), button("Zoom in", "", "in", () => zoom(1)), button("Fit", "", "fit", () => zoom(0))));
+    const steps = [
+      button(
+        "First step",
+        "Home",
+        "first",
+        by(() => 0),
+      ),
+      button(
+        "Previous step",
+        "left arrow",
+        "previous",
+        by(() => model.get("step") - 1),
+      ),
+      this.play,
+      button(
+        "Next step",
+        "right arrow",
+        "next",
+        by(() => model.get("step") + 1),
+      ),
+      button(
+        "Last step",
+        "End",
+        "last",
+        by(() => lastStep(model)),
+      ),
+    ];
+    this.element = h(
+      "div",
+      { class: "al-bar", role: "toolbar", "aria-label": "Steps" },
+      h("div", { class: "al-buttons" }, steps),
+      this.slider,
+      this.count,
+      h(
+        "div",
+        { class: "al-buttons al-zoom" },
+        button("Zoom out", "", "out", () => zoom(-1)),
+        button("Zoom in", "", "in", () => zoom(1)),
+        button("Fit", "", "fit", () => zoom(0)),
+      ),
+    );
   }
 
   update() {
-    const last = lastStep(this.model), step = this.model.get("step"), frames = this.model.get("data").frames;
+    const last = lastStep(this.model),
+      step = this.model.get("step"),
+      frames = this.model.get("data").frames;
     this.slider.max = last;
     this.slider.value = step;
     this.slider.style.setProperty("--part", last ? `${(step / last) * 100}%` : "0%");
@@ -47,20 +111,30 @@ export class Controls {
 // Arrows, Home and End step; space plays; up and down move between nodes; Escape lets go of the selected node.
 export function onKey(event, model, nodes) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  const target = event.target, node = target.closest(".al-node"), slider = target.matches("input[type=range]");
-  const step = model.get("step"), press = target.closest("button");
+  const target = event.target,
+    node = target.closest(".al-node"),
+    slider = target.matches("input[type=range]");
+  const step = model.get("step"),
+    press = target.closest("button");
   const select = () => {
     model.set("selected", node.dataset.id);
     model.save_changes();
   };
   const move = (by) => node && nodes[nodes.indexOf(node) + by]?.focus();
-  const keys = { ArrowRight: () => goTo(model, step + 1), ArrowLeft: () => goTo(model, step - 1), Home: () => goTo(model, 0), End: () => goTo(model, lastStep(model)),
-    ArrowDown: () => move(1), ArrowUp: () => move(-1), " ": () => (node ? select() : press ? press.click() : setPlaying(model, !model.get("playing"))),
+  const keys = {
+    ArrowRight: () => goTo(model, step + 1),
+    ArrowLeft: () => goTo(model, step - 1),
+    Home: () => goTo(model, 0),
+    End: () => goTo(model, lastStep(model)),
+    ArrowDown: () => move(1),
+    ArrowUp: () => move(-1),
+    " ": () => (node ? select() : press ? press.click() : setPlaying(model, !model.get("playing"))),
     Enter: () => (node ? select() : press?.click()),
     Escape: () => {
       model.set("selected", "");
       model.save_changes();
-    } };
+    },
+  };
   const act = keys[event.key];
   if (!act || (["ArrowUp", "ArrowDown"].includes(event.key) && !node) || (slider && event.key === "Enter")) return;
   event.preventDefault();

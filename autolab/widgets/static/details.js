@@ -2,10 +2,18 @@
 import { h } from "./dom.js";
 import { valueView, shapeWords, sizeWords, words, short, isBad } from "./values.js";
 import { soFar } from "./states.js";
-import { STATE_WORDS, localFactor } from "./graph.js";
+import { STATE_WORDS } from "./graph.js";
 
-const EVENT_WORDS = { compute: "A value is computed", seed: "The gradient starts", contribution: "A contribution arrives", accumulate: "The gradient is accumulated",
-  free: "The buffer is freed", hook: "A hook changes the gradient", clear: "The gradient is cleared", error: "An error" };
+const EVENT_WORDS = {
+  compute: "A value is computed",
+  seed: "The gradient starts",
+  contribution: "A contribution arrives",
+  accumulate: "The gradient is accumulated",
+  free: "The buffer is freed",
+  hook: "A hook changes the gradient",
+  clear: "The gradient is cleared",
+  error: "An error",
+};
 
 const MOST_KEPT = 540;
 
@@ -22,8 +30,14 @@ export class Details {
   }
 
   update(index, now, selected) {
-    const frame = this.trace.frames[index], node = this.nodeById.get(selected || (frame ? frame.node : this.trace.meta.roots?.[0]) || "n0");
-    this.element.replaceChildren(...[frame ? this.step(frame, index, now) : null, node ? this.node(node, now, Boolean(selected), frame) : null].filter(Boolean));
+    const frame = this.trace.frames[index],
+      node = this.nodeById.get(selected || (frame ? frame.node : this.trace.meta.roots?.[0]) || "n0");
+    this.element.replaceChildren(
+      ...[
+        frame ? this.step(frame, index, now) : null,
+        node ? this.node(node, now, Boolean(selected), frame) : null,
+      ].filter(Boolean),
+    );
     // Grows when it must and never shrinks back, so that the page below does not jump at every step.
     this.tallest = Math.min(MOST_KEPT, Math.max(this.tallest, this.element.offsetHeight));
     this.element.style.minHeight = `${this.tallest}px`;
@@ -46,8 +60,20 @@ export class Details {
   }
 
   step(frame, index, now) {
-    const box = h("section", { class: `al-step al-${frame.phase}` }, h("h3", { text: EVENT_WORDS[frame.event] ?? frame.event }));
-    const show = { compute: this.compute, contribution: this.contribution, accumulate: this.sum, seed: this.seed, hook: this.sum, free: this.free, error: this.error }[frame.event];
+    const box = h(
+      "section",
+      { class: `al-step al-${frame.phase}` },
+      h("h3", { text: EVENT_WORDS[frame.event] ?? frame.event }),
+    );
+    const show = {
+      compute: this.compute,
+      contribution: this.contribution,
+      accumulate: this.sum,
+      seed: this.seed,
+      hook: this.sum,
+      free: this.free,
+      error: this.error,
+    }[frame.event];
     if (show) box.append(...show.call(this, frame, index, now).filter(Boolean));
     return box;
   }
@@ -55,9 +81,12 @@ export class Details {
   compute(frame) {
     const node = this.nodeById.get(frame.node);
     const locals = this.trace.edges.filter((e) => e.child === node.id && e.differentiable);
-    return [this.formula(node.tex, "formula"), node.tex_numbers !== node.tex ? this.formula(node.tex_numbers, "with numbers") : null,
+    return [
+      this.formula(node.tex, "formula"),
+      node.tex_numbers !== node.tex ? this.formula(node.tex_numbers, "with numbers") : null,
       this.quantity("value", frame.value, `value of ${node.label}`),
-      ...locals.map((edge) => this.derivative(edge))];
+      ...locals.map((edge) => this.derivative(edge)),
+    ];
   }
 
   // Symbols and numbers of one edge's rule in one line: they are short, and belong together.
@@ -80,94 +109,242 @@ export class Details {
   }
 
   contribution(frame, index, now) {
-    const edge = this.trace.edges.find((e) => e.id === frame.edge), child = this.label(frame.node), parent = this.label(frame.receiver);
-    return [edge ? this.derivative(edge) : null,
-      edge && this.product(frame, edge, now) ? null : this.quantity(`gradient at ${child}`, now.gradients[frame.node], `gradient at ${child}`),
-      frame.tex && (!edge || ![edge.tex, edge.tex_numbers].includes(frame.tex)) ? this.formula(frame.tex, "chain rule") : null,
-      edge ? this.product(frame, edge, now) : null, this.arrivals(frame, index), ...this.sum(frame, index, now, parent)];
-  }
-
-  // The chain rule in this step's numbers, where all three are single numbers.
-  product(frame, edge, now) {
-    const above = now.gradients[frame.node], factor = localFactor(edge);
-    if (!factor || !above || above.shape.length || !frame.value || frame.value.shape.length) return null;
-    return h("div", { class: "al-row" }, h("div", { class: "al-name", text: `gradient at ${this.label(frame.node)} × local derivative = contribution` }),
-      h("span", { class: "al-scalar", text: `${words(above)} ${factor} = ${words(frame.value)}` }));
+    const edge = this.trace.edges.find((e) => e.id === frame.edge),
+      child = this.label(frame.node),
+      parent = this.label(frame.receiver);
+    return [
+      edge ? this.derivative(edge) : null,
+      this.quantity(`gradient at ${child}`, now.gradients[frame.node], `gradient at ${child}`),
+      frame.tex && (!edge || ![edge.tex, edge.tex_numbers].includes(frame.tex))
+        ? this.formula(frame.tex, "chain rule")
+        : null,
+      this.arrivals(frame, index),
+      ...this.sum(frame, index, now, parent),
+    ];
   }
 
   // What the node has sent to each of its operands by now, one line each.
   arrivals(frame, index) {
     const edges = this.trace.edges.filter((e) => e.child === frame.node && e.differentiable);
     if (edges.length < 2) return null;
-    const sent = new Map(this.trace.frames.slice(0, index + 1).filter((f) => f.run === frame.run && f.edge !== null).map((f) => [f.edge, f.value]));
-    return h("div", { class: "al-row" }, h("div", { class: "al-name", text: `${this.label(frame.node)} sends` }),
-      h("ul", { class: "al-sent" }, edges.map((edge) => h("li", { class: edge.id === frame.edge ? "al-this" : "" },
-        `to ${this.operand(edge)}: `, h("b", { text: sent.has(edge.id) ? words(sent.get(edge.id)) : "not yet" })))));
+    const sent = new Map(
+      this.trace.frames
+        .slice(0, index + 1)
+        .filter((f) => f.run === frame.run && f.edge !== null)
+        .map((f) => [f.edge, f.value]),
+    );
+    return h(
+      "div",
+      { class: "al-row" },
+      h("div", { class: "al-name", text: `${this.label(frame.node)} sends` }),
+      h(
+        "ul",
+        { class: "al-sent" },
+        edges.map((edge) =>
+          h(
+            "li",
+            { class: edge.id === frame.edge ? "al-this" : "" },
+            `to ${this.operand(edge)}: `,
+            h("b", { text: sent.has(edge.id) ? words(sent.get(edge.id)) : "not yet" }),
+          ),
+        ),
+      ),
+    );
   }
 
   sum(frame, index) {
-    const before = soFar(this.trace, index), label = this.label(frame.receiver), what = frame.event === "accumulate" ? `${label}.grad` : `gradient at ${label}`;
-    const part = (name, value, missing) => h("div", { class: "al-term" }, h("div", { class: "al-name", text: name }), value ? valueView(value, `${what}, ${name}`) : h("span", { class: "al-scalar", text: missing }));
-    return [h("div", { class: "al-row" }, h("div", { class: "al-name", text: what }), h("div", { class: "al-sum" },
-      part("so far", before, "nothing"), part(frame.event === "hook" ? "the hook gives" : "arrives", frame.value, "?"), part("now", frame.total, "?")))];
+    const before = soFar(this.trace, index),
+      label = this.label(frame.receiver),
+      what = frame.event === "accumulate" ? `${label}.grad` : `gradient at ${label}`;
+    const part = (name, value, missing) =>
+      h(
+        "div",
+        { class: "al-term" },
+        h("div", { class: "al-name", text: name }),
+        value ? valueView(value, `${what}, ${name}`) : h("span", { class: "al-scalar", text: missing }),
+      );
+    return [
+      h(
+        "div",
+        { class: "al-row" },
+        h("div", { class: "al-name", text: what }),
+        h(
+          "div",
+          { class: "al-sum" },
+          part("so far", before, "nothing"),
+          part(frame.event === "hook" ? "the hook gives" : "arrives", frame.value, "?"),
+          part("now", frame.total, "?"),
+        ),
+      ),
+    ];
   }
 
   free(frame) {
-    const saved = this.trace.saved.filter((s) => s.node === frame.node), bytes = saved.reduce((sum, s) => sum + (s.bytes ?? 0), 0);
-    if (!saved.length) return [h("p", { class: "al-plain", text: `${this.label(frame.node)} had saved no tensors.` })];
-    return [h("p", { class: "al-plain", text: `Freed: ${saved.map((s) => s.name).join(", ")}${bytes ? `, ${sizeWords(bytes)}` : ""}. A second backward through ${this.label(frame.node)} would need them.` })];
+    const saved = this.trace.saved.filter((s) => s.node === frame.node),
+      bytes = saved.reduce((sum, s) => sum + (s.bytes ?? 0), 0);
+    const label = this.label(frame.node);
+    const names = saved.map((s) => s.name).join(", ") + (bytes ? `, ${sizeWords(bytes)}` : "");
+    const again = `A second backward through ${label} would need ${saved.length > 1 ? "them" : "it"}.`;
+    const text = saved.length ? `Freed: ${names}. ${again}` : `${label} had saved no tensors.`;
+    return [h("p", { class: "al-plain", text })];
   }
 
   error() {
     const error = this.trace.meta.error;
     if (!error) return [];
-    return [h("div", { class: "al-error", role: "note" }, h("b", { text: `${error.type}: ` }), error.message, (error.notes ?? []).map((note) => h("p", { text: note })))];
+    return [
+      h(
+        "div",
+        { class: "al-error", role: "note" },
+        h("b", { text: `${error.type}: ` }),
+        error.message,
+        (error.notes ?? []).map((note) => h("p", { text: note })),
+      ),
+    ];
   }
 
   node(node, now, picked, frame) {
-    const known = now.computed.has(node.id), state = now.states[node.id];
-    const title = h("h3", {}, h("span", { text: node.label }), node.kind === "op" ? ` = ${node.op}` : `, ${node.kind === "leaf" ? "a leaf" : "data"}`);
-    const box = h("section", { class: "al-about" }, h("div", { class: "al-head3" }, title,
-      picked ? h("button", { type: "button", class: "al-small", onclick: () => this.actions.select(""), text: "Follow the steps" }) : null));
+    const known = now.computed.has(node.id),
+      state = now.states[node.id];
+    const title = h(
+      "h3",
+      {},
+      h("span", { text: node.label }),
+      node.kind === "op" ? ` = ${node.op}` : `, ${node.kind === "leaf" ? "a leaf" : "data"}`,
+    );
+    const box = h(
+      "section",
+      { class: "al-about" },
+      h(
+        "div",
+        { class: "al-head3" },
+        title,
+        picked
+          ? h("button", {
+              type: "button",
+              class: "al-small",
+              onclick: () => this.actions.select(""),
+              text: "Follow the steps",
+            })
+          : null,
+      ),
+    );
     if (known) box.append(this.quantity("value", node.value, `value of ${node.label}`));
-    else box.append(h("div", { class: "al-row" }, h("div", { class: "al-name", text: "value" }), h("span", { class: "al-unknown", text: "not computed yet" })));
+    else
+      box.append(
+        h(
+          "div",
+          { class: "al-row" },
+          h("div", { class: "al-name", text: "value" }),
+          h("span", { class: "al-unknown", text: "not computed yet" }),
+        ),
+      );
     if (node.requires_grad) {
       const grad = state === "freed" || state === "none" ? null : now.gradients[node.id];
-      box.append(h("div", { class: "al-row" }, h("div", { class: "al-name", text: "gradient" }), h("div", { class: "al-gradcell" },
-        h("span", { class: "al-state", "data-state": state, text: STATE_WORDS[state] }), grad ? valueView(grad, `gradient of ${node.label}`) : null)));
+      box.append(
+        h(
+          "div",
+          { class: "al-row" },
+          h("div", { class: "al-name", text: "gradient" }),
+          h(
+            "div",
+            { class: "al-gradcell" },
+            h("span", { class: "al-state", "data-state": state, text: STATE_WORDS[state] }),
+            grad ? valueView(grad, `gradient of ${node.label}`) : null,
+          ),
+        ),
+      );
     }
-    if (!(frame?.event === "compute" && frame.node === node.id)) box.append(...[this.formula(node.tex, "formula")].filter(Boolean));
+    if (!(frame?.event === "compute" && frame.node === node.id))
+      box.append(...[this.formula(node.tex, "formula")].filter(Boolean));
     box.append(this.facts(node), ...this.outputs(node), ...this.saved(node, now));
-    if (node.source) box.append(h("div", { class: "al-source" }, h("div", { class: "al-name", text: `${node.source.file}, line ${node.source.line}` }), h("code", { text: node.source.text.trim() })));
+    if (node.source)
+      box.append(
+        h(
+          "div",
+          { class: "al-source" },
+          h("div", { class: "al-name", text: `${node.source.file}, line ${node.source.line}` }),
+          node.source.text.trim() ? h("code", { text: node.source.text.trim() }) : null,
+        ),
+      );
     return box;
   }
 
   facts(node) {
-    const facts = [["grad_fn", node.grad_fn || "None"], ["is_leaf", node.grad_fn ? "False" : "True"], ["requires_grad", node.requires_grad ? "True" : "False"],
-      ["shape", shapeWords(node.shape)], ["dtype", node.dtype], ["device", node.device]];
-    for (const [name, value] of Object.entries(node.attrs ?? {})) facts.push([name, typeof value === "boolean" ? short(value) : JSON.stringify(value)]);
+    const facts = [
+      ["grad_fn", node.grad_fn || "None"],
+      ["is_leaf", node.grad_fn ? "False" : "True"],
+      ["requires_grad", node.requires_grad ? "True" : "False"],
+      ["shape", shapeWords(node.shape)],
+      ["dtype", node.dtype],
+      ["device", node.device],
+    ];
+    for (const [name, value] of Object.entries(node.attrs ?? {}))
+      facts.push([name, typeof value === "boolean" ? short(value) : JSON.stringify(value)]);
     if (node.module) facts.push(["module", node.module]);
     if (node.version) facts.push(["version", String(node.version)]);
     if (node.cut) facts.push(["cut by", node.cut]);
     const full = node.value && node.value.shape.length === 0 ? String(node.value.data) : "";
     if (full && full !== words(node.value)) facts.push(["all digits", full]);
     if (isBad(node.value)) facts.push(["warning", "holds NaN or inf"]);
-    return h("dl", { class: "al-facts" }, facts.filter(([, text]) => text).map(([name, text]) => [h("dt", { text: name }), h("dd", { text })]));
+    return h(
+      "dl",
+      { class: "al-facts" },
+      facts.filter(([, text]) => text).map(([name, text]) => [h("dt", { text: name }), h("dd", { text })]),
+    );
   }
 
   outputs(node) {
     if (!node.outputs || node.outputs.length < 2) return [];
-    return [h("div", { class: "al-name", text: "outputs" }), ...node.outputs.map((out) => this.quantity(out.name, out.value, `output ${out.name}`))];
+    return [
+      h("div", { class: "al-name", text: "outputs" }),
+      ...node.outputs.map((out) => this.quantity(out.name, out.value, `output ${out.name}`)),
+    ];
   }
 
   saved(node, now) {
     const rows = this.trace.saved.filter((s) => s.node === node.id);
     if (!rows.length) return [];
-    const cells = (s) => [s.name, s.value ? words(s.value) : "not kept", shapeWords(s.shape), sizeWords(s.bytes), s.version ?? ""];
+    const cells = (s) => [
+      s.name,
+      s.value ? words(s.value) : "not kept",
+      shapeWords(s.shape),
+      sizeWords(s.bytes),
+      s.version ?? "",
+    ];
     const head = ["saved", "value", "shape", "size", "version", "state"];
-    return [h("div", { class: "al-scroll" }, h("table", { class: "al-saved", "aria-label": `Saved by ${node.label}` },
-      h("thead", {}, h("tr", {}, head.map((text) => h("th", { scope: "col", text })))),
-      h("tbody", {}, rows.map((s) => h("tr", { "data-state": now.saved[s.id] }, cells(s).map((text) => h("td", { text: String(text), title: String(text).length > 12 ? String(text) : null })),
-        h("td", { text: now.saved[s.id] || "not yet" }))))))];
+    return [
+      h(
+        "div",
+        { class: "al-scroll" },
+        h(
+          "table",
+          { class: "al-saved", "aria-label": `Saved by ${node.label}` },
+          h(
+            "thead",
+            {},
+            h(
+              "tr",
+              {},
+              head.map((text) => h("th", { scope: "col", text })),
+            ),
+          ),
+          h(
+            "tbody",
+            {},
+            rows.map((s) =>
+              h(
+                "tr",
+                { "data-state": now.saved[s.id] },
+                cells(s).map((text) =>
+                  h("td", { text: String(text), title: String(text).length > 12 ? String(text) : null }),
+                ),
+                h("td", { text: now.saved[s.id] || "not yet" }),
+              ),
+            ),
+          ),
+        ),
+      ),
+    ];
   }
 }

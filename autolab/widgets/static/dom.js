@@ -34,8 +34,10 @@ export function reducedMotion() {
 export function themeOf(element) {
   const jupyter = getComputedStyle(element).getPropertyValue("--jp-layout-color1").trim();
   if (jupyter) return luminance(jupyter) < 0.35 ? "dark" : "light";
-  if (document.documentElement.getAttribute("theme") === "dark" || document.body.classList.contains("vscode-dark")) return "dark";
-  if (document.documentElement.getAttribute("theme") === "light" || document.body.classList.contains("vscode-light")) return "light";
+  if (document.documentElement.getAttribute("theme") === "dark" || document.body.classList.contains("vscode-dark"))
+    return "dark";
+  if (document.documentElement.getAttribute("theme") === "light" || document.body.classList.contains("vscode-light"))
+    return "light";
   return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 }
 

@@ -1,5 +1,5 @@
-// The explorer's view and its entry points. Needs of a host only get, set, save_changes, on, off and send, so it runs in
-// any notebook and, with the small host of viz/html.py, in a page of its own.
+// The explorer's view and its entry points. It needs only get, set, save_changes, on, off and send of its host, so it
+// runs in any notebook and, with the small host of viz/html.py, in a page of its own.
 import { h, themeOf, clamp } from "./dom.js";
 import { unpack, statesAt, gradientsAt, computedAt, savedAt, edgesAt } from "./states.js";
 import { Graph } from "./graph.js";
@@ -18,33 +18,57 @@ class View {
     this.zoom = 1;
     const shadow = el.shadowRoot ?? el.attachShadow({ mode: "open" });
     shadow.replaceChildren(h("style", { text: STYLE }));
-    // JupyterLab's keyboard shortcuts look for this attribute on the event's target, which for them is the host element.
+    // JupyterLab's shortcuts look for this attribute on the event's target, which for them is the host element.
     el.setAttribute("data-lm-suppress-shortcuts", "true");
     this.pane = h("div", { class: "al-pane" });
     this.details = h("div", { class: "al-details", role: "region", "aria-label": "Details", tabindex: "0" });
     this.sentence = h("p", { class: "al-sentence", role: "status", "aria-live": "polite", "aria-atomic": "true" });
     this.controls = new Controls(model, (way) => this.setZoom(way));
-    this.root = h("div", { class: "al", role: "group", tabindex: "0", "data-lm-suppress-shortcuts": "true",
-      "aria-label": "Autograd explorer. Arrow keys step, space plays or pauses, Home and End jump." },
-    this.controls.element, this.sentence, this.why(), h("div", { class: "al-main" }, h("div", { class: "al-left" }, this.pane, legend()), this.details));
+    this.root = h(
+      "div",
+      {
+        class: "al",
+        role: "group",
+        tabindex: "0",
+        "data-lm-suppress-shortcuts": "true",
+        "aria-label": "Autograd explorer. Arrow keys step, space plays or pauses, Home and End jump.",
+      },
+      this.controls.element,
+      this.sentence,
+      this.why(),
+      h("div", { class: "al-main" }, h("div", { class: "al-left" }, this.pane, legend()), this.details),
+    );
     shadow.append(this.root);
     this.text = new Details(this.details, this.trace, model.get("formulas"), { select: (id) => this.select(id) });
-    this.root.addEventListener("keydown", (event) => onKey(event, model, this.graph ? this.graph.cards.map((card) => card.g) : []));
+    this.root.addEventListener("keydown", (event) =>
+      onKey(event, model, this.graph ? this.graph.cards.map((card) => card.g) : []),
+    );
     this.listen();
     this.setTheme();
     this.drawGraph();
   }
 
   why() {
-    const text = this.trace.meta.why || (this.trace.frames.length ? "" : "There is nothing to step through here: this result was not computed from a recorded operation.");
+    const text =
+      this.trace.meta.why ||
+      (this.trace.frames.length
+        ? ""
+        : "There is nothing to step through here: this result was not computed from a recorded operation.");
     return text ? h("p", { class: "al-why", text }) : null;
   }
 
   listen() {
-    const events = { "change:step": () => this.update(true), "change:selected": () => this.update(false), "change:playing": () => this.controls.update(), "change:svg": () => this.drawGraph() };
+    const events = {
+      "change:step": () => this.update(true),
+      "change:selected": () => this.update(false),
+      "change:playing": () => this.controls.update(),
+      "change:svg": () => this.drawGraph(),
+    };
     for (const [name, handler] of Object.entries(events)) this.model.on(name, handler);
-    const theme = () => this.setTheme(), system = matchMedia("(prefers-color-scheme: dark)");
-    const watcher = new MutationObserver(theme), sizes = new ResizeObserver(() => this.fit());
+    const theme = () => this.setTheme(),
+      system = matchMedia("(prefers-color-scheme: dark)");
+    const watcher = new MutationObserver(theme),
+      sizes = new ResizeObserver(() => this.fit());
     watcher.observe(document.body, { attributes: true });
     watcher.observe(document.documentElement, { attributes: true });
     sizes.observe(this.root);
@@ -71,11 +95,17 @@ class View {
   drawGraph() {
     const markup = this.model.get("svg");
     if (markup) {
-      this.graph = new Graph(this.pane, this.trace, markup, this.model.get("layouts"), { select: (id) => this.select(id) });
+      this.graph = new Graph(this.pane, this.trace, markup, this.model.get("layouts"), {
+        select: (id) => this.select(id),
+      });
       this.fit();
     } else {
       this.pane.replaceChildren(h("p", { class: "al-why", text: "The graph is being laid out in the browser." }));
-      layOut(this.model).catch((error) => this.pane.replaceChildren(h("p", { class: "al-error", role: "alert", text: `The graph cannot be drawn: ${error.message}` })));
+      layOut(this.model).catch((error) =>
+        this.pane.replaceChildren(
+          h("p", { class: "al-error", role: "alert", text: `The graph cannot be drawn: ${error.message}` }),
+        ),
+      );
     }
     this.update(false);
   }
@@ -92,7 +122,11 @@ class View {
     this.root.classList.toggle("al-beside", beside);
     this.root.classList.toggle("al-narrow", narrow);
     this.graph.arrange(narrow && least > width ? "TB" : "LR");
-    this.graph.resize(this.pane.clientWidth - 2, this.zoom);
+    this.graph.resize(
+      this.pane.clientWidth - 2,
+      parseFloat(getComputedStyle(this.pane).maxHeight) - 4 || Infinity,
+      this.zoom,
+    );
     this.update(false);
   }
 
@@ -103,15 +137,33 @@ class View {
   }
 
   update(moved) {
-    const { model, trace } = this, index = model.get("step"), frame = trace.frames[index], selected = model.get("selected");
+    const { model, trace } = this,
+      index = model.get("step"),
+      frame = trace.frames[index],
+      selected = model.get("selected");
     this.controls.update();
     const words = frame ? frame.text : "";
     if (this.shown !== index) {
       this.shown = index;
-      this.sentence.replaceChildren(...(frame ? [h("span", { class: "al-hidden", text: `Step ${index + 1} of ${trace.frames.length}, ` }),
-        h("span", { class: `al-phase al-${frame.phase}`, text: frame.phase }), " ", words] : []));
+      this.sentence.replaceChildren(
+        ...(frame
+          ? [
+              h("span", { class: "al-hidden", text: `Step ${index + 1} of ${trace.frames.length}, ` }),
+              h("span", { class: `al-phase al-${frame.phase}`, text: frame.phase }),
+              " ",
+              words,
+            ]
+          : []),
+      );
     }
-    const now = frame ? { states: statesAt(trace, index), gradients: gradientsAt(trace, index), computed: computedAt(trace, index), saved: savedAt(trace, index), edges: edgesAt(trace, index) }
+    const now = frame
+      ? {
+          states: statesAt(trace, index),
+          gradients: gradientsAt(trace, index),
+          computed: computedAt(trace, index),
+          saved: savedAt(trace, index),
+          edges: edgesAt(trace, index),
+        }
       : atRest(trace);
     this.text.update(index, now, selected);
     if (!this.graph) return;
@@ -126,14 +178,33 @@ class View {
 // What to show of a trace without frames: everything computed, gradients as they are.
 function atRest(trace) {
   const gradients = Object.fromEntries(trace.nodes.map((node) => [node.id, node.grad]));
-  return { states: Object.fromEntries(trace.nodes.map((node) => [node.id, node.grad ? "accumulated" : "none"])), gradients, computed: new Set(trace.nodes.map((node) => node.id)),
-    saved: Object.fromEntries(trace.saved.map((saved) => [saved.id, saved.state])), edges: Object.fromEntries(trace.edges.map((edge) => [edge.id, { state: "forward", sent: null }])) };
+  return {
+    states: Object.fromEntries(trace.nodes.map((node) => [node.id, node.grad ? "accumulated" : "none"])),
+    gradients,
+    computed: new Set(trace.nodes.map((node) => node.id)),
+    saved: Object.fromEntries(trace.saved.map((saved) => [saved.id, saved.state])),
+    edges: Object.fromEntries(trace.edges.map((edge) => [edge.id, { state: "forward", sent: null }])),
+  };
 }
 
 function legend() {
-  const item = (name, text) => h("li", {}, h("span", { class: `al-key al-key-${name}`, "aria-hidden": "true", text: name === "local" ? "× 2" : "" }), text);
-  return h("ul", { class: "al-legend", "aria-label": "Legend" }, item("forward", "forward: values"), item("backward", "backward: gradients"), item("local", "local derivative"), item("leaf", "leaf that wants a gradient"),
-    item("saved", "saved for backward"), item("freed", "freed"));
+  const item = (name, text) =>
+    h(
+      "li",
+      {},
+      h("span", { class: `al-key al-key-${name}`, "aria-hidden": "true", text: name === "local" ? "× 2" : "" }),
+      text,
+    );
+  return h(
+    "ul",
+    { class: "al-legend", "aria-label": "Legend" },
+    item("forward", "forward: values"),
+    item("backward", "backward: gradients"),
+    item("local", "local derivative"),
+    item("leaf", "leaf that wants a gradient"),
+    item("saved", "saved for backward"),
+    item("freed", "freed"),
+  );
 }
 
 export default {

@@ -2,7 +2,13 @@
 import { svgEl, clamp, reducedMotion } from "./dom.js";
 import { brief, thumbCells, isBad, shapeWords, words } from "./values.js";
 
-export const STATE_WORDS = { none: "not yet", zero: "zero", contribution: "contribution", accumulated: "accumulated", freed: "freed" };
+export const STATE_WORDS = {
+  none: "not yet",
+  zero: "zero",
+  contribution: "contribution",
+  accumulated: "accumulated",
+  freed: "freed",
+};
 const LEAST_SCALE = 0.85; // 13-unit text is then 11 px
 
 export class Graph {
@@ -33,24 +39,56 @@ export class Graph {
     const shape = g.querySelector(".al-card");
     if (g.querySelector(".al-grad")) g.classList.add("al-wants");
     if (isBad(node.value)) {
-      const inner = svgEl("rect", { class: "al-inner", x: 4, y: Number(shape.getAttribute("y")) + 4, rx: 4,
-        width: Number(shape.getAttribute("width")) - 8, height: Number(shape.getAttribute("height")) - 8 });
+      const inner = svgEl("rect", {
+        class: "al-inner",
+        x: 4,
+        y: Number(shape.getAttribute("y")) + 4,
+        rx: 4,
+        width: Number(shape.getAttribute("width")) - 8,
+        height: Number(shape.getAttribute("height")) - 8,
+      });
       shape.after(inner);
     }
     g.addEventListener("click", () => actions.select(node.id));
     g.addEventListener("focus", () => actions.select(node.id));
     const part = (name) => g.querySelector(name);
-    return { g, node, value: part(".al-value"), valueText: part(".al-value")?.textContent, thumb: part(".al-thumb"), grad: part(".al-grad"),
-      number: part(".al-number"), word: part(".al-word"), strip: part(".al-strip"), gthumb: part(".al-gthumb"),
-      tabs: [...g.querySelectorAll(".al-tab")].map((tab) => ({ tab, rect: tab.querySelector("rect"), text: tab.querySelector("text"), full: tab.querySelector("text").textContent })) };
+    return {
+      g,
+      node,
+      value: part(".al-value"),
+      valueText: part(".al-value")?.textContent,
+      thumb: part(".al-thumb"),
+      grad: part(".al-grad"),
+      number: part(".al-number"),
+      word: part(".al-word"),
+      strip: part(".al-strip"),
+      gthumb: part(".al-gthumb"),
+      tabs: [...g.querySelectorAll(".al-tab")].map((tab) => ({
+        tab,
+        rect: tab.querySelector("rect"),
+        text: tab.querySelector("text"),
+        full: tab.querySelector("text").textContent,
+      })),
+    };
   }
 
   prepareEdge(g) {
-    const edge = this.edgeById.get(g.dataset.id), line = g.querySelector(".al-line"), flow = line.cloneNode();
+    const edge = this.edgeById.get(g.dataset.id),
+      line = g.querySelector(".al-line"),
+      flow = line.cloneNode();
     flow.setAttribute("class", "al-flow");
     line.after(flow);
     g.classList.toggle("al-plain", !edge.differentiable);
-    return { g, edge, line, flow, head: g.querySelector(".al-head"), pill: g.querySelector(".al-pill"), pillText: g.querySelector(".al-pilltext"), at: g.querySelector(".al-head").getAttribute("transform") };
+    return {
+      g,
+      edge,
+      line,
+      flow,
+      head: g.querySelector(".al-head"),
+      pill: g.querySelector(".al-pill"),
+      pillText: g.querySelector(".al-pilltext"),
+      at: g.querySelector(".al-head").getAttribute("transform"),
+    };
   }
 
   // A font wider than Helvetica must not run over a card's edge.
@@ -80,18 +118,13 @@ export class Graph {
       g.setAttribute("transform", `translate(${x - g.dataset.w / 2} ${y - g.dataset.h / 2})`);
     }
     for (const line of this.lines) {
-      const [x, y, angle] = layout.heads[line.edge.id], pill = layout.pills[line.edge.id];
+      const [x, y, angle] = layout.heads[line.edge.id],
+        pill = layout.pills[line.edge.id];
       line.line.setAttribute("d", layout.edges[line.edge.id]);
       line.flow.setAttribute("d", layout.edges[line.edge.id]);
       line.at = `translate(${x} ${y}) rotate(${angle})`;
       line.tail = null;
       if (pill) line.pill.setAttribute("transform", `translate(${pill[0]} ${pill[1]})`);
-    }
-    for (const g of this.svg.querySelectorAll(".al-group")) {
-      const [x, y, width, height] = layout.groups[g.dataset.id], rect = g.querySelector("rect"), name = g.querySelector("text");
-      for (const [key, value] of Object.entries({ x, y, width, height })) rect.setAttribute(key, value);
-      name.setAttribute("x", x + 8);
-      name.setAttribute("y", y + 15);
     }
   }
 
@@ -99,10 +132,12 @@ export class Graph {
     return this.layouts[direction] ?? this.svg.viewBox.baseVal;
   }
 
-  // Fills `width`, but text stays legible: beyond that the pane scrolls. `zoom` multiplies; "fit" shows everything.
-  resize(width, zoom) {
-    const { width: w, height: h } = this.size();
-    this.scale = zoom === "fit" ? Math.min(width / w, 1.25) : clamp(width / w, LEAST_SCALE, 1.25) * zoom;
+  // As large as the pane allows, but never so small that text cannot be read: then the pane scrolls. `zoom` multiplies;
+  // "fit" shows everything.
+  resize(width, height, zoom) {
+    const { width: w, height: h } = this.size(),
+      all = Math.min(width / w, height / h, 1.25);
+    this.scale = zoom === "fit" ? all : Math.max(all, LEAST_SCALE) * zoom;
     this.svg.setAttribute("width", Math.floor(w * this.scale));
     this.svg.setAttribute("height", Math.floor(h * this.scale));
   }
@@ -114,8 +149,12 @@ export class Graph {
   }
 
   updateCard(card, frame, now, selected) {
-    const { g, node } = card, known = now.computed.has(node.id), state = now.states[node.id], grad = now.gradients[node.id];
-    const here = frame && frame.node === node.id, receives = frame && frame.receiver === node.id && frame.event !== "free";
+    const { g, node } = card,
+      known = now.computed.has(node.id),
+      state = now.states[node.id],
+      grad = now.gradients[node.id];
+    const here = frame && frame.node === node.id,
+      receives = frame && frame.receiver === node.id && frame.event !== "free";
     g.classList.toggle("al-pending", !known);
     g.classList.toggle("al-now-forward", Boolean(here && frame.phase === "forward"));
     g.classList.toggle("al-now-backward", Boolean(frame && frame.phase === "backward" && (receives || here)));
@@ -128,38 +167,71 @@ export class Graph {
       const saved = now.saved[tab.dataset.saved];
       tab.dataset.state = saved;
       rect.setAttribute("fill", saved === "freed" ? "url(#al-hatch)" : saved ? "#F0E442" : "none");
-      text.textContent = !saved ? "" : saved === "freed" || saved === "modified" ? `${full.split(" · ")[0]} · ${saved}` : full;
+      text.textContent = !saved
+        ? ""
+        : saved === "freed" || saved === "modified"
+          ? `${full.split(" · ")[0]} · ${saved}`
+          : full;
     }
     if (!card.grad) return;
     card.grad.dataset.state = state;
     card.strip.setAttribute("fill", state === "freed" ? "url(#al-freed)" : "#ffffff");
     card.word.textContent = STATE_WORDS[state];
     const shown = state === "none" || state === "freed" ? null : grad;
-    card.number.textContent = state === "zero" && node.shape?.length === 0 ? "0" : card.gthumb && shown ? "" : brief(shown);
+    card.number.textContent =
+      state === "zero" && node.shape?.length === 0 ? "0" : card.gthumb && shown ? "" : brief(shown);
     if (card.gthumb) {
-      const width = Number(card.gthumb.dataset.w), height = Number(card.gthumb.dataset.h);
-      const frame = shown ? svgEl("rect", { x: -2, y: -2, width: width + 4, height: height + 4, fill: "#ffffff", stroke: "none" }) : "";
+      const width = Number(card.gthumb.dataset.w),
+        height = Number(card.gthumb.dataset.h);
+      const frame = shown
+        ? svgEl("rect", { x: -2, y: -2, width: width + 4, height: height + 4, fill: "#ffffff", stroke: "none" })
+        : "";
       card.gthumb.replaceChildren(frame, ...thumbCells(shown, width, height));
     }
   }
 
   nameOf(node, known, state, grad) {
-    const parts = [node.kind === "op" ? `${node.label}, result of ${node.op}` : `${node.label}, ${node.kind === "leaf" ? "leaf" : "data"}`];
-    parts.push(!known ? "not computed yet" : node.shape && node.shape.length ? `shape ${shapeWords(node.shape)}` : `value ${words(node.value)}`);
-    if (node.requires_grad) parts.push(`gradient ${STATE_WORDS[state]}` + (grad && grad.shape.length === 0 && state !== "freed" ? ` ${words(grad)}` : ""));
+    const parts = [
+      node.kind === "op"
+        ? `${node.label}, result of ${node.op}`
+        : `${node.label}, ${node.kind === "leaf" ? "leaf" : "data"}`,
+    ];
+    parts.push(
+      !known
+        ? "not computed yet"
+        : node.shape && node.shape.length
+          ? `shape ${shapeWords(node.shape)}`
+          : `value ${words(node.value)}`,
+    );
+    if (node.requires_grad)
+      parts.push(
+        `gradient ${STATE_WORDS[state]}` +
+          (grad && grad.shape.length === 0 && state !== "freed" ? ` ${words(grad)}` : ""),
+      );
     if (node.cut) parts.push(`gradient cut by ${node.cut}`);
     return parts.join(", ");
   }
 
   updateEdge(line, frame, now) {
-    const { g, edge, head, pill, pillText } = line, { state, sent } = now.edges[edge.id];
-    const forward = Boolean(frame && frame.event === "compute" && frame.node === edge.child), backward = Boolean(frame && frame.edge === edge.id);
+    const { g, edge, head, pill, pillText } = line,
+      { state, sent } = now.edges[edge.id];
+    const forward = Boolean(frame && frame.event === "compute" && frame.node === edge.child),
+      backward = Boolean(frame && frame.edge === edge.id);
     g.dataset.state = state;
     g.classList.toggle("al-now", forward || backward);
     line.tail ??= tailOf(line.line);
     head.setAttribute("transform", state === "backward" ? line.tail : line.at);
     if (!pill) return;
-    const words = state === "backward" ? brief(sent) && sent.shape.length === 0 ? brief(sent) : sent ? shapeWords(sent.shape) : "?" : state === "forward" ? localFactor(edge) : "";
+    const words =
+      state === "backward"
+        ? brief(sent) && sent.shape.length === 0
+          ? brief(sent)
+          : sent
+            ? shapeWords(sent.shape)
+            : "?"
+        : state === "forward"
+          ? localFactor(edge)
+          : "";
     pill.setAttribute("visibility", words ? "visible" : "hidden");
     pillText.textContent = words;
     if (pillText.getComputedTextLength() > 44) pillText.setAttribute("textLength", 44);
@@ -172,12 +244,19 @@ export class Graph {
     this.svg.querySelectorAll(".al-token").forEach((token) => token.remove());
     if (!frame || reducedMotion()) return;
     const back = frame.phase === "backward";
-    const lines = this.lines.filter(({ edge }) => (back ? edge.id === frame.edge : frame.event === "compute" && edge.child === frame.node));
-    const tokens = lines.map(({ line }) => ({ line, length: line.getTotalLength(), dot: svgEl("circle", { class: `al-token al-token-${frame.phase}`, r: 6 }) }));
+    const lines = this.lines.filter(({ edge }) =>
+      back ? edge.id === frame.edge : frame.event === "compute" && edge.child === frame.node,
+    );
+    const tokens = lines.map(({ line }) => ({
+      line,
+      length: line.getTotalLength(),
+      dot: svgEl("circle", { class: `al-token al-token-${frame.phase}`, r: 6 }),
+    }));
     this.svg.append(...tokens.map((token) => token.dot));
     const start = performance.now();
     const tick = (time) => {
-      const part = clamp((time - start) / duration, 0, 1), eased = part * part * (3 - 2 * part);
+      const part = clamp((time - start) / duration, 0, 1),
+        eased = part * part * (3 - 2 * part);
       for (const { line, length, dot } of tokens) {
         const { x, y } = line.getPointAtLength(length * (back ? 1 - eased : eased));
         dot.setAttribute("cx", x);
@@ -192,13 +271,20 @@ export class Graph {
   // Scrolls the pane, never the page, until what this frame is about can be seen.
   follow(frame) {
     if (!frame) return;
-    const ids = [frame.node, frame.receiver], pane = this.pane.getBoundingClientRect();
+    const ids = [frame.node, frame.receiver],
+      pane = this.pane.getBoundingClientRect();
     const boxes = this.cards.filter(({ node }) => ids.includes(node.id)).map(({ g }) => g.getBoundingClientRect());
     if (!boxes.length) return;
-    const left = Math.min(...boxes.map((b) => b.left)) - pane.left - 24, right = Math.max(...boxes.map((b) => b.right)) - pane.left + 24;
-    const top = Math.min(...boxes.map((b) => b.top)) - pane.top - 24, bottom = Math.max(...boxes.map((b) => b.bottom)) - pane.top + 24;
+    const left = Math.min(...boxes.map((b) => b.left)) - pane.left - 24,
+      right = Math.max(...boxes.map((b) => b.right)) - pane.left + 24;
+    const top = Math.min(...boxes.map((b) => b.top)) - pane.top - 24,
+      bottom = Math.max(...boxes.map((b) => b.bottom)) - pane.top + 24;
     const by = (low, high, size) => (low < 0 || high - low > size ? low : Math.max(0, high - size));
-    this.pane.scrollBy({ left: by(left, right, this.pane.clientWidth), top: by(top, bottom, this.pane.clientHeight), behavior: reducedMotion() ? "auto" : "smooth" });
+    this.pane.scrollBy({
+      left: by(left, right, this.pane.clientWidth),
+      top: by(top, bottom, this.pane.clientHeight),
+      behavior: reducedMotion() ? "auto" : "smooth",
+    });
   }
 
   stop() {
@@ -207,19 +293,25 @@ export class Graph {
 }
 
 // "× 2" for a local derivative that is one number, else "".
-export function localFactor(edge) {
+function localFactor(edge) {
   const found = /^\\frac.*=\s*(-?[\d.]+(?:e[-+]?\d+)?)$/.exec(edge.tex_numbers);
   return found ? `× ${found[1]}` : "";
 }
 
 // Where the arrow head stands, and points, when the gradient goes back: at the start of the line.
 function tailOf(line) {
-  const tip = line.getPointAtLength(0), from = line.getPointAtLength(6);
+  const tip = line.getPointAtLength(0),
+    from = line.getPointAtLength(6);
   return `translate(${tip.x} ${tip.y}) rotate(${(Math.atan2(tip.y - from.y, tip.x - from.x) * 180) / Math.PI})`;
 }
 
 function defs() {
-  const hatch = (id, paper, ink) => svgEl("pattern", { id, width: 7, height: 7, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
-    svgEl("rect", { width: 7, height: 7, fill: paper }), svgEl("rect", { width: 2, height: 7, fill: ink }));
+  const hatch = (id, paper, ink) =>
+    svgEl(
+      "pattern",
+      { id, width: 7, height: 7, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+      svgEl("rect", { width: 7, height: 7, fill: paper }),
+      svgEl("rect", { width: 2, height: 7, fill: ink }),
+    );
   return svgEl("defs", {}, hatch("al-hatch", "#fbf8d0", "#d9cf5a"), hatch("al-freed", "#ececec", "#c4c4c4"));
 }

@@ -24,7 +24,9 @@ export async function layOut(model) {
   try {
     const library = await import(/* webpackIgnore: true */ url);
     const viz = await (library.instance ?? library.default.instance)();
-    const svgs = Object.fromEntries(Object.entries(model.get("dot")).map(([direction, dot]) => [direction, viz.renderString(dot, { format: "svg" })]));
+    const svgs = Object.fromEntries(
+      Object.entries(model.get("dot")).map(([direction, dot]) => [direction, viz.renderString(dot, { format: "svg" })]),
+    );
     model.send({ kind: "layouts", svgs });
   } finally {
     URL.revokeObjectURL(url);

@@ -58,7 +58,8 @@ export function computedAt(trace, index) {
 
 // "" (not saved yet), "alive", "modified" or "freed" for every saved tensor.
 export function savedAt(trace, index) {
-  const known = computedAt(trace, index), shown = trace.frames.slice(0, index + 1);
+  const known = computedAt(trace, index),
+    shown = trace.frames.slice(0, index + 1);
   const freed = new Set(shown.filter((f) => f.event === "free").map((f) => f.node));
   const everFreed = new Set(trace.frames.filter((f) => f.event === "free").map((f) => f.node));
   const forwardOver = !trace.frames.slice(index + 1).some((f) => f.phase === "forward");
@@ -71,24 +72,31 @@ export function savedAt(trace, index) {
   return states;
 }
 
-// For every edge: "" (nothing yet), "forward" (the child is computed), "backward" (in this pass a gradient went along it).
+// For every edge: "" (nothing yet), "forward" (the child is computed), "backward" (a gradient went along it).
 export function edgesAt(trace, index) {
-  const known = computedAt(trace, index), frame = trace.frames[index];
+  const known = computedAt(trace, index),
+    frame = trace.frames[index];
   const sent = new Map();
-  for (const f of trace.frames.slice(0, index + 1)) if (f.edge !== null && f.run === frame.run && f.phase === "backward") sent.set(f.edge, f.value);
+  for (const f of trace.frames.slice(0, index + 1))
+    if (f.edge !== null && f.run === frame.run && f.phase === "backward") sent.set(f.edge, f.value);
   const states = {};
   for (const edge of trace.edges) {
-    states[edge.id] = { state: sent.has(edge.id) ? "backward" : known.has(edge.child) ? "forward" : "", sent: sent.get(edge.id) ?? null };
+    states[edge.id] = {
+      state: sent.has(edge.id) ? "backward" : known.has(edge.child) ? "forward" : "",
+      sent: sent.get(edge.id) ?? null,
+    };
   }
   return states;
 }
 
-// What frame `index` adds to: `.grad` as it was for "accumulate", else what arrived earlier in the same pass. Value or null.
+// What frame `index` adds to: for "accumulate" `.grad` as it was, else what arrived earlier in the same pass, or null.
 export function soFar(trace, index) {
-  const now = trace.frames[index], leaf = now.event === "accumulate";
+  const now = trace.frames[index],
+    leaf = now.event === "accumulate";
   for (const frame of trace.frames.slice(0, index).reverse()) {
     if (frame.receiver !== now.receiver) continue;
-    if (leaf ? ["accumulate", "clear"].includes(frame.event) : frame.run === now.run) return frame.state === "none" ? null : frame.total;
+    if (leaf ? ["accumulate", "clear"].includes(frame.event) : frame.run === now.run)
+      return frame.state === "none" ? null : frame.total;
   }
   return leaf ? trace.nodes.find((node) => node.id === now.receiver).grad_before : null;
 }

@@ -1,14 +1,24 @@
-// Values of a trace as words, heat tables and thumbnails. Same colours and same rounding as heat.py and trace/values.py.
+// Values of a trace as words, heat tables and thumbnails. Colours as in heat.py, rounding as in trace/values.py.
 import { h, svgEl } from "./dom.js";
 
-const NEGATIVE = [0x00, 0x72, 0xb2], ZERO = [0xff, 0xff, 0xff], POSITIVE = [0xd5, 0x5e, 0x00];
-const MOST_ROWS = 12, MOST_COLUMNS = 8;
+const NEGATIVE = [0x00, 0x72, 0xb2],
+  ZERO = [0xff, 0xff, 0xff],
+  POSITIVE = [0xd5, 0x5e, 0x00];
+const MOST_ROWS = 12,
+  MOST_COLUMNS = 8;
 
 export function color(value, scale) {
   if (typeof value === "string" || Number.isNaN(value)) return "#bbbbbb";
   const part = scale > 0 ? Math.max(-1, Math.min(1, Number(value) / scale)) : 0;
   const end = part > 0 ? POSITIVE : NEGATIVE;
-  return "#" + ZERO.map((z, i) => Math.floor(z + (end[i] - z) * Math.abs(part) + 0.5).toString(16).padStart(2, "0")).join("");
+  return (
+    "#" +
+    ZERO.map((z, i) =>
+      Math.floor(z + (end[i] - z) * Math.abs(part) + 0.5)
+        .toString(16)
+        .padStart(2, "0"),
+    ).join("")
+  );
 }
 
 // Black or white, whichever reads better on `background` (#rrggbb): never below 4.58:1.
@@ -59,7 +69,13 @@ export function rowsOf(value) {
 }
 
 export function scaleOf(table) {
-  return Math.max(0, ...table.flat().filter((v) => typeof v !== "string").map((v) => Math.abs(Number(v))));
+  return Math.max(
+    0,
+    ...table
+      .flat()
+      .filter((v) => typeof v !== "string")
+      .map((v) => Math.abs(Number(v))),
+  );
 }
 
 export function isZero(value) {
@@ -90,26 +106,48 @@ export function brief(value) {
 export function thumbCells(value, width, height) {
   const table = rowsOf(value);
   if (!table || !width) return [];
-  const w = width / table[0].length, t = height / table.length, top = scaleOf(table);
-  return table.flatMap((row, r) => row.map((v, c) => svgEl("path", { fill: color(v, top), d: `M${c * w} ${r * t}h${w}v${t}h${-w}z` })));
+  const w = width / table[0].length,
+    t = height / table.length,
+    top = scaleOf(table);
+  return table.flatMap((row, r) =>
+    row.map((v, c) => svgEl("path", { fill: color(v, top), d: `M${c * w} ${r * t}h${w}v${t}h${-w}z` })),
+  );
 }
 
 // A value for the Details region: a number, a coloured table with its scale, or statistics.
 export function valueView(value, label) {
   if (!value) return h("span", { class: "al-unknown", text: "not kept" });
-  if (value.shape.length === 0) return h("span", { class: "al-scalar" + (isBad(value) ? " al-bad" : ""), title: String(value.data), text: words(value) });
+  if (value.shape.length === 0)
+    return h("span", {
+      class: "al-scalar" + (isBad(value) ? " al-bad" : ""),
+      title: String(value.data),
+      text: words(value),
+    });
   const table = rowsOf(value);
   if (!table) return statistics(value, label);
   return h("div", { class: "al-heatbox" }, heatTable(table, label, value.shape), scaleBar(scaleOf(table)));
 }
 
 function heatTable(table, label, shape) {
-  const top = scaleOf(table), cut = table.length > MOST_ROWS || table[0].length > MOST_COLUMNS;
-  const body = table.slice(0, MOST_ROWS).map((row) => h("tr", {}, row.slice(0, MOST_COLUMNS).map((v) => {
-    const background = color(v, top);
-    return h("td", { style: `background:${background};color:${inkOn(background)}`, title: String(v), text: short(v) });
-  }), row.length > MOST_COLUMNS ? h("td", { class: "al-more", text: "…" }) : null));
-  if (table.length > MOST_ROWS) body.push(h("tr", {}, h("td", { class: "al-more", colspan: MOST_COLUMNS + 1, text: "…" })));
+  const top = scaleOf(table),
+    cut = table.length > MOST_ROWS || table[0].length > MOST_COLUMNS;
+  const body = table.slice(0, MOST_ROWS).map((row) =>
+    h(
+      "tr",
+      {},
+      row.slice(0, MOST_COLUMNS).map((v) => {
+        const background = color(v, top);
+        return h("td", {
+          style: `background:${background};color:${inkOn(background)}`,
+          title: String(v),
+          text: short(v),
+        });
+      }),
+      row.length > MOST_COLUMNS ? h("td", { class: "al-more", text: "…" }) : null,
+    ),
+  );
+  if (table.length > MOST_ROWS)
+    body.push(h("tr", {}, h("td", { class: "al-more", colspan: MOST_COLUMNS + 1, text: "…" })));
   const caption = `${shapeWords(shape)}${cut ? ", shown in part" : ""}`;
   return h("table", { class: "al-heat", "aria-label": label }, h("caption", { text: caption }), h("tbody", {}, body));
 }
@@ -117,22 +155,50 @@ function heatTable(table, label, shape) {
 function scaleBar(top) {
   const ends = [-top, 0, top].map((v) => h("span", { text: short(v) === "-0" ? "0" : short(v) }));
   if (!top) return h("div", { class: "al-scale" }, h("span", { text: "all 0" }));
-  return h("div", { class: "al-scale", role: "img", "aria-label": `Colour scale from ${short(-top)} (blue) through 0 (white) to ${short(top)} (vermillion)` },
-    h("div", { class: "al-ramp" }), h("div", { class: "al-ends" }, ends));
+  return h(
+    "div",
+    {
+      class: "al-scale",
+      role: "img",
+      "aria-label": `Colour scale from ${short(-top)} (blue) through 0 (white) to ${short(top)} (vermillion)`,
+    },
+    h("div", { class: "al-ramp" }),
+    h("div", { class: "al-ends" }, ends),
+  );
 }
 
 function statistics(value, label) {
-  const s = value.stats, rows = [["shape", shapeWords(value.shape)], ["dtype", value.dtype]];
+  const s = value.stats,
+    rows = [
+      ["shape", shapeWords(value.shape)],
+      ["dtype", value.dtype],
+    ];
   if (s) rows.push(["min", short(s.min)], ["mean", short(s.mean)], ["max", short(s.max)], ["std", short(s.std)]);
   if (s && s.nan) rows.push(["NaN", String(s.nan)]);
   if (s && s.inf) rows.push(["inf", String(s.inf)]);
-  const box = h("div", { class: "al-stats" }, h("table", { "aria-label": `${label}: statistics` },
-    h("tbody", {}, rows.map(([name, text]) => h("tr", {}, h("th", { scope: "row", text: name }), h("td", { text }))))));
+  const box = h(
+    "div",
+    { class: "al-stats" },
+    h(
+      "table",
+      { "aria-label": `${label}: statistics` },
+      h(
+        "tbody",
+        {},
+        rows.map(([name, text]) => h("tr", {}, h("th", { scope: "row", text: name }), h("td", { text }))),
+      ),
+    ),
+  );
   const sample = value.sample ?? (value.data === null ? null : [value.data].flat(Infinity));
   if (sample && sample.length) {
-    const part = sample.slice(0, 32), grid = [];
+    const part = sample.slice(0, 32),
+      grid = [];
     for (let i = 0; i < part.length; i += 8) grid.push(part.slice(i, i + 8));
-    box.append(h("div", { class: "al-note", text: value.sample ? "a sample of the numbers" : "the first numbers" }), heatTable(grid, `${label}: sample`, [part.length]), scaleBar(scaleOf(grid)));
+    box.append(
+      h("div", { class: "al-note", text: value.sample ? "a sample of the numbers" : "the first numbers" }),
+      heatTable(grid, `${label}: sample`, [part.length]),
+      scaleBar(scaleOf(grid)),
+    );
   }
   return box;
 }
