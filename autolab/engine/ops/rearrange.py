@@ -136,6 +136,7 @@ unfold = register("unfold(self, dimension, size, step)", forward=_unfold, view=T
                   samples=lambda s: [(s.randn(5), 0, 2, 1), (s.randn(2, 6), 1, 3, 2)],
                   doc="Sliding windows along a dimension; a view. Source: torch.Tensor.unfold")
 unfold_spread = register("unfold_spread(self, shape, dimension, size, step)", forward=_unfold_spread, method=False, function=False,
+                         node="UnfoldBackwardBackward0",
                          vjp={"self": lambda m, g, dimension, size, step: m.unfold(g, dimension, size, step)},
                          latex=r"\sum \mathrm{windows}({self})", vjp_latex={"self": r"\mathrm{windows}({g})"},
                          samples=lambda s: [(s.randn(4, 2), (5,), 0, 2, 1), (s.randn(2, 2, 3), (2, 6), 1, 3, 2)])
