@@ -37,15 +37,16 @@ _MISSING = re.compile(r"\w+\(\) missing \d+ required positional arguments?: (.*)
 _TOO_MANY = re.compile(r"\w+\(\) takes .*positional arguments? but \d+ w(as|ere) given")
 
 
-def overloads(*signatures, method=False):
-    """Gives a public function PyTorch's errors for arguments that do not fit; `method` says that the first one is self.
+def overloads(*signatures, method=False, name=None):
+    """Gives a public function PyTorch's errors for arguments that do not fit.
 
+    method: whether the first argument is self. name: the public name, where it is not the function's own.
     signatures: how PyTorch writes them, where it has several; a `mismatch`, a missing argument or too many of them then
     become the error that lists them all. Without, only the words for missing arguments change.
     """
 
     def decorate(function):
-        name = function.__name__
+        public = name or function.__name__
 
         @functools.wraps(function)
         def checked(*args, **kwargs):
@@ -55,9 +56,9 @@ def overloads(*signatures, method=False):
                 text = str(error)
                 absent, too_many = _MISSING.match(text), _TOO_MANY.match(text)
                 if signatures and (absent or too_many or hasattr(error, "is_mismatch")):
-                    raise no_match(name, args[method:], kwargs, signatures) from None
+                    raise no_match(public, args[method:], kwargs, signatures) from None
                 if absent:
-                    raise _missing(name, re.findall(r"'(\w+)'", absent[1])) from None
+                    raise _missing(public, re.findall(r"'(\w+)'", absent[1])) from None
                 if too_many and method:  # PyTorch does not count self
                     text = re.sub(r"\d+", lambda n: str(int(n[0]) - 1), text)
                     raise fail(TypeError, text, "help(the method) shows what it takes.") from None
@@ -70,13 +71,40 @@ def overloads(*signatures, method=False):
 
 def no_match(function, args, kwargs, signatures):
     """PyTorch's TypeError for arguments that fit none of `signatures`."""
-    got = ", ".join([_type_name(a) for a in args] + [f"{k}={_type_name(v)}" for k, v in kwargs.items()])
-    expected = "".join(f" * ({signature})\n" for signature in signatures)
+    got = ", ".join([_type_name(a) for a in args] + [f"{k}={_type_name(v)}" for k, v in sorted(kwargs.items())])
+    got += ", " if kwargs and not args else ""
+    expected = "".join(f" * ({signature})\n{_why_not(signature, args, kwargs)}" for signature in signatures)
     return fail(
         TypeError,
         f"{function}() received an invalid combination of arguments - got ({got}), but expected one of:\n{expected}",
         "Compare the types in the first line with the lists below it: one of them has to fit.",
     )
+
+
+def _why_not(signature, args, kwargs):
+    """PyTorch's line on a signature that takes as many arguments as were given, but other ones; else nothing."""
+    wanted = signature.split(", ")
+    if len(wanted) != len(args) + len(kwargs):
+        return ""
+    names = [text.split(" ")[-1] for text in wanted[len(args) :]]
+    wrong = sorted(name for name in kwargs if name not in names)
+    start = "      didn't match because some of the "
+    if wrong:
+        return f"{start}keywords were incorrect: {', '.join(wrong)}\n"
+    given = [_detailed(value, text.rpartition(" ")[0]) for value, text in zip(args, wanted)]
+    given += [f"{k}={_detailed(v, wanted[len(args) + names.index(k)].rpartition(' ')[0])}" for k, v in kwargs.items()]
+    return f"{start}arguments have invalid types: ({', '.join(given)})\n"
+
+
+def _detailed(value, wanted):
+    """The type of `value`, between exclamation marks when it is not the wanted one."""
+    name = _type_name(value)
+    if isinstance(value, (tuple, list)):
+        inner = ", ".join(_type_name(v) for v in value)
+        name = f"tuple of ({inner})" if isinstance(value, tuple) else f"list of [{inner}]"
+    number = isinstance(value, (int, float, complex)) and not isinstance(value, bool)
+    fits = name == wanted or (wanted == "Number" and number) or (wanted == "tuple of ints" and name.startswith(("tuple", "list")))
+    return name if fits else f"!{name}!"
 
 
 def _type_name(value):

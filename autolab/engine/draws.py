@@ -64,18 +64,25 @@ def normal(target, dtype, mean, std, g):
 
 def integers(target, dtype, low, high, g):
     """Integers in [low, high), as int64, arranged like `target`. Raises RuntimeError when `dtype` cannot hold them."""
-    _check_bounds(low, high, dtype)
+    low, high = _bounds(low, high, dtype)
     return arranged(random.randint(g, target.size, low, high), target)
 
 
-def _check_bounds(low, high, dtype):
-    """Raises RuntimeError when [low, high) is empty or `dtype` cannot hold it; warns where floats are too coarse."""
+def _bounds(low, high, dtype):
+    """The bounds to draw between: those given, moved inwards where a float dtype would round them outwards.
+
+    Raises RuntimeError when [low, high) is empty or `dtype` cannot hold it; warns where floats are too coarse.
+    """
     if low >= high:
         message = f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
         raise fail(RuntimeError, message, "The upper bound is not among the numbers drawn.")
+    digits = np.finfo(dtype.np).nmant + 1 if dtype._kind == 2 else 0
+    if digits:
+        first, last = _rounded(low + 1, dtype), _rounded(high - 1, dtype)
+        low = first + _spacing(low + 1, digits) if first < low else low
+        high = last - _spacing(high - 1, digits) if last >= high else high
     for name, value in (("from", low), ("to - 1", high - 1)):
-        if dtype._kind == 2:
-            digits = np.finfo(dtype.np).nmant + 1
+        if digits:
             if abs(value) > 1 << digits:
                 message = (
                     f"{name} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations "
@@ -88,6 +95,17 @@ def _check_bounds(low, high, dtype):
         if not lowest <= value <= highest:
             message = f"{name} is out of bounds for {CPP_NAMES.get(dtype.name, dtype.name)}"
             raise fail(RuntimeError, message, f"{dtype} holds {lowest} to {highest}.")
+    return low, high
+
+
+def _rounded(n, dtype):
+    rounded = np.int64(n).astype(dtype.np)
+    return int(rounded) if np.isfinite(rounded) else n
+
+
+def _spacing(n, digits):
+    """The distance between neighbouring floats with `digits` binary digits around the integer `n`."""
+    return 1 << max(0, abs(n).bit_length() - digits)
 
 
 def shaped(shape):

@@ -254,13 +254,14 @@ def _float_range(start, end, step, dtype):
 
 
 @composite(name="range")
+@overloads(name="range")
 def inclusive_range(start, end, step=1, **options):
     """Numbers from `start` up to and including `end`; PyTorch advises `arange` instead. Source: torch.range."""
     message = (
         "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
         "Python's range builtin. Instead, use torch.arange, which produces values in [start, end)."
     )
-    warnings.warn(message, UserWarning, stacklevel=2)
+    warnings.warn(message, UserWarning, stacklevel=3)
     made = Options("range", options)
     _check_range(start, end, step)
     i = np.arange(math.floor((end - start) / step) + 1, dtype=np.float64)
@@ -326,21 +327,19 @@ def _line_values(function, start, end, steps, dtype):
     if dtype._kind == 0:
         message = f"\"{function}_cpu\" not implemented for 'Bool'"
         raise fail(NotImplementedError, message, "Name a number dtype.")
-    if dtype.is_complex:
-        return np.linspace(start, end, steps, dtype=dtype.np)
     if dtype._kind == 1:
         start, end, exact = int(start), int(end), np.float64
     else:
-        exact = dtype.np.type
-    first, last = np.float64(exact(start)), np.float64(exact(end))
+        exact = dtype.scalar
     if steps < 2:
-        return np.full(steps, first).astype(dtype.np)
-    step = np.float64(exact(exact(last - first) / exact(steps - 1)))
+        return np.full(steps, start).astype(dtype.np)
+    first, last = exact(start), exact(end)
+    step = exact(exact(last - first) / exact(steps - 1))
     i = np.arange(steps, dtype=np.float64)
     up, down = i[: steps // 2], steps - 1 - i[steps // 2 :]
-    if dtype.name == "float16":  # multiplied and added in float16 itself
-        first, last, step, up, down = (np.asarray(x, np.float16) for x in (first, last, step, up, down))
-        return np.concatenate((first + step * up, last - step * down))
+    if dtype.is_complex or dtype.name == "float16":  # multiplied and added in the dtype itself
+        return np.concatenate((first + step * up.astype(dtype.np), last - step * down.astype(dtype.np)))
+    first, last, step = np.float64(first), np.float64(last), np.float64(step)
     return np.concatenate((fma(up, step, first), fma(-down, step, last))).astype(dtype.np)
 
 

@@ -1,0 +1,173 @@
+"""Functions that make tensors: values, dtypes, layouts, errors and warnings, each expression compared with PyTorch."""
+import re
+import warnings
+
+import numpy as np
+import pytest
+from engine_creation import EXPRESSIONS
+from goldens import oracle
+from goldens.oracle import error_of, same_as_torch
+
+def outcome(torch, expression):
+    """The value (or the error), how it prints, and the warnings."""
+    if hasattr(torch, "set_warn_always"):
+        torch.set_warn_always(True)  # PyTorch says some things once in a process only
+    torch.manual_seed(0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            value = eval(expression, {"torch": torch, "np": np})
+            text = repr(value)
+        except Exception as error:
+            value, text = None, f"{type(error).__name__}: {error}"
+    said = (f"{w.category.__name__}: {re.sub(r' .Triggered internally at [^)]*.$', '', str(w.message))}" for w in caught)
+    return value, text, list(dict.fromkeys(said))
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_expression(expression):
+    oracle.check("test_creation", expression, lambda torch: outcome(torch, expression), rtol=0, atol=0)
+
+
+@same_as_torch(rtol=1e-6)
+def test_logspace(torch):
+    """PyTorch's own last digits depend on the processor."""
+    powers = torch.logspace(0, 2, 7), torch.logspace(0, 2, 3, base=2), torch.logspace(0, 2, 3, 2)
+    powers += (torch.logspace(-1, 1, 3, dtype=torch.float64),)
+    whole = torch.logspace(0.5, 3.2, 5, dtype=torch.int64)
+    return *powers, whole, torch.logspace(0, 1, 1), torch.logspace(0, 1, 3, base=0)
+
+
+@same_as_torch
+def test_what_shares_memory_and_what_copies(torch):
+    a = np.zeros(3)
+    shared = torch.from_numpy(a), torch.as_tensor(a), torch.asarray(a)
+    copied = torch.tensor(a), torch.as_tensor(a, dtype=torch.float32), torch.asarray(a, copy=True), torch.Tensor(a)
+    a[0] = 7
+    shared[0][1] = 8
+    t = torch.ones(2)
+    alias = torch.Tensor(t)
+    alias[0] = 5
+    zero_d = np.array(1.0)
+    view = torch.from_numpy(zero_d)
+    view.add_(1)
+    same = torch.as_tensor(t) is t, torch.asarray(t) is t, shared[0].data_ptr() == shared[1].data_ptr()
+    return a, shared, copied, same, t, zero_d
+
+
+@same_as_torch
+def test_a_copy_is_outside_the_graph(torch):
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        copies = torch.tensor(y), torch.tensor(y, requires_grad=True), torch.asarray(y)
+    copies += torch.zeros_like(y), torch.rand_like(y)
+    return [(t.requires_grad, t.is_leaf, t is y, t._version) for t in copies], torch.as_tensor(y) is y
+
+
+@same_as_torch
+def test_default_dtype(torch):
+    torch.set_default_dtype(torch.float64)
+    try:
+        made = torch.tensor(1.), torch.tensor(1), torch.tensor(1j), torch.zeros(1), torch.full((1,), 2.)
+        made += torch.arange(2.), torch.arange(0, 1, .5), torch.linspace(0, 1, 2), torch.eye(1), torch.rand(1)
+        made += torch.Tensor([1]), torch.normal(0., 1., (1,)), torch.zeros_like(torch.ones(1).float())
+        return [t.dtype for t in made]
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+@same_as_torch
+def test_fills_are_in_place_changes(torch):
+    """They raise the version, keep the memory, and give a gradient of zero; the node has PyTorch's name."""
+    fills = ["uniform_()", "normal_()", "exponential_()", "random_()", "random_(3)", "random_(0, 3)", "bernoulli_(.5)",
+             "bernoulli_(torch.rand(3))", "log_normal_()", "cauchy_()", "geometric_(.5)"]  # fmt: skip
+    seen = []
+    for fill in fills:
+        x = torch.ones(3, requires_grad=True)
+        y = x * 2
+        pointer = y.data_ptr()
+        z = eval("y." + fill, {"y": y, "torch": torch})
+        (y * 3).sum().backward()
+        nodes = y.grad_fn.name(), y.grad_fn.next_functions[0][0].name()
+        seen.append((fill, z is y, y._version, y.data_ptr() == pointer, nodes, x.grad))
+    return seen
+
+
+@same_as_torch
+def test_fills_of_views_reach_the_base(torch):
+    torch.manual_seed(0)
+    x = torch.ones(6, requires_grad=True)
+    y = x * 2
+    y[1:3].uniform_()
+    y.sum().backward()
+    return y.grad_fn.name(), y[0], y[3:], x.grad, (y[1:3] < 1).all()
+
+
+@same_as_torch
+def test_fills_under_no_grad(torch):
+    torch.manual_seed(0)
+    w = torch.zeros(2, 3, requires_grad=True)
+    with torch.no_grad():
+        w.normal_(0, .1)
+    return w, w._version, w.is_leaf, w.grad_fn
+
+
+@same_as_torch(rtol=0, atol=0)
+def test_a_refused_fill_draws_nothing(torch):
+    torch.manual_seed(0)
+    fills = [lambda: torch.ones(3, requires_grad=True).normal_(), lambda: torch.ones(2, dtype=torch.int64).uniform_(),
+             lambda: torch.ones(1).expand(4).uniform_(), lambda: torch.randint(3, 1, (2,))]  # fmt: skip
+    return [error_of(fill) for fill in fills], torch.rand(2)
+
+
+@same_as_torch
+def test_gradients_of_random_numbers_are_zero(torch):
+    mean, std, p = (torch.tensor(v, requires_grad=True) for v in ([1., 2.], [.5, 1.], [.3, .6]))
+    outs = torch.normal(mean, std), torch.normal(mean, 2.), torch.normal(1., std), torch.bernoulli(p)
+    names = [o.grad_fn.name() for o in outs]
+    sum(o.sum() for o in outs).backward()
+    wide = torch.zeros(2, 1, requires_grad=True)
+    broadcast = torch.normal(wide, torch.ones(3))
+    return names, mean.grad, std.grad, p.grad, broadcast.grad_fn.name(), torch.autograd.grad(broadcast.sum(), wide)
+
+
+@same_as_torch
+def test_meshgrid_is_made_of_views(torch):
+    x, y = torch.arange(2., requires_grad=True), torch.arange(3.)
+    a, b = torch.meshgrid(x, y, indexing="ij")
+    (a * b).sum().backward()
+    return a.grad_fn.name(), a.stride(), b.stride(), x.grad, a._base is x, b.data_ptr() == y.data_ptr()
+
+
+def test_warnings_point_at_the_caller():
+    torch = oracle.engine()
+    for make in (lambda: torch.tensor(torch.ones(2)), lambda: torch.range(0, 2), lambda: torch.tensor([np.ones(2)])):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            make()
+        assert [w.filename for w in caught] == [__file__]
+
+
+def test_unsupported_arguments_are_refused():
+    if oracle.ENGINE != "autolab":
+        pytest.skip("PyTorch supports them")
+    import autolab as torch
+    t = torch.ones(2)
+    for make in (lambda: torch.zeros(2, out=t), lambda: torch.rand(2, out=t), lambda: torch.ones(2, layout=object())):
+        with pytest.raises(NotImplementedError, match=r"^\w+\(\): argument '(out|layout)' is not supported by autolab"):
+            make()
+
+
+def test_errors_carry_a_note_for_the_learner():
+    if oracle.ENGINE != "autolab":
+        pytest.skip("PyTorch has none")
+    import autolab as torch
+    mistakes = [lambda: torch.tensor([[1.], [2., 3.]]), lambda: torch.ones(2, "a"), lambda: torch.arange(0, 3, -1),
+                lambda: torch.rand(2, foo=1), lambda: torch.multinomial(torch.ones(2), 3), lambda: torch.full((2,)),
+                lambda: torch.ones(2, requires_grad=True).normal_(), lambda: torch.zeros(2, dtype="a")]  # fmt: skip
+    for make in mistakes:
+        with pytest.raises(Exception) as caught:
+            make()
+        assert len(caught.value.__notes__) == 1 and caught.value.__notes__[0].endswith((".", ")"))
