@@ -183,7 +183,7 @@ def record(op, args, outs, state, replaced=None):
         _pack(node, state.saved_hooks)
     node.fix = _fix(op, sources, outs)
     first = outs[0]._d
-    node.value = first if first.__class__ is not np.ndarray or first.size <= SMALL else None
+    node.value = first if first.__class__ is not np.ndarray or first.size <= SMALL else (first.shape, first.dtype)
     node.operands = _operands(sources, edges) if None in edges else None
     if op.variadic:
         node.num_outputs = len(outs)
@@ -398,7 +398,7 @@ def call(a, b):
             shape = d.shape
             if x.shape != shape or (b.__class__ is Tensor and y.shape != shape):
                 n.fix = ((x.shape, dtype), (y.shape, dtype) if b.__class__ is Tensor else None)
-            n.value = d if d.size <= SMALL else None
+            n.value = d if d.size <= SMALL else (d.shape, d.dtype)
         else:
             n.value = d
         n.operands = None
@@ -443,7 +443,7 @@ def call(a):
         n.sequence_nr = next_sequence_nr()
         n.hooks = n.fix = n.operands = None
         n.saved = SAVED
-        n.value = d if d.__class__ is not ndarray or d.size <= SMALL else None
+        n.value = d if d.__class__ is not ndarray or d.size <= SMALL else (d.shape, d.dtype)
     else:
         t._node = None
         t._req = False

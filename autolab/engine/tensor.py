@@ -15,7 +15,8 @@ from .storage import InferenceStorage, Storage
 from .views import View
 
 SMALL = 1024
-"""Results of at most this many elements stay with their node, so that a graph can be explored without a recording."""
+"""Results of at most this many elements stay with their node, so that a graph can be explored without a recording; of bigger ones the
+node keeps (shape, dtype)."""
 
 _new = object.__new__
 

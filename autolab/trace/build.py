@@ -17,8 +17,8 @@ import numpy as np
 from . import labels
 from .film import Film
 from .model import Edge, Group, Node, Output, Saved, Source, Trace
-from .reader import UNKNOWN, Reader, SavedEntry, is_tensor
-from .values import Value, number
+from .reader import UNKNOWN, Reader, SavedEntry, is_tensor, saved_kinds
+from .values import Value, number, type_name
 
 ALIAS_FROM = 4
 """A leaf or constant with more children than this is drawn again at each further child: one box with 60 lines takes dot 14 s."""
@@ -46,7 +46,7 @@ class Draft:
     outputs: tuple[Output, ...] = ()
     attrs: dict[str, Any] = field(default_factory=dict)
     record: Any = None  # the op's registry record, for formulas
-    operands: dict[str, str] = field(default_factory=dict)  # argument name -> parent id
+    operands: dict[str, tuple[str, int]] = field(default_factory=dict)  # argument name -> (parent id, its output number)
     tensor: Any = None  # a function that gives the tensor, or None when it is gone: for names and `.grad`
 
 
@@ -76,10 +76,11 @@ class Seen:
 
 
 class Builder:
-    """See the module's docstring. `weak` lets tensors and graph nodes die while a long recording goes on."""
+    """See the module's docstring. `weak` lets tensors and graph nodes die while a long recording goes on; without `values` or
+    `formulas` the trace has none, and a big graph is done sooner."""
 
-    def __init__(self, reader: Reader, *, weak: bool = False, values: bool = True) -> None:
-        self.reader, self.values, self.recording = reader, values, weak
+    def __init__(self, reader: Reader, *, weak: bool = False, values: bool = True, formulas: bool = True) -> None:
+        self.reader, self.values, self.formulas, self.recording = reader, values, formulas, weak
         self.nodes: list[Draft] = []
         self.edges: list[Edge] = []
         self.saved: list[SavedDraft] = []
@@ -139,7 +140,7 @@ class Builder:
         if is_tensor(item):
             draft = self.add("data", value=self.value_of(item), tensor=lambda: item, **self._facts(item))
         else:
-            draft = self.add("data", shape=np.shape(item), dtype=item.dtype.name, value=self.value_of(item))
+            draft = self.add("data", shape=np.shape(item), dtype=type_name(item.dtype), value=self.value_of(item))
         self._constants[key] = (item, draft.id)
         return draft.id
 
@@ -153,14 +154,21 @@ class Builder:
         if memory is not None:
             self._memory[memory] = node_id
 
-    def detached(self, tensor: Any) -> str | None:
-        """A "detach" node when `tensor`, which does not require grad, shares the memory of a known tensor that does."""
+    def detached_from(self, tensor: Any) -> str | None:
+        """The node, requiring grad, whose memory `tensor` shares without requiring grad itself; None when there is none."""
         origin = self._memory.get(self.reader.memory(tensor))
         if origin is None or not self.draft(origin).requires_grad or self.draft(origin).shape != tuple(tensor.shape):
             return None
+        return origin
+
+    def detached(self, tensor: Any) -> str | None:
+        """A "detach" node for `tensor` when it is what detach() of a known tensor gives, else None."""
+        origin = self.detached_from(tensor)
+        if origin is None:
+            return None
         draft = self.add("op", op="detach", cut="detach", value=self.value_of(tensor), tensor=self.by_tensor.hold(tensor),
                          **self._facts(tensor))
-        draft.operands = {"self": origin}
+        draft.operands = {"self": (origin, 0)}
         self.edge(origin, 0, draft.id, 0, differentiable=False)
         self.by_tensor.put(tensor, draft.id)
         if self.recording:
@@ -206,11 +214,13 @@ class Builder:
 
     def save(self, draft: Draft, fn: Any, entry: SavedEntry) -> None:
         """Notes that `draft` keeps `entry` for its backward."""
-        saved = Saved(f"s{len(self.saved)}", draft.id, entry.name, state=entry.state, source_node=self._source_of(draft, entry))
-        if entry.tensor is not None:
+        number, source = f"s{len(self.saved)}", self._source_of(draft, entry)
+        if entry.tensor is None:
+            saved = Saved(number, draft.id, entry.name, state=entry.state, source_node=source)
+        else:
             facts = self.reader.facts(entry.tensor)
-            saved = replace(saved, shape=facts.shape, dtype=facts.dtype, version=facts.version, bytes=facts.bytes,
-                            value=self.value_of(entry.tensor))
+            saved = Saved(number, draft.id, entry.name, facts.shape, facts.dtype, facts.version, facts.bytes, self.value_of(entry.tensor), source,
+                          entry.state)
         self.saved.append(SavedDraft(saved, self.by_fn.hold(fn)))
         self._saved_of.setdefault(draft.id, []).append(self.saved[-1])
 
@@ -219,7 +229,7 @@ class Builder:
 
     def _source_of(self, draft: Draft, entry: SavedEntry) -> str | None:
         if entry.name in draft.operands:
-            return draft.operands[entry.name]
+            return draft.operands[entry.name][0]
         if entry.name.startswith("result") or draft.record is not None and entry.name in draft.record.outputs:
             return draft.id
         if entry.tensor is None:
@@ -269,10 +279,10 @@ class Builder:
             self._result_arrays[id(result)] = draft.id
         for slot, (name, parent) in enumerate(zip(names or map(str, range(len(inputs))), parents)):
             if parent is not None:
-                draft.operands[name] = parent
+                draft.operands[name] = parent, inputs[slot][1]
                 self.edge(parent, inputs[slot][1], draft.id, slot, differentiable=inputs[slot][0] is not None)
         for extra, (name, parent) in enumerate(beside):
-            draft.operands[name] = parent
+            draft.operands[name] = parent, 0
             self.edge(parent, 0, draft.id, len(inputs) + extra, differentiable=False)
         for entry in saved.values():
             self.save(draft, fn, entry)
@@ -284,10 +294,9 @@ class Builder:
             return self.leaf(parent.variable) if hasattr(parent, "variable") else self.by_fn.get(parent)
         if names is None:
             return None  # an operation unknown to the registry: nothing tells an operand from an argument left out
-        entry = saved.get(names[slot])
-        if entry is not None and entry.tensor is not None:
+        operand, entry = self.reader.operand(fn, slot), saved.get(names[slot])
+        if entry is not None and entry.tensor is not None and not isinstance(operand, (bool, int, float)):
             return self.by_tensor.get(entry.tensor) or self.detached(entry.tensor) or self.constant(entry.tensor)
-        operand = self.reader.operand(fn, slot)
         if operand is UNKNOWN and names[slot] in record.defaults:
             return None
         return self.constant(operand)
@@ -296,7 +305,7 @@ class Builder:
         """Operands that never get a gradient but are kept (an index, a mask, class labels), as (name, node id)."""
         if record is None or names is None:
             return []
-        inputs = {n for n, kind in zip(record.saves, record.save_kinds) if kind == "input"}
+        inputs = saved_kinds(record, ("input",))
         return [(name, self.constant(entry.tensor)) for name, entry in saved.items()
                 if name in inputs and name not in names and entry.tensor is not None and not entry.tensor.requires_grad]
 
@@ -334,6 +343,10 @@ class Builder:
             self.settle(node_id, nr, tensor)
         if nr == 0 and not draft.name:
             draft.name = name
+        elif 0 < nr < len(draft.outputs) and not draft.outputs[nr].label:
+            outputs = list(draft.outputs)
+            outputs[nr] = replace(outputs[nr], label=name)
+            draft.outputs = tuple(outputs)
 
     def find(self, tensor: Any) -> str | None:
         """The node of a tensor, None when it is not part of the trace."""
@@ -350,15 +363,17 @@ class Builder:
         """The frozen trace. `meta` as in `model.Trace`."""
         self._forget_overwritten()
         self._fill_devices()
-        names = labels.of(self.nodes)
-        edges = labels.edges(self.nodes, self.edges, names, _aliases(self.nodes, self.edges), self.film.seen_gradients())
-        nodes = tuple(self._freeze(draft, names[draft.id], *labels.formulas_of(draft, names, self.nodes)) for draft in self.nodes)
+        book = labels.Book(self.nodes, self.formulas)
+        edges = book.edges(self.edges, _aliases(self.nodes, self.edges), self.film.seen_gradients())
+        nodes = tuple(self._freeze(draft, book) for draft in self.nodes)
         frames = self.film.develop(nodes, edges)
         return Trace(nodes, edges, self._saved_now(), frames, groups, meta)
 
-    def _freeze(self, d: Draft, label: str, tex: str, tex_numbers: str) -> Node:
-        return Node(d.id, d.kind, d.op, d.grad_fn, d.name, label, d.shape, d.dtype, d.device, d.requires_grad, d.value,
-                    self._grad_of(d), d.grad_before, d.source, d.module, tex, tex_numbers, d.cut, d.version, d.outputs, d.attrs)
+    def _freeze(self, d: Draft, book: labels.Book) -> Node:
+        tex, tex_numbers = book.forward(d)
+        return Node(d.id, d.kind, d.op, d.grad_fn, d.name, book.names[d.id], d.shape, d.dtype, d.device, d.requires_grad, d.value,
+                    self._grad_of(d), d.grad_before, d.source, d.module, tex, tex_numbers, d.cut, d.version,
+                    tuple(replace(o, label=book.label(d.id, nr)) for nr, o in enumerate(d.outputs)), d.attrs, book.call(d))
 
     def _grad_of(self, draft: Draft) -> Value | None:
         tensor = draft.tensor() if draft.tensor is not None and draft.requires_grad else None

@@ -203,7 +203,7 @@ class Film:
             receiver = nodes[int(shot.receiver[1:])] if shot.receiver else None
             edge = edges[int(shot.edge[1:])] if shot.edge else None
             of = parts.get((shot.run, shot.receiver or ""), 0)
-            text, tex = words.describe(shot, node, receiver, edge, of, nodes, self.builder.nodes)
+            text, tex = words.describe(shot, node, receiver, edge, of)
             frames.append(Frame(i, shot.phase, shot.event, shot.run, shot.node, shot.edge, shot.receiver, shot.state, shot.value,
                                 shot.total, text, tex))
         return tuple(frames)

@@ -6,6 +6,7 @@ rule writes `{g}` for the gradient of the result.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -20,22 +21,32 @@ INFIX = {"add": "{0} + {1}", "sub": "{0} - {1}", "mul": "{0} * {1}", "div": "{0}
          "mm": "{0} @ {1}", "mv": "{0} @ {1}", "dot": "{0} @ {1}", "bmm": "{0} @ {1}", "rsub": "{1} - {0}", "pow": "{0} ** {1}", 
          "eq": "{0} == {1}", "gt": "{0} > {1}", "lt": "{0} < {1}", "ge": "{0} >= {1}", "le": "{0} <= {1}", "ne": "{0} != {1}"}
 
+_QUIET = frozenset(["reduction", "ignore_index", "implicit"])  # bookkeeping that the learner did not write
+_USUAL = {"alpha": 1, "beta": 1, "ord": 2, "negative_slope": 0.01}
 _PLACEHOLDER = re.compile(r"(\\(?:mathrm|operatorname|text|mathbf|begin|end))?\{([A-Za-z_][A-Za-z_0-9]*)\}")
 
 
+_GROUPED = re.compile(r"(?<![\^_}\\A-Za-z])\{([A-Za-z]|\d+(?:\.\d+)?|[A-Za-z]_\{\d+\})\}(?!_)")
+_REPEATED = re.compile(r"(.+)\((\d+)\)")
+_AS_IT_IS = re.compile(r"[-+]?[0-9.]+|[A-Za-z]")
+_POWER_OF_TEN = re.compile(r"-?[0-9.]+e[-+]?[0-9]+")
+_NUMBERED = re.compile(rf"([A-Za-z]|{'|'.join(sorted(GREEK))})_?(\d+)")
+
+
+@functools.lru_cache(maxsize=8192)
 def symbol(label: str) -> str:
     """A variable's name in LaTeX: x, v_{3}, \\alpha, \\mathrm{fc1.weight}; a second `y` is y_{(2)}."""
-    repeated = re.fullmatch(r"(.+)\((\d+)\)", label)
+    repeated = _REPEATED.fullmatch(label)
     if repeated:
         inner = symbol(repeated[1])
         return rf"{inner}_{{({repeated[2]})}}" if "_" not in inner else rf"{{{inner}}}_{{({repeated[2]})}}"
-    if re.fullmatch(r"[-+]?[0-9.]+", label) or re.fullmatch(r"[A-Za-z]", label):
+    if _AS_IT_IS.fullmatch(label):
         return label
-    if re.fullmatch(r"-?[0-9.]+e[-+]?[0-9]+", label):
+    if _POWER_OF_TEN.fullmatch(label):
         return scientific(label)
     if label in GREEK:
         return "\\" + label
-    numbered = re.fullmatch(r"([A-Za-z]|" + "|".join(GREEK) + r")_?(\d+)", label)
+    numbered = _NUMBERED.fullmatch(label)
     if numbered:
         return rf"{symbol(numbered[1])}_{{{numbered[2]}}}"
     escaped = re.sub(r"([_#%&$])", r"\\\1", label)
@@ -81,7 +92,7 @@ def fill(template: str, names: Mapping[str, str]) -> str:
 
 def _bare(text: str) -> str:
     """Without braces that only group one letter or number where nothing needs them: `{x} + {2}` reads `x + 2`."""
-    return re.sub(r"(?<![\^_}\\A-Za-z])\{([A-Za-z]|\d+(?:\.\d+)?|[A-Za-z]_\{\d+\})\}(?!_)", r"\1", text)
+    return _GROUPED.sub(lambda m: m[1], text)
 
 
 def forward(template: str, op: str, names: Mapping[str, str], order: list[str]) -> str:
@@ -116,8 +127,8 @@ def call_text(op: str, operands: list[str], attrs: Mapping[str, Any]) -> str:
         operands = [*([str(attrs["self"])] if "self" in attrs else []), *operands, *([str(attrs["exponent"])] if "exponent" in attrs else [])]
     if pattern is not None and pattern.count("{") == len(operands) and attrs.get("alpha", 1) == 1:
         return pattern.format(*operands)
-    shown = [f"{k}={v}" for k, v in attrs.items() if not k.endswith(("_sym_sizes", "_sym_numel", "_sym_strides", "_sizes"))
-             and not (k in ("alpha", "beta") and v == 1) and not (k in ("keepdim",) and not v)]
+    shown = [f"{k}={v}" for k, v in attrs.items() if v is not None and v is not False and not k.endswith(("_sizes", "_sym_numel", "_sym_strides"))
+             and k not in _QUIET and not (op == "pow" and k in ("self", "exponent")) and (k not in _USUAL or _USUAL[k] != v)]
     return f"{op}({', '.join([*operands, *shown])})"
 
 

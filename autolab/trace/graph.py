@@ -5,7 +5,9 @@ Works for autolab tensors and, through the same public attributes, for real torc
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from . import names
@@ -17,15 +19,16 @@ REHEARSED = "Rehearsed: this is what backward() would do now; no .grad was chang
 
 
 def trace(root: Any, params: Mapping[str, Any] | None = None, *, namespace: Mapping[str, Any] | None = None, gradient: Any = None,
-          backward: bool = True, values: bool = True) -> Trace:
+          backward: bool = True, values: bool = True, formulas: bool = True) -> Trace:
     """The trace of the computation that led to `root`.
 
     root      : a tensor of autolab or torch, or a list or tuple of them.
     params    : names for tensors, as `dict(model.named_parameters())`; they win over variable names.
     namespace : where variable names are looked up; default: the variables of the code that called, and the notebook's.
     gradient  : for results of more than one number, the gradient that backward() is given (a list for several roots).
-    backward  : rehearse the backward pass (`.grad` stays as it is); where that cannot be done, `meta["why"]` says why.
-    values    : keep numbers; without, a picture of a big graph is made faster.
+    backward  : add the steps: the forward pass, and a rehearsal of the backward pass (`.grad` stays as it is); where that cannot be
+                done, `meta["why"]` says why.
+    values, formulas : keep numbers, write formulas; without, a picture of a big graph is made sooner.
 
     Raises TypeError when `root` is not a tensor or tensors, or they come from different libraries.
     """
@@ -34,20 +37,33 @@ def trace(root: Any, params: Mapping[str, Any] | None = None, *, namespace: Mapp
     for other in roots[1:]:
         if reader_for(other).library != reader.library:
             raise TypeError("the roots of one trace must be tensors of one library")
-    builder = Builder(reader, values=values)
-    builder.graph([t.grad_fn for t in roots if t.grad_fn is not None])
-    ids = [builder.root(t) for t in roots]
-    for name, tensor in _named(params, namespace):
-        if type(tensor).__module__ == type(roots[0]).__module__ or isinstance(tensor, type(roots[0])) or reader_for(tensor).library == reader.library:
-            builder.name(name, tensor)
-    meta = {"library": reader.library, "source": "graph", "roots": list(dict.fromkeys(ids)), "backward": "", "why": "", "error": None}
-    if values:
-        for draft in builder.nodes:
-            if draft.kind == "op":
-                builder.film.computed(draft)
-    if backward and values:
-        meta["backward"], meta["why"] = _rehearse(builder, roots, gradient)
-    return builder.finish(meta)
+    with _uncollected():
+        builder = Builder(reader, values=values, formulas=formulas)
+        builder.graph([t.grad_fn for t in roots if t.grad_fn is not None])
+        ids = [builder.root(t) for t in roots]
+        for name, tensor in _named(params, namespace):
+            if reader_for(tensor).library == reader.library:
+                builder.name(name, tensor)
+        meta = {"library": reader.library, "source": "graph", "roots": list(dict.fromkeys(ids)), "backward": "", "why": "", "error": None}
+        if backward:
+            for draft in builder.nodes:
+                if draft.kind == "op":
+                    builder.film.computed(draft)
+            meta["backward"], meta["why"] = _rehearse(builder, roots, gradient)
+        return builder.finish(meta)
+
+
+@contextmanager
+def _uncollected():
+    """Python's cycle collector waits: a big graph makes a million objects that all stay, and looking through them again and again
+    would take half of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _roots(root: Any) -> list[Any]:

@@ -58,7 +58,7 @@ class Source(_Record):
 
 @dataclass(frozen=True, slots=True)
 class Output(_Record):
-    """One result of an operation that has several (`x.max(dim=0)`: values, indices)."""
+    """One result of an operation that has several (`x.max(dim=0)`: values, indices). `label`: its variable, or "v3[1]"."""
 
     _parts = {"value": Value}
     _tuples = ("shape",)
@@ -66,6 +66,7 @@ class Output(_Record):
     shape: tuple[int, ...] | None
     dtype: str
     value: Value | None
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,7 @@ class Node(_Record):
     cut          : "detach" or "no_grad" where gradients stop at this node although an input requires grad.
     version      : the tensor's version counter after the operation, None when unknown.
     outputs      : every result, when there are more than one; the node's own shape and value are output 0's.
+    call         : the operation in the learner's words: "x * y", "sum(v2, dim=1)"; "" for leaf and data.
     attrs        : arguments that are no tensors, by name: {"dim": 1, "keepdim": False}.
     tex          : the forward formula with symbols, tex_numbers with numbers ("" when they are many or unknown).
     """
@@ -109,6 +111,16 @@ class Node(_Record):
     version: int | None = None
     outputs: tuple[Output, ...] = ()
     attrs: dict[str, Any] = field(default_factory=dict)
+    call: str = ""
+
+    def output_label(self, nr: int) -> str:
+        """What result `nr` is called."""
+        return self.outputs[nr].label if nr < len(self.outputs) else self.label
+
+    @property
+    def made(self) -> str:
+        """What stands left of the `=` that made it: "a, b" where several results have names."""
+        return ", ".join([self.label, *(o.label for o in self.outputs[1:] if not o.label.endswith("]"))])
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..engine.registry import OPS
+from .values import type_name
 
 UNKNOWN = object()
 """An operand that took part in the operation but was not kept."""
@@ -122,15 +123,20 @@ class Reader:
     def outputs(self, node: Any) -> list[tuple[tuple[int, ...] | None, str, str]]:
         """(shape, dtype, device) of each result; unknown ones are (None, "", "")."""
         shapes = getattr(node, "_meta", None) or node.extra().get("shapes")
-        if shapes:
-            return [(tuple(shape), dtype_name(dtype), "") for shape, dtype in shapes]
-        result = self.result(node)
-        first = (None, "", "") if result is None else (np.shape(result), result.dtype.name, "")
-        return [first, *[(None, "", "")] * (node.num_outputs - 1)]
+        if shapes:  # as in torch, results that cannot have a gradient do not count
+            count = len(shapes) if node.op is None else len([n for n in node.op.outputs if n not in node.op.nondiff]) or len(shapes)
+            return [(tuple(shape), dtype_name(dtype), "") for shape, dtype in shapes[:count]]
+        result = getattr(node, "value", None)
+        if isinstance(result, tuple):  # too big to keep: the node remembers (shape, dtype)
+            first = (result[0], type_name(result[1]), "")
+        else:
+            first = (None, "", "") if result is None else (np.shape(result), type_name(result.dtype), "")
+        return [first]
 
     def result(self, node: Any) -> Any:
         """The (first) result as an array, or None when it was not kept."""
-        return getattr(node, "value", None)
+        value = getattr(node, "value", None)
+        return None if isinstance(value, tuple) else value
 
     def operand(self, node: Any, slot: int) -> Any:
         """The operand at a slot where no gradient goes: an array, a number, None (there was none), or UNKNOWN."""

@@ -107,10 +107,10 @@ class Recording(observe.Observer):
         record_ = None if custom else op
         operands, literals = _operands(record_, args)
         target = args[0] if inplace else None
-        parents = {n: self._parent(a, target, node, slot) for slot, (n, a) in enumerate(operands.items())}
+        parents = {n: self._parent(a, target, node, slot, frame) for slot, (n, a) in enumerate(operands.items())}
         draft = self._draft(record_, op, outputs, node, inplace)
         draft.source = names.source(frame)
-        draft.operands = {n: parent for n, (parent, _) in parents.items()}
+        draft.operands = parents
         if node is not None:
             for name, item in (kept := sorted(builder.reader.saved(node), key=place(list(operands)))):
                 if not isinstance(item, SavedEntry) and "_sym_" not in name:
@@ -132,11 +132,12 @@ class Recording(observe.Observer):
         self._into_groups(draft, modules)
         builder.film.computed(draft)
 
-    def _parent(self, item: Any, target: Any, node: Any, slot: int) -> tuple[str, int]:
+    def _parent(self, item: Any, target: Any, node: Any, slot: int, frame: FrameType | None) -> tuple[str, int]:
         builder = self._builder
         if not isinstance(item, Tensor):
             return builder.constant(item), 0
         if item is not target:
+            self._meet_origin(item, frame)
             return self._called_grad(builder.tensor(item), item)
         # In place: the tensor is its own result by now, so its history is what it was before.
         if node is not None:
@@ -151,6 +152,17 @@ class Recording(observe.Observer):
         kind = "leaf" if item.requires_grad and item.grad_fn is None else "data"
         draft = builder.add(kind, shape=facts.shape, dtype=facts.dtype, device=facts.device, requires_grad=kind == "leaf")
         return self._called_grad((draft.id, 0), item)
+
+    def _meet_origin(self, tensor: Tensor, frame: FrameType | None) -> None:
+        """Before an unknown constant is drawn: if the learner has a tensor that requires grad over the same memory, this is its detach()."""
+        builder = self._builder
+        if frame is None or tensor.requires_grad or builder.find(tensor) is not None or builder.detached_from(tensor) is not None:
+            return
+        for name, item in list(frame.f_locals.items()):
+            if isinstance(item, Tensor) and item.requires_grad and item._storage is tensor._storage and item.shape == tensor.shape:
+                builder.remember_memory(item, builder.tensor(item)[0])
+                builder.name(name, item)
+                return
 
     def _called_grad(self, parent: tuple[str, int], tensor: Tensor) -> tuple[str, int]:
         """`parent`, which gets the name "w.grad" when `tensor` is the gradient of a named leaf."""
@@ -243,9 +255,9 @@ def _operands(record_: Any, args: tuple[Any, ...]) -> tuple[dict[str, Any], dict
         item = arguments.get(name)
         if isinstance(item, (list, tuple)) and any(isinstance(x, Tensor) for x in item):
             operands.update((f"{name}[{i}]", x) for i, x in enumerate(item) if isinstance(x, Tensor))
-        elif isinstance(item, Tensor) or name in record_.operands and isinstance(item, (bool, int, float)):
+        elif isinstance(item, Tensor) or isinstance(item, (bool, int, float)) and name in (first or record_.operands):
             operands[name] = item
-    rest = {n: a for n, a in arguments.items() if n not in operands and f"{n}[0]" not in operands and n not in record_.operands
+    rest = {n: a for n, a in arguments.items() if n not in operands and f"{n}[0]" not in operands
             and a is not None and (n not in record_.defaults or a != record_.defaults[n])}
     return operands, rest
 

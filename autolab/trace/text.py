@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from . import formulas
 from .model import Node, Saved, Trace
 
 
@@ -31,24 +30,18 @@ def _heading(trace: Trace) -> str:
 
 
 def _graph(trace: Trace) -> list[str]:
-    operands: dict[str, list[tuple[int, str]]] = {}
-    for edge in trace.edges:
-        operands.setdefault(edge.child, []).append((edge.slot, edge.parent))
-    return _table([_node_row(n, [trace.node(p).label for _, p in sorted(operands.get(n.id, []))]) for n in trace.nodes])
+    return _table([_node_row(n) for n in trace.nodes])
 
 
-def _node_row(node: Node, operands: list[str]) -> list[str]:
-    if node.op:
-        made = formulas.call_text(node.op, operands, node.attrs)
-    else:
-        made = "leaf" if node.kind == "leaf" else "constant"
+def _node_row(node: Node) -> list[str]:
+    made = node.call or ("leaf" if node.kind == "leaf" else "constant")
     size = "" if node.shape is None else f"{node.dtype} {shape_text(node.shape)}"
     value = "" if node.value is None or node.value.text == node.label else node.value.text
     facts = [node.grad_fn or ("requires grad" if node.kind == "leaf" else ""), f"cut by {node.cut}" if node.cut else "",
              f"grad {node.grad.text}" if node.grad is not None else "", f"module {node.module}" if node.module else "",
              f"version {node.version}" if node.version else "",
              f"{node.source.file}:{node.source.line}" if node.source is not None else ""]
-    return [node.label, made, size, value, "; ".join(f for f in facts if f)]
+    return [node.made, made, size, value, "; ".join(f for f in facts if f)]
 
 
 def _saved_row(saved: Saved, trace: Trace) -> list[str]:

@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from .reader import UNKNOWN, Facts, Reader
+from .reader import UNKNOWN, Facts, Reader, device_name, dtype_name
 
 
 class TorchReader(Reader):
@@ -31,7 +31,7 @@ class TorchReader(Reader):
 
     def facts(self, tensor: Any) -> Facts:
         version = None if tensor.is_inference() else tensor._version
-        return Facts(tuple(tensor.shape), str(tensor.dtype).rpartition(".")[2], str(tensor.device), version,
+        return Facts(tuple(tensor.shape), dtype_name(tensor.dtype), device_name(tensor.device), version,
                      tensor.numel() * tensor.element_size())
 
     def data_key(self, item: Any) -> Any:
@@ -45,7 +45,7 @@ class TorchReader(Reader):
         return node._sequence_nr()
 
     def outputs(self, node: Any) -> list[tuple[tuple[int, ...] | None, str, str]]:
-        return [(tuple(m.shape), str(m.dtype).rpartition(".")[2], str(m.device)) for m in node._input_metadata] or [(None, "", "")]
+        return [(tuple(m.shape), dtype_name(m.dtype), device_name(m.device)) for m in node._input_metadata] or [(None, "", "")]
 
     def result(self, node: Any) -> Any:
         return None
@@ -141,15 +141,15 @@ class _Replay:
             results = results if isinstance(results, tuple) else (results,)
             self.observer.after_node(fn, results)
         for slot, ((target, nr), grad) in enumerate(zip(fn.next_functions, results)):
-            if target is None:
-                continue
-            if grad is not None:
+            if target is not None and grad is not None:
                 grad = self._fitted(target, nr, grad)
                 self.observer.contribution(fn, slot, target, nr, self.reader.array(grad))
                 self._arrive(target, nr, grad)
-            self.waiting[target] -= 1
-            if not self.waiting[target]:
-                self._ready(target)
+        for target, _ in fn.next_functions:
+            if target is not None:
+                self.waiting[target] -= 1
+                if not self.waiting[target]:
+                    self._ready(target)
 
     def _fitted(self, target: Any, nr: int, grad: Any) -> Any:
         """Summed over broadcast dimensions and cast: torch does this between nodes, not in them."""

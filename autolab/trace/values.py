@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -19,19 +20,21 @@ def number(item: Any) -> float | int | bool | str:
     if isinstance(item, (int, np.integer)):
         return int(item)
     value = float(item)
-    if math.isnan(value):
-        return "nan"
-    if math.isinf(value):
-        return "inf" if value > 0 else "-inf"
+    if not math.isfinite(value):
+        return "nan" if value != value else "inf" if value > 0 else "-inf"
     # str() of a float32 scalar is the shortest text of *that* type: 0.1, where float() would give 0.10000000149011612.
-    return float(str(item)) if isinstance(item, np.floating) else value
+    return value if isinstance(item, float) else float(str(item))
 
 
 def short(item: Any) -> str:
     """A number at three significant digits, the way it is shown in pictures and formulas: 0.762, 12, 1.5e-07."""
-    item = number(item)
-    if isinstance(item, (bool, str)):
-        return str(item)
+    kind = type(item)
+    if kind is not float and kind is not int:
+        item = number(item) if not isinstance(item, str) else item
+        if isinstance(item, (bool, str)):
+            return str(item)
+    elif item != item or item in (math.inf, -math.inf):
+        return number(item)
     if isinstance(item, int):
         return str(item) if abs(item) < 100_000 else f"{item:.3g}"
     if item == 0:
@@ -51,6 +54,12 @@ def _nested(array: np.ndarray) -> Any:
     if array.ndim == 0:
         return number(array[()])
     return [_nested(row) for row in array] if array.ndim > 1 else [number(item) for item in array]
+
+
+@functools.cache
+def type_name(dtype: np.dtype) -> str:
+    """"float32"; cached, because NumPy puts the name together each time."""
+    return dtype.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +85,12 @@ class Value:
     @classmethod
     def of(cls, array: Any, dtype: str = "") -> Value:
         """The value of an array (anything `numpy.asarray` takes); `dtype` names the type where NumPy has none (bfloat16)."""
-        array = np.asarray(array)
-        shape, dtype = array.shape, dtype or array.dtype.name
-        if array.ndim == 0:
+        if not isinstance(array, np.generic):
+            array = np.asarray(array)
+        shape, dtype = array.shape, dtype or type_name(array.dtype)
+        if not shape:
             data = number(array[()])
-            return cls(shape, dtype, data, None, None, short(data))
+            return cls((), dtype, data, None, None, short(data))
         if array.size <= WHOLE:
             data = _nested(array)
             return cls(shape, dtype, data, _stats(array), None, _bounded(_short_text(data)))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from . import formulas, labels
+from . import formulas
 from .model import Edge, Node
 from .values import Value
 
 if TYPE_CHECKING:
-    from .build import Draft
     from .film import Shot
 
 
@@ -18,19 +17,18 @@ def error(exception: BaseException) -> str:
     return f"{type(exception).__name__}: {str(exception).strip().partition(chr(10))[0]}"
 
 
-def describe(shot: Shot, node: Node | None, receiver: Node | None, edge: Edge | None, of: int, nodes: tuple[Node, ...],
-             drafts: list[Draft]) -> tuple[str, str]:
+def describe(shot: Shot, node: Node | None, receiver: Node | None, edge: Edge | None, of: int) -> tuple[str, str]:
     """(text, tex) of a frame. `of`: how many contributions the receiver gets in this run."""
     if shot.event == "compute":
-        return compute(node, drafts[int(node.id[1:])], nodes)
+        return compute(node)
     return _BACKWARD[shot.event](shot, node, receiver, edge, of)
 
 
-def compute(node: Node, draft: Draft, nodes: tuple[Node, ...]) -> tuple[str, str]:
-    called = formulas.call_text(node.op, labels.operand_labels(draft, nodes), node.attrs)
+def compute(node: Node) -> tuple[str, str]:
+    """A forward step."""
     result = "" if node.value is None else f" = {node.value.text}"
     cut = {"detach": "; no gradient flows back from here", "no_grad": "; under no_grad, so no gradient flows back"}.get(node.cut, "")
-    text = f"{node.label} = {called}{result}{cut}"
+    text = f"{node.made} = {node.call}{result}{cut}"
     if not node.tex_numbers:
         return text, node.tex
     left, _, right = node.tex_numbers.partition(" = ")
@@ -50,10 +48,11 @@ def _seed(shot, node, receiver, edge, of):
 
 def _contribution(shot, node, receiver, edge, of):
     which = f" (contribution {shot.part} of {of}, so far {_grad(shot.total)})" if of > 1 else ""
-    text = f"{node.label} sends {_grad(shot.value)} to {receiver.label}{which}"
+    name = receiver.output_label(edge.parent_nr if edge is not None else 0)
+    text = f"{node.label} sends {_grad(shot.value)} to {name}{which}"
     if edge is None:
         return text, ""
-    y, x = formulas.bar(formulas.symbol(node.label)), formulas.bar(formulas.symbol(receiver.label))
+    y, x = formulas.bar(formulas.symbol(node.label)), formulas.bar(formulas.symbol(name))
     sign = r"\mathrel{+}=" if of > 1 else "="
     value = formulas.numbers(shot.value)
     partial, _, local = edge.tex.partition(" = ")

@@ -12,9 +12,8 @@ from typing import Any
 
 import graphviz
 
-from ..trace import formulas
 from ..trace.graph import trace as trace_of
-from ..trace.model import Edge, Node, Saved, Trace
+from ..trace.model import Node, Saved, Trace
 from ..trace.text import shape_text
 from . import layout, palette
 from .mime import picture_bundle
@@ -25,10 +24,6 @@ class Picture(graphviz.Digraph):
 
     boxes = 0
     about = "graph"
-
-    def node(self, name, label=None, _attributes=None, **attrs):
-        self.boxes += 1
-        super().node(name, label, _attributes, **attrs)
 
     def __repr__(self):
         return f"<Picture: {self.about}>"
@@ -104,7 +99,7 @@ def make_dot(var: Any, params: Mapping[str, Any] | None = None, show_attrs: bool
         raise TypeError(f"params must be a dict of name: tensor, got {type(params).__name__}")
     if isinstance(max_attr_chars, bool) or not isinstance(max_attr_chars, int) or max_attr_chars < 1:
         raise ValueError(f"max_attr_chars must be a whole number of at least 1, got {max_attr_chars!r}")
-    return to_dot(trace_of(var, params, backward=False), show_attrs=show_attrs, show_saved=show_saved, max_attr_chars=max_attr_chars)
+    return to_dot(trace_of(var, params, backward=False, formulas=False), show_attrs=show_attrs, show_saved=show_saved, max_attr_chars=max_attr_chars)
 
 
 def to_dot(trace: Trace, *, rankdir: str = "LR", show_attrs: bool = False, show_saved: bool = False, max_attr_chars: int = 50) -> Picture:
@@ -113,7 +108,7 @@ def to_dot(trace: Trace, *, rankdir: str = "LR", show_attrs: bool = False, show_
     In the SVG, the box of node "n3" has the title `n3` and the classes `al-node n3` and its kind, the line of edge "e5" the classes
     `al-edge e5`; a second box of a leaf that is used often has the class `al-alias` and its leaf's id as class.
     """
-    picture = Picture("autolab", graph_attr={"rankdir": rankdir, "bgcolor": "transparent", "pad": "0.2", "ranksep": "0.4", "nodesep": "0.25"},
+    picture = Picture("autolab", graph_attr={"rankdir": rankdir, "bgcolor": palette.PAPER, "pad": "0.2", "ranksep": "0.4", "nodesep": "0.25"},
                       node_attr={"shape": "box", "style": "rounded,filled", "fontname": palette.FONTS, "fontsize": "12", "margin": "0.14,0.07",
                                  "fontcolor": palette.INK},
                       edge_attr={"fontname": palette.FONTS, "fontsize": "11", "color": palette.FORWARD, "arrowsize": "0.7"})
@@ -122,66 +117,71 @@ def to_dot(trace: Trace, *, rankdir: str = "LR", show_attrs: bool = False, show_
     for node in trace.nodes:
         modules.setdefault(node.module, []).append(node)
     for module, members in modules.items():
-        _cluster(picture, module, members, roots, max_attr_chars if show_attrs else 0)
-    for edge in trace.edges:
-        _draw_edge(picture, trace, edge)
+        lines = [_box(node, node.id in roots, max_attr_chars if show_attrs else 0) for node in members]
+        picture.body += _cluster(module, lines) if module else lines
+    picture.body += _edges(trace)
     if show_saved:
         for saved in trace.saved:
-            _draw_saved(picture, saved)
-    names = ", ".join(trace.node(i).label for i in trace.meta.get("roots", ())[:3]) if trace.nodes else ""
+            picture.body += _saved(saved)
+    names = ", ".join(trace.node(i).label for i in trace.meta.get("roots", ())[:3])
+    picture.boxes = len(trace.nodes) + (len(trace.saved) if show_saved else 0)
     picture.about = f"graph of {names or 'nothing'}, {len(trace.nodes)} nodes"
     return picture
 
 
-def _cluster(picture: Picture, module: str, members: list[Node], roots: set[str], attr_chars: int) -> None:
-    if not module:
-        for node in members:
-            _draw_node(picture, node, node.id in roots, attr_chars)
-        return
-    with picture.subgraph(name=f"cluster_{module}") as part:
-        part.attr(label=graphviz.escape(module), style="rounded,dashed", color=palette.DATA, fontname=palette.FONTS, fontsize="11",
-                  **{"class": "al-module"})
-        for node in members:
-            _draw_node(part, node, node.id in roots, attr_chars)
-    picture.boxes += len(members)
+def _statement(what: str, attrs: Mapping[str, str]) -> str:
+    """One line of DOT. Written here because graphviz's own quoting takes three times as long, which counts at 100,000 operations."""
+    return f"\t{what} [{' '.join(f'{k}={_quoted(v)}' for k, v in attrs.items())}]\n"
 
 
-def _draw_node(picture: Any, node: Node, is_root: bool, attr_chars: int, name: str = "", extra: str = "") -> None:
-    colour, width = {"leaf": (palette.LEAF, 2.5), "data": (palette.DATA, 1)}.get(node.kind, (palette.FORWARD, 1.2))
-    fill, style = palette.device_fill(node.device)
+def _quoted(text: str) -> str:
+    """A DOT string: quotes and backslashes escaped, each line centred."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+def _cluster(module: str, lines: list[str]) -> list[str]:
+    attrs = {"label": module, "style": "rounded,dashed", "color": palette.DATA, "fontname": palette.FONTS, "fontsize": "11", "class": "al-module"}
+    return [f"\tsubgraph {_quoted('cluster_' + module)} {{\n", *(f"\t\t{k}={_quoted(v)}\n" for k, v in attrs.items()),
+            *(f"\t{line}" for line in lines), "\t}\n"]
+
+
+def _box(node: Node, is_root: bool, attr_chars: int, name: str = "", extra: str = "") -> str:
+    colour, width = {"leaf": (palette.LEAF, "2.5"), "data": (palette.DATA, "1")}.get(node.kind, (palette.FORWARD, "1.2"))
     if node.kind == "op" and not node.requires_grad:
-        colour, width = palette.DATA, 1
-    attrs = {"color": colour, "penwidth": str(width), "fillcolor": fill, "style": style or "rounded,filled",
-             "class": f"al-node {node.id} al-{node.kind}{extra}"}
+        colour, width = palette.DATA, "1"
+    fill, style = palette.device_fill(node.device)
+    attrs = {"label": "\n".join(_lines(node, attr_chars)), "color": colour, "penwidth": width, "fillcolor": fill}
+    if style:
+        attrs["style"] = style
     if is_root:
         attrs["peripheries"] = "2"
     if _is_bad(node):
         attrs |= {"color": palette.BAD, "penwidth": "2.5", "peripheries": "2"}
-    picture.node(name or node.id, _escape("\n".join(_lines(node, attr_chars))), **attrs)
+    attrs["class"] = f"al-node {node.id} al-{node.kind}{extra}"
+    return _statement(_quoted(name) if name else node.id, attrs)
 
 
 def _lines(node: Node, attr_chars: int) -> list[str]:
     """What stands in a node's box: name and operation, shape or value, and on demand its attributes."""
-    named = node.name or node.kind != "op"
-    head = node.label if node.kind != "op" else f"{node.label} = {node.op}" if named else node.op
-    lines = [head]
-    number = node.value.text if node.value is not None and node.shape == () else ""
-    if number:
-        lines += [] if number == node.label else [number]
+    lines = [node.label if node.kind != "op" else f"{node.name} = {node.op}" if node.name else node.op]
+    if node.shape == () and node.value is not None:
+        lines += [] if node.value.text == node.label else [node.value.text]
     elif node.shape is not None:
-        lines.append(shape_text(node.shape) if node.shape else "[]")
+        lines.append(shape_text(node.shape))
     if node.grad_fn:
         lines.append(node.grad_fn)
+    if _is_bad(node):
+        lines.append("has NaN or infinity")
     if node.cut:
         lines.append(f"✂ cut by {node.cut}")
     if node.device not in ("", "cpu"):
         lines.append(node.device)
     if attr_chars:
-        lines += [_cut(f"{k}: {formulas_text(v)}", attr_chars) for k, v in node.attrs.items()]
+        lines += [_cut(f"{k}: {attribute_text(v)}", attr_chars) for k, v in node.attrs.items()]
     return lines
 
 
-def formulas_text(item: Any) -> str:
+def attribute_text(item: Any) -> str:
     """An attribute as Python writes it; lists from JSON are tuples."""
     return str(tuple(item)) if isinstance(item, list) else str(item)
 
@@ -197,33 +197,36 @@ def _is_bad(node: Node) -> bool:
     return bool(value.stats and (value.stats["nan"] or value.stats["inf"])) or value.data in ("nan", "inf", "-inf")
 
 
-def _draw_edge(picture: Picture, trace: Trace, edge: Edge) -> None:
-    parent, child = trace.node(edge.parent), trace.node(edge.child)
-    tail = edge.parent
-    if edge.alias:
-        tail = f"{edge.parent}@{edge.child}"
-        if edge.slot == min(e.slot for e in [edge]) and tail not in picture.__dict__.setdefault("_aliases", set()):
-            picture._aliases.add(tail)
-            _draw_node(picture, parent, False, 0, name=tail, extra=" al-alias")
-    attrs = {"class": f"al-edge {edge.id}"}
-    if not edge.differentiable:
-        attrs |= {"color": palette.DATA, "arrowhead": "tee" if child.cut else "normal"}
-    if parent.outputs:
-        attrs["label"] = _escape(f" {parent.outputs[edge.parent_nr].name}" if edge.parent_nr < len(parent.outputs) else f" {edge.parent_nr}")
-    picture.edge(tail, edge.child, **attrs)
+def _edges(trace: Trace) -> list[str]:
+    lines, drawn = [], set()
+    for edge in trace.edges:
+        parent, tail = trace.node(edge.parent), edge.parent
+        if edge.alias:
+            tail = f"{edge.parent}@{edge.child}"
+            if tail not in drawn:
+                drawn.add(tail)
+                lines.append(_box(parent, False, 0, tail, " al-alias"))
+            tail = _quoted(tail)
+        attrs = {"class": f"al-edge {edge.id}"}
+        if not edge.differentiable:
+            cut = trace.node(edge.child).cut and parent.requires_grad
+            attrs |= {"color": palette.DATA, "arrowhead": "tee" if cut else "normal"}
+        if parent.outputs:
+            attrs["label"] = f" {parent.outputs[edge.parent_nr].name}" if edge.parent_nr < len(parent.outputs) else f" {edge.parent_nr}"
+        lines.append(_statement(f"{tail} -> {edge.child}", attrs))
+    return lines
 
 
-def _draw_saved(picture: Picture, saved: Saved) -> None:
+def _saved(saved: Saved) -> list[str]:
     size = "" if saved.shape is None else f"{saved.dtype} {shape_text(saved.shape)}"
     facts = [f"version {saved.version}" if saved.version is not None else "", f"{saved.bytes} bytes" if saved.bytes is not None else ""]
-    lines = [f"saved {saved.name}", size, ", ".join(f for f in facts if f), "" if saved.state == "alive" else saved.state]
-    alive = saved.state == "alive"
-    picture.node(saved.id, _escape("\n".join(line for line in lines if line)), shape="tab", style="filled" if alive else "striped",
-                 fillcolor=palette.SAVED if alive else f"{palette.SAVED}:{palette.PAPER}:{palette.SAVED}:{palette.PAPER}:{palette.SAVED}",
-                 color=palette.DATA, **{"class": f"al-saved {saved.id} {saved.node}"})
-    picture.edge(saved.node, saved.id, style="dotted", color=palette.DATA, arrowhead="none", **{"class": "al-saved-line"})
-
-
-def _escape(text: str) -> str:
-    r"""Text as a DOT label: backslashes doubled, lines joined by graphviz's own `\n`, `<...>` kept from being read as HTML."""
-    return graphviz.nohtml("\\n".join(line.replace("\\", "\\\\") for line in text.split("\n")))
+    number = f" = {saved.value.text}" if saved.value is not None and saved.shape == () else ""
+    lines = [f"saved {saved.name}{number}", size, ", ".join(f for f in facts if f), "" if saved.state == "alive" else saved.state]
+    attrs = {"label": "\n".join(line for line in lines if line), "shape": "tab", "color": palette.DATA}
+    if saved.state == "alive":
+        attrs |= {"style": "filled", "fillcolor": palette.SAVED}
+    else:
+        attrs |= {"style": "striped", "shape": "box", "fillcolor": ":".join([palette.SAVED, palette.PAPER] * 4)}
+    attrs["class"] = f"al-saved {saved.id} {saved.node}"
+    line = {"style": "dotted", "color": palette.DATA, "arrowhead": "none", "class": "al-saved-line"}
+    return [_statement(saved.id, attrs), _statement(f"{saved.node} -> {saved.id}", line)]

@@ -192,8 +192,8 @@ class Node:
                 value = self.unpack(k)
                 if kind == "input" and self.op.params[self.op.save_index[k]] in self.op.operands and isinstance(value, (bool, int, float, complex)) \
                         and name != "exponent":
-                    from ..tensor import scalar_tensor
-                    return scalar_tensor(value)
+                    from ..tensor import wrap
+                    return wrap(np.asarray(value))  # torch keeps the number itself: a double, a long or a bool, whatever x's dtype
                 return value
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '_saved_{name}'")
 
