@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 
 from build_notebook import COURSE, cells
@@ -14,14 +15,14 @@ from build_notebook import COURSE, cells
 from autolab.widgets import Explorer
 
 
-def lectures(name: str, folder: Path) -> list[Path]:
-    """Run the code of a notebook's source in this process, and write what its last lines show where that is an explorer."""
-    folder.mkdir(parents=True, exist_ok=True)
+def explorers(name: str) -> Iterator[tuple[str, str, Explorer]]:
+    """Run the code of a notebook's source in this process: id, heading and explorer of each cell that shows one."""
     space: dict = {"__name__": "__main__"}
-    written, heading = [], name
+    heading = name
     for cell in cells(COURSE / "src" / name):
         if cell.cell_type == "markdown":
-            heading = next((line.lstrip("# ") for line in cell.source.splitlines() if line.startswith("#")), heading)
+            if cell.source.startswith("## "):
+                heading = cell.source.splitlines()[0].removeprefix("## ")
             continue
         tree = ast.parse(cell.source)
         last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
@@ -31,10 +32,9 @@ def lectures(name: str, folder: Path) -> list[Path]:
         except Exception:
             if "raises-exception" not in cell.metadata.get("tags", []):
                 raise
-            shown = None
+            continue
         if isinstance(shown, Explorer):
-            written.append(shown.to_html(folder / f"{cell.id}.html", title=heading))
-    return written
+            yield cell.id, heading, shown
 
 
 def main() -> None:
@@ -42,7 +42,9 @@ def main() -> None:
     parser.add_argument("name", help="a folder of course/src")
     parser.add_argument("folder", type=Path)
     options = parser.parse_args()
-    print(*lectures(options.name, options.folder), sep="\n")
+    options.folder.mkdir(parents=True, exist_ok=True)
+    for id, heading, explorer in explorers(options.name):
+        print(explorer.to_html(options.folder / f"{id}.html", title=heading))
 
 
 if __name__ == "__main__":

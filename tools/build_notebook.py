@@ -2,7 +2,7 @@
 
     python tools/build_notebook.py                      # all of course/src/*
     python tools/build_notebook.py 01_graphs            # one
-    python tools/build_notebook.py 01_graphs --check    # write nothing; fail when the stored cells differ from the source
+    python tools/build_notebook.py 01_graphs --check    # write nothing; fail when stored cells differ from the source
 
 A source is a folder of py:percent files, joined in the order of their names:
 
@@ -11,8 +11,8 @@ A source is a folder of py:percent files, joined in the order of their names:
     # %% tags=["code"]
     x = 1
 
-Edit the source, not the notebook. The run is repeatable: cell ids are derived from the place of a cell, and what changes from
-run to run (times, widget model ids, process numbers) is not stored.
+Edit the source, not the notebook. The run is repeatable: cell ids are derived from the place of a cell, and what
+changes from run to run (times, widget model ids, process numbers) is not stored.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ def _cell(header: re.Match, lines: list[str], id: str) -> nbformat.NotebookNode:
 
 
 def build(name: str) -> nbformat.NotebookNode:
-    """The notebook of a source folder, run from top to bottom. Raises CellExecutionError where a cell fails unexpectedly."""
+    """The notebook of a source folder, run from top to bottom. Raises CellExecutionError where a cell fails "
+      "unexpectedly."""
     notebook = new_notebook(cells=cells(COURSE / "src" / name), metadata=METADATA)
     NotebookClient(notebook, timeout=300, kernel_name="python3", store_widget_state=False,
                    resources={"metadata": {"path": str(COURSE)}}).execute()
@@ -72,8 +73,13 @@ def build(name: str) -> nbformat.NotebookNode:
             # A stored widget view without its kernel hides the text and the picture that are stored beside it.
             output.get("data", {}).pop(WIDGET, None)
             if "traceback" in output:
-                output["traceback"] = [re.sub(r"ipykernel_\d+", "ipykernel", line) for line in output["traceback"]]
+                output["traceback"] = [_anonymous(line) for line in output["traceback"]]
     return notebook
+
+
+def _anonymous(line: str) -> str:
+    """A line of a traceback without process numbers, and without where on this machine the kit is."""
+    return re.sub(r"ipykernel_\d+", "ipykernel", line).replace(f"{COURSE.parent}/", "")
 
 
 def stale(name: str) -> list[str]:

@@ -64,7 +64,8 @@ def hint(id: str) -> Message:
     seen = record.hints[id] = min(record.hints.get(id, 0) + 1, len(hints))
     rest = len(hints) - seen
     rows = tuple((f"hint {i}", text) for i, text in enumerate(hints[:seen], 1))
-    after = f'Call hint("{id}") again for the next one; {NUMBER_WORDS[rest]} left.' if rest else "That was the last hint."
+    more = f'Call hint("{id}") again for the next one; {NUMBER_WORDS[rest]} left.'
+    after = more if rest else "That was the last hint."
     return Message(f"Exercise {id}: {seen} of {len(hints)} hints", rows, (after,))
 
 
@@ -80,7 +81,7 @@ def progress(number: str = "01") -> Message:
 
 
 def predict(id: str) -> Any:
-    """The prediction widget for a question of the lesson. Show it in a cell, answer, and call `.reveal(...)` afterwards."""
+    """The prediction widget for a question of the lesson: show it, answer, and call its `reveal` afterwards."""
     from ..widgets.predict import Prediction
     question = _find("QUESTIONS", id)
     record.predictions[id] = Prediction(question.ask, choices=question.choices, kind=question.kind,
@@ -99,7 +100,7 @@ def _message(verdict: Verdict) -> Message:
     stuck = f'Stuck? hint("{e.id}") gives the first of {NUMBER_WORDS[len(e.hints)]} hints.'
     rows = tuple((o.state, _row(e, o)) for o in verdict.outcomes)
     if verdict.given:
-        return Message(head + "not answered yet, this does what the given code does", rows, (stuck,))
+        return Message(head + "not answered yet, it still does what the given code does", rows, (stuck,))
     if verdict.status == "open":
         done = sum(o.state == "agrees" for o in verdict.outcomes)
         part = f", {done} of {len(rows)} filled in" if done else ""

@@ -132,7 +132,7 @@ def _try(exercise: Exercise, answer: Any, case: Case) -> Outcome:
 
 
 def observation(exercise: Exercise, answer: Any, case: Case) -> Any:
-    """What `answer` does on `case`: the labelled results, the exception it raised, or `...` when nothing is answered."""
+    """What `answer` does on `case`: labelled results, the exception it raised, or `...` when nothing is answered."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

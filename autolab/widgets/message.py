@@ -8,6 +8,12 @@ from html import escape
 EDGES = {"neutral": "#767676", "agrees": "#0072B2", "differs": "#D55E00"}     # a word always says it too
 
 
+def frame(tone: str = "neutral") -> str:
+    """The CSS of a text with a coloured edge."""
+    return (f"border-left:5px solid {EDGES[tone]};padding:2px 0 2px 12px;margin:4px 0;"
+            "max-width:54em;line-height:1.5")
+
+
 @dataclass(frozen=True, repr=False)
 class Message:
     """`head`, then `rows` of (mark, text), then `paragraphs`.
@@ -30,5 +36,4 @@ class Message:
         rows = "".join(f"<tr>{cell}{escape(mark)}</td>{cell}{escape(text)}</td></tr>" for mark, text in self.rows)
         table = f"<table style='margin:4px 0;border:0;background:none'>{rows}</table>" if rows else ""
         text = "".join(f"<div style='margin:4px 0'>{escape(p)}</div>" for p in self.paragraphs)
-        edge = f"border-left:5px solid {EDGES[self.tone]};padding:2px 0 2px 12px;margin:4px 0;max-width:54em;line-height:1.5"
-        return f"<div role='note' style='{edge}'><strong>{escape(self.head)}</strong>{table}{text}</div>"
+        return f"<div role='note' style='{frame(self.tone)}'><strong>{escape(self.head)}</strong>{table}{text}</div>"

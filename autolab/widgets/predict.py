@@ -12,7 +12,7 @@ import numpy as np
 import traitlets
 
 from . import assets
-from .message import EDGES, Message
+from .message import Message, frame
 
 
 class Prediction(anywidget.AnyWidget):
@@ -96,9 +96,8 @@ class Prediction(anywidget.AnyWidget):
         """What a page without a kernel shows: the question and the answers, to be read."""
         items = "".join(f"<li>{_code(c)}</li>" for c in self.choices)
         body = f"<ul style='margin:4px 0 4px 1.5em'>{items}</ul>" if items else ""
-        edge = f"border-left:5px solid {EDGES['neutral']};padding:2px 0 2px 12px;margin:4px 0;max-width:54em;line-height:1.5"
-        return (f"<div role='group' aria-label='Prediction' style='{edge}'><strong>Predict</strong> {_code(self.question)}"
-                f"{body}<em>Run this cell to answer here.</em></div>")
+        return (f"<div role='group' aria-label='Prediction' style='{frame()}'><strong>Predict</strong> "
+                f"{_code(self.question)}{body}<div><em>Run this cell to answer here.</em></div></div>")
 
 
 def agree(said: str, actual: Any) -> bool:
@@ -113,7 +112,9 @@ def agree(said: str, actual: Any) -> bool:
     if said.strip() == _text(actual):
         return True
     left, right = numbers(said), numbers(actual)
-    return left is not None and right is not None and left.shape == right.shape and np.allclose(left, right, 1e-3, equal_nan=True)
+    if left is None or right is None or left.shape != right.shape:
+        return False
+    return np.allclose(left, right, rtol=1e-3, equal_nan=True)
 
 
 def numbers(value: Any) -> np.ndarray | None:

@@ -8,7 +8,8 @@ import pytest
 import autolab as torch
 
 SOURCE = Path(__file__).parents[2] / "course" / "src" / "01_graphs"
-PROSE = " ".join(line.removeprefix("#").strip() for file in sorted(SOURCE.glob("*.py")) for line in file.read_text().splitlines())
+LINES = "\n".join(file.read_text(encoding="utf-8") for file in sorted(SOURCE.glob("*.py"))).splitlines()
+PROSE = " ".join(line.removeprefix("#").strip() for line in LINES)
 
 
 def leaf(value):

@@ -1,4 +1,4 @@
-"""A lesson has what a lesson needs: every section predicts, runs, shows, explains and exercises; nothing is stored unrun."""
+"""A lesson has what a lesson needs: its sections predict, run, show, explain and exercise; nothing is stored unrun."""
 
 import ast
 import json
@@ -155,7 +155,8 @@ def test_given_code_in_the_notebook_is_what_the_checker_was_told():
         code, name = cells[id]
         exec(code, space)
         for case in exercise.cases:
-            assert repr(observation(exercise, space[name], case)) == repr(observation(exercise, exercise.given, case)), id
+            shown, told = (repr(observation(exercise, code, case)) for code in (space[name], exercise.given))
+            assert shown == told, id
 
 
 def test_prose_style():

@@ -1,5 +1,5 @@
-"""Answers to lesson 1 as learners give them: right ones, written in more than one way, and wrong ones with the words that
-the checker has to find for them. Also the place where an instructor looks up a solution."""
+"""Answers to lesson 1 as learners give them: right ones, written in more than one way, and wrong ones with the words
+that the checker has to find for them. Also the place where an instructor looks up a solution."""
 
 import autolab as torch
 
@@ -215,15 +215,25 @@ def softplus_no_grad(x):
 
 # 01.11 and 01.12
 
-def line(x, y, a, b):
-    error = (a + b * x) - y
-    return 2 * error.mean(), 2 * (error * x).mean()
+def parabola(x, y, a, b, c):
+    error = (a + b * x + c * x * x) - y
+    return 2 * error.mean(), 2 * (error * x).mean(), 2 * (error * x * x).mean()
 
 
-def line_by_engine(x, y, a, b):
-    a, b = torch.tensor(float(a), requires_grad=True), torch.tensor(float(b), requires_grad=True)
-    ((y - (a + b * x)) ** 2).mean().backward()
-    return a.grad, b.grad
+def parabola_by_engine(x, y, *weights):
+    a, b, c = (torch.tensor(float(w), requires_grad=True) for w in weights)
+    ((y - (a + b * x + c * x**2)) ** 2).mean().backward()
+    return a.grad, b.grad, c.grad
+
+
+def parabola_wrong_c(x, y, a, b, c, local):
+    error = y - (a + b * x + c * x**2)
+    return -2 * error.mean(), -2 * (x * error).mean(), -2 * (local * error).mean()
+
+
+def parabola_old_error(x, y, a, b, c):
+    error = y - (a + b * x)
+    return -2 * error.mean(), -2 * (x * error).mean(), -2 * (x**2 * error).mean()
 
 
 TWICE = {"x + 2": False, "x * x": True, "-x": False, "x.exp()": True, "x.sum()": False, "x.relu()": True}
@@ -241,8 +251,9 @@ RIGHT = {
     "01.9": [TWICE],
     "01.10": [softplus_out_of_place, softplus_clone, lambda x: torch.log(1 + torch.exp(x))],
     "01.11a": [["Product", "MeanSquare"], ("MeanSquare", "Product")],
-    "01.11b": [_custom(lambda g, x: g * (x > 0)), _custom(lambda g, y: torch.where(y > 0, g, torch.zeros_like(g)), True)],
-    "01.12": [line, line_by_engine],
+    "01.11b": [_custom(lambda g, x: g * (x > 0)),
+               _custom(lambda g, y: torch.where(y > 0, g, torch.zeros_like(g)), saves_output=True)],
+    "01.12": [parabola, parabola_by_engine],
 }
 
 WRONG = {
@@ -259,7 +270,8 @@ WRONG = {
     "01.2": [
         (lambda values: torch.tensor(values, requires_grad=True) * 0.1, "w is the result of a multiplication"),
         (lambda values: torch.tensor(values) * 0.1, "nothing asks for gradients: requires_grad is False"),
-        (lambda values: (torch.tensor(values, requires_grad=True) * 0.1).detach(), "the flag has to be switched on again"),
+        (lambda values: (torch.tensor(values, requires_grad=True) * 0.1).detach(), "the flag has to be switched on "
+                                                                                   "again"),
         (lambda values: torch.tensor(values, requires_grad=True), "the factor 0.1 got lost"),
         (weight_retained, "an optimizer would refuse it"),
         (lambda values: None, "Your code raised AttributeError: 'NoneType' object has no attribute 'requires_grad'"),
@@ -279,7 +291,7 @@ WRONG = {
         (lambda a, w1, w2, w3, w4: -w1 * w3 * w2 * w4, "add over the paths"),
         (lambda a, w1, w2, w3, w4: -a * (w1 * w3 + w2 * w4), "There is a factor a too much"),
         (lambda a, w1, w2, w3, w4: -w3 - w4, "Both paths stop one edge early"),
-        (lambda a, w1, w2, w3, w4: -11, "It is -11, it should be -0.5"),                 # right for the public input only
+        (lambda a, w1, w2, w3, w4: -11, "It is -11, it should be -0.5"),         # right for the public input only
         (lambda a, w1, w2, w3, w4: 2 * -(w1 * w3 + w2 * w4), "It is 2 times what it should be"),
         (lambda a, w1, w2, w3, w4: print(), "A function without `return` gives None"),
     ],
@@ -326,7 +338,8 @@ WRONG = {
         (softplus_no_grad, "they stop the recording, not the counting of changes"),
         (softplus_data, "The error is gone and the gradient is wrong, which is worse"),
         (lambda x: (x + 1).exp().log(), "that is another function"),
-        (lambda x: torch.log(1 + torch.exp(x.detach().requires_grad_())), "The cut before exp keeps the gradient from x"),
+        (lambda x: torch.log(1 + torch.exp(x.detach().requires_grad_())), "The cut before exp keeps the gradient "
+                                                                          "from x"),
     ],
     "01.11a": [
         (["Product"], "MeanSquare is wrong: the mean divides by the number of elements"),
@@ -344,12 +357,15 @@ WRONG = {
         (_custom(lambda g, x: g * (x >= 0)), "At exactly 0 ReLU has a corner"),
     ],
     "01.12": [
-        (lambda x, y, a, b: tuple(3 * g for g in line(x, y, a, b)) if len(x) == 3 else line(x, y, a, b), "3 times too large"),
-        (lambda x, y, a, b: tuple(g / 2 for g in line(x, y, a, b)), "The factor 2 is missing"),
-        (lambda x, y, a, b: tuple(-g for g in line(x, y, a, b)), "The sign is wrong"),
-        (lambda x, y, a, b: (line(x, y, a, b)[0], line(x, y, a, b)[0]), "the derivative of b * x with respect to b is x"),
-        (lambda x, y, a, b: line(x, y, a, b)[::-1], "The two have changed places"),
-        (lambda x, y, a, b: (line(x, y, a, b)[0], line(x, y, a, b)[0] * x.mean()), "For grad_b you multiplied two means"),
-        (lambda x, y, a, b: line(x, y, a, b)[0], "two gradients are wanted"),
+        (parabola_old_error, "The error is still the error of the line"),
+        (lambda x, *rest: tuple(len(x) * g for g in parabola(x, *rest)), "this is 3 times too large"),
+        (lambda *args: tuple(g / 2 for g in parabola(*args)), "The factor 2 is missing"),
+        (lambda *args: tuple(-g for g in parabola(*args)), "The sign is wrong"),
+        (lambda x, *rest: parabola_wrong_c(x, *rest, local=x), "with respect to c is x ** 2, not x"),
+        (lambda x, y, a, b, c: parabola_wrong_c(x, y, a, b, c, local=2 * c * x), "is the derivative of c * x ** 2 "
+                                                                                 "with respect to x"),
+        (lambda x, *rest: parabola_wrong_c(x, *rest, local=1), "the path from the error to c has one more factor"),
+        (lambda x, y, a, b, c: parabola(x, y, a, b, c)[:2], "three gradients are wanted"),
+        (lambda *args: parabola(*args)[::-1], "Look at grad_a"),
     ],
 }

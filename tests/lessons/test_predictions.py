@@ -12,7 +12,8 @@ from autolab.widgets.predict import Prediction, agree
 
 @pytest.fixture
 def doubled():
-    return Prediction("What is `x.grad` after two calls?", choices=["6", "12", "an error"], because={"6": "backward() adds."})
+    return Prediction("What is `x.grad` after two calls?", choices=["6", "12", "an error"],
+                      because={"6": "backward() adds."})
 
 
 def test_a_right_guess_comes_true(doubled):
@@ -80,14 +81,15 @@ def test_text_and_html_can_be_read_without_a_kernel(doubled):
 
 def test_markup_in_a_question_stays_text():
     data = Prediction("Is `a < b` <script>?", choices=["<i>"])._repr_mimebundle_()[0]
-    assert "<script>" not in data["text/html"] and "<code>a &lt; b</code>" in data["text/html"] and "<i>" not in data["text/html"]
+    html = data["text/html"]
+    assert "<code>a &lt; b</code>" in html and "<script>" not in html and "<i>" not in html
 
 
 def test_reasons_belong_to_answers_that_can_be_given_and_are_wrong():
     for id, question in QUESTIONS.items():
         assert question.kind == "number" or set(question.because) < set(question.choices), id
         missing = set(question.choices) - set(question.because)
-        assert question.kind == "number" or len(missing) == 1, f"{id}: exactly the right answer needs no reason, not {missing}"
+        assert question.kind == "number" or len(missing) == 1, f"{id}: only the right answer has no reason"
 
 
 def test_predictions_count_in_the_progress():

@@ -37,7 +37,8 @@ sum_over_paths = Exercise(
         Mistake(lambda a, w1, w2, w3, w4: -(w1 + w3 + w2 + w4),
                 "You added along the paths. Along one path the local derivatives are multiplied."),
         Mistake(lambda a, w1, w2, w3, w4: -w3 - w4,
-                "Both paths stop one edge early, at b and at c. From b to a there is still the factor w1, from c to a w2."),
+                "Both paths stop one edge early, at b and at c. From b to a there is still the factor w1, from c to "
+                "a w2."),
     ),
     hints=(
         "There are two paths from L back to a: one through b, one through c.",
@@ -147,7 +148,8 @@ train = Exercise(
         Mistake(lambda start, lr, steps: descend(start, lr, steps, clear="the weight"),
                 "You cleared w itself. What has to be cleared is w.grad."),
         Mistake(lambda start, lr, steps: descend(start, lr, steps, clear="once"),
-                "The gradient is cleared once, not in every step: from the third step on old gradients are added again."),
+                "The gradient is cleared once, not in every step: from the third step on old gradients are added "
+                "again."),
         Mistake(_forgetful,
                 "`w = w - …` makes a new w: the result of an operation, not a leaf. Its .grad stays None, "
                 "and the next step has nothing to multiply. Update in place under torch.no_grad()."),

@@ -14,7 +14,8 @@ def both_gradients(answer, student, teacher):
     loss = answer(student, teacher)
     if getattr(loss, "requires_grad", False):
         loss.backward()
-    return {"loss": loss, "loss is a tensor": hasattr(loss, "detach"), "student.grad": student.grad, "teacher.grad": teacher.grad,
+    return {"loss": loss, "loss is a tensor": hasattr(loss, "detach"),
+            "student.grad": student.grad, "teacher.grad": teacher.grad,
             "teacher.requires_grad afterwards": teacher.requires_grad}
 
 
@@ -43,15 +44,15 @@ one_sided = Exercise(
         Mistake(lambda student, teacher: ((student - teacher) ** 2).mean(),
                 "The loss is right, but the teacher gets a gradient too: nothing cuts its path to the loss."),
         Mistake(_under_no_grad,
-                "Now nobody gets a gradient. Nothing connects the loss with the student: everything ran under no_grad(), "
-                "or both sides, or the loss itself, were detached."),
+                "Now nobody gets a gradient. Nothing connects the loss with the student: everything ran under "
+                "no_grad(), or both sides, or the loss itself, were detached."),
         Mistake(lambda student, teacher: ((student.detach() - teacher) ** 2).mean(),
                 "You cut the wrong side: now the teacher gets the gradient and the student none."),
         Mistake(lambda student, teacher: ((student - teacher) ** 2).mean().item(),
                 "item() gives a plain Python number. It has no graph, so nothing can be learned from it."),
         Mistake(_flag_off,
-                "The gradients are right, but you switched the caller's tensor off for good: the teacher's requires_grad "
-                "is False afterwards. Cut only this one use of it."),
+                "The gradients are right, but you switched the caller's tensor off for good: the teacher's "
+                "requires_grad is False afterwards. Cut only this one use of it."),
     ),
     hints=(
         "Which of the four ways out cuts one use of one tensor, and leaves everything else as it is?",
@@ -125,7 +126,8 @@ rows = Exercise(
 
 FREES = {
     "x + 2": (False, "A sum has the local derivative 1, whatever x is: nothing was saved, so nothing can be missing."),
-    "x * x": (True, "A product needs its factors for the gradient. They were saved, and freed by the first backward()."),
+    "x * x": (True, "A product needs its factors for the gradient. They were saved, and freed by the first "
+                    "backward()."),
     "-x": (False, "The local derivative of -x is -1, whatever x is: nothing was saved."),
     "x.exp()": (True, "exp saves its result, because that is its own derivative. The first backward() freed it."),
     "x.sum()": (False, "A sum needs only the shape of x for the gradient, and a shape is not freed."),
@@ -184,8 +186,8 @@ in_place = Exercise(
                 "The error is gone and the gradient is wrong, which is worse. A change through .data is not counted, "
                 "so exp computed its gradient from the changed values."),
         Mistake(lambda x: softplus(x, "in place"),
-                "exp saved its result for the gradient, and the result is still changed in place before backward() uses it. "
-                "no_grad() or detach() do not help: they stop the recording, not the counting of changes."),
+                "exp saved its result for the gradient, and the result is still changed in place before backward() "
+                "uses it. no_grad() or detach() do not help: they stop the recording, not the counting of changes."),
         Mistake(lambda x: (x + 1).exp().log(),
                 "Now 1 is added before exp: that is another function. Its value is x + 1."),
         Mistake(lambda x: softplus(x.detach().requires_grad_()),

@@ -17,14 +17,12 @@ class Question:
 
 QUESTIONS = {
     "01.q1": Question(
-        "Three lines: (1) `x = torch.tensor(2.0, requires_grad=True)`  (2) `z = x * x`  (3) `z.backward()`. "
-        "Which line makes the graph?",
+        "Which line makes the graph: line 1, which creates `x`, line 2, `z = x * x`, or line 3, `z.backward()`?",
         ("line 1", "line 2", "line 3"),
         {"line 1": "Line 1 makes a tensor. Nothing was computed from it yet, so there is nothing to record.",
          "line 3": "backward() walks a graph that is already there. Each operation recorded itself when it ran."}),
     "01.q2": Question(
-        "Only `w` was created with `requires_grad=True`. Then `b = a * 2`, `c = a * w`, `d = c.sum() + b.sum()`. "
-        "Which of b, c, d require a gradient?",
+        "Only `w` is created with `requires_grad=True`. Which of the results `b`, `c` and `d` require a gradient?",
         ("c", "c and d", "b, c and d", "none of them"),
         {"c": "d is computed from c, and c depends on w. So d depends on w too.",
          "b, c and d": "b was computed from a alone, and a does not require a gradient.",
@@ -33,7 +31,8 @@ QUESTIONS = {
         "`v = torch.tensor([1., 2.], requires_grad=True) * 0.1`, then `v.sum().backward()`. What is `v.grad`?",
         ("[1., 1.]", "[0.1, 0.1]", "None"),
         {"[1., 1.]": "That is the gradient that arrived at v. It was used and thrown away, because v is not a leaf.",
-         "[0.1, 0.1]": "That is the gradient of the tensor inside, which has no name any more. v is its product with 0.1."}),
+         "[0.1, 0.1]": "That is the gradient of the tensor inside, which has no name any more. v is its product with "
+                       "0.1."}),
     "01.q4": Question(
         "To compute gradients later, which node has to keep the values of x and y: that of `x + y` or that of `x * y`?",
         ("both", "only x + y", "only x * y", "neither"),
@@ -46,7 +45,8 @@ QUESTIONS = {
                  "16": "You counted x * x as one path. x enters it twice: there is a path for each of its two factors.",
                  "26": "Each x in x * x is a path of its own, so every way through b counts twice.",
                  "36": "The last + b is missing: b reaches z directly too, and that adds 4.",
-                 "24": "That is the way through a * b and b. There are also the ways through a, and through b directly.",
+                 "24": "That is the way through a * b and b. There are also the ways through a, and through b "
+                       "directly.",
                  "4": "That is the last path only, z to b to x. Every other path adds to it."},
         kind="number"),
     "01.q6": Question(
@@ -92,8 +92,8 @@ QUESTIONS = {
     "01.q13": Question(
         "x = [1., 2., 3.], `y = x * x`. What does `y.backward()` do?",
         ("x.grad = [2., 4., 6.]", "x.grad = 12.", "an error"),
-        {"x.grad = [2., 4., 6.]": "That is the gradient of y.sum(). y itself is three numbers, and nobody said how to weigh "
-                                  "them.",
+        {"x.grad = [2., 4., 6.]": "That is the gradient of y.sum(). y itself is three numbers, and nobody said how "
+                                  "to weigh them.",
          "x.grad = 12.": "A gradient has the shape of its tensor, three numbers here."}),
     "01.q14": Question(
         "X has the shape (3, 2), and b is a single number. `(X + b).sum().backward()`. What is `b.grad`?",
@@ -108,7 +108,8 @@ QUESTIONS = {
          "it has none, because of the loop": "The graph holds what was computed: here two multiplications. "
                                              "The loop itself is not in it."}),
     "01.q16": Question(
-        "x = 0. `y = torch.where(x > 0, torch.sqrt(x), 0 * x)`: the root is not taken. What is `x.grad` after backward()?",
+        "x = 0. `y = torch.where(x > 0, torch.sqrt(x), 0 * x)`: the root is not taken. What is `x.grad` after "
+        "backward()?",
         ("0", "nan", "inf"),
         {"0": "where() sends 0 into the branch not taken. There it is multiplied by the slope of the root at 0, "
                "which is infinite, and 0 times infinity is NaN.",
@@ -120,7 +121,8 @@ QUESTIONS = {
          "only x + 2": "x + 2 saved nothing, so nothing is missing the second time. x * x saved x.",
          "neither": "x * x saved its factors, and the first backward() freed them."}),
     "01.q18": Question(
-        "(1) `y = x * 2; y.add_(1)`   (2) `y = x.exp(); y.add_(1)`.  Then `y.sum().backward()`. Which one raises an error?",
+        "(1) `y = x * 2; y.add_(1)`   (2) `y = x.exp(); y.add_(1)`.  Then `y.sum().backward()`. Which one raises an "
+        "error?",
         ("both", "only (1)", "only (2)", "neither"),
         {"both": "x * 2 does not need its result for the gradient. It may be changed.",
          "only (1)": "x * 2 does not need its result for the gradient; exp does.",

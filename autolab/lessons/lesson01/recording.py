@@ -178,7 +178,8 @@ walk = Exercise(
     ),
     mistakes=(
         Mistake(lambda r: node_names(r, once="visit"),
-                "You list a node once for every way that leads to it. Remember the nodes you have seen, and skip those."),
+                "You list a node once for every way that leads to it. Remember the nodes you have seen, and skip "
+                "those."),
         Mistake(lambda r: node_names(r, once="name"), NAMES_REPEAT),
         Mistake(lambda r: list(dict.fromkeys(node_names(r))), NAMES_REPEAT),
         Mistake(lambda r: node_names(r, all_parents=False),
@@ -193,7 +194,8 @@ walk = Exercise(
     ),
     hints=(
         "Keep a list of nodes still to visit, starting with [result.grad_fn], and take one out until it is empty.",
-        "For each node: skip it if it is None or already seen; otherwise keep its name() and add its parents to the list.",
+        "For each node: skip it if it is None or already seen; otherwise keep its name() and add its parents to the "
+        "list.",
         "`for parent, nr in node.next_functions` gives the parents. A set of nodes remembers what you have seen.",
     ),
     leaves_out="graphs of more than a few nodes",

@@ -1,4 +1,4 @@
-"""Exercises of sections 11 and 12: custom functions, and the gradients of linear regression."""
+"""Exercises of sections 11 and 12: custom functions, and gradients of a fit by hand."""
 
 from __future__ import annotations
 
@@ -117,62 +117,63 @@ my_relu = Exercise(
 )
 
 
-# 01.12 the gradients of a straight line -------------------------------------------------------------------------------
+# 01.12 the gradients of a parabola ------------------------------------------------------------------------------------
 
-def pair(answer, x, y, a, b):
-    result = answer(x, y, a, b)
-    if result is Ellipsis or (isinstance(result, tuple) and Ellipsis in [r for r in result if r is Ellipsis]):
-        return {"grad_a": Ellipsis}
-    if not isinstance(result, (tuple, list)) or len(result) != 2:
-        raise TypeError("two gradients are wanted, as `return grad_a, grad_b`")
-    return {"grad_a": result[0], "grad_b": result[1]}
+def three(answer, x, y, a, b, c):
+    result = answer(x, y, a, b, c)
+    if not isinstance(result, tuple | list) or len(result) != 3:
+        raise TypeError("three gradients are wanted, as `return grad_a, grad_b, grad_c`")
+    return dict(zip(("grad_a", "grad_b", "grad_c"), result))
 
 
-def line_gradients(x, y, a, b, factor=2.0, over="mean"):
-    error = y - (a + b * x)
+def parabola_gradients(x, y, a, b, c, factor=2.0, over="mean", bend=1.0, slope=None):
+    """The right ones; the switches make the usual wrong ones."""
+    error = y - (a + b * x + bend * c * x**2)
     reduce = torch.mean if over == "mean" else torch.sum
-    return -factor * reduce(error), -factor * reduce(x * error)
+    locals_ = (torch.ones_like(x), x, x**2 if slope is None else slope(x, c))
+    return tuple(-factor * reduce(local * error) for local in locals_)
 
 
-def _without_x(x, y, a, b):
-    grad_a, _ = line_gradients(x, y, a, b)
-    return grad_a, grad_a
-
-
-line = Exercise(
+parabola = Exercise(
     id="01.12",
-    title="The gradients of a straight line, by hand",
-    observe=pair,
-    reference=line_gradients,
+    title="By hand, with one weight more",
+    observe=three,
+    reference=parabola_gradients,
     cases=(
-        Case("x = [0., 1., 3.], y = [1., 3., 6.], a = 0, b = 1",
-             lambda: (torch.tensor([0.0, 1.0, 3.0]), torch.tensor([1.0, 3.0, 6.0]), 0.0, 1.0)),
-        Case("x = [-1., 4.], y = [2., 2.], a = 3, b = -0.5",
-             lambda: (torch.tensor([-1.0, 4.0]), torch.tensor([2.0, 2.0]), 3.0, -0.5), public=False),
-        Case("x = [1.], y = [2.], a = 0, b = 2 (a perfect fit)",
-             lambda: (torch.tensor([1.0]), torch.tensor([2.0]), 0.0, 2.0), public=False),
+        Case("x = [0., 1., 3.], y = [1., 3., 6.], a = 0, b = 1, c = 2",
+             lambda: (torch.tensor([0.0, 1.0, 3.0]), torch.tensor([1.0, 3.0, 6.0]), 0.0, 1.0, 2.0)),
+        Case("x = [-1., 4.], y = [2., 2.], a = 3, b = -0.5, c = -1",
+             lambda: (torch.tensor([-1.0, 4.0]), torch.tensor([2.0, 2.0]), 3.0, -0.5, -1.0), public=False),
+        Case("x = [1., 2.], y = [3., 8.], a = 0, b = 2, c = 1 (a perfect fit)",
+             lambda: (torch.tensor([1.0, 2.0]), torch.tensor([3.0, 8.0]), 0.0, 2.0, 1.0), public=False),
     ),
     mistakes=(
-        Mistake(lambda x, y, a, b: line_gradients(x, y, a, b, over="sum"),
-                lambda x, y, a, b: f"You added over the points. The loss is a mean, so this is {len(x)} times too large."),
-        Mistake(lambda x, y, a, b: line_gradients(x, y, a, b, factor=1.0),
+        Mistake(lambda *args: parabola_gradients(*args, bend=0.0),
+                "The error is still the error of the line: c * x ** 2 is missing in it. All three gradients are made "
+                "from it."),
+        Mistake(lambda *args: parabola_gradients(*args, over="sum"),
+                lambda x, *rest: f"You added over the points. The loss is a mean, so this is {len(x)} times too "
+                                 f"large."),
+        Mistake(lambda *args: parabola_gradients(*args, factor=1.0),
                 "The factor 2 is missing: the derivative of error ** 2 is 2 * error."),
-        Mistake(lambda x, y, a, b: line_gradients(x, y, a, b, factor=-2.0),
-                "The sign is wrong. error = y - (a + b * x), so its derivative with respect to a is -1."),
-        Mistake(_without_x,
-                "grad_a is right. For grad_b the path from the error to b has one more factor: "
-                "the derivative of b * x with respect to b is x."),
-        Mistake(lambda x, y, a, b: line_gradients(x, y, a, b)[::-1],
-                "The two have changed places: return grad_a first, then grad_b."),
-        Mistake(lambda x, y, a, b: (line_gradients(x, y, a, b)[0], x.mean() * line_gradients(x, y, a, b)[0]),
-                "For grad_b you multiplied two means. The mean of x * error is not the mean of x times the mean of error."),
+        Mistake(lambda *args: parabola_gradients(*args, factor=-2.0),
+                "The sign is wrong. error = y - (…), so its derivative with respect to a is -1."),
+        Mistake(lambda *args: parabola_gradients(*args, slope=lambda x, c: x),
+                "grad_a and grad_b are right. The derivative of c * x ** 2 with respect to c is x ** 2, not x."),
+        Mistake(lambda *args: parabola_gradients(*args, slope=lambda x, c: 2 * c * x),
+                "2 * c * x is the derivative of c * x ** 2 with respect to x. Wanted is the one with respect to c: x "
+                "** 2."),
+        Mistake(lambda *args: parabola_gradients(*args, slope=lambda x, c: torch.ones_like(x)),
+                "For grad_c the path from the error to c has one more factor: the derivative of c * x ** 2 with "
+                "respect to c."),
     ),
     hints=(
-        "Three nodes lie between the loss and a: mean, square, and the subtraction that makes the error.",
-        "Their local derivatives, multiplied: the mean of 2 * error * (-1). That is grad_a.",
-        "For b there is one more factor, x: grad_b is the mean of 2 * error * (-x).",
+        "First the error: it is the difference of y and the new formula.",
+        "Three nodes lie between the loss and c * x ** 2: the mean, the square, the subtraction. Their product is in "
+        "grad_a already.",
+        "From c * x ** 2 to c there is the factor x ** 2: grad_c is -2 times the mean of x ** 2 * error.",
     ),
     leaves_out="inputs with more than one column",
 )
 
-EXERCISES = (suspects, my_relu, line)
+EXERCISES = (suspects, my_relu, parabola)

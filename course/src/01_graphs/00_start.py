@@ -34,10 +34,8 @@ if "google.colab" in sys.modules:
 # - `autolab` is the part that only this kit has: it can show you the graph and step through it.
 
 # %% tags=["setup"]
-import warnings
-
 import autolab
 import autolab as torch
-from autolab.lessons import check, hint, predict, progress
+from autolab.lessons import check, hint, predict, progress, short_messages
 
-warnings.formatwarning = lambda message, kind, *rest: f"{kind.__name__}: {message}\n"     # no file names in warnings
+short_messages()        # errors show your lines, not the inside of the kit

@@ -28,8 +28,8 @@ print("after line 3: x.grad =", x.grad)
 q1.reveal("line 2")
 
 # %% [markdown]
-# `grad_fn=<MulBackward0>` is there before `backward()` is called. Here is the graph. Step forward: you see the value of `z`
-# being computed first: the **forward pass**. Then you see the gradient coming back: the **backward pass**.
+# `grad_fn=<MulBackward0>` is there before `backward()` is called. Here is the graph. Step 1 computes the value of
+# `z`: the **forward pass**. From step 2 on the gradient comes back: the **backward pass**. At steps 3 and 4 something arrives at `x`, twice.
 
 # %% tags=["picture"]
 x = torch.tensor(2.0, requires_grad=True)

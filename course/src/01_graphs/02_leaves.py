@@ -33,6 +33,9 @@ q2.reveal(" and ".join(name for name, t in dict(b=b, c=c, d=d).items() if t.requ
 # computed from `a` alone left no nodes: to the graph it is just a constant.
 
 # %% tags=["picture"]
+b = a * 2
+c = a * w
+d = c.sum() + b.sum()
 autolab.explore(d)
 
 # %% [markdown] tags=["explain"]
@@ -50,7 +53,8 @@ autolab.explore(d)
 torch.tensor([1, 2], requires_grad=True)
 
 # %% [markdown]
-# The message names the way out: a floating point type. Write `1.` instead of `1`.
+# How to read it: the arrow points at your line. Then come PyTorch's words, and below them a note that this kit adds for you. The way out here is a
+# floating point type. Write `1.` instead of `1`.
 #
 # Now a trap that many fall into.
 

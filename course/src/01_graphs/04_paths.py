@@ -50,8 +50,8 @@ print(x.grad)
 q5.reveal(x.grad)
 
 # %% [markdown]
-# Step through it. Go to the backward half, and watch `b`. Its gradient comes in two parts: first 1, through the last `+`, then 6,
-# through `a * b`. Only when both are in does the node of `b` pass anything on to `x`.
+# Step through it. Watch `b` in the backward half. Its gradient comes in two parts: at step 7 a 1, through the last `+`, and at
+# step 9 a 6, through the product. Only when both are in, at step 11, does the node of `b` send anything to `x`.
 
 # %% tags=["picture"]
 a = 3 * x

@@ -32,7 +32,8 @@ q7.reveal(before)
 q8.reveal(kept)
 
 # %% [markdown]
-# Step through the backward half slowly. Each tensor goes through these states, and the word beside it tells you which one it is in:
+# Step through the backward half slowly, from step 5 on. Follow `x`: nothing until step 10, three contributions at steps 11, 12 and 14,
+# and the sum in `x.grad` at step 15. Each tensor goes through these states, and the word beside it tells you which one it is in:
 #
 # | state | meaning |
 # |---|---|

@@ -18,8 +18,8 @@ for turn in (1, 2):
 q9.reveal(x.grad)
 
 # %% [markdown]
-# `autolab.record()` records everything that happens inside its block, so you can step through both turns. Watch the leaf `x` in
-# the second turn: its gradient does not start at "not yet".
+# `autolab.record()` records everything that happens inside its block, so you can step through both turns. Compare step 5
+# with step 11: there `x.grad` holds something already, and the new gradient is added to it.
 
 # %% tags=["picture"]
 x = torch.tensor(3.0, requires_grad=True)

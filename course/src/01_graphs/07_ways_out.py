@@ -17,7 +17,8 @@ print("w.grad =", w.grad)
 q11.reveal(w.grad)
 
 # %% [markdown]
-# The cut stays visible in the picture: one arrow comes from `w`, the other from a constant with the same value.
+# The cut stays visible in the picture: one arrow comes from `w`, the other from a constant with the same value. In the backward half
+# there is a single contribution to `w`, at step 3.
 
 # %% tags=["picture"]
 w = torch.tensor(3.0, requires_grad=True)

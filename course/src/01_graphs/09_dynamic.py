@@ -66,6 +66,9 @@ print("if, one branch recorded:       y =", y.item(), " x.grad =", x.grad)
 # %% tags=["reveal"]
 q16.reveal(slope_with_where)
 
+# %% [markdown]
+# Both branches are in the picture. At step 5 the branch not taken gets a 0, and at step 10 it sends a NaN to `x`.
+
 # %% tags=["picture"]
 x = torch.tensor(0.0, requires_grad=True)
 autolab.explore(torch.where(x > 0, torch.sqrt(x), 0 * x))

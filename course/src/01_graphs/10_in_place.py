@@ -27,11 +27,20 @@ for number, operation in enumerate((lambda x: x * 2, torch.exp), start=1):
 q18.reveal({0: "neither", 1: f"only ({raised[0]})", 2: "both"}[len(raised)])
 
 # %% [markdown]
-# In the picture each saved tensor shows the version it was saved at. Look at the tab of the `exp` node: it was saved at version 0.
+# In the picture, look at the yellow tab of each node: what it saved, and at which version. `exp` saved its result at version 0.
 
 # %% tags=["picture"]
 x = torch.tensor([1.0, 2.0], requires_grad=True)
-autolab.explore(torch.exp(x).sum())
+y = torch.exp(x)
+autolab.explore(y.sum())
+
+# %% [markdown]
+# Now the same after `y.add_(1)`. There is no backward half any more, and the line above the graph says why. Click the node: its saved tensor is
+# marked as modified.
+
+# %% tags=["picture"]
+y.add_(1)
+autolab.explore(y.sum())
 
 # %% [markdown] tags=["explain"]
 # **Why.** Every tensor counts its changes in a **version**. A node notes the version of what it saves, and compares when it needs it. Here `exp` saved

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 12. A straight line, four times
 #
-# Everything comes together: you fit a line $a + b x$ to 100 points that were made with $a = 1$ and $b = 2$, plus noise. First the
+# Everything comes together. You fit a line $a + b x$ to 100 points that were made with $a = 1$ and $b = 2$, plus noise. First with the
 # gradients by hand, then by the graph, then with an optimizer, then with a module. All four have to find the same line.
 #
 # Before that, one more guess, about the loop with its gradients never cleared.
@@ -19,22 +19,33 @@ y = torch.from_numpy(y_data).float()
 print(x.shape, y.shape, x.requires_grad)
 
 # %% [markdown]
-# **1. By hand.** The loss is the mean of the squared errors, $\frac1n \sum (y_i - a - b x_i)^2$. You need its derivatives, so the exercise comes first
-# this time.
+# **1. By hand.** The loss is the mean of the squared errors, $\frac1n \sum e_i^2$ with $e_i = y_i - (a + b x_i)$. Between the loss and `a` lie three
+# nodes: the mean, the square, and the subtraction. Multiply along the path: $\frac1n \cdot 2 e_i \cdot (-1)$, and add over the 100 points. For `b` there is
+# one more factor, $x_i$. So this needs nothing but NumPy:
+
+# %% tags=["code"]
+torch.manual_seed(42)
+a, b = torch.randn(1).item(), torch.randn(1).item()       # all four ways start here
+for epoch in range(1000):
+    error = y_data - (a + b * x_data)
+    a = a - 0.1 * -2 * error.mean()
+    b = b - 0.1 * -2 * (x_data * error).mean()
+print(f"a = {a:.4f}, b = {b:.4f}")
 
 # %% [markdown] tags=["exercise"]
-# ### Exercise 01.12: the gradients of a straight line, by hand
+# ### Exercise 01.12: by hand, with one weight more
 #
-# Write the derivatives of `((y - (a + b * x)) ** 2).mean()` with respect to `a` and to `b`. No `backward()` here.
+# Now a parabola, $a + b x + c x^2$, and three gradients. Change the code below: it is still the one for the line. No `backward()` here.
 
 # %% tags=["exercise"]
-def line_gradients(x, y, a, b):
+def parabola_gradients(x, y, a, b, c):
     error = y - (a + b * x)
-    grad_a = ...
-    grad_b = ...
-    return grad_a, grad_b
+    grad_a = -2 * error.mean()
+    grad_b = -2 * (x * error).mean()
+    grad_c = ...
+    return grad_a, grad_b, grad_c
 
-check("01.12", line_gradients)
+check("01.12", parabola_gradients)
 
 # %% [markdown]
 # **2. By the graph.** The loop below needs no formula for the gradients. First an attempt that fails. This error is on purpose:
@@ -123,16 +134,16 @@ print(f"a = {model.bias.item():.4f}, b = {model.weight.item():.4f}")
 # %% [markdown]
 # Now the loop without clearing, beside the one with it.
 
-# %% tags=["picture"]
+# %% tags=["code"]
 *_, cleared = fit_with_graph(epochs=200)
 *_, not_cleared = fit_with_graph(epochs=200, clear=False)
-autolab.viz.plot_losses({"cleared": cleared, "not cleared": not_cleared}, log=True)
-
-# %% tags=["code"]
 rises = sum(later > earlier for earlier, later in zip(not_cleared, not_cleared[1:]))
 print(f"not cleared: the loss rose in {rises} of 199 steps")
 print(f"cleared:     the loss rose in {sum(b > a for a, b in zip(cleared, cleared[1:]))} of 199 steps")
 print(f"after 200 steps: {cleared[-1]:.4f} cleared, {not_cleared[-1]:.4f} not cleared")
+
+# %% tags=["picture"]
+autolab.viz.plot_losses({"cleared": cleared, "not cleared": not_cleared}, log=True)
 
 # %% tags=["reveal"]
 q20.reveal("it swings up and down" if rises > 10 else "it falls faster")

@@ -1,0 +1,43 @@
+"""Errors and warnings in a lesson's notebook: the learner's lines and PyTorch's words, not the inside of the kit."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+PACKAGE = str(Path(__file__).parents[1])
+
+
+def short_messages() -> None:
+    """From now on tracebacks leave out the kit's own lines, and warnings the name of the file.
+
+    The error itself, its message and its note stay as they are. Outside IPython only the warnings change.
+    """
+    warnings.formatwarning = lambda message, category, *place: f"{category.__name__}: {message}\n"
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    if shell is not None:
+        shell.set_custom_exc((Exception,), _show)
+
+
+def _show(shell: Any, kind: type, error: BaseException, trace: TracebackType, tb_offset: int | None = None) -> None:
+    link = error
+    while link := link.__cause__ or link.__context__:
+        link.__traceback__ = outside(link.__traceback__)
+    shell.showtraceback((kind, error, outside(trace)), tb_offset=tb_offset)
+
+
+def outside(trace: TracebackType | None) -> TracebackType | None:
+    """The traceback without the frames that run code of this package."""
+    kept = []
+    while trace is not None:
+        if not trace.tb_frame.f_code.co_filename.startswith(PACKAGE):
+            kept.append(trace)
+        trace = trace.tb_next
+    following = None
+    for part in reversed(kept):
+        following = TracebackType(following, part.tb_frame, part.tb_lasti, part.tb_lineno)
+    return following

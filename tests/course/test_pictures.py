@@ -1,0 +1,84 @@
+"""What the prose says about the steps of a picture is what the explorer shows there; stored pictures are up to date."""
+
+import json
+import re
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+from build_lectures import explorers  # noqa: E402
+
+LESSON = ROOT / "course" / "01_graphs.ipynb"
+CELLS = {c["id"]: c for c in json.loads(LESSON.read_text(encoding="utf-8"))["cells"]}
+SOURCES = {id: "".join(c["source"]) for id, c in CELLS.items()}
+
+
+@pytest.fixture(scope="module")
+def shown():
+    """Each explorer of the lesson by its cell, made anew."""
+    import matplotlib
+    matplotlib.use("Agg")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(warnings, "formatwarning", warnings.formatwarning)       # the lesson sets its own
+        return {id: explorer for id, _, explorer in explorers("01_graphs")}
+
+
+def cell_after(words):
+    """The picture cell that follows the prose with these words."""
+    ids = list(SOURCES)
+    start = next(i for i, id in enumerate(ids) if words in " ".join(SOURCES[id].split()))
+    return next(id for id in ids[start:] if "picture" in CELLS[id]["metadata"].get("tags", []))
+
+
+@pytest.mark.parametrize(("words", "steps"), [
+    ("Step 1 computes the value of `z`", {1: "z = x * x = 4", 2: "backward starts", 3: "z sends 2 to x", 4: "z sends 2 to x"}),
+    ("at step 7 a 1, through the last `+`, and at step 9 a 6, through the product",
+     {7: "z sends 1 to b (contribution 1 of 2", 9: "sends 6 to b (contribution 2 of 2, so far 7)", 11: "b sends 14 to x"}),
+    ("from step 5 on. Follow `x`: nothing until step 10, three contributions at steps 11, 12 and 14",
+     {5: "backward starts", 11: "to x (contribution 1 of 3", 12: "to x (contribution 2 of 3", 14: "to x (contribution 3 of 3",
+      15: "x.grad is now 40"}),
+    ("Compare step 5 with step 11", {5: "x.grad is now 6", 11: "x.grad is now 12: 6 was added to what it held"}),
+    ("there is a single contribution to `w`, at step 3", {3: "y sends 3 to w"}),
+    ("At step 5 the branch not taken gets a 0, and at step 10 it sends a NaN",
+     {5: "sends 0 to v1", 10: "v1 sends nan to x"}),
+])
+def test_steps_are_as_the_prose_says(shown, words, steps):
+    frames = shown[cell_after(words)].trace.frames
+    for step, text in steps.items():
+        assert text in frames[step - 1].text
+
+
+def test_a_changed_saved_tensor_is_shown_as_modified(shown):
+    trace = shown[cell_after("Now the same after `y.add_(1)`")].trace
+    assert [s.state for s in trace.saved] == ["modified"]
+    assert {f.phase for f in trace.frames} == {"forward"}
+    assert "a value that a gradient needs was changed in place" in trace.meta["why"]
+
+
+def words_of(svg):
+    return sorted(re.findall(r"<text[^>]*>(.*?)</text>", "".join(svg)))
+
+
+def test_stored_pictures_have_the_words_of_the_explorers(shown):
+    assert len(shown) >= 15
+    for id, explorer in shown.items():
+        data = CELLS[id]["outputs"][-1]["data"]
+        assert "".join(data["text/plain"]) == repr(explorer), id
+        assert words_of(data["image/svg+xml"]) == words_of(explorer.svg), id
+        assert words_of(explorer.svg), id
+
+
+def test_the_plan_names_the_lecture_files_there_are(shown):
+    plan = (ROOT / "course" / "plans" / "01_graphs.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(\d\d-\d\d)\.html`", plan)
+    assert sorted(named) == sorted(shown)
+
+
+def test_a_lecture_file_needs_no_network(shown, tmp_path):
+    id, explorer = next(iter(shown.items()))
+    page = explorer.to_html(tmp_path / f"{id}.html").read_text(encoding="utf-8")
+    assert not re.search(r"""(src|href)=["']https?:""", page)
