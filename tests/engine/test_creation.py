@@ -8,6 +8,9 @@ from engine_creation import EXPRESSIONS
 from goldens import oracle
 from goldens.oracle import error_of, same_as_torch
 
+INTERNAL = r" \(Triggered internally at [^)]*\)$"
+
+
 def outcome(torch, expression):
     """The value (or the error), how it prints, and the warnings."""
     if hasattr(torch, "set_warn_always"):
@@ -20,7 +23,7 @@ def outcome(torch, expression):
             text = repr(value)
         except Exception as error:
             value, text = None, f"{type(error).__name__}: {error}"
-    said = (f"{w.category.__name__}: {re.sub(r' .Triggered internally at [^)]*.$', '', str(w.message))}" for w in caught)
+    said = (f"{w.category.__name__}: {re.sub(INTERNAL, '', str(w.message))}" for w in caught)
     return value, text, list(dict.fromkeys(said))
 
 
