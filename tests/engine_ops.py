@@ -10,6 +10,7 @@ import numpy as np
 import autolab  # noqa: F401 (registers every op)
 from autolab.engine.registry import NAMESPACES, OPS
 from autolab.engine.samples import Samples
+from engine_counterparts import COUNTERPARTS, INNER_OUTPUTS, NO_DERIVATIVE
 
 
 @dataclass(frozen=True)
@@ -88,13 +89,13 @@ def evaluate(torch, call, case: Case, dtype: str):
     raw, keywords = case.arguments()
     args = tensors(torch, raw, dtype, differentiable(case))
     out = call(case, args, keywords)
-    outs = [o for o in (out if isinstance(out, (list, tuple)) else [out]) if o is not None]
+    outs = [o for o in (out if isinstance(out, (list, tuple)) else [out]) if o is not None][:1 if case.name in INNER_OUTPUTS else None]
     live = [o for o in outs if o.requires_grad]
     inputs = list(flat(args))
     gradients = []
-    if live and inputs:
+    if live and inputs and case.name not in NO_DERIVATIVE:
         seeds = [torch.cos(torch.arange(o.numel(), dtype=torch.float64)).reshape(o.shape).to(o.dtype) + 0.25 for o in live]
-        gradients = list(torch.autograd.grad(live, inputs, seeds, allow_unused=True))
+        gradients = [None if g is None else g + 0 for g in torch.autograd.grad(live, inputs, seeds, allow_unused=True)]
     return {"value": [o.detach() for o in outs], "gradients": gradients, "node": live[0].grad_fn.name() if live else None}
 
 
@@ -120,49 +121,5 @@ def _public(torch, op):
                     return getattr(owner, name)
     aten = getattr(torch.ops.aten, op.name, None)
     if aten is None:
-        raise LookupError(f"op {op.name!r} has no counterpart in PyTorch by name: say what it is in engine_ops.COUNTERPARTS")
+        raise LookupError(f"op {op.name!r} has no counterpart in PyTorch by name: say what it is in engine_counterparts.py")
     return aten
-
-
-COUNTERPARTS = {
-    "pow_scalar": lambda t, x, e: x ** e,
-    "pow_tensor": lambda t, x, e: x ** e,
-    "pow_base": lambda t, x, e: x ** e,
-    "rsub": lambda t, x, y: y - x,
-    "sub": lambda t, x, y: x - y,
-    "div": lambda t, x, y: x / y,
-    "add": lambda t, x, y: x + y,
-    "squeeze_dim": lambda t, x, dim: x.squeeze(dim),
-    "squeeze_dims": lambda t, x, dims: x.squeeze(dims),
-    "expand": lambda t, x, size: x.expand(size),
-    "repeat": lambda t, x, sizes: x.repeat(sizes),
-    "unsafe_view": lambda t, x, size: t.ops.aten._unsafe_view(x, size),
-    "to_copy": lambda t, x, dtype: x.to(dtype),
-    "sum_to": lambda t, x, size: x.sum_to_size(size),
-    "clone": lambda t, x, *rest: x.clone(),
-    "view": lambda t, x, size: x.view(size),
-    "round_decimals": lambda t, x, decimals: t.round(x, decimals=decimals),
-    "fmod_scalar": lambda t, x, y: t.fmod(x, y),
-    "fmod_tensor": lambda t, x, y: t.fmod(x, y),
-    "remainder_scalar": lambda t, x, y: x % y,
-    "remainder_tensor": lambda t, x, y: x % y,
-    "remainder_of_number": lambda t, x, y: t.remainder(x, y),
-    "floor_divide_scalar": lambda t, x, y: x // y,
-    "floor_divide_tensor": lambda t, x, y: x // y,
-    "clamp_tensor": lambda t, x, *bounds: t.clamp(x, *bounds),
-    "masked_fill_tensor": lambda t, x, mask, value: x.masked_fill(mask, value),
-    "polygamma": lambda t, n, x: t.polygamma(n, x),
-    "sum_dim": lambda t, x, dim, keepdim=False: t.sum(x, dim, keepdim),
-    "mean_dim": lambda t, x, dim, keepdim=False: t.mean(x, dim, keepdim),
-    "_softmax": lambda t, x, dim: t.softmax(x, dim),
-    "_log_softmax": lambda t, x, dim: t.log_softmax(x, dim),
-    "_softmax_backward_data": lambda t, g, y, dim: t.ops.aten._softmax_backward_data(g, y, dim, y.dtype),
-    "_log_softmax_backward_data": lambda t, g, y, dim: t.ops.aten._log_softmax_backward_data(g, y, dim, y.dtype),
-    "leaky_relu_backward": lambda t, g, x, slope: t.ops.aten.leaky_relu_backward(g, x, slope, False),
-    "elu_backward": lambda t, g, x, alpha, scale, input_scale: t.ops.aten.elu_backward(g, alpha, scale, input_scale, False, x),
-    "gelu_backward": lambda t, g, x, approximate: t.ops.aten.gelu_backward(g, x, approximate=approximate),
-    "log_sigmoid": lambda t, x: t.ops.aten.log_sigmoid_forward(x),
-    "log_sigmoid_backward": lambda t, g, x: t.ops.aten.log_sigmoid_backward(g, x, (-x.abs()).exp().detach()),
-    "nll_loss": lambda t, x, *rest: t.ops.aten.nll_loss_forward(x, *rest, *(-100,) * (4 - len(rest))),
-    "nll_loss2d": lambda t, x, *rest: t.ops.aten.nll_loss2d_forward(x, *rest, *(-100,) * (4 - len(rest))),
-}

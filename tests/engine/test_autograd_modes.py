@@ -94,7 +94,8 @@ def test_inference_tensors(torch):
         y.add_(1)
         inside = torch.is_inference_mode_enabled(), y.is_inference(), v.is_inference(), torch.is_grad_enabled()
     w = torch.ones(2, requires_grad=True)
-    return (inside, y, error_of(lambda: w * y), error_of(lambda: y.add_(1)), error_of(lambda: y.requires_grad_()), (y * 2).requires_grad,
+    seen = y.clone()
+    return (inside, seen, error_of(lambda: w * y), error_of(lambda: y.add_(1)), error_of(lambda: y.requires_grad_()), (y * 2).requires_grad,
             error_of(lambda: y._version), y.clone().is_inference(), (w * y.clone()).requires_grad)
 
 

@@ -109,7 +109,7 @@ def not_differentiable(schema, torch_name, **fields):
     message = f"derivative for aten::{torch_name} is not implemented" if node is None else f"the derivative for '{torch_name}' is not implemented."
 
     def rule(m, g):
-        raise fail(RuntimeError, message, "Its result jumps, so a derivative would say nothing useful; detach() the input if none is wanted.")
+        raise fail(RuntimeError if node is None else NotImplementedError, message, "Its result jumps, so a derivative would say nothing useful; detach() the input if none is wanted.")
 
     op = register(schema, node=node or "NotImplemented", vjp=dict.fromkeys(wanted, rule), method=False, function=False, **fields)
     if node is None:

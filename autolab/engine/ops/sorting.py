@@ -114,9 +114,12 @@ def _unique(xp, self, dim):
     return values, inverse.reshape(self.shape if dim is None else -1), counts
 
 
-unique_op = not_differentiable("unique_values(self, dim=None)", "_unique2", forward=_unique, differentiable=("self",), node="Unique2Backward0",
-                               outputs=("values", "inverse", "counts"), nondiff=("inverse", "counts"), latex=r"\mathrm{unique}({self})",
-                               samples=lambda s: [np.array([2.0, 1.0, 2.0]), (np.array([[2.0, 1.0], [2.0, 1.0]]), 0)])
+_UNIQUE = {"forward": _unique, "differentiable": ("self",), "outputs": ("values", "inverse", "counts"), "nondiff": ("inverse", "counts"),
+           "latex": r"\mathrm{unique}({self})"}
+unique_op = not_differentiable("unique_values(self, dim=None)", "_unique2", node="Unique2Backward0", **_UNIQUE,
+                               samples=lambda s: [np.array([2.0, 1.0, 2.0])])
+unique_dim_op = not_differentiable("unique_dim(self, dim)", "unique_dim", node="UniqueDimBackward0", **_UNIQUE,
+                                   samples=lambda s: [(np.array([[2.0, 1.0], [2.0, 1.0]]), 0)])
 
 
 def _wanted(values, inverse, counts, return_inverse, return_counts):
@@ -129,7 +132,8 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     """The different elements (or slices along `dim`) in rising order; on request where each went, and how often it occurs.
 
     sorted=False may return any order in torch; here it is the same. Source: torch.unique."""
-    return _wanted(*unique_op.call(input, dim), return_inverse, return_counts)
+    found = unique_op.call(input, None) if dim is None else unique_dim_op.call(input, dim)
+    return _wanted(*found, return_inverse, return_counts)
 
 
 @composite(method=True)
