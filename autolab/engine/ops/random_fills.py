@@ -18,21 +18,22 @@ from ..rounding import cast, each, fma
 from ..tensor import Tensor
 
 
-def _node_op(name, node):
+def _node_op(name, node, law):
     """The record of a fill. What it leaves behind depends on no earlier value, so the gradient is zero."""
     keep = lambda xp, self: self
     zero = {"self": lambda m, g: m.zeros_like(g)}
-    return register(f"{name}(self)", forward=keep, vjp=zero, node=node, method=False, function=False)
+    formulas = {"latex": rf"\sim {law}", "vjp_latex": {"self": "0"}}
+    return register(f"{name}(self)", forward=keep, vjp=zero, node=node, method=False, function=False, **formulas)
 
 
-_uniform_op = _node_op("uniform", "UniformBackward0")
-_normal_op = _node_op("normal", "NormalBackward0")
-_exponential_op = _node_op("exponential", "ExponentialBackward0")
-_log_normal_op = _node_op("log_normal", "LogNormalBackward0")
-_cauchy_op = _node_op("cauchy", "CauchyBackward0")
-_geometric_op = _node_op("geometric", "GeometricBackward0")
-_random_ops = [_node_op(f"random_{k}", f"RandomBackward{k}") for k in range(3)]
-_bernoulli_ops = {k: _node_op(f"bernoulli_{k}", f"BernoulliBackward{k}") for k in (1, 2)}
+_uniform_op = _node_op("uniform", "UniformBackward0", r"\mathcal{U}")
+_normal_op = _node_op("normal", "NormalBackward0", r"\mathcal{N}")
+_exponential_op = _node_op("exponential", "ExponentialBackward0", r"\mathrm{Exp}")
+_log_normal_op = _node_op("log_normal", "LogNormalBackward0", r"\mathrm{LogNormal}")
+_cauchy_op = _node_op("cauchy", "CauchyBackward0", r"\mathrm{Cauchy}")
+_geometric_op = _node_op("geometric", "GeometricBackward0", r"\mathrm{Geometric}")
+_random_ops = [_node_op(f"random_{k}", f"RandomBackward{k}", r"\mathcal{U}") for k in range(3)]
+_bernoulli_ops = {k: _node_op(f"bernoulli_{k}", f"BernoulliBackward{k}", r"\mathrm{Bernoulli}") for k in (1, 2)}
 
 
 def _fill(op, target, draw):

@@ -166,6 +166,8 @@ _normal_ops = {
         vjp=dict.fromkeys(tensors, _zero),
         node=node,
         operands=tensors,
+        latex=r"\sim \mathcal{N}({mean}, {std}^2)",
+        vjp_latex=dict.fromkeys(tensors, "0"),
         method=False,
         function=False,
     )
@@ -202,6 +204,7 @@ def normal(mean, std=1.0, size=None, *, generator=None, **options):
 
 _bernoulli_op = register(
     "bernoulli(self, generator)", vjp={"self": _zero}, node="BernoulliBackward0", method=False, function=False,
+    latex=r"\sim \mathrm{Bernoulli}({self})", vjp_latex={"self": "0"},
     forward=lambda xp, self, generator: draws.bernoulli(self, self, generator).astype(self.dtype),
 )  # fmt: skip
 
