@@ -76,6 +76,11 @@ def _relu(x):
     return np.maximum(x, zeros)
 
 
+def _flat(m, g):
+    """The rule of a slope that is constant in pieces: no gradient, but a place in the graph, as in PyTorch."""
+    return m.zeros_like(g)
+
+
 register(
     "relu(self)", forward=lambda xp, self: _relu(self) if xp is np else xp.maximum(self, 0),
     vjp={"self": lambda m, g, result: m.threshold_backward(g, result, 0)},
@@ -94,7 +99,7 @@ _inside(
 _inside(
     "threshold_backward(grad_output, self, threshold)",
     forward=lambda xp, grad_output, self, threshold: select(xp, xp.logical_not(self <= threshold), grad_output),
-    vjp={"grad_output": lambda m, g, self, threshold: m.threshold_backward(g, self, threshold)},
+    vjp={"grad_output": lambda m, g, self, threshold: m.threshold_backward(g, self, threshold), "self": _flat},
     node="ThresholdBackwardBackward0", samples=lambda s: [(s.randn(3), s.randn(3), 0.1)])
 
 _inside(
@@ -108,7 +113,7 @@ _inside(
 _inside(
     "leaky_relu_backward(grad_output, self, negative_slope)",
     forward=lambda xp, g, x, slope: _where(xp, x > 0, g, g * slope),
-    vjp={"grad_output": lambda m, g, self, negative_slope: m.leaky_relu_backward(g, self, negative_slope)},
+    vjp={"grad_output": lambda m, g, self, negative_slope: m.leaky_relu_backward(g, self, negative_slope), "self": _flat},
     node="LeakyReluBackwardBackward0", samples=lambda s: [(s.randn(3), s.randn(3), 0.2)])
 
 _prelu_op = _inside(
@@ -131,7 +136,7 @@ _inside(
 _inside(
     "hardtanh_backward(grad_output, self, min_val, max_val)",
     forward=lambda xp, g, x, low, high: select(xp, xp.logical_not((x <= low) | (x >= high)), g),
-    vjp={"grad_output": lambda m, g, self, min_val, max_val: m.hardtanh_backward(g, self, min_val, max_val)},
+    vjp={"grad_output": lambda m, g, self, min_val, max_val: m.hardtanh_backward(g, self, min_val, max_val), "self": _flat},
     node="HardtanhBackwardBackward0", samples=lambda s: [(s.randn(3), s.randn(3), -0.5, 0.7)])
 
 _inside(
@@ -175,7 +180,7 @@ for _name in ("softshrink", "hardshrink"):
     _inside(
         f"{_name}_backward(grad_output, self, lambd)",
         forward=lambda xp, g, x, limit: select(xp, xp.logical_not((x >= -limit) & (x <= limit)), g),
-        vjp={"grad_output": lambda m, g, self, lambd: m.hardshrink_backward(g, self, lambd)},
+        vjp={"grad_output": lambda m, g, self, lambd: m.hardshrink_backward(g, self, lambd), "self": _flat},
         node=f"{_name.capitalize()}BackwardBackward0", samples=lambda s: [(s.randn(3), s.randn(3), 0.2)])
 
 # -- exponential ones ------------------------------------------------------------------------------------------------------
