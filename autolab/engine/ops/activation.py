@@ -462,8 +462,6 @@ def prelu(input, weight):
     if input.dtype is not weight.dtype:
         raise fail(RuntimeError, f"prelu: Type promoting not supported. Got {input.dtype.short} and {weight.dtype.short}",
                    "Convert the input or the module: both need one dtype.")
-    if weight.ndim > 1:
-        raise fail(RuntimeError, f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}", "One weight for each channel.")
     if weight.numel() != 1:
         channels = input.shape[1] if input.ndim >= 2 else 1
         if input.ndim == 0:
@@ -471,6 +469,8 @@ def prelu(input, weight):
         if channels != weight.numel():
             raise fail(RuntimeError, f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight.numel()} and "
                        f"channel size = {channels}.", "PReLU(num_parameters) is the number of channels, or 1.")
+    if weight.ndim > 1:
+        raise fail(RuntimeError, f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}", "One weight for each channel.")
     if input.ndim == 0:
         weight = weight.reshape(()) if weight.ndim else weight
     elif input.ndim != 1 or weight.ndim != 1:

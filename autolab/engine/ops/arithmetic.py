@@ -63,6 +63,8 @@ rsub = register("rsub(self, other)", forward=lambda xp, self, other: _subtract(x
 
 
 # torch's own rules multiply by plain numbers with these; users never call them, but see the names in graphs of gradients
+add_scalar = register("add_scalar(self, other)", forward=lambda xp, self, other: self + other, node="AddBackward1", method=False, function=False,
+                      vjp={"self": lambda m, g: g}, latex=r"{self} + {other}", vjp_latex={"self": r"{g}"}, samples=lambda s: [(s.randn(3), 2.5)])
 mul_scalar = register("mul_scalar(self, other)", forward=lambda xp, self, other: self * other, node="MulBackward1", method=False, function=False,
                       vjp={"self": lambda m, g, other: m.mul_scalar(g, other)}, latex=r"{self} \cdot {other}",
                       vjp_latex={"self": r"{g} \cdot {other}"}, samples=lambda s: [(s.randn(3), 2.5)])
@@ -72,24 +74,31 @@ div_scalar = register("div_scalar(self, other)", forward=lambda xp, self, other:
 
 
 def _pow_scalar(xp, self, exponent):
-    if exponent.__class__ is int or exponent.__class__ is float:
-        if exponent == 2:
-            return self * self
-        if self.dtype.kind in "iu" and exponent.__class__ is int and exponent < 0:
-            raise fail(RuntimeError, "Integers to negative integer powers are not allowed.", "Make the tensor floating point first: x.float() ** -1.")
-        if exponent == 0.5:
-            return xp.sqrt(self)
+    if exponent == 2:
+        return self * self
+    kind = self.dtype.kind
+    if kind == "f" and exponent in _EXACT_POWERS:
+        return _EXACT_POWERS[exponent](xp, self)
+    if kind in "iu" and not isinstance(exponent, float) and exponent < 0:
+        raise fail(RuntimeError, "Integers to negative integer powers are not allowed.", "Make the tensor floating point first: x.float() ** -1.")
     return xp.power(self, exponent)
+
+
+# torch computes these without its power function, so their last digit differs from xp.power's
+_EXACT_POWERS = {3: lambda xp, x: x * x * x, 0.5: lambda xp, x: xp.sqrt(x), -0.5: lambda xp, x: 1 / xp.sqrt(x), -1: lambda xp, x: 1 / x,
+                 -2: lambda xp, x: 1 / (x * x)}
 
 
 def _pow_rule(m, g, self, exponent):
     if exponent == 0:
         return m.zeros_like(g)
+    if exponent == 2 and not m.traced:  # the square is the most frequent power; torch's x ** 1 would cost a copy here
+        return g * (self * 2)
     return g * m.mul_scalar(m.pow_scalar(self, exponent - 1), exponent)
 
 
 pow_scalar = register("pow_scalar(self, exponent)", forward=_pow_scalar, dtype="promote", operands=("self", "exponent"), node="PowBackward0",
-                      method=False, function=False, vjp={"self": _pow_rule},
+                      fast=lambda x, exponent: _pow_scalar(np, x, exponent), method=False, function=False, vjp={"self": _pow_rule},
                       latex=r"{self}^{{exponent}}", vjp_latex={"self": r"{g} \cdot {exponent} \cdot {self}^{{exponent} - 1}"},
                       samples=lambda s: [(s.randn(3), 2), (s.randn(2, 3), 3), (s.positive(3), 0.5), (s.positive(3), -1.5), (s.randn(3), 0)])
 
@@ -263,19 +272,23 @@ def _operator(name, lane):
     METHODS[name] = method
 
 
+_pow_number = make_operator(pow_scalar)
+
+
 def _pow_any(self, exponent):
-    return pow_tensor.call(self, exponent) if isinstance(exponent, Tensor) else pow_scalar.call(self, exponent)
+    return pow_tensor.call(self, exponent) if isinstance(exponent, Tensor) else _pow_number(self, exponent)
 
 
 for _name, _op in {"__add__": add, "__radd__": add, "__mul__": mul, "__rmul__": mul, "__sub__": sub, "__truediv__": div}.items():
     METHODS[_name] = make_operator(_op)
 
 for _name, _lane in {
-    "__pow__": _pow_any, "__rsub__": rsub.call, "__rpow__": lambda self, other: pow_base.call(other, self),
+    "__rsub__": rsub.call, "__rpow__": lambda self, other: pow_base.call(other, self),
     "__rtruediv__": lambda self, other: self.reciprocal() * other,
     "__iadd__": add_, "__isub__": sub_, "__imul__": mul_, "__itruediv__": div_, "__ipow__": pow_,
 }.items():
     _operator(_name, _lane)
 
+METHODS["__pow__"] = _pow_any
 METHODS["__neg__"] = METHODS["neg"]
 METHODS["__pos__"] = lambda self: self

@@ -5,6 +5,8 @@ gradient of the reduced loss. Sources: https://docs.pytorch.org/docs/2.13/nn.fun
 """
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..errors import fail
@@ -24,6 +26,10 @@ def _reduced(xp, loss, reduction):
         return loss
     total = xp.add.reduce(loss, axis=None)
     return total / loss.dtype.type(loss.size) if reduction == MEAN else total
+
+
+def _numel(x):
+    return math.prod(x.shape)               # of arrays and Tensors alike
 
 
 def _share(reduction, numel):
@@ -173,26 +179,29 @@ def _bce_backward(xp, grad_output, self, target, weight, reduction):
     return grad / grad.dtype.type(grad.size) if reduction == MEAN else grad
 
 
-def _bce_target_rule(m, g, self, weight, reduction, numel):
-    grad = g * (m.log(1 - self) - m.log(self))
+def _weighted_share(m, grad, self, weight, reduction):
+    """Each element's gradient with its weight, and divided by their number for a mean."""
     if weight is not None:
         grad = grad * weight
-    return grad / numel if reduction == MEAN else grad
+    return m.div_scalar(grad, _numel(self)) if reduction == MEAN else grad
 
 
-def _bce_curvature(m, g, self, target, weight, reduction, numel):
+def _bce_target_rule(m, g, self, weight, reduction):
+    grad = g * (m.log(1 - self) - m.log(self))
+    return _weighted_share(m, grad, self, weight, reduction)
+
+
+def _bce_curvature(m, g, self, target, weight, reduction):
     """g times the derivative of (x - t) / (x (1 - x)) by x, kept finite at 0 and 1."""
     grad = g * ((self * self - 2 * self * target + target) / ((self + 1e-12) * (self + 1e-12) * (1 - self + 1e-12) * (1 - self + 1e-12)))
-    if weight is not None:
-        grad = grad * weight
-    return grad / numel if reduction == MEAN else grad
+    return _weighted_share(m, grad, self, weight, reduction)
 
 
 _record(
     "binary_cross_entropy(self, target, weight=None, reduction=1)", operands=("self", "target", "weight"),
     forward=floating("binary_cross_entropy", _bce),
     vjp={"self": lambda m, g, self, target, weight, reduction: m.binary_cross_entropy_backward(g, self, target, weight, reduction),
-         "target": lambda m, g, self, weight, reduction, self_sym_numel: _bce_target_rule(m, g, self, weight, reduction, self_sym_numel)},
+         "target": lambda m, g, self, weight, reduction: _bce_target_rule(m, g, self, weight, reduction)},
     latex=r"-\frac{1}{n} \sum ({target} \cdot \ln {self} + (1 - {target}) \cdot \ln(1 - {self}))",
     vjp_latex={"self": r"\frac{{g}}{n} \cdot \frac{{self} - {target}}{{self} \cdot (1 - {self})}",
                "target": r"\frac{{g}}{n} \cdot (\ln(1 - {self}) - \ln {self})"},
@@ -202,20 +211,18 @@ _record(
     "binary_cross_entropy_backward(grad_output, self, target, weight, reduction)", operands=("grad_output", "self", "target", "weight"),
     forward=_bce_backward,
     vjp={"grad_output": lambda m, g, self, target, weight, reduction: m.binary_cross_entropy_backward(g, self, target, weight, reduction),
-         "self": lambda m, g, grad_output, self, target, weight, reduction, self_sym_numel: _bce_curvature(
-             m, g * grad_output, self, target, weight, reduction, self_sym_numel),
-         "target": lambda m, g, grad_output, self, weight, reduction, self_sym_numel: _bce_target_curvature(
-             m, g * grad_output, self, weight, reduction, self_sym_numel)},
+         "self": lambda m, g, grad_output, self, target, weight, reduction: _bce_curvature(
+             m, g * grad_output, self, target, weight, reduction),
+         "target": lambda m, g, grad_output, self, weight, reduction: _bce_target_curvature(
+             m, g * grad_output, self, weight, reduction)},
     node="BinaryCrossEntropyBackwardBackward0",
     samples=lambda s: [(s.randn(), s.probabilities(3), s.probabilities(3), None, MEAN),
                        (s.randn(3), s.probabilities(3), s.probabilities(3), s.positive(3), NONE)])
 
 
-def _bce_target_curvature(m, g, self, weight, reduction, numel):
+def _bce_target_curvature(m, g, self, weight, reduction):
     grad = -g / (self * (1 - self))
-    if weight is not None:
-        grad = grad * weight
-    return grad / numel if reduction == MEAN else grad
+    return _weighted_share(m, grad, self, weight, reduction)
 
 
 def _bce_logits(xp, self, target, weight, pos_weight, reduction):
@@ -228,34 +235,30 @@ def _bce_logits(xp, self, target, weight, pos_weight, reduction):
     return _reduced(xp, loss if weight is None else loss * weight, reduction)
 
 
-def _bce_logits_rule(m, g, self, target, weight, pos_weight, reduction, numel):
+def _bce_logits_rule(m, g, self, target, weight, pos_weight, reduction):
     if pos_weight is None:
         grad = (m.sigmoid(self) - target) * g
     else:
         positive = pos_weight * target
         grad = ((positive + 1 - target) * m.sigmoid(self) - positive) * g
-    if weight is not None:
-        grad = grad * weight
-    return grad / numel if reduction == MEAN else grad
+    return _weighted_share(m, grad, self, weight, reduction)
 
 
-def _bce_logits_target_rule(m, g, self, weight, pos_weight, reduction, numel):
+def _bce_logits_target_rule(m, g, self, weight, pos_weight, reduction):
     if pos_weight is None:
         grad = -self * g
     else:
         grad = (m.softplus(-self) * pos_weight - m.softplus(self)) * g
-    if weight is not None:
-        grad = grad * weight
-    return grad / numel if reduction == MEAN else grad
+    return _weighted_share(m, grad, self, weight, reduction)
 
 
 _record(
     "binary_cross_entropy_with_logits(self, target, weight=None, pos_weight=None, reduction=1)",
     operands=("self", "target", "weight", "pos_weight"), forward=_bce_logits,
-    vjp={"self": lambda m, g, self, target, weight, pos_weight, reduction, self_sym_numel: _bce_logits_rule(
-             m, g, self, target, weight, pos_weight, reduction, self_sym_numel),
-         "target": lambda m, g, self, weight, pos_weight, reduction, self_sym_numel: _bce_logits_target_rule(
-             m, g, self, weight, pos_weight, reduction, self_sym_numel)},
+    vjp={"self": lambda m, g, self, target, weight, pos_weight, reduction: _bce_logits_rule(
+             m, g, self, target, weight, pos_weight, reduction),
+         "target": lambda m, g, self, weight, pos_weight, reduction: _bce_logits_target_rule(
+             m, g, self, weight, pos_weight, reduction)},
     latex=r"\frac{1}{n} \sum (\ln(1 + e^{{self}}) - {target} \cdot {self})",
     vjp_latex={"self": r"\frac{{g}}{n} \cdot (\frac{1}{1 + e^{-{self}}} - {target})", "target": r"-\frac{{g}}{n} \cdot {self}"},
     samples=lambda s: [(s.randn(3), s.probabilities(3), None, None, MEAN), (s.randn(2, 3), s.probabilities(2, 3), s.probabilities(3), s.positive(3), SUM)])
@@ -270,7 +273,7 @@ class _Classes:
         self.scores = scores if scores.ndim > 1 else scores.reshape(1, -1)
         self.target_shape = target.shape if scores.ndim > 1 else ()
         target = xp.asarray(target, np.int64).reshape(self.scores.shape[:1] + self.scores.shape[2:])
-        counted = target != ignore_index
+        self.counted = counted = target != ignore_index
         self.classes = xp.where(counted, target, 0)
         wrong = counted & ((target < 0) | (target >= self.scores.shape[1]))
         if wrong.any():
@@ -303,7 +306,9 @@ def _nll(xp, self, target, weight, reduction, ignore_index):
 
 def _nll_backward(xp, grad_output, self, target, weight, reduction, ignore_index, total_weight):
     batch = _Classes(xp, self, target, weight, ignore_index)
-    share = -batch.weights / total_weight if reduction == MEAN else -batch.weights
+    share = -batch.weights
+    if reduction == MEAN:
+        share = xp.where(batch.counted, share / total_weight, 0)       # all ignored: 0 / 0
     return batch.placed(share * grad_output.reshape(share.shape if reduction == NONE else ()))
 
 

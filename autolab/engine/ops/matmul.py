@@ -232,8 +232,8 @@ def linear(input, weight, bias=None):
         return addmm(bias, input, t_op.call(weight))
     if bias is None:
         return matmul(input, t_op.call(weight))
-    if input._d.ndim == 1:
-        return addmm(bias, unsqueeze.call(input, 0), t_op.call(weight)).squeeze(0) if weight.ndim == 2 else mv(weight, input) + bias
+    if weight.ndim == 1:
+        return matmul(input, weight) + bias
     *batch, last = input.shape
     rows = input.reshape(math.prod(batch), last)
     return view_op.call(addmm(bias, rows, t_op.call(weight)), (*batch, weight.shape[0]))

@@ -288,7 +288,7 @@ def broadcast_tensors(*tensors):
         shape = np.broadcast_shapes(*(t.shape for t in tensors))
     except ValueError:
         raise broadcast_error([t.shape for t in tensors]) from None
-    return tuple(expand_op.call(t, shape) for t in tensors)
+    return tuple(t if t.shape == shape else expand_op.call(t, shape) for t in tensors)
 
 
 def _repeat_rule(m, g, repeats, self_sym_sizes):

@@ -9,28 +9,10 @@ from autolab.engine.errors import fail, unsupported
 from autolab.engine.registry import OPS
 from autolab.engine.tensor import Tensor
 
-_ALPHA_PRIME = -1.7580993408473766          # SELU's limit for x -> -inf (Klambauer et al., 2017)
+_ALPHA = 1.7580993408473766                 # minus SELU's limit for x -> -inf (Klambauer et al., 2017)
 
 
 # linear maps -------------------------------------------------------------------------------------
-
-
-def linear(input, weight, bias=None):
-    """input @ weight^T + bias: (*, in_features) and (out_features, in_features) give (*, out_features).
-
-    Raises RuntimeError when the inner sizes or the dtypes do not fit.
-    """
-    if weight.ndim != 2 or bias is None:
-        product = input.matmul(weight.t())
-        return product if bias is None else product + bias
-    if input.dtype is not weight.dtype:
-        raise fail(RuntimeError, "mat1 and mat2 must have the same dtype, but got "
-                   f"{input.dtype.short} and {weight.dtype.short}",
-                   f"The layer computes in {weight.dtype}: convert the input, or the module with .to(dtype).")
-    if input.ndim == 2:
-        return autolab.addmm(bias, input, weight.t())
-    rows = input.reshape(-1, input.shape[-1]) if input.ndim else input
-    return autolab.addmm(bias, rows, weight.t()).view(*input.shape[:-1], weight.shape[0])
 
 
 def bilinear(input1, input2, weight, bias=None):
@@ -72,7 +54,9 @@ def dropout1d(input, p=0.5, training=True, inplace=False):
         raise fail(RuntimeError, f"dropout1d: Expected 2D or 3D input, but received a {input.dim()}D input. Note that "
                    "dropout1d exists to provide channel-wise dropout on inputs with 1 spatial dimension, a channel "
                    "dimension, and an optional batch dimension (i.e. 2D or 3D inputs).", "Use dropout instead.")
-    return _channels_dropped(input, p, training, inplace, batched=input.dim() == 3)
+    if input.dim() == 3:
+        return _channels_dropped(input, p, training, inplace)
+    return _channels_dropped(input.unsqueeze_(0) if inplace else input.unsqueeze(0), p, training, inplace).squeeze(0)
 
 
 def dropout2d(input, p=0.5, training=True, inplace=False):
@@ -86,7 +70,7 @@ def dropout2d(input, p=0.5, training=True, inplace=False):
                       "change in a future release to interpret the input as one without a batch dimension, i.e. shape "
                       "(C, H, W). To maintain the 1D channel-wise dropout behavior, please switch to using dropout1d "
                       "instead.", stacklevel=2)
-    return _channels_dropped(input, p, training, inplace, batched=True)
+    return _channels_dropped(input, p, training, inplace)
 
 
 def dropout3d(input, p=0.5, training=True, inplace=False):
@@ -94,7 +78,9 @@ def dropout3d(input, p=0.5, training=True, inplace=False):
     check_probability(p)
     if input.dim() not in (4, 5):
         warnings.warn(_unexpected_dim("dropout3d", input.dim(), 3, "4D or 5D"), stacklevel=2)
-    return _channels_dropped(input, p, training, inplace, batched=input.dim() == 5)
+    if input.dim() == 5:
+        return _channels_dropped(input, p, training, inplace)
+    return _channels_dropped(input.unsqueeze_(0) if inplace else input.unsqueeze(0), p, training, inplace).squeeze(0)
 
 
 def _unexpected_dim(name, dim, spatial, expected):
@@ -113,15 +99,13 @@ def alpha_dropout(input, p=0.5, training=False, inplace=False):
 def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
     """`alpha_dropout` of whole channels."""
     check_probability(p)
-    return _channels_dropped(input, p, training, inplace, batched=True, alpha=True)
+    return _channels_dropped(input, p, training, inplace, alpha=True)
 
 
-def _channels_dropped(input, p, training, inplace, batched, alpha=False):
+def _channels_dropped(input, p, training, inplace, alpha=False):
     if input.dim() < 2 and training and p:
         raise fail(RuntimeError, "Feature dropout requires at least 2 dimensions in the input", "Channels are dimension 1.")
-    kept = 2 if batched else 1
-    shape = (*input.shape[:kept], *[1] * (input.dim() - kept))
-    return _dropped(input, p, training, inplace, shape, alpha)
+    return _dropped(input, p, training, inplace, (*input.shape[:2], *[1] * (input.dim() - 2)), alpha)
 
 
 def _dropped(input, p, training, inplace, shape, alpha=False):
@@ -135,8 +119,8 @@ def _dropped(input, p, training, inplace, shape, alpha=False):
     if not alpha:
         noise.div_(1 - p)
         return input.mul_(noise) if inplace else input * noise
-    a = 1 / math.sqrt((_ALPHA_PRIME * _ALPHA_PRIME * p + 1) * (1 - p))
-    shift = noise.add(-1).mul_(-_ALPHA_PRIME * a).neg_().add_(_ALPHA_PRIME * -a * -p)
+    a = 1 / math.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
+    shift = noise.add(-1).mul_(_ALPHA * a).add_(_ALPHA * a * p)
     noise.mul_(a)
     return input.mul_(noise).add_(shift) if inplace else input * noise + shift
 
@@ -196,7 +180,9 @@ def one_hot(tensor, num_classes=-1):
 
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     """x1·x2 / (|x1| |x2|) along `dim`, each norm taken as at least eps; other dimensions broadcast."""
-    x1, x2 = autolab.broadcast_tensors(x1, x2)
+    if x1.shape != x2.shape:
+        shape = autolab.broadcast_tensors(x1.detach(), x2.detach())[0].shape
+        x1, x2 = x1.expand(shape), x2.expand(shape)
     common = autolab.promote_types(x1.dtype, x2.dtype)
     if not common.is_floating_point:
         raise fail(RuntimeError, "expected common dtype to be floating point, yet common dtype is " + common.short,
@@ -214,7 +200,7 @@ def _unit(x, dim, eps):
 
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     """The p-norm of x1 - x2 + eps over the last dimension."""
-    return (x1 - x2 + eps).norm(p, -1, keepdim)
+    return OPS["add_scalar"].call(x1 - x2, eps).norm(p, -1, keepdim)
 
 
 def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):

@@ -7,6 +7,8 @@ deprecated form. All raise ValueError for another reduction.
 import math
 import warnings
 
+import numpy as np
+
 import autolab
 from autolab.engine.autograd.grad_mode import is_grad_enabled, no_grad
 from autolab.engine.errors import fail
@@ -41,6 +43,10 @@ def _number(reduction):
 def _reduced(loss, reduction):
     number = _number(reduction)
     return loss if number == 0 else loss.mean() if number == 1 else loss.sum()
+
+
+def _plus(x, number):
+    return OPS["add_scalar"].call(x, number)        # as PyTorch's losses, which are C++, add numbers
 
 
 def _same_shape(input, target):
@@ -225,17 +231,13 @@ def _soft_cross_entropy(input, target, weight, number, ignore_index, label_smoot
     if number == 0:
         return -loss.sum(class_dim)
     total = -loss.sum()
-    return total if number == 2 else _over(total, input.numel() // classes if input.numel() else 0)
+    return total if number == 2 else OPS["div_scalar"].call(total, input.numel() // classes if input.numel() else 0)
 
 
 def _by_class(weight, ndim, class_dim):
     shape = [1] * ndim
     shape[class_dim] = weight.shape[0]
     return weight.view(shape)
-
-
-def _over(total, count):
-    return OPS["div_scalar"].call(total, count)
 
 
 def _smoothed_cross_entropy(log_p, target, weight, reduction, ignore_index, label_smoothing):
@@ -274,7 +276,7 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
         raise fail(RuntimeError, f"Found dtype {target.dtype.short} but expected {input.dtype.short}",
                    "Convert the target: target.to(input.dtype).")
     if weight is not None:
-        weight = weight.expand(autolab.broadcast_shapes(target.size(), weight.size()))
+        weight = weight.expand(np.broadcast_shapes(target.shape, weight.shape))
         _not_differentiable("binary_cross_entropy", weight=weight)
     return OPS["binary_cross_entropy"].call(input, target, weight, number)
 
@@ -319,7 +321,7 @@ def poisson_nll_loss(input, target, log_input=True, full=False, size_average=Non
     """exp(x) - t x (or x - t log(x + eps) without `log_input`); `full` adds Stirling's term for t > 1."""
     reduction = legacy_reduction(size_average, reduce, reduction)
     _number(reduction)
-    loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    loss = input.exp() - target * input if log_input else input - target * _plus(input, eps).log()
     if full:
         stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
         loss = loss + stirling.masked_fill(target <= 1, 0)
@@ -357,7 +359,7 @@ def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=No
     """x where the target is 1, max(0, margin - x) where it is -1."""
     reduction = legacy_reduction(size_average, reduce, reduction)
     zero = autolab.zeros_like(input)
-    apart = autolab.where(target != 1, (margin - input).clamp_min(0), zero)
+    apart = autolab.where(target != 1, (autolab.tensor(margin, dtype=input.dtype) - input).clamp_min(0), zero)
     return _reduced(apart + autolab.where(target != -1, input, zero), reduction)
 
 
@@ -387,7 +389,7 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
     if not input1.dim() == input2.dim() == target.dim():
         raise fail(RuntimeError, "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
                    f"{input1.size()}, input2: {input2.size()}, target: {target.size()} ", "One target for each pair.")
-    return _reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
+    return _reduced(_plus(-target * (input1 - input2), margin).clamp_min(0), reduction)
 
 
 def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
@@ -403,11 +405,11 @@ def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, r
                    f"{list(input2.size())}.", "Every target belongs to a pair of vectors.")
     eps = 1e-12
     product = (input1 * input2).sum(dim)
-    square1, square2 = (input1 * input1).sum(dim) + eps, (input2 * input2).sum(dim) + eps
+    square1, square2 = _plus((input1 * input1).sum(dim), eps), _plus((input2 * input2).sum(dim), eps)
     cos = product / (square1 * square2).sqrt()
     zero = autolab.zeros_like(cos)
-    alike = autolab.where(target == 1, 1 - cos, zero)
-    return _reduced(alike + autolab.where(target == -1, (cos - margin).clamp_min(0), zero), reduction)
+    alike = autolab.where(target == 1, autolab.ones_like(cos) - cos, zero)
+    return _reduced(alike + autolab.where(target == -1, _plus(cos, -margin).clamp_min(0), zero), reduction)
 
 
 def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, size_average=None,
@@ -420,4 +422,4 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, s
     near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
     if swap:
         far = autolab.minimum(far, pairwise_distance(positive, negative, p, eps))
-    return _reduced((margin + near - far).clamp_min(0), reduction)
+    return _reduced((_plus(near, margin) - far).clamp_min(0), reduction)

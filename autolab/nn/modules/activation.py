@@ -23,48 +23,60 @@ class _Activation(Module):
         return ", ".join(parts)
 
 
-class _InPlace(_Activation):
-    """An activation whose only setting is whether it overwrites its input."""
+class ReLU(_Activation):
+    """max(0, x)."""
 
     def __init__(self, inplace=False):
         super().__init__()
         self.inplace = inplace
-
-
-class ReLU(_InPlace):
-    """max(0, x)."""
 
     def forward(self, input):
         """The function, element by element."""
         return F.relu(input, inplace=self.inplace)
 
 
-class SELU(_InPlace):
+class SELU(_Activation):
     """scale * (max(0, x) + min(0, alpha * (exp(x) - 1))) with the constants of Klambauer et al. (2017)."""
+
+    def __init__(self, inplace=False):
+        super().__init__()
+        self.inplace = inplace
 
     def forward(self, input):
         """The function, element by element."""
         return F.selu(input, self.inplace)
 
 
-class SiLU(_InPlace):
+class SiLU(_Activation):
     """x * sigmoid(x), also called swish."""
+
+    def __init__(self, inplace=False):
+        super().__init__()
+        self.inplace = inplace
 
     def forward(self, input):
         """The function, element by element."""
         return F.silu(input, inplace=self.inplace)
 
 
-class Mish(_InPlace):
+class Mish(_Activation):
     """x * tanh(softplus(x)) (Misra, 2019)."""
+
+    def __init__(self, inplace=False):
+        super().__init__()
+        self.inplace = inplace
 
     def forward(self, input):
         """The function, element by element."""
         return F.mish(input, inplace=self.inplace)
 
 
-class Hardsigmoid(_InPlace):
+class Hardsigmoid(_Activation):
     """0 below -3, 1 above 3, x/6 + 1/2 between."""
+
+    def __init__(self, inplace=False):
+        super().__init__()
+        self.inplace = inplace
 
     def forward(self, input):
         """The function, element by element."""
@@ -75,8 +87,12 @@ class Hardsigmoid(_InPlace):
         return ""
 
 
-class Hardswish(_InPlace):
+class Hardswish(_Activation):
     """x * hardsigmoid(x) (Howard et al., 2019)."""
+
+    def __init__(self, inplace=False):
+        super().__init__()
+        self.inplace = inplace
 
     def forward(self, input):
         """The function, element by element."""
@@ -309,32 +325,42 @@ class Hardshrink(_Activation):
         return str(self.lambd)
 
 
-class _AlongDim(_Activation):
+class Softmax(_Activation):
+    """exp(x_i) / sum_j exp(x_j) along `dim`."""
+
     _shown = ("dim",)
 
     def __init__(self, dim=None):
         super().__init__()
         self.dim = dim
 
-
-class Softmax(_AlongDim):
-    """exp(x_i) / sum_j exp(x_j) along `dim`."""
-
     def forward(self, input):
         """Positive numbers that add up to 1 along `dim`."""
         return F.softmax(input, self.dim, _stacklevel=5)
 
 
-class Softmin(_AlongDim):
+class Softmin(_Activation):
     """softmax(-x) along `dim`."""
+
+    _shown = ("dim",)
+
+    def __init__(self, dim=None):
+        super().__init__()
+        self.dim = dim
 
     def forward(self, input):
         """Positive numbers that add up to 1 along `dim`."""
         return F.softmin(input, self.dim, _stacklevel=5)
 
 
-class LogSoftmax(_AlongDim):
+class LogSoftmax(_Activation):
     """log(softmax(x)) along `dim`, computed without overflow."""
+
+    _shown = ("dim",)
+
+    def __init__(self, dim=None):
+        super().__init__()
+        self.dim = dim
 
     def forward(self, input):
         """Logarithms of probabilities."""

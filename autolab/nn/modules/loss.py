@@ -58,9 +58,6 @@ class HuberLoss(_Loss):
 
     def __init__(self, reduction="mean", delta=1.0):
         super().__init__(reduction=reduction)
-        if delta <= 0:
-            raise fail(ValueError, f"delta must be greater than 0 but got {delta}",
-                       "delta is where the loss turns from quadratic to linear.")
         self.delta = delta
 
     def forward(self, input, target):
