@@ -113,12 +113,9 @@ class Node:
 
     def __dir__(self):
         raw = [f"_raw{n}" for n, k in self._saved_tensor_names()]
-        return sorted([n for n in dir(type(self)) if n.startswith("__")] + raw + [f"_saved_{n}" for n in self._saved_names] + [
+        return sorted([*dir(object), "__call__"] + raw + [f"_saved_{n}" for n in self._saved_names] + [
             "_input_metadata", "_register_hook_dict", "_sequence_nr", "_set_sequence_nr", "metadata", "name", "next_functions",
             "register_hook", "register_prehook", "requires_grad"])
-
-    def __repr__(self):
-        return f"<{type(self).__name__} object at {id(self):#x}>"
 
     def __getattr__(self, name):
         if name == "_extra":  # an unset slot
