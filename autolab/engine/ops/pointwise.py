@@ -53,7 +53,7 @@ elementwise("log1p(self)", precise.unary("log1p"), lambda m, g, self: g / (self 
 
 
 # -- powers and roots --------------------------------------------------------------------------------------------------------
-elementwise("sqrt(self)", np.sqrt, lambda m, g, result: g / (2 * result),
+elementwise("sqrt(self)", np.sqrt, lambda m, g, result: g / m.mul_scalar(result, 2),
             latex=r"\sqrt{{self}}", gradient=r"\frac{{g}}{2 \cdot {result}}", samples=lambda s: [s.positive(3), s.positive(2, 3)],
             doc="The square root of each element; nan below 0. The gradient at 0 is infinite.")
 
