@@ -92,9 +92,9 @@ def _row(x, lanes):
     if quarter:
         main = quarter * _INTERLEAVED * lanes
         sums = x[:main] if quarter == 1 else _reduce(x[:main].reshape(quarter, -1), axis=0)
-        rows = np.concatenate((sums[:lanes], rows[main:], sums[lanes:]))
+        rows = np.concatenate((sums[:lanes], rows[main:], sums[lanes:])) if len(rows) > main else sums
     sums = rows if full == 1 else _reduce(rows.reshape(-1, lanes), axis=0)
-    return _in_order(np.concatenate((x[full * lanes:], sums)))[-1] + 0
+    return _in_order(np.concatenate((x[full * lanes:], sums)) if n > full * lanes else sums)[-1] + 0
 
 
 def _rows(x, lanes):

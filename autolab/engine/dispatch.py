@@ -5,6 +5,8 @@ memory, neither views nor inference tensors), which is nearly every op of a scal
 """
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 
 from . import observe
@@ -286,10 +288,20 @@ def check_inplace(t, state, requires_grad, overlapping=True):
                    "A leaf's value is what its gradient belongs to; change it inside `with torch.no_grad():`, or compute a new tensor.")
 
 
+_IN_PLACE = {operator.add: operator.iadd, operator.sub: operator.isub, operator.mul: operator.imul, operator.truediv: operator.itruediv}
+
+
 def apply_inplace(op, args):
     """Runs `op` and writes the result into its first argument, whose version goes up by one. Returns that tensor."""
     target = args[0]
     state = per_thread.state
+    if op.fast in _IN_PLACE and not (state.grad or state.special) and observe.observer is None and _plain_pair(*args):
+        try:                              # an optimizer's update: no history, one dtype
+            target._d = state.run(_IN_PLACE[op.fast], target._d, args[1]._d)
+            target._storage.version += 1
+            return target
+        except ValueError:                # does not fit: the general lane says so in torch's words
+            pass
     tensors, raws = _unwrap(op, args)
     check_inplace(target, state, any(t._req for t in tensors))
     _device(op, tensors)
@@ -307,6 +319,11 @@ def apply_inplace(op, args):
                    "An in-place operation cannot make the tensor bigger; use the out-of-place form.")
     write_inplace(op, args, result, state)
     return target
+
+
+def _plain_pair(a, b):
+    return b.__class__ is Tensor and a.dtype is b.dtype and a.dtype._kind == 2 and a._view is None and b._view is None \
+        and (a._d.__class__ is np.ndarray or b._d.ndim == 0)
 
 
 def write_inplace(op, args, result, state):
@@ -403,7 +420,8 @@ def call(a, b):
             n.value = d
         n.operands = None
         if e is None or f is None:
-            n.operands = operands((a, b), (e, f))
+            n.operands = (x if e is None and (x.__class__ is not ndarray or x.size <= SMALL) else None,
+                          y if f is None and (y.__class__ is not ndarray or y.size <= SMALL) else None)
     else:
         t._node = None
         t._req = False
@@ -414,13 +432,11 @@ def call(a, b):
 '''
 
 _UNARY = '''
-def call(a):
+def call(aDEFAULTS):
     state = per_thread.state
-    if a.__class__ is not Tensor or a._view is not None or state.special:
-        return apply(op, (a,))
+    if a.__class__ is not Tensor or a._view is not None or state.special or a.dtype._kind != 2 UNLESS_DEFAULT:
+        return apply(op, (aARGUMENTS,))
     dtype = a.dtype
-    if dtype._kind != 2:
-        return apply(op, (a,))
     x = a._d
     d = state.run(fast, x)
     t = new(Tensor)
@@ -449,7 +465,7 @@ def call(a):
         t._req = False
         n = None
     if observe.observer is not None:
-        observe.observer.forward(op, (a,), None, (t,), n)
+        observe.observer.forward(op, (aARGUMENTS,), None, (t,), n)
     return t
 '''
 
@@ -460,6 +476,10 @@ def _saved_expression(op):
     for kind, index, readers in zip(op.save_kinds, op.save_index, op.needed_by):
         if kind == "output":
             text = "(d, s, 0)"
+        elif kind == "attr":
+            text = op.params[index]
+        elif kind.startswith("derived:"):
+            text = {"sizes": "x.shape", "numel": "int(x.size)", "strides": "a.stride()"}[kind[8:]]
         elif index == 0:
             text = "(a, a._storage.version)"
         else:
@@ -477,7 +497,7 @@ def _compile_lane(op, source, slow=None):
               .replace("DIFFERENTIABLE", str(bool(op.rules))).replace("RESULT", "bool_" if op.dtype == "bool" else "dtype"))
     environment = {"per_thread": per_thread, "Tensor": Tensor, "Storage": Storage, "apply": apply, "slow": slow, "op": op, "fast": op.fast, "new": _new,
                    "node_class": op.node_class, "accumulator": accumulator, "next_sequence_nr": next_sequence_nr, "ndarray": np.ndarray,
-                   "SMALL": SMALL, "observe": observe, "operands": _operands, "bool_": bool_, "CPU": CPU}
+                   "SMALL": SMALL, "observe": observe, "bool_": bool_, "CPU": CPU}
     exec(source, environment)
     return environment["call"]
 
@@ -498,5 +518,8 @@ _NUMBERS = (Tensor, int, float, complex, np.number, np.bool_)
 
 
 def make_unary(op):
-    """The fast lane of an op of one operand."""
-    return _compile_lane(op, _UNARY)
+    """The fast lane of an op of one operand; taken when its other arguments have their defaults."""
+    others = op.params[1:]
+    source = (_UNARY.replace("DEFAULTS", "".join(f", {p}={op.defaults[p]!r}" for p in others)).replace("ARGUMENTS", "".join(f", {p}" for p in others))
+              .replace("UNLESS_DEFAULT", "".join(f"or {p} is not {op.defaults[p]!r}" for p in others)))
+    return _compile_lane(op, source)

@@ -165,9 +165,9 @@ def _plan_saving(op):
 
 def _entry(op):
     """The callable that takes all arguments in schema order; picks the fast lane when the op has one."""
-    if op.fast is not None and len(op.params) == 2:
+    if op.fast is not None and len(op.operands) == 2:
         return dispatch.make_binary(op)
-    if op.fast is not None and len(op.params) == 1:
+    if op.fast is not None and len(op.params) == len(op.defaults) + 1:
         return dispatch.make_unary(op)
     return lambda *args: dispatch.apply(op, args)
 

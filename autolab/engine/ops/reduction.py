@@ -6,7 +6,6 @@ Every reduction takes `dim`: None (all), an int or a tuple; `keepdim` leaves the
 """
 from __future__ import annotations
 
-import functools
 import math
 import warnings
 
@@ -14,55 +13,45 @@ import numpy as np
 
 from .. import cascade, precise
 from ..dtype import FROM_NUMPY, as_dtype, get_default_dtype
+from ..arguments import bad_argument, mismatch
 from ..errors import check_dim, check_dims, fail
-from ..registry import METHODS, NAMESPACES, composite, register
+from ..overloading import public
+from ..registry import METHODS, register
 from ..tensor import Tensor
 
 
 # -- arguments ---------------------------------------------------------------------------------------------------------------
-_NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input"}
-
-
-def numpy_names(function):
-    """Lets `function` take NumPy's `axis=` and `keepdims=` for `dim=` and `keepdim=`."""
-    @functools.wraps(function)
-    def call(*args, **kwargs):
-        if kwargs:
-            kwargs = {_NUMPY_NAMES.get(k, k): v for k, v in kwargs.items()}
-        return function(*args, **kwargs)
-    return call
-
-
-def type_name(value):
-    """How torch names an argument's type in its messages."""
-    return "tuple" if isinstance(value, (tuple, list)) else type(value).__name__
-
-
-def no_match(name, given, accepted):
-    """Torch's error for arguments that fit none of a function's signatures."""
-    lines = "".join(f" * {signature}\n" for signature in accepted)
-    return fail(TypeError, f"{name}() received an invalid combination of arguments - got ({', '.join(given)}), but expected one of:\n{lines}",
-                "Compare the arguments with the forms listed.")
-
-
-def _is_int(value):
+def is_int(value):
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-def the_dims(name, dim, ndim, accepted):
-    """`dim` as a tuple as the user wrote it, after checking that each exists and appears once."""
-    dims = (dim,) if _is_int(dim) else tuple(dim) if isinstance(dim, (tuple, list)) else None
-    if dims is None or not all(_is_int(d) for d in dims):
-        raise no_match(name, [type_name(dim)], accepted)
+def one_dim(name, dim, ndim, position=2):
+    """`dim` after checking that it is an int and exists."""
+    if not is_int(dim):
+        raise bad_argument(name, "dim", position, "int", dim)
+    check_dim(dim, ndim)
+    return dim
+
+
+def the_dims(name, dim, ndim, position=2, listed=True):
+    """`dim` as a tuple as the user wrote it, after checking that each exists and appears once.
+
+    listed: whether torch answers a wrong type with the list of the function's forms."""
+    dims = (dim,) if is_int(dim) else tuple(dim) if isinstance(dim, (tuple, list)) else None
+    if dims is None:
+        raise mismatch("dim") if listed else bad_argument(name, "dim", position, "tuple of ints", dim)
+    for i, d in enumerate(dims, 1):
+        if not is_int(d):
+            raise fail(TypeError, f"{name}(): argument 'dim' failed to unpack the object at pos {i} with error \"type must be tuple of ints,but "
+                       f"got {type(d).__name__}\"", "Dimensions are counted by whole numbers.")
     check_dims(dims, ndim)
     return dims
 
 
-def flag(name, keepdim):
+def flag(name, keepdim, position=3):
     """Raises torch's error when `keepdim` is no bool."""
     if not isinstance(keepdim, bool):
-        raise fail(TypeError, f"{name}(): argument 'keepdim' (position 2) must be bool, not {type(keepdim).__name__}",
-                   "Several dimensions go into one tuple: dim=(0, 1).")
+        raise bad_argument(name, "keepdim", position, "bool", keepdim)
 
 
 def axes(self, dim):
@@ -130,7 +119,8 @@ def _mean(xp, self, dim, keepdim, dtype):
 
 
 sum_all = register("sum_all(self, *, dtype=None)", forward=lambda xp, self, dtype: _sum(xp, self, None, False, dtype), node="SumBackward0",
-                   method=False, function=False, vjp={"self": lambda m, g, self_sym_sizes: m.expand(g, self_sym_sizes)},
+                   method=False, function=False, vjp={"self": lambda m, g, self_sym_sizes: m.expand(g, self_sym_sizes)}, 
+                   fast=lambda x: cascade.add(x) if x.dtype.itemsize > 2 else _sum(np, x, None, False, None),
                    latex=r"\sum {self}", vjp_latex={"self": "{g}"}, samples=lambda s: [s.randn(3), s.randn(2, 3)])
 sum_op = register("sum(self, dim=None, keepdim=False, *, dtype=None)", forward=_sum, node="SumBackward1", method=False, function=False,
                   vjp={"self": lambda m, g, dim, keepdim, self_sym_sizes: spread(m, g, dim, keepdim, self_sym_sizes)},
@@ -147,7 +137,9 @@ def _mean_rule(m, g, dim, keepdim, self_sym_numel, self_sym_sizes):
 
 mean_all = register("mean_all(self, *, dtype=None)", forward=lambda xp, self, dtype: _mean(xp, self, None, False, dtype), node="MeanBackward0",
                     method=False, function=False,
-                    vjp={"self": lambda m, g, self_sym_numel, self_sym_sizes: _mean_rule(m, g, None, False, self_sym_numel, self_sym_sizes)},
+                    fast=lambda x: cascade.add(x) / x.dtype.type(x.size) if x.dtype.itemsize > 2 else _mean(np, x, None, False, None),
+                    vjp={"self": lambda m, g, self_sym_numel, self_sym_sizes: m.div_count(m.expand(g, self_sym_sizes), self_sym_numel) if m.traced
+                         else m.expand(m.div_count(g, self_sym_numel), self_sym_sizes)},
                     latex=r"\frac{1}{n} \sum {self}", vjp_latex={"self": r"\frac{1}{n} \cdot {g}"}, samples=lambda s: [s.randn(3), s.randn(2, 3)])
 mean_op = register("mean(self, dim=None, keepdim=False, *, dtype=None)", forward=_mean, node="MeanBackward1", method=False, function=False,
                    vjp={"self": _mean_rule}, latex=r"\frac{1}{n} \sum_{{dim}} {self}", vjp_latex={"self": r"\frac{1}{n} \cdot {g}"},
@@ -157,24 +149,22 @@ register("div_count(self, other)", forward=lambda xp, self, other: self / self.d
          samples=lambda s: [(s.randn(3), 3)])
 
 _ABSENT = object()
-_SUM_FORMS = ("(*, torch.dtype dtype = None)", "(tuple of ints dim, bool keepdim = False, *, torch.dtype dtype = None)")
+_SUM_FORMS = ("*, torch.dtype dtype = None", "tuple of ints dim, bool keepdim = False, *, torch.dtype dtype = None")
 
 
 def _sum_or_mean(name, whole, along):
+    @public(name, [f"Tensor input, {form}" for form in _SUM_FORMS], _SUM_FORMS, op=along)
     def call(input, dim=_ABSENT, keepdim=_ABSENT, *, dtype=None):
         if dim is _ABSENT:
             if keepdim is not _ABSENT:
-                raise no_match(name, [f"keepdim={type(keepdim).__name__}, "], _SUM_FORMS)
+                raise mismatch("keepdim without dim")
             return whole.call(input, dtype)
         keepdim = False if keepdim is _ABSENT else keepdim
         flag(name, keepdim)
-        return along.call(input, None if dim is None else the_dims(name, dim, input._d.ndim, _SUM_FORMS), keepdim, dtype)
+        return along.call(input, None if dim is None else the_dims(name, dim, input._d.ndim), keepdim, dtype)
 
-    call.__name__ = call.__qualname__ = name
     call.__doc__ = (f"The {name} of all elements, or along `dim` (an int or a tuple). dtype: converts first. Raises IndexError for a `dim` that "
                     f"does not exist. Source: torch.{name}")
-    call.op = along
-    composite(method=True)(numpy_names(call))
 
 
 _sum_or_mean("sum", sum_all, sum_op)
@@ -219,24 +209,24 @@ def _prod_all_rule(m, g, self, result):
     return g * m.reshape_raw(_others_product(m, m.reshape_raw(self, (-1,)), 0), tuple(self.shape))
 
 
-_PROD_TEX = {"self": r"{g} \cdot \frac{{result}}{{self}}"}
+_PROD_TEX = {"self": r"{g} \cdot \prod_{j \ne i} {self}_j"}
 prod_all = register("prod_all(self, *, dtype=None)", forward=lambda xp, self, dtype: _prod(xp, self, None, False, dtype), node="ProdBackward0",
                     method=False, function=False, vjp={"self": _prod_all_rule}, latex=r"\prod {self}", vjp_latex=_PROD_TEX,
                     samples=lambda s: [s.away_from_zero(3), s.away_from_zero(2, 3), np.array([0.0, 1.5, 2.0]), np.array([0.0, 1.5, 0.0])])
 prod_op = register("prod(self, dim, keepdim=False, *, dtype=None)", forward=_prod, node="ProdBackward1", method=False, function=False,
                    vjp={"self": _prod_rule}, latex=r"\prod_{{dim}} {self}", vjp_latex=_PROD_TEX,
                    samples=lambda s: [(s.away_from_zero(2, 3), 1), (s.away_from_zero(2, 3), 0, True), (np.array([[0.0, 1.5, 2.0], [0.0, 3.0, 0.0]]), 1)])
-_PROD_FORMS = ("(*, torch.dtype dtype = None)", "(int dim, bool keepdim = False, *, torch.dtype dtype = None)")
+_PROD_FORMS = ("*, torch.dtype dtype = None", "int dim, bool keepdim = False, *, torch.dtype dtype = None")
 
 
-@composite(method=True)
-@numpy_names
+@public("prod", [f"Tensor input, {form}" for form in _PROD_FORMS], _PROD_FORMS, op=prod_op)
 def prod(input, dim=None, keepdim=False, *, dtype=None):
     """The product of all elements, or along one dimension. Source: torch.prod."""
     if dim is None:
         return prod_all.call(input, dtype)
-    if not _is_int(dim):
-        raise no_match("prod", [type_name(dim)], _PROD_FORMS)
+    if not is_int(dim):
+        raise mismatch("dim")
+    flag("prod", keepdim)
     check_dim(dim, input._d.ndim)
     return prod_op.call(input, dim, keepdim, dtype)
 
@@ -312,31 +302,31 @@ _STD_GRADIENT = r"\frac{{g}}{{result}} \cdot \frac{1}{n - 1} \cdot ({self} - \ba
 
 def _dispersion(name, forward, rule, tex, gradient, doc, **fields):
     op = register(f"{name}(self, dim=None, correction=None, keepdim=False)", forward=forward, vjp={"self": rule}, method=False, function=False,
-                  latex=tex, vjp_latex={"self": gradient}, samples=lambda s: [s.randn(4), (s.randn(2, 3), (1,)), (s.randn(2, 3), (0, 1), 0, True),
-                                                                              (s.randn(3, 2), (-2,), 2)], **fields)
-    forms = ("(tuple of ints dim, bool unbiased = True, bool keepdim = False)", "(tuple of ints dim = None, *, Number correction = None, bool keepdim = False)",
-             "(bool unbiased = True)")
+                  latex=tex, vjp_latex={"self": gradient}, samples=lambda s: [s.randn(4), (s.randn(2, 3), (1,)), (s.randn(2, 3), (0, 1), 1, True)],
+                  **fields)
+    out = "" if "mean" in name else ", *, Tensor out = None", "" if "mean" in name else ", Tensor out = None"
+    forms = ("tuple of ints dim, bool unbiased = True, bool keepdim = False",
+             "tuple of ints dim = None, *, Number correction = None, bool keepdim = False", "bool unbiased = True")
+    functions = [f"Tensor input, {form}{end}" for form, end in zip(forms, (*out, ""))]
 
+    @public(name, functions, forms, method="mean" not in name, op=op)
     def call(input, dim=_ABSENT, unbiased=_ABSENT, keepdim=False, *, correction=_ABSENT):
         if isinstance(dim, bool):
             dim, unbiased = _ABSENT, dim
         if unbiased is not _ABSENT and correction is not _ABSENT:
-            raise no_match(name, [type_name(dim), f"correction={type(correction).__name__}", "unbiased=bool"], forms)
+            raise mismatch("unbiased and correction")
         if input.dtype._kind < 2:
             raise fail(RuntimeError, "std and var only support floating point and complex dtypes", "Convert the numbers first: x.float().")
         if correction is _ABSENT:
             correction = int(unbiased) if unbiased is not _ABSENT else None if dim is _ABSENT else 1
-        dim = None if dim is _ABSENT or dim is None else the_dims(name, dim, input._d.ndim, forms)
+        dim = None if dim is _ABSENT or dim is None else the_dims(name, dim, input._d.ndim)
         if count(dim, input._d.shape) <= (1 if correction is None else correction):
             warnings.warn(f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel divided "
                           "by output numel).", UserWarning, stacklevel=3)
         return op.call(input, dim, correction, keepdim)
 
-    call.__name__ = call.__qualname__ = name
     call.__doc__ = (f"{doc} along `dim`, or of all elements. correction: n - correction is divided by (1 by default; unbiased=False means 0). "
                     f"Warns when nothing is left to divide by. Source: torch.{name}")
-    call.op = op
-    composite(method="mean" not in name)(numpy_names(call))
 
 
 _dispersion("var", _var, _var_rule, _VAR_TEX, _VAR_GRADIENT, "The variance")
@@ -373,48 +363,47 @@ logsumexp_op = register("logsumexp(self, dim, keepdim=False)", forward=_logsumex
                         samples=lambda s: [(s.randn(3), (0,)), (s.randn(2, 3), (1,), True), (s.randn(2, 3), (0, 1))])
 
 
-@composite(method=True)
-@numpy_names
-def logsumexp(input, dim=_ABSENT, keepdim=False):
+@public("logsumexp", op=logsumexp_op)
+def logsumexp(input, dim, keepdim=False):
     """log(sum(exp(x))) along `dim`, without overflow. Source: torch.logsumexp."""
-    if dim is _ABSENT:
-        raise fail(TypeError, 'logsumexp() missing 1 required positional arguments: "dim"', "Say along which dimension.")
-    return logsumexp_op.call(input, the_dims("logsumexp", dim, input._d.ndim, ("(Tensor input, tuple of ints dim, bool keepdim = False)",)), keepdim)
+    flag("logsumexp", keepdim)
+    return logsumexp_op.call(input, the_dims("logsumexp", dim, input._d.ndim, listed=False), keepdim)
 
 
-NAMESPACES["special"]["logsumexp"] = logsumexp
+public("logsumexp", method=False, namespace="special")(logsumexp)
 
 
 # -- yes and no, counting ----------------------------------------------------------------------------------------------------
-def _truth(name, ufunc, doc):
+def _truth(name, ufunc, tex, doc):
     def forward(xp, self, dim, keepdim):
+        if dim == ():
+            return self.astype(bool)
         found = getattr(xp, ufunc).reduce(self.astype(bool, copy=False), axis=axes(self, dim), keepdims=keepdim)
         return found.astype(self.dtype) if self.dtype == np.uint8 else found
 
-    op = register(f"{name}(self, dim=None, keepdim=False)", forward=forward, method=False, function=False,
-                  latex=rf"\mathrm{{{name}}}_{{{{dim}}}} {{self}}", samples=lambda s: [s.booleans(4), (s.booleans(2, 3), (1,), True), (s.integers(2, 3), (0,))])
+    op = register(f"{name}(self, dim=None, keepdim=False)", forward=forward, method=False, function=False, latex=tex,
+                  samples=lambda s: [s.booleans(4), (s.booleans(2, 3), (1,), True), (s.integers(2, 3), (0,))])
+    forms = ("tuple of ints dim = None, bool keepdim = False", "int dim, bool keepdim = False")
 
+    @public(name, ["Tensor input, *, Tensor out = None", *(f"Tensor input, {form}, *, Tensor out = None" for form in forms)], ["", *forms], op=op)
     def call(input, dim=None, keepdim=False):
-        return op.call(input, None if dim is None else the_dims(name, dim, input._d.ndim, ("()", "(int dim, bool keepdim = False)")), keepdim)
+        return op.call(input, None if dim is None else the_dims(name, dim, input._d.ndim), keepdim)
 
-    call.__name__, call.__qualname__, call.op = name, name, op
     call.__doc__ = f"{doc} along `dim`, or of all: a bool tensor (uint8 for uint8). Source: torch.{name}"
-    composite(method=True)(numpy_names(call))
 
 
-_truth("all", "logical_and", "Whether no element is zero")
-_truth("any", "logical_or", "Whether some element is nonzero")
+_truth("all", "logical_and", r"\prod_{{dim}} [{self} \ne 0]", "Whether no element is zero")
+_truth("any", "logical_or", r"[\sum_{{dim}} [{self} \ne 0] > 0]", "Whether some element is nonzero")
 
-count_op = register("count_nonzero(self, dim=None)", method=False, function=False, latex=r"\#_{{dim}} ({self} \ne 0)",
+count_op = register("count_nonzero(self, dim=None)", method=False, function=False, latex=r"\sum_{{dim}} [{self} \ne 0]",
                     forward=lambda xp, self, dim: xp.add.reduce(self != 0, axis=axes(self, dim), dtype=np.int64),
                     samples=lambda s: [s.booleans(4), (s.integers(2, 2, 3), (1,))])
 
 
-@composite(method=True)
-@numpy_names
+@public("count_nonzero", ("Tensor input, int dim = None", "Tensor input, tuple of ints dim"), ("int dim = None", "tuple of ints dim"), op=count_op)
 def count_nonzero(input, dim=None):
     """How many elements are nonzero, in all or along `dim`: int64. Source: torch.count_nonzero."""
-    return count_op.call(input, None if dim is None else the_dims("count_nonzero", dim, input._d.ndim, ("(Tensor input, tuple of ints dim)",)))
+    return count_op.call(input, None if dim is None else the_dims("count_nonzero", dim, input._d.ndim))
 
 
 # -- ignoring nan ------------------------------------------------------------------------------------------------------------
@@ -428,19 +417,17 @@ nansum_op = register("nansum(self, dim=None, keepdim=False, *, dtype=None)", for
                      samples=lambda s: [s.randn(3), (s.randn(2, 3), (1,), True)])
 
 
-@composite(method=True)
-@numpy_names
+@public("nansum", op=nansum_op)
 def nansum(input, dim=None, keepdim=False, *, dtype=None):
     """The sum, nan counted as 0. Source: torch.nansum."""
-    return nansum_op.call(input, None if dim is None else the_dims("nansum", dim, input._d.ndim, _SUM_FORMS), keepdim, dtype)
+    flag("nansum", keepdim)
+    return nansum_op.call(input, None if dim is None else the_dims("nansum", dim, input._d.ndim, listed=False), keepdim, dtype)
 
 
-@composite(method=True)
-@numpy_names
+@public("nanmean")
 def nanmean(input, dim=None, keepdim=False, *, dtype=None):
     """The mean of the elements that are not nan. Raises RuntimeError for whole numbers. Source: torch.nanmean."""
     if input.dtype._kind < 2:
         raise fail(RuntimeError, f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype.short}", "Whole numbers are never nan.")
     there = METHODS["logical_not"](METHODS["isnan"](input))
-    number = METHODS["sum"](there) if dim is None and not keepdim else METHODS["sum"](there, dim, keepdim)
-    return nansum(input, dim, keepdim, dtype=dtype) / number
+    return nansum(input, dim, keepdim, dtype=dtype) / sum_op.call(there, None if dim is None else the_dims("nanmean", dim, input._d.ndim), keepdim, None)

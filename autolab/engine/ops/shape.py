@@ -240,6 +240,8 @@ def squeeze(input, dim=None):
 # -- expand and repeat -----------------------------------------------------------------------------------------------------
 def _expand(xp, self, size):
     size, shape = tuple(size), self.shape
+    if not shape and xp is np and min(size, default=0) >= 0:     # one number: the gradient of every sum and mean comes this way
+        return np.ndarray(size, self.dtype, np.asarray(self), 0, (0,) * len(size))
     if len(size) < len(shape):
         raise fail(RuntimeError, f"expand(torch.{'FloatTensor'}{{{list(shape)}}}, size={list(size)}): the number of sizes provided ({len(size)}) must be "
                    f"greater or equal to the number of dimensions in the tensor ({len(shape)})", "Expanding adds dimensions at the front only.")
