@@ -135,14 +135,20 @@ class Builder:
             return self.add("data", shape=(), dtype=kind, value=self.value_of(item, kind)).id
         key = self.reader.data_key(item)
         found = self._constants.get(key)
-        if found is not None:
+        if found is not None and self._unchanged(found[1], item):
             return found[1]
         if is_tensor(item):
-            draft = self.add("data", value=self.value_of(item), tensor=lambda: item, **self._facts(item))
+            draft = self.add("data", value=self.value_of(item), tensor=self.by_tensor.hold(item), **self._facts(item))
+            self.by_tensor.put(item, draft.id)
         else:
             draft = self.add("data", shape=np.shape(item), dtype=type_name(item.dtype), value=self.value_of(item))
         self._constants[key] = (item, draft.id)
         return draft.id
+
+    def _unchanged(self, node_id: str, tensor: Any) -> bool:
+        """Whether a tensor still has the value that its node shows. In-place arithmetic outside the graph only moves the version."""
+        known = self.draft(node_id).version
+        return known is None or not is_tensor(tensor) or known == self.reader.facts(tensor).version
 
     def _register(self, tensor: Any, draft: Draft) -> None:
         self.by_tensor.put(tensor, draft.id)
@@ -184,7 +190,9 @@ class Builder:
         if tensor.requires_grad:
             return self.leaf(tensor), 0
         found = self.by_tensor.get(tensor)
-        return (found or self.detached(tensor) or self.constant(tensor)), 0
+        if found is not None and self._unchanged(found, tensor):
+            return found, 0
+        return (self.detached(tensor) or self.constant(tensor)), 0
 
     def root(self, tensor: Any) -> str:
         """The node of a result that was asked for; its own values are at hand."""
@@ -214,28 +222,30 @@ class Builder:
 
     def save(self, draft: Draft, fn: Any, entry: SavedEntry) -> None:
         """Notes that `draft` keeps `entry` for its backward."""
-        number, source = f"s{len(self.saved)}", self._source_of(draft, entry)
+        number, (source, nr) = f"s{len(self.saved)}", self._source_of(draft, entry)
         if entry.tensor is None:
-            saved = Saved(number, draft.id, entry.name, state=entry.state, source_node=source)
+            saved = Saved(number, draft.id, entry.name, state=entry.state, source_node=source, source_nr=nr)
         else:
             facts = self.reader.facts(entry.tensor)
             saved = Saved(number, draft.id, entry.name, facts.shape, facts.dtype, facts.version, facts.bytes, self.value_of(entry.tensor), source,
-                          entry.state)
+                          entry.state, nr)
         self.saved.append(SavedDraft(saved, self.by_fn.hold(fn)))
         self._saved_of.setdefault(draft.id, []).append(self.saved[-1])
 
     def saved_of(self, node_id: str) -> list[SavedDraft]:
         return self._saved_of.get(node_id, [])
 
-    def _source_of(self, draft: Draft, entry: SavedEntry) -> str | None:
+    def _source_of(self, draft: Draft, entry: SavedEntry) -> tuple[str | None, int]:
+        """(node id, output number) of what was saved."""
         if entry.name in draft.operands:
-            return draft.operands[entry.name][0]
-        if entry.name.startswith("result") or draft.record is not None and entry.name in draft.record.outputs:
-            return draft.id
+            return draft.operands[entry.name]
+        outputs = draft.record.outputs if draft.record is not None else ()
+        if entry.name.startswith("result") or entry.name in outputs:
+            return draft.id, outputs.index(entry.name) if entry.name in outputs else 0
         if entry.tensor is None:
-            return None
+            return None, 0
         fn = entry.tensor.grad_fn
-        return self.by_fn.get(fn) if fn is not None else self.by_tensor.get(entry.tensor)
+        return (self.by_fn.get(fn), entry.tensor.output_nr) if fn is not None else (self.by_tensor.get(entry.tensor), 0)
 
     # -- an existing graph -----------------------------------------------------------------------------------------------
     def graph(self, fns: Iterable[Any]) -> None:
@@ -363,6 +373,7 @@ class Builder:
         """The frozen trace. `meta` as in `model.Trace`."""
         self._forget_overwritten()
         self._fill_devices()
+        self._name_overwritten()
         book = labels.Book(self.nodes, self.formulas)
         edges = book.edges(self.edges, _aliases(self.nodes, self.edges), self.film.seen_gradients())
         nodes = tuple(self._freeze(draft, book) for draft in self.nodes)
@@ -377,8 +388,8 @@ class Builder:
 
     def _grad_of(self, draft: Draft) -> Value | None:
         tensor = draft.tensor() if draft.tensor is not None and draft.requires_grad else None
-        if draft.kind == "leaf" and tensor is not None and self.by_tensor.get(tensor) != draft.id:
-            return self.film.last_grad(draft.id)  # the leaf was changed in place since: `.grad` is a later version's by now
+        if draft.kind == "leaf" and (tensor is None or self.by_tensor.get(tensor) != draft.id):
+            return self.film.last_grad(draft.id)  # the tensor is gone, or was changed in place since: `.grad` is a later version's
         grad = None if tensor is None else self.reader.grad(tensor)
         return None if grad is None else self.value_of(grad)
 
@@ -401,6 +412,13 @@ class Builder:
                 states[item.saved.node] = {n: e.state for n, e in kept if isinstance(e, SavedEntry)}
         # A list of tensors that was freed comes back as one entry under the list's name.
         return tuple(replace(item.saved, state=states[item.saved.node].get(item.saved.name, "freed")) for item in self.saved)
+
+    def _name_overwritten(self) -> None:
+        """What an in-place operation changed has the name of what it became: both are one tensor."""
+        for draft in reversed(self.nodes):
+            before = draft.operands.get("self") if draft.op.endswith("_") else None
+            if before is not None and draft.name and not self.draft(before[0]).name and self.draft(before[0]).outputs == ():
+                self.draft(before[0]).name = draft.name
 
     def _forget_overwritten(self) -> None:
         """A result that a later in-place operation overwrote is no longer known: what the node kept is the newer value."""

@@ -123,12 +123,13 @@ def gradient_rule(rule: str, names: Mapping[str, str], upstream: str) -> str:
 def call_text(op: str, operands: list[str], attrs: Mapping[str, Any]) -> str:
     """The operation in plain text: `x * y`, `tanh(v1)`, `sum(v2, dim=1)`."""
     pattern = INFIX.get(op)
-    if op == "pow":  # one of the two may be a plain number
-        operands = [*([str(attrs["self"])] if "self" in attrs else []), *operands, *([str(attrs["exponent"])] if "exponent" in attrs else [])]
+    if pattern is not None and len(operands) == 1 and pattern.count("{") == 2:  # one of the two is kept as a plain number
+        before, after = attrs.get("self"), attrs.get("exponent", attrs.get("other"))
+        operands = [*([] if before is None else [str(before)]), *operands, *([] if after is None else [str(after)])]
     if pattern is not None and pattern.count("{") == len(operands) and attrs.get("alpha", 1) == 1:
         return pattern.format(*operands)
     shown = [f"{k}={v}" for k, v in attrs.items() if v is not None and v is not False and not k.endswith(("_sizes", "_sym_numel", "_sym_strides"))
-             and k not in _QUIET and not (op == "pow" and k in ("self", "exponent")) and (k not in _USUAL or _USUAL[k] != v)]
+             and k not in _QUIET and (k not in _USUAL or _USUAL[k] != v)]
     return f"{op}({', '.join([*operands, *shown])})"
 
 

@@ -148,7 +148,7 @@ class Edge(_Record):
 class Saved(_Record):
     """A value that `node` keeps for its backward: `grad_fn._saved_<name>`.
 
-    source_node : the node whose result it is, None when not in the trace.
+    source_node : the node whose result it is, None when not in the trace; source_nr says which of its results.
     state       : when the trace was made: "alive", "freed", or "modified" (changed in place since it was saved).
     """
 
@@ -164,6 +164,7 @@ class Saved(_Record):
     value: Value | None = None
     source_node: str | None = None
     state: str = "alive"
+    source_nr: int = 0
 
 
 @dataclass(frozen=True, slots=True)

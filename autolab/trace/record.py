@@ -39,7 +39,7 @@ class Recording(observe.Observer):
     def __init__(self) -> None:
         self._builder: Builder | None = None
         self._trace: Trace | None = None
-        self._modules: dict[int, tuple[Any, dict[int, str]]] = {}  # id of a root module -> (it, id of a submodule -> its path)
+        self._modules: dict[int, tuple[Any, dict[int, str]]] = {}  # id of a root module -> (it, id of a submodule or tensor -> its path)
         self._groups: dict[str, tuple[str, list[str]]] = {}
         self._error: dict[str, Any] | None = None
 
@@ -116,6 +116,8 @@ class Recording(observe.Observer):
                 if not isinstance(item, SavedEntry) and "_sym_" not in name:
                     draft.attrs[name] = plain(item)
         draft.attrs.update((n, plain(a)) for n, a in literals.items() if n not in draft.attrs)
+        if draft.attrs.get("dtype", "").rpartition(".")[2] == draft.dtype:
+            del draft.attrs["dtype"]  # handed on by the library; it says nothing that the result does not
         for slot, (parent, nr) in enumerate(parents.values()):
             goes_back = node is not None and slot < len(node.next_functions) and node.next_functions[slot][0] is not None
             builder.edge(parent, nr, draft.id, slot, differentiable=goes_back)
@@ -129,8 +131,10 @@ class Recording(observe.Observer):
             builder.by_tensor.put(output, draft.id)
             if output.requires_grad:
                 builder.remember_memory(output, draft.id)
-        self._into_groups(draft, modules)
+        self._into_groups(draft, modules, operands)
         builder.film.computed(draft)
+        if inplace and outputs[0]._is_view():
+            self._rebased(draft, outputs[0]._base)
 
     def _parent(self, item: Any, target: Any, node: Any, slot: int, frame: FrameType | None) -> tuple[str, int]:
         builder = self._builder
@@ -139,16 +143,15 @@ class Recording(observe.Observer):
         if item is not target:
             self._meet_origin(item, frame)
             return self._called_grad(builder.tensor(item), item)
-        # In place: the tensor is its own result by now, so its history is what it was before.
+        # In place: the tensor is its own result by now (one version on), so its history is what it was before.
         if node is not None:
             before, nr = node.next_functions[slot]
             if before is not None and not hasattr(before, "variable"):
                 builder.graph([before])
                 return builder.by_fn.get(before), nr
-        found = builder.by_tensor.get(item)
-        if found is not None:
+        found, facts = builder.find(item), builder.reader.facts(item)
+        if found is not None and builder.draft(found).version in (None, facts.version - 1):
             return found, 0
-        facts = builder.reader.facts(item)
         kind = "leaf" if item.requires_grad and item.grad_fn is None else "data"
         draft = builder.add(kind, shape=facts.shape, dtype=facts.dtype, device=facts.device, requires_grad=kind == "leaf")
         return self._called_grad((draft.id, 0), item)
@@ -208,14 +211,35 @@ class Recording(observe.Observer):
                 if found is not None and not builder.draft(found).name:
                     builder.name(name, item)
 
-    def _into_groups(self, draft: Draft, modules: list[Any]) -> None:
-        """Files a node under the modules whose forward is running, outermost last in `modules`."""
+    def _rebased(self, draft: Draft, base: Tensor) -> None:
+        """After an in-place operation on a view, the base has a new history: all of it as before, but for the slice that changed."""
+        builder = self._builder
+        if base.grad_fn is None or builder.by_fn.get(base.grad_fn) is not None:
+            return
+        builder.graph([base.grad_fn])
+        whole = builder.draft(builder.by_fn.get(base.grad_fn))
+        slot = len(base.grad_fn.next_functions)
+        builder.edge(draft.id, 0, whole.id, slot, differentiable=False)
+        before = builder.edge_at(whole.id, 0)
+        whole.operands = {"self": (before.parent, before.parent_nr)} if before is not None else {}
+        whole.operands["slice"] = draft.id, 0
+        whole.source, whole.tensor, whole.version = draft.source, builder.by_tensor.hold(base), builder.reader.facts(base).version
+        builder.by_tensor.put(base, whole.id)
+        builder.film.computed(whole)
+
+    def _into_groups(self, draft: Draft, modules: list[Any], operands: dict[str, Any]) -> None:
+        """Files a node under the modules whose forward is running, outermost last in `modules`, and names their parameters."""
         if not modules:
             return
         root = modules[-1]
         if id(root) not in self._modules:
-            self._modules[id(root)] = (root, {id(m): path for path, m in root.named_modules()})
+            named = [*root.named_modules(), *root.named_parameters(), *root.named_buffers()]
+            self._modules[id(root)] = (root, {id(part): path for path, part in named})
         paths = self._modules[id(root)][1]
+        for name, item in operands.items():
+            parent = self._builder.draft(draft.operands[name][0])
+            if parent.kind != "op" and not parent.name:
+                parent.name = paths.get(id(item), "")
         for i, module in enumerate(modules):
             path = paths.get(id(module), "") or type(module).__name__
             if i == 0:
@@ -226,6 +250,11 @@ class Recording(observe.Observer):
 
     # -- backward events -------------------------------------------------------------------------------------------------
     def seed(self, *args):
+        frame = names.caller()
+        if frame is not None:
+            for name, tensor in names.tensors(frame.f_locals):
+                if isinstance(tensor, Tensor):
+                    self._builder.name(name, tensor)
         self._builder.film.seed(*args)
 
     def before_node(self, *args):

@@ -45,8 +45,12 @@ def _node_row(node: Node) -> list[str]:
 
 
 def _saved_row(saved: Saved, trace: Trace) -> list[str]:
-    which = "" if saved.source_node is None else trace.node(saved.source_node).label
-    what = f"{saved.name} is {which}" if which and which != trace.node(saved.node).label else f"{saved.name} is its own result" if which else saved.name
+    if saved.source_node is None:
+        what = saved.name
+    elif saved.source_node == saved.node:
+        what = f"{saved.name} is its own result"
+    else:
+        what = f"{saved.name} is {trace.node(saved.source_node).output_label(saved.source_nr)}"
     size = "" if saved.shape is None else f"{saved.dtype} {shape_text(saved.shape)}"
     facts = [f"version {saved.version}" if saved.version is not None else "", f"{saved.bytes} bytes" if saved.bytes is not None else "", saved.state]
     return [trace.node(saved.node).label, what, size, ", ".join(f for f in facts if f)]

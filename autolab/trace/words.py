@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 
 def error(exception: BaseException) -> str:
-    """An exception in one line: its type and its first line."""
-    return f"{type(exception).__name__}: {str(exception).strip().partition(chr(10))[0]}"
+    """An exception in one line: its type and its first sentence."""
+    first = str(exception).strip().partition("\n")[0].partition(". ")[0]
+    return f"{type(exception).__name__}: {first}"
 
 
 def describe(shot: Shot, node: Node | None, receiver: Node | None, edge: Edge | None, of: int) -> tuple[str, str]:
