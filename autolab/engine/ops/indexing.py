@@ -1,6 +1,8 @@
 """`x[...]` and `x[...] = v`: basic indices are views (select, slice, unsqueeze), index tensors copy (index, index_put)."""
 from __future__ import annotations
 
+from operator import index as index_of
+
 import numpy as np
 
 from ..autograd.grad_mode import per_thread
@@ -17,11 +19,15 @@ def at(dim, entry):
     return (slice(None),) * dim + (entry,)
 
 
-def _select(xp, self, dim, index):
-    n = self.shape[dim]
+def _inside(index, dim, n):
+    """Raises torch's error when there is no entry `index` among `n`; torch counts `dim` in the index as written."""
     if not -n <= index < n:
         raise fail(IndexError, f"index {index} is out of bounds for dimension {dim} with size {n}",
                    f"Indices run from 0 to {n - 1}, or from -{n} backwards." if n else "The dimension is empty.")
+
+
+def _select(xp, self, dim, index):
+    _inside(index, dim, self.shape[dim])
     return self[(slice(None),) * dim + (index, ...)]
 
 
@@ -164,8 +170,9 @@ def _plan(self, key):
     if used > self.ndim:
         raise fail(IndexError, f"too many indices for tensor of dimension {self.ndim}", f"The tensor has {self.ndim} dimension(s), the index names {used}.")
     result, dim, advanced = self, 0, {}
-    for k in key:
+    for place, k in enumerate(key):
         if k.__class__ is int or isinstance(k, (int, np.integer)) and not isinstance(k, (bool, np.bool_)):
+            _inside(int(k), place, result._d.shape[dim])
             result = select_op.call(result, dim, int(k))
         elif k.__class__ is slice:
             result = _sliced(result, dim, k)
@@ -180,6 +187,7 @@ def _plan(self, key):
             advanced[dim] = wrap(np.nonzero(np.array([bool(k)]))[0])
             dim += 1
         elif isinstance(k, Tensor) and not k.ndim and k.dtype._kind == 1 and k.dtype.name != "uint8":
+            _inside(int(k._d), place, result._d.shape[dim])
             result = select_op.call(result, dim, int(k._d))
         elif isinstance(k, Tensor) and not k.ndim and k.dtype.name == "bool":
             result = unsqueeze.call(result, dim)
@@ -210,14 +218,19 @@ def _consumes(k):
     return 1
 
 
-def _sliced(x, dim, k):
-    start, stop, step = (None if v is None else int(v) for v in (k.start, k.stop, k.step))
-    step = 1 if step is None else step
-    if step <= 0:
+def _sliced(x, dim, k, always=False):
+    """The slice `k` along `dim`; `x` itself where that is everything, unless `always`."""
+    try:
+        start, stop, step = (None if v is None else index_of(v) for v in (k.start, k.stop, k.step))
+    except TypeError:
+        raise fail(TypeError, "slice indices must be integers or None or have an __index__ method", "Write whole numbers: x[0:2].") from None
+    if step == 0:
+        raise fail(ValueError, "slice step cannot be zero", "A step says how far to go to the next entry.")
+    if step is not None and step < 0:
         raise fail(ValueError, "step must be greater than zero", "Use flip to walk backwards.")
-    if (start is None or start == 0) and stop is None and step == 1:
+    if not always and not start and step in (None, 1) and (stop is None or stop >= x._d.shape[dim]):
         return x
-    return slice_op.call(x, dim, 0 if start is None else start, END if stop is None else stop, step)
+    return slice_op.call(x, dim, 0 if start is None else start, END if stop is None else stop, 1 if step is None else step)
 
 
 def getitem(self, key):
@@ -227,6 +240,8 @@ def getitem(self, key):
     if not self._d.ndim and (key.__class__ is int):
         raise fail(IndexError, "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a "
                    "number", "A 0-d tensor is a single number.")
+    if key.__class__ is slice and self._d.ndim:
+        return _sliced(self, 0, key, always=True)
     view, indices = _plan(self, key)
     if indices is not None:
         return index_op.call(view, indices)
@@ -238,9 +253,7 @@ def setitem(self, key, value):
     view, indices = _plan(self, key)
     if indices is None:
         if isinstance(value, Tensor):
-            if value._d.ndim > view._d.ndim and set(value._d.shape[:value._d.ndim - view._d.ndim]) <= {1}:
-                value = value.reshape(value._d.shape[value._d.ndim - view._d.ndim:])
-            view.copy_(value)
+            _copy_into(view, value)
         elif isinstance(value, (list, tuple, np.ndarray)):
             from .creation import tensor
             view.copy_(tensor(value, dtype=self.dtype))
@@ -253,6 +266,17 @@ def setitem(self, key, value):
         raise fail(RuntimeError, f"Index put requires the source and destination dtypes match, got {self.dtype.short} for the destination and "
                    f"{value.dtype.short} for the source.", "Convert the values first: .to(x.dtype).")
     index_put_(view, indices, value)
+
+
+def _copy_into(view, value):
+    """`view.copy_(value)`, by the ops that torch uses: fill_ for a 0-d value, else view and expand where the shapes differ."""
+    if value._d.shape == view._d.shape:
+        view.copy_(value)
+    elif not value._d.ndim:
+        view.fill_(value)
+    else:
+        ones = next((k for k, n in enumerate(value._d.shape) if n != 1), value._d.ndim)  # leading dimensions of size 1 are dropped
+        view.copy_(METHODS["expand"](METHODS["view"](value, value._d.shape[ones:]), view._d.shape))
 
 
 METHODS["__getitem__"], METHODS["__setitem__"] = getitem, setitem
