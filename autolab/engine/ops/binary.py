@@ -6,9 +6,11 @@ import math
 import numpy as np
 
 from .. import precise
+from ..arguments import mismatch
 from ..dispatch import apply_inplace
 from ..errors import fail
-from ..registry import METHODS, NAMESPACES, composite, register
+from ..overloading import BINARY, BINARY_METHOD, public
+from ..registry import METHODS, NAMESPACES, register
 from ..tensor import Tensor
 from .activation import not_implemented
 from .arithmetic import _NUMBERS
@@ -82,15 +84,17 @@ xlogy_number = register("xlogy_number(self, other)", vjp={"self": _xlogy_number_
                         vjp_latex={"self": r"{g} \cdot \ln {other}"}, samples=lambda s: [(s.randn(3), 1.5)], **_XLOGY)
 
 
-@composite(method=True)
+@public("xlogy", (BINARY[0], "Number self, Tensor other, *, Tensor out = None", BINARY[1]), BINARY_METHOD, op=xlogy_op)
 def xlogy(input, other):
     """input * log(other), and 0 where input is 0; one of them may be a number. Source: torch.xlogy."""
+    if not (isinstance(input, (Tensor, *_NUMBERS)) and isinstance(other, (Tensor, *_NUMBERS))):
+        raise mismatch("operands")
     if not isinstance(input, Tensor):
         return xlogy_of_number.call(input, other)
     return (xlogy_op if isinstance(other, Tensor) else xlogy_number).call(input, other)
 
 
-NAMESPACES["special"]["xlogy"] = xlogy
+NAMESPACES["special"]["xlogy"] = NAMESPACES[""]["xlogy"]
 
 
 # -- sign of another, step ---------------------------------------------------------------------------------------------------
@@ -108,15 +112,17 @@ copysign_scalar = register("copysign_scalar(self, other)", node="CopysignBackwar
                            samples=lambda s: [(s.away_from_zero(3), -1.0)], **_COPYSIGN)
 
 
-@composite(method=True)
+@public("copysign", BINARY, BINARY_METHOD, op=copysign_tensor)
 def copysign(input, other):
     """The size of `input` with the sign of `other` (a tensor or a number). Source: torch.copysign."""
+    if not isinstance(other, (Tensor, *_NUMBERS)):
+        raise mismatch("operands")
     return (copysign_tensor if isinstance(other, Tensor) else copysign_scalar).call(input, other)
 
 
 only_tensors(not_differentiable("heaviside(self, values)", "heaviside", differentiable=("self", "values"), dtype=None, operands=("self", "values"),
                                 forward=lambda xp, self, values: xp.where(xp.isnan(self), self, xp.heaviside(self, values)).astype(self.dtype)[()],
-                                latex=r"\mathrm{step}({self})", samples=lambda s: [(s.randn(3), s.randn(3))],
+                                latex=r"[{self} > 0] + {values} \cdot [{self} = 0]", samples=lambda s: [(s.randn(3), s.randn(3))],
                                 doc="0 below 0, 1 above, `values` at 0. It has no derivative. Source: torch.heaviside"))
 
 
@@ -151,28 +157,25 @@ lerp_tensor = register("lerp_tensor(self, end, weight)", node="LerpBackward1", *
                        vjp_latex={**_LERP_TEX, "weight": r"{g} \cdot ({end} - {self})"},
                        samples=lambda s: [(s.randn(3), s.randn(3), s.uniform(0.1, 0.4, 3))])
 
-_LERP_ERROR = """lerp() received an invalid combination of arguments - got ({}), but expected one of:
- * (Tensor input, Tensor end, Tensor weight, *, Tensor out = None)
- * (Tensor input, Tensor end, Number weight, *, Tensor out = None)
-"""
-
-
-def _lerp_op(input, end, weight):
+def _lerp_op(end, weight):
     if not isinstance(end, Tensor) or not isinstance(weight, (Tensor, *_NUMBERS)):
-        raise fail(TypeError, _LERP_ERROR.format(", ".join(type(a).__name__ for a in (input, end, weight))), "Both ends are tensors.")
+        raise mismatch("end, weight")
     return lerp_tensor if isinstance(weight, Tensor) else lerp_scalar
 
 
-@composite(method=True)
+_LERP_FORMS = ("Tensor end, Tensor weight", "Tensor end, Number weight")
+
+
+@public("lerp", [f"Tensor input, {form}, *, Tensor out = None" for form in _LERP_FORMS], _LERP_FORMS, op=lerp_scalar)
 def lerp(input, end, weight):
     """From `input` (weight 0) to `end` (weight 1) in a straight line; weight is a number or a tensor. Source: torch.lerp."""
-    return _lerp_op(input, end, weight).call(input, end, weight)
+    return _lerp_op(end, weight).call(input, end, weight)
 
 
-@composite(method=True, function=False)
+@public("lerp_", methods=_LERP_FORMS, function=False)
 def lerp_(self, end, weight):
     """In-place `lerp`. Source: torch.Tensor.lerp_."""
-    return apply_inplace(_lerp_op(self, end, weight), (self, end, weight))
+    return apply_inplace(_lerp_op(end, weight), (self, end, weight))
 
 
 def _three(name, self, tensor1, tensor2):

@@ -8,10 +8,12 @@ import operator
 
 import numpy as np
 
+from ..arguments import bad_argument, mismatch
 from ..dispatch import apply_inplace
 from ..dtype import FROM_NUMPY
 from ..errors import fail
-from ..registry import METHODS, NAMESPACES, composite, register
+from ..overloading import BINARY, BINARY_METHOD, public
+from ..registry import METHODS, register
 from ..tensor import Tensor, scalar_tensor, wrap
 from .activation import not_implemented
 from .arithmetic import _NUMBERS
@@ -19,39 +21,31 @@ from .selection import only_tensors
 
 
 # -- comparisons -------------------------------------------------------------------------------------------------------------
-_NO_MATCH = """{}() received an invalid combination of arguments - got ({}), but expected one of:
- * (Tensor input, Tensor other, *, Tensor out = None)
- * (Tensor input, Number other, *, Tensor out = None)
-"""
-
-
 def _comparison(name, function, ufunc, sign, aliases, doc):
     op = register(f"{name}(self, other)", forward=lambda xp, self, other: getattr(xp, ufunc)(self, other), fast=function, dtype="bool",
                   operands=("self", "other"), method=False, function=False, latex=rf"{{self}} {sign} {{other}}",
                   samples=lambda s: [(s.randn(3), s.randn(3)), (s.integers(3, 2, 3), s.integers(3, 3)), (s.integers(3, 4), 1)])
     lane = op.call
 
-    def method(self, other):
-        if isinstance(self, Tensor) and isinstance(other, (Tensor, *_NUMBERS)):
-            return lane(self, other)
-        got = ", ".join(type(a).__name__ for a in (self, other))
-        raise fail(TypeError, _NO_MATCH.format(name, got), "A tensor is compared with a tensor or a number.")
+    def call(input, other):
+        if not isinstance(input, Tensor) or not isinstance(other, (Tensor, *_NUMBERS)):
+            raise mismatch("operands")
+        return lane(input, other)
+
+    def in_place(self, other):
+        return apply_inplace(op, (self, other))
 
     def operator_method(self, other):
         if other.__class__ is not Tensor and not isinstance(other, (Tensor, *_NUMBERS)):
             return NotImplemented
         return lane(self, other)
 
-    def function_(input, other):
-        return method(input, other)
-
-    for f in (method, function_):
-        f.__name__, f.__doc__, f.op = name, f"{doc}, element by element: a bool tensor. Source: torch.{name}", op
+    call.__doc__, in_place.__doc__ = f"{doc}, element by element: a bool tensor. Source: torch.{name}", f"In-place `{name}`: 1 or 0."
     operator_method.__name__ = f"__{name}__"
     METHODS[f"__{name}__"] = operator_method
     for alias in (name, *aliases):
-        METHODS[alias], NAMESPACES[""][alias] = method, function_
-    return op
+        public(alias, BINARY, BINARY_METHOD, op=op)(call)
+        METHODS[f"{alias}_"] = in_place
 
 
 _comparison("eq", operator.eq, "equal", "=", (), "Whether the elements are equal")
@@ -89,6 +83,8 @@ def _bits(name, ufunc, torch_kernel, symbol, dunder, doc):
                   latex=rf"{{self}} \mathbin{{\mathrm{{{symbol}}}}} {{other}}", samples=lambda s: [(s.integers(8, 4), s.integers(4, 4)), (s.integers(8, 4), 1)])
 
     def call(input, other):
+        if not (isinstance(input, (Tensor, *_NUMBERS)) and isinstance(other, (Tensor, *_NUMBERS))):
+            raise mismatch("operands")
         return op.call(input, other)
 
     def in_place(self, other):
@@ -100,8 +96,8 @@ def _bits(name, ufunc, torch_kernel, symbol, dunder, doc):
     def swapped(self, other):
         return op.call(other, self) if isinstance(other, _NUMBERS) else NotImplemented
 
-    call.__name__, call.__doc__, call.op = name, f"{doc}; integer and bool tensors only. Source: torch.{name}", op
-    METHODS[name] = NAMESPACES[""][name] = call
+    call.__doc__ = f"{doc}; integer and bool tensors only. Source: torch.{name}"
+    public(name, (BINARY[0], "Number self, Tensor other", BINARY[1]), BINARY_METHOD, op=op)(call)
     METHODS[f"{name}_"] = METHODS[f"__i{dunder}__"] = in_place
     METHODS[f"__{dunder}__"], METHODS[f"__r{dunder}__"] = operator_method, swapped
 
@@ -171,11 +167,10 @@ isclose_op = register("isclose(self, other, rtol=1e-05, atol=1e-08, equal_nan=Fa
 
 def _two_tensors(name, other):
     if not isinstance(other, Tensor):
-        raise fail(TypeError, f"{name}(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}",
-                   "Write torch.tensor(...) around the number.")
+        raise bad_argument(name, "other", 2, "Tensor", other)
 
 
-@composite(method=True)
+@public("isclose")
 def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Whether |input - other| <= atol + rtol |other|, element by element. equal_nan: two nans count as equal.
 
@@ -184,21 +179,21 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     return isclose_op.call(input, other, rtol, atol, equal_nan)
 
 
-@composite(method=True)
+@public("allclose")
 def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Whether all elements are close (see `isclose`): a Python bool. Source: torch.allclose."""
     _two_tensors("allclose", other)
     return bool(isclose_op.call(input, other, rtol, atol, equal_nan)._d.all())
 
 
-@composite(method=True)
+@public("equal")
 def equal(input, other):
     """Whether both tensors have the same shape and the same elements: a Python bool. Source: torch.equal."""
     _two_tensors("equal", other)
     return input._d.shape == other._d.shape and bool(np.all(input._d == other._d))
 
 
-@composite()
+@public("isin", method=False)
 def isin(elements, test_elements, *, assume_unique=False, invert=False):
     """Whether each element is among `test_elements`; one of them may be a number. assume_unique only saves time. Source: torch.isin."""
     elements, test_elements = (a if isinstance(a, Tensor) else scalar_tensor(a) for a in (elements, test_elements))

@@ -4,11 +4,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..dtype import as_dtype
-from ..errors import check_dim, fail
-from ..registry import OPS, composite, register
+from ..overloading import public
+from ..registry import register
 from ..return_types import return_type
 from .extremes import zeros_for
-from .reduction import numpy_names
+from .reduction import one_dim
 
 
 # -- cumsum, cumprod ---------------------------------------------------------------------------------------------------------
@@ -32,7 +32,7 @@ def reversed_cumsum(m, x, dim):
 
 cumsum_op = register("cumsum(self, dim, *, dtype=None)", forward=_running("add"), method=False, function=False,
                      vjp={"self": lambda m, g, dim: reversed_cumsum(m, g, dim)},
-                     latex=r"\sum_{j \le i} {self}_{j}", vjp_latex={"self": r"\sum_{j \ge i} {g}_{j}"},
+                     latex=r"\sum_{j \le i} {self}_j", vjp_latex={"self": r"\sum_{j \ge i} {g}_j"},
                      samples=lambda s: [(s.randn(4), 0), (s.randn(2, 3), 1), (s.randn(2, 3), -2)])
 
 
@@ -67,24 +67,17 @@ def _cumprod_with_zeros(m, g, self, dim, result):
 
 
 cumprod_op = register("cumprod(self, dim, *, dtype=None)", forward=_running("multiply"), method=False, function=False, vjp={"self": _cumprod_rule},
-                      latex=r"\prod_{j \le i} {self}_{j}", vjp_latex={"self": r"\frac{1}{{self}} \sum_{j \ge i} {g}_{j} \cdot {result}_{j}"},
+                      latex=r"\prod_{j \le i} {self}_j", vjp_latex={"self": r"\sum_{k \ge i} {g}_k \cdot \prod_{j \le k, j \ne i} {self}_j"},
                       samples=lambda s: [(s.away_from_zero(4), 0), (s.away_from_zero(2, 3), 1), (np.array([2.0, 0.0, 3.0, 0.0, 1.5]), 0),
                                          (np.array([[0.0, 2.0, 3.0], [1.5, 2.0, 0.5]]), -1)])
 
 
 def _along(op, name, doc):
+    @public(name, op=op)
     def call(input, dim, *, dtype=None):
-        check_dim(dim, input._d.ndim)
-        return op.call(input, dim, dtype)
+        return op.call(input, one_dim(name, dim, input._d.ndim), dtype)
 
-    def checked(*args, **kwargs):
-        if len(args) < 2 and not {"dim", "axis"} & set(kwargs):
-            raise fail(TypeError, f'{name}() missing 1 required positional arguments: "dim"', "Say along which dimension.")
-        return numpy_names(call)(*args, **kwargs)
-
-    checked.__name__ = checked.__qualname__ = name
-    checked.__doc__, checked.op, checked.__wrapped__ = f"{doc} along `dim`. dtype: converts first. Source: torch.{name}", op, call
-    composite(method=True)(checked)
+    call.__doc__ = f"{doc} along `dim`. dtype: converts first. Source: torch.{name}"
 
 
 _along(cumsum_op, "cumsum", "The running sum")
@@ -111,16 +104,14 @@ def _logcumsumexp_rule(m, g, self, dim, result):
 
 
 logcumsumexp_op = register("logcumsumexp(self, dim)", forward=_logcumsumexp, method=False, function=False, vjp={"self": _logcumsumexp_rule},
-                           latex=r"\ln \sum_{j \le i} e^{{self}_{j}}", vjp_latex={"self": r"\sum_{j \ge i} {g}_{j} \cdot e^{{self}_{i} - {result}_{j}}"},
+                           latex=r"\ln \sum_{j \le i} e^{{self}_j}", vjp_latex={"self": r"\sum_{j \ge i} {g}_j \cdot e^{{self}_{i} - {result}_{j}}"},
                            samples=lambda s: [(s.randn(4), 0), (s.randn(2, 3), 1)])
 
 
-@composite(method=True)
-@numpy_names
+@public("logcumsumexp", op=logcumsumexp_op)
 def logcumsumexp(input, dim):
     """log of the running sum of exp(x) along `dim`, without overflow. Source: torch.logcumsumexp."""
-    check_dim(dim, input._d.ndim)
-    return logcumsumexp_op.call(input, dim)
+    return logcumsumexp_op.call(input, one_dim("logcumsumexp", dim, input._d.ndim))
 
 
 # -- running extremes --------------------------------------------------------------------------------------------------------
@@ -141,21 +132,17 @@ def _extreme_rule(m, g, self, indices, dim):
     return m.scatter_add(zeros_for(m, g[0], tuple(self.shape)), dim, indices, g[0])
 
 
-for _name, _ufunc in (("cummax", "maximum"), ("cummin", "minimum")):
-    register(f"{_name}(self, dim)", forward=_extreme(_ufunc), outputs=("values", "indices"), nondiff=("indices",), method=False, function=False,
-             return_type=return_type(_name, ("values", "indices")), latex=rf"\{_name[3:]}_{{j \le i}} {{self}}_{{j}}",
-             vjp={"self": _extreme_rule},
-             vjp_latex={"self": r"\mathrm{scatter}({g})"}, samples=lambda s: [(s.distinct(5), 0), (s.distinct(2, 3), 1)])
+def _running_extreme(name, ufunc, doc):
+    op = register(f"{name}(self, dim)", forward=_extreme(ufunc), outputs=("values", "indices"), nondiff=("indices",), method=False, function=False,
+                  return_type=return_type(name, ("values", "indices")), latex=rf"\{name[3:]}_{{j \le i}} {{self}}_j", vjp={"self": _extreme_rule},
+                  vjp_latex={"self": r"\mathrm{scatter}({g})"}, samples=lambda s: [(s.distinct(5), 0), (s.distinct(2, 3), 1)])
 
-
-def _public(name, doc):
+    @public(name, op=op)
     def call(input, dim):
-        check_dim(dim, input._d.ndim)
-        return OPS[name].call(input, dim)
+        return op.call(input, one_dim(name, dim, input._d.ndim))
 
-    call.__name__, call.__qualname__, call.__doc__ = name, name, f"{doc} along `dim`: (values, indices). Source: torch.{name}"
-    composite(method=True)(numpy_names(call))
+    call.__doc__ = f"{doc} along `dim`: (values, indices). Source: torch.{name}"
 
 
-_public("cummax", "The largest element so far")
-_public("cummin", "The smallest element so far")
+_running_extreme("cummax", "maximum", "The largest element so far")
+_running_extreme("cummin", "minimum", "The smallest element so far")

@@ -6,11 +6,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arguments import mismatch
 from ..errors import check_dim, fail
-from ..registry import METHODS, composite, register
+from ..overloading import public
+from ..registry import METHODS, register
 from ..return_types import return_type
 from ..tensor import Tensor
-from .reduction import axes, dtype_of, flag, no_match, numpy_names, restored, the_dims, type_name
+from .reduction import axes, dtype_of, flag, is_int, one_dim, restored, the_dims
 
 
 # -- gradients of picked elements --------------------------------------------------------------------------------------------
@@ -57,9 +59,9 @@ def _nonempty(name, self, dim):
                 raise fail(IndexError, f"{name}(): Expected reduction dim {d % self._d.ndim} to have non-zero size.", "Nothing is the largest of no elements.")
 
 
-_MAX_FORMS = ("(Tensor input, *, Tensor out = None)", "(Tensor input, Tensor other, *, Tensor out = None)",
-              "(Tensor input, int dim, bool keepdim = False, *, tuple of Tensors out = None)")
 _ABSENT = object()
+_MAX_FORMS = ("Tensor input, *, Tensor out = None", "Tensor input, Tensor other, *, Tensor out = None",
+              "Tensor input, int dim, bool keepdim = False, *, tuple of Tensors out = None")
 
 
 def _extreme(name, pick, pair, doc):
@@ -77,25 +79,22 @@ def _extreme(name, pick, pair, doc):
     dim_op = picked(name, f"{name}_dim(self, dim, keepdim=False)", along, f"{title}Backward0", vjp={"self": picked_rule},
                     latex=rf"\{name}_{{{{dim}}}} {{self}}", samples=lambda s: [(s.distinct(2, 3), 1), (s.distinct(2, 3), 0, True), (s.distinct(4), -1)])
 
+    @public(name, _MAX_FORMS, ("", "Tensor other", "int dim, bool keepdim = False"), op=dim_op)
     def call(input, dim=_ABSENT, keepdim=_ABSENT, *, other=None):
         if other is not None or isinstance(dim, Tensor):
             return METHODS[pair](input, dim if other is None else other)
         if dim is _ABSENT and keepdim is _ABSENT:
             _nonempty(name, input, None)
             return all_op.call(input)
-        if not isinstance(dim, int) or isinstance(dim, bool):
-            got = [] if dim is _ABSENT else [type_name(dim)]
-            raise no_match(name, ["Tensor", *got, *([] if keepdim is _ABSENT else [f"keepdim={type(keepdim).__name__}"])], _MAX_FORMS)
+        if not is_int(dim):
+            raise mismatch("dim")
         keepdim = False if keepdim is _ABSENT else keepdim
         flag(name, keepdim)
         check_dim(dim, input._d.ndim)
         _nonempty(name, input, dim)
         return dim_op.call(input, dim, keepdim)
 
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = (f"The {doc} element; with `dim` (values, indices) along it; with a second tensor the {doc} of each pair. Source: torch.{name}")
-    call.op = dim_op
-    composite(method=True)(numpy_names(call))
+    call.__doc__ = f"The {doc} element; with `dim` (values, indices) along it; with a second tensor the {doc} of each pair. Source: torch.{name}"
 
 
 _extreme("max", "argmax", "maximum", "largest")
@@ -129,14 +128,14 @@ def _amax(name, ufunc, doc):
                   latex=rf"\{name[1:]}_{{{{dim}}}} {{self}}", vjp_latex={"self": r"{g} \cdot [{self} = {result}]"},
                   samples=lambda s: [s.distinct(4), (s.distinct(2, 3), (1,)), (s.distinct(2, 3, 2), (0, 2), True)])
 
+    @public(name, op=op)
     def call(input, dim=(), keepdim=False):
-        dim = the_dims(name, () if dim is None else dim, input._d.ndim, ("(tuple of ints dim, bool keepdim = False)",))
+        dim = the_dims(name, () if dim is None else dim, input._d.ndim, listed=False)
+        flag(name, keepdim)
         _nonempty(name, input, dim or None)
         return op.call(input, dim, keepdim)
 
-    call.__name__ = call.__qualname__ = name
-    call.__doc__, call.op = f"The {doc} element along `dim` (an int, a tuple, or all); ties share the gradient. Source: torch.{name}", op
-    composite(method=True)(numpy_names(call))
+    call.__doc__ = f"The {doc} element along `dim` (an int, a tuple, or all); ties share the gradient. Source: torch.{name}"
 
 
 _amax("amax", "maximum", "largest")
@@ -150,12 +149,11 @@ aminmax_op = register("aminmax(self, *, dim=None, keepdim=False)", outputs=("min
                       samples=lambda s: [s.distinct(4), (s.distinct(2, 3), {"dim": 1}), (s.distinct(2, 3), {"dim": 0, "keepdim": True})])
 
 
-@composite(method=True)
-@numpy_names
+@public("aminmax", op=aminmax_op)
 def aminmax(input, *, dim=None, keepdim=False):
     """(min, max), of all elements or along one dimension. Source: torch.aminmax."""
     if dim is not None:
-        check_dim(dim, input._d.ndim)
+        one_dim("aminmax", dim, input._d.ndim)
     _nonempty("aminmax", input, dim)
     return aminmax_op.call(input, dim, keepdim)
 
@@ -173,18 +171,17 @@ def _position(name, doc):
     op = register(f"{name}(self, dim=None, keepdim=False)", forward=forward, method=False, function=False,
                   latex=rf"\mathrm{{{name}}}_{{{{dim}}}} {{self}}", samples=lambda s: [s.distinct(4), (s.distinct(2, 3), 1), (s.distinct(2, 3), 0, True)])
 
+    @public(name, op=op)
     def call(input, dim=None, keepdim=False):
+        flag(name, keepdim)
         if dim is None:
             if input._d.size == 0:
                 raise fail(IndexError, f"{name}(): Expected reduction dim to be specified for input.numel() == 0.", "There is no element to point at.")
         else:
-            check_dim(dim, input._d.ndim)
-            _nonempty(name, input, dim)
+            _nonempty(name, input, one_dim(name, dim, input._d.ndim))
         return op.call(input, dim, keepdim)
 
-    call.__name__ = call.__qualname__ = name
-    call.__doc__, call.op = f"Where the {doc} element is: in the flattened tensor, or along `dim`. nan counts as such. Source: torch.{name}", op
-    composite(method=True)(numpy_names(call))
+    call.__doc__ = f"Where the {doc} element is: in the flattened tensor, or along `dim`. nan counts as such. Source: torch.{name}"
 
 
 _position("argmax", "largest")
@@ -228,16 +225,15 @@ def _median(name, skip_nan, doc):
     dim_op = picked(name, f"{name}_dim(self, dim, keepdim=False)", _median_dim(skip_nan), f"{title}Backward1", vjp={"self": picked_rule},
                     latex=r"\mathrm{median}_{{dim}}({self})", samples=lambda s: [(s.distinct(2, 3), 1), (s.distinct(3, 2), 0, True)])
 
+    @public(name, op=dim_op)
     def call(input, dim=None, keepdim=False):
         if dim is None:
             return all_op.call(input)
-        check_dim(dim, input._d.ndim)
-        _nonempty(name, input, dim)
+        _nonempty(name, input, one_dim(name, dim, input._d.ndim))
+        flag(name, keepdim)
         return dim_op.call(input, dim, keepdim)
 
-    call.__name__ = call.__qualname__ = name
-    call.__doc__, call.op = f"{doc} Of two middle elements the lower one; with `dim` (values, indices). Source: torch.{name}", dim_op
-    composite(method=True)(numpy_names(call))
+    call.__doc__ = f"{doc} Of two middle elements the lower one; with `dim` (values, indices). Source: torch.{name}"
 
 
 _median("median", False, "The middle element; nan if there is a nan.")
@@ -255,11 +251,10 @@ kthvalue_op = picked("kthvalue", "kthvalue(self, k, dim=-1, keepdim=False)", _kt
                      latex=r"{self}_{({k})}", samples=lambda s: [(s.distinct(4), 2), (s.distinct(2, 3), 3, 1, True)])
 
 
-@composite(method=True)
-@numpy_names
+@public("kthvalue", op=kthvalue_op)
 def kthvalue(input, k, dim=-1, keepdim=False):
     """(values, indices) of the k-th smallest element along `dim`, counted from 1. Source: torch.kthvalue."""
-    check_dim(dim, input._d.ndim)
+    one_dim("kthvalue", dim, input._d.ndim, 3)
     if not 1 <= k <= (input._d.shape[dim] if input._d.ndim else 1):
         raise fail(RuntimeError, f"kthvalue(): selected number k out of range for dimension {dim % max(input._d.ndim, 1)}",
                    "k counts from 1 to the size of the dimension.")
@@ -282,10 +277,8 @@ mode_op = picked("mode", "mode(self, dim=-1, keepdim=False)", _mode, "ModeBackwa
                  samples=lambda s: [s.distinct(4), (s.distinct(2, 3), 1, True)])
 
 
-@composite(method=True)
-@numpy_names
+@public("mode", op=mode_op)
 def mode(input, dim=-1, keepdim=False):
     """(values, indices) of the most frequent element along `dim`: the smallest of several, at its last place. Source: torch.mode."""
-    check_dim(dim, input._d.ndim)
-    return mode_op.call(input, dim, keepdim)
+    return mode_op.call(input, one_dim("mode", dim, input._d.ndim), keepdim)
 

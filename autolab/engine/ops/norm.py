@@ -8,8 +8,9 @@ import numpy as np
 from .. import cascade
 from ..dtype import FROM_NUMPY, as_dtype
 from ..errors import check_dim, fail, unsupported
-from ..registry import METHODS, NAMESPACES, composite, register
-from .reduction import axes, dtype_of, numpy_names, restored, the_dims
+from ..overloading import public
+from ..registry import METHODS, NAMESPACES, register
+from .reduction import axes, dtype_of, restored, the_dims
 
 
 # -- vector norm -------------------------------------------------------------------------------------------------------------
@@ -73,13 +74,12 @@ vector_norm_op = register("linalg_vector_norm(self, ord=2, dim=None, keepdim=Fal
                                              (s.away_from_zero(4), 0.5), (s.distinct(4), math.inf), (s.distinct(2, 3), -math.inf, (1,))])
 
 
-@composite(namespace="linalg")
-@numpy_names
+@public("vector_norm", namespace="linalg", method=False, op=vector_norm_op)
 def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
     """(sum |x|^ord)^(1/ord) along `dim` or of all elements; ord 0 counts nonzeros, inf and -inf take the largest and smallest size.
 
     Raises RuntimeError for whole numbers. Source: torch.linalg.vector_norm."""
-    dim = None if dim is None else the_dims("linalg_vector_norm", dim, x._d.ndim, ("(Tensor input, Number ord = 2, tuple of ints dim = None)",))
+    dim = None if dim is None else the_dims("linalg_vector_norm", dim, x._d.ndim, 3, listed=False)
     return vector_norm_op.call(x, ord, dim, keepdim, dtype)
 
 
@@ -91,8 +91,7 @@ def _singular_values(x, dims):
     return svdvals(METHODS["movedim"](x, dims, (-2, -1)))
 
 
-@composite(namespace="linalg")
-@numpy_names
+@public("matrix_norm", namespace="linalg", method=False)
 def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     """The norm of matrices lying in the two dimensions `dim`: 'fro', 'nuc', or 1, -1, 2, -2, inf, -inf.
 
@@ -102,7 +101,7 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
         raise fail(RuntimeError, "linalg.matrix_norm: The input tensor A must have at least 2 dimensions.", "A vector has a vector_norm.")
     if ord not in ("fro", "nuc") and (isinstance(ord, str) or abs(ord) not in (1, 2, math.inf)):
         raise fail(RuntimeError, f"linalg.matrix_norm: Order {ord} not supported.", "Take 'fro', 'nuc', or 1, -1, 2, -2, inf, -inf.")
-    dims = tuple(check_dim(d, ndim) for d in the_dims("linalg_matrix_norm", dim, ndim, ("(Tensor input, Number ord, tuple of ints dim)",)))
+    dims = tuple(check_dim(d, ndim) for d in the_dims("linalg_matrix_norm", dim, ndim, 3, listed=False))
     if dtype is not None:
         A = METHODS["to"](A, dtype)
     if ord == "fro":
@@ -117,8 +116,7 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
 
 
 # -- norm of anything --------------------------------------------------------------------------------------------------------
-@composite(namespace="linalg", name="norm")
-@numpy_names
+@public("norm", namespace="linalg", method=False)
 def linalg_norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
     """The norm of a vector or matrix, by the number of dimensions; without `ord` the 2-norm of all elements. Source: torch.linalg.norm."""
     if ord is None:
@@ -133,8 +131,7 @@ def linalg_norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
     return vector_norm(A, ord, dim, keepdim, dtype=dtype)
 
 
-@composite(method=True)
-@numpy_names
+@public("norm")
 def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
     """The p-norm of all elements or along `dim`. Source: torch.norm."""
     if isinstance(p, str) and p != "fro":

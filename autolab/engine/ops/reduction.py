@@ -119,7 +119,7 @@ def _mean(xp, self, dim, keepdim, dtype):
 
 
 sum_all = register("sum_all(self, *, dtype=None)", forward=lambda xp, self, dtype: _sum(xp, self, None, False, dtype), node="SumBackward0",
-                   method=False, function=False, vjp={"self": lambda m, g, self_sym_sizes: m.expand(g, self_sym_sizes)}, 
+                   method=False, function=False, vjp={"self": lambda m, g, self_sym_sizes: m.expand(g, self_sym_sizes)},
                    fast=lambda x: cascade.add(x) if x.dtype.itemsize > 2 else _sum(np, x, None, False, None),
                    latex=r"\sum {self}", vjp_latex={"self": "{g}"}, samples=lambda s: [s.randn(3), s.randn(2, 3)])
 sum_op = register("sum(self, dim=None, keepdim=False, *, dtype=None)", forward=_sum, node="SumBackward1", method=False, function=False,

@@ -3,8 +3,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arguments import mismatch
 from ..dispatch import apply_inplace
 from ..errors import fail
+from ..overloading import BINARY, BINARY_METHOD, public
 from ..registry import METHODS, NAMESPACES, composite, register
 from ..tensor import Tensor
 from .activation import not_implemented
@@ -45,24 +47,27 @@ round_decimals = register("round_decimals(self, decimals)", forward=_round_decim
 
 def _round(self, decimals):
     from ..registry import OPS
-    return (OPS["round"], (self,)) if decimals == 0 else (round_decimals, (self, decimals))
+    return (OPS["round"], (self,)) if decimals is None else (round_decimals, (self, decimals))
 
 
-@composite(method=True)
-def round(input, *, decimals=0):
+@public("round", ("Tensor input, *, Tensor out = None", "Tensor input, *, int decimals, Tensor out = None"), ("", "*, int decimals"))
+def round(input, *, decimals=None):
     """The nearest whole number (halves go to the even one), or rounded to `decimals` places. The gradient is 0. Source: torch.round."""
     op, args = _round(input, decimals)
     return op.call(*args)
 
 
+@public("round", method=False, namespace="special")
+def special_round(input, *, decimals=0):
+    """`torch.round` under its other name. Source: torch.special.round."""
+    return round_decimals.call(input, decimals)
+
+
 @composite(method=True)
-def round_(input, *, decimals=0):
+def round_(input, *, decimals=None):
     """In-place `round`. Source: torch.Tensor.round_."""
     op, args = _round(input, decimals)
     return apply_inplace(op, args)
-
-
-NAMESPACES["special"]["round"] = NAMESPACES[""]["round"]
 
 
 def _frac(xp, self):
@@ -144,25 +149,29 @@ floor_divide_tensor = not_differentiable("floor_divide_tensor(self, other)", "fl
                                          samples=lambda s: [(s.randn(2, 3), s.away_from_zero(3)), (s.integers(9, 4), s.integers(3, 4) + 1)])
 
 
-def _public(name, by_number, by_tensor, doc):
+def _public(name, by_number, by_tensor, of_number, doc):
+    swapped = ["Number self, Tensor other"] if name == "remainder" else []
+    last = BINARY[1] if name != "floor_divide" else "Tensor input, Number other"
+
+    @public(name, (BINARY[0], *swapped, last), BINARY_METHOD, op=by_tensor)
     def call(input, other):
-        if not isinstance(input, Tensor) and not isinstance(other, Tensor) or not isinstance(other, (Tensor, *_NUMBERS)):
-            raise fail(TypeError, f"{name}(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}",
-                       "Give tensors, or a tensor and a number.")
-        return (by_tensor if isinstance(other, Tensor) else by_number).call(input, other)
+        if isinstance(input, Tensor) and isinstance(other, (Tensor, *_NUMBERS)):
+            return (by_tensor if isinstance(other, Tensor) else by_number).call(input, other)
+        if of_number and isinstance(input, _NUMBERS) and isinstance(other, Tensor):
+            return of_number.call(input, other)
+        raise mismatch("operands")
 
     def in_place(self, other):
         return apply_inplace(by_tensor if isinstance(other, Tensor) else by_number, (self, other))
 
-    call.__name__, in_place.__name__ = name, f"{name}_"
-    call.__doc__, in_place.__doc__ = f"{doc} Raises RuntimeError for whole numbers divided by 0. Source: torch.{name}.", f"In-place `{name}`."
-    composite(method=True)(call)
+    call.__doc__ = f"{doc} Raises RuntimeError for whole numbers divided by 0. Source: torch.{name}."
+    in_place.__name__, in_place.__doc__ = f"{name}_", f"In-place `{name}`."
     composite(method=True, function=False)(in_place)
 
 
-_public("fmod", fmod_scalar, fmod_tensor, "The remainder of input / other, with the sign of input.")
-_public("remainder", remainder_scalar, remainder_tensor, "The remainder of input / other, with the sign of other: Python's `%`.")
-_public("floor_divide", floor_divide_scalar, floor_divide_tensor, "input / other, rounded down: Python's `//`. It has no derivative.")
+_public("fmod", fmod_scalar, fmod_tensor, None, "The remainder of input / other, with the sign of input.")
+_public("remainder", remainder_scalar, remainder_tensor, remainder_of_number, "The remainder of input / other, with the sign of other: Python's `%`.")
+_public("floor_divide", floor_divide_scalar, floor_divide_tensor, floor_divide_tensor, "input / other, rounded down: Python's `//`. It has no derivative.")
 
 
 def _operator(name, lane):

@@ -5,26 +5,28 @@ import warnings
 
 import numpy as np
 
+from ..arguments import bad_argument, mismatch
 from ..dispatch import apply_inplace, broadcast_error
 from ..dtype import bool_, get_default_dtype, uint8
 from ..errors import fail
-from ..registry import METHODS, NAMESPACES, composite, register
+from ..overloading import public
+from ..registry import METHODS, NAMESPACES, register
 from ..tensor import Tensor, scalar_tensor
+from .arithmetic import _NUMBERS
 
 
 def only_tensors(op, inplace=False):
     """Makes `op(input, other)` public for two tensors: torch takes no numbers here, so that is an error in its words."""
     name = op.name
 
+    @public(name, op=op)
     def call(input, other):
         for position, (argument, value) in enumerate((("input", input), ("other", other)), 1):
             if not isinstance(value, Tensor):
-                raise fail(TypeError, f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}",
-                           "PyTorch takes tensors only here: write torch.tensor(...) around a number.")
+                raise bad_argument(name, argument, position, "Tensor", value)
         return op.call(input, other)
 
-    call.__name__, call.__doc__, call.op = name, op.doc, op
-    NAMESPACES[""][name] = METHODS[name] = call
+    call.__doc__ = op.doc
     if inplace:
         METHODS[f"{name}_"] = lambda self, other: apply_inplace(op, (self, other))
     return call
@@ -118,6 +120,8 @@ clamp_tensor = register("clamp_tensor(self, min=None, max=None)", forward=_clamp
 def _clamp_call(self, min, max):
     if min is None and max is None:
         raise fail(RuntimeError, "torch.clamp: At least one of 'min' or 'max' must not be None", "Without a limit nothing would change.")
+    if not all(bound is None or isinstance(bound, (Tensor, *_NUMBERS)) for bound in (min, max)):
+        raise mismatch("limits")
     tensors = isinstance(min, Tensor), isinstance(max, Tensor)
     if all(t or bound is None for t, bound in zip(tensors, (min, max))):
         return clamp_tensor, (self, min, max)
@@ -125,14 +129,17 @@ def _clamp_call(self, min, max):
     return clamp_op, (self, *(bound.item() if t else bound for t, bound in zip(tensors, (min, max))))
 
 
-@composite(method=True)
+_LIMITS = ("Tensor min = None, Tensor max = None", "Number min = None, Number max = None")
+
+
+@public("clamp", [f"Tensor input, {form}, *, Tensor out = None" for form in _LIMITS], _LIMITS, op=clamp_op)
 def clamp(input, min=None, max=None):
     """Each element limited to [min, max]; the limits are numbers or tensors. At a limit the gradient is 1. Source: torch.clamp."""
     op, args = _clamp_call(input, min, max)
     return op.call(*args)
 
 
-@composite(method=True)
+@public("clamp_", [f"Tensor input, {form}" for form in _LIMITS], _LIMITS)
 def clamp_(input, min=None, max=None):
     """In-place `clamp`. Source: torch.Tensor.clamp_."""
     op, args = _clamp_call(input, min, max)
@@ -145,14 +152,54 @@ def clamp_(input, min=None, max=None):
 for _table, _suffix in ((METHODS, ""), (METHODS, "_"), (NAMESPACES[""], ""), (NAMESPACES[""], "_")):
     _table["clip" + _suffix] = _table["clamp" + _suffix]
 
-clamp_min_op = register("clamp_min(self, min)", forward=lambda xp, self, min: _clamp(xp, self, min, None), operands=("self",), inplace=True,
-                        vjp={"self": lambda m, g, self, min: m.where(self >= min, g, 0.0)},
-                        latex=r"\max({self}, {min})", vjp_latex={"self": r"{g} \cdot [{self} \ge {min}]"},
-                        samples=lambda s: [(s.randn(3), 0.1)], doc="Each element, but at least `min` (a number). Source: torch.clamp_min")
-clamp_max_op = register("clamp_max(self, max)", forward=lambda xp, self, max: _clamp(xp, self, None, max), operands=("self",), inplace=True,
-                        vjp={"self": lambda m, g, self, max: m.where(self <= max, g, 0.0)},
-                        latex=r"\min({self}, {max})", vjp_latex={"self": r"{g} \cdot [{self} \le {max}]"},
-                        samples=lambda s: [(s.randn(3), 0.1)], doc="Each element, but at most `max` (a number). Source: torch.clamp_max")
+def _one_limit(name, torch_node, number_rule, tensor_rules, tex, sign, doc):
+    side = name[-3:]
+
+    def forward(xp, self, limit):
+        return _clamp(xp, self, *((limit, None) if side == "min" else (None, limit)))
+
+    by_number = register(f"{name}(self, {side})", forward=forward, operands=("self",), method=False, function=False, vjp={"self": number_rule},
+                         latex=tex, vjp_latex={"self": rf"{{g}} \cdot [{{self}} {sign} {{{side}}}]"}, samples=lambda s: [(s.randn(3), 0.1)])
+    by_tensor = register(f"{name}_tensor(self, {side})", forward=forward, dtype="promote", node=f"{torch_node}Backward1", method=False, function=False,
+                         vjp=tensor_rules, latex=tex, vjp_latex={"self": rf"{{g}} \cdot [{{self}} {sign} {{{side}}}]",
+                                                                side: rf"{{g}} \cdot [\lnot {{self}} {sign} {{{side}}}]"},
+                         samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3))])
+    forms = (f"Tensor {side}", f"Number {side}")
+
+    def chosen(limit):
+        if not isinstance(limit, (Tensor, *_NUMBERS)):
+            raise mismatch(side)
+        return by_tensor if isinstance(limit, Tensor) else by_number
+
+    def call(input, limit):
+        return chosen(limit).call(input, limit)
+
+    def in_place(self, limit):
+        return apply_inplace(chosen(limit), (self, limit))
+
+    call.__doc__, in_place.__doc__ = f"{doc} (a number or a tensor). Source: torch.{name}", f"In-place `{name}`. Source: torch.Tensor.{name}_"
+    public(name, [f"Tensor input, {form}, *, Tensor out = None" for form in forms], forms, op=by_number)(_renamed(call, side))
+    public(f"{name}_", [f"Tensor input, {form}" for form in forms], forms)(_renamed(in_place, side))
+
+
+def _renamed(function, side):
+    """`function(input, limit)` with its second argument called as torch calls it."""
+    if side == "min":
+        def call(input, min):
+            return function(input, min)
+    else:
+        def call(input, max):
+            return function(input, max)
+    call.__doc__ = function.__doc__
+    return call
+
+
+_one_limit("clamp_min", "ClampMin", lambda m, g, self, min: m.where(self >= min, g, 0.0),
+           {"self": lambda m, g, self, min: m.where(self >= min, g, 0.0), "min": lambda m, g, self, min: m.where(self < min, g, 0.0)},
+           r"\max({self}, {min})", r"\ge", "Each element, but at least `min`")
+_one_limit("clamp_max", "ClampMax", lambda m, g, self, max: m.where(self <= max, g, 0.0),
+           {"self": lambda m, g, self, max: m.where(self <= max, g, 0.0), "max": lambda m, g, self, max: m.where(self > max, g, 0.0)},
+           r"\min({self}, {max})", r"\le", "Each element, but at most `max`")
 
 
 # -- where, masked_fill ------------------------------------------------------------------------------------------------------
@@ -169,22 +216,12 @@ where_op = register("where(condition, self, other)", forward=_where, dtype="prom
                     vjp_latex={"self": r"{g} \cdot [{condition}]", "other": r"{g} \cdot [\lnot {condition}]"},
                     samples=lambda s: [(s.booleans(3), s.randn(3), s.randn(3)), (s.booleans(3), s.randn(2, 3), s.randn(2, 1)), (s.booleans(3), s.randn(3), 2.0)])
 
-_WHERE = """where() received an invalid combination of arguments - got ({}), but expected one of:
- * (Tensor condition)
- * (Tensor condition, Tensor input, Tensor other, *, Tensor out = None)
- * (Tensor condition, Number self, Tensor other)
- * (Tensor condition, Tensor input, Number other)
- * (Tensor condition, Number self, Number other)
-"""
-
-
 def _choose(condition, chosen):
-    if not isinstance(condition, Tensor) or not (len(chosen) == 2 and all(isinstance(c, (Tensor, int, float, complex)) for c in chosen)):
-        got = ", ".join(type(a).__name__ for a in (condition, *chosen))
-        raise fail(TypeError, _WHERE.format(got), "Say where (a bool tensor), what there, and what elsewhere.")
+    if not isinstance(condition, Tensor) or not (len(chosen) == 2 and all(isinstance(c, (Tensor, *_NUMBERS)) for c in chosen)):
+        raise mismatch("condition, input, other")
     if condition.dtype is uint8:
         warnings.warn("where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of PyTorch. "
-                      "Use a boolean condition instead.", UserWarning, stacklevel=3)
+                      "Use a boolean condition instead.", UserWarning, stacklevel=4)
         condition = condition.bool()
     if condition.dtype is not bool_:
         raise fail(RuntimeError, f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.short}",
@@ -194,7 +231,11 @@ def _choose(condition, chosen):
     return where_op.call(condition, *chosen)
 
 
-@composite()
+_WHERE = ("Tensor condition", "Tensor condition, Tensor input, Tensor other, *, Tensor out = None", "Tensor condition, Number self, Tensor other",
+          "Tensor condition, Tensor input, Number other", "Tensor condition, Number self, Number other")
+
+
+@public("where", _WHERE, method=False, op=where_op)
 def where(condition, *chosen, input=None, other=None):
     """`input` where `condition` holds, `other` elsewhere; both broadcast. With the condition alone: the indices where it holds.
 
@@ -204,7 +245,7 @@ def where(condition, *chosen, input=None, other=None):
     return condition.nonzero(as_tuple=True) if not chosen and isinstance(condition, Tensor) else _choose(condition, chosen)
 
 
-@composite(method=True, function=False, name="where")
+@public("where", methods=("Tensor condition, Tensor other", "Tensor condition, Number other"), function=False, op=where_op)
 def where_method(self, condition, other):
     """This tensor where `condition` holds, `other` elsewhere. Source: torch.Tensor.where."""
     return _choose(condition, (self, other))
@@ -238,15 +279,9 @@ masked_fill_tensor = register("masked_fill_tensor(self, mask, value)", forward=_
                               latex=r"{mask} ? {value} : {self}", vjp_latex={"self": r"{g} \cdot [\lnot {mask}]", "value": r"\sum {g} \cdot [{mask}]"},
                               samples=lambda s: [(s.randn(3), s.booleans(3), s.randn())])
 
-_MASKED_FILL = """masked_fill() received an invalid combination of arguments - got ({}, {}), but expected one of:
- * (Tensor mask, Tensor value)
- * (Tensor mask, Number value)
-"""
-
-
 def _masked_fill_call(self, mask, value):
-    if not isinstance(mask, Tensor) or not isinstance(value, (Tensor, int, float, complex)):
-        raise fail(TypeError, _MASKED_FILL.format(type(mask).__name__, type(value).__name__), "The mask is a bool tensor, the value a number.")
+    if not isinstance(mask, Tensor) or not isinstance(value, (Tensor, *_NUMBERS)):
+        raise mismatch("mask, value")
     if not isinstance(value, Tensor):
         return masked_fill_op, (self, mask, value)
     if value._d.ndim:
@@ -255,14 +290,17 @@ def _masked_fill_call(self, mask, value):
     return masked_fill_tensor, (self, mask, value)
 
 
-@composite(method=True)
+_MASKED = ("Tensor mask, Tensor value", "Tensor mask, Number value")
+
+
+@public("masked_fill", [f"Tensor input, {form}" for form in _MASKED], _MASKED, op=masked_fill_op)
 def masked_fill(input, mask, value):
     """A copy with `value` (a number or a 0-d tensor) where the bool tensor `mask` holds. Source: torch.Tensor.masked_fill."""
     op, args = _masked_fill_call(input, mask, value)
     return op.call(*args)
 
 
-@composite(method=True, function=False)
+@public("masked_fill_", methods=_MASKED, function=False)
 def masked_fill_(self, mask, value):
     """In-place `masked_fill`. Source: torch.Tensor.masked_fill_."""
     op, args = _masked_fill_call(self, mask, value)
@@ -279,6 +317,6 @@ def _nan_to_num(xp, self, nan, posinf, neginf):
 
 
 register("nan_to_num(self, nan=None, posinf=None, neginf=None)", forward=_nan_to_num, inplace=True,
-         vjp={"self": lambda m, g, self: g * m.isfinite(self)}, latex=r"{self}", vjp_latex={"self": r"{g} \cdot [{self} \ne \pm\infty]"},
+         vjp={"self": lambda m, g, self: g * m.isfinite(self)}, latex=r"{self}", vjp_latex={"self": r"{g} \cdot [|{self}| < \infty]"},
          samples=lambda s: [s.randn(3)],
          doc="nan becomes `nan` (0), infinities `posinf` and `neginf` (the largest and smallest number). Source: torch.nan_to_num")

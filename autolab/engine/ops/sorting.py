@@ -3,12 +3,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arguments import bad_argument, mismatch
 from ..errors import check_dim, fail
+from ..overloading import public
 from ..registry import METHODS, composite
 from ..tensor import Tensor, scalar_tensor, wrap
 from .activation import not_implemented
 from .extremes import picked, picked_rule
-from .reduction import numpy_names
+from .reduction import is_int, one_dim
 from .remainder import not_differentiable
 
 
@@ -48,16 +50,19 @@ topk_op = picked("topk", "topk(self, k, dim=-1, largest=True, sorted=True)", _to
                  latex=r"\mathrm{top}_{{k}}({self})", samples=lambda s: [(s.distinct(5), 2), (s.distinct(3, 2), 2, 0, False)])
 
 
-@composite(method=True)
-@numpy_names
+_SORT = ("*, bool stable, int dim = -1, bool descending = False", "int dim = -1, bool descending = False")
+
+
+@public("sort", [f"Tensor input, {form}" for form in _SORT], _SORT, op=sort_op)
 def sort(input, dim=-1, descending=False, stable=None):
     """(values, indices) sorted along `dim`; equal elements keep their order, nan counts as largest. Source: torch.sort."""
+    if not is_int(dim):
+        raise mismatch("dim")
     check_dim(dim, input._d.ndim)
     return (sort_op if stable is None else sort_stable).call(input, dim, bool(descending))
 
 
-@composite(method=True)
-@numpy_names
+@public("argsort", [f"Tensor input, {form}" for form in _SORT], _SORT)
 def argsort(input, dim=-1, descending=False, stable=False):
     """The indices that sort along `dim`. Source: torch.argsort."""
     return sort(input, dim, descending)[1]
@@ -69,19 +74,19 @@ def msort(input):
     return sort(input, 0)[0]
 
 
-@composite(method=True)
-@numpy_names
+@public("topk", op=topk_op)
 def topk(input, k, dim=-1, largest=True, sorted=True):
     """(values, indices) of the k largest (or smallest) elements along `dim`, in order. Source: torch.topk."""
-    check_dim(dim, input._d.ndim)
+    if not is_int(k):
+        raise bad_argument("topk", "k", 2, "int", k)
+    one_dim("topk", dim, input._d.ndim, 3)
     if not 0 <= k <= (input._d.shape[dim] if input._d.ndim else 1):
         raise fail(RuntimeError, "selected index k out of range", "k can be at most the size of the dimension.")
     return topk_op.call(input, k, dim, largest, sorted)
 
 
 # -- quantile ----------------------------------------------------------------------------------------------------------------
-@composite(method=True)
-@numpy_names
+@public("quantile")
 def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
     """The value below which the share `q` (a number or a 1-d tensor, from 0 to 1) of the elements lies, along `dim` or of all.
 

@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 from .. import precise
-from ..registry import METHODS, NAMESPACES, register
+from ..registry import METHODS, NAMESPACES
 from .pointwise import elementwise
 
 

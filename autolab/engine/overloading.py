@@ -1,0 +1,64 @@
+"""Public functions that torch has in several forms: one Python body, and torch's errors for arguments that fit no form."""
+from __future__ import annotations
+
+import functools
+import re
+
+from .arguments import _MISSING, _TOO_MANY, _missing, no_match
+from .errors import unsupported
+from .registry import METHODS, NAMESPACES
+
+NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input"}
+"""Keywords that NumPy's users write, and torch's for them."""
+
+BINARY = ("Tensor input, Tensor other, *, Tensor out = None", "Tensor input, Number other, *, Tensor out = None")
+BINARY_METHOD = ("Tensor other", "Number other")
+_POSITION = re.compile(r"\(position (\d)\)")
+_UNEXPECTED = "got an unexpected keyword argument"
+
+
+def public(name, functions=(), methods=(), *, function=True, method=True, namespace="", op=None):
+    """Makes the decorated body `torch.<name>` and `Tensor.<name>`.
+
+    functions, methods: the forms that torch lists in its errors, for the function and for the method, where it has several.
+    The body raises `arguments.mismatch` when its arguments fit none, and `arguments.bad_argument` with the function's position."""
+    def decorate(body):
+        body.__name__ = body.__qualname__ = name
+        if function:
+            NAMESPACES[namespace][name] = _entry(body, name, functions, False, op)
+        if method:
+            METHODS[name] = _entry(body, name, methods, True, op)
+        return body
+    return decorate
+
+
+def _entry(body, name, forms, method, op):
+    @functools.wraps(body)
+    def call(*args, **kwargs):
+        named = {NUMPY_NAMES.get(k, k): v for k, v in kwargs.items()} if kwargs else kwargs
+        try:
+            return body(*args, **named)
+        except TypeError as error:
+            told = _in_torchs_words(error, name, args[method:], kwargs, forms, method)
+            if told is error:
+                raise
+            raise told from None
+
+    call.op = op
+    return call
+
+
+def _in_torchs_words(error, name, args, kwargs, forms, method):
+    text = str(error)
+    absent, many = _MISSING.match(text), _TOO_MANY.match(text)
+    unexpected = _UNEXPECTED in text and text.startswith(f"{name}()")
+    if unexpected and "out" in kwargs:
+        return unsupported(name, "out")
+    if forms and (hasattr(error, "is_mismatch") or absent or many or unexpected):
+        return no_match(name, args, kwargs, forms)
+    if absent:
+        return _missing(name, re.findall(r"'(\w+)'", absent[1]))
+    place = _POSITION.search(text)
+    if method and place and text.startswith(f"{name}()"):  # torch does not count self
+        error.args = (text.replace(place[0], f"(position {int(place[1]) - 1})"),)
+    return error
