@@ -502,6 +502,22 @@ def _compile_lane(op, source, slow=None):
     return environment["call"]
 
 
+def compiled_on_first_use(make, op):
+    """`make(op)`, made when it is first called: compiling every lane would add 60 ms to `import autolab`. Returns a stub that
+    calls what was made; `stub.made` gives it (made now if need be) to whoever wants to call it directly."""
+    def stub(*args):
+        return stub.made()(*args)
+
+    made = []
+
+    def get():
+        if not made:
+            made.append(make(op))
+        return made[0]
+    stub.made = get
+    return stub
+
+
 def make_binary(op):
     """The fast lane of an op of two operands."""
     return _compile_lane(op, _BINARY, lambda a, b: apply(op, (a, b)))

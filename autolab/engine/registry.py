@@ -6,8 +6,10 @@ Derived here: the public function, the Tensor method, the in-place variant, the 
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import Any, Callable
 
 from . import dispatch
@@ -166,30 +168,40 @@ def _plan_saving(op):
 def _entry(op):
     """The callable that takes all arguments in schema order; picks the fast lane when the op has one."""
     if op.fast is not None and len(op.operands) == 2:
-        return dispatch.make_binary(op)
+        return dispatch.compiled_on_first_use(dispatch.make_binary, op)
     if op.fast is not None and len(op.params) == len(op.defaults) + 1:
-        return dispatch.make_unary(op)
+        return dispatch.compiled_on_first_use(dispatch.make_unary, op)
     return lambda *args: dispatch.apply(op, args)
 
 
 def _public(op, name, first, inplace=False):
-    """Generates the Python function with the op's own signature, so that calls bind natively and `help()` tells the arguments."""
-    shown = [first if p == "self" else p for p in op.params]
-    signature, seen_star = [], False
-    for p, s in zip(op.params, shown):
-        if p in op.keyword_only and not seen_star:
-            signature.append("*")
-            seen_star = True
-        signature.append(s if p not in op.defaults else f"{s}=_d_{p}")
-    environment = {f"_d_{p}": v for p, v in op.defaults.items()}
-    environment |= {"_op": op, "_call": op.call, "_inplace": dispatch.apply_inplace}
-    body = f"_inplace(_op, ({', '.join(shown)},))" if inplace else f"_call({', '.join(shown)})"
-    exec(f"def {name}({', '.join(signature)}):\n return {body}", environment)
-    f = environment[name]
+    """The Python function with the op's own signature, so that calls bind natively and `help()` tells the arguments."""
+    shown = tuple(first if p == "self" else p for p in op.params)
+    code = _forwarding(len(shown) - len(op.keyword_only), len(op.keyword_only)).replace(co_varnames=shown, co_name=name, co_qualname=name)
+    environment = {}
+
+    def target(*args):                    # the first call: from then on the function calls the op's lane without this detour
+        made = getattr(op.call, "made", None)
+        environment["_call"] = (lambda *a: dispatch.apply_inplace(op, a)) if inplace else op.call if made is None else made()
+        return environment["_call"](*args)
+    environment["_call"] = target
+    positional = [p for p in op.params if p not in op.keyword_only]
+    f = FunctionType(code, environment, name, tuple(op.defaults[p] for p in positional if p in op.defaults))
+    f.__kwdefaults__ = {p: op.defaults[p] for p in op.keyword_only if p in op.defaults}
     f.__doc__ = op.doc or f"`{op.name}`: see https://docs.pytorch.org/docs/2.13/generated/torch.{op.name}.html"
     f.__module__ = __name__
     f.op = op
     return f
+
+
+@functools.cache
+def _forwarding(positional, keyword):
+    """Code of a function that hands its arguments on to `_call`; compiled once per number of arguments, names are put in afterwards."""
+    names = [f"a{i}" for i in range(positional + keyword)]
+    signature = names[:positional] + (["*"] if keyword else []) + names[positional:]
+    environment = {}
+    exec(f"def f({', '.join(signature)}):\n return _call({', '.join(names)})", environment)
+    return environment["f"].__code__
 
 
 def attach_methods(cls) -> None:

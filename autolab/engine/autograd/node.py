@@ -325,17 +325,25 @@ def make_node_class(op):
     """The Node class of an op: its name, what it saves, and its two compiled backward functions.
 
     They are compiled from the record (as dataclasses compile __init__) because a loop over rules and saved entries costs 0.9 µs a node
-    and the compiled form 0.35 µs; on a scalar graph that is a quarter of the whole backward pass."""
+    and the compiled form 0.35 µs; on a scalar graph that is a quarter of the whole backward pass. Compiling waits for the first use:
+    doing it for every op would double the time that `import autolab` takes."""
     outputs = op.outputs or ("result",)
     body = {
         "__slots__": ("num_outputs",) if op.variadic else (), "op": op, "_name": op.node, "_saved_names": op.saves, "num_outputs": len(outputs), "plain": True,
         "frees_all": bool(op.saves) and all(k in ("input", "output") for k in op.save_kinds),
-        "backward_raw": _compile(op, traced=False), "backward_traced": _compile(op, traced=True),
+        "backward_raw": _compiled_on_first_use("backward_raw", op), "backward_traced": _compiled_on_first_use("backward_traced", op),
         "__module__": "builtins", "__doc__": f"Backward of `{op.name}`.",
     }
     if op.variadic:
         del body["num_outputs"]            # set per node
     return type(op.node, (Node,), body)
+
+
+def _compiled_on_first_use(name, op):
+    def first(node, m, g):
+        setattr(op.node_class, name, _compile(op, traced=name == "backward_traced"))
+        return getattr(node, name)(m, g)
+    return first
 
 
 def _compile(op, traced):
