@@ -22,8 +22,9 @@ def shown():
     """Each explorer of the lesson by its cell, made anew."""
     import matplotlib
     matplotlib.use("Agg")
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         patch.setattr(warnings, "formatwarning", warnings.formatwarning)       # the lesson sets its own
+        warnings.simplefilter("ignore")
         return {id: explorer for id, _, explorer in explorers("01_graphs")}
 
 
@@ -43,6 +44,7 @@ def cell_after(words):
       15: "x.grad is now 40"}),
     ("Compare step 5 with step 11", {5: "x.grad is now 6", 11: "x.grad is now 12: 6 was added to what it held"}),
     ("there is a single contribution to `w`, at step 3", {3: "y sends 3 to w"}),
+    ("The whole graph is a single node. At step 2", {2: "loss.grad is now 1"}),
     ("At step 5 the branch not taken gets a 0, and at step 10 it sends a NaN",
      {5: "sends 0 to v1", 10: "v1 sends nan to x"}),
 ])
@@ -50,6 +52,11 @@ def test_steps_are_as_the_prose_says(shown, words, steps):
     frames = shown[cell_after(words)].trace.frames
     for step, text in steps.items():
         assert text in frames[step - 1].text
+
+
+def test_no_picture_starts_with_a_gradient_left_over_from_before(shown):
+    for id, explorer in shown.items():
+        assert set(explorer.trace.states(-1).values()) == {"none"}, id
 
 
 def test_a_changed_saved_tensor_is_shown_as_modified(shown):

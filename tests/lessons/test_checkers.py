@@ -129,7 +129,7 @@ def test_progress_counts_and_solved_stays_solved():
     assert lines[0] == "Lesson 01: 1 of 13 exercises solved"
     words = {"01.4": "solved", "01.8": "tried"}
     assert [line.split()[0] for line in lines[1:14]] == [words.get(id, "open") for id in EXERCISES]
-    assert lines[14] == "Predictions: 0 of 20 made, 0 of them came true."
+    assert lines[14] == "Predictions: 0 of 24 made, 0 of them came true."
 
 
 def test_unknown_names_are_told_with_the_known_ones():

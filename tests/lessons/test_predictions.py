@@ -94,9 +94,9 @@ def test_reasons_belong_to_answers_that_can_be_given_and_are_wrong():
 
 def test_predictions_count_in_the_progress():
     record.__init__()
-    q9, q15 = predict("01.q9"), predict("01.q15")
-    q9.answer, q15.answer = "12", "1"
+    q9, q18 = predict("01.q9"), predict("01.q18")
+    q9.answer, q18.answer = "12", "1"
     q9.reveal(12.0)
-    q15.reveal(4.0)
-    assert repr(progress("01")).endswith("Predictions: 2 of 20 made, 1 of them came true.")
+    q18.reveal(4.0)
+    assert repr(progress("01")).endswith("Predictions: 2 of 24 made, 1 of them came true.")
     assert "came true" not in repr(predict("01.q9"))

@@ -90,49 +90,73 @@ QUESTIONS = {
         {"no": "Freezing w2 means that nobody asks for the gradient of w2. The path from h3 through h2 and h1 to w1 is "
                "still there, with w2 as a factor."}),
     "01.q13": Question(
+        "w = 2. `loss = (w * 3 - 1) ** 2` is computed under `no_grad()`. `loss.backward()` complains, so you write "
+        "`loss.requires_grad = True` before it. Now it runs. What is `w.grad`?",
+        ("30", "None", "0"),
+        {"30": "That would be right if the steps from w to loss had been recorded. They were not.",
+         "0": "Zero would say that w has no influence on the loss. Nothing was computed for w at all."}),
+    "01.q14": Question(
+        "w = 2. NumPy computes `e = np.exp(...)` from w's numbers, and `y = torch.tensor(e) * w`. The derivative of "
+        "exp(w) * w is 22.1672. What is `w.grad` after `y.backward()`?",
+        ("22.1672", "7.3891", "None", "an error"),
+        {"22.1672": "The graph knows nothing of what NumPy computed. To it, e is a constant.",
+         "None": "The factor w itself is still connected.",
+         "an error": "Nothing complains: you took the numbers out by hand, with detach()."}),
+    "01.q15": Question(
+        "Three times you compute a loss and write `losses.append(loss)`. How many graphs are still in memory afterwards?",
+        ("0", "1", "3"),
+        {"0": "As long as you hold a result, you hold its node, and through it everything before it.",
+         "1": "The name `loss` holds the last one only. But the list holds all three."}),
+    "01.q16": Question(
         "x = [1., 2., 3.], `y = x * x`. What does `y.backward()` do?",
         ("x.grad = [2., 4., 6.]", "x.grad = 12.", "an error"),
         {"x.grad = [2., 4., 6.]": "That is the gradient of y.sum(). y itself is three numbers, and nobody said how "
                                   "to weigh them.",
          "x.grad = 12.": "A gradient has the shape of its tensor, three numbers here."}),
-    "01.q14": Question(
+    "01.q17": Question(
         "X has the shape (3, 2), and b is a single number. `(X + b).sum().backward()`. What is `b.grad`?",
         ("1", "6", "a (3, 2) tensor of ones"),
         {"1": "b was added in six places. Each of them is a path, and each adds 1.",
          "a (3, 2) tensor of ones": "Six ones did arrive, but b is one number: its gradient is their sum."}),
-    "01.q15": Question(
+    "01.q18": Question(
         "`y = x`, then `while y < 10: y = y * 2`. For x = 3, what is dy/dx?",
         ("1", "2", "4", "it has none, because of the loop"),
         {"1": "The loop ran twice, and each turn multiplied by 2.",
          "2": "The loop ran twice: 3, 6, 12.",
          "it has none, because of the loop": "The graph holds what was computed: here two multiplications. "
                                              "The loop itself is not in it."}),
-    "01.q16": Question(
+    "01.q19": Question(
         "x = 0. `y = torch.where(x > 0, torch.sqrt(x), 0 * x)`: the root is not taken. What is `x.grad` after "
         "backward()?",
         ("0", "nan", "inf"),
         {"0": "where() sends 0 into the branch not taken. There it is multiplied by the slope of the root at 0, "
                "which is infinite, and 0 times infinity is NaN.",
          "inf": "The slope of the root at 0 is infinite, but what arrives there is 0, and 0 times infinity is NaN."}),
-    "01.q17": Question(
+    "01.q20": Question(
         "You call backward() twice on the same result. For which of `y = x + 2` and `y = x * x` is that an error?",
         ("both", "only x + 2", "only x * x", "neither"),
         {"both": "x + 2 saved nothing, so nothing is missing the second time.",
          "only x + 2": "x + 2 saved nothing, so nothing is missing the second time. x * x saved x.",
          "neither": "x * x saved its factors, and the first backward() freed them."}),
-    "01.q18": Question(
+    "01.q21": Question(
         "(1) `y = x * 2; y.add_(1)`   (2) `y = x.exp(); y.add_(1)`.  Then `y.sum().backward()`. Which one raises an "
         "error?",
         ("both", "only (1)", "only (2)", "neither"),
         {"both": "x * 2 does not need its result for the gradient. It may be changed.",
          "only (1)": "x * 2 does not need its result for the gradient; exp does.",
          "neither": "exp saved its result, and add_ changed it."}),
-    "01.q19": Question(
+    "01.q22": Question(
+        "`a` is a NumPy array of ones, and `t = torch.from_numpy(a)`. Then `a += 1`, and after that `a = a + 1`. "
+        "What is in t?",
+        ("ones", "twos", "threes"),
+        {"ones": "t and a share their memory, and a += 1 writes into it.",
+         "threes": "a = a + 1 makes a new array and gives it the name a. The old memory, which t shares, stays as it was."}),
+    "01.q23": Question(
         "A custom function has a backward that somebody wrote by hand. You train with it, and the loss falls. "
         "Is the backward right?",
         ("yes", "not necessarily"),
         {"yes": "A wrong gradient often points roughly downhill. The loss falls, and stops in the wrong place."}),
-    "01.q20": Question(
+    "01.q24": Question(
         "The same training loop, but the gradients are never cleared. What does the loss do?",
         ("it falls faster", "it falls more slowly", "it swings up and down"),
         {"it falls faster": "At first, yes. But the old gradients keep pushing after the best point is passed.",

@@ -65,6 +65,7 @@ total.backward()
 print(matrix.grad)
 
 # %% tags=["picture"]
+matrix = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], requires_grad=True)
 total = (scalar * (matrix @ vector)).sum()
 autolab.explore(total)
 

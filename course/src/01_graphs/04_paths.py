@@ -54,6 +54,7 @@ q5.reveal(x.grad)
 # step 9 a 6, through the product. Only when both are in, at step 11, does the node of `b` send anything to `x`.
 
 # %% tags=["picture"]
+x = torch.tensor(2.0, requires_grad=True)
 a = 3 * x
 b = x * x
 z = a * b + b

@@ -106,7 +106,10 @@ print(w1.grad, w2.grad, w3.grad)
 q12.reveal(w1.grad is not None)
 
 # %% tags=["picture"]
-h3 = w3 * (w2 * (w1 * x))
+w1, w3 = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0, requires_grad=True)
+h1 = w1 * x
+h2 = w2 * h1
+h3 = w3 * h2
 autolab.explore(h3)
 
 # %% [markdown] tags=["explain"]
@@ -114,46 +117,105 @@ autolab.explore(h3)
 # there: $\bar w_1 = w_3 \cdot w_2 \cdot x = 3 \cdot 5 \cdot 1 = 15$. A frozen weight takes part, as a factor. It just does not learn.
 
 # %% [markdown]
-# ### Four ways to lose a gradient without noticing
+# ### Three ways to lose a gradient, or memory, without noticing
 #
-# None of these raises an error. Each leaves `w.grad` empty, or the memory full.
+# None of these raises an error. First: switching the flag on at the end.
+
+# %% tags=["predict"]
+q13 = predict("01.q13")
+q13
 
 # %% tags=["code"]
 w = torch.tensor(2.0, requires_grad=True)
-
-# 1. Switching the flag on at the end. The message "does not require grad" goes away, and so does the gradient.
 with torch.no_grad():
     loss = (w * 3 - 1) ** 2
 loss.requires_grad = True
 loss.backward()
-print("1. w.grad =", w.grad)
+print("w.grad =", w.grad)
+print("loss.is_leaf:", loss.is_leaf)
 
-# 2. NumPy in the middle. What NumPy computes, the graph does not see.
-import numpy as np
+# %% tags=["reveal"]
+q13.reveal(w.grad)
 
-y = torch.tensor(np.exp(w.detach().numpy()), requires_grad=True) * w
-y.backward()
-print("2. w.grad =", w.grad, "but the derivative of exp(w) * w is", (torch.exp(w) * (1 + w)).detach())
+# %% [markdown]
+# The whole graph is a single node. At step 2 the gradient ends in `loss` itself.
 
-# 3. A new tensor made of old numbers. It is a new leaf.
-fresh = torch.tensor(w.item() * 3, requires_grad=True)
-fresh.backward()
-print("3. w.grad =", w.grad, "as before")
-
-# 4. A list of losses. Each one keeps its whole graph alive; keep numbers instead.
-losses = [(w * step) ** 2 for step in range(3)]
-print("4.", losses[2].grad_fn is not None, [loss.item() for loss in losses])
+# %% tags=["picture"]
+with torch.no_grad():
+    loss = (w * 3 - 1) ** 2
+loss.requires_grad = True
+autolab.explore(loss)
 
 # %% [markdown] tags=["explain"]
-# **Why.** 1: the graph was not recorded, and nothing can bring it back afterwards: `loss` is now a leaf without a past. 2: in `exp(w) * w` only the
-# right factor is connected, so one of two paths is missing. 3: `item()` leaves the graph. 4: as long as you hold a result, you
-# hold its node, and through it all the nodes before it and everything they saved. `.item()` or `.detach()` lets go.
+# **Why.** What was not recorded cannot be brought back afterwards. `loss` is now a leaf without a past, and its gradient is its own: 1. The message
+# "does not require grad" was right. Silencing it changed nothing about what was missing.
 #
-# In all cases the graph has no path from the result to the leaf. A look at the picture, or at `grad_fn`, tells you.
+# Second: NumPy in the middle.
+
+# %% tags=["predict"]
+q14 = predict("01.q14")
+q14
+
+# %% tags=["code"]
+import numpy as np
+
+w = torch.tensor(2.0, requires_grad=True)
+e = torch.tensor(np.exp(w.detach().numpy()))
+y = e * w
+y.backward()
+print("with NumPy:   ", w.grad)
+
+right = torch.tensor(2.0, requires_grad=True)
+(torch.exp(right) * right).backward()
+print("without NumPy:", right.grad)
+
+# %% tags=["reveal"]
+q14.reveal(f"{w.grad.item():.4f}")
+
+# %% tags=["picture"]
+w = torch.tensor(2.0, requires_grad=True)
+y = e * w
+autolab.explore(y)
+
+# %% [markdown] tags=["explain"]
+# **Why.** Of the two paths in $e^w \cdot w$ only the one through the right factor is recorded. What NumPy computes, or any other library, the graph does not
+# see: `e` is a constant in the picture. So you get $e^w = 7.3891$, and the path that is missing would add $e^w \cdot w$. It is the same with
+# `torch.tensor(w.item())`.
+#
 # If you forget the `detach()` before NumPy, you are told at least. This error is on purpose:
 
 # %% tags=["code", "raises-exception"]
 np.exp(w.numpy())
+
+# %% [markdown]
+# Third: a list of losses, for the curve you want to draw later.
+
+# %% tags=["predict"]
+q15 = predict("01.q15")
+q15
+
+# %% tags=["code"]
+w = torch.tensor(2.0, requires_grad=True)
+losses = []
+for step in (1, 2, 3):
+    loss = (w * step) ** 2
+    losses.append(loss)
+alive = sum(loss.grad_fn is not None for loss in losses)
+print(alive, "graphs:", losses)
+
+numbers = [loss.item() for loss in losses]
+print("as numbers:", numbers)
+
+# %% tags=["reveal"]
+q15.reveal(alive)
+
+# %% tags=["picture"]
+autolab.explore(losses)
+
+# %% [markdown] tags=["explain"]
+# **Why.** As long as you hold a result, you hold its node. The node holds the nodes before it, and all that they saved. Deleting a name in the middle
+# frees nothing that the graph still holds. After 1,000 steps the list keeps 1,000 graphs alive, and the memory fills up slowly. Keep numbers
+# instead: `.item()` for a single number, `.detach()` for a tensor. Both let go of the graph.
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 01.7: only one side learns

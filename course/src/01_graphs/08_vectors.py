@@ -4,8 +4,8 @@
 # So far the last tensor was a single number. Now it is three.
 
 # %% tags=["predict"]
-q13 = predict("01.q13")
-q13
+q16 = predict("01.q16")
+q16
 
 # %% tags=["code", "raises-exception"]
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
@@ -13,7 +13,7 @@ y = x * x
 y.backward()
 
 # %% tags=["reveal"]
-q13.reveal("an error")
+q16.reveal("an error")
 
 # %% [markdown] tags=["explain"]
 # **Why.** For a single number, $\bar y = 1$ is the natural start, and it is filled in for you: "implicitly created". For three numbers you have
@@ -47,6 +47,7 @@ y.backward(gradient=v)
 print(x.grad, "=", v @ A)
 
 # %% tags=["picture"]
+x = torch.tensor([5.0, 7.0], requires_grad=True)
 y = A @ x
 autolab.explore((y * v).sum())
 
@@ -65,8 +66,8 @@ autolab.explore((y * v).sum())
 # Adding a single number to a table adds it in every place. This is called **broadcasting**.
 
 # %% tags=["predict"]
-q14 = predict("01.q14")
-q14
+q17 = predict("01.q17")
+q17
 
 # %% tags=["code"]
 X = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
@@ -77,7 +78,7 @@ print("b.grad =  ", b.grad)
 print("row.grad =", row.grad)
 
 # %% tags=["reveal"]
-q14.reveal(b.grad)
+q17.reveal(b.grad)
 
 # %% [markdown] tags=["explain"]
 # **Why.** Again the sum over paths. `b` reaches the result through six places, with the local derivative 1 each: $6$. Each number of

@@ -12,8 +12,8 @@
 # ```
 
 # %% tags=["predict"]
-q15 = predict("01.q15")
-q15
+q18 = predict("01.q18")
+q18
 
 # %% tags=["code"]
 def grow(x):
@@ -31,7 +31,7 @@ for start in (3.0, 1.0, 20.0):
         slope_at_3 = x.grad
 
 # %% tags=["reveal"]
-q15.reveal(slope_at_3)
+q18.reveal(slope_at_3)
 
 # %% tags=["picture"]
 x = torch.tensor(3.0, requires_grad=True)
@@ -48,8 +48,8 @@ autolab.explore(grow(x))
 # Now the opposite. `torch.where` looks like an `if`, but it computes *both* branches, and both are in the graph.
 
 # %% tags=["predict"]
-q16 = predict("01.q16")
-q16
+q19 = predict("01.q19")
+q19
 
 # %% tags=["code"]
 x = torch.tensor(0.0, requires_grad=True)
@@ -64,7 +64,7 @@ y.backward()
 print("if, one branch recorded:       y =", y.item(), " x.grad =", x.grad)
 
 # %% tags=["reveal"]
-q16.reveal(slope_with_where)
+q19.reveal(slope_with_where)
 
 # %% [markdown]
 # Both branches are in the picture. At step 5 the branch not taken gets a 0, and at step 10 it sends a NaN to `x`.
@@ -84,8 +84,8 @@ autolab.explore(torch.where(x > 0, torch.sqrt(x), 0 * x))
 # A graph can also be walked more than once. Sometimes.
 
 # %% tags=["predict"]
-q17 = predict("01.q17")
-q17
+q20 = predict("01.q20")
+q20
 
 # %% tags=["code"]
 x = torch.tensor(3.0, requires_grad=True)
@@ -101,7 +101,7 @@ for name, y in {"x + 2": x + 2, "x * x": x * x}.items():
     x.grad = None
 
 # %% tags=["reveal"]
-q17.reveal({0: "neither", 1: f"only {raised[0]}", 2: "both"}[len(raised)])
+q20.reveal({0: "neither", 1: f"only {raised[0]}", 2: "both"}[len(raised)])
 
 # %% [markdown] tags=["explain"]
 # **Why.** After a node has run, what it saved is **freed**: one rarely needs it again, and it takes memory. The nodes and their arrows are still there.

@@ -5,8 +5,8 @@
 # tensors. What if a saved tensor changes?
 
 # %% tags=["predict"]
-q18 = predict("01.q18")
-q18
+q21 = predict("01.q21")
+q21
 
 # %% tags=["code"]
 x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -24,7 +24,7 @@ for number, operation in enumerate((lambda x: x * 2, torch.exp), start=1):
         print("   ", error)
 
 # %% tags=["reveal"]
-q18.reveal({0: "neither", 1: f"only ({raised[0]})", 2: "both"}[len(raised)])
+q21.reveal({0: "neither", 1: f"only ({raised[0]})", 2: "both"}[len(raised)])
 
 # %% [markdown]
 # In the picture, look at the yellow tab of each node: what it saved, and at which version. `exp` saved its result at version 0.
@@ -83,9 +83,12 @@ with torch.no_grad():
 print("under no_grad(): ", x, "version", x._version)
 
 # %% [markdown] tags=["explain"]
-# **Why.** A view has no memory of its own, so a change of the view is a change of the leaf. Views and their base share one version counter, and so does
-# `detach()`. A tensor made by `torch.from_numpy` shares its memory with NumPy as well. `a += 1` writes into that memory, and the tensor
-# sees it. `a = a + 1` makes a new array, and the tensor keeps the old one.
+# **Why.** A view has no memory of its own, so a change of the view is a change of the leaf. Views and their base share one version counter, and so
+# does `detach()`. A tensor made by `torch.from_numpy` shares its memory with NumPy.
+
+# %% tags=["predict"]
+q22 = predict("01.q22")
+q22
 
 # %% tags=["code"]
 a = np.ones(3, dtype=np.float32)
@@ -93,7 +96,14 @@ t = torch.from_numpy(a)
 a += 1
 print("after a += 1:    ", t)
 a = a + 1
-print("after a = a + 1: ", t)
+print("after a = a + 1: ", t, "and a is", a)
+
+# %% tags=["reveal"]
+q22.reveal({1: "ones", 2: "twos", 3: "threes"}[int(t[0])])
+
+# %% [markdown] tags=["explain"]
+# **Why.** `a += 1` writes into the memory that both share, and the tensor sees it. `a = a + 1` makes a new array, and gives it the old name. The tensor keeps
+# the old memory. For tensors it is the same: `y += 1` changes what others may hold, `y = y + 1` does not.
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 01.10: mend an in-place change

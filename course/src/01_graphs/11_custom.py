@@ -17,8 +17,8 @@ class Quadratic(torch.autograd.Function):
         return grad_output * 6*input + 2     # the gradient that goes on
 
 # %% tags=["predict"]
-q19 = predict("01.q19")
-q19
+q23 = predict("01.q23")
+q23
 
 # %% [markdown]
 # Train with it: walk downhill on $y / 2$. The lowest point is at $x = -1/3$.
@@ -48,7 +48,7 @@ except RuntimeError as error:
     print(error)
 
 # %% tags=["reveal"]
-q19.reveal(verdict)
+q23.reveal(verdict)
 
 # %% [markdown] tags=["explain"]
 # **Why.** Multiplication binds more tightly than addition: `grad_output * 6*input + 2` is $(\bar y \cdot 6x) + 2$. The 2 is added whatever arrives. In

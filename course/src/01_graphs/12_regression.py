@@ -7,8 +7,8 @@
 # Before that, one more guess, about the loop with its gradients never cleared.
 
 # %% tags=["predict"]
-q20 = predict("01.q20")
-q20
+q24 = predict("01.q24")
+q24
 
 # %% tags=["code"]
 np.random.seed(42)
@@ -146,7 +146,7 @@ print(f"after 200 steps: {cleared[-1]:.4f} cleared, {not_cleared[-1]:.4f} not cl
 autolab.viz.plot_losses({"cleared": cleared, "not cleared": not_cleared}, log=True)
 
 # %% tags=["reveal"]
-q20.reveal("it swings up and down" if rises > 10 else "it falls faster")
+q24.reveal("it swings up and down" if rises > 10 else "it falls faster")
 
 # %% [markdown] tags=["explain"]
 # **Why.** Without clearing, the update is $w \leftarrow w - \eta\,(g_1 + g_2 + \dots + g_t)$: all gradients since the start, added up. At the bottom of the valley
