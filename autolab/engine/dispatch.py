@@ -113,6 +113,8 @@ def result_dtype(op, args):
             (dims if a._d.ndim else zeros).append(a.dtype)
         else:
             scalars.append(a)
+    if op.check is not None:
+        op.check([*dims, *zeros, *map(python_scalar_dtype, scalars)])
     d = result_type_of(dims, zeros, scalars)
     return get_default_dtype() if op.dtype == "float" and d._kind < 2 else d
 

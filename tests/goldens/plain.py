@@ -61,6 +61,9 @@ def differences(found, expected, rtol=None, atol=None, path="result") -> list[st
     if isinstance(expected, float) and isinstance(found, float):
         close = math.isclose(found, expected, rel_tol=rtol or 2e-6, abs_tol=atol or 1e-30) or (math.isnan(found) and math.isnan(expected))
         return [] if close else [f"{path}: {found!r}, PyTorch has {expected!r}"]
+    if isinstance(expected, complex) and isinstance(found, complex):
+        parts = zip((found.real, found.imag), (expected.real, expected.imag))
+        return [] if all(not differences(f, e, rtol, rtol or atol) for f, e in parts) else [f"{path}: {found!r}, PyTorch has {expected!r}"]
     if type(found) is not type(expected):
         return [f"{path}: {found!r} ({type(found).__name__}), PyTorch has {expected!r} ({type(expected).__name__})"]
     if isinstance(expected, list):

@@ -6,6 +6,7 @@ import operator
 import numpy as np
 
 from ..dispatch import apply_inplace, make_operator
+from ..dtype import bool_
 from ..errors import fail, unsupported
 from ..registry import METHODS, composite, register
 from ..tensor import Tensor
@@ -18,10 +19,17 @@ def _add(xp, self, other):
 
 
 def _subtract(xp, self, other):
-    if getattr(self, "dtype", None) == bool and getattr(other, "dtype", None) == bool:
+    return xp.subtract(self, other)
+
+
+def _no_bool(dtypes):
+    """Raises torch's errors for `-` on masks, of which some look like a forgotten `~`."""
+    if all(d is bool_ for d in dtypes):
         raise fail(RuntimeError, "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
                    "instead.", "True - True has no agreed meaning; convert to integers first, or use ^.")
-    return xp.subtract(self, other)
+    if bool_ in dtypes:
+        raise fail(RuntimeError, "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the "
+                   "`~` or `logical_not()` operator instead.", "A mask is inverted with ~mask; to count with it, convert it: mask.float().")
 
 
 add = register("add(self, other)", forward=_add, fast=operator.add, dtype="promote", method=False, function=False,
@@ -29,7 +37,7 @@ add = register("add(self, other)", forward=_add, fast=operator.add, dtype="promo
                latex=r"{self} + {other}", vjp_latex={"self": r"{g}", "other": r"{g}"},
                samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3)), (s.randn(2, 1), s.randn(1, 3)), (s.randn(3), 2.5)])
 
-sub = register("sub(self, other)", forward=_subtract, fast=operator.sub, dtype="promote", method=False, function=False,
+sub = register("sub(self, other)", forward=_subtract, fast=operator.sub, dtype="promote", check=_no_bool, method=False, function=False,
                vjp={"self": lambda m, g: g, "other": lambda m, g: -g},
                latex=r"{self} - {other}", vjp_latex={"self": r"{g}", "other": r"-{g}"},
                samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3)), (s.randn(3), 2.5)])
@@ -57,7 +65,7 @@ def _negative(xp, self):
 neg = register("neg(self)", forward=_negative, fast=operator.neg, inplace=True, vjp={"self": lambda m, g: -g},
                latex=r"-{self}", vjp_latex={"self": r"-{g}"}, samples=lambda s: [s.randn(3)], doc="Minus each element. Source: torch.neg")
 
-rsub = register("rsub(self, other)", forward=lambda xp, self, other: _subtract(xp, other, self), dtype="promote", method=False, function=False,
+rsub = register("rsub(self, other)", forward=lambda xp, self, other: _subtract(xp, other, self), dtype="promote", check=_no_bool, method=False, function=False,
                 vjp={"self": lambda m, g: -g}, node="RsubBackward1", also_saves=("other",),
                 latex=r"{other} - {self}", vjp_latex={"self": r"-{g}"}, samples=lambda s: [(s.randn(3), 1.5)])
 
@@ -73,12 +81,19 @@ div_scalar = register("div_scalar(self, other)", forward=lambda xp, self, other:
                       vjp_latex={"self": r"\frac{{g}}{{other}}"}, samples=lambda s: [(s.randn(3), 2.5)])
 
 
+def _no_bool_power(dtypes):
+    if all(d is bool_ for d in dtypes):
+        raise fail(NotImplementedError, "\"pow\" not implemented for 'Bool'", "Powers of masks mean nothing; convert to integers first.")
+
+
 def _pow_scalar(xp, self, exponent):
     if exponent == 2:
         return self * self
     kind = self.dtype.kind
     if kind == "f" and exponent in _EXACT_POWERS:
         return _EXACT_POWERS[exponent](xp, self)
+    if kind == "b":
+        return self if exponent else xp.ones_like(self)
     if kind in "iu" and not isinstance(exponent, float) and exponent < 0:
         raise fail(RuntimeError, "Integers to negative integer powers are not allowed.", "Make the tensor floating point first: x.float() ** -1.")
     return xp.power(self, exponent)
@@ -109,7 +124,7 @@ def _power(xp, self, exponent):
     return xp.power(self, exponent)
 
 
-pow_tensor = register("pow_tensor(self, exponent)", forward=_power, dtype="promote", operands=("self", "exponent"), node="PowBackward1",
+pow_tensor = register("pow_tensor(self, exponent)", forward=_power, dtype="promote", check=_no_bool_power, operands=("self", "exponent"), node="PowBackward1",
                       method=False, function=False,
                       vjp={"self": lambda m, g, self, exponent: m.where(exponent == 0, m.zeros_like(g), g * (exponent * m.pow_tensor(self, exponent - 1))),
                            "exponent": lambda m, g, self, exponent, result: m.where(
@@ -119,7 +134,7 @@ pow_tensor = register("pow_tensor(self, exponent)", forward=_power, dtype="promo
                       samples=lambda s: [(s.positive(3), s.randn(3)), (s.positive(2, 3), s.randn(3))])
 
 pow_base = register("pow_base(self, exponent)", forward=lambda xp, self, exponent: xp.power(xp.asarray(self, exponent.dtype), exponent),
-                    dtype="promote", operands=("self", "exponent"), node="PowBackward2", method=False, function=False,
+                    dtype="promote", check=_no_bool_power, operands=("self", "exponent"), node="PowBackward2", method=False, function=False,
                     vjp={"exponent": lambda m, g, self, exponent, result: m.where(exponent >= 0, m.zeros_like(g), g * result) if self == 0
                          else g * (result * _log_number(self))},
                     latex=r"{self}^{{exponent}}", vjp_latex={"exponent": r"{g} \cdot {result} \cdot \ln {self}"},
