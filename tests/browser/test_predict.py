@@ -19,7 +19,8 @@ number"""
 def page(server: Server, open_notebook: Callable[..., Notebook]) -> Iterator[Notebook]:
     server.write("predict.ipynb", ASK, TYPE)
     notebook = open_notebook("predict.ipynb")
-    notebook._panel("await panel.sessionContext.session.kernel.info; await jupyterapp.commands.execute('notebook:run-all-cells');")
+    notebook._panel("await panel.sessionContext.session.kernel.info; await "
+                    "jupyterapp.commands.execute('notebook:run-all-cells');")
     yield notebook
 
 

@@ -103,7 +103,7 @@ QUESTIONS = {
          "None": "The factor w itself is still connected.",
          "an error": "Nothing complains: you took the numbers out by hand, with detach()."}),
     "01.q15": Question(
-        "Three times you compute a loss and write `losses.append(loss)`. How many graphs are still in memory afterwards?",
+        "Three times you compute a loss and write `losses.append(loss)`. How many graphs stay in memory?",
         ("0", "1", "3"),
         {"0": "As long as you hold a result, you hold its node, and through it everything before it.",
          "1": "The name `loss` holds the last one only. But the list holds all three."}),
@@ -150,7 +150,7 @@ QUESTIONS = {
         "What is in t?",
         ("ones", "twos", "threes"),
         {"ones": "t and a share their memory, and a += 1 writes into it.",
-         "threes": "a = a + 1 makes a new array and gives it the name a. The old memory, which t shares, stays as it was."}),
+         "threes": "a = a + 1 makes a new array and gives it the name a. The memory that t shares stays as it was."}),
     "01.q23": Question(
         "A custom function has a backward that somebody wrote by hand. You train with it, and the loss falls. "
         "Is the backward right?",
