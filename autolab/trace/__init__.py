@@ -5,4 +5,17 @@ from .model import Edge, Frame, Group, Node, Output, Saved, Source, Trace
 from .record import Recording, record
 from .values import Value
 
-__all__ = ["Edge", "Frame", "Group", "Node", "Output", "Recording", "Saved", "Source", "Trace", "Value", "record", "trace"]
+__all__ = [
+    "Edge",
+    "Frame",
+    "Group",
+    "Node",
+    "Output",
+    "Recording",
+    "Saved",
+    "Source",
+    "Trace",
+    "Value",
+    "record",
+    "trace",
+]

@@ -1,83 +1,28 @@
-"""Collects nodes, edges, saved tensors and frames while a trace is made, and turns them into the frozen `Trace` at the end.
+"""Collects nodes, edges, saved tensors and frames while a trace is made, and freezes them as a `Trace` at the end.
 
-Two makers share it: `graph.py` walks an existing grad_fn graph, `record.py` watches operations as they run and falls back on the
-walk for history that is older than the recording.
+Two makers share it: `graph.py` walks an existing grad_fn graph, `record.py` watches operations as they run and falls
+back on the walk for history that is older than the recording.
 """
 
 from __future__ import annotations
 
-import re
-import weakref
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from . import labels
+from .drafts import Draft, SavedDraft, Seen, aliases, operation_name, place, plain, slot_names
 from .film import Film
-from .model import Edge, Group, Node, Output, Saved, Source, Trace
+from .model import Edge, Group, Node, Output, Saved, Trace
 from .reader import UNKNOWN, Reader, SavedEntry, is_tensor, saved_kinds
-from .values import Value, number, type_name
-
-ALIAS_FROM = 4
-"""A leaf or constant with more children than this is drawn again at each further child: one box with 60 lines takes dot 14 s."""
-
-
-@dataclass(slots=True)
-class Draft:
-    """A node in the making: the fields of `model.Node`, and what its formulas need."""
-
-    id: str
-    kind: str
-    op: str = ""
-    grad_fn: str = ""
-    name: str = ""
-    shape: tuple[int, ...] | None = None
-    dtype: str = ""
-    device: str = ""
-    requires_grad: bool = False
-    value: Value | None = None
-    grad_before: Value | None = None
-    source: Source | None = None
-    module: str = ""
-    cut: str = ""
-    version: int | None = None
-    outputs: tuple[Output, ...] = ()
-    attrs: dict[str, Any] = field(default_factory=dict)
-    record: Any = None  # the op's registry record, for formulas
-    operands: dict[str, tuple[str, int]] = field(default_factory=dict)  # argument name -> (parent id, its output number)
-    tensor: Any = None  # a function that gives the tensor, or None when it is gone: for names and `.grad`
-
-
-@dataclass(slots=True)
-class SavedDraft:
-    saved: Saved
-    grad_fn: Any  # a function that gives the node, as `Draft.tensor`
-
-
-class Seen:
-    """Objects by identity. With `weak`, an object may die; then its id no longer counts as seen."""
-
-    def __init__(self, weak: bool) -> None:
-        self.weak = weak
-        self._found: dict[int, tuple[Any, Any]] = {}
-
-    def hold(self, item: Any) -> Any:
-        """A function that gives `item` back, or None once it is gone."""
-        return weakref.ref(item) if self.weak else lambda: item
-
-    def put(self, item: Any, what: Any) -> None:
-        self._found[id(item)] = (self.hold(item), what)
-
-    def get(self, item: Any) -> Any:
-        found = self._found.get(id(item))
-        return found[1] if found is not None and found[0]() is item else None
+from .values import Value, type_name
 
 
 class Builder:
-    """See the module's docstring. `weak` lets tensors and graph nodes die while a long recording goes on; without `values` or
-    `formulas` the trace has none, and a big graph is done sooner."""
+    """See the module's docstring. `weak` lets tensors and graph nodes die while a long recording goes on; without
+    `values` or `formulas` the trace has none, and a big graph is done sooner."""
 
     def __init__(self, reader: Reader, *, weak: bool = False, values: bool = True, formulas: bool = True) -> None:
         self.reader, self.values, self.formulas, self.recording = reader, values, formulas, weak
@@ -93,7 +38,7 @@ class Builder:
         self._edge_at: dict[tuple[str, int], str] = {}
         self._outputs_seen: dict[tuple[str, int], Value] = {}
 
-    # -- nodes -----------------------------------------------------------------------------------------------------------
+    # -- nodes -------------------------------------------------------------------------------------
     def add(self, kind: str, **fields: Any) -> Draft:
         draft = Draft(f"n{len(self.nodes)}", kind, **fields)
         self.nodes.append(draft)
@@ -115,13 +60,19 @@ class Builder:
         return {"shape": facts.shape, "dtype": facts.dtype, "device": facts.device, "version": facts.version}
 
     def leaf(self, tensor: Any) -> str:
-        """The node of a tensor that requires grad and has no grad_fn; a new one each time its value changed in place."""
+        """The node of a tensor that requires grad and has no grad_fn; a new one when its value changed in place."""
         found = self.by_tensor.get(tensor)
         if found is not None and self.draft(found).version == self.reader.facts(tensor).version:
             return found
         grad = self.reader.grad(tensor)
-        draft = self.add("leaf", requires_grad=True, value=self.value_of(tensor), tensor=self.by_tensor.hold(tensor),
-                         grad_before=None if grad is None else self.value_of(grad), **self._facts(tensor))
+        draft = self.add(
+            "leaf",
+            requires_grad=True,
+            value=self.value_of(tensor),
+            tensor=self.by_tensor.hold(tensor),
+            grad_before=None if grad is None else self.value_of(grad),
+            **self._facts(tensor),
+        )
         self._register(tensor, draft)
         self.film.leaf_added(draft)
         return draft.id
@@ -146,7 +97,7 @@ class Builder:
         return draft.id
 
     def _unchanged(self, node_id: str, tensor: Any) -> bool:
-        """Whether a tensor still has the value that its node shows. In-place arithmetic outside the graph only moves the version."""
+        """Whether a tensor still has the value that its node shows; only the version tells."""
         known = self.draft(node_id).version
         return known is None or not is_tensor(tensor) or known == self.reader.facts(tensor).version
 
@@ -161,7 +112,7 @@ class Builder:
             self._memory[memory] = node_id
 
     def detached_from(self, tensor: Any) -> str | None:
-        """The node, requiring grad, whose memory `tensor` shares without requiring grad itself; None when there is none."""
+        """The node that requires grad and whose memory `tensor` shares without requiring grad itself, or None."""
         origin = self._memory.get(self.reader.memory(tensor))
         if origin is None or not self.draft(origin).requires_grad or self.draft(origin).shape != tuple(tensor.shape):
             return None
@@ -172,8 +123,14 @@ class Builder:
         origin = self.detached_from(tensor)
         if origin is None:
             return None
-        draft = self.add("op", op="detach", cut="detach", value=self.value_of(tensor), tensor=self.by_tensor.hold(tensor),
-                         **self._facts(tensor))
+        draft = self.add(
+            "op",
+            op="detach",
+            cut="detach",
+            value=self.value_of(tensor),
+            tensor=self.by_tensor.hold(tensor),
+            **self._facts(tensor),
+        )
         draft.operands = {"self": (origin, 0)}
         self.edge(origin, 0, draft.id, 0, differentiable=False)
         self.by_tensor.put(tensor, draft.id)
@@ -206,11 +163,15 @@ class Builder:
         draft = self.draft(node_id)
         if draft.tensor is None and nr == 0:
             facts = self.reader.facts(tensor)
-            draft.tensor, draft.version, draft.device = self.by_tensor.hold(tensor), facts.version, draft.device or facts.device
+            draft.tensor, draft.version, draft.device = (
+                self.by_tensor.hold(tensor),
+                facts.version,
+                draft.device or facts.device,
+            )
             draft.shape, draft.dtype = facts.shape, facts.dtype
         self._set_output(node_id, nr, tensor)
 
-    # -- edges and saved tensors -----------------------------------------------------------------------------------------
+    # -- edges and saved tensors -------------------------------------------------------------------
     def edge(self, parent: str, parent_nr: int, child: str, slot: int, differentiable: bool = True) -> None:
         edge = Edge(f"e{len(self.edges)}", parent, parent_nr, child, slot, differentiable)
         self.edges.append(edge)
@@ -227,8 +188,19 @@ class Builder:
             saved = Saved(number, draft.id, entry.name, state=entry.state, source_node=source, source_nr=nr)
         else:
             facts = self.reader.facts(entry.tensor)
-            saved = Saved(number, draft.id, entry.name, facts.shape, facts.dtype, facts.version, facts.bytes, self.value_of(entry.tensor), source,
-                          entry.state, nr)
+            saved = Saved(
+                number,
+                draft.id,
+                entry.name,
+                facts.shape,
+                facts.dtype,
+                facts.version,
+                facts.bytes,
+                self.value_of(entry.tensor),
+                source,
+                entry.state,
+                nr,
+            )
         self.saved.append(SavedDraft(saved, self.by_fn.hold(fn)))
         self._saved_of.setdefault(draft.id, []).append(self.saved[-1])
 
@@ -247,16 +219,21 @@ class Builder:
         fn = entry.tensor.grad_fn
         return (self.by_fn.get(fn), entry.tensor.output_nr) if fn is not None else (self.by_tensor.get(entry.tensor), 0)
 
-    # -- an existing graph -----------------------------------------------------------------------------------------------
+    # -- an existing graph -------------------------------------------------------------------------
     def graph(self, fns: Iterable[Any]) -> None:
-        """Adds what is not known yet of the graph behind `fns`, oldest operation first. No recursion: chains may be long."""
+        """Adds what is not known yet of the graph behind `fns`, oldest operation first, without recursion."""
         found = {fn: None for fn in fns if self.by_fn.get(fn) is None}
         if not found:
             return
         todo = list(found)
         while todo:
             for parent, _ in todo.pop().next_functions:
-                if parent is not None and parent not in found and self.by_fn.get(parent) is None and not hasattr(parent, "variable"):
+                if (
+                    parent is not None
+                    and parent not in found
+                    and self.by_fn.get(parent) is None
+                    and not hasattr(parent, "variable")
+                ):
                     found[parent] = None
                     todo.append(parent)
         for fn in sorted((fn for fn in found if not hasattr(fn, "variable")), key=self.reader.sequence_nr):
@@ -273,13 +250,24 @@ class Builder:
         beside = self._beside(record, names, saved)
         outputs = self.reader.outputs(fn)
         result = self.reader.result(fn)
-        draft = self.add("op", op=operation_name(record.node if record is not None else grad_fn), grad_fn=grad_fn, requires_grad=True,
-                         shape=outputs[0][0], dtype=outputs[0][1], device=outputs[0][2], attrs=attrs, record=record,
-                         value=None if result is None else self.value_of(result))
+        draft = self.add(
+            "op",
+            op=operation_name(record.node if record is not None else grad_fn),
+            grad_fn=grad_fn,
+            requires_grad=True,
+            shape=outputs[0][0],
+            dtype=outputs[0][1],
+            device=outputs[0][2],
+            attrs=attrs,
+            record=record,
+            value=None if result is None else self.value_of(result),
+        )
         if len(outputs) > 1:
             shown = record.outputs if record is not None and len(record.outputs) == len(outputs) else ()
-            draft.outputs = tuple(Output(shown[i] if shown else f"output {i}", shape, dtype, draft.value if i == 0 else None)
-                                  for i, (shape, dtype, _) in enumerate(outputs))
+            draft.outputs = tuple(
+                Output(shown[i] if shown else f"output {i}", shape, dtype, draft.value if i == 0 else None)
+                for i, (shape, dtype, _) in enumerate(outputs)
+            )
         self.by_fn.put(fn, draft.id)
         if isinstance(result, np.ndarray):
             # An in-place operation leaves its result in the array of the one before, which thereby lost its own.
@@ -298,7 +286,9 @@ class Builder:
             self.save(draft, fn, entry)
             self._learn(entry.tensor)
 
-    def _parent(self, fn: Any, slot: int, record: Any, names: list[str] | None, saved: dict[str, SavedEntry]) -> str | None:
+    def _parent(
+        self, fn: Any, slot: int, record: Any, names: list[str] | None, saved: dict[str, SavedEntry]
+    ) -> str | None:
         parent, _ = fn.next_functions[slot]
         if parent is not None:
             return self.leaf(parent.variable) if hasattr(parent, "variable") else self.by_fn.get(parent)
@@ -316,8 +306,11 @@ class Builder:
         if record is None or names is None:
             return []
         inputs = saved_kinds(record, ("input",))
-        return [(name, self.constant(entry.tensor)) for name, entry in saved.items()
-                if name in inputs and name not in names and entry.tensor is not None and not entry.tensor.requires_grad]
+        return [
+            (name, self.constant(entry.tensor))
+            for name, entry in saved.items()
+            if name in inputs and name not in names and entry.tensor is not None and not entry.tensor.requires_grad
+        ]
 
     def _learn(self, tensor: Any) -> None:
         """A saved tensor that is another operation's result tells that result's value."""
@@ -341,7 +334,7 @@ class Builder:
             outputs[nr] = replace(outputs[nr], value=value, shape=value.shape, dtype=value.dtype)
             draft.outputs = tuple(outputs)
 
-    # -- names -----------------------------------------------------------------------------------------------------------
+    # -- names -------------------------------------------------------------------------------------
     def name(self, name: str, tensor: Any) -> None:
         """`tensor` is called `name` in the learner's code; the first name counts."""
         node_id, nr = self.find(tensor), 0
@@ -360,7 +353,8 @@ class Builder:
 
     def find(self, tensor: Any) -> str | None:
         """The node of a tensor, None when it is not part of the trace."""
-        found = self.by_tensor.get(tensor)  # first: after an in-place operation the tensor still bears its older node's name
+        # First by tensor: after an in-place operation it still bears its older node's name.
+        found = self.by_tensor.get(tensor)
         if found is None and tensor.grad_fn is not None:
             found = self.by_fn.get(tensor.grad_fn)
         if found is None and not tensor.requires_grad:
@@ -368,28 +362,50 @@ class Builder:
             found = None if constant is None else constant[1]
         return found
 
-    # -- the end ---------------------------------------------------------------------------------------------------------
+    # -- the end -----------------------------------------------------------------------------------
     def finish(self, meta: dict[str, Any], groups: tuple[Group, ...] = ()) -> Trace:
         """The frozen trace. `meta` as in `model.Trace`."""
         self._forget_overwritten()
         self._fill_devices()
         self._name_overwritten()
         book = labels.Book(self.nodes, self.formulas)
-        edges = book.edges(self.edges, _aliases(self.nodes, self.edges), self.film.seen_gradients())
+        edges = book.edges(self.edges, aliases(self.nodes, self.edges), self.film.seen_gradients())
         nodes = tuple(self._freeze(draft, book) for draft in self.nodes)
         frames = self.film.develop(nodes, edges)
         return Trace(nodes, edges, self._saved_now(), frames, groups, meta)
 
     def _freeze(self, d: Draft, book: labels.Book) -> Node:
         tex, tex_numbers = book.forward(d)
-        return Node(d.id, d.kind, d.op, d.grad_fn, d.name, book.names[d.id], d.shape, d.dtype, d.device, d.requires_grad, d.value,
-                    self._grad_of(d), d.grad_before, d.source, d.module, tex, tex_numbers, d.cut, d.version,
-                    tuple(replace(o, label=book.label(d.id, nr)) for nr, o in enumerate(d.outputs)), d.attrs, book.call(d))
+        return Node(
+            d.id,
+            d.kind,
+            d.op,
+            d.grad_fn,
+            d.name,
+            book.names[d.id],
+            d.shape,
+            d.dtype,
+            d.device,
+            d.requires_grad,
+            d.value,
+            self._grad_of(d),
+            d.grad_before,
+            d.source,
+            d.module,
+            tex,
+            tex_numbers,
+            d.cut,
+            d.version,
+            tuple(replace(o, label=book.label(d.id, nr)) for nr, o in enumerate(d.outputs)),
+            d.attrs,
+            book.call(d),
+        )
 
     def _grad_of(self, draft: Draft) -> Value | None:
         tensor = draft.tensor() if draft.tensor is not None and draft.requires_grad else None
         if draft.kind == "leaf" and (tensor is None or self.by_tensor.get(tensor) != draft.id):
-            return self.film.last_grad(draft.id)  # the tensor is gone, or was changed in place since: `.grad` is a later version's
+            # The tensor is gone, or was changed in place since: then `.grad` is a later version's.
+            return self.film.last_grad(draft.id)
         grad = None if tensor is None else self.reader.grad(tensor)
         return None if grad is None else self.value_of(grad)
 
@@ -401,7 +417,7 @@ class Builder:
             draft.device = draft.device or ("" if draft.shape is None else "cpu")
 
     def _saved_now(self) -> tuple[Saved, ...]:
-        """The saved tensors with their state at the end. What belonged to a node that is gone by now was freed with it."""
+        """The saved tensors with their state at the end; what a node that is gone had saved was freed with it."""
         if not self.recording:
             return tuple(item.saved for item in self.saved)
         states: dict[str, dict[str, str]] = {}
@@ -411,67 +427,26 @@ class Builder:
                 kept = [] if fn is None else self.reader.saved(fn)
                 states[item.saved.node] = {n: e.state for n, e in kept if isinstance(e, SavedEntry)}
         # A list of tensors that was freed comes back as one entry under the list's name.
-        return tuple(replace(item.saved, state=states[item.saved.node].get(item.saved.name, "freed")) for item in self.saved)
+        return tuple(
+            replace(item.saved, state=states[item.saved.node].get(item.saved.name, "freed")) for item in self.saved
+        )
 
     def _name_overwritten(self) -> None:
         """What an in-place operation changed has the name of what it became: both are one tensor."""
         for draft in reversed(self.nodes):
             before = draft.operands.get("self") if draft.op.endswith("_") else None
-            if before is not None and draft.name and not self.draft(before[0]).name and self.draft(before[0]).outputs == ():
+            if (
+                before is not None
+                and draft.name
+                and not self.draft(before[0]).name
+                and self.draft(before[0]).outputs == ()
+            ):
                 self.draft(before[0]).name = draft.name
 
     def _forget_overwritten(self) -> None:
-        """A result that a later in-place operation overwrote is no longer known: what the node kept is the newer value."""
+        """A result that a later in-place operation overwrote is not known: what the node kept is the newer value."""
         for item in self.saved if not self.recording else ():
             if item.saved.state == "modified" and item.saved.source_node is not None:
                 draft = self.draft(item.saved.source_node)
                 if draft.kind == "op":
                     draft.value = None
-
-
-def place(names: list[str] | None) -> Any:
-    """A sort key that puts what is saved in the order of the operands, then the alphabet: libraries list it differently."""
-    places = {name: i for i, name in enumerate(names or ())}
-    return lambda item: (places.get(item[0], len(places)), item[0])
-
-
-def slot_names(record: Any, count: int) -> list[str] | None:
-    """The argument names at a node's inputs, None when the record does not fit."""
-    if record is None or not record.rules:
-        return None
-    if record.spread:
-        base = record.params[record.rules[0][0]]
-        return [f"{base}[{i}]" for i in range(count)]
-    return [record.params[i] for i, _, _ in record.rules] if len(record.rules) == count else None
-
-
-_OVERLOAD = re.compile(r"_(scalar|tensor|of_number|number|base|spread|raw)$")
-
-
-def operation_name(grad_fn: str) -> str:
-    """The operation behind a grad_fn name: "MulBackward0" -> "mul", "NllLossBackward0" -> "nll_loss"."""
-    head, found, tail = grad_fn.rpartition("Backward")
-    base = head if found and (not tail or tail.isdigit() or tail == "s") else grad_fn
-    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", base).lower()
-    return _OVERLOAD.sub("", words) or grad_fn
-
-
-def plain(item: Any) -> Any:
-    """An attribute as JSON."""
-    if item is None or isinstance(item, (bool, str)):
-        return item
-    if isinstance(item, (list, tuple)):
-        return [plain(i) for i in item]
-    return number(item) if isinstance(item, (int, float, np.number)) else str(item)
-
-
-def _aliases(nodes: list[Draft], edges: list[Edge]) -> set[str]:
-    """Ids of the edges that a picture replaces by another box of the parent's name."""
-    children: dict[str, list[str]] = {}
-    for edge in edges:
-        if nodes[int(edge.parent[1:])].kind != "op":
-            known = children.setdefault(edge.parent, [])
-            if edge.child not in known[-2:]:
-                known.append(edge.child)
-    often = {parent: known[0] for parent, known in children.items() if len(known) > ALIAS_FROM}
-    return {edge.id for edge in edges if edge.parent in often and edge.child != often[edge.parent]}

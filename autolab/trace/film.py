@@ -1,4 +1,4 @@
-"""The frames of a trace: what happened, one step after the other, noted while it happens and put into words at the end."""
+"""The frames of a trace: what happened, step by step, noted while it happens and put into words at the end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from .model import Edge, Frame, Node
 from .values import Value
 
 if TYPE_CHECKING:
-    from .build import Builder, Draft
+    from .build import Builder
+    from .drafts import Draft
 
 
 @dataclass(slots=True)
@@ -53,7 +54,7 @@ class Film:
         self._grads: dict[str, Value | None] = {}  # leaf -> the `.grad` it had when last seen
         self._to_free: Any = None
 
-    # -- forward ---------------------------------------------------------------------------------------------------------
+    # -- forward -----------------------------------------------------------------------------------
     def computed(self, draft: Draft) -> None:
         self.shots.append(Shot("forward", "compute", node=draft.id, value=draft.value))
 
@@ -71,15 +72,21 @@ class Film:
         """The `.grad` a leaf had when it was last seen."""
         return self._grads.get(leaf)
 
-    # -- backward: events ------------------------------------------------------------------------------------------------
+    # -- backward: events --------------------------------------------------------------------------
     def seed(self, node: Any, output_nr: int, grad: Any) -> None:
         if not self.running:
             self._begin()
         receiver = self._node_id(node)
         self._add(receiver, output_nr, grad)
         self._last[receiver] = len(self.shots)
-        self._shoot("seed", receiver, receiver=receiver, state="contribution", value=self._value(grad),
-                    total=self._value(self._sums[receiver, output_nr]))
+        self._shoot(
+            "seed",
+            receiver,
+            receiver=receiver,
+            state="contribution",
+            value=self._value(grad),
+            total=self._value(self._sums[receiver, output_nr]),
+        )
 
     def before_node(self, node: Any, grads: tuple[Any, ...]) -> None:
         self._free_rehearsed()
@@ -89,8 +96,14 @@ class Film:
         for nr, grad in enumerate(grads):
             arrived = self._sums.pop((node_id, nr), None)
             if grad is not None and arrived is not None and not _same(arrived, grad):
-                self._shoot("hook", node_id, receiver=node_id, state=_state(self._value(grad)), value=self._value(arrived),
-                            total=self._value(grad))
+                self._shoot(
+                    "hook",
+                    node_id,
+                    receiver=node_id,
+                    state=_state(self._value(grad)),
+                    value=self._value(arrived),
+                    total=self._value(grad),
+                )
 
     def contribution(self, node: Any, slot: int, target: Any, target_nr: int, grad: Any) -> None:
         child = self._node_id(node)
@@ -101,8 +114,17 @@ class Film:
         self._add(receiver, target_nr, grad)
         self._parts[receiver] = self._parts.get(receiver, 0) + 1
         self._last[receiver] = len(self.shots)
-        self._shoot("contribution", child, edge=None if edge is None else edge.id, receiver=receiver, state="contribution",
-                    value=self._value(grad), total=self._value(self._sums[receiver, target_nr]), upstream=self._upstream, part=self._parts[receiver])
+        self._shoot(
+            "contribution",
+            child,
+            edge=None if edge is None else edge.id,
+            receiver=receiver,
+            state="contribution",
+            value=self._value(grad),
+            total=self._value(self._sums[receiver, target_nr]),
+            upstream=self._upstream,
+            part=self._parts[receiver],
+        )
 
     def after_node(self, node: Any, grad_inputs: tuple[Any, ...]) -> None:
         if self.rehearsal:
@@ -113,7 +135,9 @@ class Film:
         arrived = self._sums.pop((receiver, 0), None)
         value, total = self._value(grad), self._value(total)
         if arrived is not None and not _same(arrived, grad):
-            self._shoot("hook", receiver, receiver=receiver, state="contribution", value=self._value(arrived), total=value)
+            self._shoot(
+                "hook", receiver, receiver=receiver, state="contribution", value=self._value(arrived), total=value
+            )
         self._last.pop(receiver, None)
         self._grads[receiver] = total
         self._shoot("accumulate", receiver, receiver=receiver, state=_state(total), value=value, total=total)
@@ -127,13 +151,14 @@ class Film:
     def backward_end(self, error: BaseException | None) -> None:
         self._free_rehearsed()
         if error is None:
-            for receiver in list(self._last):  # autograd.grad(): what was asked for is complete without being accumulated
+            # What autograd.grad() was asked for is complete without being accumulated.
+            for receiver in list(self._last):
                 self._complete(receiver)
         else:
             self._shoot("error", self._at, note=words.error(error))
         self.running = False
 
-    # -- backward: helpers -----------------------------------------------------------------------------------------------
+    # -- backward: helpers -------------------------------------------------------------------------
     def _begin(self) -> None:
         self.run += 1
         self.running = True
@@ -154,7 +179,9 @@ class Film:
             now = None if grad is None else self.builder.value_of(grad)
             if now != before:
                 self._grads[leaf] = now
-                self._shoot("clear", leaf, receiver=leaf, state="none" if now is None else _state(now), value=before, total=now)
+                self._shoot(
+                    "clear", leaf, receiver=leaf, state="none" if now is None else _state(now), value=before, total=now
+                )
 
     def _shoot(self, event: str, node: str, **fields: Any) -> None:
         self.shots.append(Shot("backward", event, self.run, node, **fields))
@@ -186,9 +213,9 @@ class Film:
         if node is not None and any(s.saved.state == "alive" for s in self.builder.saved_of(self._node_id(node))):
             self.free(node)
 
-    # -- the end ---------------------------------------------------------------------------------------------------------
+    # -- the end -----------------------------------------------------------------------------------
     def seen_gradients(self) -> dict[str, tuple[Value | None, Value | None]]:
-        """edge id -> (gradient of the child when its rule ran, contribution to the parent), of the last run that used it."""
+        """edge id -> (gradient of the child when its rule ran, contribution to the parent), of the last run."""
         return {shot.edge: (shot.upstream, shot.value) for shot in self.shots if shot.edge is not None}
 
     def develop(self, nodes: tuple[Node, ...], edges: tuple[Edge, ...]) -> tuple[Frame, ...]:
@@ -204,8 +231,22 @@ class Film:
             edge = edges[int(shot.edge[1:])] if shot.edge else None
             of = parts.get((shot.run, shot.receiver or ""), 0)
             text, tex = words.describe(shot, node, receiver, edge, of)
-            frames.append(Frame(i, shot.phase, shot.event, shot.run, shot.node, shot.edge, shot.receiver, shot.state, shot.value,
-                                shot.total, text, tex))
+            frames.append(
+                Frame(
+                    i,
+                    shot.phase,
+                    shot.event,
+                    shot.run,
+                    shot.node,
+                    shot.edge,
+                    shot.receiver,
+                    shot.state,
+                    shot.value,
+                    shot.total,
+                    text,
+                    tex,
+                )
+            )
         return tuple(frames)
 
 

@@ -1,8 +1,7 @@
 r"""Formulas of operations: LaTeX templates from the op's record, filled in with the learner's names and numbers.
 
-A template such as `{self} \cdot {other}` keeps its braces when a name goes in, so `e^{{self}}` stays right for `v_{3}`. A gradient
-rule writes `{g}` for the gradient of the result.
-"""
+A template such as `{self} \cdot {other}` keeps its braces when a name goes in, so `e^{{self}}` stays right for
+`v_{3}`. A gradient rule writes `{g}` for the gradient of the result."""
 
 from __future__ import annotations
 
@@ -16,10 +15,28 @@ from .values import Value, short
 FEW = 4
 """Tensors of at most this many numbers are written out in a formula; bigger ones keep their symbol."""
 
-GREEK = frozenset("alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau phi chi psi omega".split())
-INFIX = {"add": "{0} + {1}", "sub": "{0} - {1}", "mul": "{0} * {1}", "div": "{0} / {1}", "neg": "-{0}", "matmul": "{0} @ {1}",
-         "mm": "{0} @ {1}", "mv": "{0} @ {1}", "dot": "{0} @ {1}", "bmm": "{0} @ {1}", "rsub": "{1} - {0}", "pow": "{0} ** {1}", 
-         "eq": "{0} == {1}", "gt": "{0} > {1}", "lt": "{0} < {1}", "ge": "{0} >= {1}", "le": "{0} <= {1}", "ne": "{0} != {1}"}
+_GREEK = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau phi chi psi omega"
+GREEK = frozenset(_GREEK.split())
+INFIX = {
+    "add": "{0} + {1}",
+    "sub": "{0} - {1}",
+    "mul": "{0} * {1}",
+    "div": "{0} / {1}",
+    "neg": "-{0}",
+    "matmul": "{0} @ {1}",
+    "mm": "{0} @ {1}",
+    "mv": "{0} @ {1}",
+    "dot": "{0} @ {1}",
+    "bmm": "{0} @ {1}",
+    "rsub": "{1} - {0}",
+    "pow": "{0} ** {1}",
+    "eq": "{0} == {1}",
+    "gt": "{0} > {1}",
+    "lt": "{0} < {1}",
+    "ge": "{0} >= {1}",
+    "le": "{0} <= {1}",
+    "ne": "{0} != {1}",
+}
 
 _QUIET = frozenset(["reduction", "ignore_index", "implicit"])  # bookkeeping that the learner did not write
 _USUAL = {"alpha": 1, "beta": 1, "ord": 2, "negative_slope": 0.01}
@@ -72,7 +89,11 @@ def numbers(value: Value | None) -> str | None:
     rows = value.data if len(value.shape) == 2 else [value.data]
     if not 0 < sum(map(len, rows)) <= FEW:
         return None
-    return r"\begin{bmatrix}" + r" \\ ".join(" & ".join(scientific(short(c)) for c in row) for row in rows) + r"\end{bmatrix}"
+    return (
+        r"\begin{bmatrix}"
+        + r" \\ ".join(" & ".join(scientific(short(c)) for c in row) for row in rows)
+        + r"\end{bmatrix}"
+    )
 
 
 def operand(value: Value | None) -> str | None:
@@ -107,7 +128,12 @@ def derivative(rule: str, names: Mapping[str, str]) -> str | None:
     r"""The local derivative that a rule linear in `{g}` multiplies with, or None when it is not one factor.
 
     Meant for scalars and elementwise operations only: there, the gradient is `{g}` times the derivative."""
-    if rule.count("{g}") != 1 or r"\sum" in rule or r"\text{ at }" in rule or re.search(r"[(\[]\{g\}|\{g\}[\[_^]", rule):
+    if (
+        rule.count("{g}") != 1
+        or r"\sum" in rule
+        or r"\text{ at }" in rule
+        or re.search(r"[(\[]\{g\}|\{g\}[\[_^]", rule)
+    ):
         return None
     for start in (r"{g} \cdot ", r"-{g} \cdot "):
         if rule.startswith(start):
@@ -123,13 +149,22 @@ def gradient_rule(rule: str, names: Mapping[str, str], upstream: str) -> str:
 def call_text(op: str, operands: list[str], attrs: Mapping[str, Any]) -> str:
     """The operation in plain text: `x * y`, `tanh(v1)`, `sum(v2, dim=1)`."""
     pattern = INFIX.get(op)
-    if pattern is not None and len(operands) == 1 and pattern.count("{") == 2:  # one of the two is kept as a plain number
+    if (
+        pattern is not None and len(operands) == 1 and pattern.count("{") == 2
+    ):  # one of the two is kept as a plain number
         before, after = attrs.get("self"), attrs.get("exponent", attrs.get("other"))
         operands = [*([] if before is None else [str(before)]), *operands, *([] if after is None else [str(after)])]
     if pattern is not None and pattern.count("{") == len(operands) and attrs.get("alpha", 1) == 1:
         return pattern.format(*operands)
-    shown = [f"{k}={v}" for k, v in attrs.items() if v is not None and v is not False and not k.endswith(("_sizes", "_sym_numel", "_sym_strides"))
-             and k not in _QUIET and (k not in _USUAL or _USUAL[k] != v)]
+    shown = [
+        f"{k}={v}"
+        for k, v in attrs.items()
+        if v is not None
+        and v is not False
+        and not k.endswith(("_sizes", "_sym_numel", "_sym_strides"))
+        and k not in _QUIET
+        and (k not in _USUAL or _USUAL[k] != v)
+    ]
     return f"{op}({', '.join([*operands, *shown])})"
 
 

@@ -1,7 +1,6 @@
 """A trace from a result: the grad_fn graph behind it, and a rehearsal of the backward pass.
 
-Works for autolab tensors and, through the same public attributes, for real torch tensors.
-"""
+Works for autolab tensors and, through the same public attributes, for real torch tensors."""
 
 from __future__ import annotations
 
@@ -15,23 +14,31 @@ from .build import Builder
 from .model import Trace
 from .reader import is_tensor, reader_for
 
+NO_GRAD = "There is no backward pass: no operand requires grad, or the graph was cut by detach() or no_grad()."
 REHEARSED = "Rehearsed: this is what backward() would do now; no .grad was changed and nothing was freed."
 
 
-def trace(root: Any, params: Mapping[str, Any] | None = None, *, namespace: Mapping[str, Any] | None = None, gradient: Any = None,
-          backward: bool = True, values: bool = True, formulas: bool = True) -> Trace:
+def trace(
+    root: Any,
+    params: Mapping[str, Any] | None = None,
+    *,
+    namespace: Mapping[str, Any] | None = None,
+    gradient: Any = None,
+    backward: bool = True,
+    values: bool = True,
+    formulas: bool = True,
+) -> Trace:
     """The trace of the computation that led to `root`.
 
     root      : a tensor of autolab or torch, or a list or tuple of them.
     params    : names for tensors, as `dict(model.named_parameters())`; they win over variable names.
     namespace : where variable names are looked up; default: the variables of the code that called, and the notebook's.
     gradient  : for results of more than one number, the gradient that backward() is given (a list for several roots).
-    backward  : add the steps: the forward pass, and a rehearsal of the backward pass (`.grad` stays as it is); where that cannot be
-                done, `meta["why"]` says why.
+    backward  : add the steps: the forward pass, and a rehearsal of the backward pass (`.grad` stays as it is);
+                where that cannot be done, `meta["why"]` says why.
     values, formulas : keep numbers, write formulas; without, a picture of a big graph is made sooner.
 
-    Raises TypeError when `root` is not a tensor or tensors, or they come from different libraries.
-    """
+    Raises TypeError when `root` is not a tensor or tensors, or they come from different libraries."""
     roots = _roots(root)
     reader = reader_for(roots[0])
     for other in roots[1:]:
@@ -44,7 +51,14 @@ def trace(root: Any, params: Mapping[str, Any] | None = None, *, namespace: Mapp
         for name, tensor in _named(params, namespace):
             if reader_for(tensor).library == reader.library:
                 builder.name(name, tensor)
-        meta = {"library": reader.library, "source": "graph", "roots": list(dict.fromkeys(ids)), "backward": "", "why": "", "error": None}
+        meta = {
+            "library": reader.library,
+            "source": "graph",
+            "roots": list(dict.fromkeys(ids)),
+            "backward": "",
+            "why": "",
+            "error": None,
+        }
         if backward:
             for draft in builder.nodes:
                 if draft.kind == "op":
@@ -55,8 +69,8 @@ def trace(root: Any, params: Mapping[str, Any] | None = None, *, namespace: Mapp
 
 @contextmanager
 def _uncollected():
-    """Python's cycle collector waits: a big graph makes a million objects that all stay, and looking through them again and again
-    would take half of the time."""
+    """Python's cycle collector waits: a big graph makes a million objects that all stay, and looking through them
+    again and again would take half of the time."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -85,7 +99,7 @@ def _named(params: Mapping[str, Any] | None, namespace: Mapping[str, Any] | None
 def _rehearse(builder: Builder, roots: list[Any], gradient: Any) -> tuple[str, str]:
     """Adds the backward frames. Returns what `meta` says: ("dry", ...) or ("", why not)."""
     if not any(t.requires_grad for t in roots):
-        return "", "There is no backward pass: no operand has requires_grad=True (or the graph was cut by detach() or no_grad())."
+        return "", NO_GRAD
     given = list(gradient) if isinstance(gradient, (list, tuple)) else [gradient] * (1 if len(roots) == 1 else 0)
     given = given or [None] * len(roots)
     if len(given) != len(roots):
@@ -110,8 +124,11 @@ def _rehearse(builder: Builder, roots: list[Any], gradient: Any) -> tuple[str, s
 def _refusal(error: RuntimeError) -> str:
     text = str(error)
     if "backward through the graph a second time" in text:
-        return ("No backward pass is shown: backward() already ran on this graph and freed the values it had saved. Explore the result before "
-                "backward(), keep the values with backward(retain_graph=True), or record the code with `with autolab.record():`.")
+        return (
+            "No backward pass is shown: backward() already ran on this graph and freed the values it had saved. "
+            "Explore the result before backward(), keep the values with backward(retain_graph=True), or record the "
+            "code with `with autolab.record():`."
+        )
     if "modified by an inplace operation" in text:
         return f"No backward pass is shown: a value that a gradient needs was changed in place. PyTorch says: {text}"
     return f"No backward pass is shown: it fails with {type(error).__name__}: {text}"

@@ -9,7 +9,7 @@ from .model import Edge
 from .values import Value, short
 
 if TYPE_CHECKING:
-    from .build import Draft
+    from .drafts import Draft
 
 
 def of(nodes: list[Draft]) -> dict[str, str]:
@@ -35,7 +35,8 @@ def of(nodes: list[Draft]) -> dict[str, str]:
 
 
 def _order(draft: Draft) -> list[str]:
-    """Argument names of the operands in schema order; list elements and names unknown to the record keep their order."""
+    """Argument names of the operands in schema order; list elements and names unknown to the record keep their
+    order."""
     params = draft.record.params if draft.record is not None else ()
     places = {p: i for i, p in enumerate(params)}
     return sorted(draft.operands, key=lambda n: places.get(n.partition("[")[0], len(places)))
@@ -61,10 +62,15 @@ class Book:
 
     def call(self, draft: Draft) -> str:
         """The operation in plain text, with its operands in argument order."""
-        return formulas.call_text(draft.op, [self.label(*draft.operands[n]) for n in _order(draft)], draft.attrs) if draft.op else ""
+        return (
+            formulas.call_text(draft.op, [self.label(*draft.operands[n]) for n in _order(draft)], draft.attrs)
+            if draft.op
+            else ""
+        )
 
     def environment(self, draft: Draft) -> tuple[dict[str, str], dict[str, str] | None]:
-        """Template names -> LaTeX, as (symbols, numbers where values are known and few; None when no operand has any)."""
+        """Template names -> LaTeX, as (symbols, numbers where values are known and few; None when no operand has
+        any)."""
         found = self._environments.get(draft.id)
         if found is None:
             symbols = self._symbols(draft)
@@ -103,16 +109,36 @@ class Book:
         left = formulas.numbers(draft.value) or symbols["result"]
         return tex, f"{left} = {formulas.forward(template, draft.op, filled, order)}"
 
-    def edges(self, edges: list[Edge], aliases: set[str], gradients: dict[str, tuple[Value | None, Value | None]]) -> tuple[Edge, ...]:
-        """The edges with their formulas and alias marks. `gradients`: edge id -> (gradient of the child, contribution)."""
+    def edges(
+        self, edges: list[Edge], aliases: set[str], gradients: dict[str, tuple[Value | None, Value | None]]
+    ) -> tuple[Edge, ...]:
+        """The edges with their formulas and alias marks. `gradients`: edge id -> (gradient of the child,
+        contribution)."""
         done = []
         for edge in edges:
-            tex, numbers = self.local(edge, gradients.get(edge.id, (None, None))) if self.wanted and edge.differentiable else ("", "")
-            done.append(Edge(edge.id, edge.parent, edge.parent_nr, edge.child, edge.slot, edge.differentiable, tex, numbers, edge.id in aliases))
+            tex, numbers = (
+                self.local(edge, gradients.get(edge.id, (None, None)))
+                if self.wanted and edge.differentiable
+                else ("", "")
+            )
+            done.append(
+                Edge(
+                    edge.id,
+                    edge.parent,
+                    edge.parent_nr,
+                    edge.child,
+                    edge.slot,
+                    edge.differentiable,
+                    tex,
+                    numbers,
+                    edge.id in aliases,
+                )
+            )
         return tuple(done)
 
     def local(self, edge: Edge, gradients: tuple[Value | None, Value | None]) -> tuple[str, str]:
-        """(tex, tex_numbers): the derivative of the child with respect to the parent where it is one factor, else the gradient rule."""
+        """(tex, tex_numbers): the derivative of the child with respect to the parent where it is one factor, else the
+        gradient rule."""
         child, parent = self.nodes[int(edge.child[1:])], self.nodes[int(edge.parent[1:])]
         symbols, filled = self.environment(child)
         argument = next((n for i, n in enumerate(child.operands) if i == edge.slot), "")
@@ -131,7 +157,11 @@ class Book:
             return f"{partial} = {one}", " = ".join([partial, *steps]) if steps else ""
         if rule:
             bar_y, left = formulas.bar(y), f"{formulas.bar(x)} = "
-            numbers = formulas.gradient_rule(rule, filled, formulas.operand(gradients[0]) or bar_y) if filled is not None else ""
+            numbers = (
+                formulas.gradient_rule(rule, filled, formulas.operand(gradients[0]) or bar_y)
+                if filled is not None
+                else ""
+            )
             return left + formulas.gradient_rule(rule, symbols, bar_y), left + numbers if numbers else ""
         return partial, f"{partial} = {known}" if known else ""
 
@@ -156,7 +186,12 @@ def _attribute(item: Any) -> str:
 def _elementwise(child: Draft, parent: Draft) -> bool:
     """One number of the result depends on one number of the parent: same shapes, and the op broadcasts its operands."""
     record = child.record
-    return child.shape is not None and child.shape == parent.shape and record is not None and (bool(record.broadcast) or record.fast is not None)
+    return (
+        child.shape is not None
+        and child.shape == parent.shape
+        and record is not None
+        and (bool(record.broadcast) or record.fast is not None)
+    )
 
 
 def _quotient(upstream: Value | None, contribution: Value | None) -> str | None:

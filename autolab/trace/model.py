@@ -58,7 +58,8 @@ class Source(_Record):
 
 @dataclass(frozen=True, slots=True)
 class Output(_Record):
-    """One result of an operation that has several (`x.max(dim=0)`: values, indices). `label`: its variable, or "v3[1]"."""
+    """One result of an operation that has several (`x.max(dim=0)`: values, indices). `label`: its variable, or
+    "v3[1]"."""
 
     _parts = {"value": Value}
     _tuples = ("shape",)
@@ -130,7 +131,8 @@ class Edge(_Record):
     differentiable : gradients flow back along it.
     tex            : local derivative of child with respect to parent (or the gradient rule, where the derivative is not
                      one factor), tex_numbers with numbers; "" when not differentiable or unknown.
-    alias          : parent is a leaf or data used often: a picture draws another box of the same name instead of a line.
+    alias          : parent is a leaf or data used often: a picture draws another box of the same name instead of a
+                     line.
     """
 
     id: str
@@ -172,12 +174,13 @@ class Frame(_Record):
     """One step of what happened.
 
     phase, event : "forward": "compute" (also in place), "error". "backward": "seed", "contribution" (along `edge`),
-                   "accumulate" (into a leaf's `.grad`, or a `.grad` that was asked for by retain_grad), "free" (the saved values of
-                   `node`), "hook" (a hook changed a gradient), "clear" (a leaf's `.grad` was reset between two
-                   backward passes), "error".
+                   "accumulate" (into a leaf's `.grad`), "free" (the saved values of `node`), "hook" (a hook changed
+                   a gradient), "clear" (a leaf's `.grad` was reset or replaced, not by backward), "error".
     run          : 0 in the forward pass; in the backward passes 1, 2, ... counts them.
-    node         : where it happens: the node computed, seeded, freed; for a contribution the child whose rule was applied.
-    receiver     : the node whose gradient changes ("seed", "contribution", "accumulate", "hook", "clear", "free"), or None.
+    node         : where it happens: the node computed, seeded, freed; for a contribution the child whose rule was
+                   applied.
+    receiver     : the node whose gradient changes ("seed", "contribution", "accumulate", "hook", "clear", "free"), or
+                   None.
     state        : gradient state of `receiver` after this frame, "" without receiver.
     value        : what was computed, seeded, contributed, or arrived at the leaf.
     total        : the gradient at `receiver` after this frame (for "accumulate": what `.grad` holds now).
@@ -214,9 +217,10 @@ class Group(_Record):
 class Trace(_Record):
     """See the module's docstring.
 
-    meta: "library" ("autolab" or "torch"), "source" ("graph" or "recording"), "roots" (node ids of the results asked for),
+    meta: "library" ("autolab" or "torch"), "source" ("graph" or "recording"), "roots" (node ids of the results),
     "backward" ("recorded", "dry" (replayed without touching `.grad`), or "" when there are no backward frames),
-    "why" (one sentence for the learner when something is not shown, else ""), "error" (None or {"type", "message", "notes"}).
+    "why" (one sentence for the learner when something is not shown, else ""),
+    "error" (None or {"type", "message", "notes"}).
     """
 
     _parts = {"nodes": Node, "edges": Edge, "saved": Saved, "frames": Frame, "groups": Group}
@@ -238,8 +242,9 @@ class Trace(_Record):
         """Gradient state of every node after frame `frame_index`; -1 is before the first frame.
 
         Each frame says which node's gradient it changed (`receiver`) and what became of it (`state`). Two things are
-        not in a frame: a leaf starts with the `.grad` it had; and when a further backward pass begins, what flowed through the
-        other nodes in the pass before is gone, except where it was freed (that stays so) or kept by `retain_grad`.
+        not in a frame: a leaf starts with the `.grad` it had; and when a further backward pass begins, what flowed
+        through the other nodes in the pass before is gone, except where it was freed (that stays so) or kept by
+        `retain_grad`.
         """
         states = {}
         for node in self.nodes:

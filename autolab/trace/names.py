@@ -69,16 +69,20 @@ def namespace(frame: FrameType | None) -> dict[str, Any]:
 
 
 def tensors(names: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """(name, tensor) for the tensors that `names` leads to: directly, in a short list or dict, as a module's parameters or buffers.
+    """(name, tensor) for the tensors that `names` leads to: directly, in a short list or dict, as a module's
+    parameters or buffers.
 
-    Direct names come first, so they win over `params[0]`. Names with a leading underscore are the shell's or private."""
+    Direct names come first, so they win over `params[0]`. Names with a leading underscore are the shell's or
+    private."""
     later = []
     for name, item in list(names.items()):
         if name.startswith("_") or name in ("In", "Out"):
             continue
         if is_tensor(item):
             yield name, item
-        elif isinstance(item, (list, tuple, dict)) and len(item) <= LIST_LIMIT or hasattr(type(item), "named_parameters"):
+        elif (
+            isinstance(item, (list, tuple, dict)) and len(item) <= LIST_LIMIT or hasattr(type(item), "named_parameters")
+        ):
             later.append((name, item))
     for name, item in later:
         if hasattr(type(item), "named_parameters"):

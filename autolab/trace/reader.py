@@ -1,8 +1,7 @@
 """What a trace needs to know of a tensor library, asked of autolab's own tensors and nodes.
 
-`torch_adapter.TorchReader` answers the same questions for real PyTorch. Both libraries share the public names `grad_fn`,
-`next_functions` and `_saved_*`, so most answers are inherited; only what lies under them differs.
-"""
+`torch_adapter.TorchReader` answers the same questions for real PyTorch. Both libraries share the public names
+`grad_fn`, `next_functions` and `_saved_*`, so most answers are inherited; only what lies under them differs."""
 
 from __future__ import annotations
 
@@ -86,15 +85,20 @@ class Reader:
 
     library = "autolab"
 
-    # -- tensors ---------------------------------------------------------------------------------------------------------
+    # -- tensors -----------------------------------------------------------------------------------
     def array(self, tensor: Any) -> Any:
         """The numbers, as a NumPy array or scalar."""
         data = tensor._d
         return data.get() if hasattr(data, "get") and not isinstance(data, (np.ndarray, np.generic)) else data
 
     def facts(self, tensor: Any) -> Facts:
-        return Facts(tensor._d.shape, dtype_name(tensor.dtype), device_name(tensor.device), None if tensor.is_inference() else tensor._version,
-                     tensor.nbytes)
+        return Facts(
+            tensor._d.shape,
+            dtype_name(tensor.dtype),
+            device_name(tensor.device),
+            None if tensor.is_inference() else tensor._version,
+            tensor.nbytes,
+        )
 
     def grad(self, tensor: Any) -> Any:
         """`.grad` as a tensor, or None; does not warn for a non-leaf."""
@@ -108,7 +112,7 @@ class Reader:
         """The same for tensors that share memory and version counter, as `x` and `x.detach()` do."""
         return tensor._storage
 
-    # -- grad_fn nodes ---------------------------------------------------------------------------------------------------
+    # -- grad_fn nodes -----------------------------------------------------------------------------
     def op(self, node: Any) -> Any:
         """The op's record, or None when there is none for this node."""
         found = getattr(node, "op", None)
@@ -124,7 +128,11 @@ class Reader:
         """(shape, dtype, device) of each result; unknown ones are (None, "", "")."""
         shapes = getattr(node, "_meta", None) or node.extra().get("shapes")
         if shapes:  # as in torch, results that cannot have a gradient do not count
-            count = len(shapes) if node.op is None else len([n for n in node.op.outputs if n not in node.op.nondiff]) or len(shapes)
+            count = (
+                len(shapes)
+                if node.op is None
+                else len([n for n in node.op.outputs if n not in node.op.nondiff]) or len(shapes)
+            )
             return [(tuple(shape), dtype_name(dtype), "") for shape, dtype in shapes[:count]]
         result = getattr(node, "value", None)
         if isinstance(result, tuple):  # too big to keep: the node remembers (shape, dtype)
@@ -193,11 +201,15 @@ class Reader:
         Raises ValueError in words for a learner when backward() would refuse."""
         if gradient is not None:
             if not is_tensor(gradient) or tuple(gradient.shape) != tuple(root.shape):
-                raise ValueError(f"gradient must be a tensor of shape {tuple(root.shape)}, one number per element of the result")
+                raise ValueError(
+                    f"gradient must be a tensor of shape {tuple(root.shape)}, one number per element of the result"
+                )
             return gradient
         if root.numel() != 1:
-            raise ValueError(f"the result has shape {tuple(root.shape)}, and backward() starts from a single number: reduce it with .sum() or "
-                             ".mean(), or give gradient= with one number per element")
+            raise ValueError(
+                f"the result has shape {tuple(root.shape)}, and backward() starts from a single number: "
+                "reduce it with .sum() or .mean(), or give gradient= with one number per element"
+            )
         return self._ones_like(root)
 
     def _ones_like(self, root: Any) -> Any:
@@ -205,7 +217,7 @@ class Reader:
 
         return wrap(np.ones(root.shape, self.array(root).dtype)[()])
 
-    # -- backward without touching .grad ---------------------------------------------------------------------------------
+    # -- backward without touching .grad -----------------------------------------------------------
     def replay(self, roots: list[Any], gradients: list[Any], observer: Any) -> None:
         """Runs the backward pass, telling `observer` each step; `.grad` and the saved values stay as they are.
 

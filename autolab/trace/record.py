@@ -10,7 +10,8 @@ from ..engine import observe
 from ..engine.autograd.grad_mode import per_thread
 from ..engine.tensor import Tensor
 from . import names
-from .build import Builder, Draft, operation_name, place, plain
+from .build import Builder
+from .drafts import Draft, operation_name, place, plain
 from .model import Group, Output, Trace
 from .reader import Reader, SavedEntry
 from .text import render
@@ -21,29 +22,32 @@ _MODULE_FILE = "autolab/nn/modules/hooks.py"
 
 
 def record() -> Recording:
-    """Records the code inside a `with` block: every operation (also in place, and under no_grad), every backward pass, every error.
+    """Records the code inside a `with` block: every operation (also in place, and under no_grad), every backward pass,
+    every error.
 
         with autolab.record() as recording:
             loss = model(x)
             loss.backward()
         print(recording)
 
-    An error inside ends the block as usual; what happened before it is kept.
-    """
+    An error inside ends the block as usual; what happened before it is kept."""
     return Recording()
 
 
 class Recording(observe.Observer):
-    """What `record()` returns. Read it with `print(recording)`, `recording.trace()`, or look at it with `autolab.explore(recording)`."""
+    """What `record()` returns. Read it with `print(recording)`, `recording.trace()`, or look at it with
+    `autolab.explore(recording)`."""
 
     def __init__(self) -> None:
         self._builder: Builder | None = None
         self._trace: Trace | None = None
-        self._modules: dict[int, tuple[Any, dict[int, str]]] = {}  # id of a root module -> (it, id of a submodule or tensor -> its path)
+        self._modules: dict[
+            int, tuple[Any, dict[int, str]]
+        ] = {}  # id of a root module -> (it, id of a submodule or tensor -> its path)
         self._groups: dict[str, tuple[str, list[str]]] = {}
         self._error: dict[str, Any] | None = None
 
-    # -- the block -------------------------------------------------------------------------------------------------------
+    # -- the block ---------------------------------------------------------------------------------
     def __enter__(self) -> Recording:
         if self._builder is not None or self._trace is not None:
             raise RuntimeError("a recording can be made only once; call record() again for another one")
@@ -55,7 +59,11 @@ class Recording(observe.Observer):
         observe.remove(self)
         film = self._builder.film
         if error is not None:
-            self._error = {"type": type(error).__name__, "message": str(error), "notes": list(getattr(error, "__notes__", []))}
+            self._error = {
+                "type": type(error).__name__,
+                "message": str(error),
+                "notes": list(getattr(error, "__notes__", [])),
+            }
             if not (film.shots and film.shots[-1].event == "error"):
                 film.failed(self._builder.nodes[-1].id if self._builder.nodes else "", error_line(error))
         self._trace = self._build(names.caller())
@@ -88,20 +96,32 @@ class Recording(observe.Observer):
             if isinstance(tensor, Tensor):
                 builder.name(name, tensor)
         builder.film.check_grads()
-        groups = tuple(Group(f"g{i}", path, kind, tuple(nodes)) for i, (path, (kind, nodes)) in enumerate(self._groups.items()))
+        groups = tuple(
+            Group(f"g{i}", path, kind, tuple(nodes)) for i, (path, (kind, nodes)) in enumerate(self._groups.items())
+        )
         parents = {edge.parent for edge in builder.edges}
         roots = [d.id for d in builder.nodes if d.kind == "op" and d.requires_grad and d.id not in parents]
         why = "" if builder.film.run else "No backward pass ran while this was recorded."
-        return builder.finish({"library": "autolab", "source": "recording", "roots": roots, "backward": "recorded" if builder.film.run else "",
-                               "why": why, "error": self._error}, groups)
+        return builder.finish(
+            {
+                "library": "autolab",
+                "source": "recording",
+                "roots": roots,
+                "backward": "recorded" if builder.film.run else "",
+                "why": why,
+                "error": self._error,
+            },
+            groups,
+        )
 
-    # -- forward events --------------------------------------------------------------------------------------------------
+    # -- forward events ----------------------------------------------------------------------------
     def forward(self, op, args, attrs, outputs, node, inplace=False):
         builder = self._builder
         custom = hasattr(op, "next_functions")  # an autograd.Function: the node stands in for the op
         frame, modules, hidden = _stack(custom)
         if hidden or not outputs or builder.film.running and node is None:
-            return  # inside a custom function, or arithmetic of a hook or rule: the learner sees the function as one operation
+            # inside a custom function, or arithmetic of a hook or rule: the learner sees the function as one operation
+            return
         if frame is not None:
             self._scan(frame)
         record_ = None if custom else op
@@ -119,7 +139,9 @@ class Recording(observe.Observer):
         if draft.attrs.get("dtype", "").rpartition(".")[2] == draft.dtype:
             del draft.attrs["dtype"]  # handed on by the library; it says nothing that the result does not
         for slot, (parent, nr) in enumerate(parents.values()):
-            goes_back = node is not None and slot < len(node.next_functions) and node.next_functions[slot][0] is not None
+            goes_back = (
+                node is not None and slot < len(node.next_functions) and node.next_functions[slot][0] is not None
+            )
             builder.edge(parent, nr, draft.id, slot, differentiable=goes_back)
         if node is not None:
             builder.by_fn.put(node, draft.id)
@@ -153,16 +175,29 @@ class Recording(observe.Observer):
         if found is not None and builder.draft(found).version in (None, facts.version - 1):
             return found, 0
         kind = "leaf" if item.requires_grad and item.grad_fn is None else "data"
-        draft = builder.add(kind, shape=facts.shape, dtype=facts.dtype, device=facts.device, requires_grad=kind == "leaf")
+        draft = builder.add(
+            kind, shape=facts.shape, dtype=facts.dtype, device=facts.device, requires_grad=kind == "leaf"
+        )
         return self._called_grad((draft.id, 0), item)
 
     def _meet_origin(self, tensor: Tensor, frame: FrameType | None) -> None:
-        """Before an unknown constant is drawn: if the learner has a tensor that requires grad over the same memory, this is its detach()."""
+        """Before an unknown constant is drawn: if the learner has a tensor that requires grad over the same memory,
+        this is its detach()."""
         builder = self._builder
-        if frame is None or tensor.requires_grad or builder.find(tensor) is not None or builder.detached_from(tensor) is not None:
+        if (
+            frame is None
+            or tensor.requires_grad
+            or builder.find(tensor) is not None
+            or builder.detached_from(tensor) is not None
+        ):
             return
         for name, item in list(frame.f_locals.items()):
-            if isinstance(item, Tensor) and item.requires_grad and item._storage is tensor._storage and item.shape == tensor.shape:
+            if (
+                isinstance(item, Tensor)
+                and item.requires_grad
+                and item._storage is tensor._storage
+                and item.shape == tensor.shape
+            ):
                 builder.remember_memory(item, builder.tensor(item)[0])
                 builder.name(name, item)
                 return
@@ -182,28 +217,52 @@ class Recording(observe.Observer):
         first = outputs[0]
         facts = builder.reader.facts(first)
         grad_fn = "" if node is None else builder.reader.grad_fn_name(node)
-        name = operation_name(builder.reader.grad_fn_name(op) if record_ is None else record_.node) + ("_" if inplace else "")
+        name = operation_name(builder.reader.grad_fn_name(op) if record_ is None else record_.node) + (
+            "_" if inplace else ""
+        )
         leaf = inplace and node is None and first.requires_grad and first.grad_fn is None
-        draft = builder.add("leaf" if leaf else "op", op=name, grad_fn=grad_fn, shape=facts.shape, dtype=facts.dtype, device=facts.device,
-                            version=facts.version, requires_grad=first.requires_grad, value=builder.value_of(first), record=record_,
-                            tensor=builder.by_tensor.hold(first))
+        draft = builder.add(
+            "leaf" if leaf else "op",
+            op=name,
+            grad_fn=grad_fn,
+            shape=facts.shape,
+            dtype=facts.dtype,
+            device=facts.device,
+            version=facts.version,
+            requires_grad=first.requires_grad,
+            value=builder.value_of(first),
+            record=record_,
+            tensor=builder.by_tensor.hold(first),
+        )
         if leaf:
             grad = builder.reader.grad(first)
             draft.grad_before = None if grad is None else builder.value_of(grad)
             builder.film.leaf_added(draft)
         if len(outputs) > 1:
             shown = record_.outputs if record_ is not None else ()
-            draft.outputs = tuple(Output(shown[i] if i < len(shown) else f"output {i}", tuple(t.shape), builder.reader.facts(t).dtype,
-                                         builder.value_of(t)) for i, t in enumerate(outputs))
+            draft.outputs = tuple(
+                Output(
+                    shown[i] if i < len(shown) else f"output {i}",
+                    tuple(t.shape),
+                    builder.reader.facts(t).dtype,
+                    builder.value_of(t),
+                )
+                for i, t in enumerate(outputs)
+            )
         return draft
 
     def _cut(self, draft: Draft, parents: dict[str, tuple[str, int]], node: Any, outputs: tuple[Any, ...]) -> None:
-        if node is None and not per_thread.state.grad and outputs[0].dtype.is_floating_point \
-                and any(self._builder.draft(parent).requires_grad for parent, _ in parents.values()):
+        if (
+            node is None
+            and not per_thread.state.grad
+            and outputs[0].dtype.is_floating_point
+            and any(self._builder.draft(parent).requires_grad for parent, _ in parents.values())
+        ):
             draft.cut = "no_grad"
 
     def _scan(self, frame: FrameType) -> None:
-        """Gives known tensors the names they have by now; a name found later (a loop reuses it) would be another tensor's."""
+        """Gives known tensors the names they have by now; a name found later (a loop reuses it) would be another
+        tensor's."""
         builder = self._builder
         for name, item in list(frame.f_locals.items()):
             if isinstance(item, Tensor) and not name.startswith("_"):
@@ -212,7 +271,8 @@ class Recording(observe.Observer):
                     builder.name(name, item)
 
     def _rebased(self, draft: Draft, base: Tensor) -> None:
-        """After an in-place operation on a view, the base has a new history: all of it as before, but for the slice that changed."""
+        """After an in-place operation on a view, the base has a new history: all of it as before, but for the slice
+        that changed."""
         builder = self._builder
         if base.grad_fn is None or builder.by_fn.get(base.grad_fn) is not None:
             return
@@ -223,12 +283,17 @@ class Recording(observe.Observer):
         before = builder.edge_at(whole.id, 0)
         whole.operands = {"self": (before.parent, before.parent_nr)} if before is not None else {}
         whole.operands["slice"] = draft.id, 0
-        whole.source, whole.tensor, whole.version = draft.source, builder.by_tensor.hold(base), builder.reader.facts(base).version
+        whole.source, whole.tensor, whole.version = (
+            draft.source,
+            builder.by_tensor.hold(base),
+            builder.reader.facts(base).version,
+        )
         builder.by_tensor.put(base, whole.id)
         builder.film.computed(whole)
 
     def _into_groups(self, draft: Draft, modules: list[Any], operands: dict[str, Any]) -> None:
-        """Files a node under the modules whose forward is running, outermost last in `modules`, and names their parameters."""
+        """Files a node under the modules whose forward is running, outermost last in `modules`, and names their
+        parameters."""
         if not modules:
             return
         root = modules[-1]
@@ -248,7 +313,7 @@ class Recording(observe.Observer):
                 continue  # everything is inside the root: a frame around the whole picture says nothing
             self._groups.setdefault(path, (type(module).__name__, []))[1].append(draft.id)
 
-    # -- backward events -------------------------------------------------------------------------------------------------
+    # -- backward events ---------------------------------------------------------------------------
     def seed(self, *args):
         frame = names.caller()
         if frame is not None:
@@ -274,7 +339,8 @@ class Recording(observe.Observer):
 
 
 def _operands(record_: Any, args: tuple[Any, ...]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(operands, other arguments) by name. Operands come in slot order: those that may get a gradient, then other tensors."""
+    """(operands, other arguments) by name. Operands come in slot order: those that may get a gradient, then other
+    tensors."""
     if record_ is None:
         return {str(i): a for i, a in enumerate(args) if isinstance(a, Tensor)}, {}
     arguments = dict(zip(record_.params, args))
@@ -286,13 +352,20 @@ def _operands(record_: Any, args: tuple[Any, ...]) -> tuple[dict[str, Any], dict
             operands.update((f"{name}[{i}]", x) for i, x in enumerate(item) if isinstance(x, Tensor))
         elif isinstance(item, Tensor) or isinstance(item, (bool, int, float)) and name in (first or record_.operands):
             operands[name] = item
-    rest = {n: a for n, a in arguments.items() if n not in operands and f"{n}[0]" not in operands
-            and a is not None and (n not in record_.defaults or a != record_.defaults[n])}
+    rest = {
+        n: a
+        for n, a in arguments.items()
+        if n not in operands
+        and f"{n}[0]" not in operands
+        and a is not None
+        and (n not in record_.defaults or a != record_.defaults[n])
+    }
     return operands, rest
 
 
 def _stack(custom: bool) -> tuple[FrameType | None, list[Any], bool]:
-    """(the learner's frame, modules whose forward is running, whether this happens inside a custom function's forward)."""
+    """(the learner's frame, modules whose forward is running, whether this happens inside a custom function's
+    forward)."""
     frame: FrameType | None = sys._getframe(2)
     learner, modules, applies = None, [], 0
     while frame is not None:

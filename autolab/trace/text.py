@@ -11,10 +11,23 @@ def render(trace: Trace, *, frames: bool = True) -> str:
     if trace.saved:
         parts += ["", "Saved for backward", *_table([_saved_row(s, trace) for s in trace.saved])]
     if trace.groups:
-        parts += ["", "Modules", *_table([[g.path, g.type, ", ".join(trace.node(n).label for n in g.nodes)] for g in trace.groups])]
+        parts += [
+            "",
+            "Modules",
+            *_table([[g.path, g.type, ", ".join(trace.node(n).label for n in g.nodes)] for g in trace.groups]),
+        ]
     if frames and trace.frames:
-        parts += ["", "Steps", *_table([[str(f.index), f"backward {f.run}" if f.phase == "backward" else "forward", f.text] for f in trace.frames],
-                                       right=1)]
+        parts += [
+            "",
+            "Steps",
+            *_table(
+                [
+                    [str(f.index), f"backward {f.run}" if f.phase == "backward" else "forward", f.text]
+                    for f in trace.frames
+                ],
+                right=1,
+            ),
+        ]
     if trace.meta.get("why"):
         parts += ["", trace.meta["why"]]
     error = trace.meta.get("error")
@@ -37,10 +50,14 @@ def _node_row(node: Node) -> list[str]:
     made = node.call or ("leaf" if node.kind == "leaf" else "constant")
     size = "" if node.shape is None else f"{node.dtype} {shape_text(node.shape)}"
     value = "" if node.value is None or node.value.text == node.label else node.value.text
-    facts = [node.grad_fn or ("requires grad" if node.kind == "leaf" else ""), f"cut by {node.cut}" if node.cut else "",
-             f"grad {node.grad.text}" if node.grad is not None else "", f"module {node.module}" if node.module else "",
-             f"version {node.version}" if node.version else "",
-             f"{node.source.file}:{node.source.line}" if node.source is not None else ""]
+    facts = [
+        node.grad_fn or ("requires grad" if node.kind == "leaf" else ""),
+        f"cut by {node.cut}" if node.cut else "",
+        f"grad {node.grad.text}" if node.grad is not None else "",
+        f"module {node.module}" if node.module else "",
+        f"version {node.version}" if node.version else "",
+        f"{node.source.file}:{node.source.line}" if node.source is not None else "",
+    ]
     return [node.made, made, size, value, "; ".join(f for f in facts if f)]
 
 
@@ -52,7 +69,11 @@ def _saved_row(saved: Saved, trace: Trace) -> list[str]:
     else:
         what = f"{saved.name} is {trace.node(saved.source_node).output_label(saved.source_nr)}"
     size = "" if saved.shape is None else f"{saved.dtype} {shape_text(saved.shape)}"
-    facts = [f"version {saved.version}" if saved.version is not None else "", f"{saved.bytes} bytes" if saved.bytes is not None else "", saved.state]
+    facts = [
+        f"version {saved.version}" if saved.version is not None else "",
+        f"{saved.bytes} bytes" if saved.bytes is not None else "",
+        saved.state,
+    ]
     return [trace.node(saved.node).label, what, size, ", ".join(f for f in facts if f)]
 
 
@@ -62,7 +83,8 @@ def shape_text(shape: tuple[int, ...]) -> str:
 
 
 def _table(rows: list[list[str]], right: int = 0) -> list[str]:
-    """Rows with aligned columns, two blanks apart; the last column is not padded, the first `right` are set to the right."""
+    """Rows with aligned columns, two blanks apart; the last column is not padded, the first `right` are set to the
+    right."""
     widths = [min(40, max((len(row[i]) for row in rows), default=0)) for i in range(len(rows[0]) - 1)] if rows else []
     lines = []
     for row in rows:

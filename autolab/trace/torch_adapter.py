@@ -1,7 +1,6 @@
 """The same trace from a real PyTorch graph: the public attributes of tensors and grad_fn nodes, nothing else.
 
-Nothing here is imported unless a torch tensor turns up, so torch stays optional.
-"""
+Nothing here is imported unless a torch tensor turns up, so torch stays optional."""
 
 from __future__ import annotations
 
@@ -31,8 +30,13 @@ class TorchReader(Reader):
 
     def facts(self, tensor: Any) -> Facts:
         version = None if tensor.is_inference() else tensor._version
-        return Facts(tuple(tensor.shape), dtype_name(tensor.dtype), device_name(tensor.device), version,
-                     tensor.numel() * tensor.element_size())
+        return Facts(
+            tuple(tensor.shape),
+            dtype_name(tensor.dtype),
+            device_name(tensor.device),
+            version,
+            tensor.numel() * tensor.element_size(),
+        )
 
     def data_key(self, item: Any) -> Any:
         # A saved tensor unpacks to a new object each time, unless the learner still holds the original.
@@ -45,7 +49,9 @@ class TorchReader(Reader):
         return node._sequence_nr()
 
     def outputs(self, node: Any) -> list[tuple[tuple[int, ...] | None, str, str]]:
-        return [(tuple(m.shape), dtype_name(m.dtype), device_name(m.device)) for m in node._input_metadata] or [(None, "", "")]
+        return [(tuple(m.shape), dtype_name(m.dtype), device_name(m.device)) for m in node._input_metadata] or [
+            (None, "", "")
+        ]
 
     def result(self, node: Any) -> Any:
         return None
@@ -89,7 +95,8 @@ class _Replay:
         self.buffers: dict[Any, list[Any]] = {}
         self.waiting: dict[Any, int] = {}
         self.heap: list[tuple[int, int, Any]] = []
-        self.pushed = itertools.count()  # decides between equal sequence numbers, which nodes of different threads may have
+        # Decides between equal sequence numbers, which nodes of different threads may have.
+        self.pushed = itertools.count()
 
     def run(self, roots: list[Any], gradients: list[Any]) -> None:
         fns = [self._function(t) for t in roots]
@@ -110,7 +117,9 @@ class _Replay:
             return tensor.grad_fn
         import torch
 
-        with torch.enable_grad():  # a leaf's AccumulateGrad is public only as the next function of something computed from it
+        with (
+            torch.enable_grad()
+        ):  # a leaf's AccumulateGrad is public only as the next function of something computed from it
             return tensor.view_as(tensor).grad_fn.next_functions[0][0]
 
     def _count(self, fns: list[Any]) -> None:

@@ -58,7 +58,7 @@ def _nested(array: np.ndarray) -> Any:
 
 @functools.cache
 def type_name(dtype: np.dtype) -> str:
-    """"float32"; cached, because NumPy puts the name together each time."""
+    """ "float32"; cached, because NumPy puts the name together each time."""
     return dtype.name
 
 
@@ -84,7 +84,8 @@ class Value:
 
     @classmethod
     def of(cls, array: Any, dtype: str = "") -> Value:
-        """The value of an array (anything `numpy.asarray` takes); `dtype` names the type where NumPy has none (bfloat16)."""
+        """The value of an array (anything `numpy.asarray` takes); `dtype` names the type where NumPy has none
+        (bfloat16)."""
         if not isinstance(array, np.generic):
             array = np.asarray(array)
         shape, dtype = array.shape, dtype or type_name(array.dtype)
@@ -109,8 +110,14 @@ class Value:
         return math.prod(self.shape) == 0 or (self.shape == () and self.data == 0)
 
     def to_json(self) -> dict[str, Any]:
-        return {"shape": list(self.shape), "dtype": self.dtype, "data": self.data, "stats": self.stats,
-                "sample": self.sample, "text": self.text}
+        return {
+            "shape": list(self.shape),
+            "dtype": self.dtype,
+            "data": self.data,
+            "stats": self.stats,
+            "sample": self.sample,
+            "text": self.text,
+        }
 
     @classmethod
     def from_json(cls, d: dict[str, Any]) -> Value:
@@ -132,5 +139,11 @@ def _stats(array: np.ndarray) -> dict[str, Any] | None:
         return {"min": "nan", "max": "nan", "mean": "nan", "std": "nan", "nan": nan, "inf": inf}
     # From float32 data, float64 statistics carry digits that mean nothing: seven are enough.
     keep = (lambda v: float(f"{v:.7g}")) if array.dtype.itemsize < 8 else float
-    return {"min": keep(finite.min()), "max": keep(finite.max()), "mean": keep(finite.mean()), "std": keep(finite.std()),
-            "nan": nan, "inf": inf}
+    return {
+        "min": keep(finite.min()),
+        "max": keep(finite.max()),
+        "mean": keep(finite.mean()),
+        "std": keep(finite.std()),
+        "nan": nan,
+        "inf": inf,
+    }

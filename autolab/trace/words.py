@@ -28,7 +28,9 @@ def describe(shot: Shot, node: Node | None, receiver: Node | None, edge: Edge | 
 def compute(node: Node) -> tuple[str, str]:
     """A forward step."""
     result = "" if node.value is None else f" = {node.value.text}"
-    cut = {"detach": "; no gradient flows back from here", "no_grad": "; under no_grad, so no gradient flows back"}.get(node.cut, "")
+    cut = {"detach": "; no gradient flows back from here", "no_grad": "; under no_grad, so no gradient flows back"}.get(
+        node.cut, ""
+    )
     text = f"{node.made} = {node.call}{result}{cut}"
     if not node.tex_numbers:
         return text, node.tex
@@ -43,8 +45,15 @@ def _grad(value: Value | None) -> str:
 
 def _seed(shot, node, receiver, edge, of):
     one = shot.value is not None and shot.value.shape == () and shot.value.data == 1
-    why = f"the gradient of {node.label} with respect to itself is 1" if one else f"{node.label} is given the gradient {_grad(shot.value)}"
-    return f"backward starts: {why}", f"{formulas.bar(formulas.symbol(node.label))} = {formulas.numbers(shot.value) or _unknown(shot.value)}"
+    why = (
+        f"the gradient of {node.label} with respect to itself is 1"
+        if one
+        else f"{node.label} is given the gradient {_grad(shot.value)}"
+    )
+    return (
+        f"backward starts: {why}",
+        f"{formulas.bar(formulas.symbol(node.label))} = {formulas.numbers(shot.value) or _unknown(shot.value)}",
+    )
 
 
 def _contribution(shot, node, receiver, edge, of):
@@ -73,7 +82,9 @@ def _in_parentheses(number: str) -> str:
 
 def _accumulate(shot, node, receiver, edge, of):
     added = shot.value is not None and shot.total != shot.value
-    text = f"{receiver.label}.grad is now {_grad(shot.total)}" + (f": {_grad(shot.value)} was added to what it held" if added else "")
+    text = f"{receiver.label}.grad is now {_grad(shot.total)}" + (
+        f": {_grad(shot.value)} was added to what it held" if added else ""
+    )
     value = formulas.numbers(shot.total)
     sign = r"\mathrel{+}=" if added else "="
     left = rf"{formulas.symbol(receiver.label)}\mathrm{{.grad}} {sign} {formulas.bar(formulas.symbol(receiver.label))}"
@@ -104,5 +115,12 @@ def _unknown(value: Value | None) -> str:
     return "?" if value is None else rf"\mathrm{{{value.dtype}}}{list(value.shape)}"
 
 
-_BACKWARD = {"seed": _seed, "contribution": _contribution, "accumulate": _accumulate, "free": _free, "hook": _hook, "clear": _clear,
-             "error": _error}
+_BACKWARD = {
+    "seed": _seed,
+    "contribution": _contribution,
+    "accumulate": _accumulate,
+    "free": _free,
+    "hook": _hook,
+    "clear": _clear,
+    "error": _error,
+}

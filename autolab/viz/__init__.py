@@ -1,4 +1,4 @@
-"""Pictures of computations: `make_dot` (graphviz), `plot_losses` (matplotlib). Each is loaded on first use."""
+"""Pictures of computations, each loaded on first use: `make_dot` (graphviz), `plot_losses` (matplotlib), `html` (pages)."""
 
 from importlib import import_module
 
@@ -8,6 +8,8 @@ __all__ = ["Picture", "make_dot", "plot_losses", "to_dot"]
 
 
 def __getattr__(name):
+    if name == "html":
+        return import_module(f"{__name__}.html")
     if name in _WHERE:
         return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -12,15 +12,15 @@ from . import palette
 def plot_losses(runs: Any, *, log: bool = False, smooth: float = 0, ax: Any = None, title: str = "Loss") -> Any:
     """Draws one or more training runs and returns the matplotlib Axes.
 
-    runs   : losses step by step (numbers or one-element tensors), or several such runs: a dict {label: losses}, or a list of losses.
+    runs   : losses step by step (numbers or one-element tensors), or several such runs: a dict {label: losses}, or a
+             list of losses.
     log    : logarithmic loss axis. Every loss must be positive then.
-    smooth : 0 draws the losses as they are; s in (0, 1) draws their exponential moving average with weight s on the past (corrected
-             for its start, as in Adam), above the losses themselves in a faint line.
+    smooth : 0 draws the losses as they are; s in (0, 1) draws their exponential moving average with weight s on the
+             past (corrected for its start, as in Adam), above the losses themselves in a faint line.
     ax     : Axes to draw into; default: a new figure.
 
-    NaN and infinite losses interrupt the curve and are marked on the step axis. Each run has its own colour and line style.
-    Raises ValueError or TypeError naming the argument that does not fit.
-    """
+    NaN and infinite losses interrupt the curve and are marked on the step axis. Each run has its own colour and line
+    style. Raises ValueError or TypeError naming the argument that does not fit."""
     labelled = _runs(runs)
     if isinstance(smooth, bool) or not isinstance(smooth, (int, float)) or not 0 <= smooth < 1:
         raise ValueError(f"smooth must be a number from 0 up to, not including, 1; got {smooth!r}")
@@ -41,8 +41,8 @@ def plot_losses(runs: Any, *, log: bool = False, smooth: float = 0, ax: Any = No
 def smoothed(losses: Sequence[float], weight: float) -> list[float]:
     """The exponential moving average m_t = weight * m_(t-1) + (1 - weight) * loss_t, divided by 1 - weight^t.
 
-    Steps whose loss is not finite stay as they are and do not enter the average. Source: Kingma and Ba (2015), section 3.
-    """
+    Steps whose loss is not finite stay as they are and do not enter the average. Source: Kingma and Ba (2015), section
+    3."""
     mean, seen, out = 0.0, 0, []
     for loss in losses:
         if not math.isfinite(loss):
@@ -64,7 +64,11 @@ def _runs(runs: Any) -> dict[str, list[float]]:
         nested = [_is_run(item) for item in items]
         if any(nested) and not all(nested):
             raise TypeError(f"runs mixes single losses and lists of losses (position {nested.index(not nested[0])})")
-        labelled = {f"run {i + 1}": _losses(item, f"runs[{i}]") for i, item in enumerate(items)} if any(nested) else {"": _losses(items, "runs")}
+        labelled = (
+            {f"run {i + 1}": _losses(item, f"runs[{i}]") for i, item in enumerate(items)}
+            if any(nested)
+            else {"": _losses(items, "runs")}
+        )
     if not labelled or not any(labelled.values()):
         raise ValueError("runs is empty: there is no loss to draw")
     return labelled
@@ -101,14 +105,29 @@ def _draw(ax: Any, label: str, losses: list[float], smooth: float, colour: str, 
     name = label or "_loss"  # a leading underscore keeps it out of the legend
     if smooth:
         ax.plot(steps, finite, color=colour, alpha=0.3, linewidth=1, label="_raw")
-        ax.plot(steps, [v if math.isfinite(v) else math.nan for v in smoothed(losses, smooth)], color=colour, linestyle=style, label=name)
+        ax.plot(
+            steps,
+            [v if math.isfinite(v) else math.nan for v in smoothed(losses, smooth)],
+            color=colour,
+            linestyle=style,
+            label=name,
+        )
     else:
         # One point makes no line.
         ax.plot(steps, finite, color=colour, linestyle=style, label=name, marker="o" if len(losses) == 1 else None)
     broken = [step for step, loss in enumerate(losses) if not math.isfinite(loss)]
     if broken:
-        ax.plot(broken, [0.02] * len(broken), transform=ax.get_xaxis_transform(), linestyle="none", marker="X", markersize=8, color=palette.BAD,
-                label=f"{label + ': ' if label else ''}NaN or infinite (first at step {broken[0]})", clip_on=False)
+        ax.plot(
+            broken,
+            [0.02] * len(broken),
+            transform=ax.get_xaxis_transform(),
+            linestyle="none",
+            marker="X",
+            markersize=8,
+            color=palette.BAD,
+            label=f"{label + ': ' if label else ''}NaN or infinite (first at step {broken[0]})",
+            clip_on=False,
+        )
 
 
 def _decorate(ax: Any, labelled: dict[str, list[float]], log: bool, smooth: float, title: str) -> None:

@@ -34,7 +34,9 @@ class Picture(graphviz.Digraph):
     def _repr_svg_(self):
         return self._repr_mimebundle_().get("image/svg+xml")
 
-    def pipe(self, format=None, renderer=None, formatter=None, neato_no_op=None, quiet=False, *, engine=None, encoding=None):
+    def pipe(
+        self, format=None, renderer=None, formatter=None, neato_no_op=None, quiet=False, *, engine=None, encoding=None
+    ):
         """The picture as bytes (text when `encoding` is given), as `graphviz.Digraph.pipe`.
 
         Without a `dot` program: drawn by pygraphviz, for which only `format` has a meaning. Raises
@@ -45,15 +47,50 @@ class Picture(graphviz.Digraph):
         data = layout.render(self.source, format or self.format)
         return data if encoding is None else data.decode(encoding)
 
-    def render(self, filename=None, directory=None, view=False, cleanup=False, format=None, renderer=None, formatter=None, neato_no_op=None,
-               quiet=False, quiet_view=False, *, outfile=None, engine=None, raise_if_result_exists=False, overwrite_source=False):
+    def render(
+        self,
+        filename=None,
+        directory=None,
+        view=False,
+        cleanup=False,
+        format=None,
+        renderer=None,
+        formatter=None,
+        neato_no_op=None,
+        quiet=False,
+        quiet_view=False,
+        *,
+        outfile=None,
+        engine=None,
+        raise_if_result_exists=False,
+        overwrite_source=False,
+    ):
         """Writes the DOT text and the picture to files and returns the picture's path, as `graphviz.Digraph.render`."""
         if shutil.which("dot"):
-            return super().render(filename, directory, view, cleanup, format, renderer, formatter, neato_no_op, quiet, quiet_view,
-                                  outfile=outfile, engine=engine, raise_if_result_exists=raise_if_result_exists,
-                                  overwrite_source=overwrite_source)
-        self._only_dot(renderer=renderer, formatter=formatter, neato_no_op=neato_no_op, engine=engine, view=view or None,
-                       quiet_view=quiet_view or None)
+            return super().render(
+                filename,
+                directory,
+                view,
+                cleanup,
+                format,
+                renderer,
+                formatter,
+                neato_no_op,
+                quiet,
+                quiet_view,
+                outfile=outfile,
+                engine=engine,
+                raise_if_result_exists=raise_if_result_exists,
+                overwrite_source=overwrite_source,
+            )
+        self._only_dot(
+            renderer=renderer,
+            formatter=formatter,
+            neato_no_op=neato_no_op,
+            engine=engine,
+            view=view or None,
+            quiet_view=quiet_view or None,
+        )
         source, picture, format = self._targets(filename, directory, outfile, format)
         if raise_if_result_exists and picture.exists():
             raise graphviz.FileExistsError(f"output file exists: {str(picture)!r}")
@@ -78,12 +115,19 @@ class Picture(graphviz.Digraph):
     def _only_dot(**given: Any) -> None:
         used = [name for name, value in given.items() if value is not None]
         if used:
-            raise layout.LayoutUnavailable(f"{', '.join(used)} needs Graphviz's own `dot` program, which is not on the PATH; install graphviz, or "
-                                           f"leave {'it' if len(used) == 1 else 'them'} out and the picture is drawn without it")
+            raise layout.LayoutUnavailable(
+                f"{', '.join(used)} needs Graphviz's own `dot` program, which is not on the PATH; install graphviz, or "
+                f"leave {'it' if len(used) == 1 else 'them'} out and the picture is drawn without it"
+            )
 
 
-def make_dot(var: Any, params: Mapping[str, Any] | None = None, show_attrs: bool = False, show_saved: bool = False,
-             max_attr_chars: int = 50) -> Picture:
+def make_dot(
+    var: Any,
+    params: Mapping[str, Any] | None = None,
+    show_attrs: bool = False,
+    show_saved: bool = False,
+    max_attr_chars: int = 50,
+) -> Picture:
     """A picture of the graph behind a result, for autolab and for torch tensors.
 
     var            : a tensor, or a tuple or list of tensors.
@@ -92,26 +136,41 @@ def make_dot(var: Any, params: Mapping[str, Any] | None = None, show_attrs: bool
     show_saved     : draw what each operation saved for its backward: one tab per saved tensor, with version and state.
     max_attr_chars : longer attributes are cut.
 
-    Every operand is an edge of its own (`x * x` has two), and depth is not limited. Raises TypeError for anything but tensors,
-    ValueError for max_attr_chars below 1. Source: torchviz.make_dot.
-    """
+    Every operand is an edge of its own (`x * x` has two), and depth is not limited. Raises TypeError for anything but
+    tensors, ValueError for max_attr_chars below 1. Source: torchviz.make_dot."""
     if params is not None and not isinstance(params, Mapping):
         raise TypeError(f"params must be a dict of name: tensor, got {type(params).__name__}")
     if isinstance(max_attr_chars, bool) or not isinstance(max_attr_chars, int) or max_attr_chars < 1:
         raise ValueError(f"max_attr_chars must be a whole number of at least 1, got {max_attr_chars!r}")
-    return to_dot(trace_of(var, params, backward=False, formulas=False), show_attrs=show_attrs, show_saved=show_saved, max_attr_chars=max_attr_chars)
+    return to_dot(
+        trace_of(var, params, backward=False, formulas=False),
+        show_attrs=show_attrs,
+        show_saved=show_saved,
+        max_attr_chars=max_attr_chars,
+    )
 
 
-def to_dot(trace: Trace, *, rankdir: str = "LR", show_attrs: bool = False, show_saved: bool = False, max_attr_chars: int = 50) -> Picture:
+def to_dot(
+    trace: Trace, *, rankdir: str = "LR", show_attrs: bool = False, show_saved: bool = False, max_attr_chars: int = 50
+) -> Picture:
     """A picture of a trace. Data flows from left to right (rankdir "TB": from top to bottom).
 
-    In the SVG, the box of node "n3" has the title `n3` and the classes `al-node n3` and its kind, the line of edge "e5" the classes
-    `al-edge e5`; a second box of a leaf that is used often has the class `al-alias` and its leaf's id as class.
-    """
-    picture = Picture("autolab", graph_attr={"rankdir": rankdir, "bgcolor": palette.PAPER, "pad": "0.2", "ranksep": "0.4", "nodesep": "0.25"},
-                      node_attr={"shape": "box", "style": "rounded,filled", "fontname": palette.FONTS, "fontsize": "12", "margin": "0.14,0.07",
-                                 "fontcolor": palette.INK},
-                      edge_attr={"fontname": palette.FONTS, "fontsize": "11", "color": palette.FORWARD, "arrowsize": "0.7"})
+    In the SVG, the box of node "n3" has the title `n3` and the classes `al-node n3` and its kind, the line of edge
+    "e5" the classes `al-edge e5`; a second box of a leaf that is used often has the class `al-alias` and its leaf's id
+    as class."""
+    picture = Picture(
+        "autolab",
+        graph_attr={"rankdir": rankdir, "bgcolor": palette.PAPER, "pad": "0.2", "ranksep": "0.4", "nodesep": "0.25"},
+        node_attr={
+            "shape": "box",
+            "style": "rounded,filled",
+            "fontname": palette.FONTS,
+            "fontsize": "12",
+            "margin": "0.14,0.07",
+            "fontcolor": palette.INK,
+        },
+        edge_attr={"fontname": palette.FONTS, "fontsize": "11", "color": palette.FORWARD, "arrowsize": "0.7"},
+    )
     roots = set(trace.meta.get("roots", ()))
     modules: dict[str, list[Node]] = {}
     for node in trace.nodes:
@@ -130,7 +189,8 @@ def to_dot(trace: Trace, *, rankdir: str = "LR", show_attrs: bool = False, show_
 
 
 def _statement(what: str, attrs: Mapping[str, str]) -> str:
-    """One line of DOT. Written here because graphviz's own quoting takes three times as long, which counts at 100,000 operations."""
+    """One line of DOT. Written here because graphviz's own quoting takes three times as long, which counts at 100,000
+    operations."""
     return f"\t{what} [{' '.join(f'{k}={_quoted(v)}' for k, v in attrs.items())}]\n"
 
 
@@ -140,13 +200,26 @@ def _quoted(text: str) -> str:
 
 
 def _cluster(module: str, lines: list[str]) -> list[str]:
-    attrs = {"label": module, "style": "rounded,dashed", "color": palette.DATA, "fontname": palette.FONTS, "fontsize": "11", "class": "al-module"}
-    return [f"\tsubgraph {_quoted('cluster_' + module)} {{\n", *(f"\t\t{k}={_quoted(v)}\n" for k, v in attrs.items()),
-            *(f"\t{line}" for line in lines), "\t}\n"]
+    attrs = {
+        "label": module,
+        "style": "rounded,dashed",
+        "color": palette.DATA,
+        "fontname": palette.FONTS,
+        "fontsize": "11",
+        "class": "al-module",
+    }
+    return [
+        f"\tsubgraph {_quoted('cluster_' + module)} {{\n",
+        *(f"\t\t{k}={_quoted(v)}\n" for k, v in attrs.items()),
+        *(f"\t{line}" for line in lines),
+        "\t}\n",
+    ]
 
 
 def _box(node: Node, is_root: bool, attr_chars: int, name: str = "", extra: str = "") -> str:
-    colour, width = {"leaf": (palette.LEAF, "2.5"), "data": (palette.DATA, "1")}.get(node.kind, (palette.FORWARD, "1.2"))
+    colour, width = {"leaf": (palette.LEAF, "2.5"), "data": (palette.DATA, "1")}.get(
+        node.kind, (palette.FORWARD, "1.2")
+    )
     if node.kind == "op" and not node.requires_grad:
         colour, width = palette.DATA, "1"
     fill, style = palette.device_fill(node.device)
@@ -212,16 +285,28 @@ def _edges(trace: Trace) -> list[str]:
             cut = trace.node(edge.child).cut and parent.requires_grad
             attrs |= {"color": palette.DATA, "arrowhead": "tee" if cut else "normal"}
         if parent.outputs:
-            attrs["label"] = f" {parent.outputs[edge.parent_nr].name}" if edge.parent_nr < len(parent.outputs) else f" {edge.parent_nr}"
+            attrs["label"] = (
+                f" {parent.outputs[edge.parent_nr].name}"
+                if edge.parent_nr < len(parent.outputs)
+                else f" {edge.parent_nr}"
+            )
         lines.append(_statement(f"{tail} -> {edge.child}", attrs))
     return lines
 
 
 def _saved(saved: Saved) -> list[str]:
     size = "" if saved.shape is None else f"{saved.dtype} {shape_text(saved.shape)}"
-    facts = [f"version {saved.version}" if saved.version is not None else "", f"{saved.bytes} bytes" if saved.bytes is not None else ""]
+    facts = [
+        f"version {saved.version}" if saved.version is not None else "",
+        f"{saved.bytes} bytes" if saved.bytes is not None else "",
+    ]
     number = f" = {saved.value.text}" if saved.value is not None and saved.shape == () else ""
-    lines = [f"saved {saved.name}{number}", size, ", ".join(f for f in facts if f), "" if saved.state == "alive" else saved.state]
+    lines = [
+        f"saved {saved.name}{number}",
+        size,
+        ", ".join(f for f in facts if f),
+        "" if saved.state == "alive" else saved.state,
+    ]
     attrs = {"label": "\n".join(line for line in lines if line), "shape": "tab", "color": palette.DATA}
     if saved.state == "alive":
         attrs |= {"style": "filled", "fillcolor": palette.SAVED}

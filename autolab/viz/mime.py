@@ -11,11 +11,12 @@ DRAWN_UP_TO = 3000
 def picture_bundle(dot_source: str, boxes: int, text: str) -> dict[str, str]:
     """The mime bundle of a graph: `image/svg+xml`, so that a saved notebook shows it with no kernel, and `text/plain`.
 
-    boxes: how many nodes the graph has. Where no picture can be made the text says why; nothing is raised, because a notebook would
-    show the traceback instead of the text.
+    boxes: how many nodes the graph has. Where no picture can be made the text says why; nothing is raised, because
+    a notebook would show the traceback instead of the text.
     """
     if boxes > DRAWN_UP_TO:
-        return {"text/plain": f"{text}\nToo big to draw ({boxes} boxes); .source has the DOT text, .render() draws it all the same."}
+        hint = f"Too big to draw ({boxes} boxes); .source has the DOT text, .render() draws it all the same."
+        return {"text/plain": f"{text}\n{hint}"}
     try:
         return {"image/svg+xml": layout.svg(dot_source), "text/plain": text}
     except (layout.LayoutUnavailable, RuntimeError, ValueError) as error:

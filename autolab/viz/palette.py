@@ -20,13 +20,21 @@ INK, PAPER, CUDA = "#1b1b1b", "#ffffff", "#dff3e4"
 FONTS = "Helvetica,Arial,Liberation Sans,DejaVu Sans,sans-serif"
 """In graphviz's form. Where Helvetica is missing, text would overflow its box without the others."""
 
-LINES = ((BLUE, "-"), (VERMILLION, "--"), (GREEN, "-."), (ORANGE, ":"), (PURPLE, (0, (5, 1, 1, 1, 1, 1))), (SKY, (0, (8, 2))),
-         (BLACK, (0, (1, 1))))
+LINES = (
+    (BLUE, "-"),
+    (VERMILLION, "--"),
+    (GREEN, "-."),
+    (ORANGE, ":"),
+    (PURPLE, (0, (5, 1, 1, 1, 1, 1))),
+    (SKY, (0, (8, 2))),
+    (BLACK, (0, (1, 1))),
+)
 """(colour, matplotlib line style) for one curve after another; both differ, so a curve is known in print too."""
 
 
 def device_fill(device: str) -> tuple[str, str]:
-    """(fill colour, extra graphviz style) of a node by device: cpu white, cuda light green, simulated devices with stripes."""
+    """(fill colour, extra graphviz style) of a node by device: cpu white, cuda light green, simulated devices with
+    stripes."""
     kind = device.partition(":")[0]
     if kind in ("", "cpu"):
         return PAPER, ""

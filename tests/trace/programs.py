@@ -1,4 +1,5 @@
-"""Small programs whose recordings are kept as text in golden/; each function gets the library and runs inside a recording."""
+"""Small programs whose recordings are kept as text in golden/; each function gets the library and runs inside a
+recording."""
 
 
 def diamond(torch):
@@ -124,7 +125,6 @@ def higher_order(torch):
     y = x**3
     (dx,) = torch.autograd.grad(y, x, create_graph=True)
     dx.backward()
-
 
 
 PROGRAMS = {name: f for name, f in list(globals().items()) if callable(f) and f.__module__ == __name__}

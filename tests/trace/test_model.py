@@ -67,8 +67,10 @@ def test_a_leaf_starts_with_the_grad_it_had():
 
 
 def test_a_second_backward_starts_afresh_except_for_leaves_and_freed_nodes():
-    first = [{"event": "seed", "run": 1, "node": "n1", "receiver": "n1", "state": "accumulated"},
-             {"event": "accumulate", "run": 1, "node": "n0", "receiver": "n0", "state": "accumulated"}]
+    first = [
+        {"event": "seed", "run": 1, "node": "n1", "receiver": "n1", "state": "accumulated"},
+        {"event": "accumulate", "run": 1, "node": "n0", "receiver": "n0", "state": "accumulated"},
+    ]
     second = [{"event": "contribution", "run": 2, "node": "n1", "receiver": "n0", "state": "contribution"}]
     kept = _trace(first + second)
     assert kept.states(1) == {"n0": "accumulated", "n1": "accumulated"}
@@ -77,19 +79,44 @@ def test_a_second_backward_starts_afresh_except_for_leaves_and_freed_nodes():
     assert _trace(first + freed + second).states(3) == {"n0": "contribution", "n1": "freed"}
 
 
-@pytest.mark.parametrize(("item", "expected"), [
-    (np.float32(0.1), 0.1), (np.float64(0.1), 0.1), (np.float32("nan"), "nan"), (np.float32("inf"), "inf"),
-    (-math.inf, "-inf"), (np.int64(7), 7), (np.bool_(True), True), (True, True), (np.float16(0.1), 0.1), (3, 3),
-])
+@pytest.mark.parametrize(
+    ("item", "expected"),
+    [
+        (np.float32(0.1), 0.1),
+        (np.float64(0.1), 0.1),
+        (np.float32("nan"), "nan"),
+        (np.float32("inf"), "inf"),
+        (-math.inf, "-inf"),
+        (np.int64(7), 7),
+        (np.bool_(True), True),
+        (True, True),
+        (np.float16(0.1), 0.1),
+        (3, 3),
+    ],
+)
 def test_numbers_are_the_shortest_json_that_reads_back_the_same(item, expected):
     assert number(item) == expected
     assert type(number(item)) is type(expected)
 
 
-@pytest.mark.parametrize(("item", "text"), [
-    (0.0, "0"), (-0.0, "-0"), (0.7615942, "0.762"), (12.0, "12"), (1234.0, "1234"), (1234.5, "1.23e+03"), (1.5e-7, "1.5e-07"),
-    (123456.0, "1.23e+05"), (7, "7"), (1234567, "1.23e+06"), (np.float32("nan"), "nan"), (True, "True"), (np.float32(0.1), "0.1"),
-])
+@pytest.mark.parametrize(
+    ("item", "text"),
+    [
+        (0.0, "0"),
+        (-0.0, "-0"),
+        (0.7615942, "0.762"),
+        (12.0, "12"),
+        (1234.0, "1234"),
+        (1234.5, "1.23e+03"),
+        (1.5e-7, "1.5e-07"),
+        (123456.0, "1.23e+05"),
+        (7, "7"),
+        (1234567, "1.23e+06"),
+        (np.float32("nan"), "nan"),
+        (True, "True"),
+        (np.float32(0.1), "0.1"),
+    ],
+)
 def test_short_shows_three_significant_digits(item, text):
     assert short(item) == text
 
@@ -112,15 +139,39 @@ def test_a_big_tensor_is_kept_as_statistics_and_a_sample():
     json.dumps(value.to_json(), allow_nan=False)
 
 
-@pytest.mark.parametrize("array", [np.float32(3), np.zeros((0, 3)), np.array([True, False]), np.full(3, np.nan), np.arange(65),
-                                   np.zeros((2, 3, 4)), np.array(2, np.int64), np.full(100, np.inf, np.float32)])
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.float32(3),
+        np.zeros((0, 3)),
+        np.array([True, False]),
+        np.full(3, np.nan),
+        np.arange(65),
+        np.zeros((2, 3, 4)),
+        np.array(2, np.int64),
+        np.full(100, np.inf, np.float32),
+    ],
+)
 def test_every_value_survives_strict_json(array):
     value = Value.of(array)
     assert Value.from_json(json.loads(json.dumps(value.to_json(), allow_nan=False))) == value
 
 
-@pytest.mark.parametrize(("array", "zero"), [(0.0, True), (-0.0, True), (1.0, False), ([0.0, 0.0], True), ([0.0, 1.0], False), ([], True),
-                                             (np.zeros(100), True), ([np.nan, 0.0], False), (float("nan"), False), ([0, 0], True)])
+@pytest.mark.parametrize(
+    ("array", "zero"),
+    [
+        (0.0, True),
+        (-0.0, True),
+        (1.0, False),
+        ([0.0, 0.0], True),
+        ([0.0, 1.0], False),
+        ([], True),
+        (np.zeros(100), True),
+        ([np.nan, 0.0], False),
+        (float("nan"), False),
+        ([0, 0], True),
+    ],
+)
 def test_is_zero(array, zero):
     assert Value.of(array).is_zero is zero
 

@@ -1,4 +1,5 @@
-"""Recordings as text. `AUTOLAB_WRITE_GOLDEN=1 pytest tests/trace` writes the expected texts anew: read the difference before keeping it."""
+"""Recordings as text. `AUTOLAB_WRITE_GOLDEN=1 pytest tests/trace` writes the expected texts anew: read the difference
+before keeping it."""
 
 import os
 from pathlib import Path

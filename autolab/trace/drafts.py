@@ -1,0 +1,117 @@
+"""Nodes in the making, and the small rules about names, attributes and repeated leaves."""
+
+from __future__ import annotations
+
+import re
+import weakref
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .model import Edge, Output, Saved, Source
+from .values import Value, number
+
+ALIAS_FROM = 4
+"""A leaf or constant with more children than this is drawn again at each further child: one box with 60 lines takes
+dot 14 s."""
+
+
+@dataclass(slots=True)
+class Draft:
+    """A node in the making: the fields of `model.Node`, and what its formulas need."""
+
+    id: str
+    kind: str
+    op: str = ""
+    grad_fn: str = ""
+    name: str = ""
+    shape: tuple[int, ...] | None = None
+    dtype: str = ""
+    device: str = ""
+    requires_grad: bool = False
+    value: Value | None = None
+    grad_before: Value | None = None
+    source: Source | None = None
+    module: str = ""
+    cut: str = ""
+    version: int | None = None
+    outputs: tuple[Output, ...] = ()
+    attrs: dict[str, Any] = field(default_factory=dict)
+    record: Any = None  # the op's registry record, for formulas
+    operands: dict[str, tuple[str, int]] = field(default_factory=dict)  # argument -> (parent id, its output number)
+    tensor: Any = None  # a function that gives the tensor, or None when it is gone: for names and `.grad`
+
+
+@dataclass(slots=True)
+class SavedDraft:
+    saved: Saved
+    grad_fn: Any  # a function that gives the node, as `Draft.tensor`
+
+
+class Seen:
+    """Objects by identity. With `weak`, an object may die; then its id no longer counts as seen."""
+
+    def __init__(self, weak: bool) -> None:
+        self.weak = weak
+        self._found: dict[int, tuple[Any, Any]] = {}
+
+    def hold(self, item: Any) -> Any:
+        """A function that gives `item` back, or None once it is gone."""
+        return weakref.ref(item) if self.weak else lambda: item
+
+    def put(self, item: Any, what: Any) -> None:
+        self._found[id(item)] = (self.hold(item), what)
+
+    def get(self, item: Any) -> Any:
+        found = self._found.get(id(item))
+        return found[1] if found is not None and found[0]() is item else None
+
+
+def place(names: list[str] | None) -> Any:
+    """A sort key that puts what is saved in the order of the operands, then the alphabet: libraries list it
+    differently."""
+    places = {name: i for i, name in enumerate(names or ())}
+    return lambda item: (places.get(item[0], len(places)), item[0])
+
+
+def slot_names(record: Any, count: int) -> list[str] | None:
+    """The argument names at a node's inputs, None when the record does not fit."""
+    if record is None or not record.rules:
+        return None
+    if record.spread:
+        base = record.params[record.rules[0][0]]
+        return [f"{base}[{i}]" for i in range(count)]
+    return [record.params[i] for i, _, _ in record.rules] if len(record.rules) == count else None
+
+
+_OVERLOAD = re.compile(r"_(scalar|tensor|of_number|number|base|spread|raw)$")
+
+
+def operation_name(grad_fn: str) -> str:
+    """The operation behind a grad_fn name: "MulBackward0" -> "mul", "NllLossBackward0" -> "nll_loss"."""
+    head, found, tail = grad_fn.rpartition("Backward")
+    base = head if found and (not tail or tail.isdigit() or tail == "s") else grad_fn
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", base).lower()
+    return _OVERLOAD.sub("", words) or grad_fn
+
+
+def plain(item: Any) -> Any:
+    """An attribute as JSON."""
+    if item is None or isinstance(item, (bool, str)):
+        return item
+    if isinstance(item, (list, tuple)):
+        return [plain(i) for i in item]
+    return number(item) if isinstance(item, (int, float, np.number)) else str(item)
+
+
+def aliases(nodes: list[Draft], edges: list[Edge]) -> set[str]:
+    """Ids of the edges that a picture replaces by another box of the parent's name."""
+    children: dict[str, list[str]] = {}
+    for edge in edges:
+        if nodes[int(edge.parent[1:])].kind != "op":
+            known = children.setdefault(edge.parent, [])
+            if edge.child not in known[-2:]:
+                known.append(edge.child)
+    often = {parent: known[0] for parent, known in children.items() if len(known) > ALIAS_FROM}
+    return {edge.id for edge in edges if edge.parent in often and edge.child != often[edge.parent]}
