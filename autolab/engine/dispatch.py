@@ -113,9 +113,9 @@ def result_dtype(op, args):
             (dims if a._d.ndim else zeros).append(a.dtype)
         else:
             scalars.append(a)
-    if op.check is not None:
-        op.check([*dims, *zeros, *map(python_scalar_dtype, scalars)])
     d = result_type_of(dims, zeros, scalars)
+    if op.check is not None:
+        op.check([*dims, *zeros, *map(python_scalar_dtype, scalars)], d)
     return get_default_dtype() if op.dtype == "float" and d._kind < 2 else d
 
 
@@ -525,11 +525,16 @@ def make_binary(op):
     return _compile_lane(op, _BINARY, lambda a, b: apply(op, (a, b)))
 
 
-def make_operator(op):
-    """The same lane as a Python operator: NotImplemented for operands that are neither tensors nor numbers."""
+def make_operator(op, of_tensors=None):
+    """The same lane as a Python operator: NotImplemented for operands that are neither tensors nor numbers.
+
+    of_tensors: what to call instead when the second operand is a tensor (`x ** y` is another op than `x ** 2`)."""
     def slow(a, b):
+        if of_tensors is not None and isinstance(b, Tensor):
+            return of_tensors(a, b)
         return apply(op, (a, b)) if isinstance(b, _NUMBERS) else NotImplemented
-    return _compile_lane(op, _BINARY, slow)
+    source = _BINARY if of_tensors is None else _BINARY.replace("if a.__class__ is not Tensor or", "if True or")
+    return _compile_lane(op, source, slow)
 
 
 _NUMBERS = (Tensor, int, float, complex, np.number, np.bool_)

@@ -27,6 +27,17 @@ def fail(kind, message, note=None):
     return error
 
 
+def no_kernel(name, *refused):
+    """Return a check for an op's record: torch has no kernel `name` for dtypes of the kinds `refused` ("Bool", "Complex").
+
+    Raises NotImplementedError in torch's words."""
+    def check(dtypes, promoted):
+        if promoted.short.startswith(refused):
+            raise fail(NotImplementedError, f"\"{name}\" not implemented for '{promoted.short}'",
+                       "Complex numbers have no order and no remainder; masks are no numbers. Convert first, for example with .float() or .abs().")
+    return check
+
+
 def unsupported(function, argument, note=None):
     """Return the NotImplementedError for an argument that PyTorch has and this engine has not."""
     return fail(

@@ -49,7 +49,7 @@ class Op:
     vjp_latex: dict[str, str] = field(default_factory=dict)
     samples: Callable | None = None
     fast: Callable | None = None          # the kernel without xp and attributes, for the fast lanes: operator.mul
-    check: Callable | None = None         # check(dtypes of the operands) raises where torch refuses; before promotion
+    check: Callable | None = None         # check(dtypes of the operands, promoted dtype) raises where torch refuses them
     doc: str = ""
     # derived
     saves: tuple[str, ...] = ()           # what a node of this op may save, in order; None in an entry that was not needed

@@ -22,7 +22,7 @@ def _subtract(xp, self, other):
     return xp.subtract(self, other)
 
 
-def _no_bool(dtypes):
+def _no_bool(dtypes, promoted):
     """Raises torch's errors for `-` on masks, of which some look like a forgotten `~`."""
     if all(d is bool_ for d in dtypes):
         raise fail(RuntimeError, "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
@@ -81,8 +81,8 @@ div_scalar = register("div_scalar(self, other)", forward=lambda xp, self, other:
                       vjp_latex={"self": r"\frac{{g}}{{other}}"}, samples=lambda s: [(s.randn(3), 2.5)])
 
 
-def _no_bool_power(dtypes):
-    if all(d is bool_ for d in dtypes):
+def _no_bool_power(dtypes, promoted):
+    if promoted is bool_:
         raise fail(NotImplementedError, "\"pow\" not implemented for 'Bool'", "Powers of masks mean nothing; convert to integers first.")
 
 
@@ -113,7 +113,7 @@ def _pow_rule(m, g, self, exponent):
 
 
 pow_scalar = register("pow_scalar(self, exponent)", forward=_pow_scalar, dtype="promote", operands=("self", "exponent"), node="PowBackward0",
-                      fast=lambda x, exponent: _pow_scalar(np, x, exponent), method=False, function=False, vjp={"self": _pow_rule},
+                      fast=lambda x, exponent: x * x if exponent == 2 else _pow_scalar(np, x, exponent), method=False, function=False, vjp={"self": _pow_rule},
                       latex=r"{self}^{{exponent}}", vjp_latex={"self": r"{g} \cdot {exponent} \cdot {self}^{{exponent} - 1}"},
                       samples=lambda s: [(s.randn(3), 2), (s.randn(2, 3), 3), (s.positive(3), 0.5), (s.positive(3), -1.5), (s.randn(3), 0)])
 
@@ -286,14 +286,6 @@ def _operator(name, lane):
     method.__name__ = name
     METHODS[name] = method
 
-
-_pow_number = make_operator(pow_scalar)
-
-
-def _pow_any(self, exponent):
-    return pow_tensor.call(self, exponent) if isinstance(exponent, Tensor) else _pow_number(self, exponent)
-
-
 for _name, _op in {"__add__": add, "__radd__": add, "__mul__": mul, "__rmul__": mul, "__sub__": sub, "__truediv__": div}.items():
     METHODS[_name] = make_operator(_op)
 
@@ -304,6 +296,6 @@ for _name, _lane in {
 }.items():
     _operator(_name, _lane)
 
-METHODS["__pow__"] = _pow_any
+METHODS["__pow__"] = make_operator(pow_scalar, of_tensors=pow_tensor.call)
 METHODS["__neg__"] = METHODS["neg"]
 METHODS["__pos__"] = lambda self: self

@@ -1,4 +1,5 @@
-"""Functions of two or three tensors, element by element: atan2, hypot, logaddexp, xlogy, copysign, lerp, addcmul, addcdiv."""
+"""Functions of two or three tensors, element by element: atan2, hypot, logaddexp, xlogy, copysign, lerp, addcmul,
+addcdiv."""
 from __future__ import annotations
 
 import math
@@ -8,7 +9,7 @@ import numpy as np
 from .. import precise
 from ..arguments import mismatch
 from ..dispatch import apply_inplace
-from ..errors import fail
+from ..errors import fail, no_kernel
 from ..overloading import BINARY, BINARY_METHOD, public
 from ..registry import METHODS, NAMESPACES, register
 from ..tensor import Tensor
@@ -24,37 +25,45 @@ def _atan2(xp, self, other):
     return xp.arctan2(self, other)
 
 
-_PAIRS = lambda s: [(s.away_from_zero(3), s.away_from_zero(3)), (s.away_from_zero(2, 3), s.away_from_zero(3))]  # noqa: E731
+# noqa: E731
+_PAIRS = lambda s: [(s.away_from_zero(3), s.away_from_zero(3)), (s.away_from_zero(2, 3), s.away_from_zero(3))]
 
-only_tensors(register("atan2(self, other)", forward=_atan2, dtype="float", method=False, function=False,
+only_tensors(register("atan2(self, other)", forward=_atan2, dtype="float", check=no_kernel("atan2_cpu", "Complex"), method=False, function=False,
                       vjp={"self": lambda m, g, self, other: g * other * m.reciprocal(self * self + other * other),
                            "other": lambda m, g, self, other: g * -self * m.reciprocal(self * self + other * other)},
                       latex=r"\mathrm{atan2}({self}, {other})", samples=_PAIRS,
                       vjp_latex={"self": r"{g} \cdot \frac{{other}}{{self}^{2} + {other}^{2}}",
                                  "other": r"-{g} \cdot \frac{{self}}{{self}^{2} + {other}^{2}}"},
                       doc="The angle of the point (x=other, y=self), in (-pi, pi]. Source: torch.atan2"), inplace=True)
-only_tensors(register("hypot(self, other)", forward=lambda xp, self, other: xp.hypot(self, other), dtype="promote", method=False, function=False,
-                      vjp={"self": lambda m, g, self, result: g * self / result, "other": lambda m, g, other, result: g * other / result},
+only_tensors(register("hypot(self, other)", forward=lambda xp, self, other: xp.hypot(self, other), dtype="promote",
+                      method=False, function=False,
+                      vjp={"self": lambda m, g, self, result: g * self / result,
+                           "other": lambda m, g, other, result: g * other / result},
                       latex=r"\sqrt{{self}^{2} + {other}^{2}}", samples=_PAIRS,
-                      vjp_latex={"self": r"{g} \cdot \frac{{self}}{{result}}", "other": r"{g} \cdot \frac{{other}}{{result}}"},
+                      vjp_latex={"self": r"{g} \cdot \frac{{self}}{{result}}",
+                                 "other": r"{g} \cdot \frac{{other}}{{result}}"},
                       doc="The length of the hypotenuse. Source: torch.hypot"), inplace=True)
-only_tensors(register("logaddexp(self, other)", forward=lambda xp, self, other: xp.logaddexp(self, other), dtype="promote", method=False,
+only_tensors(register("logaddexp(self, other)", forward=lambda xp, self, other: xp.logaddexp(self, other),
+                      dtype="promote", method=False,
                       function=False, vjp={"self": lambda m, g, self, other: g / (1 + m.exp(other - self)),
                                            "other": lambda m, g, self, other: g / (1 + m.exp(self - other))},
                       latex=r"\ln (e^{{self}} + e^{{other}})", samples=_PAIRS,
-                      vjp_latex={"self": r"\frac{{g}}{1 + e^{{other} - {self}}}", "other": r"\frac{{g}}{1 + e^{{self} - {other}}}"},
+                      vjp_latex={"self": r"\frac{{g}}{1 + e^{{other} - {self}}}",
+                                 "other": r"\frac{{g}}{1 + e^{{self} - {other}}}"},
                       doc="log(exp(x) + exp(y)) without overflow. Source: torch.logaddexp"))
-only_tensors(register("logaddexp2(self, other)", forward=lambda xp, self, other: xp.logaddexp2(self, other), dtype="promote", method=False,
+only_tensors(register("logaddexp2(self, other)", forward=lambda xp, self, other: xp.logaddexp2(self, other),
+                      dtype="promote", method=False,
                       function=False, vjp={"self": lambda m, g, self, other: g / (1 + m.exp2(other - self)),
                                            "other": lambda m, g, self, other: g / (1 + m.exp2(self - other))},
                       latex=r"\log_2 (2^{{self}} + 2^{{other}})", samples=_PAIRS,
-                      vjp_latex={"self": r"\frac{{g}}{1 + 2^{{other} - {self}}}", "other": r"\frac{{g}}{1 + 2^{{self} - {other}}}"},
+                      vjp_latex={"self": r"\frac{{g}}{1 + 2^{{other} - {self}}}",
+                                 "other": r"\frac{{g}}{1 + 2^{{self} - {other}}}"},
                       doc="log2(2**x + 2**y) without overflow. Source: torch.logaddexp2"))
 
 METHODS["arctan2"] = NAMESPACES[""]["arctan2"] = METHODS["atan2"]
 
 
-# -- x log y -----------------------------------------------------------------------------------------------------------------
+# -- x log y -----------------------------------------------------------------------------------------------------------
 _log = precise.unary("log")
 
 
@@ -74,12 +83,16 @@ def _xlogy_number_rule(m, g, self, other):
     return g * math.log(other) if other > 0 else m.masked_fill(m.xlogy_number(g, other), self == 0, 0)
 
 
-_XLOGY = {"forward": _xlogy, "dtype": "float", "operands": ("self", "other"), "method": False, "function": False, "latex": r"{self} \cdot \ln {other}"}
-xlogy_op = register("xlogy(self, other)", vjp={"self": _xlogy_rule, "other": lambda m, g, self, other: g * self / other},
+_XLOGY = {"forward": _xlogy, "dtype": "float", "operands": ("self", "other"), "method": False, "function": False,
+          "latex": r"{self} \cdot \ln {other}"}
+xlogy_op = register("xlogy(self, other)", vjp={"self": _xlogy_rule,
+                                               "other": lambda m, g, self, other: g * self / other},
                     vjp_latex={"self": r"{g} \cdot \ln {other}", "other": r"{g} \cdot \frac{{self}}{{other}}"},
                     samples=lambda s: [(s.randn(3), s.positive(3)), (s.randn(2, 3), s.positive(3))], **_XLOGY)
-xlogy_of_number = register("xlogy_of_number(self, other)", vjp={"other": lambda m, g, self, other: g * self / other}, node="XlogyBackward1",
-                           vjp_latex={"other": r"{g} \cdot \frac{{self}}{{other}}"}, samples=lambda s: [(1.5, s.positive(3))], **_XLOGY)
+xlogy_of_number = register("xlogy_of_number(self, other)", vjp={"other": lambda m, g, self, other: g * self / other},
+                           node="XlogyBackward1",
+                           vjp_latex={"other": r"{g} \cdot \frac{{self}}{{other}}"},
+                           samples=lambda s: [(1.5, s.positive(3))], **_XLOGY)
 xlogy_number = register("xlogy_number(self, other)", vjp={"self": _xlogy_number_rule}, node="XlogyBackward2",
                         vjp_latex={"self": r"{g} \cdot \ln {other}"}, samples=lambda s: [(s.randn(3), 1.5)], **_XLOGY)
 
@@ -97,18 +110,22 @@ def xlogy(input, other):
 NAMESPACES["special"]["xlogy"] = NAMESPACES[""]["xlogy"]
 
 
-# -- sign of another, step ---------------------------------------------------------------------------------------------------
+# -- sign of another, step ---------------------------------------------------------------------------------------------
 def _copysign_rule(m, g, self, result):
     ratio = m.where(self == 0, 0.0, result / self)
     return g * ratio
 
 
-_COPYSIGN = {"forward": lambda xp, self, other: xp.copysign(self, other), "dtype": "float", "operands": ("self", "other"), "method": False,
+_COPYSIGN = {"forward": lambda xp, self, other: xp.copysign(self, other), "dtype": "float",
+             "operands": ("self", "other"), "method": False,
              "function": False, "latex": r"\left| {self} \right| \cdot \mathrm{sgn}({other})"}
 _SIGNS = r"{g} \cdot \mathrm{sgn}({self}) \cdot \mathrm{sgn}({other})"
-copysign_tensor = register("copysign_tensor(self, other)", node="CopysignBackward0", vjp_latex={"self": _SIGNS, "other": "0"},
-                           vjp={"self": _copysign_rule, "other": lambda m, g: m.zeros_like(g)}, samples=_PAIRS, **_COPYSIGN)
-copysign_scalar = register("copysign_scalar(self, other)", node="CopysignBackward1", vjp={"self": _copysign_rule}, vjp_latex={"self": _SIGNS},
+copysign_tensor = register("copysign_tensor(self, other)", node="CopysignBackward0",
+                           vjp_latex={"self": _SIGNS, "other": "0"},
+                           vjp={"self": _copysign_rule, "other": lambda m, g: m.zeros_like(g)}, samples=_PAIRS,
+                           **_COPYSIGN)
+copysign_scalar = register("copysign_scalar(self, other)", node="CopysignBackward1", vjp={"self": _copysign_rule},
+                           vjp_latex={"self": _SIGNS},
                            samples=lambda s: [(s.away_from_zero(3), -1.0)], **_COPYSIGN)
 
 
@@ -120,20 +137,26 @@ def copysign(input, other):
     return (copysign_tensor if isinstance(other, Tensor) else copysign_scalar).call(input, other)
 
 
-only_tensors(not_differentiable("heaviside(self, values)", "heaviside", differentiable=("self", "values"), dtype=None, operands=("self", "values"),
-                                forward=lambda xp, self, values: xp.where(xp.isnan(self), self, xp.heaviside(self, values)).astype(self.dtype)[()],
-                                latex=r"[{self} > 0] + {values} \cdot [{self} = 0]", samples=lambda s: [(s.randn(3), s.randn(3))],
+def _heaviside(xp, self, values):
+    return xp.where(xp.isnan(self), self, xp.heaviside(self, values)).astype(self.dtype)[()]
+
+
+only_tensors(not_differentiable("heaviside(self, values)", "heaviside", differentiable=("self", "values"), dtype=None,
+                                operands=("self", "values"), forward=_heaviside,
+                                latex=r"[{self} > 0] + {values} \cdot [{self} = 0]",
+                                samples=lambda s: [(s.randn(3), s.randn(3))],
                                 doc="0 below 0, 1 above, `values` at 0. It has no derivative. Source: torch.heaviside"))
 
 
-# -- fused formulas ----------------------------------------------------------------------------------------------------------
+# -- fused formulas ----------------------------------------------------------------------------------------------------
 def _lerp(xp, self, end, weight):
     if self.dtype.kind != "f":
         raise not_implemented("lerp_kernel_scalar", self.dtype)
     from ..dtype import FROM_NUMPY
     for name, other in (("end", end), ("weight", weight)):
         if getattr(other, "dtype", self.dtype) != self.dtype:
-            raise fail(RuntimeError, f"expected dtype {_c_name(self.dtype)} for `{name}` but got dtype {_c_name(other.dtype)}",
+            raise fail(RuntimeError,
+                       f"expected dtype {_c_name(self.dtype)} for `{name}` but got dtype {_c_name(other.dtype)}",
                        f"lerp mixes tensors of one dtype: convert with .to({FROM_NUMPY[self.dtype]!r}).")
     weight = weight if hasattr(weight, "dtype") else self.dtype.type(weight)
     gap = end - self
@@ -142,13 +165,15 @@ def _lerp(xp, self, end, weight):
 
 
 def _c_name(d):
-    return {"float32": "float", "float64": "double", "float16": "c10::Half", "int64": "long int", "int32": "int"}.get(d.name, d.name)
+    return {"float32": "float", "float64": "double", "float16": "c10::Half", "int64": "long int",
+            "int32": "int"}.get(d.name, d.name)
 
 
 _LERP = {"forward": _lerp, "operands": ("self", "end", "weight"), "method": False, "function": False,
          "latex": r"{self} + {weight} \cdot ({end} - {self})"}
 _LERP_TEX = {"self": r"{g} \cdot (1 - {weight})", "end": r"{g} \cdot {weight}"}
-lerp_scalar = register("lerp_scalar(self, end, weight)", node="LerpBackward0", **_LERP | {"operands": ("self", "end")}, vjp_latex=_LERP_TEX,
+lerp_scalar = register("lerp_scalar(self, end, weight)", node="LerpBackward0", **_LERP | {"operands": ("self", "end")},
+                       vjp_latex=_LERP_TEX,
                        vjp={"self": lambda m, g, weight: g * (1 - weight), "end": lambda m, g, weight: g * weight},
                        samples=lambda s: [(s.randn(3), s.randn(3), 0.3), (s.randn(2, 3), s.randn(3), 0.8)])
 lerp_tensor = register("lerp_tensor(self, end, weight)", node="LerpBackward1", **_LERP,
@@ -168,7 +193,8 @@ _LERP_FORMS = ("Tensor end, Tensor weight", "Tensor end, Number weight")
 
 @public("lerp", [f"Tensor input, {form}, *, Tensor out = None" for form in _LERP_FORMS], _LERP_FORMS, op=lerp_scalar)
 def lerp(input, end, weight):
-    """From `input` (weight 0) to `end` (weight 1) in a straight line; weight is a number or a tensor. Source: torch.lerp."""
+    """From `input` (weight 0) to `end` (weight 1) in a straight line; weight is a number or a tensor. Source:
+    torch.lerp."""
     return _lerp_op(end, weight).call(input, end, weight)
 
 
@@ -181,7 +207,8 @@ def lerp_(self, end, weight):
 def _three(name, self, tensor1, tensor2):
     for position, (argument, value) in enumerate((("input", self), ("tensor1", tensor1), ("tensor2", tensor2)), 1):
         if not hasattr(value, "dtype"):
-            raise fail(TypeError, f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}",
+            raise fail(TypeError, f"{name}(): argument '{argument}' (position {position}) must be Tensor, not "
+                                  f"{type(value).__name__}",
                        "PyTorch takes tensors only here; `value` is the place for a number.")
 
 
@@ -197,9 +224,12 @@ def _addcmul(xp, self, tensor1, tensor2, value):
 def _addcdiv(xp, self, tensor1, tensor2, value):
     _three("addcdiv", self, tensor1, tensor2)
     if tensor1.dtype.kind in "biu" and tensor2.dtype.kind in "biu":
-        raise fail(RuntimeError, "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true "
-                   "division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / "
-                   "tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future addcdiv "
+        raise fail(RuntimeError, "Integer division with addcdiv is no longer supported, and in a future  release "
+                                 "addcdiv will perform a true "
+                   "division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + "
+                   "value * torch.trunc(tensor1 / "
+                   "tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float "
+                   "inputs. The future addcdiv "
                    "behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes.",
                    "Convert the tensors to float first.")
     return self + _scaled(value, tensor1) / tensor2
@@ -210,13 +240,16 @@ register("addcmul(self, tensor1, tensor2, *, value=1)", forward=_addcmul, **_THR
          vjp={"self": lambda m, g: g, "tensor1": lambda m, g, tensor2, value: g * _scaled(value, tensor2),
               "tensor2": lambda m, g, tensor1, value: g * _scaled(value, tensor1)},
          latex=r"{self} + {value} \cdot {tensor1} \cdot {tensor2}",
-         vjp_latex={"self": "{g}", "tensor1": r"{g} \cdot {value} \cdot {tensor2}", "tensor2": r"{g} \cdot {value} \cdot {tensor1}"},
+         vjp_latex={"self": "{g}", "tensor1": r"{g} \cdot {value} \cdot {tensor2}",
+                    "tensor2": r"{g} \cdot {value} \cdot {tensor1}"},
          samples=lambda s: [(s.randn(3), s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3), s.randn(2, 1), 0.5)],
          doc="input + value * tensor1 * tensor2. Source: torch.addcmul")
 register("addcdiv(self, tensor1, tensor2, *, value=1)", forward=_addcdiv, **_THREE,
          vjp={"self": lambda m, g: g, "tensor1": lambda m, g, tensor2, value: g * (value / tensor2),
               "tensor2": lambda m, g, tensor1, tensor2, value: -g * (_scaled(value, tensor1) / (tensor2 * tensor2))},
          latex=r"{self} + {value} \cdot \frac{{tensor1}}{{tensor2}}",
-         vjp_latex={"self": "{g}", "tensor1": r"{g} \cdot \frac{{value}}{{tensor2}}", "tensor2": r"-{g} \cdot \frac{{value} \cdot {tensor1}}{{tensor2}^{2}}"},
-         samples=lambda s: [(s.randn(3), s.randn(3), s.away_from_zero(3)), (s.randn(2, 3), s.randn(3), s.away_from_zero(2, 1), 0.5)],
+         vjp_latex={"self": "{g}", "tensor1": r"{g} \cdot \frac{{value}}{{tensor2}}",
+                    "tensor2": r"-{g} \cdot \frac{{value} \cdot {tensor1}}{{tensor2}^{2}}"},
+         samples=lambda s: [(s.randn(3), s.randn(3), s.away_from_zero(3)),
+                            (s.randn(2, 3), s.randn(3), s.away_from_zero(2, 1), 0.5)],
          doc="input + value * tensor1 / tensor2. Source: torch.addcdiv")

@@ -11,7 +11,7 @@ import numpy as np
 from ..arguments import bad_argument, mismatch
 from ..dispatch import apply_inplace
 from ..dtype import FROM_NUMPY
-from ..errors import fail
+from ..errors import fail, no_kernel
 from ..overloading import BINARY, BINARY_METHOD, public
 from ..registry import METHODS, register
 from ..tensor import Tensor, scalar_tensor, wrap
@@ -20,11 +20,14 @@ from .arithmetic import _NUMBERS
 from .selection import only_tensors
 
 
-# -- comparisons -------------------------------------------------------------------------------------------------------------
+# -- comparisons -------------------------------------------------------------------------------------------------------
 def _comparison(name, function, ufunc, sign, aliases, doc):
-    op = register(f"{name}(self, other)", forward=lambda xp, self, other: getattr(xp, ufunc)(self, other), fast=function, dtype="bool",
+    op = register(f"{name}(self, other)", forward=lambda xp, self, other: getattr(xp, ufunc)(self, other),
+                  fast=function, dtype="bool",
+                  check=None if name in ("eq", "ne") else no_kernel(f"{name}_cpu", "Complex"),
                   operands=("self", "other"), method=False, function=False, latex=rf"{{self}} {sign} {{other}}",
-                  samples=lambda s: [(s.randn(3), s.randn(3)), (s.integers(3, 2, 3), s.integers(3, 3)), (s.integers(3, 4), 1)])
+                  samples=lambda s: [(s.randn(3), s.randn(3)), (s.integers(3, 2, 3), s.integers(3, 3)),
+                                     (s.integers(3, 4), 1)])
     lane = op.call
 
     def call(input, other):
@@ -40,7 +43,8 @@ def _comparison(name, function, ufunc, sign, aliases, doc):
             return NotImplemented
         return lane(self, other)
 
-    call.__doc__, in_place.__doc__ = f"{doc}, element by element: a bool tensor. Source: torch.{name}", f"In-place `{name}`: 1 or 0."
+    call.__doc__ = f"{doc}, element by element: a bool tensor. Source: torch.{name}"
+    in_place.__doc__ = f"In-place `{name}`: 1 or 0. Source: torch.Tensor.{name}_"
     operator_method.__name__ = f"__{name}__"
     METHODS[f"__{name}__"] = operator_method
     for alias in (name, *aliases):
@@ -56,10 +60,12 @@ _comparison("gt", operator.gt, "greater", ">", ("greater",), "Whether input > ot
 _comparison("ge", operator.ge, "greater_equal", r"\ge", ("greater_equal",), "Whether input >= other")
 
 
-# -- logic -------------------------------------------------------------------------------------------------------------------
+# -- logic -------------------------------------------------------------------------------------------------------------
 def _logic(name, sign, doc):
-    op = register(f"{name}(self, other)", forward=lambda xp, self, other: getattr(xp, name)(self, other), operands=("self", "other"),
-                  method=False, function=False, latex=rf"{{self}} {sign} {{other}}", doc=f"{doc}, element by element. Source: torch.{name}",
+    op = register(f"{name}(self, other)", forward=lambda xp, self, other: getattr(xp, name)(self, other),
+                  operands=("self", "other"),
+                  method=False, function=False, latex=rf"{{self}} {sign} {{other}}",
+                  doc=f"{doc}, element by element. Source: torch.{name}",
                   samples=lambda s: [(s.booleans(4), s.booleans(4)), (s.integers(2, 2, 3), s.booleans(3))])
     only_tensors(op, inplace=True)
 
@@ -67,11 +73,13 @@ def _logic(name, sign, doc):
 _logic("logical_and", r"\land", "Whether both are nonzero")
 _logic("logical_or", r"\lor", "Whether one or both are nonzero")
 _logic("logical_xor", r"\oplus", "Whether exactly one is nonzero")
-register("logical_not(self)", forward=lambda xp, self: xp.logical_not(self), operands=("self",), inplace=True, latex=r"\lnot {self}",
-         samples=lambda s: [s.booleans(4), s.integers(2, 4)], doc="Whether each element is zero. Source: torch.logical_not")
+register("logical_not(self)", forward=lambda xp, self: xp.logical_not(self), operands=("self",), inplace=True,
+         latex=r"\lnot {self}",
+         samples=lambda s: [s.booleans(4), s.integers(2, 4)],
+         doc="Whether each element is zero. Source: torch.logical_not")
 
 
-# -- bits --------------------------------------------------------------------------------------------------------------------
+# -- bits --------------------------------------------------------------------------------------------------------------
 def _bits(name, ufunc, torch_kernel, symbol, dunder, doc):
     def forward(xp, self, other):
         d = np.result_type(self, other)
@@ -79,8 +87,10 @@ def _bits(name, ufunc, torch_kernel, symbol, dunder, doc):
             raise not_implemented(torch_kernel, d)
         return getattr(xp, ufunc)(self, other)
 
-    op = register(f"{name}(self, other)", forward=forward, dtype="promote", operands=("self", "other"), method=False, function=False,
-                  latex=rf"{{self}} \mathbin{{\mathrm{{{symbol}}}}} {{other}}", samples=lambda s: [(s.integers(8, 4), s.integers(4, 4)), (s.integers(8, 4), 1)])
+    op = register(f"{name}(self, other)", forward=forward, dtype="promote", operands=("self", "other"), method=False,
+                  function=False,
+                  latex=rf"{{self}} \mathbin{{\mathrm{{{symbol}}}}} {{other}}",
+                  samples=lambda s: [(s.integers(8, 4), s.integers(4, 4)), (s.integers(8, 4), 1)])
 
     def call(input, other):
         if not (isinstance(input, (Tensor, *_NUMBERS)) and isinstance(other, (Tensor, *_NUMBERS))):
@@ -115,7 +125,8 @@ def _bitwise_not(xp, self):
     return xp.invert(self)
 
 
-register("bitwise_not(self)", forward=_bitwise_not, inplace=True, latex=r"\sim {self}", samples=lambda s: [s.integers(8, 4), s.booleans(4)],
+register("bitwise_not(self)", forward=_bitwise_not, inplace=True, latex=r"\sim {self}",
+         samples=lambda s: [s.integers(8, 4), s.booleans(4)],
          doc="Every bit flipped; for bool tensors, not. Source: torch.bitwise_not")
 
 
@@ -129,28 +140,33 @@ def _invert(self):
 METHODS["__invert__"] = _invert
 
 
-# -- what kind of number -----------------------------------------------------------------------------------------------------
+# -- what kind of number -----------------------------------------------------------------------------------------------
 def _kind(name, forward, tex, doc):
-    register(f"{name}(self)", forward=forward, latex=tex, samples=lambda s: [s.randn(3), s.integers(3, 4)], doc=f"{doc} Source: torch.{name}")
+    register(f"{name}(self)", forward=forward, latex=tex, samples=lambda s: [s.randn(3), s.integers(3, 4)],
+             doc=f"{doc} Source: torch.{name}")
 
 
 _kind("isnan", lambda xp, self: xp.isnan(self), r"{self} \ne {self}", "Whether each element is nan.")
 _kind("isinf", lambda xp, self: xp.isinf(self), r"\left| {self} \right| = \infty", "Whether each element is infinite.")
-_kind("isfinite", lambda xp, self: xp.isfinite(self), r"\left| {self} \right| < \infty", "Whether each element is neither infinite nor nan.")
+_kind("isfinite", lambda xp, self: xp.isfinite(self), r"\left| {self} \right| < \infty",
+      "Whether each element is neither infinite nor nan.")
 _kind("isposinf", lambda xp, self: self == xp.inf, r"{self} = \infty", "Whether each element is +inf.")
 _kind("isneginf", lambda xp, self: self == -xp.inf, r"{self} = -\infty", "Whether each element is -inf.")
-_kind("isreal", lambda xp, self: xp.isreal(self), r"{self} \in \mathbb{R}", "Whether each element has no imaginary part.")
-_kind("signbit", lambda xp, self: xp.signbit(self) if self.dtype.kind == "f" else self < 0, r"{self} < 0", "Whether the sign bit is set: also for -0.0.")
+_kind("isreal", lambda xp, self: xp.isreal(self), r"{self} \in \mathbb{R}",
+      "Whether each element has no imaginary part.")
+_kind("signbit", lambda xp, self: xp.signbit(self) if self.dtype.kind == "f" else self < 0, r"{self} < 0",
+      "Whether the sign bit is set: also for -0.0.")
 
 
-# -- nearly and exactly equal ------------------------------------------------------------------------------------------------
+# -- nearly and exactly equal ------------------------------------------------------------------------------------------
 def _isclose(xp, self, other, rtol, atol, equal_nan):
     if self.dtype != other.dtype:
         raise fail(RuntimeError, f"{FROM_NUMPY[self.dtype].short} did not match {FROM_NUMPY[other.dtype].short}",
                    "Compare tensors of one dtype: convert one with .to(other.dtype).")
     for name, value in (("rtol", rtol), ("atol", atol)):
         if value < 0:
-            raise fail(RuntimeError, f"{name} must be greater than or equal to zero, but got {value:g}", "A tolerance says how far apart still counts.")
+            raise fail(RuntimeError, f"{name} must be greater than or equal to zero, but got {value:g}",
+                       "A tolerance says how far apart still counts.")
     close = self == other
     if equal_nan and self.dtype.kind == "f":
         close = close | (xp.isnan(self) & xp.isnan(other))
@@ -160,8 +176,10 @@ def _isclose(xp, self, other, rtol, atol, equal_nan):
     return close | (xp.isfinite(gap) & (gap <= atol + xp.abs(rtol * other)))
 
 
-isclose_op = register("isclose(self, other, rtol=1e-05, atol=1e-08, equal_nan=False)", forward=_isclose, operands=("self", "other"), method=False,
-                      function=False, latex=r"\left| {self} - {other} \right| \le {atol} + {rtol} \cdot \left| {other} \right|",
+isclose_op = register("isclose(self, other, rtol=1e-05, atol=1e-08, equal_nan=False)", forward=_isclose,
+                      operands=("self", "other"), method=False,
+                      function=False, latex=r"\left| {self} - {other} \right| \le {atol} + {rtol} \cdot \left| "
+                                            r"{other} \right|",
                       samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3), 0.5)])
 
 
@@ -195,7 +213,9 @@ def equal(input, other):
 
 @public("isin", method=False)
 def isin(elements, test_elements, *, assume_unique=False, invert=False):
-    """Whether each element is among `test_elements`; one of them may be a number. assume_unique only saves time. Source: torch.isin."""
+    """Whether each element is among `test_elements`; one of them may be a number. assume_unique only saves time.
+    Source: torch.isin."""
     elements, test_elements = (a if isinstance(a, Tensor) else scalar_tensor(a) for a in (elements, test_elements))
     xp = elements.device.xp
-    return wrap(xp.isin(elements._d, test_elements._d, assume_unique=assume_unique, invert=invert), device=elements.device)
+    return wrap(xp.isin(elements._d, test_elements._d, assume_unique=assume_unique, invert=invert),
+                device=elements.device)

@@ -5,7 +5,7 @@ import numpy as np
 
 from ..arguments import mismatch
 from ..dispatch import apply_inplace
-from ..errors import fail
+from ..errors import fail, no_kernel
 from ..overloading import BINARY, BINARY_METHOD, public
 from ..registry import METHODS, NAMESPACES, composite, register
 from ..tensor import Tensor
@@ -13,21 +13,27 @@ from .activation import not_implemented
 from .arithmetic import _NUMBERS
 
 
-# -- rounding ----------------------------------------------------------------------------------------------------------------
+# -- rounding ----------------------------------------------------------------------------------------------------------
 def _rounding(name):
     def kernel(xp, self):
-        if self.dtype == bool:
+        if self.dtype == bool or self.dtype.kind == "c" and name == "round":
             raise not_implemented(f"{name}_vml_cpu", self.dtype)
+        if self.dtype.kind == "c":
+            raise fail(NotImplementedError, f"{name} is not supported for complex inputs",
+                       "Complex numbers lie between no two whole ones.")
         return self if self.dtype.kind in "iu" else getattr(xp, "rint" if name == "round" else name)(self)
     return kernel
 
 
 _TEX = {"floor": r"\lfloor {self} \rfloor", "ceil": r"\lceil {self} \rceil", "trunc": r"\mathrm{trunc}({self})",
         "round": r"\mathrm{round}({self})"}
-_DOC = {"floor": "The largest whole number not above each element.", "ceil": "The smallest whole number not below each element.",
-        "trunc": "Each element without its digits after the point.", "round": "The nearest whole number; halves go to the even one."}
+_DOC = {"floor": "The largest whole number not above each element.",
+        "ceil": "The smallest whole number not below each element.",
+        "trunc": "Each element without its digits after the point.",
+        "round": "The nearest whole number; halves go to the even one."}
 for _name, _tex in _TEX.items():
-    register(f"{_name}(self)", forward=_rounding(_name), inplace=True, vjp={"self": lambda m, g: m.zeros_like(g)}, method=_name != "round",
+    register(f"{_name}(self)", forward=_rounding(_name), inplace=True, vjp={"self": lambda m, g: m.zeros_like(g)},
+             method=_name != "round",
              function=_name != "round", latex=_tex, vjp_latex={"self": "0"}, samples=lambda s: [s.distinct(3)],
              doc=f"{_DOC[_name]} The gradient is 0. Source: torch.{_name}")
 for _table in (METHODS, NAMESPACES[""]):
@@ -40,8 +46,10 @@ def _round_decimals(xp, self, decimals):
     return xp.rint(self * scale) / scale if decimals >= 0 else xp.rint(self / scale) * scale
 
 
-round_decimals = register("round_decimals(self, decimals)", forward=_round_decimals, vjp={"self": lambda m, g: m.zeros_like(g)},
-                          node="RoundBackward1", method=False, function=False, latex=r"\mathrm{round}({self}, {decimals})", vjp_latex={"self": "0"},
+round_decimals = register("round_decimals(self, decimals)", forward=_round_decimals,
+                          vjp={"self": lambda m, g: m.zeros_like(g)},
+                          node="RoundBackward1", method=False, function=False,
+                          latex=r"\mathrm{round}({self}, {decimals})", vjp_latex={"self": "0"},
                           samples=lambda s: [(s.distinct(3) / 10, 1)])
 
 
@@ -50,9 +58,11 @@ def _round(self, decimals):
     return (OPS["round"], (self,)) if decimals is None else (round_decimals, (self, decimals))
 
 
-@public("round", ("Tensor input, *, Tensor out = None", "Tensor input, *, int decimals, Tensor out = None"), ("", "*, int decimals"))
+@public("round", ("Tensor input, *, Tensor out = None", "Tensor input, *, int decimals, Tensor out = None"),
+        ("", "*, int decimals"))
 def round(input, *, decimals=None):
-    """The nearest whole number (halves go to the even one), or rounded to `decimals` places. The gradient is 0. Source: torch.round."""
+    """The nearest whole number (halves go to the even one), or rounded to `decimals` places. The gradient is 0.
+    Source: torch.round."""
     op, args = _round(input, decimals)
     return op.call(*args)
 
@@ -76,16 +86,18 @@ def _frac(xp, self):
     return self - xp.trunc(self)
 
 
-register("frac(self)", forward=_frac, inplace=True, vjp={"self": lambda m, g: g}, latex=r"{self} - \mathrm{trunc}({self})",
+register("frac(self)", forward=_frac, inplace=True, vjp={"self": lambda m, g: g},
+         latex=r"{self} - \mathrm{trunc}({self})",
          vjp_latex={"self": "{g}"}, samples=lambda s: [s.distinct(3)],
          doc="The digits after the point, with the sign of the element. Source: torch.frac")
 
 
-# -- division with remainder -------------------------------------------------------------------------------------------------
+# -- division with remainder -------------------------------------------------------------------------------------------
 def _no_zero(self, other):
     kinds = {getattr(a, "dtype", np.dtype(type(a))).kind for a in (self, other)}
     if not kinds & {"f", "c"} and np.any(other == 0):
-        raise fail(RuntimeError, "ZeroDivisionError", "Whole numbers have no infinity to stand for x / 0; floats give inf or nan.")
+        raise fail(RuntimeError, "ZeroDivisionError",
+                   "Whole numbers have no infinity to stand for x / 0; floats give inf or nan.")
 
 
 def _remainder(xp, self, other):
@@ -111,12 +123,16 @@ def not_differentiable(schema, torch_name, **fields):
     """Registers an op that torch records but cannot differentiate: the error comes when backward reaches it."""
     wanted, node = fields.pop("differentiable"), fields.pop("node", None)
     # torch words it differently for the ops that have a node of their own
-    message = f"derivative for aten::{torch_name} is not implemented" if node is None else f"the derivative for '{torch_name}' is not implemented."
+    message = f"derivative for aten::{torch_name} is not implemented"
+    if node is not None:
+        message = f"the derivative for '{torch_name}' is not implemented."
 
     def rule(m, g):
-        raise fail(RuntimeError if node is None else NotImplementedError, message, "Its result jumps, so a derivative would say nothing useful; detach() the input if none is wanted.")
+        raise fail(RuntimeError if node is None else NotImplementedError, message,
+                   "Its result jumps, so a derivative would say nothing useful; detach() the input if none is wanted.")
 
-    op = register(schema, node=node or "NotImplemented", vjp=dict.fromkeys(wanted, rule), method=False, function=False, **fields)
+    op = register(schema, node=node or "NotImplemented", vjp=dict.fromkeys(wanted, rule), method=False, function=False,
+                  **fields)
     if node is None:
         op.node_class._name = "torch::autograd::NotImplemented"
     return op
@@ -124,29 +140,45 @@ def not_differentiable(schema, torch_name, **fields):
 
 _TRUNCATED, _FLOORED = r"\mathrm{trunc}\frac{{self}}{{other}}", r"\left\lfloor \frac{{self}}{{other}} \right\rfloor"
 _FIELDS = {"dtype": "promote", "operands": ("self", "other"), "method": False, "function": False}
+_FMOD = {"check": no_kernel("fmod_cpu", "Complex")}
+_REMAINDER = {"check": no_kernel("remainder_cpu", "Bool", "Complex")}
+_FLOOR = {"check": no_kernel("div_floor_cpu", "Bool", "Complex")}
 
-fmod_scalar = register("fmod_scalar(self, other)", forward=_fmod, vjp={"self": lambda m, g: g}, node="FmodBackward0", **_FIELDS,
+fmod_scalar = register("fmod_scalar(self, other)", forward=_fmod, vjp={"self": lambda m, g: g}, node="FmodBackward0",
+                       **_FIELDS, **_FMOD,
                        latex=rf"{{self}} - {{other}} \cdot {_TRUNCATED}", vjp_latex={"self": "{g}"},
                        samples=lambda s: [(s.distinct(3), 2.0)])
-fmod_tensor = register("fmod_tensor(self, other)", forward=_fmod, node="FmodBackward1", **_FIELDS,
+fmod_tensor = register("fmod_tensor(self, other)", forward=_fmod, node="FmodBackward1", **_FIELDS, **_FMOD,
                        vjp={"self": lambda m, g: g, "other": lambda m, g, self, other: -g * m.trunc(self / other)},
-                       latex=rf"{{self}} - {{other}} \cdot {_TRUNCATED}", vjp_latex={"self": "{g}", "other": rf"-{{g}} \cdot {_TRUNCATED}"},
-                       samples=lambda s: [(s.uniform(2.2, 2.8, 3), s.uniform(0.9, 1.05, 3)), (s.uniform(-2.8, -2.2, 2, 3), s.uniform(0.9, 1.05, 3))])
-remainder_scalar = register("remainder_scalar(self, other)", forward=_remainder, vjp={"self": lambda m, g: g}, node="RemainderBackward0", **_FIELDS,
+                       latex=rf"{{self}} - {{other}} \cdot {_TRUNCATED}",
+                       vjp_latex={"self": "{g}", "other": rf"-{{g}} \cdot {_TRUNCATED}"},
+                       samples=lambda s: [(s.uniform(2.2, 2.8, 3), s.uniform(0.9, 1.05, 3)),
+                                          (s.uniform(-2.8, -2.2, 2, 3), s.uniform(0.9, 1.05, 3))])
+remainder_scalar = register("remainder_scalar(self, other)", forward=_remainder, vjp={"self": lambda m, g: g},
+                            node="RemainderBackward0", **_FIELDS, **_REMAINDER,
                             latex=rf"{{self}} - {{other}} \cdot {_FLOORED}", vjp_latex={"self": "{g}"},
                             samples=lambda s: [(s.distinct(3), 2.0)])
 remainder_tensor = register("remainder_tensor(self, other)", forward=_remainder, node="RemainderBackward1", **_FIELDS,
+                            **_REMAINDER,
                             vjp={"self": lambda m, g: g, "other": lambda m, g, self, other: -g * m.floor(self / other)},
-                            latex=rf"{{self}} - {{other}} \cdot {_FLOORED}", vjp_latex={"self": "{g}", "other": rf"-{{g}} \cdot {_FLOORED}"},
-                            samples=lambda s: [(s.uniform(2.2, 2.8, 3), s.uniform(0.9, 1.05, 3)), (s.uniform(-2.8, -2.2, 2, 3), s.uniform(0.9, 1.05, 3))])
-remainder_of_number = not_differentiable("remainder_of_number(self, other)", "remainder", forward=_remainder, differentiable=("other",),
-                                         dtype="promote", operands=("self", "other"), latex=rf"{{self}} - {{other}} \cdot {_FLOORED}",
+                            latex=rf"{{self}} - {{other}} \cdot {_FLOORED}",
+                            vjp_latex={"self": "{g}", "other": rf"-{{g}} \cdot {_FLOORED}"},
+                            samples=lambda s: [(s.uniform(2.2, 2.8, 3), s.uniform(0.9, 1.05, 3)),
+                                               (s.uniform(-2.8, -2.2, 2, 3), s.uniform(0.9, 1.05, 3))])
+remainder_of_number = not_differentiable("remainder_of_number(self, other)", "remainder", forward=_remainder,
+                                         differentiable=("other",), **_REMAINDER,
+                                         dtype="promote", operands=("self", "other"),
+                                         latex=rf"{{self}} - {{other}} \cdot {_FLOORED}",
                                          samples=lambda s: [(2.5, s.positive(3))])
-floor_divide_scalar = not_differentiable("floor_divide_scalar(self, other)", "floor_divide", forward=_floor_divide, differentiable=("self",),
-                                         dtype="promote", operands=("self", "other"), latex=_FLOORED, samples=lambda s: [(s.randn(3), 2)])
-floor_divide_tensor = not_differentiable("floor_divide_tensor(self, other)", "floor_divide", forward=_floor_divide, dtype="promote",
+floor_divide_scalar = not_differentiable("floor_divide_scalar(self, other)", "floor_divide", forward=_floor_divide,
+                                         differentiable=("self",), **_FLOOR,
+                                         dtype="promote", operands=("self", "other"), latex=_FLOORED,
+                                         samples=lambda s: [(s.randn(3), 2)])
+floor_divide_tensor = not_differentiable("floor_divide_tensor(self, other)", "floor_divide", forward=_floor_divide,
+                                         dtype="promote", **_FLOOR,
                                          differentiable=("self", "other"), operands=("self", "other"), latex=_FLOORED,
-                                         samples=lambda s: [(s.randn(2, 3), s.away_from_zero(3)), (s.integers(9, 4), s.integers(3, 4) + 1)])
+                                         samples=lambda s: [(s.randn(2, 3), s.away_from_zero(3)),
+                                                            (s.integers(9, 4), s.integers(3, 4) + 1)])
 
 
 def _public(name, by_number, by_tensor, of_number, doc):
@@ -170,8 +202,10 @@ def _public(name, by_number, by_tensor, of_number, doc):
 
 
 _public("fmod", fmod_scalar, fmod_tensor, None, "The remainder of input / other, with the sign of input.")
-_public("remainder", remainder_scalar, remainder_tensor, remainder_of_number, "The remainder of input / other, with the sign of other: Python's `%`.")
-_public("floor_divide", floor_divide_scalar, floor_divide_tensor, floor_divide_tensor, "input / other, rounded down: Python's `//`. It has no derivative.")
+_public("remainder", remainder_scalar, remainder_tensor, remainder_of_number,
+        "The remainder of input / other, with the sign of other: Python's `%`.")
+_public("floor_divide", floor_divide_scalar, floor_divide_tensor, floor_divide_tensor,
+        "input / other, rounded down: Python's `//`. It has no derivative.")
 
 
 def _operator(name, lane):
@@ -186,6 +220,7 @@ def _by(name):
 
 
 for _name, _lane in {"__mod__": _by("remainder"), "__floordiv__": _by("floor_divide"), "__imod__": _by("remainder_"),
-                     "__ifloordiv__": _by("floor_divide_"), "__rmod__": lambda self, other: remainder_of_number.call(other, self),
+                     "__ifloordiv__": _by("floor_divide_"),
+                     "__rmod__": lambda self, other: remainder_of_number.call(other, self),
                      "__rfloordiv__": lambda self, other: floor_divide_tensor.call(other, self)}.items():
     _operator(_name, _lane)

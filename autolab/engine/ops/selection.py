@@ -16,7 +16,8 @@ from .arithmetic import _NUMBERS
 
 
 def only_tensors(op, inplace=False):
-    """Makes `op(input, other)` public for two tensors: torch takes no numbers here, so that is an error in its words."""
+    """Makes `op(input, other)` public for two tensors: torch takes no numbers here, so that is an error in its
+    words."""
     name = op.name
 
     @public(name, op=op)
@@ -32,18 +33,27 @@ def only_tensors(op, inplace=False):
     return call
 
 
-# -- the larger, the smaller -------------------------------------------------------------------------------------------------
+# -- the larger, the smaller -------------------------------------------------------------------------------------------
 def _share(m, g, tie, loses):
     """The gradient of one of two competitors: nothing where it loses, half at a tie."""
     return m.masked_fill(m.where(tie, g / 2, g), loses, 0)
 
 
+def _ordered(name):
+    def check(dtypes, promoted):
+        if promoted.is_complex:
+            raise fail(RuntimeError, f"{name} not implemented for complex tensors.", "Complex numbers have no order; compare their .abs().")
+    return check
+
+
 def _competition(name, function, rules, doc):
     tex, torch_name = rf"\{name}({{self}}, {{other}})", f"{name}imum"
-    op = register(f"{torch_name}(self, other)", forward=lambda xp, self, other: getattr(xp, torch_name)(self, other), fast=function,
-                  dtype="promote", method=False, function=False, vjp=rules, latex=tex,
+    op = register(f"{torch_name}(self, other)", forward=lambda xp, self, other: getattr(xp, torch_name)(self, other),
+                  fast=function,
+                  dtype="promote", check=_ordered(torch_name), method=False, function=False, vjp=rules, latex=tex,
                   vjp_latex={k: rf"{{g}} \cdot [{{{k}}} = {tex}]" for k in ("self", "other")},
-                  samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3))], doc=f"{doc} Source: torch.{torch_name}")
+                  samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3))],
+                  doc=f"{doc} Source: torch.{torch_name}")
     only_tensors(op)
 
 
@@ -62,8 +72,10 @@ def _first_wins(m, wins, other):
 
 def _competition_without_nan(name, function, rules):
     tex = rf"\{name[1:]}({{self}}, {{other}})"
-    op = register(f"{name}(self, other)", forward=lambda xp, self, other: getattr(xp, name)(self, other), fast=function, dtype="promote",
-                  method=False, function=False, vjp=rules, latex=tex, vjp_latex={k: rf"{{g}} \cdot [{{{k}}} = {tex}]" for k in ("self", "other")},
+    op = register(f"{name}(self, other)", forward=lambda xp, self, other: getattr(xp, name)(self, other), fast=function,
+                  dtype="promote",
+                  method=False, function=False, vjp=rules, latex=tex,
+                  vjp_latex={k: rf"{{g}} \cdot [{{{k}}} = {tex}]" for k in ("self", "other")},
                   samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3))],
                   doc=f"Like `{name[1:]}imum`, but a nan loses against a number. Source: torch.{name}")
     only_tensors(op)
@@ -77,7 +89,7 @@ _competition_without_nan("fmin", np.fmin, {
     "other": lambda m, g, self, other: m.masked_fill(g, _first_wins(m, self <= other, other), 0)})
 
 
-# -- clamp -------------------------------------------------------------------------------------------------------------------
+# -- clamp -------------------------------------------------------------------------------------------------------------
 def _clamp(xp, self, min, max):
     if self.dtype.kind in "biu" and (isinstance(min, float) or isinstance(max, float)):
         self = self.astype(get_default_dtype().np)
@@ -93,7 +105,8 @@ def _within(m, self, min, max):
 
 
 _CLAMP_TEX = r"\min(\max({self}, {min}), {max})"
-clamp_op = register("clamp(self, min=None, max=None)", forward=_clamp, operands=("self",), node="ClampBackward1", method=False, function=False,
+clamp_op = register("clamp(self, min=None, max=None)", forward=_clamp, operands=("self",), node="ClampBackward1",
+                    method=False, function=False,
                     vjp={"self": lambda m, g, self, min, max: m.where(_within(m, self, min, max), g, 0.0)},
                     latex=_CLAMP_TEX, vjp_latex={"self": r"{g} \cdot [{min} \le {self} \le {max}]"},
                     samples=lambda s: [(s.randn(5), -0.5, 0.5), (s.randn(2, 3), 0.1), (s.randn(3), None, 0.2)])
@@ -107,19 +120,23 @@ def _max_loses(m, self, min, max):
     return self > max if min is None else m.logical_or(self > max, max < min)
 
 
-clamp_tensor = register("clamp_tensor(self, min=None, max=None)", forward=_clamp, dtype="promote", operands=("self", "min", "max"),
+clamp_tensor = register("clamp_tensor(self, min=None, max=None)", forward=_clamp, dtype="promote",
+                        operands=("self", "min", "max"),
                         node="ClampBackward0", method=False, function=False,
                         vjp={"self": lambda m, g, self, min, max: m.where(_within(m, self, min, max), g, 0.0),
                              "min": lambda m, g, self, min, max: m.where(_min_loses(m, self, min, max), g, 0.0),
                              "max": lambda m, g, self, min, max: m.where(_max_loses(m, self, min, max), g, 0.0)},
-                        latex=_CLAMP_TEX, vjp_latex={"self": r"{g} \cdot [{min} \le {self} \le {max}]", "min": r"{g} \cdot [{self} < {min}]",
+                        latex=_CLAMP_TEX, vjp_latex={"self": r"{g} \cdot [{min} \le {self} \le {max}]",
+                                                     "min": r"{g} \cdot [{self} < {min}]",
                                                      "max": r"{g} \cdot [{self} > {max}]"},
-                        samples=lambda s: [(s.randn(4), s.randn(4), s.randn(4)), (s.randn(2, 3), s.randn(3)), (s.randn(3), None, s.randn(3))])
+                        samples=lambda s: [(s.randn(4), s.randn(4), s.randn(4)), (s.randn(2, 3), s.randn(3)),
+                                           (s.randn(3), None, s.randn(3))])
 
 
 def _clamp_call(self, min, max):
     if min is None and max is None:
-        raise fail(RuntimeError, "torch.clamp: At least one of 'min' or 'max' must not be None", "Without a limit nothing would change.")
+        raise fail(RuntimeError, "torch.clamp: At least one of 'min' or 'max' must not be None",
+                   "Without a limit nothing would change.")
     if not all(bound is None or isinstance(bound, (Tensor, *_NUMBERS)) for bound in (min, max)):
         raise mismatch("limits")
     tensors = isinstance(min, Tensor), isinstance(max, Tensor)
@@ -134,7 +151,8 @@ _LIMITS = ("Tensor min = None, Tensor max = None", "Number min = None, Number ma
 
 @public("clamp", [f"Tensor input, {form}, *, Tensor out = None" for form in _LIMITS], _LIMITS, op=clamp_op)
 def clamp(input, min=None, max=None):
-    """Each element limited to [min, max]; the limits are numbers or tensors. At a limit the gradient is 1. Source: torch.clamp."""
+    """Each element limited to [min, max]; the limits are numbers or tensors. At a limit the gradient is 1. Source:
+    torch.clamp."""
     op, args = _clamp_call(input, min, max)
     return op.call(*args)
 
@@ -144,8 +162,10 @@ def clamp_(input, min=None, max=None):
     """In-place `clamp`. Source: torch.Tensor.clamp_."""
     op, args = _clamp_call(input, min, max)
     if input.dtype._kind < 2 and any(isinstance(bound, float) for bound in args[1:]):
-        raise fail(RuntimeError, f"result type {get_default_dtype().short} can't be cast to the desired output type long int",
-                   "An in-place operation keeps the tensor's dtype; give whole numbers as limits, or convert the tensor first.")
+        raise fail(RuntimeError,
+                   f"result type {get_default_dtype().short} can't be cast to the desired output type long int",
+                   "An in-place operation keeps the tensor's dtype; give whole numbers as limits, or convert the "
+                   "tensor first.")
     return apply_inplace(op, args)
 
 
@@ -158,9 +178,12 @@ def _one_limit(name, torch_node, number_rule, tensor_rules, tex, sign, doc):
     def forward(xp, self, limit):
         return _clamp(xp, self, *((limit, None) if side == "min" else (None, limit)))
 
-    by_number = register(f"{name}(self, {side})", forward=forward, operands=("self",), method=False, function=False, vjp={"self": number_rule},
-                         latex=tex, vjp_latex={"self": rf"{{g}} \cdot [{{self}} {sign} {{{side}}}]"}, samples=lambda s: [(s.randn(3), 0.1)])
-    by_tensor = register(f"{name}_tensor(self, {side})", forward=forward, dtype="promote", node=f"{torch_node}Backward1", method=False, function=False,
+    by_number = register(f"{name}(self, {side})", forward=forward, operands=("self",), method=False, function=False,
+                         vjp={"self": number_rule},
+                         latex=tex, vjp_latex={"self": rf"{{g}} \cdot [{{self}} {sign} {{{side}}}]"},
+                         samples=lambda s: [(s.randn(3), 0.1)])
+    by_tensor = register(f"{name}_tensor(self, {side})", forward=forward, dtype="promote",
+                         node=f"{torch_node}Backward1", method=False, function=False,
                          vjp=tensor_rules, latex=tex, vjp_latex={"self": rf"{{g}} \cdot [{{self}} {sign} {{{side}}}]",
                                                                 side: rf"{{g}} \cdot [\lnot {{self}} {sign} {{{side}}}]"},
                          samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3))])
@@ -178,7 +201,8 @@ def _one_limit(name, torch_node, number_rule, tensor_rules, tex, sign, doc):
         return apply_inplace(chosen(limit), (self, limit))
 
     call.__doc__, in_place.__doc__ = f"{doc} (a number or a tensor). Source: torch.{name}", f"In-place `{name}`. Source: torch.Tensor.{name}_"
-    public(name, [f"Tensor input, {form}, *, Tensor out = None" for form in forms], forms, op=by_number)(_renamed(call, side))
+    public(name, [f"Tensor input, {form}, *, Tensor out = None" for form in forms], forms,
+           op=by_number)(_renamed(call, side))
     public(f"{name}_", [f"Tensor input, {form}" for form in forms], forms)(_renamed(in_place, side))
 
 
@@ -195,14 +219,16 @@ def _renamed(function, side):
 
 
 _one_limit("clamp_min", "ClampMin", lambda m, g, self, min: m.where(self >= min, g, 0.0),
-           {"self": lambda m, g, self, min: m.where(self >= min, g, 0.0), "min": lambda m, g, self, min: m.where(self < min, g, 0.0)},
+           {"self": lambda m, g, self, min: m.where(self >= min, g, 0.0),
+            "min": lambda m, g, self, min: m.where(self < min, g, 0.0)},
            r"\max({self}, {min})", r"\ge", "Each element, but at least `min`")
 _one_limit("clamp_max", "ClampMax", lambda m, g, self, max: m.where(self <= max, g, 0.0),
-           {"self": lambda m, g, self, max: m.where(self <= max, g, 0.0), "max": lambda m, g, self, max: m.where(self > max, g, 0.0)},
+           {"self": lambda m, g, self, max: m.where(self <= max, g, 0.0),
+            "max": lambda m, g, self, max: m.where(self > max, g, 0.0)},
            r"\min({self}, {max})", r"\le", "Each element, but at most `max`")
 
 
-# -- where, masked_fill ------------------------------------------------------------------------------------------------------
+# -- where, masked_fill ------------------------------------------------------------------------------------------------
 def _where(xp, condition, self, other):
     try:
         return xp.where(condition, self, other)[()]
@@ -210,42 +236,52 @@ def _where(xp, condition, self, other):
         raise broadcast_error([np.shape(a) for a in (condition, self, other)]) from None
 
 
-where_op = register("where(condition, self, other)", forward=_where, dtype="promote", operands=("self", "other"), method=False, function=False,
-                    vjp={"self": lambda m, g, condition: m.where(condition, g, 0.0), "other": lambda m, g, condition: m.where(condition, 0.0, g)},
+where_op = register("where(condition, self, other)", forward=_where, dtype="promote", operands=("self", "other"),
+                    method=False, function=False,
+                    vjp={"self": lambda m, g, condition: m.where(condition, g, 0.0),
+                         "other": lambda m, g, condition: m.where(condition, 0.0, g)},
                     latex=r"{condition} ? {self} : {other}",
                     vjp_latex={"self": r"{g} \cdot [{condition}]", "other": r"{g} \cdot [\lnot {condition}]"},
-                    samples=lambda s: [(s.booleans(3), s.randn(3), s.randn(3)), (s.booleans(3), s.randn(2, 3), s.randn(2, 1)), (s.booleans(3), s.randn(3), 2.0)])
+                    samples=lambda s: [(s.booleans(3), s.randn(3), s.randn(3)),
+                                       (s.booleans(3), s.randn(2, 3), s.randn(2, 1)), (s.booleans(3), s.randn(3), 2.0)])
 
 def _choose(condition, chosen):
-    if not isinstance(condition, Tensor) or not (len(chosen) == 2 and all(isinstance(c, (Tensor, *_NUMBERS)) for c in chosen)):
+    if not isinstance(condition,
+                      Tensor) or not (len(chosen) == 2 and all(isinstance(c, (Tensor, *_NUMBERS)) for c in chosen)):
         raise mismatch("condition, input, other")
     if condition.dtype is uint8:
-        warnings.warn("where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of PyTorch. "
+        warnings.warn("where received a uint8 condition tensor. This behavior is deprecated and will be removed in a "
+                      "future version of PyTorch. "
                       "Use a boolean condition instead.", UserWarning, stacklevel=4)
         condition = condition.bool()
     if condition.dtype is not bool_:
-        raise fail(RuntimeError, f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.short}",
+        raise fail(RuntimeError, f"where expected condition to be a boolean tensor, but got a tensor with dtype "
+                                 f"{condition.dtype.short}",
                    "A comparison such as x > 0 gives a boolean tensor.")
     if not any(isinstance(c, Tensor) for c in chosen):
         chosen = [scalar_tensor(c) for c in chosen]
     return where_op.call(condition, *chosen)
 
 
-_WHERE = ("Tensor condition", "Tensor condition, Tensor input, Tensor other, *, Tensor out = None", "Tensor condition, Number self, Tensor other",
+_WHERE = ("Tensor condition", "Tensor condition, Tensor input, Tensor other, *, Tensor out = None",
+          "Tensor condition, Number self, Tensor other",
           "Tensor condition, Tensor input, Number other", "Tensor condition, Number self, Number other")
 
 
 @public("where", _WHERE, method=False, op=where_op)
 def where(condition, *chosen, input=None, other=None):
-    """`input` where `condition` holds, `other` elsewhere; both broadcast. With the condition alone: the indices where it holds.
+    """`input` where `condition` holds, `other` elsewhere; both broadcast. With the condition alone: the indices where
+    it holds.
 
     Raises RuntimeError when the condition is not a bool tensor. Source: torch.where."""
     if input is not None or other is not None:
         chosen = (*chosen, *(c for c in (input, other) if c is not None))
-    return condition.nonzero(as_tuple=True) if not chosen and isinstance(condition, Tensor) else _choose(condition, chosen)
+    return condition.nonzero(as_tuple=True) if not chosen and isinstance(condition, Tensor) else _choose(condition,
+                                                                                                         chosen)
 
 
-@public("where", methods=("Tensor condition, Tensor other", "Tensor condition, Number other"), function=False, op=where_op)
+@public("where", methods=("Tensor condition, Tensor other", "Tensor condition, Number other"), function=False,
+        op=where_op)
 def where_method(self, condition, other):
     """This tensor where `condition` holds, `other` elsewhere. Source: torch.Tensor.where."""
     return _choose(condition, (self, other))
@@ -256,27 +292,32 @@ def _masked_fill(xp, self, mask, value):
         from ..dtype import FROM_NUMPY
         names = {"Long": "long int", "Int": "int", "Short": "short int", "Byte": "unsigned char", "Char": "signed char"}
         short = FROM_NUMPY[mask.dtype].short
-        raise fail(RuntimeError, f"masked_fill_ only supports boolean masks, but got mask with dtype {names.get(short, short.lower())}",
+        raise fail(RuntimeError, f"masked_fill_ only supports boolean masks, but got mask with dtype "
+                                 f"{names.get(short, short.lower())}",
                    "A comparison such as x > 0 gives a boolean mask; .bool() converts zeros and ones.")
     if isinstance(value, (int, float)) and self.dtype.kind in "iu":
         info = np.iinfo(self.dtype)
         if not info.min <= value <= info.max:
-            raise fail(RuntimeError, f"value cannot be converted to type {self.dtype.name}_t without overflow", "The tensor's dtype cannot hold it.")
+            raise fail(RuntimeError, f"value cannot be converted to type {self.dtype.name}_t without overflow",
+                       "The tensor's dtype cannot hold it.")
     try:
         return xp.where(mask, self.dtype.type(value), self)[()]
     except ValueError:
         raise broadcast_error([np.shape(mask), np.shape(self)]) from None
 
 
-masked_fill_op = register("masked_fill(self, mask, value)", forward=_masked_fill, operands=("self",), method=False, function=False,
+masked_fill_op = register("masked_fill(self, mask, value)", forward=_masked_fill, operands=("self",), method=False,
+                          function=False,
                           vjp={"self": lambda m, g, mask: m.masked_fill(g, mask, 0)},
                           latex=r"{mask} ? {value} : {self}", vjp_latex={"self": r"{g} \cdot [\lnot {mask}]"},
                           samples=lambda s: [(s.randn(3), s.booleans(3), 0.5), (s.randn(2, 3), s.booleans(3), -1e9)])
-masked_fill_tensor = register("masked_fill_tensor(self, mask, value)", forward=_masked_fill, operands=("self",), node="MaskedFillBackward1",
+masked_fill_tensor = register("masked_fill_tensor(self, mask, value)", forward=_masked_fill, operands=("self",),
+                              node="MaskedFillBackward1",
                               method=False, function=False,
                               vjp={"self": lambda m, g, mask: m.masked_fill(g, mask, 0),
                                    "value": lambda m, g, mask: m.sum(m.where(mask, g, 0.0))},
-                              latex=r"{mask} ? {value} : {self}", vjp_latex={"self": r"{g} \cdot [\lnot {mask}]", "value": r"\sum {g} \cdot [{mask}]"},
+                              latex=r"{mask} ? {value} : {self}",
+                              vjp_latex={"self": r"{g} \cdot [\lnot {mask}]", "value": r"\sum {g} \cdot [{mask}]"},
                               samples=lambda s: [(s.randn(3), s.booleans(3), s.randn())])
 
 def _masked_fill_call(self, mask, value):
@@ -285,7 +326,8 @@ def _masked_fill_call(self, mask, value):
     if not isinstance(value, Tensor):
         return masked_fill_op, (self, mask, value)
     if value._d.ndim:
-        raise fail(RuntimeError, f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value._d.ndim} dimension(s).",
+        raise fail(RuntimeError, f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+                                 f"{value._d.ndim} dimension(s).",
                    "One value fills all masked places; torch.where chooses between two tensors.")
     return masked_fill_tensor, (self, mask, value)
 
@@ -295,7 +337,8 @@ _MASKED = ("Tensor mask, Tensor value", "Tensor mask, Number value")
 
 @public("masked_fill", [f"Tensor input, {form}" for form in _MASKED], _MASKED, op=masked_fill_op)
 def masked_fill(input, mask, value):
-    """A copy with `value` (a number or a 0-d tensor) where the bool tensor `mask` holds. Source: torch.Tensor.masked_fill."""
+    """A copy with `value` (a number or a 0-d tensor) where the bool tensor `mask` holds. Source:
+    torch.Tensor.masked_fill."""
     op, args = _masked_fill_call(input, mask, value)
     return op.call(*args)
 
@@ -307,7 +350,7 @@ def masked_fill_(self, mask, value):
     return apply_inplace(op, args)
 
 
-# -- nan and infinities ------------------------------------------------------------------------------------------------------
+# -- nan and infinities ------------------------------------------------------------------------------------------------
 def _nan_to_num(xp, self, nan, posinf, neginf):
     if self.dtype.kind != "f":
         return self
@@ -317,6 +360,8 @@ def _nan_to_num(xp, self, nan, posinf, neginf):
 
 
 register("nan_to_num(self, nan=None, posinf=None, neginf=None)", forward=_nan_to_num, inplace=True,
-         vjp={"self": lambda m, g, self: g * m.isfinite(self)}, latex=r"{self}", vjp_latex={"self": r"{g} \cdot [|{self}| < \infty]"},
+         vjp={"self": lambda m, g, self: g * m.isfinite(self)}, latex=r"{self}",
+         vjp_latex={"self": r"{g} \cdot [|{self}| < \infty]"},
          samples=lambda s: [s.randn(3)],
-         doc="nan becomes `nan` (0), infinities `posinf` and `neginf` (the largest and smallest number). Source: torch.nan_to_num")
+         doc="nan becomes `nan` (0), infinities `posinf` and `neginf` (the largest and smallest number). Source: "
+             "torch.nan_to_num")
