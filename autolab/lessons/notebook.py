@@ -24,9 +24,10 @@ def short_messages() -> None:
 
 
 def _show(shell: Any, kind: type, error: BaseException, trace: TracebackType, tb_offset: int | None = None) -> None:
-    link = error
-    while link := link.__cause__ or link.__context__:
+    link = error.__cause__ or error.__context__
+    while link is not None:
         link.__traceback__ = outside(link.__traceback__)
+        link = link.__cause__ or link.__context__
     shell.showtraceback((kind, error, outside(trace)), tb_offset=tb_offset)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import autolab as torch
 
 from ..exercise import Case, Exercise, Mistake
@@ -140,7 +142,7 @@ twice = Exercise(
     tell=False,
     observe=lambda answer, code: {"result": answer[code]},
     reference={code: raises for code, (raises, _) in FREES.items()},
-    cases=tuple(Case(code, lambda code=code: (code,), why=f"{code}: {why}") for code, (_, why) in FREES.items()),
+    cases=tuple(Case(code, partial(tuple, [code]), why=f"{code}: {why}") for code, (_, why) in FREES.items()),
     hints=(
         "The second backward() raises where a saved tensor is missing. So ask of each: does its gradient need a value?",
         "Write down the derivative of each. If x (or the result) appears in it, something was saved.",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import autolab as torch
 
 from ..exercise import Case, Exercise, Mistake
@@ -38,7 +40,7 @@ suspects = Exercise(
     tell=False,
     observe=named,
     reference=[name for name, (wrong, _) in SUSPECTS.items() if wrong],
-    cases=tuple(Case(name, lambda name=name: (name,), why=why) for name, (_, why) in SUSPECTS.items()),
+    cases=tuple(Case(name, partial(tuple, [name]), why=why) for name, (_, why) in SUSPECTS.items()),
     hints=(
         "Run torch.autograd.gradcheck on each, with inputs of type torch.float64 that require gradients.",
         "Give the inputs several elements, all different: [0.5, 1.0, 2.0]. Equal or single numbers hide mistakes.",
@@ -148,22 +150,22 @@ parabola = Exercise(
              lambda: (torch.tensor([1.0, 2.0]), torch.tensor([3.0, 8.0]), 0.0, 2.0, 1.0), public=False),
     ),
     mistakes=(
-        Mistake(lambda *args: parabola_gradients(*args, bend=0.0),
+        Mistake(partial(parabola_gradients, bend=0.0),
                 "The error is still the error of the line: c * x ** 2 is missing in it. All three gradients are made "
                 "from it."),
-        Mistake(lambda *args: parabola_gradients(*args, over="sum"),
+        Mistake(partial(parabola_gradients, over="sum"),
                 lambda x, *rest: f"You added over the points. The loss is a mean, so this is {len(x)} times too "
                                  f"large."),
-        Mistake(lambda *args: parabola_gradients(*args, factor=1.0),
+        Mistake(partial(parabola_gradients, factor=1.0),
                 "The factor 2 is missing: the derivative of error ** 2 is 2 * error."),
-        Mistake(lambda *args: parabola_gradients(*args, factor=-2.0),
+        Mistake(partial(parabola_gradients, factor=-2.0),
                 "The sign is wrong. error = y - (…), so its derivative with respect to a is -1."),
-        Mistake(lambda *args: parabola_gradients(*args, slope=lambda x, c: x),
+        Mistake(partial(parabola_gradients, slope=lambda x, c: x),
                 "grad_a and grad_b are right. The derivative of c * x ** 2 with respect to c is x ** 2, not x."),
-        Mistake(lambda *args: parabola_gradients(*args, slope=lambda x, c: 2 * c * x),
+        Mistake(partial(parabola_gradients, slope=lambda x, c: 2 * c * x),
                 "2 * c * x is the derivative of c * x ** 2 with respect to x. Wanted is the one with respect to c: x "
                 "** 2."),
-        Mistake(lambda *args: parabola_gradients(*args, slope=lambda x, c: torch.ones_like(x)),
+        Mistake(partial(parabola_gradients, slope=lambda x, c: torch.ones_like(x)),
                 "For grad_c the path from the error to c has one more factor: the derivative of c * x ** 2 with "
                 "respect to c."),
     ),
