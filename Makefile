@@ -37,7 +37,7 @@ ready: $(VENV)/.dev
 	$(if $(AUTOLAB_NO_BROWSER),,sh tools/browser.sh $(RUN) >/dev/null || status=1;) exit $$status
 
 test-unit: $(VENV)/.dev $(if $(TORCH),$(VENV)/.torch)
-	$(PYTEST) -q -n 2 --dist loadfile tests
+	$(PYTEST) -n 2 --dist loadfile tests
 
 test-notebooks: $(VENV)/.dev
 	$(PYTEST) -q --nbval --nbval-sanitize-with tests/nbval_sanitize.cfg course
