@@ -406,7 +406,8 @@ class Tensor:
         return t
 
     def __reduce_ex__(self, protocol):
-        return _rebuild, (type(self), np.array(self._d), self._req, dict(self.__dict__))
+        kind = None if type(self) is Tensor else type(self)  # pickle looks a class up by its module, and ours says it is "torch"
+        return _rebuild, (kind, np.array(self._d), self._req, dict(self.__dict__))
 
     def _like(self, array):
         """A tensor of this class over `array`, outside any graph."""
@@ -423,7 +424,7 @@ class Tensor:
 
 def _rebuild(cls, array, requires_grad, attributes):
     t = wrap(array)
-    t.__class__ = cls
+    t.__class__ = cls or Tensor
     t._req = requires_grad
     t.__dict__.update(attributes)
     return t

@@ -7,6 +7,8 @@ Source: https://docs.pytorch.org/docs/2.13/nn.init.html
 import math
 import warnings
 
+import numpy as np
+
 import autolab
 from autolab.engine.autograd.grad_mode import no_grad
 from autolab.engine.errors import fail
@@ -182,10 +184,10 @@ def orthogonal_(tensor, gain=1, generator=None):
         return tensor
     rows = tensor.shape[0]
     columns = tensor.numel() // rows
-    draws = autolab.empty((rows, columns), dtype=tensor.dtype).normal_(0, 1, generator=generator)
-    q, r = autolab.linalg.qr(draws.t() if rows < columns else draws)
-    q = q * autolab.diag(r, 0).sign()
-    tensor.view_as(q.t() if rows < columns else q).copy_(q.t() if rows < columns else q)
+    draws = autolab.empty((rows, columns), dtype=tensor.dtype).normal_(0, 1, generator=generator).numpy()
+    q, r = np.linalg.qr(draws.T if rows < columns else draws)
+    q *= np.sign(np.diagonal(r))            # with a positive diagonal of r, q is unique
+    tensor.copy_(autolab.from_numpy(q.T if rows < columns else q).reshape(tensor.shape))
     return tensor.mul_(gain)
 
 

@@ -2,7 +2,7 @@
 
 from autolab.engine.errors import fail
 from autolab.engine.printing import parameter_repr
-from autolab.engine.tensor import Tensor
+from autolab.engine.tensor import Tensor, wrap
 
 
 class Parameter(Tensor):
@@ -32,10 +32,21 @@ class Parameter(Tensor):
     def __repr__(self):
         return parameter_repr(self)
 
+    def __reduce_ex__(self, protocol):
+        rebuild, arguments = super().__reduce_ex__(protocol)
+        # pickle looks a class up by its module, and this one says it is torch's
+        return (_rebuild, arguments[1:]) if type(self) is Parameter else (rebuild, arguments)
+
     def __deepcopy__(self, memo):
         if id(self) not in memo:
             memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
         return memo[id(self)]
+
+
+def _rebuild(array, requires_grad, attributes):
+    parameter = Parameter(wrap(array), requires_grad)
+    parameter.__dict__.update(attributes)
+    return parameter
 
 
 class _BufferKind(type(Tensor)):

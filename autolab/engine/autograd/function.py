@@ -270,11 +270,12 @@ class Function(metaclass=_FunctionMeta):
             if not isinstance(o, Tensor):
                 finished.append(o)
                 continue
+            marked = o in _Identity(plain)
             if o in _Identity(tensors) and o not in _Identity(dirty):
                 o = _as_view(o, o)
             elif o._view is not None and o._view.base is not None:
                 o = _as_view(o, o._view.base)
-            if recording and o not in _Identity(plain) and o.dtype.is_floating_point:
+            if recording and not marked and o.dtype.is_floating_point:
                 if o in _Identity(dirty) and o._req and o._node is None:
                     raise fail(RuntimeError, "a leaf Variable that requires grad has been used in an in-place operation.",
                                "A leaf cannot be changed in place while gradients are recorded.")

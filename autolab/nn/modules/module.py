@@ -9,7 +9,11 @@ from autolab.engine.autograd.grad_mode import no_grad
 from autolab.engine.errors import fail
 from autolab.engine.tensor import Tensor
 from autolab.nn._arguments import parse_to
-from autolab.nn.modules.hooks import GLOBAL, ModuleHooks, registered
+from autolab.nn.modules.hooks import (  # noqa: F401 (the hooks of all modules are found here, as in PyTorch)
+    GLOBAL, ModuleHooks, register_module_backward_hook, register_module_buffer_registration_hook,
+    register_module_forward_hook, register_module_forward_pre_hook, register_module_full_backward_hook,
+    register_module_full_backward_pre_hook, register_module_module_registration_hook,
+    register_module_parameter_registration_hook, registered)
 from autolab.nn.modules.state import ModuleState
 from autolab.nn.parameter import Buffer, Parameter
 from autolab.utils._shared import reset_grad, typename

@@ -1,0 +1,212 @@
+"""Hooks of modules: order, arguments, replacements, removal, warnings; the same programs run on PyTorch."""
+import warnings
+
+from goldens.oracle import error_of, same_as_torch
+
+
+def shapes(grads):
+    return [None if g is None else list(g.shape) for g in grads]
+
+
+@same_as_torch
+def test_order_and_arguments(t):
+    t.manual_seed(0)
+    m, log = t.nn.Linear(2, 1), []
+    m.register_forward_pre_hook(lambda mod, args: log.append(["pre", mod is m, type(args).__name__, len(args)]))
+    m.register_forward_pre_hook(lambda mod, args, kwargs: log.append(["pre kwargs", list(kwargs)]), with_kwargs=True, prepend=True)
+    m.register_forward_hook(lambda mod, args, out: log.append(["fwd", type(args).__name__, list(out.shape)]))
+    m.register_forward_hook(lambda mod, args, kwargs, out: log.append(["fwd kwargs", list(kwargs)]), with_kwargs=True, prepend=True)
+    m.register_full_backward_pre_hook(lambda mod, go: log.append(["bpre", go]))
+    m.register_full_backward_hook(lambda mod, gi, go: log.append(["bwd", gi, go]))
+    m.register_full_backward_hook(lambda mod, gi, go: log.append(["bwd first"]), prepend=True)
+    x = t.ones(3, 2, requires_grad=True)
+    y = m(input=x)
+    log.append(["called", y.grad_fn.name() if y.grad_fn else None])
+    (m(x) * 2).sum().backward()
+    return [*log, x.grad]
+
+
+@same_as_torch
+def test_replacements(t):
+    t.manual_seed(0)
+    m = t.nn.Linear(2, 2)
+    x = t.ones(1, 2, requires_grad=True)
+    found = []
+    handles = [
+        m.register_forward_pre_hook(lambda mod, args: args[0] * 0),
+        m.register_forward_hook(lambda mod, args, out: out * 10),
+        m.register_full_backward_pre_hook(lambda mod, go: (go[0] * 2,)),
+        m.register_full_backward_hook(lambda mod, gi, go: (gi[0] + 5,)),
+    ]
+    y = m(x)
+    y.sum().backward()
+    found += [y, y.grad_fn.name(), x.grad, m.bias.grad, m.weight.grad]
+    for handle in handles:
+        handle.remove()
+    y = m(x)
+    found += [y, y.grad_fn.name(), len(m._forward_hooks), len(m._backward_hooks)]
+    with m.register_forward_hook(lambda mod, args, out: None) as handle:
+        found += [type(handle).__name__, len(m._forward_hooks), m(x)]
+    return [*found, len(m._forward_hooks)]
+
+
+@same_as_torch
+def test_keyword_hooks_replace_both(t):
+    class M(t.nn.Module):
+        def forward(self, x, scale=1.0):
+            return x * scale
+
+    m = M()
+    m.register_forward_pre_hook(lambda mod, args, kwargs: (args, {**kwargs, "scale": 3.0}), with_kwargs=True)
+    found = [m(t.ones(2)), m(t.ones(2), scale=7.0)]
+    m.register_forward_pre_hook(lambda mod, args, kwargs: 1, with_kwargs=True)
+    return [*found, error_of(lambda: m(t.ones(2)))]
+
+
+@same_as_torch
+def test_several_inputs_and_outputs(t):
+    class M(t.nn.Module):
+        def forward(self, a, n):
+            return a * 4, 3, t.ones(2)
+
+    m, log = M(), []
+    m.register_full_backward_pre_hook(lambda mod, go: log.append(["pre", shapes(go)]))
+    m.register_full_backward_hook(lambda mod, gi, go: log.append([shapes(gi), shapes(go)]))
+    a = t.ones(2, requires_grad=True)
+    x, three, y = m(a, 5)
+    x.sum().backward()
+    return [*log, three, type(m(a, 5)).__name__, a.grad, y.requires_grad]
+
+
+@same_as_torch
+def test_graph_of_a_hooked_module(t):
+    m = t.nn.Linear(2, 1)
+    m.register_full_backward_hook(lambda mod, gi, go: None)
+    y = m(t.ones(3, 2, requires_grad=True))
+    names, node = [], y.grad_fn
+    while True:
+        names.append(node.name())
+        if not node.next_functions:
+            break
+        node = node.next_functions[1 if node.name().startswith("Addmm") else 0][0]
+    with t.no_grad():
+        silent = m(t.ones(3, 2))
+    return [names, silent.grad_fn]
+
+
+@same_as_torch
+def test_no_input_needs_a_gradient(t):
+    t.manual_seed(0)
+    m, log = t.nn.Linear(2, 1), []
+    m.register_full_backward_hook(lambda mod, gi, go: log.append([shapes(gi), shapes(go)]))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        m(t.ones(3, 2)).sum().backward()
+    log.append([str(w.message) for w in caught])
+    bad = t.nn.Linear(2, 1)
+    bad.register_full_backward_hook(lambda mod, gi, go: (t.ones(1),))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        log.append(error_of(lambda: bad(t.ones(3, 2)).sum().backward()))
+    return log
+
+
+@same_as_torch
+def test_wrong_number_of_gradients(t):
+    x = t.ones(1, 2, requires_grad=True)
+    a, b = t.nn.Linear(2, 1), t.nn.Linear(2, 1)
+    a.register_full_backward_hook(lambda mod, gi, go: (gi[0], gi[0]))
+    b.register_full_backward_pre_hook(lambda mod, go: ())
+    return [error_of(lambda: a(x).sum().backward()), error_of(lambda: b(x).sum().backward())]
+
+
+@same_as_torch
+def test_the_deprecated_backward_hook(t):
+    t.manual_seed(0)
+    found = []
+    for module, x in ((t.nn.Linear(2, 1), t.ones(3, 2)), (t.nn.Sigmoid(), t.ones(2, requires_grad=True)),
+                      (t.nn.Sigmoid(), t.ones(2, requires_grad=True) * 1)):
+        log = []
+        module.register_backward_hook(lambda mod, gi, go, log=log: log.append([shapes(gi), shapes(go)]))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            module(x).sum().backward()
+        found.append([log, [[w.category.__name__, str(w.message)] for w in caught]])
+
+    class Nested(t.nn.Module):
+        def forward(self, x):
+            return {"a": x * 2}
+
+    class Two(t.nn.Module):
+        def forward(self, x):
+            return x * 2, x + 1
+
+    for module in (Nested(), Two()):
+        module.register_backward_hook(lambda mod, gi, go: None)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            module(t.ones(2, requires_grad=True))
+        found.append([str(w.message) for w in caught])
+    both = t.nn.ReLU()
+    both.register_full_backward_hook(lambda *args: None)
+    found.append(error_of(lambda: both.register_backward_hook(lambda *args: None)))
+    other = t.nn.ReLU()
+    other.register_backward_hook(lambda *args: None)
+    return [*found, error_of(lambda: other.register_full_backward_hook(lambda *args: None))]
+
+
+@same_as_torch
+def test_hooks_of_all_modules(t):
+    log = []
+    module = t.nn.modules.module
+    net = t.nn.Sequential(t.nn.Linear(1, 1), t.nn.ReLU())
+    handles = [
+        module.register_module_forward_pre_hook(lambda mod, args: log.append(["pre", type(mod).__name__])),
+        module.register_module_forward_hook(lambda mod, args, out: log.append(["fwd", type(mod).__name__])),
+        module.register_module_full_backward_pre_hook(lambda mod, go: log.append(["bpre", type(mod).__name__])),
+        module.register_module_full_backward_hook(lambda mod, gi, go: log.append(["bwd", type(mod).__name__])),
+        module.register_module_parameter_registration_hook(lambda mod, name, p: log.append(["parameter", name])),
+        module.register_module_module_registration_hook(lambda mod, name, m: log.append(["module", name])),
+        module.register_module_buffer_registration_hook(lambda mod, name, b: log.append(["buffer", name])),
+    ]
+    try:
+        net(t.ones(1, 1, requires_grad=True)).sum().backward()
+        t.nn.Sequential(t.nn.PReLU()).register_buffer("b", t.ones(1))
+        log.append(error_of(lambda: module.register_module_backward_hook(lambda *args: None)))
+    finally:
+        for handle in handles:
+            handle.remove()
+    n = len(log)
+    net(t.ones(1, 1))
+    return [*log, len(log) - n]
+
+
+@same_as_torch
+def test_always_called_after_an_error(t):
+    class Broken(t.nn.Module):
+        def forward(self, x):
+            raise ValueError("broken")
+
+    m, log = Broken(), []
+    m.register_forward_hook(lambda mod, args, out: log.append(["always", out]), always_call=True)
+    m.register_forward_hook(lambda mod, args, kwargs, out: log.append(["kwargs", list(kwargs), out]), always_call=True, with_kwargs=True)
+    m.register_forward_hook(lambda mod, args, out: log.append(["never"]))
+    m.register_forward_hook(lambda mod, args, out: 1 / 0, always_call=True)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        log.append(error_of(lambda: m(x=t.ones(1))))
+    return [*log, [str(w.message) for w in caught]]
+
+
+@same_as_torch
+def test_output_that_is_no_tensor(t):
+    class Text(t.nn.Module):
+        def forward(self, x):
+            return "text"
+
+    m = Text()
+    m.register_full_backward_hook(lambda *args: None)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = m(t.ones(1, requires_grad=True))
+    return [result, [str(w.message) for w in caught]]
