@@ -1,9 +1,9 @@
 """Sums, products and lengths added up in PyTorch's order, so that their last digit is PyTorch's too.
 
-Floating-point addition is not associative: `torch.tensor([.1] * 10).sum()` is 1.0000001, NumPy's pairwise sum gives 1.0. PyTorch's CPU
-kernels keep eight float32 (four float64) running sums side by side, four times over, and add them at the end; long columns are added
-in blocks of sixteen. Up to `FEW` elements that order is followed here. Above, PyTorch splits the work between threads, so its last digit
-depends on the machine, and NumPy's faster sums are used.
+Floating-point addition is not associative: `torch.tensor([.1] * 10).sum()` is 1.0000001, NumPy's pairwise sum gives
+1.0. PyTorch's CPU kernels keep eight float32 (four float64) running sums side by side, four times over, and add them
+at the end; long columns are added in blocks of sixteen. Up to `FEW` elements that order is followed here. Above,
+PyTorch splits the work between threads, so its last digit depends on the machine, and NumPy's faster sums are used.
 
 Source of the order: PyTorch's aten/src/ATen/native/cpu/SumKernel.cpp and Reduce.h, "cascade sum".
 """
@@ -48,7 +48,8 @@ def _reduced(x, axis):
 
 
 def _groups(x, axis):
-    """(`x` with neighbouring dimensions of one kind merged, those kinds, the memory order of the dimensions), or None for forms not handled.
+    """(`x` with neighbouring dimensions of one kind merged, those kinds, the memory order of the dimensions), or None
+    for forms not handled.
 
     kinds: 'r' for a reduced group, 'k' for a kept one."""
     axes, order = _reduced(x, axis), None
@@ -75,11 +76,12 @@ def _placed(result, x, axis, keepdims, order):
     axes = _reduced(x, axis)
     if order is None:
         return result.reshape([1 if d in axes else n for d, n in enumerate(x.shape) if keepdims or d not in axes])[()]
-    whole = result.reshape([1 if d in axes else x.shape[d] for d in order]).transpose(sorted(range(len(order)), key=order.__getitem__))
+    whole = result.reshape([1 if d in axes else x.shape[d] for d in order]).transpose(sorted(range(len(order)),
+                                                                                             key=order.__getitem__))
     return whole if keepdims else whole.reshape([n for d, n in enumerate(x.shape) if d not in axes])[()]
 
 
-# -- contiguous rows ---------------------------------------------------------------------------------------------------------
+# -- contiguous rows ---------------------------------------------------------------------------------------------------
 def _row(x, lanes):
     """The sum of a contiguous 1-d array of more than one element."""
     n = len(x)
@@ -141,7 +143,7 @@ def _cascade(x):
     return total
 
 
-# -- columns -----------------------------------------------------------------------------------------------------------------
+# -- columns -----------------------------------------------------------------------------------------------------------
 def _columns(x, lanes):
     """The sums of the columns, for each leading index: (A, R, K) -> (A, K)."""
     a, r, k = x.shape
@@ -169,11 +171,13 @@ _KINDS = {
 }
 
 
-# -- products and lengths ----------------------------------------------------------------------------------------------------
+# -- products and lengths ----------------------------------------------------------------------------------------------
 def multiply(x, axis=None, keepdims=False):
-    """`np.multiply.reduce` in PyTorch's order, for one contiguous row; NumPy's order is the same for shorter ones and columns."""
+    """`np.multiply.reduce` in PyTorch's order, for one contiguous row; NumPy's order is the same for shorter ones and
+    columns."""
     lanes = _LANES.get(x.dtype)
-    if lanes is None or x.size >= FEW or x.size < 4 * lanes or not x.flags.c_contiguous or not (axis is None or x.ndim == 1):
+    if lanes is None or x.size >= FEW or x.size < 4 * lanes or not x.flags.c_contiguous or not (axis is None
+                                                                                                or x.ndim == 1):
         return np.multiply.reduce(x, axis=axis, keepdims=keepdims)
     flat = x.reshape(-1)
     count = len(flat) // (4 * lanes)
@@ -206,7 +210,8 @@ def _squares(x, lanes):
     if main:
         rows = x[:, :main].reshape(k, -1, lanes)
         sums = _in_turn(rows * rows)
-    total = np.add.accumulate(np.concatenate((sums, tail[:, :whole] * tail[:, :whole], np.zeros((k, 1), x.dtype)), axis=1), axis=1)[:, -1]
+    total = np.add.accumulate(np.concatenate((sums, tail[:, :whole] * tail[:, :whole], np.zeros((k, 1), x.dtype)),
+                                             axis=1), axis=1)[:, -1]
     for j in range(whole, tail.shape[1]):  # the compiler fuses multiplication and addition for the last few
         total = _fused(tail[:, j], total)
     return total

@@ -1,4 +1,5 @@
-"""Public functions that torch has in several forms: one Python body, and torch's errors for arguments that fit no form."""
+"""Public functions that torch has in several forms: one Python body, and torch's errors for arguments that fit no
+form."""
 from __future__ import annotations
 
 import functools
@@ -20,8 +21,9 @@ _UNEXPECTED = "got an unexpected keyword argument"
 def public(name, functions=(), methods=(), *, function=True, method=True, namespace="", op=None):
     """Makes the decorated body `torch.<name>` and `Tensor.<name>`.
 
-    functions, methods: the forms that torch lists in its errors, for the function and for the method, where it has several.
-    The body raises `arguments.mismatch` when its arguments fit none, and `arguments.bad_argument` with the function's position."""
+    functions, methods: the forms that torch lists in its errors, for the function and for the method, where it has
+    several. The body raises `arguments.mismatch` when its arguments fit none, and `arguments.bad_argument` with the
+    function's position."""
     def decorate(body):
         body.__name__ = body.__qualname__ = name
         if function:

@@ -1,8 +1,9 @@
 """float32 functions rounded once, for arrays small enough that somebody may read their last digit.
 
-PyTorch's float32 `exp`, `log`, `tanh` … are correctly rounded for 99 of 100 arguments. NumPy's SIMD versions are off by one unit in the
-last place for up to 40 of 100, and such a unit shows when a loss is printed with `.item()`. A double rounded once gives PyTorch's
-digits. On larger arrays speed matters more, and NumPy's own float32 kernels are used: they are 3 to 30 times faster there.
+PyTorch's float32 `exp`, `log`, `tanh` … are correctly rounded for 99 of 100 arguments. NumPy's SIMD versions are off
+by one unit in the last place for up to 40 of 100, and such a unit shows when a loss is printed with `.item()`. A
+double rounded once gives PyTorch's digits. On larger arrays speed matters more, and NumPy's own float32 kernels are
+used: they are 3 to 30 times faster there.
 """
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ def unary(name: str):
 
 
 def fma(a, b, c):
-    """`a * b + c`, rounded once where the operands are few: compiled PyTorch fuses the product and the sum in addcmul and lerp."""
+    """`a * b + c`, rounded once where the operands are few: compiled PyTorch fuses the product and the sum in addcmul
+    and lerp."""
     kinds = {getattr(x, "dtype", None) for x in (a, b, c)} - {None}
     if any(x.__class__ is not np.ndarray and not isinstance(x, np.generic) or x.size > FEW for x in (a, b, c)):
         return a * b + c

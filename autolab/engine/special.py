@@ -3,8 +3,8 @@
 Every function takes the array module first (`xp`: numpy or cupy) and works in float64 whatever the input's dtype;
 the result is rounded once to the input's dtype, so float32 results are correctly rounded almost everywhere.
 
-The rational approximations of `erf`, `erfc` and `lgamma`, and the expansion in `zeta`, are those of the Cephes Mathematical
-Library by Stephen L. Moshier (see THIRD_PARTY_NOTICES), rearranged to act on whole arrays.
+The rational approximations of `erf`, `erfc` and `lgamma`, and the expansion in `zeta`, are those of the Cephes
+Mathematical Library by Stephen L. Moshier (see THIRD_PARTY_NOTICES), rearranged to act on whole arrays.
 """
 
 import math
@@ -53,7 +53,8 @@ def _polynomial(coefficients, x):
 
 
 def _blockwise(function):
-    """Run `function(xp, flat float64 array, *parameters)` over an array of any shape and float dtype, block by block."""
+    """Run `function(xp, flat float64 array, *parameters)` over an array of any shape and float dtype, block by
+    block."""
 
     def run(xp, x, *parameters):
         x = xp.asarray(x)
@@ -121,7 +122,8 @@ def _erfc_array(xp, x):
 
 def _erfinv_array(xp, y):
     """The x with erf(x) = y; nan outside [-1, 1], infinite at its ends."""
-    # Winitzki's closed form is good to 2e-3; Halley steps cube the error each time. The complement keeps the digits near 1.
+    # Winitzki's closed form is good to 2e-3; Halley steps cube the error each time. The complement keeps the digits
+    # near 1.
     size = xp.abs(y)
     rest = 1 - size
     log_term = xp.log(rest * (1 + size))
@@ -144,7 +146,8 @@ def _lgamma_positive(xp, x):
         high = (u >= 3) & (x < 13)
         u = xp.where(high, u - 1, u)
         product = xp.where(high, product * u, product)
-    # below 2: gamma(x) = gamma(x + 1) / x, twice below 1; written so that the digits survive at the zeros x = 1 and x = 2
+    # below 2: gamma(x) = gamma(x + 1) / x, twice below 1; written so that the digits survive at the zeros x = 1 and x
+    # = 2
     small = x < 0.95
     product = xp.where(small, product / x, product)
     shifted = xp.where(small, x, xp.where(x < 1.95, below, u - 2))

@@ -11,7 +11,7 @@ from .extremes import zeros_for
 from .reduction import one_dim
 
 
-# -- cumsum, cumprod ---------------------------------------------------------------------------------------------------------
+# -- cumsum, cumprod ---------------------------------------------------------------------------------------------------
 def _running(ufunc):
     def forward(xp, self, dim, dtype):
         d = as_dtype(dtype).np if dtype is not None else np.dtype("int64") if self.dtype.kind in "biu" else self.dtype
@@ -66,9 +66,12 @@ def _cumprod_with_zeros(m, g, self, dim, result):
     return m.where(zeros == 0, before, m.where(first, at_first, 0.0))
 
 
-cumprod_op = register("cumprod(self, dim, *, dtype=None)", forward=_running("multiply"), method=False, function=False, vjp={"self": _cumprod_rule},
-                      latex=r"\prod_{j \le i} {self}_j", vjp_latex={"self": r"\sum_{k \ge i} {g}_k \cdot \prod_{j \le k, j \ne i} {self}_j"},
-                      samples=lambda s: [(s.away_from_zero(4), 0), (s.away_from_zero(2, 3), 1), (np.array([2.0, 0.0, 3.0, 0.0, 1.5]), 0),
+cumprod_op = register("cumprod(self, dim, *, dtype=None)", forward=_running("multiply"), method=False, function=False,
+                      vjp={"self": _cumprod_rule},
+                      latex=r"\prod_{j \le i} {self}_j",
+                      vjp_latex={"self": r"\sum_{k \ge i} {g}_k \cdot \prod_{j \le k, j \ne i} {self}_j"},
+                      samples=lambda s: [(s.away_from_zero(4), 0), (s.away_from_zero(2, 3), 1),
+                                         (np.array([2.0, 0.0, 3.0, 0.0, 1.5]), 0),
                                          (np.array([[0.0, 2.0, 3.0], [1.5, 2.0, 0.5]]), -1)])
 
 
@@ -84,7 +87,7 @@ _along(cumsum_op, "cumsum", "The running sum")
 _along(cumprod_op, "cumprod", "The running product")
 
 
-# -- logcumsumexp ------------------------------------------------------------------------------------------------------------
+# -- logcumsumexp ------------------------------------------------------------------------------------------------------
 def _logcumsumexp(xp, self, dim):
     if self.ndim == 0:
         return self
@@ -97,14 +100,17 @@ def _logcumsumexp_rule(m, g, self, dim, result):
         return g
 
     def part(h):
-        log_h = m.where(h > 0, m.log(m.where(h > 0, h, 1.0)), float(np.finfo(np.float32).min))  # finite: inf - inf would be nan
+        # finite: inf - inf would be nan
+        log_h = m.where(h > 0, m.log(m.where(h > 0, h, 1.0)), float(np.finfo(np.float32).min))
         return m.exp(m.flip(m.logcumsumexp(m.flip(log_h - result, (dim,)), dim), (dim,)) + self)
 
     return part(g) - part(-g)
 
 
-logcumsumexp_op = register("logcumsumexp(self, dim)", forward=_logcumsumexp, method=False, function=False, vjp={"self": _logcumsumexp_rule},
-                           latex=r"\ln \sum_{j \le i} e^{{self}_j}", vjp_latex={"self": r"\sum_{j \ge i} {g}_j \cdot e^{{self}_{i} - {result}_{j}}"},
+logcumsumexp_op = register("logcumsumexp(self, dim)", forward=_logcumsumexp, method=False, function=False,
+                           vjp={"self": _logcumsumexp_rule},
+                           latex=r"\ln \sum_{j \le i} e^{{self}_j}",
+                           vjp_latex={"self": r"\sum_{j \ge i} {g}_j \cdot e^{{self}_i - {result}_j}"},
                            samples=lambda s: [(s.randn(4), 0), (s.randn(2, 3), 1)])
 
 
@@ -114,7 +120,7 @@ def logcumsumexp(input, dim):
     return logcumsumexp_op.call(input, one_dim("logcumsumexp", dim, input._d.ndim))
 
 
-# -- running extremes --------------------------------------------------------------------------------------------------------
+# -- running extremes --------------------------------------------------------------------------------------------------
 def _extreme(ufunc):
     def forward(xp, self, dim):
         if self.ndim == 0:
@@ -133,9 +139,12 @@ def _extreme_rule(m, g, self, indices, dim):
 
 
 def _running_extreme(name, ufunc, doc):
-    op = register(f"{name}(self, dim)", forward=_extreme(ufunc), outputs=("values", "indices"), nondiff=("indices",), method=False, function=False,
-                  return_type=return_type(name, ("values", "indices")), latex=rf"\{name[3:]}_{{j \le i}} {{self}}_j", vjp={"self": _extreme_rule},
-                  vjp_latex={"self": r"\mathrm{scatter}({g})"}, samples=lambda s: [(s.distinct(5), 0), (s.distinct(2, 3), 1)])
+    op = register(f"{name}(self, dim)", forward=_extreme(ufunc), outputs=("values", "indices"), nondiff=("indices",),
+                  method=False, function=False,
+                  return_type=return_type(name, ("values", "indices")), latex=rf"\{name[3:]}_{{j \le i}} {{self}}_j",
+                  vjp={"self": _extreme_rule},
+                  vjp_latex={"self": r"\mathrm{scatter}({g})"},
+                  samples=lambda s: [(s.distinct(5), 0), (s.distinct(2, 3), 1)])
 
     @public(name, op=op)
     def call(input, dim):

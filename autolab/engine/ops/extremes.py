@@ -1,6 +1,7 @@
 """Reductions that pick an element: max min amax amin aminmax argmax argmin median kthvalue mode.
 
-Where elements tie: `max()` and `amax()` share the gradient evenly, `max(dim)` gives all of it to the element it names, as torch does.
+Where elements tie: `max()` and `amax()` share the gradient evenly, `max(dim)` gives all of it to the element it names,
+as torch does.
 """
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from ..tensor import Tensor
 from .reduction import axes, dtype_of, flag, is_int, one_dim, restored, the_dims
 
 
-# -- gradients of picked elements --------------------------------------------------------------------------------------------
+# -- gradients of picked elements --------------------------------------------------------------------------------------
 def zeros_for(m, g, sizes):
     """Zeros of g's dtype and device: what a gradient is written into."""
     return g.new_zeros(sizes) if m.traced else m.xp.zeros(sizes, g.dtype)
@@ -30,9 +31,12 @@ def picked_rule(m, g, dim, indices, keepdim, self_sym_sizes):
 
 
 def picked(name, schema, forward, node, **fields):
-    """Registers an op with the results `values` and `indices`, whose gradient goes to the elements named by `indices`."""
-    return register(schema, forward=forward, node=node, outputs=("values", "indices"), nondiff=("indices",), method=False, function=False,
-                    return_type=return_type(name, ("values", "indices")), vjp_latex={"self": r"\mathrm{scatter}({g})"}, **fields)
+    """Registers an op with the results `values` and `indices`, whose gradient goes to the elements named by
+    `indices`."""
+    return register(schema, forward=forward, node=node, outputs=("values", "indices"), nondiff=("indices",),
+                    method=False, function=False,
+                    return_type=return_type(name, ("values", "indices")), vjp_latex={"self": r"\mathrm{scatter}({g})"},
+                    **fields)
 
 
 def at_indices(xp, self, index, dim, keepdim):
@@ -41,7 +45,7 @@ def at_indices(xp, self, index, dim, keepdim):
     return (values, index) if keepdim else (values.squeeze(dim)[()], index.squeeze(dim)[()])
 
 
-# -- max, min ----------------------------------------------------------------------------------------------------------------
+# -- max, min ----------------------------------------------------------------------------------------------------------
 def _share_rule(m, g, self, result):
     """All elements equal to the result get an equal share."""
     mask = m.isnan(self) if bool(m.isnan(result)) else self == result
@@ -51,12 +55,14 @@ def _share_rule(m, g, self, result):
 def _nonempty(name, self, dim):
     if dim is None:
         if self._d.size == 0:
-            raise fail(RuntimeError, f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the "
+            raise fail(RuntimeError, f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
+                                     f"Specify the reduction dim with the "
                        "'dim' argument.", "Nothing is the largest of no elements.")
     else:
         for d in (dim,) if isinstance(dim, int) else dim:
             if self._d.ndim and self._d.shape[d] == 0:
-                raise fail(IndexError, f"{name}(): Expected reduction dim {d % self._d.ndim} to have non-zero size.", "Nothing is the largest of no elements.")
+                raise fail(IndexError, f"{name}(): Expected reduction dim {d % self._d.ndim} to have non-zero size.",
+                           "Nothing is the largest of no elements.")
 
 
 _ABSENT = object()
@@ -74,10 +80,14 @@ def _extreme(name, pick, pair, doc):
         return at_indices(xp, self, xp.expand_dims(getattr(xp, pick)(self, axis=dim), dim), dim, keepdim)
 
     title = name.capitalize()
-    all_op = register(f"{name}_all(self)", forward=whole, node=f"{title}Backward1", vjp={"self": _share_rule}, method=False, function=False,
-                      latex=rf"\{name} {{self}}", vjp_latex={"self": r"{g} \cdot [{self} = {result}]"}, samples=lambda s: [s.distinct(4), s.distinct(2, 3)])
-    dim_op = picked(name, f"{name}_dim(self, dim, keepdim=False)", along, f"{title}Backward0", vjp={"self": picked_rule},
-                    latex=rf"\{name}_{{{{dim}}}} {{self}}", samples=lambda s: [(s.distinct(2, 3), 1), (s.distinct(2, 3), 0, True), (s.distinct(4), -1)])
+    all_op = register(f"{name}_all(self)", forward=whole, node=f"{title}Backward1", vjp={"self": _share_rule},
+                      method=False, function=False,
+                      latex=rf"\{name} {{self}}", vjp_latex={"self": r"{g} \cdot [{self} = {result}]"},
+                      samples=lambda s: [s.distinct(4), s.distinct(2, 3)])
+    dim_op = picked(name, f"{name}_dim(self, dim, keepdim=False)", along, f"{title}Backward0",
+                    vjp={"self": picked_rule},
+                    latex=rf"\{name}_{{{{dim}}}} {{self}}",
+                    samples=lambda s: [(s.distinct(2, 3), 1), (s.distinct(2, 3), 0, True), (s.distinct(4), -1)])
 
     @public(name, _MAX_FORMS, ("", "Tensor other", "int dim, bool keepdim = False"), op=dim_op)
     def call(input, dim=_ABSENT, keepdim=_ABSENT, *, other=None):
@@ -94,16 +104,18 @@ def _extreme(name, pick, pair, doc):
         _nonempty(name, input, dim)
         return dim_op.call(input, dim, keepdim)
 
-    call.__doc__ = f"The {doc} element; with `dim` (values, indices) along it; with a second tensor the {doc} of each pair. Source: torch.{name}"
+    call.__doc__ = (f"The {doc} element; with `dim` (values, indices) along it; with a second tensor the {doc} of each "
+                    f"pair. Source: torch.{name}")
 
 
 _extreme("max", "argmax", "maximum", "largest")
 _extreme("min", "argmin", "minimum", "smallest")
 
 
-# -- amax, amin, aminmax -----------------------------------------------------------------------------------------------------
+# -- amax, amin, aminmax -----------------------------------------------------------------------------------------------
 def _even(m, g, self, result, dim):
-    """The gradient divided evenly among the elements equal to the result; g and result with their reduced dimensions in place."""
+    """The gradient divided evenly among the elements equal to the result; g and result with their reduced dimensions
+    in place."""
     mask = result == self
     return (g * mask) / m.sum(mask, dim if dim != () else None, True, dtype_of(g))
 
@@ -124,7 +136,8 @@ def _aminmax_rule(m, g, self, dim, keepdim, min, max):
 
 def _amax(name, ufunc, doc):
     op = register(f"{name}(self, dim=(), keepdim=False)", vjp={"self": _amax_rule}, method=False, function=False,
-                  forward=lambda xp, self, dim, keepdim: getattr(xp, ufunc).reduce(self, axis=axes(self, dim), keepdims=keepdim),
+                  forward=lambda xp, self, dim, keepdim: getattr(xp, ufunc).reduce(self, axis=axes(self, dim),
+                                                                                   keepdims=keepdim),
                   latex=rf"\{name[1:]}_{{{{dim}}}} {{self}}", vjp_latex={"self": r"{g} \cdot [{self} = {result}]"},
                   samples=lambda s: [s.distinct(4), (s.distinct(2, 3), (1,)), (s.distinct(2, 3, 2), (0, 2), True)])
 
@@ -135,18 +148,22 @@ def _amax(name, ufunc, doc):
         _nonempty(name, input, dim or None)
         return op.call(input, dim, keepdim)
 
-    call.__doc__ = f"The {doc} element along `dim` (an int, a tuple, or all); ties share the gradient. Source: torch.{name}"
+    call.__doc__ = (f"The {doc} element along `dim` (an int, a tuple, or all); ties share the gradient. "
+                    f"Source: torch.{name}")
 
 
 _amax("amax", "maximum", "largest")
 _amax("amin", "minimum", "smallest")
 
-aminmax_op = register("aminmax(self, *, dim=None, keepdim=False)", outputs=("min", "max"), return_type=return_type("aminmax", ("min", "max")),
-                      forward=lambda xp, self, dim, keepdim: tuple(f.reduce(self, axis=axes(self, dim), keepdims=keepdim)
+aminmax_op = register("aminmax(self, *, dim=None, keepdim=False)", outputs=("min", "max"),
+                      return_type=return_type("aminmax", ("min", "max")),
+                      forward=lambda xp, self, dim, keepdim: tuple(f.reduce(self, axis=axes(self, dim),
+                                                                            keepdims=keepdim)
                                                                    for f in (xp.minimum, xp.maximum)),
                       vjp={"self": _aminmax_rule}, method=False, function=False, latex=r"\min {self}, \max {self}",
                       vjp_latex={"self": r"{g} \cdot [{self} = {result}]"},
-                      samples=lambda s: [s.distinct(4), (s.distinct(2, 3), {"dim": 1}), (s.distinct(2, 3), {"dim": 0, "keepdim": True})])
+                      samples=lambda s: [s.distinct(4), (s.distinct(2, 3), {"dim": 1}),
+                                         (s.distinct(2, 3), {"dim": 0, "keepdim": True})])
 
 
 @public("aminmax", op=aminmax_op)
@@ -158,41 +175,47 @@ def aminmax(input, *, dim=None, keepdim=False):
     return aminmax_op.call(input, dim, keepdim)
 
 
-# -- argmax, argmin ----------------------------------------------------------------------------------------------------------
+# -- argmax, argmin ----------------------------------------------------------------------------------------------------
 def _position(name, doc):
     def forward(xp, self, dim, keepdim):
         if self.dtype == bool:
-            raise fail(RuntimeError, f"{name}(): does not support bool input", "Convert the mask to numbers first: mask.int().")
+            raise fail(RuntimeError, f"{name}(): does not support bool input",
+                       "Convert the mask to numbers first: mask.int().")
         if dim is None or self.ndim == 0:
             found = getattr(xp, name)(self)
             return xp.asarray(found).reshape((1,) * self.ndim) if keepdim else found
         return getattr(xp, name)(self, axis=dim, keepdims=keepdim)
 
     op = register(f"{name}(self, dim=None, keepdim=False)", forward=forward, method=False, function=False,
-                  latex=rf"\mathrm{{{name}}}_{{{{dim}}}} {{self}}", samples=lambda s: [s.distinct(4), (s.distinct(2, 3), 1), (s.distinct(2, 3), 0, True)])
+                  latex=rf"\mathrm{{{name}}}_{{{{dim}}}} {{self}}",
+                  samples=lambda s: [s.distinct(4), (s.distinct(2, 3), 1), (s.distinct(2, 3), 0, True)])
 
     @public(name, op=op)
     def call(input, dim=None, keepdim=False):
         flag(name, keepdim)
         if dim is None:
             if input._d.size == 0:
-                raise fail(IndexError, f"{name}(): Expected reduction dim to be specified for input.numel() == 0.", "There is no element to point at.")
+                raise fail(IndexError, f"{name}(): Expected reduction dim to be specified for input.numel() == 0.",
+                           "There is no element to point at.")
         else:
             _nonempty(name, input, one_dim(name, dim, input._d.ndim))
         return op.call(input, dim, keepdim)
 
-    call.__doc__ = f"Where the {doc} element is: in the flattened tensor, or along `dim`. nan counts as such. Source: torch.{name}"
+    call.__doc__ = (f"Where the {doc} element is: in the flattened tensor, or along `dim`. nan counts as such. "
+                    f"Source: torch.{name}")
 
 
 _position("argmax", "largest")
 _position("argmin", "smallest")
 
 
-# -- median, kthvalue, mode --------------------------------------------------------------------------------------------------
+# -- median, kthvalue, mode --------------------------------------------------------------------------------------------
 def _middle(xp, ordered, skip_nan):
-    """The position of the lower median in `ordered` (sorted along the last axis, nan at the end), with the axis kept."""
+    """The position of the lower median in `ordered` (sorted along the last axis, nan at the end), with the axis
+    kept."""
     n = ordered.shape[-1]
-    missing = xp.isnan(ordered).sum(-1, keepdims=True) if ordered.dtype.kind == "f" else xp.zeros(ordered.shape[:-1] + (1,), np.int64)
+    missing = xp.isnan(ordered).sum(-1, keepdims=True) if ordered.dtype.kind == "f" else xp.zeros(ordered.shape[:-1]
+                                                                                                  + (1,), np.int64)
     middle = (n - missing - 1) // 2 if skip_nan else xp.full(missing.shape, (n - 1) // 2)
     # without skipping, one nan makes the result nan: the first of them, as in torch
     return xp.maximum(middle, 0) if skip_nan else xp.where(missing > 0, n - missing, middle)
@@ -220,10 +243,14 @@ def _median_dim(skip_nan):
 
 def _median(name, skip_nan, doc):
     title = name.capitalize()
-    all_op = register(f"{name}_all(self)", forward=_median_all(skip_nan), node=f"{title}Backward0", vjp={"self": _share_rule}, method=False, function=False,
-                      latex=r"\mathrm{median}({self})", vjp_latex={"self": r"{g} \cdot [{self} = {result}]"}, samples=lambda s: [s.distinct(5), s.distinct(2, 3)])
-    dim_op = picked(name, f"{name}_dim(self, dim, keepdim=False)", _median_dim(skip_nan), f"{title}Backward1", vjp={"self": picked_rule},
-                    latex=r"\mathrm{median}_{{dim}}({self})", samples=lambda s: [(s.distinct(2, 3), 1), (s.distinct(3, 2), 0, True)])
+    all_op = register(f"{name}_all(self)", forward=_median_all(skip_nan), node=f"{title}Backward0",
+                      vjp={"self": _share_rule}, method=False, function=False,
+                      latex=r"\mathrm{median}({self})", vjp_latex={"self": r"{g} \cdot [{self} = {result}]"},
+                      samples=lambda s: [s.distinct(5), s.distinct(2, 3)])
+    dim_op = picked(name, f"{name}_dim(self, dim, keepdim=False)", _median_dim(skip_nan), f"{title}Backward1",
+                    vjp={"self": picked_rule},
+                    latex=r"\mathrm{median}_{{dim}}({self})",
+                    samples=lambda s: [(s.distinct(2, 3), 1), (s.distinct(3, 2), 0, True)])
 
     @public(name, op=dim_op)
     def call(input, dim=None, keepdim=False):
@@ -247,7 +274,8 @@ def _kthvalue(xp, self, k, dim, keepdim):
     return at_indices(xp, self, xp.take(order, xp.asarray([k - 1]), axis=dim), dim, keepdim)
 
 
-kthvalue_op = picked("kthvalue", "kthvalue(self, k, dim=-1, keepdim=False)", _kthvalue, "KthvalueBackward0", vjp={"self": picked_rule},
+kthvalue_op = picked("kthvalue", "kthvalue(self, k, dim=-1, keepdim=False)", _kthvalue, "KthvalueBackward0",
+                     vjp={"self": picked_rule},
                      latex=r"{self}_{({k})}", samples=lambda s: [(s.distinct(4), 2), (s.distinct(2, 3), 3, 1, True)])
 
 
@@ -256,7 +284,8 @@ def kthvalue(input, k, dim=-1, keepdim=False):
     """(values, indices) of the k-th smallest element along `dim`, counted from 1. Source: torch.kthvalue."""
     one_dim("kthvalue", dim, input._d.ndim, 3)
     if not 1 <= k <= (input._d.shape[dim] if input._d.ndim else 1):
-        raise fail(RuntimeError, f"kthvalue(): selected number k out of range for dimension {dim % max(input._d.ndim, 1)}",
+        raise fail(RuntimeError,
+                   f"kthvalue(): selected number k out of range for dimension {dim % max(input._d.ndim, 1)}",
                    "k counts from 1 to the size of the dimension.")
     return kthvalue_op.call(input, k, dim, keepdim)
 
@@ -273,12 +302,14 @@ def _mode(xp, self, dim, keepdim):
     return at_indices(xp, self, xp.expand_dims(index, dim), dim, keepdim)
 
 
-mode_op = picked("mode", "mode(self, dim=-1, keepdim=False)", _mode, "ModeBackward0", vjp={"self": picked_rule}, latex=r"\mathrm{mode}({self})",
+mode_op = picked("mode", "mode(self, dim=-1, keepdim=False)", _mode, "ModeBackward0", vjp={"self": picked_rule},
+                 latex=r"\mathrm{mode}({self})",
                  samples=lambda s: [s.distinct(4), (s.distinct(2, 3), 1, True)])
 
 
 @public("mode", op=mode_op)
 def mode(input, dim=-1, keepdim=False):
-    """(values, indices) of the most frequent element along `dim`: the smallest of several, at its last place. Source: torch.mode."""
+    """(values, indices) of the most frequent element along `dim`: the smallest of several, at its last place. Source:
+    torch.mode."""
     return mode_op.call(input, one_dim("mode", dim, input._d.ndim), keepdim)
 

@@ -13,15 +13,17 @@ from ..registry import METHODS, NAMESPACES, register
 from .reduction import axes, dtype_of, restored, the_dims
 
 
-# -- vector norm -------------------------------------------------------------------------------------------------------------
+# -- vector norm -------------------------------------------------------------------------------------------------------
 def _vector_norm(xp, self, ord, dim, keepdim, dtype):
     if dtype is not None:
         self = self.astype(as_dtype(dtype).np)
     if self.dtype.kind not in "fc":
-        raise fail(RuntimeError, f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {FROM_NUMPY[self.dtype].short}",
+        raise fail(RuntimeError, f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
+                                 f"{FROM_NUMPY[self.dtype].short}",
                    "A length is seldom a whole number: write x.float() first.")
     if self.size == 0 and (ord < 0 or ord == math.inf):
-        raise fail(RuntimeError, f"linalg.vector_norm cannot compute the {ord:g} norm on an empty tensor because the operation does not have an identity",
+        raise fail(RuntimeError, f"linalg.vector_norm cannot compute the {ord:g} norm on an empty tensor because the "
+                                 f"operation does not have an identity",
                    "There is no largest or smallest of no numbers.")
     axis, d = axes(self, dim), self.dtype
     wide = self.astype(np.float32) if d == np.float16 else self
@@ -44,7 +46,8 @@ def _reduce_norm(xp, x, ord, axis, keepdim):
 
 
 def _norm_gradient(m, g, x, ord, result, dim):
-    """g and result with their reduced dimensions in place. The gradient where the norm is 0 is 0, a choice torch makes."""
+    """g and result with their reduced dimensions in place. The gradient where the norm is 0 is 0, a choice torch
+    makes."""
     if ord == 0:
         return m.zeros_like(x)
     if ord == 1:
@@ -65,29 +68,36 @@ def _norm_gradient(m, g, x, ord, result, dim):
 
 def _vector_norm_rule(m, g, self, ord, result, dim, keepdim):
     ndim = len(self.shape)
-    return _norm_gradient(m, restored(m, g, dim, keepdim, ndim), self, ord, restored(m, result, dim, keepdim, ndim), None if dim == () else dim)
+    return _norm_gradient(m, restored(m, g, dim, keepdim, ndim), self, ord, restored(m, result, dim, keepdim, ndim),
+                          None if dim == () else dim)
 
 
-vector_norm_op = register("linalg_vector_norm(self, ord=2, dim=None, keepdim=False, *, dtype=None)", forward=_vector_norm, vjp={"self": _vector_norm_rule},
-                          method=False, function=False, latex=r"\left\| {self} \right\|_{{ord}}", vjp_latex={"self": r"{g} \cdot \frac{{self}}{{result}}"},
-                          samples=lambda s: [s.randn(3), (s.randn(2, 3), 2, (1,), True), (s.randn(2, 3), 1, (0,)), (s.randn(4), 3), (s.randn(4), 1.5),
-                                             (s.away_from_zero(4), 0.5), (s.distinct(4), math.inf), (s.distinct(2, 3), -math.inf, (1,))])
+vector_norm_op = register("linalg_vector_norm(self, ord=2, dim=None, keepdim=False, *, dtype=None)",
+                          forward=_vector_norm, vjp={"self": _vector_norm_rule},
+                          method=False, function=False, latex=r"\left\| {self} \right\|_{{ord}}",
+                          vjp_latex={"self": r"{g} \cdot \frac{{self}}{{result}}"},
+                          samples=lambda s: [s.randn(3), (s.randn(2, 3), 2, (1,), True), (s.randn(2, 3), 1, (0,)),
+                                             (s.randn(4), 3), (s.randn(4), 1.5),
+                                             (s.away_from_zero(4), 0.5), (s.distinct(4), math.inf),
+                                             (s.distinct(2, 3), -math.inf, (1,))])
 
 
 @public("vector_norm", namespace="linalg", method=False, op=vector_norm_op)
 def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
-    """(sum |x|^ord)^(1/ord) along `dim` or of all elements; ord 0 counts nonzeros, inf and -inf take the largest and smallest size.
+    """(sum |x|^ord)^(1/ord) along `dim` or of all elements; ord 0 counts nonzeros, inf and -inf take the largest and
+    smallest size.
 
     Raises RuntimeError for whole numbers. Source: torch.linalg.vector_norm."""
     dim = None if dim is None else the_dims("linalg_vector_norm", dim, x._d.ndim, 3, listed=False)
     return vector_norm_op.call(x, ord, dim, keepdim, dtype)
 
 
-# -- matrix norm -------------------------------------------------------------------------------------------------------------
+# -- matrix norm -------------------------------------------------------------------------------------------------------
 def _singular_values(x, dims):
     svdvals = NAMESPACES["linalg"].get("svdvals")
     if svdvals is None:
-        raise unsupported("linalg.matrix_norm", "ord", "This order needs singular values, which are not there yet; 'fro', 1 and inf work.")
+        raise unsupported("linalg.matrix_norm", "ord",
+                          "This order needs singular values, which are not there yet; 'fro', 1 and inf work.")
     return svdvals(METHODS["movedim"](x, dims, (-2, -1)))
 
 
@@ -98,9 +108,11 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     Raises RuntimeError for another order or fewer than two dimensions. Source: torch.linalg.matrix_norm."""
     ndim = A._d.ndim
     if ndim < 2:
-        raise fail(RuntimeError, "linalg.matrix_norm: The input tensor A must have at least 2 dimensions.", "A vector has a vector_norm.")
+        raise fail(RuntimeError, "linalg.matrix_norm: The input tensor A must have at least 2 dimensions.",
+                   "A vector has a vector_norm.")
     if ord not in ("fro", "nuc") and (isinstance(ord, str) or abs(ord) not in (1, 2, math.inf)):
-        raise fail(RuntimeError, f"linalg.matrix_norm: Order {ord} not supported.", "Take 'fro', 'nuc', or 1, -1, 2, -2, inf, -inf.")
+        raise fail(RuntimeError, f"linalg.matrix_norm: Order {ord} not supported.",
+                   "Take 'fro', 'nuc', or 1, -1, 2, -2, inf, -inf.")
     dims = tuple(check_dim(d, ndim) for d in the_dims("linalg_matrix_norm", dim, ndim, 3, listed=False))
     if dtype is not None:
         A = METHODS["to"](A, dtype)
@@ -112,19 +124,22 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
         return METHODS["reshape"](found, [1 if d in dims else n for d, n in enumerate(A.shape)]) if keepdim else found
     along, across = dims if abs(ord) == 1 else dims[::-1]
     across -= 0 if keepdim or across < along else 1
-    return METHODS["amax" if ord > 0 else "amin"](vector_norm_op.call(A, 1, (along,), keepdim, None), (across,), keepdim)
+    return METHODS["amax" if ord > 0 else "amin"](vector_norm_op.call(A, 1, (along,), keepdim, None), (across,),
+                                                  keepdim)
 
 
-# -- norm of anything --------------------------------------------------------------------------------------------------------
+# -- norm of anything --------------------------------------------------------------------------------------------------
 @public("norm", namespace="linalg", method=False)
 def linalg_norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
-    """The norm of a vector or matrix, by the number of dimensions; without `ord` the 2-norm of all elements. Source: torch.linalg.norm."""
+    """The norm of a vector or matrix, by the number of dimensions; without `ord` the 2-norm of all elements. Source:
+    torch.linalg.norm."""
     if ord is None:
         return vector_norm(A, 2.0, dim, keepdim, dtype=dtype)
     if isinstance(ord, str):
         return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
     if dim is None and A._d.ndim not in (1, 2):
-        raise fail(RuntimeError, f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A._d.ndim}D.",
+        raise fail(RuntimeError,
+                   f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A._d.ndim}D.",
                    "Name the dimensions: one for vectors, two for matrices.")
     if (A._d.ndim if dim is None else 1 if isinstance(dim, int) else len(dim)) == 2:
         return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
@@ -139,15 +154,19 @@ def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
     return vector_norm(input, 2 if p == "fro" else 2.0 if p is None else p, dim, keepdim, dtype=dtype)
 
 
-# -- distance ----------------------------------------------------------------------------------------------------------------
+# -- distance ----------------------------------------------------------------------------------------------------------
 def _dist_rule(m, g, self, other, p, result):
     return _norm_gradient(m, g, self - other, p, result, None)
 
 
-register("dist(self, other, p=2)", forward=lambda xp, self, other, p: _vector_norm(xp, xp.subtract(self, other), p, None, False, None),
-         dtype="promote", operands=("self", "other"), vjp={"self": _dist_rule, "other": lambda m, g, self, other, p, result:
+register("dist(self, other, p=2)", forward=lambda xp, self, other, p: _vector_norm(xp, xp.subtract(self, other), p,
+                                                                                   None, False, None),
+         dtype="promote", operands=("self", "other"),
+         vjp={"self": _dist_rule, "other": lambda m, g, self, other, p, result:
                                                            -_dist_rule(m, g, self, other, p, result)},
-         latex=r"\left\| {self} - {other} \right\|_{{p}}", vjp_latex={"self": r"{g} \cdot \frac{{self} - {other}}{{result}}",
-                                                                      "other": r"-{g} \cdot \frac{{self} - {other}}{{result}}"},
+         latex=r"\left\| {self} - {other} \right\|_{{p}}",
+         vjp_latex={"self": r"{g} \cdot \frac{{self} - {other}}{{result}}",
+                                                                      "other": r"-{g} \cdot \frac{{self} - "
+                                                                               r"{other}}{{result}}"},
          samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(2, 3), 3)],
          doc="The p-norm of the difference. Source: torch.dist")

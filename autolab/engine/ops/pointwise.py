@@ -1,4 +1,5 @@
-"""Functions of one number, applied to each element: exponentials, logarithms, roots, absolute value, sigmoid, special functions.
+"""Functions of one number, applied to each element: exponentials, logarithms, roots, absolute value, sigmoid, special
+functions.
 
 Trigonometric functions, rounding, selection (clamp, where …) and functions of two tensors have files of their own.
 Sources: https://docs.pytorch.org/docs/2.13/torch.html#pointwise-ops
@@ -19,16 +20,19 @@ _SPECIAL = NAMESPACES["special"]
 
 
 def elementwise(schema, fast, rule, *, latex, gradient, samples, doc, **fields):
-    """Registers a differentiable function of one float number: ints become the default float; there is an in-place variant.
+    """Registers a differentiable function of one float number: ints become the default float; there is an in-place
+    variant.
 
-    fast: the kernel for NumPy arrays and scalars. Other array modules use their function of the same name, or `forward`."""
+    fast: the kernel for NumPy arrays and scalars. Other array modules use their function of the same name, or
+    `forward`."""
     name = fast.__name__
     forward = fields.pop("forward", lambda xp, self: fast(self) if xp is np else getattr(xp, name)(self))
     return register(schema, forward=forward, fast=fast, dtype="float", inplace=True, vjp={"self": rule}, latex=latex,
-                    vjp_latex={"self": gradient}, samples=samples, doc=f"{doc} Source: torch.{schema.split('(')[0]}", **fields)
+                    vjp_latex={"self": gradient}, samples=samples, doc=f"{doc} Source: torch.{schema.split('(')[0]}",
+                    **fields)
 
 
-# -- exponentials and logarithms ---------------------------------------------------------------------------------------------
+# -- exponentials and logarithms ---------------------------------------------------------------------------------------
 elementwise("exp(self)", precise.unary("exp"), lambda m, g, result: g * result,
             latex=r"e^{{self}}", gradient=r"{g} \cdot {result}", samples=lambda s: [s.randn(3), s.randn(2, 3)],
             doc="e to the power of each element.")
@@ -52,9 +56,10 @@ elementwise("log1p(self)", precise.unary("log1p"), lambda m, g, self: g / (self 
             doc="log(1 + x), without losing digits at small x.")
 
 
-# -- powers and roots --------------------------------------------------------------------------------------------------------
+# -- powers and roots --------------------------------------------------------------------------------------------------
 elementwise("sqrt(self)", np.sqrt, lambda m, g, result: g / m.mul_scalar(result, 2),
-            latex=r"\sqrt{{self}}", gradient=r"\frac{{g}}{2 \cdot {result}}", samples=lambda s: [s.positive(3), s.positive(2, 3)],
+            latex=r"\sqrt{{self}}", gradient=r"\frac{{g}}{2 \cdot {result}}",
+            samples=lambda s: [s.positive(3), s.positive(2, 3)],
             doc="The square root of each element; nan below 0. The gradient at 0 is infinite.")
 
 
@@ -68,14 +73,16 @@ def _reciprocal(x):
 
 elementwise("rsqrt(self)", _rsqrt, lambda m, g, result: -0.5 * g * (result * result * result),
             forward=lambda xp, self: 1 / xp.sqrt(self),
-            latex=r"\frac{1}{\sqrt{{self}}}", gradient=r"-\frac{1}{2} \cdot {g} \cdot {result}^{3}", samples=lambda s: [s.positive(3)],
+            latex=r"\frac{1}{\sqrt{{self}}}", gradient=r"-\frac{1}{2} \cdot {g} \cdot {result}^{3}",
+            samples=lambda s: [s.positive(3)],
             doc="One over the square root of each element.")
-elementwise("reciprocal(self)", _reciprocal, lambda m, g, result: -g * (result * result), forward=lambda xp, self: 1 / self,
+elementwise("reciprocal(self)", _reciprocal, lambda m, g, result: -g * (result * result),
+            forward=lambda xp, self: 1 / self,
             latex=r"\frac{1}{{self}}", gradient=r"-{g} \cdot {result}^{2}", samples=lambda s: [s.away_from_zero(3)],
             doc="One over each element.")
 
 
-# -- size and sign -----------------------------------------------------------------------------------------------------------
+# -- size and sign -----------------------------------------------------------------------------------------------------
 def _abs(xp, self):
     if self.dtype == bool:
         raise not_implemented("abs_cpu", self.dtype)
@@ -89,7 +96,8 @@ def _sign(xp, self):
     return ((self > 0).astype(self.dtype) - (self < 0))[()]
 
 
-absolute = register("abs(self)", forward=_abs, fast=np.abs, inplace=True, vjp={"self": lambda m, g, self: g * m.sgn(self)}, dtype=None,
+absolute = register("abs(self)", forward=_abs, fast=np.abs, inplace=True,
+                    vjp={"self": lambda m, g, self: g * m.sgn(self)}, dtype=None,
                     latex=r"\left| {self} \right|", vjp_latex={"self": r"{g} \cdot \mathrm{sgn}({self})"},
                     samples=lambda s: [s.away_from_zero(3), s.away_from_zero(2, 3)],
                     doc="The absolute value of each element. The gradient at 0 is 0. Source: torch.abs")
@@ -107,11 +115,12 @@ for _name in ("sign", "sgn"):
 def positive(input):
     """The tensor itself. Raises RuntimeError for bool tensors. Source: torch.positive."""
     if input.dtype.name == "bool":
-        raise fail(RuntimeError, "The `+` operator, on a bool tensor is not supported.", "Convert the mask to numbers first: mask.int().")
+        raise fail(RuntimeError, "The `+` operator, on a bool tensor is not supported.",
+                   "Convert the mask to numbers first: mask.int().")
     return input
 
 
-# -- sigmoid, tanh, logit ----------------------------------------------------------------------------------------------------
+# -- sigmoid, tanh, logit ----------------------------------------------------------------------------------------------
 _exp = precise.unary("exp")
 
 
@@ -121,26 +130,32 @@ def _sigmoid(x):
 
 elementwise("sigmoid(self)", _sigmoid, lambda m, g, result: m.sigmoid_backward(g, result),
             forward=lambda xp, self: _sigmoid(self) if xp is np else 1 / (1 + xp.exp(-self)),
-            latex=r"\sigma({self})", gradient=r"{g} \cdot (1 - {result}) \cdot {result}", samples=lambda s: [s.randn(3), s.randn(2, 3)],
+            latex=r"\sigma({self})", gradient=r"{g} \cdot (1 - {result}) \cdot {result}",
+            samples=lambda s: [s.randn(3), s.randn(2, 3)],
             doc="1 / (1 + exp(-x)): squeezes each element between 0 and 1.")
 elementwise("tanh(self)", precise.unary("tanh"), lambda m, g, result: m.tanh_backward(g, result),
-            latex=r"\tanh {self}", gradient=r"{g} \cdot (1 - {result}^{2})", samples=lambda s: [s.randn(3), s.randn(2, 3)],
+            latex=r"\tanh {self}", gradient=r"{g} \cdot (1 - {result}^{2})",
+            samples=lambda s: [s.randn(3), s.randn(2, 3)],
             doc="The hyperbolic tangent: squeezes each element between -1 and 1.")
 
 # ops of their own, as in torch, so that a backward pass costs one kernel and its graph carries torch's names
-register("sigmoid_backward(grad_output, output)", forward=lambda xp, grad_output, output: grad_output * (1 - output) * output,
+register("sigmoid_backward(grad_output, output)",
+         forward=lambda xp, grad_output, output: grad_output * (1 - output) * output,
          vjp={"grad_output": lambda m, g, output: m.sigmoid_backward(g, output),
               "output": lambda m, g, grad_output, output: g * grad_output * (-2 * output + 1)},
          node="SigmoidBackwardBackward0", method=False, function=False,
          latex=r"{grad_output} \cdot (1 - {output}) \cdot {output}",
-         vjp_latex={"grad_output": r"{g} \cdot (1 - {output}) \cdot {output}", "output": r"{g} \cdot {grad_output} \cdot (1 - 2 \cdot {output})"},
+         vjp_latex={"grad_output": r"{g} \cdot (1 - {output}) \cdot {output}",
+                    "output": r"{g} \cdot {grad_output} \cdot (1 - 2 \cdot {output})"},
          samples=lambda s: [(s.randn(3), s.randn(3))])
-register("tanh_backward(grad_output, output)", forward=lambda xp, grad_output, output: grad_output * (1 - output * output),
+register("tanh_backward(grad_output, output)",
+         forward=lambda xp, grad_output, output: grad_output * (1 - output * output),
          vjp={"grad_output": lambda m, g, output: m.tanh_backward(g, output),
               "output": lambda m, g, grad_output, output: g * (-2 * output * grad_output)},
          node="TanhBackwardBackward0", method=False, function=False,
          latex=r"{grad_output} \cdot (1 - {output}^{2})",
-         vjp_latex={"grad_output": r"{g} \cdot (1 - {output}^{2})", "output": r"-2 \cdot {g} \cdot {output} \cdot {grad_output}"},
+         vjp_latex={"grad_output": r"{g} \cdot (1 - {output}^{2})",
+                    "output": r"-2 \cdot {g} \cdot {output} \cdot {grad_output}"},
          samples=lambda s: [(s.randn(3), s.randn(3))])
 
 
@@ -157,13 +172,14 @@ def _logit_rule(m, g, self, eps):
 
 
 _log = precise.unary("log")
-register("logit(self, eps=None)", forward=_logit, dtype="float", operands=("self",), inplace=True, vjp={"self": _logit_rule},
+register("logit(self, eps=None)", forward=_logit, dtype="float", operands=("self",), inplace=True,
+         vjp={"self": _logit_rule},
          latex=r"\ln \frac{{self}}{1 - {self}}", vjp_latex={"self": r"\frac{{g}}{{self} \cdot (1 - {self})}"},
          samples=lambda s: [s.probabilities(3), (s.probabilities(3), 1e-6)],
          doc="log(x / (1 - x)), the inverse of sigmoid; eps: x is clamped to [eps, 1 - eps] first. Source: torch.logit")
 
 
-# -- error function, gamma function ------------------------------------------------------------------------------------------
+# -- error function, gamma function ------------------------------------------------------------------------------------
 def _special(schema, kernel, rule, **fields):
     def fast(x):
         return kernel(np, x)[()]
@@ -174,7 +190,8 @@ def _special(schema, kernel, rule, **fields):
 
 _special("erf(self)", special.erf, lambda m, g, self: 2 / math.sqrt(math.pi) * m.exp(-(self * self)) * g,
          latex=r"\mathrm{erf}({self})", gradient=r"\frac{2}{\sqrt{\pi}} \cdot e^{-{self}^{2}} \cdot {g}",
-         samples=lambda s: [s.randn(3), s.randn(2, 3)], doc="The error function: the share of a bell curve within x of its middle.")
+         samples=lambda s: [s.randn(3), s.randn(2, 3)],
+         doc="The error function: the share of a bell curve within x of its middle.")
 _special("erfc(self)", special.erfc, lambda m, g, self: -2 / math.sqrt(math.pi) * m.exp(-(self * self)) * g,
          latex=r"1 - \mathrm{erf}({self})", gradient=r"-\frac{2}{\sqrt{\pi}} \cdot e^{-{self}^{2}} \cdot {g}",
          samples=lambda s: [s.randn(3)], doc="1 - erf(x), without losing digits at large x.")
@@ -182,13 +199,15 @@ _special("erfinv(self)", special.erfinv, lambda m, g, result: math.sqrt(math.pi)
          latex=r"\mathrm{erf}^{-1}({self})", gradient=r"\frac{\sqrt{\pi}}{2} \cdot e^{{result}^{2}} \cdot {g}",
          samples=lambda s: [s.uniform(-0.9, 0.9, 3)], doc="The inverse of erf on (-1, 1).")
 _special("lgamma(self)", special.lgamma, lambda m, g, self: g * m.digamma(self),
-         latex=r"\ln \left| \Gamma({self}) \right|", gradient=r"{g} \cdot \psi({self})", samples=lambda s: [s.positive(3)],
+         latex=r"\ln \left| \Gamma({self}) \right|", gradient=r"{g} \cdot \psi({self})",
+         samples=lambda s: [s.positive(3)],
          doc="The logarithm of the absolute value of the gamma function.")
 _special("digamma(self)", special.digamma, lambda m, g, self: g * m.polygamma(1, self),
          latex=r"\psi({self})", gradient=r"{g} \cdot \psi_{1}({self})", samples=lambda s: [s.positive(3)],
          doc="The derivative of lgamma.")
 
-polygamma_op = register("polygamma(n, self)", forward=lambda xp, n, self: special.polygamma(xp, n, self)[()], dtype="float", operands=("self",),
+polygamma_op = register("polygamma(n, self)", forward=lambda xp, n, self: special.polygamma(xp, n, self)[()],
+                        dtype="float", operands=("self",),
                         vjp={"self": lambda m, g, n, self: g * m.polygamma(n + 1, self)}, method=False, function=False,
                         latex=r"\psi_{{n}}({self})", vjp_latex={"self": r"{g} \cdot \psi_{{n} + 1}({self})"},
                         samples=lambda s: [(1, s.positive(3)), (2, s.positive(3))])
@@ -215,7 +234,7 @@ def polygamma_method(self, n):
 METHODS["polygamma_"] = lambda self, n: apply_inplace(polygamma_op, (_order(n), self))
 
 
-# -- angles ------------------------------------------------------------------------------------------------------------------
+# -- angles ------------------------------------------------------------------------------------------------------------
 def _deg2rad(x):
     return x * (math.pi / 180)
 
@@ -224,15 +243,21 @@ def _rad2deg(x):
     return x * (180 / math.pi)
 
 
-elementwise("deg2rad(self)", _deg2rad, lambda m, g: m.deg2rad(g), forward=lambda xp, self: _deg2rad(self), node="Deg2RadBackward0",
-            latex=r"\frac{\pi}{180} \cdot {self}", gradient=r"\frac{\pi}{180} \cdot {g}", samples=lambda s: [s.randn(3)],
+elementwise("deg2rad(self)", _deg2rad, lambda m, g: m.deg2rad(g), forward=lambda xp, self: _deg2rad(self),
+            node="Deg2RadBackward0",
+            latex=r"\frac{\pi}{180} \cdot {self}", gradient=r"\frac{\pi}{180} \cdot {g}",
+            samples=lambda s: [s.randn(3)],
             doc="Degrees as radians.")
-elementwise("rad2deg(self)", _rad2deg, lambda m, g: m.rad2deg(g), forward=lambda xp, self: _rad2deg(self), node="Rad2DegBackward0",
-            latex=r"\frac{180}{\pi} \cdot {self}", gradient=r"\frac{180}{\pi} \cdot {g}", samples=lambda s: [s.randn(3)],
+elementwise("rad2deg(self)", _rad2deg, lambda m, g: m.rad2deg(g), forward=lambda xp, self: _rad2deg(self),
+            node="Rad2DegBackward0",
+            latex=r"\frac{180}{\pi} \cdot {self}", gradient=r"\frac{180}{\pi} \cdot {g}",
+            samples=lambda s: [s.randn(3)],
             doc="Radians as degrees.")
 
 
-# -- names of torch.special --------------------------------------------------------------------------------------------------
-for _name, _same in {"erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "exp2": "exp2", "expm1": "expm1", "log1p": "log1p", "expit": "sigmoid",
-                     "logit": "logit", "digamma": "digamma", "psi": "digamma", "gammaln": "lgamma", "polygamma": "polygamma"}.items():
+# -- names of torch.special --------------------------------------------------------------------------------------------
+for _name, _same in {"erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "exp2": "exp2", "expm1": "expm1",
+                     "log1p": "log1p", "expit": "sigmoid",
+                     "logit": "logit", "digamma": "digamma", "psi": "digamma", "gammaln": "lgamma",
+                     "polygamma": "polygamma"}.items():
     _SPECIAL[_name] = NAMESPACES[""][_same]

@@ -1,8 +1,9 @@
-"""Many numbers to one: sum mean prod var std norm logsumexp, all any count_nonzero. What picks an element is in `extremes.py`, running
-totals in `cumulative.py`.
+"""Many numbers to one: sum mean prod var std norm logsumexp, all any count_nonzero. What picks an element is in
+`extremes.py`, running totals in `cumulative.py`.
 
-Every reduction takes `dim`: None (all), an int or a tuple; `keepdim` leaves the reduced dimensions in place with size 1. NumPy's names
-`axis` and `keepdims` are understood too, as in torch. Sources: https://docs.pytorch.org/docs/2.13/torch.html#reduction-ops
+Every reduction takes `dim`: None (all), an int or a tuple; `keepdim` leaves the reduced dimensions in place with size
+1. NumPy's names `axis` and `keepdims` are understood too, as in torch. Sources:
+https://docs.pytorch.org/docs/2.13/torch.html#reduction-ops
 """
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from ..registry import METHODS, register
 from ..tensor import Tensor
 
 
-# -- arguments ---------------------------------------------------------------------------------------------------------------
+# -- arguments ---------------------------------------------------------------------------------------------------------
 def is_int(value):
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
@@ -42,7 +43,8 @@ def the_dims(name, dim, ndim, position=2, listed=True):
         raise mismatch("dim") if listed else bad_argument(name, "dim", position, "tuple of ints", dim)
     for i, d in enumerate(dims, 1):
         if not is_int(d):
-            raise fail(TypeError, f"{name}(): argument 'dim' failed to unpack the object at pos {i} with error \"type must be tuple of ints,but "
+            raise fail(TypeError, f"{name}(): argument 'dim' failed to unpack the object at pos {i} with error \"type "
+                                  f"must be tuple of ints,but "
                        f"got {type(d).__name__}\"", "Dimensions are counted by whole numbers.")
     check_dims(dims, ndim)
     return dims
@@ -99,7 +101,7 @@ def _accumulator(self, dtype):
     return (np.dtype("float32") if d == np.float16 else d), d
 
 
-# -- sum, mean ---------------------------------------------------------------------------------------------------------------
+# -- sum, mean ---------------------------------------------------------------------------------------------------------
 def _sum(xp, self, dim, keepdim, dtype):
     wide, d = _accumulator(self, dtype)
     if dtype is not None:
@@ -112,20 +114,25 @@ def _sum(xp, self, dim, keepdim, dtype):
 def _mean(xp, self, dim, keepdim, dtype):
     d = self.dtype if dtype is None else as_dtype(dtype).np
     if d.kind not in "fc":
-        raise fail(RuntimeError, "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
-                   f"{FROM_NUMPY[d].short}", "The mean of whole numbers is seldom whole: write x.float().mean() or x.mean(dtype=torch.float32).")
+        raise fail(RuntimeError, "mean(): could not infer output dtype. Input dtype must be either a floating point "
+                                 "or complex dtype. Got: "
+                   f"{FROM_NUMPY[d].short}",
+                   "The mean of whole numbers is seldom whole: write x.float().mean() or x.mean(dtype=torch.float32).")
     total = _sum(xp, self, dim, keepdim, dtype)
     return (total / total.dtype.type(count(dim, self.shape))).astype(d, copy=False)
 
 
-sum_all = register("sum_all(self, *, dtype=None)", forward=lambda xp, self, dtype: _sum(xp, self, None, False, dtype), node="SumBackward0",
+sum_all = register("sum_all(self, *, dtype=None)", forward=lambda xp, self, dtype: _sum(xp, self, None, False, dtype),
+                   node="SumBackward0",
                    method=False, function=False, vjp={"self": lambda m, g, self_sym_sizes: m.expand(g, self_sym_sizes)},
                    fast=lambda x: cascade.add(x) if x.dtype.itemsize > 2 else _sum(np, x, None, False, None),
                    latex=r"\sum {self}", vjp_latex={"self": "{g}"}, samples=lambda s: [s.randn(3), s.randn(2, 3)])
-sum_op = register("sum(self, dim=None, keepdim=False, *, dtype=None)", forward=_sum, node="SumBackward1", method=False, function=False,
+sum_op = register("sum(self, dim=None, keepdim=False, *, dtype=None)", forward=_sum, node="SumBackward1", method=False,
+                  function=False,
                   vjp={"self": lambda m, g, dim, keepdim, self_sym_sizes: spread(m, g, dim, keepdim, self_sym_sizes)},
                   latex=r"\sum_{{dim}} {self}", vjp_latex={"self": "{g}"},
-                  samples=lambda s: [(s.randn(2, 3), (0,)), (s.randn(2, 3, 2), (0, 2), True), (s.randn(2, 3), (-1,)), (s.randn(2, 3), None, True)])
+                  samples=lambda s: [(s.randn(2, 3), (0,)), (s.randn(2, 3, 2), (0, 2), True), (s.randn(2, 3), (-1,)),
+                                     (s.randn(2, 3), None, True)])
 
 
 def _mean_rule(m, g, dim, keepdim, self_sym_numel, self_sym_sizes):
@@ -135,17 +142,31 @@ def _mean_rule(m, g, dim, keepdim, self_sym_numel, self_sym_sizes):
     return spread(m, m.div_count(g, n), dim, keepdim, self_sym_sizes)
 
 
-mean_all = register("mean_all(self, *, dtype=None)", forward=lambda xp, self, dtype: _mean(xp, self, None, False, dtype), node="MeanBackward0",
-                    method=False, function=False,
-                    fast=lambda x: cascade.add(x) / x.dtype.type(x.size) if x.dtype.itemsize > 2 else _mean(np, x, None, False, None),
-                    vjp={"self": lambda m, g, self_sym_numel, self_sym_sizes: m.div_count(m.expand(g, self_sym_sizes), self_sym_numel) if m.traced
-                         else m.expand(m.div_count(g, self_sym_numel), self_sym_sizes)},
-                    latex=r"\frac{1}{n} \sum {self}", vjp_latex={"self": r"\frac{1}{n} \cdot {g}"}, samples=lambda s: [s.randn(3), s.randn(2, 3)])
-mean_op = register("mean(self, dim=None, keepdim=False, *, dtype=None)", forward=_mean, node="MeanBackward1", method=False, function=False,
-                   vjp={"self": _mean_rule}, latex=r"\frac{1}{n} \sum_{{dim}} {self}", vjp_latex={"self": r"\frac{1}{n} \cdot {g}"},
-                   samples=lambda s: [(s.randn(2, 3), (0,)), (s.randn(2, 3, 2), (0, 2), True), (s.randn(2, 3), (-1,)), (s.randn(2, 3), None, True)])
-register("div_count(self, other)", forward=lambda xp, self, other: self / self.dtype.type(other), vjp={"self": lambda m, g, other: m.div_count(g, other)},
-         node="DivBackward1", method=False, function=False, latex=r"\frac{{self}}{{other}}", vjp_latex={"self": r"\frac{{g}}{{other}}"},
+def _mean_all_rule(m, g, self_sym_numel, self_sym_sizes):
+    if m.traced:
+        return m.div_count(m.expand(g, self_sym_sizes), self_sym_numel)
+    return m.expand(m.div_count(g, self_sym_numel), self_sym_sizes)
+
+
+def _fast_mean(x):
+    return cascade.add(x) / x.dtype.type(x.size) if x.dtype.itemsize > 2 else _mean(np, x, None, False, None)
+
+
+mean_all = register("mean_all(self, *, dtype=None)", node="MeanBackward0", method=False, function=False,
+                    forward=lambda xp, self, dtype: _mean(xp, self, None, False, dtype), fast=_fast_mean,
+                    vjp={"self": _mean_all_rule},
+                    latex=r"\frac{1}{n} \sum {self}", vjp_latex={"self": r"\frac{1}{n} \cdot {g}"},
+                    samples=lambda s: [s.randn(3), s.randn(2, 3)])
+mean_op = register("mean(self, dim=None, keepdim=False, *, dtype=None)", forward=_mean, node="MeanBackward1",
+                   method=False, function=False,
+                   vjp={"self": _mean_rule}, latex=r"\frac{1}{n} \sum_{{dim}} {self}",
+                   vjp_latex={"self": r"\frac{1}{n} \cdot {g}"},
+                   samples=lambda s: [(s.randn(2, 3), (0,)), (s.randn(2, 3, 2), (0, 2), True), (s.randn(2, 3), (-1,)),
+                                      (s.randn(2, 3), None, True)])
+register("div_count(self, other)", forward=lambda xp, self, other: self / self.dtype.type(other),
+         vjp={"self": lambda m, g, other: m.div_count(g, other)},
+         node="DivBackward1", method=False, function=False, latex=r"\frac{{self}}{{other}}",
+         vjp_latex={"self": r"\frac{{g}}{{other}}"},
          samples=lambda s: [(s.randn(3), 3)])
 
 _ABSENT = object()
@@ -163,7 +184,8 @@ def _sum_or_mean(name, whole, along):
         flag(name, keepdim)
         return along.call(input, None if dim is None else the_dims(name, dim, input._d.ndim), keepdim, dtype)
 
-    call.__doc__ = (f"The {name} of all elements, or along `dim` (an int or a tuple). dtype: converts first. Raises IndexError for a `dim` that "
+    call.__doc__ = (f"The {name} of all elements, or along `dim` (an int or a tuple). dtype: converts first. Raises "
+                    f"IndexError for a `dim` that "
                     f"does not exist. Source: torch.{name}")
 
 
@@ -171,7 +193,7 @@ _sum_or_mean("sum", sum_all, sum_op)
 _sum_or_mean("mean", mean_all, mean_op)
 
 
-# -- product -----------------------------------------------------------------------------------------------------------------
+# -- product -----------------------------------------------------------------------------------------------------------
 def _prod(xp, self, dim, keepdim, dtype):
     wide, d = _accumulator(self, dtype)
     if dtype is not None:
@@ -182,7 +204,8 @@ def _prod(xp, self, dim, keepdim, dtype):
 
 
 def _others_product(m, x, dim):
-    """The product of all elements along `dim` but the one at each place: exact where some are zero, and differentiable again."""
+    """The product of all elements along `dim` but the one at each place: exact where some are zero, and differentiable
+    again."""
     place = m.cumsum(m.ones_like(x), dim)
     first = place == 1
 
@@ -210,12 +233,17 @@ def _prod_all_rule(m, g, self, result):
 
 
 _PROD_TEX = {"self": r"{g} \cdot \prod_{j \ne i} {self}_j"}
-prod_all = register("prod_all(self, *, dtype=None)", forward=lambda xp, self, dtype: _prod(xp, self, None, False, dtype), node="ProdBackward0",
-                    method=False, function=False, vjp={"self": _prod_all_rule}, latex=r"\prod {self}", vjp_latex=_PROD_TEX,
-                    samples=lambda s: [s.away_from_zero(3), s.away_from_zero(2, 3), np.array([0.0, 1.5, 2.0]), np.array([0.0, 1.5, 0.0])])
-prod_op = register("prod(self, dim, keepdim=False, *, dtype=None)", forward=_prod, node="ProdBackward1", method=False, function=False,
+prod_all = register("prod_all(self, *, dtype=None)", forward=lambda xp, self, dtype: _prod(xp, self, None, False,
+                                                                                           dtype), node="ProdBackward0",
+                    method=False, function=False, vjp={"self": _prod_all_rule}, latex=r"\prod {self}",
+                    vjp_latex=_PROD_TEX,
+                    samples=lambda s: [s.away_from_zero(3), s.away_from_zero(2, 3), np.array([0.0, 1.5, 2.0]),
+                                       np.array([0.0, 1.5, 0.0])])
+prod_op = register("prod(self, dim, keepdim=False, *, dtype=None)", forward=_prod, node="ProdBackward1", method=False,
+                   function=False,
                    vjp={"self": _prod_rule}, latex=r"\prod_{{dim}} {self}", vjp_latex=_PROD_TEX,
-                   samples=lambda s: [(s.away_from_zero(2, 3), 1), (s.away_from_zero(2, 3), 0, True), (np.array([[0.0, 1.5, 2.0], [0.0, 3.0, 0.0]]), 1)])
+                   samples=lambda s: [(s.away_from_zero(2, 3), 1), (s.away_from_zero(2, 3), 0, True),
+                                      (np.array([[0.0, 1.5, 2.0], [0.0, 3.0, 0.0]]), 1)])
 _PROD_FORMS = ("*, torch.dtype dtype = None", "int dim, bool keepdim = False, *, torch.dtype dtype = None")
 
 
@@ -231,14 +259,15 @@ def prod(input, dim=None, keepdim=False, *, dtype=None):
     return prod_op.call(input, dim, keepdim, dtype)
 
 
-# -- variance ----------------------------------------------------------------------------------------------------------------
+# -- variance ----------------------------------------------------------------------------------------------------------
 def _moments(xp, self, dim, correction, keepdim):
     """Variance and mean in float64, as torch accumulates them on the CPU."""
     axis, n = axes(self, dim), count(dim, self.shape)
     wide = self.astype(xp.float64)
     mean = xp.add.reduce(wide, axis=axis, keepdims=True) / np.float64(n)
     gap = wide - mean
-    variance = xp.add.reduce(gap * gap, axis=axis, keepdims=keepdim) / np.float64(max(n - (1 if correction is None else correction), 0))
+    variance = xp.add.reduce(gap * gap, axis=axis,
+                             keepdims=keepdim) / np.float64(max(n - (1 if correction is None else correction), 0))
     return variance, mean if keepdim else mean.reshape(variance.shape)
 
 
@@ -301,8 +330,10 @@ _STD_GRADIENT = r"\frac{{g}}{{result}} \cdot \frac{1}{n - 1} \cdot ({self} - \ba
 
 
 def _dispersion(name, forward, rule, tex, gradient, doc, **fields):
-    op = register(f"{name}(self, dim=None, correction=None, keepdim=False)", forward=forward, vjp={"self": rule}, method=False, function=False,
-                  latex=tex, vjp_latex={"self": gradient}, samples=lambda s: [s.randn(4), (s.randn(2, 3), (1,)), (s.randn(2, 3), (0, 1), 1, True)],
+    op = register(f"{name}(self, dim=None, correction=None, keepdim=False)", forward=forward, vjp={"self": rule},
+                  method=False, function=False,
+                  latex=tex, vjp_latex={"self": gradient},
+                  samples=lambda s: [s.randn(4), (s.randn(2, 3), (1,)), (s.randn(2, 3), (0, 1), 1, True)],
                   **fields)
     out = "" if "mean" in name else ", *, Tensor out = None", "" if "mean" in name else ", Tensor out = None"
     forms = ("tuple of ints dim, bool unbiased = True, bool keepdim = False",
@@ -316,26 +347,31 @@ def _dispersion(name, forward, rule, tex, gradient, doc, **fields):
         if unbiased is not _ABSENT and correction is not _ABSENT:
             raise mismatch("unbiased and correction")
         if input.dtype._kind < 2:
-            raise fail(RuntimeError, "std and var only support floating point and complex dtypes", "Convert the numbers first: x.float().")
+            raise fail(RuntimeError, "std and var only support floating point and complex dtypes",
+                       "Convert the numbers first: x.float().")
         if correction is _ABSENT:
             correction = int(unbiased) if unbiased is not _ABSENT else None if dim is _ABSENT else 1
         dim = None if dim is _ABSENT or dim is None else the_dims(name, dim, input._d.ndim)
         if count(dim, input._d.shape) <= (1 if correction is None else correction):
-            warnings.warn(f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel divided "
+            warnings.warn(f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the "
+                          f"reduction factor (input numel divided "
                           "by output numel).", UserWarning, stacklevel=3)
         return op.call(input, dim, correction, keepdim)
 
-    call.__doc__ = (f"{doc} along `dim`, or of all elements. correction: n - correction is divided by (1 by default; unbiased=False means 0). "
+    call.__doc__ = (f"{doc} along `dim`, or of all elements. correction: n - correction is divided by (1 by default; "
+                    f"unbiased=False means 0). "
                     f"Warns when nothing is left to divide by. Source: torch.{name}")
 
 
 _dispersion("var", _var, _var_rule, _VAR_TEX, _VAR_GRADIENT, "The variance")
 _dispersion("std", _std, _std_rule, rf"\sqrt{{{_VAR_TEX}}}", _STD_GRADIENT, "The standard deviation")
-_dispersion("var_mean", _var_mean, _var_mean_rule, _VAR_TEX, _VAR_GRADIENT, "(variance, mean)", outputs=("result0", "result1"))
-_dispersion("std_mean", _std_mean, _std_mean_rule, rf"\sqrt{{{_VAR_TEX}}}", _STD_GRADIENT, "(standard deviation, mean)", outputs=("result0", "result1"))
+_dispersion("var_mean", _var_mean, _var_mean_rule, _VAR_TEX, _VAR_GRADIENT, "(variance, mean)",
+            outputs=("result0", "result1"))
+_dispersion("std_mean", _std_mean, _std_mean_rule, rf"\sqrt{{{_VAR_TEX}}}", _STD_GRADIENT, "(standard deviation, mean)",
+            outputs=("result0", "result1"))
 
 
-# -- log-sum-exp -------------------------------------------------------------------------------------------------------------
+# -- log-sum-exp -------------------------------------------------------------------------------------------------------
 _exp, _log = precise.unary("exp"), precise.unary("log")
 
 
@@ -358,7 +394,8 @@ def _logsumexp_rule(m, g, self, dim, keepdim, result):
     return restored(m, g, dim, keepdim, ndim) * m.exp(self - restored(m, result, dim, keepdim, ndim))
 
 
-logsumexp_op = register("logsumexp(self, dim, keepdim=False)", forward=_logsumexp, vjp={"self": _logsumexp_rule}, method=False, function=False,
+logsumexp_op = register("logsumexp(self, dim, keepdim=False)", forward=_logsumexp, vjp={"self": _logsumexp_rule},
+                        method=False, function=False,
                         latex=r"\ln \sum_{{dim}} e^{{self}}", vjp_latex={"self": r"{g} \cdot e^{{self} - {result}}"},
                         samples=lambda s: [(s.randn(3), (0,)), (s.randn(2, 3), (1,), True), (s.randn(2, 3), (0, 1))])
 
@@ -373,7 +410,7 @@ def logsumexp(input, dim, keepdim=False):
 public("logsumexp", method=False, namespace="special")(logsumexp)
 
 
-# -- yes and no, counting ----------------------------------------------------------------------------------------------------
+# -- yes and no, counting ----------------------------------------------------------------------------------------------
 def _truth(name, ufunc, tex, doc):
     def forward(xp, self, dim, keepdim):
         if dim == ():
@@ -385,7 +422,8 @@ def _truth(name, ufunc, tex, doc):
                   samples=lambda s: [s.booleans(4), (s.booleans(2, 3), (1,), True), (s.integers(2, 3), (0,))])
     forms = ("tuple of ints dim = None, bool keepdim = False", "int dim, bool keepdim = False")
 
-    @public(name, ["Tensor input, *, Tensor out = None", *(f"Tensor input, {form}, *, Tensor out = None" for form in forms)], ["", *forms], op=op)
+    @public(name, ["Tensor input, *, Tensor out = None",
+                   *(f"Tensor input, {form}, *, Tensor out = None" for form in forms)], ["", *forms], op=op)
     def call(input, dim=None, keepdim=False):
         return op.call(input, None if dim is None else the_dims(name, dim, input._d.ndim), keepdim)
 
@@ -400,19 +438,25 @@ count_op = register("count_nonzero(self, dim=None)", method=False, function=Fals
                     samples=lambda s: [s.booleans(4), (s.integers(2, 2, 3), (1,))])
 
 
-@public("count_nonzero", ("Tensor input, int dim = None", "Tensor input, tuple of ints dim"), ("int dim = None", "tuple of ints dim"), op=count_op)
+@public("count_nonzero", ("Tensor input, int dim = None", "Tensor input, tuple of ints dim"),
+        ("int dim = None", "tuple of ints dim"), op=count_op)
 def count_nonzero(input, dim=None):
     """How many elements are nonzero, in all or along `dim`: int64. Source: torch.count_nonzero."""
     return count_op.call(input, None if dim is None else the_dims("count_nonzero", dim, input._d.ndim))
 
 
-# -- ignoring nan ------------------------------------------------------------------------------------------------------------
+# -- ignoring nan ------------------------------------------------------------------------------------------------------
 def _nansum(xp, self, dim, keepdim, dtype):
-    return _sum(xp, xp.where(xp.isnan(self), 0, self).astype(self.dtype) if self.dtype.kind == "f" else self, dim, keepdim, dtype)
+    return _sum(xp, xp.where(xp.isnan(self), 0, self).astype(self.dtype) if self.dtype.kind == "f" else self, dim,
+                keepdim, dtype)
 
 
-nansum_op = register("nansum(self, dim=None, keepdim=False, *, dtype=None)", forward=_nansum, method=False, function=False,
-                     vjp={"self": lambda m, g, self, dim, keepdim: m.masked_fill(spread(m, g, dim, keepdim, tuple(self.shape)), m.isnan(self), 0)},
+def _nansum_rule(m, g, self, dim, keepdim):
+    return m.masked_fill(spread(m, g, dim, keepdim, tuple(self.shape)), m.isnan(self), 0)
+
+
+nansum_op = register("nansum(self, dim=None, keepdim=False, *, dtype=None)", forward=_nansum, method=False,
+                     function=False, vjp={"self": _nansum_rule},
                      latex=r"\sum_{{dim}} {self}", vjp_latex={"self": r"{g} \cdot [{self} = {self}]"},
                      samples=lambda s: [s.randn(3), (s.randn(2, 3), (1,), True)])
 
@@ -421,13 +465,17 @@ nansum_op = register("nansum(self, dim=None, keepdim=False, *, dtype=None)", for
 def nansum(input, dim=None, keepdim=False, *, dtype=None):
     """The sum, nan counted as 0. Source: torch.nansum."""
     flag("nansum", keepdim)
-    return nansum_op.call(input, None if dim is None else the_dims("nansum", dim, input._d.ndim, listed=False), keepdim, dtype)
+    dims = None if dim is None else the_dims("nansum", dim, input._d.ndim, listed=False)
+    return nansum_op.call(input, dims, keepdim, dtype)
 
 
 @public("nanmean")
 def nanmean(input, dim=None, keepdim=False, *, dtype=None):
     """The mean of the elements that are not nan. Raises RuntimeError for whole numbers. Source: torch.nanmean."""
     if input.dtype._kind < 2:
-        raise fail(RuntimeError, f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype.short}", "Whole numbers are never nan.")
+        raise fail(RuntimeError,
+                   f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype.short}",
+                   "Whole numbers are never nan.")
     there = METHODS["logical_not"](METHODS["isnan"](input))
-    return nansum(input, dim, keepdim, dtype=dtype) / sum_op.call(there, None if dim is None else the_dims("nanmean", dim, input._d.ndim), keepdim, None)
+    dims = None if dim is None else the_dims("nanmean", dim, input._d.ndim, listed=False)
+    return nansum(input, dim, keepdim, dtype=dtype) / sum_op.call(there, dims, keepdim, None)

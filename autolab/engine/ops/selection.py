@@ -172,6 +172,7 @@ def clamp_(input, min=None, max=None):
 for _table, _suffix in ((METHODS, ""), (METHODS, "_"), (NAMESPACES[""], ""), (NAMESPACES[""], "_")):
     _table["clip" + _suffix] = _table["clamp" + _suffix]
 
+
 def _one_limit(name, torch_node, number_rule, tensor_rules, tex, sign, doc):
     side = name[-3:]
 
@@ -184,8 +185,9 @@ def _one_limit(name, torch_node, number_rule, tensor_rules, tex, sign, doc):
                          samples=lambda s: [(s.randn(3), 0.1)])
     by_tensor = register(f"{name}_tensor(self, {side})", forward=forward, dtype="promote",
                          node=f"{torch_node}Backward1", method=False, function=False,
-                         vjp=tensor_rules, latex=tex, vjp_latex={"self": rf"{{g}} \cdot [{{self}} {sign} {{{side}}}]",
-                                                                side: rf"{{g}} \cdot [\lnot {{self}} {sign} {{{side}}}]"},
+                         vjp=tensor_rules, latex=tex,
+                         vjp_latex={"self": rf"{{g}} \cdot [{{self}} {sign} {{{side}}}]",
+                                    side: rf"{{g}} \cdot [\lnot {{self}} {sign} {{{side}}}]"},
                          samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3))])
     forms = (f"Tensor {side}", f"Number {side}")
 
@@ -200,7 +202,8 @@ def _one_limit(name, torch_node, number_rule, tensor_rules, tex, sign, doc):
     def in_place(self, limit):
         return apply_inplace(chosen(limit), (self, limit))
 
-    call.__doc__, in_place.__doc__ = f"{doc} (a number or a tensor). Source: torch.{name}", f"In-place `{name}`. Source: torch.Tensor.{name}_"
+    call.__doc__ = f"{doc} (a number or a tensor). Source: torch.{name}"
+    in_place.__doc__ = f"In-place `{name}`. Source: torch.Tensor.{name}_"
     public(name, [f"Tensor input, {form}, *, Tensor out = None" for form in forms], forms,
            op=by_number)(_renamed(call, side))
     public(f"{name}_", [f"Tensor input, {form}" for form in forms], forms)(_renamed(in_place, side))

@@ -14,7 +14,7 @@ from .reduction import is_int, one_dim
 from .remainder import not_differentiable
 
 
-# -- sort, topk --------------------------------------------------------------------------------------------------------------
+# -- sort, topk --------------------------------------------------------------------------------------------------------
 def _order(xp, self, dim, descending):
     """Indices that sort `self` along `dim`, equal elements in their original order; nan counts as largest."""
     if not descending:
@@ -42,12 +42,16 @@ def _spread_rule(m, g, dim, indices, self_sym_sizes):
     return picked_rule(m, g, dim, indices, True, self_sym_sizes)
 
 
-sort_op = picked("sort", "sort(self, dim=-1, descending=False)", _sort, "SortBackward0", vjp={"self": _spread_rule}, latex=r"\mathrm{sort}({self})",
+sort_op = picked("sort", "sort(self, dim=-1, descending=False)", _sort, "SortBackward0", vjp={"self": _spread_rule},
+                 latex=r"\mathrm{sort}({self})",
                  samples=lambda s: [s.distinct(4), (s.distinct(2, 3), 0, True)])
-sort_stable = picked("sort", "sort_stable(self, dim=-1, descending=False)", _sort, "SortBackward1", vjp={"self": _spread_rule},
+sort_stable = picked("sort", "sort_stable(self, dim=-1, descending=False)", _sort, "SortBackward1",
+                     vjp={"self": _spread_rule},
                      latex=r"\mathrm{sort}({self})", samples=lambda s: [s.distinct(4), (s.distinct(2, 3), 0, True)])
-topk_op = picked("topk", "topk(self, k, dim=-1, largest=True, sorted=True)", _topk, "TopkBackward0", vjp={"self": _spread_rule},
-                 latex=r"\mathrm{top}_{{k}}({self})", samples=lambda s: [(s.distinct(5), 2), (s.distinct(3, 2), 2, 0, False)])
+topk_op = picked("topk", "topk(self, k, dim=-1, largest=True, sorted=True)", _topk, "TopkBackward0",
+                 vjp={"self": _spread_rule},
+                 latex=r"\mathrm{top}_{{k}}({self})", samples=lambda s: [(s.distinct(5), 2),
+                                                                         (s.distinct(3, 2), 2, 0, False)])
 
 
 _SORT = ("*, bool stable, int dim = -1, bool descending = False", "int dim = -1, bool descending = False")
@@ -55,7 +59,8 @@ _SORT = ("*, bool stable, int dim = -1, bool descending = False", "int dim = -1,
 
 @public("sort", [f"Tensor input, {form}" for form in _SORT], _SORT, op=sort_op)
 def sort(input, dim=-1, descending=False, stable=None):
-    """(values, indices) sorted along `dim`; equal elements keep their order, nan counts as largest. Source: torch.sort."""
+    """(values, indices) sorted along `dim`; equal elements keep their order, nan counts as largest. Source:
+    torch.sort."""
     if not is_int(dim):
         raise mismatch("dim")
     check_dim(dim, input._d.ndim)
@@ -85,14 +90,16 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
     return topk_op.call(input, k, dim, largest, sorted)
 
 
-# -- quantile ----------------------------------------------------------------------------------------------------------------
+# -- quantile ----------------------------------------------------------------------------------------------------------
 @public("quantile")
 def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
-    """The value below which the share `q` (a number or a 1-d tensor, from 0 to 1) of the elements lies, along `dim` or of all.
+    """The value below which the share `q` (a number or a 1-d tensor, from 0 to 1) of the elements lies, along `dim` or
+    of all.
 
     Between two elements: 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. Source: torch.quantile."""
     if interpolation not in ("linear", "lower", "higher", "nearest", "midpoint"):
-        raise fail(RuntimeError, f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}",
+        raise fail(RuntimeError, f"quantile() interpolation must be one of linear, lower, higher, midpoint or "
+                                 f"nearest, but got {interpolation}",
                    "It says what to do between two elements.")
     shares = np.asarray(q._d if isinstance(q, Tensor) else q, input.dtype.np)
     if np.any((shares < 0) | (shares > 1)):
@@ -100,7 +107,8 @@ def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
     flat = METHODS["reshape"](input, (-1,)) if dim is None else METHODS["movedim"](input, dim, -1)
     ordered, n = sort(flat, -1)[0], flat._d.shape[-1]
     rank = shares.reshape(-1) * (n - 1)
-    rank = {"lower": np.floor, "higher": np.ceil, "nearest": np.rint}.get(interpolation, lambda r: r)(rank).astype(input.dtype.np)
+    whole = {"lower": np.floor, "higher": np.ceil, "nearest": np.rint}.get(interpolation)
+    rank = (rank if whole is None else whole(rank)).astype(input.dtype.np)
     low = np.floor(rank).astype(np.int64)
     weight = (rank - low) if interpolation != "midpoint" else np.where(rank > low, 0.5, 0.0)
     below = METHODS["index_select"](ordered, -1, wrap(low))
@@ -108,18 +116,21 @@ def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
         above = METHODS["index_select"](ordered, -1, wrap(np.ceil(rank).astype(np.int64)))
         below = METHODS["lerp"](below, above, wrap(weight.astype(input.dtype.np)))
     found = METHODS["movedim"](below, -1, 0)
-    if keepdim:
-        found = METHODS["unsqueeze"](found, 1 + (dim % input._d.ndim)) if dim is not None else METHODS["reshape"](found, (-1, *[1] * input._d.ndim))
+    if keepdim and dim is not None:
+        found = METHODS["unsqueeze"](found, 1 + dim % input._d.ndim)
+    elif keepdim:
+        found = METHODS["reshape"](found, (-1, *[1] * input._d.ndim))
     return METHODS["squeeze"](found, 0) if shares.ndim == 0 else found
 
 
-# -- unique ------------------------------------------------------------------------------------------------------------------
+# -- unique ------------------------------------------------------------------------------------------------------------
 def _unique(xp, self, dim):
     values, inverse, counts = xp.unique(self, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
     return values, inverse.reshape(self.shape if dim is None else -1), counts
 
 
-_UNIQUE = {"forward": _unique, "differentiable": ("self",), "outputs": ("values", "inverse", "counts"), "nondiff": ("inverse", "counts"),
+_UNIQUE = {"forward": _unique, "differentiable": ("self",), "outputs": ("values", "inverse", "counts"),
+           "nondiff": ("inverse", "counts"),
            "latex": r"\mathrm{unique}({self})"}
 unique_op = not_differentiable("unique_values(self, dim=None)", "_unique2", node="Unique2Backward0", **_UNIQUE,
                                samples=lambda s: [np.array([2.0, 1.0, 2.0])])
@@ -134,7 +145,8 @@ def _wanted(values, inverse, counts, return_inverse, return_counts):
 
 @composite(method=True)
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
-    """The different elements (or slices along `dim`) in rising order; on request where each went, and how often it occurs.
+    """The different elements (or slices along `dim`) in rising order; on request where each went, and how often it
+    occurs.
 
     sorted=False may return any order in torch; here it is the same. Source: torch.unique."""
     found = unique_op.call(input, None) if dim is None else unique_dim_op.call(input, dim)
@@ -155,40 +167,47 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
     return _wanted(*found, return_inverse, return_counts)
 
 
-# -- counting ----------------------------------------------------------------------------------------------------------------
+# -- counting ----------------------------------------------------------------------------------------------------------
 @composite(method=True)
 def bincount(input, weights=None, minlength=0):
-    """How often each of 0, 1, 2 … occurs in a 1-d integer tensor; with `weights` the sum of the weights there. Source: torch.bincount."""
+    """How often each of 0, 1, 2 … occurs in a 1-d integer tensor; with `weights` the sum of the weights there. Source:
+    torch.bincount."""
     d = input._d
     if d.dtype.kind not in "iu":
         raise not_implemented("bincount_cpu", d.dtype)
     if d.ndim != 1 or (d.size and d.min() < 0):
-        raise fail(RuntimeError, "bincount only supports 1-d non-negative integral inputs.", "The elements are positions in the result.")
+        raise fail(RuntimeError, "bincount only supports 1-d non-negative integral inputs.",
+                   "The elements are positions in the result.")
     if weights is not None and weights._d.shape != d.shape:
-        raise fail(RuntimeError, "weights should be 1-d and have the same length as input", "Each element carries one weight.")
+        raise fail(RuntimeError, "weights should be 1-d and have the same length as input",
+                   "Each element carries one weight.")
     if minlength < 0:
         raise fail(RuntimeError, "minlength should be >= 0", "It is the smallest length of the result.")
     xp = input.device.xp
     counted = xp.bincount(d, None if weights is None else weights._d, minlength)
-    return wrap(counted.astype(np.float32) if weights is not None and weights.dtype.name == "float32" else counted, device=input.device)
+    return wrap(counted.astype(np.float32) if weights is not None and weights.dtype.name == "float32" else counted,
+                device=input.device)
 
 
 @composite(method=True)
 def histc(input, bins=100, min=0, max=0):
-    """A histogram with `bins` bars of equal width from min to max (from the data's when both are equal): how many elements fall into each.
+    """A histogram with `bins` bars of equal width from min to max (from the data's when both are equal): how many
+    elements fall into each.
 
     Elements outside are not counted. Raises RuntimeError when the range is empty or infinite. Source: torch.histc."""
     d = input._d.reshape(-1)
     if d.dtype.kind != "f":
         raise not_implemented("histogram_cpu", d.dtype)
     if bins <= 0:
-        raise fail(RuntimeError, f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0", "A histogram needs at least one bar.")
+        raise fail(RuntimeError, f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0",
+                   "A histogram needs at least one bar.")
     if min == max and d.size:
         min, max = float(d.min()), float(d.max())
     if min == max:
         min, max = min - 1, max + 1
     if not (np.isfinite(min) and np.isfinite(max)):
-        raise fail(RuntimeError, f"torch.histc: range of [{min:g}, {max:g}] is not finite", "Give min and max, or remove nan and inf first.")
+        raise fail(RuntimeError, f"torch.histc: range of [{min:g}, {max:g}] is not finite",
+                   "Give min and max, or remove nan and inf first.")
     if min > max:
         raise fail(RuntimeError, "torch.histc: max must be larger than min", "The range runs from min to max.")
     inside = d[(d >= min) & (d <= max)]
@@ -197,10 +216,11 @@ def histc(input, bins=100, min=0, max=0):
     return wrap(input.device.xp.bincount(place, minlength=bins).astype(d.dtype), device=input.device)
 
 
-# -- binary search -----------------------------------------------------------------------------------------------------------
+# -- binary search -----------------------------------------------------------------------------------------------------
 @composite()
 def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None):
-    """Where each element of `input` would go in the sorted last dimension of `sorted_sequence` (left of equal ones, or right).
+    """Where each element of `input` would go in the sorted last dimension of `sorted_sequence` (left of equal ones, or
+    right).
 
     Raises RuntimeError when the leading dimensions differ. Source: torch.searchsorted."""
     values = input if isinstance(input, Tensor) else scalar_tensor(input)
@@ -210,8 +230,10 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
         found = xp.asarray(xp.searchsorted(rows, values._d, side=side))
     else:
         if rows.shape[:-1] != values._d.shape[:-1]:
-            raise fail(RuntimeError, "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and "
-                       f"input value tensor must match, but we got boundaries tensor {list(rows.shape)} and input value tensor {list(values._d.shape)}",
+            raise fail(RuntimeError, "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 "
+                                     "dimensions of boundaries tensor and "
+                       f"input value tensor must match, but we got boundaries tensor {list(rows.shape)} and input "
+                       f"value tensor {list(values._d.shape)}",
                        "Each row is searched for its own values.")
         flat = values._d.reshape(-1, values._d.shape[-1])
         pairs = zip(rows.reshape(-1, rows.shape[-1]), flat)
