@@ -38,6 +38,12 @@ def no_kernel(name, *refused):
     return check
 
 
+def no_complex(array, message, kind=NotImplementedError):
+    """Raises `kind(message)`, torch's words, when `array` holds complex numbers: they have no order."""
+    if array.dtype.kind == "c":
+        raise fail(kind, message, "Complex numbers have no order and no sign; take .abs(), .real or .imag first.")
+
+
 def unsupported(function, argument, note=None):
     """Return the NotImplementedError for an argument that PyTorch has and this engine has not."""
     return fail(

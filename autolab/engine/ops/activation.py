@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from ..errors import check_dim, fail
+from ..errors import check_dim, fail, no_complex
 from ..registry import composite, register
 from ..special import erf
 
@@ -76,13 +76,20 @@ def _relu(x):
     return np.maximum(x, zeros)
 
 
+def _relu_forward(xp, self):
+    no_complex(self, "clamp is not supported for complex types")
+    if self.dtype == bool:
+        raise fail(RuntimeError, "Boolean inputs not supported for relu", "A mask has no negative part to cut off.")
+    return _relu(self) if xp is np else xp.maximum(self, 0)
+
+
 def _flat(m, g):
     """The rule of a slope that is constant in pieces: no gradient, but a place in the graph, as in PyTorch."""
     return m.zeros_like(g)
 
 
 register(
-    "relu(self)", forward=lambda xp, self: _relu(self) if xp is np else xp.maximum(self, 0),
+    "relu(self)", forward=_relu_forward,
     vjp={"self": lambda m, g, result: m.threshold_backward(g, result, 0)},
     fast=_relu, inplace=True,
     latex=r"\max(0, {self})", vjp_latex={"self": r"{g} \cdot [{self} > 0]"},
