@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..arguments import mismatch
-from ..errors import check_dim, fail
+from ..dtype import FROM_NUMPY
+from ..errors import check_dim, fail, no_complex
 from ..overloading import public
 from ..registry import METHODS, register
 from ..return_types import return_type
@@ -72,9 +73,11 @@ _MAX_FORMS = ("Tensor input, *, Tensor out = None", "Tensor input, Tensor other,
 
 def _extreme(name, pick, pair, doc):
     def whole(xp, self):
+        no_complex(self, f"\"{name}_all\" not implemented for '{FROM_NUMPY[self.dtype].short}'")
         return getattr(xp, pair).reduce(self, axis=None)
 
     def along(xp, self, dim, keepdim):
+        no_complex(self, f"{name}(): does not support complex input", RuntimeError)
         if self.ndim == 0:
             return self, np.int64(0)
         return at_indices(xp, self, xp.expand_dims(getattr(xp, pick)(self, axis=dim), dim), dim, keepdim)
@@ -178,6 +181,7 @@ def aminmax(input, *, dim=None, keepdim=False):
 # -- argmax, argmin ----------------------------------------------------------------------------------------------------
 def _position(name, doc):
     def forward(xp, self, dim, keepdim):
+        no_complex(self, f"{name}(): does not support complex input", RuntimeError)
         if self.dtype == bool:
             raise fail(RuntimeError, f"{name}(): does not support bool input",
                        "Convert the mask to numbers first: mask.int().")

@@ -25,6 +25,8 @@ def _vector_norm(xp, self, ord, dim, keepdim, dtype):
         raise fail(RuntimeError, f"linalg.vector_norm cannot compute the {ord:g} norm on an empty tensor because the "
                                  f"operation does not have an identity",
                    "There is no largest or smallest of no numbers.")
+    if self.dtype.kind == "c":
+        self = xp.abs(self)
     axis, d = axes(self, dim), self.dtype
     wide = self.astype(np.float32) if d == np.float16 else self
     return _reduce_norm(xp, wide, ord, axis, keepdim).astype(d, copy=False)[()]

@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import precise, special
 from ..dispatch import apply_inplace
-from ..errors import fail
+from ..errors import fail, no_complex
 from ..registry import METHODS, NAMESPACES, composite, register
 from .activation import not_implemented
 
@@ -105,8 +105,15 @@ METHODS["__abs__"] = METHODS["absolute"] = METHODS["abs"]
 METHODS["absolute_"] = METHODS["abs_"]
 NAMESPACES[""]["absolute"] = NAMESPACES[""]["abs"]
 
-for _name in ("sign", "sgn"):
-    register(f"{_name}(self)", forward=_sign, inplace=True, vjp={"self": lambda m, g: m.zeros_like(g)},
+
+
+def _real_sign(xp, self):
+    no_complex(self, "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.")
+    return _sign(xp, self)
+
+
+for _name, _kernel in {"sign": _real_sign, "sgn": _sign}.items():
+    register(f"{_name}(self)", forward=_kernel, inplace=True, vjp={"self": lambda m, g: m.zeros_like(g)},
              latex=r"\mathrm{sgn}({self})", vjp_latex={"self": "0"}, samples=lambda s: [s.away_from_zero(3)],
              doc=f"-1, 0 or 1: the sign of each element. Its gradient is 0. Source: torch.{_name}")
 

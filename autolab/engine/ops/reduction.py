@@ -263,16 +263,16 @@ def prod(input, dim=None, keepdim=False, *, dtype=None):
 def _moments(xp, self, dim, correction, keepdim):
     """Variance and mean in float64, as torch accumulates them on the CPU."""
     axis, n = axes(self, dim), count(dim, self.shape)
-    wide = self.astype(xp.float64)
+    wide = self.astype(xp.complex128 if self.dtype.kind == "c" else xp.float64)
     mean = xp.add.reduce(wide, axis=axis, keepdims=True) / np.float64(n)
-    gap = wide - mean
+    gap = abs(wide - mean) if self.dtype.kind == "c" else wide - mean
     variance = xp.add.reduce(gap * gap, axis=axis,
                              keepdims=keepdim) / np.float64(max(n - (1 if correction is None else correction), 0))
     return variance, mean if keepdim else mean.reshape(variance.shape)
 
 
 def _back(value, self):
-    return value.astype(self.dtype)[()]
+    return value.astype(self.dtype if value.dtype.kind == "c" else self.real.dtype)[()]
 
 
 def _var(xp, self, dim, correction, keepdim):

@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arguments import bad_argument, mismatch
-from ..errors import check_dim, fail
+from ..errors import check_dim, fail, no_complex
 from ..overloading import public
 from ..registry import METHODS, composite
 from ..tensor import Tensor, scalar_tensor, wrap
@@ -25,6 +25,7 @@ def _order(xp, self, dim, descending):
 
 
 def _sort(xp, self, dim, descending):
+    no_complex(self, " Sort does not support complex dtypes on CPU", RuntimeError)
     if self.ndim == 0:
         return self, np.int64(0)
     order = _order(xp, self, dim, descending)
@@ -32,6 +33,7 @@ def _sort(xp, self, dim, descending):
 
 
 def _topk(xp, self, k, dim, largest, sorted):
+    no_complex(self, " topk does not support complex dtypes on CPU", RuntimeError)
     if self.ndim == 0:
         return self, np.int64(0)
     order = xp.moveaxis(xp.moveaxis(_order(xp, self, dim, largest), dim, -1)[..., :k], -1, dim)
