@@ -35,20 +35,7 @@ def steps(roots, grads, *, retain_graph=False, create_graph=False, targets=None,
     targets: (node, output number) pairs whose gradients are wanted instead of accumulation; `captured` then maps them to gradients.
     accumulate: False computes and reports everything but leaves `.grad` alone (a rehearsal: what backward would do).
     The generator's return value is the dict of captured gradients."""
-    run = _Pass(roots, retain_graph, create_graph, targets, accumulate)
-    state = per_thread.state
-    before, state.backward_pass = state.backward_pass, run
-    try:
-        yield from run.steps(roots, grads)
-    except Exception as error:
-        if observe.observer is not None:
-            observe.observer.backward_end(error)
-        raise
-    finally:
-        state.backward_pass = before
-    if observe.observer is not None:
-        observe.observer.backward_end(None)
-    return run.captured
+    return _Pass(roots, retain_graph, create_graph, targets, accumulate).steps(roots, grads)
 
 
 def execute(*args, **kwargs) -> dict:
@@ -114,7 +101,23 @@ class _Pass:
         return order, counts
 
     def steps(self, roots, grads):
-        """The generator behind `steps`. It reads attributes once, because what stands in the inner loop is paid per edge."""
+        """The generator behind `steps`: announces the pass and its end."""
+        state = per_thread.state
+        before, state.backward_pass = state.backward_pass, self
+        try:
+            yield from self.run(roots, grads)
+        except Exception as error:
+            if observe.observer is not None:
+                observe.observer.backward_end(error)
+            raise
+        finally:
+            state.backward_pass = before
+        if observe.observer is not None:
+            observe.observer.backward_end(None)
+        return self.captured
+
+    def run(self, roots, grads):
+        """Runs the nodes. It reads attributes once, because what stands in the inner loop is paid per edge."""
         create_graph, retain_graph = self.create_graph, self.retain_graph
         pending, waiting, targets = self.pending, self.waiting, self.targets
         watching = observe.observer

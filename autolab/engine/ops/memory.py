@@ -1,6 +1,8 @@
 """Copies, casts, strided pieces, fills: ops that move values without computing new ones."""
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 from numpy.lib.stride_tricks import as_strided as np_as_strided
 
@@ -31,10 +33,15 @@ ones_like_op = register("ones_like(self)", forward=lambda xp, self: xp.ones_like
 
 
 def _sum_to(xp, self, shape):
-    extra = self.ndim - len(shape)
-    axes = (*range(extra), *(i + extra for i, n in enumerate(shape) if n == 1 and self.shape[i + extra] != 1))
-    reduced = xp.add.reduce(self, axis=axes, keepdims=True) if axes else self
-    return reduced.reshape(shape) if extra else reduced
+    axes = _broadcast_axes(self.shape, tuple(shape))
+    return xp.add.reduce(self, axis=axes).reshape(shape) if axes else self
+
+
+@functools.lru_cache(maxsize=1024)
+def _broadcast_axes(shape, target):
+    """The dimensions of `shape` that broadcasting from `target` made."""
+    extra = len(shape) - len(target)
+    return (*range(extra), *(i + extra for i, n in enumerate(target) if n == 1 and shape[i + extra] != 1))
 
 
 sum_to = register("sum_to(self, shape)", forward=_sum_to, vjp={"self": lambda m, g, self_sym_sizes: m.expand(g, self_sym_sizes)},
