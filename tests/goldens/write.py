@@ -25,7 +25,7 @@ def write_answers() -> int:
     for old in HERE.glob("test_*.json"):
         old.unlink()
     environment = dict(os.environ, AUTOLAB_ORACLE="record", AUTOLAB_ENGINE="torch")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(TESTS / "engine"), "-k", "torch_says or test_", "--tb=line"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *[str(TESTS / part) for part in ("engine", "nn", "optim", "utils")], "-k", "torch_says or test_", "--tb=line"]
     return subprocess.run(command, env=environment, cwd=TESTS.parent).returncode
 
 
