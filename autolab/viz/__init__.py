@@ -1,4 +1,7 @@
-"""Pictures of computations, each loaded on first use: `make_dot` (graphviz), `plot_losses` (matplotlib), `html` (pages)."""
+"""Pictures of computations: `make_dot` (graphviz), `plot_losses` (matplotlib), `html.page` (widgets).
+
+Each is loaded on first use.
+"""
 
 from importlib import import_module
 

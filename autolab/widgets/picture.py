@@ -100,7 +100,8 @@ class Card:
             self.tabs[-1] = f"and {len(saved) - MAX_TABS + 1} more"
         device = "" if node.device in ("", "cpu") else node.device
         self.notes = [note for note in (f"cut: {node.cut}" if node.cut else "", fit(module, TEXT, 130), device) if note]
-        self.width = self._width(max((text_width(g.text, TEXT, True) for g in grads if g.shape == ()), default=40))
+        numbers = (g.text if g.shape == () else heat.brief(g) for g in grads)
+        self.width = self._width(max((text_width(number, TEXT, True) for number in numbers), default=40))
         self.top = TAB * len(self.tabs)  # where the card itself begins, under its tabs
         over = LINE if self.value and self.thumb[1] > 24 else 0  # a tall thumbnail stands below its shape
         self.value_height = 0 if self.bare else max(LINE, self.thumb[1] + 4) + over

@@ -105,11 +105,11 @@ class Server:
 
 
 class Explorer:
-    """The first explorer on a page, by role and name."""
+    """An explorer on a page, by role and name."""
 
-    def __init__(self, page: Page):
+    def __init__(self, page: Page, number: int = 0):
         self.page = page
-        self.root = page.get_by_role("group", name=re.compile("^Autograd explorer")).first
+        self.root = page.get_by_role("group", name=re.compile("^Autograd explorer")).nth(number)
         self.graph = self.root.get_by_role("group", name="Computation graph", exact=True)
         self.slider = self.root.get_by_role("slider", name="Step", exact=True)
         self.details = self.root.get_by_role("region", name="Details", exact=True)

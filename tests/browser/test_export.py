@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,11 +12,13 @@ from typing import Any
 import pytest
 from lab import Explorer, learners_trace
 from playwright.sync_api import Browser, Page, expect
+from zoo import CASES, not_a_number, recorded
 
+import autolab
 from autolab.trace.model import Trace
 from autolab.viz import html
 from autolab.widgets import Explorer as Widget
-from autolab.widgets import assets
+from autolab.widgets import assets, explore
 from autolab.widgets import explorer as explorer_module
 
 TRACE = learners_trace()
@@ -107,6 +111,47 @@ def test_fits_a_phone(offline: Offline, tmp_path: Path) -> None:
     assert graph and details and graph["height"] > graph["width"] and details["y"] > graph["y"]
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_whatever_happens_to_a_graph_can_be_read(offline: Offline, tmp_path: Path, scheme: str) -> None:
+    offline.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    widgets = [explore(recorded(case)) for case in CASES]
+    (tmp_path / "zoo.html").write_text(html.page(widgets))
+    offline.open(tmp_path / "zoo.html")
+    groups = offline.page.get_by_role("group", name="Autograd explorer")
+    for i, widget in enumerate(widgets):
+        shown = Explorer(offline.page, i)
+        groups.nth(i).focus()
+        for frame in widget.trace.frames[1:]:
+            offline.page.keyboard.press("ArrowRight")
+            expect(shown.said).to_contain_text(frame.text)
+        for check in ("faint", "small", "crowded", "unnamed"):
+            assert shown.check(check) == [], f"{CASES[i].__name__}: {check}"
+    assert offline.complaints == []
+
+
+def test_an_error_is_shown_where_it_happened(offline: Offline, tmp_path: Path) -> None:
+    x = autolab.tensor([1.0, 2.0], requires_grad=True)
+    with autolab.record() as recording, contextlib.suppress(RuntimeError):
+        y = x.exp()
+        y.add_(1)
+        y.sum().backward()
+    shown = offline.open(explore(recording, step=99).to_html(tmp_path / "error.html"))
+    box = shown.details.get_by_role("note")
+    expect(box).to_contain_text("modified by an inplace operation")
+    saved = shown.details.get_by_role("table", name=re.compile("^Saved by"))
+    expect(saved.get_by_role("cell").last).to_have_text("modified")
+
+
+def test_nan_is_marked_by_more_than_colour(offline: Offline, tmp_path: Path) -> None:
+    shown = offline.open(explore(recorded(not_a_number)).to_html(tmp_path / "nan.html"))
+    bad = shown.graph.get_by_role("button", name=re.compile("sqrt"))
+    assert bad.locator(".al-inner").count() == 1
+    bad.click()
+    table = shown.details.get_by_role("table", name=re.compile("^value of"))
+    expect(table.get_by_role("cell").first).to_have_text("nan")
+    expect(shown.details).to_contain_text("holds NaN or inf")
+
+
 def test_the_page_changes_with_its_widgets_state(tmp_path: Path) -> None:
     widget = Widget(TRACE)
     widget.step = 9
@@ -159,9 +204,10 @@ def test_script_and_kernel_agree_on_states_numbers_and_colours(offline: Offline)
         1.005,
         0.9996,
     ]
-    module = assets.module("explorer") + "\nexport { statesAt, unpack, short, color };"
+    module = assets.module("explorer") + "\nexport { statesAt, gradientsAt, unpack, short, color };"
     offline.page.goto("about:blank")
-    for data in (json.loads(json.dumps(first)), second):
+    others = [json.loads(json.dumps(recorded(case).trace().to_json())) for case in CASES]
+    for data in (json.loads(json.dumps(first)), second, *others):
         trace = Trace.from_json(data)
         read = offline.page.evaluate(
             """async ([module, data, numbers]) => {
@@ -169,12 +215,16 @@ def test_script_and_kernel_agree_on_states_numbers_and_colours(offline: Offline)
                 const trace = m.unpack(data);
                 const states = [-1, ...data.frames.keys()].map((i) => m.statesAt(trace, i));
                 const colours = [-4, -3, -0.01, 0, 1, 2.2, 4, 9, "nan"].map((v) => m.color(v, 4));
-                return { trace, states, words: numbers.map(m.short), colours };
+                const gradients = m.gradientsAt(trace, data.frames.length - 1);
+                return { trace, states, gradients, words: numbers.map(m.short), colours };
             }""",
             [module, explorer_module.pack(trace), numbers],
         )
         del read["trace"]["values"]
         assert read["trace"] == data, "what was packed is unpacked"
         assert read["states"] == [trace.states(i) for i in range(-1, len(trace.frames))]
+        if data["frames"] and data["frames"][-1]["phase"] == "backward":  # afterwards code may have changed `.grad`
+            kept = {node["id"]: node["grad"] for node in data["nodes"] if node["grad"] and data is not second}
+            assert {key: read["gradients"][key] for key in kept} == kept, "what is left in the end is .grad"
     assert read["words"] == [short(number(n)) if not isinstance(n, str) else n for n in numbers]
     assert read["colours"] == [heat.color(v, 4) for v in (-4, -3, -0.01, 0, 1, 2.2, 4, 9, "nan")]

@@ -3,10 +3,12 @@
 import json
 import re
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pytest
 import traitlets
 
+import autolab
 from autolab.trace.model import Node, Trace
 from autolab.viz import html, layout
 from autolab.widgets import Explorer, explore
@@ -161,3 +163,53 @@ def test_text_in_a_trace_cannot_end_its_script(sample):
     node = replace(sample.nodes[0], label="</script><!-- x", name="</script><!-- x")
     page = html.page([Explorer(Trace((node,)))])
     assert "</script><!--" not in page and page.count("<script") == page.count("</script>")
+
+
+def test_an_installed_jupyterlab_saves_explorers_with_the_notebook():
+    import tomllib
+
+    root = Path(__file__).parents[2]
+    shared = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"][
+        "shared-data"
+    ]
+    ((source, target),) = shared.items()
+    assert target.startswith("share/jupyter/lab/settings/overrides.d/") and target.endswith(".json")
+    assert json.loads((root / source).read_text()) == {
+        "@jupyter-widgets/jupyterlab-manager:plugin": {"saveState": True}
+    }
+
+
+def test_explore_a_result_of_ones_own():
+    x = autolab.tensor(2.0, requires_grad=True)
+    w = autolab.tensor([[1.0, -2.0], [0.5, 4.0]], requires_grad=True)
+    z = ((x * x).tanh() * w).sum()
+    explorer = autolab.explore(z)
+    assert repr(explorer) == f"Explorer(z: 6 nodes, {len(explorer.trace.frames)} steps)"
+    assert x.grad is None, "looking changes nothing"
+    explorer.selected = "w"
+    assert explorer.trace.node(explorer.selected).shape == (2, 2)
+    z.backward()  # and frees nothing
+    assert autolab.explore(x * 3, params={"weight": x}).trace.nodes[0].label == "weight"
+    with autolab.record() as recording:
+        (x * x).backward()
+    assert [f.event for f in autolab.explore(recording).trace.frames][-1] in ("free", "accumulate")
+
+
+def test_explore_a_graph_of_real_pytorch():
+    torch = pytest.importorskip("torch")
+    x = torch.tensor(2.0, requires_grad=True)
+    y = x * x + torch.sin(x)
+    explorer = explore(y, interval=700)
+    assert explorer.trace.meta["library"] == "torch" and explorer.interval == 700
+    assert {n.grad_fn for n in explorer.trace.nodes} == {"", "MulBackward0", "SinBackward0", "AddBackward0"}
+    assert "MulBackward0" in json.dumps(explorer.data) and explorer.svg.count('class="al-node"') == 4
+
+
+def test_names_of_the_package_load_on_first_use():
+    import autolab.viz
+    import autolab.widgets
+
+    assert autolab.viz.html is html and autolab.widgets.Explorer is Explorer and autolab.explore is explore
+    assert "Explorer" in dir(autolab.widgets)
+    with pytest.raises(AttributeError, match="no attribute 'Stepper'"):
+        _ = autolab.widgets.Stepper

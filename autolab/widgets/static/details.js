@@ -15,7 +15,12 @@ const EVENT_WORDS = {
   error: "An error",
 };
 
-const MOST_KEPT = 540;
+const MOST_KEPT = 640;
+
+// A value within a line of text: its numbers, or only its shape where they are many.
+function inLine(value) {
+  return words(value).length > 30 ? `shape ${shapeWords(value.shape)}` : words(value);
+}
 
 export class Details {
   constructor(element, trace, formulas, actions) {
@@ -95,7 +100,8 @@ export class Details {
     const both = edge.tex && edge.tex_numbers && edge.tex_numbers !== edge.tex;
     if (!edge.tex) return null;
     const row = this.formula(edge.tex, name);
-    if (both) row.append(this.formula(edge.tex_numbers, "").lastElementChild);
+    const numbers = both ? this.formula(edge.tex_numbers, "").lastElementChild : "";
+    row.append(h("div", { class: "al-pair" }, row.lastElementChild, numbers));
     return row;
   }
 
@@ -131,7 +137,7 @@ export class Details {
       this.trace.frames
         .slice(0, index + 1)
         .filter((f) => f.run === frame.run && f.edge !== null)
-        .map((f) => [f.edge, f.value]),
+        .map((f) => [f.edge, inLine(f.value)]),
     );
     return h(
       "div",
@@ -145,7 +151,7 @@ export class Details {
             "li",
             { class: edge.id === frame.edge ? "al-this" : "" },
             `to ${this.operand(edge)}: `,
-            h("b", { text: sent.has(edge.id) ? words(sent.get(edge.id)) : "not yet" }),
+            h("b", { text: sent.get(edge.id) ?? "not yet" }),
           ),
         ),
       ),
@@ -189,9 +195,9 @@ export class Details {
     return [h("p", { class: "al-plain", text })];
   }
 
-  error() {
+  error(frame) {
     const error = this.trace.meta.error;
-    if (!error) return [];
+    if (!error) return [h("div", { class: "al-error", role: "note", text: frame.text })];
     return [
       h(
         "div",
@@ -290,7 +296,12 @@ export class Details {
     return h(
       "dl",
       { class: "al-facts" },
-      facts.filter(([, text]) => text).map(([name, text]) => [h("dt", { text: name }), h("dd", { text })]),
+      facts
+        .filter(([, text]) => text)
+        .map(([name, text]) => {
+          const long = name === "grad_fn" || text.length > 9 ? "al-long" : null; // a row of its own
+          return [h("dt", { class: long, text: name }), h("dd", { class: long, text })];
+        }),
     );
   }
 

@@ -121,12 +121,11 @@ class View {
     this.width = width;
     this.root.classList.toggle("al-beside", beside);
     this.root.classList.toggle("al-narrow", narrow);
-    this.graph.arrange(narrow && least > width ? "TB" : "LR");
-    this.graph.resize(
-      this.pane.clientWidth - 2,
-      parseFloat(getComputedStyle(this.pane).maxHeight) - 4 || Infinity,
-      this.zoom,
-    );
+    const down = narrow && least > width;
+    this.graph.arrange(down ? "TB" : "LR");
+    // A graph that runs down the page is scrolled through; one that runs across it should be seen whole.
+    const height = down ? Infinity : parseFloat(getComputedStyle(this.pane).maxHeight) - 4;
+    this.graph.resize(this.pane.clientWidth - 2, height || Infinity, this.zoom);
     this.update(false);
   }
 

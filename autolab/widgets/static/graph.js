@@ -9,7 +9,7 @@ export const STATE_WORDS = {
   accumulated: "accumulated",
   freed: "freed",
 };
-const LEAST_SCALE = 0.85; // 13-unit text is then 11 px
+const LEAST_SCALE = 0.85, MOST_SCALE = 1.5; // at the least, text of 13 units is 11 px
 
 export class Graph {
   constructor(pane, trace, markup, layouts, actions) {
@@ -136,7 +136,7 @@ export class Graph {
   // "fit" shows everything.
   resize(width, height, zoom) {
     const { width: w, height: h } = this.size(),
-      all = Math.min(width / w, height / h, 1.25);
+      all = Math.min(width / w, height / h, this.direction === "TB" ? 1 : MOST_SCALE);
     this.scale = zoom === "fit" ? all : Math.max(all, LEAST_SCALE) * zoom;
     this.svg.setAttribute("width", Math.floor(w * this.scale));
     this.svg.setAttribute("height", Math.floor(h * this.scale));

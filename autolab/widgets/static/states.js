@@ -43,7 +43,9 @@ export function gradientsAt(trace, index) {
       run = frame.run;
       for (const node of trace.nodes) if (node.kind === "op" && !node.grad) grads[node.id] = null;
     }
-    if (frame.receiver !== null) grads[frame.receiver] = frame.state === "none" ? null : frame.total;
+    // What is freed is gone, but a gradient that was asked for by retain_grad outlives its buffer.
+    const kept = frame.event === "free" && frame.state !== "freed";
+    if (frame.receiver !== null && !kept) grads[frame.receiver] = frame.state === "none" ? null : frame.total;
   }
   return grads;
 }
@@ -74,11 +76,11 @@ export function savedAt(trace, index) {
 
 // For every edge: "" (nothing yet), "forward" (the child is computed), "backward" (a gradient went along it).
 export function edgesAt(trace, index) {
-  const known = computedAt(trace, index),
-    frame = trace.frames[index];
+  const known = computedAt(trace, index);
+  const shown = trace.frames.slice(0, index + 1);
+  const run = Math.max(0, ...shown.map((frame) => frame.run));
   const sent = new Map();
-  for (const f of trace.frames.slice(0, index + 1))
-    if (f.edge !== null && f.run === frame.run && f.phase === "backward") sent.set(f.edge, f.value);
+  for (const frame of shown) if (frame.edge !== null && frame.run === run) sent.set(frame.edge, frame.value);
   const states = {};
   for (const edge of trace.edges) {
     states[edge.id] = {

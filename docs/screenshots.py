@@ -1,0 +1,64 @@
+"""The pictures in docs/images/, made anew: `python docs/screenshots.py` (needs Chromium and pytest-playwright)."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import sync_playwright
+
+import autolab as torch
+from autolab.viz import html
+
+IMAGES = Path(__file__).parent / "images"
+
+
+def chain_rule() -> Any:
+    """A shared leaf, just as the second of its three contributions arrives."""
+    x = torch.tensor(2.0, requires_grad=True)
+    with torch.record() as recording:
+        s = x * x + 3 * x
+        t = (0.1 * s).tanh()
+        t.backward()
+    arrivals = [f.index for f in recording.trace().frames if f.event == "contribution" and f.receiver == "n0"]
+    return torch.explore(recording, step=arrivals[1])
+
+
+def network() -> Any:
+    """Two layers in the middle of the backward pass."""
+    torch.manual_seed(0)
+    X, Y = torch.randn(4, 3), torch.randn(4, 2)
+    model = torch.nn.Sequential(torch.nn.Linear(3, 5), torch.nn.Tanh(), torch.nn.Linear(5, 2))
+    with torch.record() as recording:
+        loss = ((model(X) - Y) ** 2).mean()
+        loss.backward()
+    sent = [f.index for f in recording.trace().frames if f.event == "contribution"]
+    return torch.explore(recording, step=sent[len(sent) // 2])
+
+
+SHOTS = (
+    ("explorer.png", chain_rule, 1500, "light"),
+    ("explorer-network.png", network, 1700, "light"),
+    ("explorer-dark-narrow.png", chain_rule, 480, "dark"),
+)
+
+
+def main() -> None:
+    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        for name, make, width, scheme in SHOTS:
+            path = html.write(Path(folder) / "page.html", [make()])
+            look: dict[str, Any] = {"color_scheme": scheme, "reduced_motion": "reduce"}
+            page = browser.new_page(viewport={"width": width, "height": 900}, **look)
+            page.goto(path.as_uri())
+            page.wait_for_timeout(500)
+            page.get_by_role("group", name="Autograd explorer").screenshot(path=IMAGES / name)
+            print(f"{name}: {(IMAGES / name).stat().st_size / 1000:.0f} kB")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

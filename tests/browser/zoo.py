@@ -1,0 +1,94 @@
+"""Recordings of everything that may happen to a graph: each must be shown, stepped through, and legible."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+
+import autolab as torch
+from autolab.trace import Recording
+
+
+def twice() -> None:
+    x = torch.tensor(2.0, requires_grad=True)
+    y = x * x
+    y.backward(retain_graph=True)
+    y.backward()
+    x.grad.zero_()
+
+
+def changed_in_place() -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x.exp()
+    y.add_(1)
+    y.sum().backward()
+
+
+def not_a_number() -> None:
+    x = torch.tensor([-1.0, 4.0], requires_grad=True)
+    x.sqrt().sum().backward()
+
+
+def two_outputs() -> None:
+    x = torch.tensor([[1.0, 5.0, 2.0], [4.0, 3.0, 6.0]], requires_grad=True)
+    values, _ = x.max(dim=1)
+    values.sum().backward()
+
+
+def large() -> None:
+    torch.manual_seed(0)
+    w = torch.randn(20, 30, requires_grad=True)
+    (torch.randn(5, 20) @ w).tanh().mean().backward()
+
+
+def cut() -> None:
+    x = torch.tensor(3.0, requires_grad=True)
+    with torch.no_grad():
+        k = x * 2
+    d = (x * x).detach()
+    z = d * x + k
+    z.backward()
+
+
+def hooked() -> None:
+    x = torch.tensor(3.0, requires_grad=True)
+    y = x * 2
+    y.retain_grad()
+    y.register_hook(lambda grad: grad * 10)
+    (y * y).backward()
+
+
+def zero() -> None:
+    x = torch.tensor([1.0, -2.0], requires_grad=True)
+    (x * 0).sum().backward()
+
+
+def without_gradients() -> None:
+    torch.tensor([1, 2]) + torch.tensor([3, 4])
+
+
+def network() -> None:
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(3, 5), torch.nn.Tanh(), torch.nn.Linear(5, 2))
+    loss = ((model(torch.randn(4, 3)) - torch.randn(4, 2)) ** 2).mean()
+    loss.backward()
+
+
+CASES: list[Callable[[], None]] = [
+    twice,
+    changed_in_place,
+    not_a_number,
+    two_outputs,
+    large,
+    cut,
+    hooked,
+    zero,
+    without_gradients,
+    network,
+]
+
+
+def recorded(case: Callable[[], None]) -> Recording:
+    with torch.record() as recording, contextlib.suppress(RuntimeError):
+        case()
+    return recording
