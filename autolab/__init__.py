@@ -31,14 +31,13 @@ for _d in _dtypes.ALL:
 pi, e, inf, nan = math.pi, math.e, math.inf, math.nan
 newaxis = None
 
-globals().update({name: f for name, f in _registry.NAMESPACES[""].items()})
-
 _LAZY = {
     "nn": "autolab.nn", "optim": "autolab.optim", "utils": "autolab.utils", "autograd": "autolab.autograd", "viz": "autolab.viz",
     "widgets": "autolab.widgets", "trace": "autolab.trace", "lessons": "autolab.lessons", "linalg": "autolab.linalg",
     "special": "autolab.special", "random": "autolab.random", "cuda": "autolab.cuda", "return_types": "autolab.engine.return_types",
     "func": "autolab.func", "testing": "autolab.testing", "backends": "autolab.backends",
 }
+globals().update({name: f for name, f in _registry.NAMESPACES[""].items() if name not in _LAZY})  # `trace` is a package that can be called
 _LAZY_NAMES = {"explore": ("autolab.widgets", "explore"), "record": ("autolab.trace", "record")}
 
 

@@ -1,5 +1,9 @@
 """What a computation did, as data: `trace` a result, `record` code while it runs, read either as text."""
 
+import sys
+import types
+
+from ..engine.registry import NAMESPACES
 from .graph import trace
 from .model import Edge, Frame, Group, Node, Output, Saved, Source, Trace
 from .record import Recording, record
@@ -19,3 +23,13 @@ __all__ = [
     "record",
     "trace",
 ]
+
+
+class _Package(types.ModuleType):
+    """`autolab.trace` is this package, and `torch.trace(matrix)` a function: calling the package sums a matrix's diagonal."""
+
+    def __call__(self, input):
+        return NAMESPACES[""]["trace"](input)
+
+
+sys.modules[__name__].__class__ = _Package
