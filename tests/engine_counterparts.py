@@ -29,7 +29,7 @@ COUNTERPARTS = {
     "add": lambda t, x, y: x + y, "sub": lambda t, x, y: x - y, "div": lambda t, x, y: x / y, "rsub": lambda t, x, y: y - x,
     "pow_scalar": lambda t, x, e: x ** e, "pow_tensor": lambda t, x, e: x ** e, "pow_base": lambda t, x, e: x ** e,
     "mul_scalar": lambda t, x, y: t.ops.aten.mul.Scalar(x, y), "div_scalar": lambda t, x, y: t.ops.aten.div.Scalar(x, y),
-    "div_count": lambda t, x, n: t.ops.aten.div.Scalar(x, n),
+    "add_scalar": lambda t, x, y: t.ops.aten.add.Scalar(x, y), "div_count": lambda t, x, n: t.ops.aten.div.Scalar(x, n),
     "floor_divide_scalar": lambda t, x, y: x // y, "floor_divide_tensor": lambda t, x, y: x // y,
     "fmod_scalar": lambda t, x, y: t.fmod(x, y), "fmod_tensor": lambda t, x, y: t.fmod(x, y),
     "remainder_scalar": lambda t, x, y: x % y, "remainder_tensor": lambda t, x, y: x % y, "remainder_of_number": lambda t, x, y: t.remainder(x, y),
@@ -37,6 +37,7 @@ COUNTERPARTS = {
     "lerp_scalar": lambda t, x, y, w: t.lerp(x, y, w), "lerp_tensor": lambda t, x, y, w: t.lerp(x, y, w),
     "xlogy_number": lambda t, x, y: t.xlogy(x, y), "xlogy_of_number": lambda t, x, y: t.xlogy(x, y),
     "round_decimals": lambda t, x, decimals: t.round(x, decimals=decimals), "polygamma": lambda t, n, x: t.polygamma(n, x),
+    "clamp_min_tensor": lambda t, x, bound: t.clamp_min(x, bound), "clamp_max_tensor": lambda t, x, bound: t.clamp_max(x, bound),
     "clamp_tensor": lambda t, x, *bounds: t.clamp(x, *bounds), "masked_fill_tensor": lambda t, x, mask, value: x.masked_fill(mask, value),
     "matmul_raw": lambda t, x, y: t.matmul(x, y),
     # writing

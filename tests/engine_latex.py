@@ -21,7 +21,7 @@ class Unsupported(Exception):
 _each = np.vectorize
 FUNCTIONS = {
     "\\sin": np.sin, "\\cos": np.cos, "\\tan": np.tan, "\\sinh": np.sinh, "\\cosh": np.cosh, "\\tanh": np.tanh, "\\ln": np.log,
-    "\\arcsin": np.arcsin, "\\arccos": np.arccos, "\\arctan": np.arctan, "\\Gamma": _each(math.gamma), "\\exp": np.exp,
+    "\\arcsin": np.arcsin, "\\arccos": np.arccos, "\\arctan": np.arctan, "\\det": np.linalg.det, "\\Gamma": _each(math.gamma), "\\exp": np.exp,
     "\\sigma": lambda x: 1 / (1 + np.exp(-x)), "\\Phi": _each(lambda x: 0.5 * (1 + math.erf(x / math.sqrt(2)))),
     "\\varphi": lambda x: np.exp(-x * x / 2) / math.sqrt(2 * math.pi),
     "erf": _each(math.erf), "sgn": np.sign, "trunc": np.trunc, "round": lambda x, decimals=0: np.round(x, int(decimals)), "arsinh": np.arcsinh, "arcosh": np.arccosh,
@@ -44,6 +44,10 @@ def evaluate(formula: str, values: dict, axis=None):
     if parser.peek() is not None:
         raise Unsupported(f"{parser.peek()!r} in {formula}")
     return np.asarray(result)
+
+
+class _Matrix(np.ndarray):
+    """An inverse: what follows is multiplied as a matrix."""
 
 
 class _Parser:
@@ -74,7 +78,7 @@ class _Parser:
     def _comparison(self):
         if self.peek() == "\\lnot":
             self.take()
-            return np.asarray(np.asarray(self.expression()) == 0, float)
+            return np.asarray(np.asarray(self._comparison()) == 0, float)
         left, truth = self.expression(), None
         while self.peek() in RELATIONS:
             compare, right = RELATIONS[self.take()], self.expression()
@@ -104,7 +108,8 @@ class _Parser:
         while self.peek() is not None and self.peek() not in CLOSERS and self.peek() not in RELATIONS and self.peek() not in "+-":
             operator = self.take() if self.peek() in ("\\cdot", "/", "\\,", "\\odot") else ""
             right = self.power()
-            result = result / right if operator == "/" else self._matrix(result, right) if operator == "\\," else result * right
+            matrices = operator == "\\," or not operator and isinstance(result, _Matrix)
+            result = result / right if operator == "/" else self._matrix(result, right) if matrices else result * right
         return result
 
     @staticmethod
@@ -117,10 +122,16 @@ class _Parser:
         return a @ b
 
     def power(self):
+        matrix = self.peek() == "{A}"  # PyTorch's name for a matrix: its power -1 is the inverse
         base = self.atom()
         while self.peek() == "^":
             self.take()
-            if self.peek() == "{" and self.peek(1) == "T":
+            if matrix and self.tokens[self.at:self.at + 2] == ["{", "-"]:
+                self.at += 2
+                base = np.linalg.inv(base) if self.take() == "1" else np.linalg.inv(base).T
+                base = np.asarray(base).view(_Matrix)
+                self.take("}")
+            elif self.peek() == "{" and self.peek(1) == "T":
                 self.at += 3
                 base = np.swapaxes(base, -1, -2) if np.ndim(base) > 1 else np.reshape(base, (1, -1))
             else:
@@ -214,12 +225,15 @@ class _Parser:
             power = self.argument()
             if np.any(np.asarray(power) < 0):
                 raise Unsupported(f"the inverse of {name}")
+        if self.peek() == "_" and name in ("\\max", "\\min") and self.peek(1) == "{" and self.peek(2) == "{dim}":
+            self._skip_dim()
         if self.peek() == "_":
             raise Unsupported("a subscript")
         operands = self._operand()
         if name in ("\\max", "\\min") and len(operands) != 2:
-            raise Unsupported(f"{name} over a dimension")
-        value = FUNCTIONS[name](*operands)
+            value = getattr(np, name[1:])(operands[0], axis=self.axis, keepdims=True)
+        else:
+            value = FUNCTIONS[name](*operands)
         return value if power is None else value ** power
 
     def _operand(self):

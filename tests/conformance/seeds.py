@@ -28,8 +28,7 @@ def cells(name: str) -> list[SimpleNamespace]:
 
 def run(name: str, module: str) -> list[dict]:
     """Output and warnings of every cell with `module` in PyTorch's place, as {"out": …, "warnings": […]}."""
-    pictures = "conformance.torchviz" if module == "torch" else f"{module}.viz"
-    modules = {"torchviz": pictures, "torch": module}
+    modules = {"torchviz": "conformance.torchviz", "torch": module}
     namespace = {"__name__": "__main__"}
     seed = re.search(r"^# seed (\d+)$", _text(name), re.M)[1]
     run_cell(f"import torch\ntorch.manual_seed({seed})", namespace, modules)
