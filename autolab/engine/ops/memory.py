@@ -2,10 +2,12 @@
 from __future__ import annotations
 
 import functools
+import math
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided as np_as_strided
 
+from .. import cascade
 from .. import device as devices
 from ..autograd.grad_mode import per_thread
 from ..dispatch import apply, check_inplace, write_inplace
@@ -34,7 +36,11 @@ ones_like_op = register("ones_like(self)", forward=lambda xp, self: xp.ones_like
 
 def _sum_to(xp, self, shape):
     axes = _broadcast_axes(self.shape, tuple(shape))
-    return xp.add.reduce(self, axis=axes).reshape(shape) if axes else self
+    if not axes:
+        return self
+    if xp is not np:
+        return xp.add.reduce(self, axis=axes).reshape(shape)
+    return cascade.add(self, None if math.prod(shape) == 1 else axes).reshape(shape)
 
 
 @functools.lru_cache(maxsize=1024)
