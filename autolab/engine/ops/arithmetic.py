@@ -7,8 +7,8 @@ import numpy as np
 
 from ..dispatch import apply_inplace, make_operator
 from ..dtype import bool_
-from ..errors import fail, unsupported
-from ..registry import METHODS, composite, register
+from ..errors import fail
+from ..registry import METHODS, OPS, composite, register
 from ..tensor import Tensor
 
 _NUMBERS = (int, float, complex, np.number, np.bool_)
@@ -190,12 +190,8 @@ METHODS["negative"] = METHODS["neg"]
 def _divide(self, other, rounding_mode):
     if rounding_mode is None:
         return div.call(self, other)
-    if rounding_mode == "floor":
-        return self // other
-    if rounding_mode == "trunc":
-        quotient = div.call(self, other).trunc()
-        return quotient if self.is_floating_point() or getattr(other, "is_floating_point", lambda: isinstance(other, float))() else \
-            quotient.to(self.dtype)
+    if rounding_mode in ("floor", "trunc"):
+        return OPS["div_mode"].call(self, other, rounding_mode)  # in remainder.py
     raise fail(RuntimeError, f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'",
                "Leave rounding_mode out for ordinary division.")
 
@@ -261,7 +257,7 @@ METHODS["multiply_"] = mul_ = METHODS["mul_"]
 def div_(self, other, *, rounding_mode=None):
     """In-place `div`. Source: torch.Tensor.div_."""
     if rounding_mode is not None:
-        raise unsupported("div_", "rounding_mode", "Write x.copy_(torch.div(x, y, rounding_mode=...)).")
+        return apply_inplace(OPS["div_mode"], (self, other, rounding_mode))
     return apply_inplace(div, (self, other))
 
 

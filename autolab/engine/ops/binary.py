@@ -26,11 +26,18 @@ def _atan2(xp, self, other):
 
 
 # noqa: E731
+def _inverse_square(m, self, other):
+    # at the origin there is no angle, and its gradient is 0
+    square = self * self + other * other
+    return m.masked_fill(m.reciprocal(square), square == 0, 0)
+
+
 _PAIRS = lambda s: [(s.away_from_zero(3), s.away_from_zero(3)), (s.away_from_zero(2, 3), s.away_from_zero(3))]
 
-only_tensors(register("atan2(self, other)", forward=_atan2, dtype="float", check=no_kernel("atan2_cpu", "Complex"), method=False, function=False,
-                      vjp={"self": lambda m, g, self, other: g * other * m.reciprocal(self * self + other * other),
-                           "other": lambda m, g, self, other: g * -self * m.reciprocal(self * self + other * other)},
+only_tensors(register("atan2(self, other)", forward=_atan2, dtype="float", check=no_kernel("atan2_cpu", "Complex"),
+                      method=False, function=False,
+                      vjp={"self": lambda m, g, self, other: g * other * _inverse_square(m, self, other),
+                           "other": lambda m, g, self, other: g * -self * _inverse_square(m, self, other)},
                       latex=r"\mathrm{atan2}({self}, {other})", samples=_PAIRS,
                       vjp_latex={"self": r"{g} \cdot \frac{{other}}{{self}^{2} + {other}^{2}}",
                                  "other": r"-{g} \cdot \frac{{self}}{{self}^{2} + {other}^{2}}"},
@@ -94,7 +101,8 @@ xlogy_of_number = register("xlogy_of_number(self, other)", vjp={"other": lambda 
                            vjp_latex={"other": r"{g} \cdot \frac{{self}}{{other}}"},
                            samples=lambda s: [(1.5, s.positive(3))], **_XLOGY)
 xlogy_number = register("xlogy_number(self, other)", vjp={"self": _xlogy_number_rule}, node="XlogyBackward2",
-                        vjp_latex={"self": r"{g} \cdot \ln {other}"}, samples=lambda s: [(s.randn(3), 1.5)], **_XLOGY)
+                        vjp_latex={"self": r"{g} \cdot \ln {other}"}, samples=lambda s: [(s.randn(3), 1.5)],
+                        **_XLOGY | {"operands": ("self",)})
 
 
 @public("xlogy", (BINARY[0], "Number self, Tensor other, *, Tensor out = None", BINARY[1]), BINARY_METHOD, op=xlogy_op)

@@ -36,7 +36,7 @@ def elementwise(schema, fast, rule, *, latex, gradient, samples, doc, **fields):
 elementwise("exp(self)", precise.unary("exp"), lambda m, g, result: g * result,
             latex=r"e^{{self}}", gradient=r"{g} \cdot {result}", samples=lambda s: [s.randn(3), s.randn(2, 3)],
             doc="e to the power of each element.")
-elementwise("exp2(self)", precise.unary("exp2"), lambda m, g, result: g * result * math.log(2),
+elementwise("exp2(self)", precise.unary("exp2"), lambda m, g, result: m.mul_scalar(g * result, math.log(2)),
             latex=r"2^{{self}}", gradient=r"{g} \cdot {result} \cdot \ln 2", samples=lambda s: [s.randn(3)],
             doc="2 to the power of each element.")
 elementwise("expm1(self)", precise.unary("expm1"), lambda m, g, result: g * (result + 1),
@@ -106,14 +106,15 @@ METHODS["absolute_"] = METHODS["abs_"]
 NAMESPACES[""]["absolute"] = NAMESPACES[""]["abs"]
 
 
-
 def _real_sign(xp, self):
-    no_complex(self, "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.")
+    no_complex(self, "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn "
+                     "instead.")
     return _sign(xp, self)
 
 
-for _name, _kernel in {"sign": _real_sign, "sgn": _sign}.items():
+for _name, _kernel, _saved in (("sign", _real_sign, ()), ("sgn", _sign, ("result", "self"))):
     register(f"{_name}(self)", forward=_kernel, inplace=True, vjp={"self": lambda m, g: m.zeros_like(g)},
+             also_saves=_saved,
              latex=r"\mathrm{sgn}({self})", vjp_latex={"self": "0"}, samples=lambda s: [s.away_from_zero(3)],
              doc=f"-1, 0 or 1: the sign of each element. Its gradient is 0. Source: torch.{_name}")
 
@@ -202,7 +203,8 @@ _special("erf(self)", special.erf, lambda m, g, self: 2 / math.sqrt(math.pi) * m
 _special("erfc(self)", special.erfc, lambda m, g, self: -2 / math.sqrt(math.pi) * m.exp(-(self * self)) * g,
          latex=r"1 - \mathrm{erf}({self})", gradient=r"-\frac{2}{\sqrt{\pi}} \cdot e^{-{self}^{2}} \cdot {g}",
          samples=lambda s: [s.randn(3)], doc="1 - erf(x), without losing digits at large x.")
-_special("erfinv(self)", special.erfinv, lambda m, g, result: math.sqrt(math.pi) / 2 * m.exp(result * result) * g,
+_special("erfinv(self)", special.erfinv,
+         lambda m, g, self: math.sqrt(math.pi) / 2 * m.exp(m.pow_scalar(m.erfinv(self), 2)) * g,
          latex=r"\mathrm{erf}^{-1}({self})", gradient=r"\frac{\sqrt{\pi}}{2} \cdot e^{{result}^{2}} \cdot {g}",
          samples=lambda s: [s.uniform(-0.9, 0.9, 3)], doc="The inverse of erf on (-1, 1).")
 _special("lgamma(self)", special.lgamma, lambda m, g, self: g * m.digamma(self),

@@ -138,14 +138,14 @@ sum_op = register("sum(self, dim=None, keepdim=False, *, dtype=None)", forward=_
 def _mean_rule(m, g, dim, keepdim, self_sym_numel, self_sym_sizes):
     n = count(dim, self_sym_sizes)
     if m.traced:
-        return m.div_count(spread(m, g, dim, keepdim, self_sym_sizes), n)
-    return spread(m, m.div_count(g, n), dim, keepdim, self_sym_sizes)
+        return m.div_scalar(spread(m, g, dim, keepdim, self_sym_sizes), n)
+    return spread(m, m.div_scalar(g, n), dim, keepdim, self_sym_sizes)
 
 
 def _mean_all_rule(m, g, self_sym_numel, self_sym_sizes):
     if m.traced:
-        return m.div_count(m.expand(g, self_sym_sizes), self_sym_numel)
-    return m.expand(m.div_count(g, self_sym_numel), self_sym_sizes)
+        return m.div_scalar(m.expand(g, self_sym_sizes), self_sym_numel)
+    return m.expand(m.div_scalar(g, self_sym_numel), self_sym_sizes)
 
 
 def _fast_mean(x):
@@ -163,11 +163,6 @@ mean_op = register("mean(self, dim=None, keepdim=False, *, dtype=None)", forward
                    vjp_latex={"self": r"\frac{1}{n} \cdot {g}"},
                    samples=lambda s: [(s.randn(2, 3), (0,)), (s.randn(2, 3, 2), (0, 2), True), (s.randn(2, 3), (-1,)),
                                       (s.randn(2, 3), None, True)])
-register("div_count(self, other)", forward=lambda xp, self, other: self / self.dtype.type(other),
-         vjp={"self": lambda m, g, other: m.div_count(g, other)},
-         node="DivBackward1", method=False, function=False, latex=r"\frac{{self}}{{other}}",
-         vjp_latex={"self": r"\frac{{g}}{{other}}"},
-         samples=lambda s: [(s.randn(3), 3)])
 
 _ABSENT = object()
 _SUM_FORMS = ("*, torch.dtype dtype = None", "tuple of ints dim, bool keepdim = False, *, torch.dtype dtype = None")
@@ -311,7 +306,7 @@ def _added(a, b):
 
 def _mean_part(m, g, self, dim, keepdim):
     sizes = tuple(self.shape)
-    return None if g is None else m.div_count(spread(m, g, dim, keepdim, sizes), count(dim, sizes))
+    return None if g is None else m.div_scalar(spread(m, g, dim, keepdim, sizes), count(dim, sizes))
 
 
 def _var_mean_rule(m, g, self, dim, correction, keepdim):

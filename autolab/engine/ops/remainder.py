@@ -138,18 +138,34 @@ def not_differentiable(schema, torch_name, **fields):
     return op
 
 
+def _div_mode(xp, self, other, rounding_mode):
+    _no_zero(self, other)
+    if rounding_mode == "floor":
+        return xp.floor_divide(self, other)
+    quotient = xp.trunc(xp.true_divide(self, other))
+    kinds = {getattr(a, "dtype", np.dtype(type(a))).kind for a in (self, other)}
+    return quotient if kinds & {"f", "c"} else quotient.astype(np.result_type(self, other))
+
+
 _TRUNCATED, _FLOORED = r"\mathrm{trunc}\frac{{self}}{{other}}", r"\left\lfloor \frac{{self}}{{other}} \right\rfloor"
 _FIELDS = {"dtype": "promote", "operands": ("self", "other"), "method": False, "function": False}
 _FMOD = {"check": no_kernel("fmod_cpu", "Complex")}
 _REMAINDER = {"check": no_kernel("remainder_cpu", "Bool", "Complex")}
 _FLOOR = {"check": no_kernel("div_floor_cpu", "Bool", "Complex")}
 
+div_mode = register("div_mode(self, other, rounding_mode)", forward=_div_mode, node="DivBackward2", **_FIELDS,
+                    vjp={"self": lambda m, g, other, rounding_mode: m.zeros_like(g),
+                         "other": lambda m, g, self, other, rounding_mode: m.zeros_like(g)},
+                    latex=r"\left\lfloor \frac{{self}}{{other}} \right\rfloor", vjp_latex={"self": "0", "other": "0"},
+                    samples=lambda s: [(s.uniform(2.2, 2.8, 3), s.uniform(0.9, 1.05, 3), "floor"),
+                                       (s.uniform(2.2, 2.8, 2, 3), s.uniform(0.9, 1.05, 3), "trunc")])
 fmod_scalar = register("fmod_scalar(self, other)", forward=_fmod, vjp={"self": lambda m, g: g}, node="FmodBackward0",
                        **_FIELDS, **_FMOD,
                        latex=rf"{{self}} - {{other}} \cdot {_TRUNCATED}", vjp_latex={"self": "{g}"},
                        samples=lambda s: [(s.distinct(3), 2.0)])
 fmod_tensor = register("fmod_tensor(self, other)", forward=_fmod, node="FmodBackward1", **_FIELDS, **_FMOD,
-                       vjp={"self": lambda m, g: g, "other": lambda m, g, self, other: -g * m.trunc(self / other)},
+                       vjp={"self": lambda m, g: g, "other": lambda m, g, self, other: -g * m.div_mode(self, other,
+                                                                                                       "trunc")},
                        latex=rf"{{self}} - {{other}} \cdot {_TRUNCATED}",
                        vjp_latex={"self": "{g}", "other": rf"-{{g}} \cdot {_TRUNCATED}"},
                        samples=lambda s: [(s.uniform(2.2, 2.8, 3), s.uniform(0.9, 1.05, 3)),
@@ -160,7 +176,8 @@ remainder_scalar = register("remainder_scalar(self, other)", forward=_remainder,
                             samples=lambda s: [(s.distinct(3), 2.0)])
 remainder_tensor = register("remainder_tensor(self, other)", forward=_remainder, node="RemainderBackward1", **_FIELDS,
                             **_REMAINDER,
-                            vjp={"self": lambda m, g: g, "other": lambda m, g, self, other: -g * m.floor(self / other)},
+                            vjp={"self": lambda m, g: g,
+                                 "other": lambda m, g, self, other: -g * m.div_mode(self, other, "floor")},
                             latex=rf"{{self}} - {{other}} \cdot {_FLOORED}",
                             vjp_latex={"self": "{g}", "other": rf"-{{g}} \cdot {_FLOORED}"},
                             samples=lambda s: [(s.uniform(2.2, 2.8, 3), s.uniform(0.9, 1.05, 3)),

@@ -64,9 +64,8 @@ def _sinc(x):
 
 
 def _sinc_rule(m, g, self):
-    angle = self * math.pi
-    slope = (angle * m.cos(angle) - m.sin(angle)) / (angle * self)
-    return m.where(self == 0, 0.0, g * slope)
+    angle, square = self * math.pi, self * self * math.pi
+    return m.where(square == 0, 0.0, g * ((angle * m.cos(angle) - m.sin(angle)) / square))
 
 
 elementwise("sinc(self)", _sinc, _sinc_rule, forward=lambda xp, self: _sinc(self) if xp is np else xp.sinc(self),
