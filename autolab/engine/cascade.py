@@ -29,7 +29,7 @@ def add(x, axis=None, keepdims=False):
         return _reduce(x, axis=axis, keepdims=keepdims)
     lanes = 8 if dtype is _F32 else 4
     if (axis is None or x.ndim == 1) and x.flags.c_contiguous:
-        total = _row(x.reshape(-1), lanes)
+        total = _row(x if x.ndim == 1 else x.reshape(-1), lanes)
         return total.reshape((1,) * x.ndim) if keepdims else total
     if x.ndim == 2 and axis is not None and x.flags.c_contiguous and 1 not in x.shape:
         only = axis if axis.__class__ is int else axis[0] if len(axis) == 1 else None
@@ -83,20 +83,31 @@ def _placed(result, x, axis, keepdims, order):
 
 # -- contiguous rows ---------------------------------------------------------------------------------------------------
 def _row(x, lanes):
-    """The sum of a contiguous 1-d array of more than one element."""
+    """The sum of a contiguous 1-d array of more than one element.
+
+    Losses and gradients of biases come this way, so it is written for few calls of NumPy (3 µs for 100 elements)."""
     n = len(x)
     if n < lanes:
         return _in_order(x if n < 4 else x[_SHORT[n]])[-1] + 0
     full, quarter = n // lanes, n // (_INTERLEAVED * lanes)
     if quarter >= _BLOCK:
         return _rows(x.reshape(1, n), lanes)[0]
-    rows = x[:full * lanes]
+    sums = x[:full * lanes]
     if quarter:
         main = quarter * _INTERLEAVED * lanes
-        sums = x[:main] if quarter == 1 else _reduce(x[:main].reshape(quarter, -1), axis=0)
-        rows = np.concatenate((sums[:lanes], rows[main:], sums[lanes:])) if len(rows) > main else sums
-    sums = rows if full == 1 else _reduce(rows.reshape(-1, lanes), axis=0)
-    return _in_order(np.concatenate((x[full * lanes:], sums)) if n > full * lanes else sums)[-1] + 0
+        rest = sums[main:]
+        sums = x[:main] if quarter == 1 else _reduce(x[:main].reshape(quarter, -1), 0)
+        if len(rest):
+            sums = np.concatenate((sums[:lanes], rest, sums[lanes:]))
+    if full > 1:
+        sums = _reduce(sums.reshape(-1, lanes), 0)
+    tail = n - full * lanes
+    if not tail:
+        return _in_order(sums)[-1] + 0
+    last = np.empty(tail + lanes, x.dtype)
+    last[:tail] = x[n - tail:]
+    last[tail:] = sums
+    return _in_order(last)[-1] + 0
 
 
 def _rows(x, lanes):
