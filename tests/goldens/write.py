@@ -22,10 +22,14 @@ def write_seeds() -> None:
 
 
 def write_answers() -> int:
+    """Runs the tests that ask PyTorch; their answers do not depend on what the engine can do."""
+    questions = ("same_as_torch", "check(", "answer(")
+    files = [path for path in sorted(TESTS.glob("*/test_*.py")) if path.parent.name != "conformance"
+             and "from goldens" in (text := path.read_text()) and any(q in text for q in questions)]
     for old in HERE.glob("test_*.json"):
         old.unlink()
     environment = dict(os.environ, AUTOLAB_ORACLE="record", AUTOLAB_ENGINE="torch")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *[str(TESTS / part) for part in ("engine", "nn", "optim", "utils")], "-k", "torch_says or test_", "--tb=line"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=line", *map(str, files)]
     return subprocess.run(command, env=environment, cwd=TESTS.parent).returncode
 
 
@@ -40,6 +44,6 @@ if __name__ == "__main__":
     sys.path[:0] = [str(TESTS), str(TESTS.parent)]
     if "--check" in sys.argv:
         sys.exit(check_transcript())
-    if "--seeds" not in sys.argv:
-        write_answers()
+    failed = "--seeds" not in sys.argv and write_answers()
     write_seeds()
+    sys.exit(failed)
