@@ -26,7 +26,10 @@ __all__ = [
 
 
 class _Package(types.ModuleType):
-    """`autolab.trace` is this package, and `torch.trace(matrix)` a function: calling the package sums a matrix's diagonal."""
+    """`autolab.trace` is this package, and `torch.trace(matrix)` a function.
+
+    Calling the package sums a matrix's diagonal.
+    """
 
     def __call__(self, input):
         return NAMESPACES[""]["trace"](input)

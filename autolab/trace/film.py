@@ -145,6 +145,8 @@ class Film:
     def free(self, node: Any) -> None:
         node_id = self._node_id(node)
         names = [s.saved.name for s in self.builder.saved_of(node_id)]
+        if not names:
+            return  # only numbers such as a dim or an index were kept
         kept = bool(getattr(getattr(node, "hooks", None), "retain", None))
         self._shoot("free", node_id, receiver=node_id, state="accumulated" if kept else "freed", note=", ".join(names))
 

@@ -43,7 +43,11 @@ _USUAL = {"alpha": 1, "beta": 1, "ord": 2, "negative_slope": 0.01}
 _PLACEHOLDER = re.compile(r"(\\(?:mathrm|operatorname|text|mathbf|begin|end))?\{([A-Za-z_][A-Za-z_0-9]*)\}")
 
 
-_GROUPED = re.compile(r"(?<![\^_}\\A-Za-z])\{([A-Za-z]|\d+(?:\.\d+)?|[A-Za-z]_\{\d+\})\}(?!_)")
+_INNER = r"(?:[^{}]|\{[^{}]*\})*"
+_GROUPED = re.compile(
+    rf"(?<![\^_}}\\A-Za-z])\{{([A-Za-z]|\d+(?:\.\d+)?|[A-Za-z]_\{{\d+\}}|\\left\({_INNER}\\right\)|\\(?:bar|overline)\{{{_INNER}\}}"
+    rf"|\\begin\{{bmatrix\}}{_INNER}\\end\{{bmatrix\}})\}}(?!_)"
+)
 _REPEATED = re.compile(r"(.+)\((\d+)\)")
 _AS_IT_IS = re.compile(r"[-+]?[0-9.]+|[A-Za-z]")
 _POWER_OF_TEN = re.compile(r"-?[0-9.]+e[-+]?[0-9]+")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import linecache
 import sys
 from collections.abc import Iterator, Mapping
@@ -38,6 +39,19 @@ def ours(frame: FrameType) -> bool:
     return inside(filename) or filename == "<string>" and "__name__" not in frame.f_globals
 
 
+def local_names(frame: FrameType) -> dict[str, Any]:
+    """A frame's local variables."""
+    found = frame.f_locals
+    if not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
+        return dict(found)  # a module or notebook cell: this dict is where the variables live
+    names = dict(found)
+    if isinstance(
+        found, dict
+    ):  # before Python 3.13 a function's frame keeps this copy, and tensors alive after `del x`
+        found.clear()
+    return names
+
+
 def source(frame: FrameType | None) -> Source | None:
     """The line that `frame` is at. Notebook cells have a made-up file name, whose text linecache knows all the same."""
     if frame is None:
@@ -59,9 +73,9 @@ def namespace(frame: FrameType | None) -> dict[str, Any]:
     """What names mean at `frame`: its locals before its globals, and the notebook's variables after both."""
     names: dict[str, Any] = {}
     if frame is not None:
-        names = {**frame.f_globals, **frame.f_locals}
-        # Locals first: dict order decides which of two names a tensor gets.
-        names = {**{k: names[k] for k in frame.f_locals}, **names}
+        # Locals first: the order decides which of two names a tensor gets.
+        names = local_names(frame)
+        names = {**names, **{k: v for k, v in frame.f_globals.items() if k not in names}}
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     for name, item in (getattr(shell, "user_ns", None) or {}).items():
         names.setdefault(name, item)

@@ -191,7 +191,7 @@ class Recording(observe.Observer):
             or builder.detached_from(tensor) is not None
         ):
             return
-        for name, item in list(frame.f_locals.items()):
+        for name, item in names.local_names(frame).items():
             if (
                 isinstance(item, Tensor)
                 and item.requires_grad
@@ -264,7 +264,7 @@ class Recording(observe.Observer):
         """Gives known tensors the names they have by now; a name found later (a loop reuses it) would be another
         tensor's."""
         builder = self._builder
-        for name, item in list(frame.f_locals.items()):
+        for name, item in names.local_names(frame).items():
             if isinstance(item, Tensor) and not name.startswith("_"):
                 found = builder.by_tensor.get(item)
                 if found is not None and not builder.draft(found).name:
@@ -317,7 +317,7 @@ class Recording(observe.Observer):
     def seed(self, *args):
         frame = names.caller()
         if frame is not None:
-            for name, tensor in names.tensors(frame.f_locals):
+            for name, tensor in names.tensors(names.local_names(frame)):
                 if isinstance(tensor, Tensor):
                     self._builder.name(name, tensor)
         self._builder.film.seed(*args)
@@ -375,6 +375,6 @@ def _stack(custom: bool) -> tuple[FrameType | None, list[Any], bool]:
         elif code.co_name == "apply" and code.co_filename.replace("\\", "/").endswith(_FUNCTION_FILE):
             applies += 1
         elif code.co_name == "__call__" and code.co_filename.replace("\\", "/").endswith(_MODULE_FILE):
-            modules.append(frame.f_locals["self"])
+            modules.append(names.local_names(frame)["self"])
         frame = frame.f_back
     return learner, modules, applies > custom
