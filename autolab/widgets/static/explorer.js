@@ -1,7 +1,7 @@
 // The explorer's view and its entry points. It needs only get, set, save_changes, on, off and send of its host, so it
 // runs in any notebook and, with the small host of viz/html.py, in a page of its own.
 import { h, themeOf, clamp } from "./dom.js";
-import { unpack, statesAt, gradientsAt, computedAt, savedAt, edgesAt } from "./states.js";
+import { unpack, momentAt } from "./states.js";
 import { Graph } from "./graph.js";
 import { Details } from "./details.js";
 import { Controls, onKey } from "./controls.js";
@@ -155,15 +155,7 @@ class View {
           : []),
       );
     }
-    const now = frame
-      ? {
-          states: statesAt(trace, index),
-          gradients: gradientsAt(trace, index),
-          computed: computedAt(trace, index),
-          saved: savedAt(trace, index),
-          edges: edgesAt(trace, index),
-        }
-      : atRest(trace);
+    const now = momentAt(trace, index);
     this.text.update(index, now, selected);
     if (!this.graph) return;
     this.graph.update(index, now, selected);
@@ -172,18 +164,6 @@ class View {
       this.graph.follow(frame);
     }
   }
-}
-
-// What to show of a trace without frames: everything computed, gradients as they are.
-function atRest(trace) {
-  const gradients = Object.fromEntries(trace.nodes.map((node) => [node.id, node.grad]));
-  return {
-    states: Object.fromEntries(trace.nodes.map((node) => [node.id, node.grad ? "accumulated" : "none"])),
-    gradients,
-    computed: new Set(trace.nodes.map((node) => node.id)),
-    saved: Object.fromEntries(trace.saved.map((saved) => [saved.id, saved.state])),
-    edges: Object.fromEntries(trace.edges.map((edge) => [edge.id, { state: "forward", sent: null }])),
-  };
 }
 
 function legend() {

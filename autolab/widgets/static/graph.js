@@ -123,7 +123,7 @@ export class Graph {
       line.line.setAttribute("d", layout.edges[line.edge.id]);
       line.flow.setAttribute("d", layout.edges[line.edge.id]);
       line.at = `translate(${x} ${y}) rotate(${angle})`;
-      line.tail = null;
+      line.tail = line.look = null;
       if (pill) line.pill.setAttribute("transform", `translate(${pill[0]} ${pill[1]})`);
     }
   }
@@ -149,45 +149,22 @@ export class Graph {
   }
 
   updateCard(card, frame, now, selected) {
-    const { g, node } = card,
-      known = now.computed.has(node.id),
-      state = now.states[node.id],
-      grad = now.gradients[node.id];
-    const here = frame && frame.node === node.id,
-      receives = frame && frame.receiver === node.id && frame.event !== "free";
+    const { g, node } = card, known = now.computed.has(node.id), state = now.states[node.id];
+    const grad = state === "none" || state === "freed" ? null : now.gradients[node.id];
+    const about = frame && (frame.node === node.id || (frame.receiver === node.id && frame.event !== "free"));
+    const phase = about && (frame.phase === "backward" || frame.node === node.id) ? frame.phase : "";
+    const picked = selected === node.id, tabs = card.tabs.map(({ tab }) => now.saved[tab.dataset.saved]);
+    if (!differs(card, [known, state, grad, phase, picked, ...tabs])) return;
     g.classList.toggle("al-pending", !known);
-    g.classList.toggle("al-now-forward", Boolean(here && frame.phase === "forward"));
-    g.classList.toggle("al-now-backward", Boolean(frame && frame.phase === "backward" && (receives || here)));
-    g.classList.toggle("al-selected", selected === node.id);
-    g.setAttribute("aria-pressed", selected === node.id ? "true" : "false");
+    g.classList.toggle("al-now-forward", phase === "forward");
+    g.classList.toggle("al-now-backward", phase === "backward");
+    g.classList.toggle("al-selected", picked);
+    g.setAttribute("aria-pressed", String(picked));
     g.setAttribute("aria-label", this.nameOf(node, known, state, grad));
     if (card.value) card.value.textContent = known ? card.valueText : "…";
     if (card.thumb) card.thumb.style.display = known ? "" : "none";
-    for (const { tab, rect, text, full } of card.tabs) {
-      const saved = now.saved[tab.dataset.saved];
-      tab.dataset.state = saved;
-      rect.setAttribute("fill", saved === "freed" ? "url(#al-hatch)" : saved ? "#F0E442" : "none");
-      text.textContent = !saved
-        ? ""
-        : saved === "freed" || saved === "modified"
-          ? `${full.split(" · ")[0]} · ${saved}`
-          : full;
-    }
-    if (!card.grad) return;
-    card.grad.dataset.state = state;
-    card.strip.setAttribute("fill", state === "freed" ? "url(#al-freed)" : "#ffffff");
-    card.word.textContent = STATE_WORDS[state];
-    const shown = state === "none" || state === "freed" ? null : grad;
-    card.number.textContent =
-      state === "zero" && node.shape?.length === 0 ? "0" : card.gthumb && shown ? "" : brief(shown);
-    if (card.gthumb) {
-      const width = Number(card.gthumb.dataset.w),
-        height = Number(card.gthumb.dataset.h);
-      const frame = shown
-        ? svgEl("rect", { x: -2, y: -2, width: width + 4, height: height + 4, fill: "#ffffff", stroke: "none" })
-        : "";
-      card.gthumb.replaceChildren(frame, ...thumbCells(shown, width, height));
-    }
+    card.tabs.forEach((tab, i) => updateTab(tab, tabs[i]));
+    if (card.grad) updateGradient(card, state, grad);
   }
 
   nameOf(node, known, state, grad) {
@@ -213,29 +190,20 @@ export class Graph {
   }
 
   updateEdge(line, frame, now) {
-    const { g, edge, head, pill, pillText } = line,
-      { state, sent } = now.edges[edge.id];
-    const forward = Boolean(frame && frame.event === "compute" && frame.node === edge.child),
-      backward = Boolean(frame && frame.edge === edge.id);
+    const { g, edge, head, pill, pillText } = line, { state, sent } = now.edges[edge.id];
+    const forward = Boolean(frame && frame.event === "compute" && frame.node === edge.child);
+    const active = forward || Boolean(frame && frame.edge === edge.id);
+    if (!differs(line, [state, sent, active])) return;
     g.dataset.state = state;
-    g.classList.toggle("al-now", forward || backward);
+    g.classList.toggle("al-now", active);
     line.tail ??= tailOf(line.line);
     head.setAttribute("transform", state === "backward" ? line.tail : line.at);
     if (!pill) return;
-    const words =
-      state === "backward"
-        ? brief(sent) && sent.shape.length === 0
-          ? brief(sent)
-          : sent
-            ? shapeWords(sent.shape)
-            : "?"
-        : state === "forward"
-          ? localFactor(edge)
-          : "";
+    const words = { backward: pillWords(sent), forward: localFactor(edge) }[state] ?? "";
     pill.setAttribute("visibility", words ? "visible" : "hidden");
     pillText.textContent = words;
+    pillText.removeAttribute("textLength");
     if (pillText.getComputedTextLength() > 44) pillText.setAttribute("textLength", 44);
-    else pillText.removeAttribute("textLength");
   }
 
   // A token travels along the edges that this frame is about; nothing moves for those who asked for less motion.
@@ -290,6 +258,36 @@ export class Graph {
   stop() {
     cancelAnimationFrame(this.moving);
   }
+}
+
+// Whether `look` is another than the part was last drawn with; drawing only what changed keeps big graphs quick.
+function differs(part, look) {
+  const same = part.look && part.look.length === look.length && look.every((value, i) => value === part.look[i]);
+  part.look = look;
+  return !same;
+}
+
+function updateTab({ tab, rect, text, full }, saved) {
+  const gone = saved === "freed" || saved === "modified";
+  tab.dataset.state = saved;
+  rect.setAttribute("fill", saved === "freed" ? "url(#al-hatch)" : saved ? "#F0E442" : "none");
+  text.textContent = !saved ? "" : gone ? `${full.split(" · ")[0]} · ${saved}` : full;
+}
+
+function updateGradient({ grad: strip, node, strip: paper, word, number, gthumb }, state, grad) {
+  strip.dataset.state = state;
+  paper.setAttribute("fill", state === "freed" ? "url(#al-freed)" : "#ffffff");
+  word.textContent = STATE_WORDS[state];
+  number.textContent = state === "zero" && !node.shape?.length ? "0" : gthumb && grad ? "" : brief(grad);
+  if (!gthumb) return;
+  const w = Number(gthumb.dataset.w), h = Number(gthumb.dataset.h);
+  const frame = { x: -2, y: -2, width: w + 4, height: h + 4, fill: "#ffffff", stroke: "none" };
+  gthumb.replaceChildren(grad ? svgEl("rect", frame) : "", ...thumbCells(grad, w, h));
+}
+
+function pillWords(sent) {
+  if (!sent) return "?";
+  return sent.shape.length ? shapeWords(sent.shape) : brief(sent);
 }
 
 // "× 2" for a local derivative that is one number, else "".

@@ -51,7 +51,7 @@ export function gradientsAt(trace, index) {
 }
 
 // Ids of the nodes whose value is there: leaves and data always, the rest once computed.
-export function computedAt(trace, index) {
+function computedAt(trace, index) {
   const known = new Set(trace.nodes.map((node) => node.id));
   for (const frame of trace.frames) if (frame.event === "compute") known.delete(frame.node);
   for (const frame of trace.frames.slice(0, index + 1)) if (frame.event === "compute") known.add(frame.node);
@@ -59,36 +59,48 @@ export function computedAt(trace, index) {
 }
 
 // "" (not saved yet), "alive", "modified" or "freed" for every saved tensor.
-export function savedAt(trace, index) {
-  const known = computedAt(trace, index),
-    shown = trace.frames.slice(0, index + 1);
-  const freed = new Set(shown.filter((f) => f.event === "free").map((f) => f.node));
-  const everFreed = new Set(trace.frames.filter((f) => f.event === "free").map((f) => f.node));
+function savedAt(trace, index, computed) {
+  const freeing = (frames) => new Set(frames.filter((f) => f.event === "free").map((f) => f.node));
+  const freed = freeing(trace.frames.slice(0, index + 1)), everFreed = freeing(trace.frames);
   const forwardOver = !trace.frames.slice(index + 1).some((f) => f.phase === "forward");
   const states = {};
   for (const saved of trace.saved) {
     if (freed.has(saved.node) || (saved.state === "freed" && !everFreed.has(saved.node))) states[saved.id] = "freed";
-    else if (!known.has(saved.node)) states[saved.id] = "";
+    else if (!computed.has(saved.node)) states[saved.id] = "";
     else states[saved.id] = saved.state === "modified" && forwardOver ? "modified" : "alive";
   }
   return states;
 }
 
 // For every edge: "" (nothing yet), "forward" (the child is computed), "backward" (a gradient went along it).
-export function edgesAt(trace, index) {
-  const known = computedAt(trace, index);
-  const shown = trace.frames.slice(0, index + 1);
-  const run = Math.max(0, ...shown.map((frame) => frame.run));
-  const sent = new Map();
+function edgesAt(trace, index, computed) {
+  const shown = trace.frames.slice(0, index + 1), sent = new Map();
+  const run = shown.reduce((most, frame) => Math.max(most, frame.run), 0);
   for (const frame of shown) if (frame.edge !== null && frame.run === run) sent.set(frame.edge, frame.value);
   const states = {};
   for (const edge of trace.edges) {
-    states[edge.id] = {
-      state: sent.has(edge.id) ? "backward" : known.has(edge.child) ? "forward" : "",
-      sent: sent.get(edge.id) ?? null,
-    };
+    const state = sent.has(edge.id) ? "backward" : computed.has(edge.child) ? "forward" : "";
+    states[edge.id] = { state, sent: sent.get(edge.id) ?? null };
   }
   return states;
+}
+
+// Everything that is true after frame `index`. A trace without frames is shown as it is in the end.
+export function momentAt(trace, index) {
+  const computed = computedAt(trace, index);
+  const moment = {
+    computed,
+    states: statesAt(trace, index),
+    gradients: gradientsAt(trace, index),
+    saved: savedAt(trace, index, computed),
+    edges: edgesAt(trace, index, computed),
+  };
+  if (trace.frames.length) return moment;
+  for (const node of trace.nodes) {
+    moment.gradients[node.id] = node.grad;
+    moment.states[node.id] = !node.grad ? "none" : isZero(node.grad) ? "zero" : "accumulated";
+  }
+  return moment;
 }
 
 // What frame `index` adds to: for "accumulate" `.grad` as it was, else what arrived earlier in the same pass, or null.
