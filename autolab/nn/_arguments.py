@@ -15,8 +15,11 @@ def parse_to(*args, **kwargs):
     device, dtype = given.pop("device", None), given.pop("dtype", None)
     other, non_blocking = given.pop("tensor", None), given.pop("non_blocking", False)
     if given:
-        raise fail(TypeError, f"to() got an unexpected keyword argument '{next(iter(given))}'",
-                   "Write to(device), to(dtype), to(device, dtype) or to(tensor).")
+        raise fail(
+            TypeError,
+            f"to() got an unexpected keyword argument '{next(iter(given))}'",
+            "Write to(device), to(dtype), to(device, dtype) or to(tensor).",
+        )
     for arg in args:
         if isinstance(arg, Tensor):
             other = arg
@@ -27,8 +30,11 @@ def parse_to(*args, **kwargs):
         elif isinstance(arg, (str, int, device_class)):
             device = arg
         elif arg is not None:
-            raise fail(TypeError, f"to() received an invalid argument of type {type(arg).__name__}",
-                       "Write to(device), to(dtype), to(device, dtype) or to(tensor).")
+            raise fail(
+                TypeError,
+                f"to() received an invalid argument of type {type(arg).__name__}",
+                "Write to(device), to(dtype), to(device, dtype) or to(tensor).",
+            )
     if other is not None:
         device, dtype = other.device, other.dtype
     return None if device is None else device_class(device), dtype, non_blocking

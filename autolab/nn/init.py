@@ -1,6 +1,7 @@
 """Initial values for parameters. Each function fills its tensor in place, without recording, and returns it.
 
-The numbers come from the default stream (or `generator`) in PyTorch's order, so that the same seed gives the same weights.
+The numbers come from the default stream (or `generator`) in PyTorch's order, so that the same seed gives the same
+weights.
 Source: https://docs.pytorch.org/docs/2.13/nn.init.html
 """
 
@@ -13,8 +14,15 @@ import autolab
 from autolab.engine.autograd.grad_mode import no_grad
 from autolab.engine.errors import fail
 
-_GAINS = {**dict.fromkeys(("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
-                           "sigmoid"), 1), "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
+_GAINS = {
+    **dict.fromkeys(
+        ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "sigmoid"),
+        1,
+    ),
+    "tanh": 5.0 / 3,
+    "relu": math.sqrt(2.0),
+    "selu": 3.0 / 4,
+}
 
 
 def calculate_gain(nonlinearity, param=None):
@@ -25,7 +33,9 @@ def calculate_gain(nonlinearity, param=None):
     if nonlinearity in _GAINS:
         return _GAINS[nonlinearity]
     if nonlinearity != "leaky_relu":
-        raise fail(ValueError, f"Unsupported nonlinearity {nonlinearity}", f"Known are {', '.join(_GAINS)}, leaky_relu.")
+        raise fail(
+            ValueError, f"Unsupported nonlinearity {nonlinearity}", f"Known are {', '.join(_GAINS)}, leaky_relu."
+        )
     slope = 0.01 if param is None else param
     if isinstance(slope, bool) or not isinstance(slope, (int, float)):
         raise fail(ValueError, f"negative_slope {param} not a valid number", "The slope is an int or a float.")
@@ -48,8 +58,11 @@ def normal_(tensor, mean=0.0, std=1.0, generator=None):
 def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
     """Normally distributed numbers, those outside [a, b] drawn again."""
     if mean < a - 2 * std or mean > b + 2 * std:
-        warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
-                      "incorrect.", stacklevel=3)
+        warnings.warn(
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
+            "incorrect.",
+            stacklevel=3,
+        )
     inside = (math.erf((b - mean) / std / math.sqrt(2.0)) - math.erf((a - mean) / std / math.sqrt(2.0))) / 2
     if inside > 0.3:
         low, high = (autolab.tensor(limit, dtype=tensor.dtype).item() for limit in (a, b))
@@ -108,7 +121,9 @@ def eye_(tensor):
 def dirac_(tensor, groups=1):
     """The kernel (out, in, ...) of a convolution that passes its channels through unchanged, in each of the groups."""
     if tensor.dim() not in (3, 4, 5):
-        raise fail(ValueError, "Only tensors with 3, 4, or 5 dimensions are supported", "It is for convolution kernels.")
+        raise fail(
+            ValueError, "Only tensors with 3, 4, or 5 dimensions are supported", "It is for convolution kernels."
+        )
     if tensor.shape[0] % groups:
         raise fail(ValueError, "dim 0 must be divisible by groups", "Every group gets as many output channels.")
     per_group = tensor.shape[0] // groups
@@ -128,8 +143,11 @@ def _check_matrix(tensor):
 def _calculate_fan_in_and_fan_out(tensor):
     """How many inputs feed one output and how many outputs one input feeds, for a weight (out, in, ...)."""
     if tensor.dim() < 2:
-        raise fail(ValueError, "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions",
-                   "A bias has no fan: use uniform_ or zeros_ for it.")
+        raise fail(
+            ValueError,
+            "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions",
+            "A bias has no fan: use uniform_ or zeros_ for it.",
+        )
     field = math.prod(tensor.shape[2:])
     return tensor.shape[1] * field, tensor.shape[0] * field
 
@@ -137,8 +155,11 @@ def _calculate_fan_in_and_fan_out(tensor):
 def _calculate_correct_fan(tensor, mode):
     modes = ["fan_in", "fan_out"]
     if mode.lower() not in modes:
-        raise fail(ValueError, f"Mode {mode.lower()} not supported, please use one of {modes}",
-                   "fan_in keeps the variance forwards, fan_out backwards.")
+        raise fail(
+            ValueError,
+            f"Mode {mode.lower()} not supported, please use one of {modes}",
+            "fan_in keeps the variance forwards, fan_out backwards.",
+        )
     return _calculate_fan_in_and_fan_out(tensor)[modes.index(mode.lower())]
 
 
@@ -162,7 +183,7 @@ def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", gene
         return tensor
     fan = _calculate_correct_fan(tensor, mode)
     std = calculate_gain(nonlinearity, a) / math.sqrt(fan)
-    bound = math.sqrt(3.0) * std            # in this order: another one changes last bits of every Linear layer
+    bound = math.sqrt(3.0) * std  # in this order: another one changes last bits of every Linear layer
     return uniform_(tensor, -bound, bound, generator)
 
 
@@ -186,7 +207,7 @@ def orthogonal_(tensor, gain=1, generator=None):
     columns = tensor.numel() // rows
     draws = autolab.empty((rows, columns), dtype=tensor.dtype).normal_(0, 1, generator=generator).numpy()
     q, r = np.linalg.qr(draws.T if rows < columns else draws)
-    q *= np.sign(np.diagonal(r))            # with a positive diagonal of r, q is unique
+    q *= np.sign(np.diagonal(r))  # with a positive diagonal of r, q is unique
     tensor.copy_(autolab.from_numpy(q.T if rows < columns else q).reshape(tensor.shape))
     return tensor.mul_(gain)
 

@@ -17,13 +17,20 @@ class Parameter(Tensor):
     def __new__(cls, data=None, requires_grad=True):
         if data is None:
             import autolab
+
             data = autolab.empty(0)
         if not isinstance(data, Tensor):
-            raise fail(AttributeError, f"'{type(data).__name__}' object has no attribute 'detach'",
-                       "A parameter is made of a tensor: nn.Parameter(torch.tensor(...)).")
+            raise fail(
+                AttributeError,
+                f"'{type(data).__name__}' object has no attribute 'detach'",
+                "A parameter is made of a tensor: nn.Parameter(torch.tensor(...)).",
+            )
         if requires_grad and not data.dtype.is_floating_point:
-            raise fail(RuntimeError, "Only Tensors of floating point and complex dtype can require gradients",
-                       "Use a floating-point dtype, or requires_grad=False.")
+            raise fail(
+                RuntimeError,
+                "Only Tensors of floating point and complex dtype can require gradients",
+                "Use a floating-point dtype, or requires_grad=False.",
+            )
         parameter = data.detach()
         parameter.__class__ = cls
         parameter._req = bool(requires_grad)
@@ -65,10 +72,11 @@ class Buffer(Tensor, metaclass=_BufferKind):
     def __new__(cls, data=None, *, persistent=True):
         if data is None:
             import autolab
+
             data = autolab.empty(0)
         buffer = data.detach().requires_grad_(data.requires_grad)
         buffer.persistent, buffer._is_buffer = persistent, True
         return buffer
 
 
-Parameter.__module__ = Buffer.__module__ = "torch.nn.parameter"     # as PyTorch prints the classes
+Parameter.__module__ = Buffer.__module__ = "torch.nn.parameter"  # as PyTorch prints the classes

@@ -13,17 +13,43 @@ class Adagrad(Optimizer):
     lr falls as lr / (1 + (step - 1) * lr_decay).
     """
 
-    def __init__(self, params, lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, foreach=None, *,
-                 maximize=False, differentiable=False, fused=None):
+    def __init__(
+        self,
+        params,
+        lr=1e-2,
+        lr_decay=0,
+        weight_decay=0,
+        initial_accumulator_value=0,
+        eps=1e-10,
+        foreach=None,
+        *,
+        maximize=False,
+        differentiable=False,
+        fused=None,
+    ):
         check_lr(lr)
-        for name, value in (("lr_decay", lr_decay), ("weight_decay", weight_decay),
-                            ("initial_accumulator_value", initial_accumulator_value), ("epsilon", eps)):
+        for name, value in (
+            ("lr_decay", lr_decay),
+            ("weight_decay", weight_decay),
+            ("initial_accumulator_value", initial_accumulator_value),
+            ("epsilon", eps),
+        ):
             check_range(f"{name} value", value)
         refuse(self, foreach=foreach, differentiable=differentiable, fused=fused)
-        super().__init__(params, {
-            "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
-            "initial_accumulator_value": initial_accumulator_value, "foreach": foreach, "maximize": maximize,
-            "differentiable": differentiable, "fused": fused})
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "lr_decay": lr_decay,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "initial_accumulator_value": initial_accumulator_value,
+                "foreach": foreach,
+                "maximize": maximize,
+                "differentiable": differentiable,
+                "fused": fused,
+            },
+        )
         for group in self.param_groups:
             for parameter in group["params"]:
                 self._start(parameter)

@@ -16,20 +16,48 @@ class Adam(Optimizer):
     decoupled_weight_decay: shrink p itself instead of adding weight_decay * p to the gradient.
     """
 
-    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, *, foreach=None, maximize=False,
-                 capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False):
+    def __init__(
+        self,
+        params,
+        lr=1e-3,
+        betas=(0.9, 0.999),
+        eps=1e-8,
+        weight_decay=0,
+        amsgrad=False,
+        *,
+        foreach=None,
+        maximize=False,
+        capturable=False,
+        differentiable=False,
+        fused=None,
+        decoupled_weight_decay=False,
+    ):
         check_lr(lr)
         check_range("epsilon value", eps)
         for i in (0, 1):
             check_range(f"beta parameter at index {i}", betas[i], 1.0)
         check_range("weight_decay value", weight_decay)
         if not (all(isinstance(b, float) for b in betas[:2]) or all(isinstance(b, Tensor) for b in betas[:2])):
-            raise fail(ValueError, "betas must be either both floats or both Tensors", "Write for example (0.9, 0.999).")
+            raise fail(
+                ValueError, "betas must be either both floats or both Tensors", "Write for example (0.9, 0.999)."
+            )
         refuse(self, foreach=foreach, capturable=capturable, differentiable=differentiable, fused=fused)
-        super().__init__(params, {
-            "lr": lr, "betas": tuple(betas), "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad, "maximize": maximize,
-            "foreach": foreach, "capturable": capturable, "differentiable": differentiable, "fused": fused,
-            "decoupled_weight_decay": decoupled_weight_decay})
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "betas": tuple(betas),
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "amsgrad": amsgrad,
+                "maximize": maximize,
+                "foreach": foreach,
+                "capturable": capturable,
+                "differentiable": differentiable,
+                "fused": fused,
+                "decoupled_weight_decay": decoupled_weight_decay,
+            },
+        )
 
     def step(self, closure=None):
         """One step. `closure` computes the loss anew and is returned its value."""
@@ -71,7 +99,32 @@ class Adam(Optimizer):
 class AdamW(Adam):
     """Adam with decoupled weight decay (Loshchilov and Hutter, "Decoupled Weight Decay Regularization", 2017)."""
 
-    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, amsgrad=False, *, maximize=False, foreach=None,
-                 capturable=False, differentiable=False, fused=None):
-        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize, capturable=capturable,
-                         differentiable=differentiable, fused=fused, decoupled_weight_decay=True)
+    def __init__(
+        self,
+        params,
+        lr=1e-3,
+        betas=(0.9, 0.999),
+        eps=1e-8,
+        weight_decay=1e-2,
+        amsgrad=False,
+        *,
+        maximize=False,
+        foreach=None,
+        capturable=False,
+        differentiable=False,
+        fused=None,
+    ):
+        super().__init__(
+            params,
+            lr,
+            betas,
+            eps,
+            weight_decay,
+            amsgrad,
+            foreach=foreach,
+            maximize=maximize,
+            capturable=capturable,
+            differentiable=differentiable,
+            fused=fused,
+            decoupled_weight_decay=True,
+        )

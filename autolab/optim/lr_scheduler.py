@@ -17,9 +17,10 @@ from autolab.optim.optimizer import Optimizer
 _HOW = "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
 _EPOCH_DEPRECATED = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use "
-    "`scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the closed form is "
-    "used instead of the new chainable form, where available. Please open an issue if you are unable to replicate your use "
-    "case: https://github.com/pytorch/pytorch/issues/new/choose.")
+    "`scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the closed "
+    "form is used instead of the new chainable form, where available. Please open an issue if you are unable to "
+    "replicate your use case: https://github.com/pytorch/pytorch/issues/new/choose."
+)
 
 
 def _values(optimizer, key):
@@ -35,7 +36,9 @@ def _set_lr(group, lr):
 
 def _check_optimizer(optimizer):
     if not isinstance(optimizer, Optimizer):
-        raise fail(TypeError, f"{type(optimizer).__name__} is not an Optimizer", "The scheduler changes its param_groups' lr.")
+        raise fail(
+            TypeError, f"{type(optimizer).__name__} is not an Optimizer", "The scheduler changes its param_groups' lr."
+        )
 
 
 def _per_group(values, optimizer, message):
@@ -62,10 +65,14 @@ class LRScheduler:
                 lr = group["lr"]
                 group.setdefault("initial_lr", lr.clone() if isinstance(lr, Tensor) else lr)
             elif "initial_lr" not in group:
-                raise fail(KeyError, f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with "
-                           "last_epoch >= 0.\nThis typically happens when:\n1. You're trying to resume training from a "
-                           "checkpoint but haven't properly loaded the optimizer state\n2. You're using last_epoch >= 0 for "
-                           "a fresh training run (not recommended)", "Load the optimizer's state_dict first.")
+                raise fail(
+                    KeyError,
+                    f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with "
+                    "last_epoch >= 0.\nThis typically happens when:\n1. You're trying to resume training from a "
+                    "checkpoint but haven't properly loaded the optimizer state\n2. You're using last_epoch >= 0 for "
+                    "a fresh training run (not recommended)",
+                    "Load the optimizer's state_dict first.",
+                )
         self.base_lrs = _values(optimizer, "initial_lr")
         self.last_epoch = last_epoch
         self._initial_step()
@@ -97,10 +104,14 @@ class LRScheduler:
     def step(self, epoch=None):
         """Set the next learning rates. Call it after `optimizer.step()`; warns when it comes first."""
         if self._step_count == 1 and not getattr(self.optimizer, "_opt_called", False):
-            warnings.warn("Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you "
-                          "should call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure "
-                          "to do this will result in PyTorch skipping the first value of the learning rate schedule. See more "
-                          f"details at {_HOW}", UserWarning, stacklevel=2)
+            warnings.warn(
+                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you "
+                "should call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure "
+                "to do this will result in PyTorch skipping the first value of the learning rate schedule. See more "
+                f"details at {_HOW}",
+                UserWarning,
+                stacklevel=2,
+            )
         self._step_count += 1
         if epoch is not None:
             warnings.warn(_EPOCH_DEPRECATED, UserWarning, stacklevel=2)
@@ -122,8 +133,11 @@ class LRScheduler:
 
     def _warn_outside_step(self):
         if not self._get_lr_called_within_step:
-            warnings.warn("To get the last learning rate computed by the scheduler, please use `get_last_lr()`.", UserWarning,
-                          stacklevel=3)
+            warnings.warn(
+                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
+                UserWarning,
+                stacklevel=3,
+            )
 
     def _current(self):
         return _values(self.optimizer, "lr")
@@ -142,7 +156,10 @@ class LambdaLR(LRScheduler):
     def state_dict(self):
         """As the base class; of the functions only callable objects can be saved (their attributes)."""
         state = {key: value for key, value in super().state_dict().items() if key != "lr_lambdas"}
-        return {**state, "lr_lambdas": [None if isinstance(f, types.FunctionType) else f.__dict__.copy() for f in self.lr_lambdas]}
+        return {
+            **state,
+            "lr_lambdas": [None if isinstance(f, types.FunctionType) else f.__dict__.copy() for f in self.lr_lambdas],
+        }
 
     def load_state_dict(self, state_dict):
         """Take over what `state_dict` returned; plain functions stay those of this scheduler."""
@@ -227,8 +244,10 @@ class CosineAnnealingLR(LRScheduler):
         if self._step_count == 1 and epoch > 0:
             return [low + (base - low) * (1 + math.cos(epoch * math.pi / period)) / 2 for base in self.base_lrs]
         if (epoch - 1 - period) % (2 * period) == 0:
-            return [group["lr"] + (base - low) * (1 - math.cos(math.pi / period)) / 2
-                    for base, group in zip(self.base_lrs, self.optimizer.param_groups, strict=True)]
+            return [
+                group["lr"] + (base - low) * (1 - math.cos(math.pi / period)) / 2
+                for base, group in zip(self.base_lrs, self.optimizer.param_groups, strict=True)
+            ]
         ratio = (1 + math.cos(math.pi * epoch / period)) / (1 + math.cos(math.pi * (epoch - 1) / period))
         return [ratio * (group["lr"] - low) + low for group in self.optimizer.param_groups]
 
@@ -238,23 +257,43 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class OneCycleLR(LRScheduler):
-    """lr rises from max_lr / div_factor to max_lr and falls to the start / final_div_factor; momentum goes the other way.
+    """lr rises from max_lr / div_factor to max_lr, falls to the start / final_div_factor; momentum does the opposite.
 
-    Step it after every batch. Smith and Topin, "Super-Convergence" (2017). Raises ValueError for settings that make no cycle.
+    Step it after every batch. Smith and Topin, "Super-Convergence" (2017). Raises ValueError for settings that make
+    no cycle.
     """
 
-    def __init__(self, optimizer, max_lr, total_steps=None, epochs=None, steps_per_epoch=None, pct_start=0.3, anneal_strategy="cos",
-                 cycle_momentum=True, base_momentum=0.85, max_momentum=0.95, div_factor=25.0, final_div_factor=1e4, three_phase=False,
-                 last_epoch=-1):
+    def __init__(
+        self,
+        optimizer,
+        max_lr,
+        total_steps=None,
+        epochs=None,
+        steps_per_epoch=None,
+        pct_start=0.3,
+        anneal_strategy="cos",
+        cycle_momentum=True,
+        base_momentum=0.85,
+        max_momentum=0.95,
+        div_factor=25.0,
+        final_div_factor=1e4,
+        three_phase=False,
+        last_epoch=-1,
+    ):
         _check_optimizer(optimizer)
         self.optimizer = optimizer
         self.total_steps = _total_steps(total_steps, epochs, steps_per_epoch)
         self._schedule_phases = _phases(self.total_steps, pct_start, three_phase)
         if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
-            raise fail(ValueError, f"Expected float between 0 and 1 pct_start, but got {pct_start}", "The share of the rise.")
+            raise fail(
+                ValueError, f"Expected float between 0 and 1 pct_start, but got {pct_start}", "The share of the rise."
+            )
         if anneal_strategy not in ("cos", "linear"):
-            raise fail(ValueError, f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}",
-                       "The shape of the curve.")
+            raise fail(
+                ValueError,
+                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}",
+                "The shape of the curve.",
+            )
         self._anneal_func_type = anneal_strategy
         max_lrs = self._format("max_lr", max_lr)
         if last_epoch == -1:
@@ -268,14 +307,23 @@ class OneCycleLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _format(self, name, values):
-        return _per_group(values, self.optimizer, lambda n, given: f"{name} must have the same length as optimizer.param_groups. "
-                          f"{name} has {given} values, param_groups has {n}.")
+        return _per_group(
+            values,
+            self.optimizer,
+            lambda n, given: (
+                f"{name} must have the same length as optimizer.param_groups. "
+                f"{name} has {given} values, param_groups has {n}."
+            ),
+        )
 
     def _start_momentum(self, base_momentum, max_momentum, last_epoch):
         defaults = self.optimizer.defaults
         if "momentum" not in defaults and "betas" not in defaults:
-            raise fail(ValueError, "optimizer must support momentum or beta1 with `cycle_momentum` option enabled",
-                       "Pass cycle_momentum=False.")
+            raise fail(
+                ValueError,
+                "optimizer must support momentum or beta1 with `cycle_momentum` option enabled",
+                "Pass cycle_momentum=False.",
+            )
         self.use_beta1 = "betas" in defaults
         largest, smallest = self._format("max_momentum", max_momentum), self._format("base_momentum", base_momentum)
         if last_epoch == -1:
@@ -299,8 +347,11 @@ class OneCycleLR(LRScheduler):
         self._warn_outside_step()
         step = self.last_epoch
         if step > self.total_steps:
-            raise fail(ValueError, f"Tried to step {step} times. The specified number of total steps is {self.total_steps}",
-                       "The cycle is over.")
+            raise fail(
+                ValueError,
+                f"Tried to step {step} times. The specified number of total steps is {self.total_steps}",
+                "The cycle is over.",
+            )
         start = 0.0
         for phase in self._schedule_phases:
             if step <= phase["end_step"] or phase is self._schedule_phases[-1]:
@@ -331,10 +382,20 @@ def _total_steps(total_steps, epochs, steps_per_epoch):
 
 
 def _phases(total_steps, pct_start, three_phase):
-    rise = {"end_step": float(pct_start * total_steps) - 1, "start_lr": "initial_lr", "end_lr": "max_lr",
-            "start_momentum": "max_momentum", "end_momentum": "base_momentum"}
-    fall = {"end_step": total_steps - 1, "start_lr": "max_lr", "end_lr": "min_lr", "start_momentum": "base_momentum",
-            "end_momentum": "max_momentum"}
+    rise = {
+        "end_step": float(pct_start * total_steps) - 1,
+        "start_lr": "initial_lr",
+        "end_lr": "max_lr",
+        "start_momentum": "max_momentum",
+        "end_momentum": "base_momentum",
+    }
+    fall = {
+        "end_step": total_steps - 1,
+        "start_lr": "max_lr",
+        "end_lr": "min_lr",
+        "start_momentum": "base_momentum",
+        "end_momentum": "max_momentum",
+    }
     if not three_phase:
         return [rise, fall]
     back = {**fall, "end_step": float(2 * pct_start * total_steps) - 2, "end_lr": "initial_lr"}
@@ -344,11 +405,22 @@ def _phases(total_steps, pct_start, three_phase):
 class ReduceLROnPlateau(LRScheduler):
     """lr times `factor` when a watched number has not improved for more than `patience` epochs.
 
-    mode "min" or "max": which way is better; threshold ("rel" or "abs"): by how much at least; cooldown: epochs of rest.
+    mode "min" or "max": which way is better; threshold ("rel" or "abs"): by how much at least; cooldown: epochs of
+    rest.
     """
 
-    def __init__(self, optimizer, mode="min", factor=0.1, patience=10, threshold=1e-4, threshold_mode="rel", cooldown=0, min_lr=0,
-                 eps=1e-8):
+    def __init__(
+        self,
+        optimizer,
+        mode="min",
+        factor=0.1,
+        patience=10,
+        threshold=1e-4,
+        threshold_mode="rel",
+        cooldown=0,
+        min_lr=0,
+        eps=1e-8,
+    ):
         if factor >= 1.0:
             raise fail(ValueError, "Factor should be < 1.0.", "It makes the learning rate smaller.")
         _check_optimizer(optimizer)
@@ -373,7 +445,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.best, self.cooldown_counter, self.num_bad_epochs = self.mode_worse, 0, 0
 
     def step(self, metrics, epoch=None):
-        """Note the number of this epoch (a loss, an accuracy) and lower the lr when it has not improved for too long."""
+        """Note the number of this epoch (a loss, an accuracy); lower the lr when it has not improved for too long."""
         current = float(metrics)
         if epoch is None:
             epoch = self.last_epoch + 1
@@ -396,10 +468,14 @@ class ReduceLROnPlateau(LRScheduler):
         groups = self.optimizer.param_groups
         if len(groups) != len(self.min_lrs):
             if self.default_min_lr is None:
-                raise fail(RuntimeError, f"The number of param groups in the `optimizer` ({len(groups)}) differs from when "
-                           f"`ReduceLROnPlateau` was initialized ({len(self.min_lrs)}), usually due to a new param group being "
-                           "added to the optimizer. Please modify the `min_lrs` field to match the length of the `optimizer` "
-                           "param groups.", "Append the new group's smallest lr to scheduler.min_lrs.")
+                raise fail(
+                    RuntimeError,
+                    f"The number of param groups in the `optimizer` ({len(groups)}) differs from when "
+                    f"`ReduceLROnPlateau` was initialized ({len(self.min_lrs)}), usually due to a new param group "
+                    "being added to the optimizer. Please modify the `min_lrs` field to match the length of the "
+                    "`optimizer` param groups.",
+                    "Append the new group's smallest lr to scheduler.min_lrs.",
+                )
             self.min_lrs = [self.default_min_lr] * len(groups)
         for group, smallest in zip(groups, self.min_lrs):
             old = float(group["lr"])

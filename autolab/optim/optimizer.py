@@ -17,7 +17,7 @@ from autolab.engine.errors import fail, unsupported
 from autolab.engine.tensor import Tensor
 from autolab.utils._shared import reset_grad, typename
 
-_step_pre_hooks = OrderedDict()     # of all optimizers
+_step_pre_hooks = OrderedDict()  # of all optimizers
 _step_post_hooks = OrderedDict()
 
 
@@ -49,10 +49,13 @@ def register_optimizer_step_post_hook(hook):
 
 def _with_hooks(step):
     """`step` that runs the hooks around it and remembers that it was called (schedulers ask)."""
+
     @functools.wraps(step)
     def run(self, *args, **kwargs):
         self._opt_called = True
-        if not (_step_pre_hooks or _step_post_hooks or self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks):
+        if not (
+            _step_pre_hooks or _step_post_hooks or self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks
+        ):
             return step(self, *args, **kwargs)
         args = (self, *args)
         for hook in chain(_step_pre_hooks.values(), self._optimizer_step_pre_hooks.values()):
@@ -60,8 +63,11 @@ def _with_hooks(step):
             if changed is None:
                 continue
             if not (isinstance(changed, tuple) and len(changed) == 2):
-                raise fail(RuntimeError, f"{step} must return None or a tuple of (new_args, new_kwargs), but got {changed}.",
-                           "A step pre-hook replaces both or neither.")
+                raise fail(
+                    RuntimeError,
+                    f"{step} must return None or a tuple of (new_args, new_kwargs), but got {changed}.",
+                    "A step pre-hook replaces both or neither.",
+                )
             args, kwargs = changed
         result = step(*args, **kwargs)
         for hook in chain(self._optimizer_step_post_hooks.values(), _step_post_hooks.values()):
@@ -81,7 +87,11 @@ def refuse(optimizer, **options):
 def check_range(name, value, upper=None):
     """Raise ValueError, in PyTorch's words, unless 0 <= value (< upper)."""
     if not (0.0 <= value and (upper is None or value < upper)):
-        raise fail(ValueError, f"Invalid {name}: {value}", "It has to be at least 0" + (f" and below {upper}." if upper else "."))
+        raise fail(
+            ValueError,
+            f"Invalid {name}: {value}",
+            "It has to be at least 0" + (f" and below {upper}." if upper else "."),
+        )
 
 
 def check_lr(lr):
@@ -112,20 +122,33 @@ class Optimizer:
         self.defaults = defaults
         self._make_hook_tables()
         if isinstance(params, Tensor):
-            raise fail(TypeError, "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
-                       + typename(params), "Put it into a list: [tensor].")
+            raise fail(
+                TypeError,
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                + typename(params),
+                "Put it into a list: [tensor].",
+            )
         self.state = defaultdict(dict)
         self.param_groups = []
         groups = list(params)
         if not groups:
-            raise fail(ValueError, "optimizer got an empty parameter list",
-                       "Does the model have parameters? A generator such as model.parameters() can be used only once.")
+            raise fail(
+                ValueError,
+                "optimizer got an empty parameter list",
+                "Does the model have parameters? A generator such as model.parameters() can be used only once.",
+            )
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
 
     def _make_hook_tables(self):
-        for name in ("step_pre", "step_post", "state_dict_pre", "state_dict_post", "load_state_dict_pre",
-                     "load_state_dict_post"):
+        for name in (
+            "step_pre",
+            "step_post",
+            "state_dict_pre",
+            "state_dict_post",
+            "load_state_dict_pre",
+            "load_state_dict_post",
+        ):
             self.__dict__.setdefault(f"_optimizer_{name}_hooks", OrderedDict())
 
     def __getstate__(self):
@@ -173,20 +196,32 @@ class Optimizer:
     def add_param_group(self, param_group):
         """Add a dict with "params" and settings; settings it lacks take the defaults."""
         if not isinstance(param_group, dict):
-            raise fail(TypeError, f"param_group must be a dict, but got {type(param_group)}",
-                       'Write {"params": tensors, "lr": 0.1}.')
+            raise fail(
+                TypeError,
+                f"param_group must be a dict, but got {type(param_group)}",
+                'Write {"params": tensors, "lr": 0.1}.',
+            )
         self._read_params(param_group)
         for parameter in param_group["params"]:
             if not isinstance(parameter, Tensor):
-                raise fail(TypeError, "optimizer can only optimize Tensors, but one of the params is " + typename(parameter),
-                           "Only tensors have gradients.")
+                raise fail(
+                    TypeError,
+                    "optimizer can only optimize Tensors, but one of the params is " + typename(parameter),
+                    "Only tensors have gradients.",
+                )
             if not (parameter.is_leaf or parameter.retains_grad):
-                raise fail(ValueError, "can't optimize a non-leaf Tensor",
-                           "This tensor was computed from others, so a step on it would be forgotten at the next computation.")
+                raise fail(
+                    ValueError,
+                    "can't optimize a non-leaf Tensor",
+                    "This tensor was computed from others, so a step on it would be forgotten at the next computation.",
+                )
         for name, default in self.defaults.items():
             if default is required and name not in param_group:
-                raise fail(ValueError, f"parameter group didn't specify a value of required optimization parameter {name}",
-                           f"This optimizer has no default for {name}.")
+                raise fail(
+                    ValueError,
+                    f"parameter group didn't specify a value of required optimization parameter {name}",
+                    f"This optimizer has no default for {name}.",
+                )
             param_group.setdefault(name, default)
         self._check_against_other_groups(param_group)
         self.param_groups.append(param_group)
@@ -197,30 +232,45 @@ class Optimizer:
         if isinstance(params, Tensor):
             params = [params]
         elif isinstance(params, set):
-            raise fail(TypeError, "optimizer parameters need to be organized in ordered collections, but the ordering of tensors "
-                       "in sets will change between runs. Please use a list instead.", "State is saved by position.")
+            raise fail(
+                TypeError,
+                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors "
+                "in sets will change between runs. Please use a list instead.",
+                "State is saved by position.",
+            )
         params = list(params)
         names = [p[0] for p in params if isinstance(p, tuple)]
         if names:
             if len(names) != len(params):
-                raise fail(ValueError, "all optimizer params should be with/without names. Some param names are missing",
-                           "Pass named_parameters() or parameters(), not a mixture.")
+                raise fail(
+                    ValueError,
+                    "all optimizer params should be with/without names. Some param names are missing",
+                    "Pass named_parameters() or parameters(), not a mixture.",
+                )
             group["param_names"], params = names, [p[1] for p in params]
         group["params"] = params
 
     def _check_against_other_groups(self, group):
         params = set(group["params"])
         if len(params) != len(group["params"]):
-            warnings.warn("optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; "
-                          "see github.com/pytorch/pytorch/issues/40967 for more information", stacklevel=4)
+            warnings.warn(
+                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; "
+                "see github.com/pytorch/pytorch/issues/40967 for more information",
+                stacklevel=4,
+            )
         for other in self.param_groups:
             if ("param_names" in group) != ("param_names" in other):
                 kind = "with names" if "param_names" in group else "without names"
-                raise fail(ValueError, "all optimizer param groups should be with/without names. cannot add param group "
-                           f"{kind} to the optimizer", "Name all groups or none.")
+                raise fail(
+                    ValueError,
+                    "all optimizer param groups should be with/without names. cannot add param group "
+                    f"{kind} to the optimizer",
+                    "Name all groups or none.",
+                )
             if not params.isdisjoint(other["params"]):
-                raise fail(ValueError, "some parameters appear in more than one parameter group",
-                           "It would be stepped twice.")
+                raise fail(
+                    ValueError, "some parameters appear in more than one parameter group", "It would be stepped twice."
+                )
 
     # state ---------------------------------------------------------------------------------------
 
@@ -249,12 +299,20 @@ class Optimizer:
             state_dict = state_dict if replaced is None else replaced
         groups, saved = self.param_groups, deepcopy(state_dict["param_groups"])
         if len(groups) != len(saved):
-            raise fail(ValueError, "loaded state dict has a different number of parameter groups",
-                       f"Saved were {len(saved)}, this optimizer has {len(groups)}.")
+            raise fail(
+                ValueError,
+                "loaded state dict has a different number of parameter groups",
+                f"Saved were {len(saved)}, this optimizer has {len(groups)}.",
+            )
         if any(len(a["params"]) != len(b["params"]) for a, b in zip(groups, saved)):
-            raise fail(ValueError, "loaded state dict contains a parameter group that doesn't match the size of optimizer's group",
-                       "The optimizer was saved for another model.")
-        by_number = dict(zip(chain.from_iterable(g["params"] for g in saved), chain.from_iterable(g["params"] for g in groups)))
+            raise fail(
+                ValueError,
+                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group",
+                "The optimizer was saved for another model.",
+            )
+        by_number = dict(
+            zip(chain.from_iterable(g["params"] for g in saved), chain.from_iterable(g["params"] for g in groups))
+        )
         state = defaultdict(dict)
         for key, value in state_dict["state"].items():
             if key in by_number:
@@ -302,7 +360,9 @@ def _fitted(parameter, value, key=None):
     if isinstance(value, Tensor):
         if key == "step":
             return value
-        return value.to(device=parameter.device, dtype=parameter.dtype if parameter.is_floating_point() else value.dtype)
+        return value.to(
+            device=parameter.device, dtype=parameter.dtype if parameter.is_floating_point() else value.dtype
+        )
     if isinstance(value, dict):
         return {k: _fitted(parameter, v, k) for k, v in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, str):
@@ -320,4 +380,6 @@ def count_step(state):
 
 def zero_step():
     """The step count of a parameter that was not stepped yet: a 0-d tensor of floats, as PyTorch keeps it."""
-    return autolab.tensor(0.0, dtype=autolab.float64 if autolab.get_default_dtype() is autolab.float64 else autolab.float32)
+    return autolab.tensor(
+        0.0, dtype=autolab.float64 if autolab.get_default_dtype() is autolab.float64 else autolab.float32
+    )

@@ -13,15 +13,39 @@ class RMSprop(Optimizer):
     centered: subtract the squared mean gradient from v (Graves, 2013). momentum: as in SGD, of the scaled gradient.
     """
 
-    def __init__(self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, capturable=False,
-                 foreach=None, maximize=False, differentiable=False):
+    def __init__(
+        self,
+        params,
+        lr=1e-2,
+        alpha=0.99,
+        eps=1e-8,
+        weight_decay=0,
+        momentum=0,
+        centered=False,
+        capturable=False,
+        foreach=None,
+        maximize=False,
+        differentiable=False,
+    ):
         check_lr(lr)
         for name, value in (("epsilon", eps), ("momentum", momentum), ("weight_decay", weight_decay), ("alpha", alpha)):
             check_range(f"{name} value", value)
         refuse(self, capturable=capturable, foreach=foreach, differentiable=differentiable)
-        super().__init__(params, {
-            "lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered, "weight_decay": weight_decay,
-            "capturable": capturable, "foreach": foreach, "maximize": maximize, "differentiable": differentiable})
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "momentum": momentum,
+                "alpha": alpha,
+                "eps": eps,
+                "centered": centered,
+                "weight_decay": weight_decay,
+                "capturable": capturable,
+                "foreach": foreach,
+                "maximize": maximize,
+                "differentiable": differentiable,
+            },
+        )
 
     def step(self, closure=None):
         """One step. `closure` computes the loss anew and is returned its value."""
@@ -35,7 +59,11 @@ class RMSprop(Optimizer):
     def _start(self, group, parameter):
         state = self.state[parameter]
         state["step"] = zero_step()
-        for name, wanted in (("square_avg", True), ("momentum_buffer", group["momentum"] > 0), ("grad_avg", group["centered"])):
+        for name, wanted in (
+            ("square_avg", True),
+            ("momentum_buffer", group["momentum"] > 0),
+            ("grad_avg", group["centered"]),
+        ):
             if wanted:
                 state[name] = autolab.zeros_like(parameter.detach())
         return state

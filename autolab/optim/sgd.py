@@ -13,17 +13,42 @@ class SGD(Optimizer):
     Sutskever et al., "On the importance of initialization and momentum in deep learning" (2013).
     """
 
-    def __init__(self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False, foreach=None,
-                 differentiable=False, fused=None):
+    def __init__(
+        self,
+        params,
+        lr=1e-3,
+        momentum=0,
+        dampening=0,
+        weight_decay=0,
+        nesterov=False,
+        *,
+        maximize=False,
+        foreach=None,
+        differentiable=False,
+        fused=None,
+    ):
         check_lr(lr)
         check_range("momentum value", momentum)
         check_range("weight_decay value", weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
-            raise fail(ValueError, "Nesterov momentum requires a momentum and zero dampening", "Set momentum, e.g. to 0.9.")
+            raise fail(
+                ValueError, "Nesterov momentum requires a momentum and zero dampening", "Set momentum, e.g. to 0.9."
+            )
         refuse(self, foreach=foreach, differentiable=differentiable, fused=fused)
-        super().__init__(params, {
-            "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov,
-            "maximize": maximize, "foreach": foreach, "differentiable": differentiable, "fused": fused})
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "momentum": momentum,
+                "dampening": dampening,
+                "weight_decay": weight_decay,
+                "nesterov": nesterov,
+                "maximize": maximize,
+                "foreach": foreach,
+                "differentiable": differentiable,
+                "fused": fused,
+            },
+        )
 
     def step(self, closure=None):
         """One step. `closure` computes the loss anew and is returned its value."""

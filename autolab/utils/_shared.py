@@ -12,7 +12,7 @@ def typename(value):
     if module in (None, "", "builtins", "__builtin__"):
         return kind.__qualname__
     if module.split(".")[0] == "autolab":
-        module = "torch" + module[len("autolab"):]
+        module = "torch" + module[len("autolab") :]
     return f"{module}.{kind.__qualname__}"
 
 

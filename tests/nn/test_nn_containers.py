@@ -1,4 +1,5 @@
 """List and dict operations of the containers, the same programs run on PyTorch."""
+
 from collections import OrderedDict
 
 from goldens.oracle import same_as_torch
@@ -29,7 +30,14 @@ def test_sequential(t):
     pair *= 2
     found += [repr(pair), pair[0] is pair[3]]
     named = nn.Sequential(OrderedDict([("fc", nn.Linear(2, 3)), ("act", nn.Tanh())]))
-    found += [named, named.fc, named[1:], [name for name, _ in named.named_modules()], "0" in dir(m), "fc" in dir(named)]
+    found += [
+        named,
+        named.fc,
+        named[1:],
+        [name for name, _ in named.named_modules()],
+        "0" in dir(m),
+        "fc" in dir(named),
+    ]
     return found
 
 
@@ -57,7 +65,17 @@ def test_module_dict(t):
     m["c"] = nn.GELU()
     m.update([["d", nn.ELU()], ("a", nn.SiLU())])
     m.update(nn.ModuleDict({"e": nn.Mish()}))
-    found = [repr(m), list(m), list(m.keys()), shown(m.values()), [k for k, _ in m.items()], "a" in m, "z" in m, len(m), repr(m.pop("b"))]
+    found = [
+        repr(m),
+        list(m),
+        list(m.keys()),
+        shown(m.values()),
+        [k for k, _ in m.items()],
+        "a" in m,
+        "z" in m,
+        len(m),
+        repr(m.pop("b")),
+    ]
     del m["a"]
     found.append(repr(m))
     m.clear()
@@ -71,7 +89,15 @@ def test_parameter_list(t):
     m.append(t.ones(3))
     m += [t.ones(1, 2), "text"]
     m[0] = t.full((2,), 7.0)
-    found = [repr(m), len(m), [type(p).__name__ for p in m], m[-2], repr(m[1:3]), list(m.state_dict()), [n for n, _ in m.named_parameters()]]
+    found = [
+        repr(m),
+        len(m),
+        [type(p).__name__ for p in m],
+        m[-2],
+        repr(m[1:3]),
+        list(m.state_dict()),
+        [n for n, _ in m.named_parameters()],
+    ]
     return [*found, m[0].requires_grad]
 
 
@@ -81,8 +107,25 @@ def test_parameter_dict(t):
     m = nn.ParameterDict({"b": t.ones(2), "a": nn.Parameter(t.zeros(1))})
     m["c"] = t.ones(3)
     m.update(OrderedDict([("z", t.ones(1)), ("y", t.ones(1))]))
-    found = [repr(m), list(m), list(reversed(m)), len(m), "a" in m, m.get("q"), m.get("q", 5), m.setdefault("n", t.ones(1)), m.setdefault("a", 3)]
-    found += [m.pop("b"), m.popitem()[0], list(m.keys()), [k for k, _ in m.items()], len(list(m.values())), list(m.state_dict())]
+    found = [
+        repr(m),
+        list(m),
+        list(reversed(m)),
+        len(m),
+        "a" in m,
+        m.get("q"),
+        m.get("q", 5),
+        m.setdefault("n", t.ones(1)),
+        m.setdefault("a", 3),
+    ]
+    found += [
+        m.pop("b"),
+        m.popitem()[0],
+        list(m.keys()),
+        [k for k, _ in m.items()],
+        len(list(m.values())),
+        list(m.state_dict()),
+    ]
     other = m | nn.ParameterDict({"new": t.ones(1)})
     m |= nn.ParameterDict({"more": t.ones(1)})
     found += [list(other), list(m), list(m.copy()), list(m.fromkeys(["u", "v"], t.ones(1)))]

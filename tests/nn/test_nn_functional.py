@@ -1,4 +1,5 @@
-"""Functions of `nn.functional` against PyTorch: value, gradient, the graph with its saved values, and the graph of the gradient."""
+"""`nn.functional` against PyTorch: value, gradient, the graph and what it saves, the gradient of the gradient."""
+
 import re
 import warnings
 
@@ -75,21 +76,32 @@ FUNCTIONS = {
     "cross_entropy weight": lambda t, F, x: F.cross_entropy(x, t.tensor([0, 3, -100]), weight=t.tensor([1.0, 2, 3, 4])),
     "cross_entropy smoothed": lambda t, F, x: F.cross_entropy(x, t.tensor([0, 1, 2]), label_smoothing=0.1),
     "cross_entropy smoothed, weight, ignored": lambda t, F, x: F.cross_entropy(
-        x, t.tensor([0, -100, 3]), weight=t.tensor([1.0, 2, 3, 4]), label_smoothing=0.1),
-    "cross_entropy smoothed none": lambda t, F, x: F.cross_entropy(x, t.tensor([0, -100, 3]), label_smoothing=0.1, reduction="none"),
-    "cross_entropy smoothed sum": lambda t, F, x: F.cross_entropy(x, t.tensor([0, 1, 3]), label_smoothing=0.1, reduction="sum"),
-    "cross_entropy sequence": lambda t, F, x: F.cross_entropy(x.view(1, 3, 4), t.tensor([[0, 1, 2, 1]]), label_smoothing=0.2),
+        x, t.tensor([0, -100, 3]), weight=t.tensor([1.0, 2, 3, 4]), label_smoothing=0.1
+    ),
+    "cross_entropy smoothed none": lambda t, F, x: F.cross_entropy(
+        x, t.tensor([0, -100, 3]), label_smoothing=0.1, reduction="none"
+    ),
+    "cross_entropy smoothed sum": lambda t, F, x: F.cross_entropy(
+        x, t.tensor([0, 1, 3]), label_smoothing=0.1, reduction="sum"
+    ),
+    "cross_entropy sequence": lambda t, F, x: F.cross_entropy(
+        x.view(1, 3, 4), t.tensor([[0, 1, 2, 1]]), label_smoothing=0.2
+    ),
     "cross_entropy probabilities": lambda t, F, x: F.cross_entropy(x, t.full((3, 4), 0.25)),
     "cross_entropy probabilities, weight, smoothed": lambda t, F, x: F.cross_entropy(
-        x, t.full((3, 4), 0.25), weight=t.tensor([1.0, 2, 3, 4]), label_smoothing=0.1),
+        x, t.full((3, 4), 0.25), weight=t.tensor([1.0, 2, 3, 4]), label_smoothing=0.1
+    ),
     "cross_entropy probabilities none": lambda t, F, x: F.cross_entropy(x, t.full((3, 4), 0.25), reduction="none"),
     "cross_entropy probabilities sequence": lambda t, F, x: F.cross_entropy(x.view(1, 3, 4), t.full((1, 3, 4), 1 / 3)),
     "bce": lambda t, F, x: F.binary_cross_entropy(x.sigmoid(), t.full((3, 4), 0.3)),
-    "bce weight": lambda t, F, x: F.binary_cross_entropy(x.sigmoid(), t.full((3, 4), 0.3), weight=t.tensor([1.0, 2, 3, 4])),
+    "bce weight": lambda t, F, x: F.binary_cross_entropy(
+        x.sigmoid(), t.full((3, 4), 0.3), weight=t.tensor([1.0, 2, 3, 4])
+    ),
     "bce at 0 and 1": lambda t, F, x: F.binary_cross_entropy((x > 0).float(), t.full((3, 4), 1.0) + x * 0),
     "bce logits": lambda t, F, x: F.binary_cross_entropy_with_logits(x, t.full((3, 4), 0.3)),
     "bce logits pos_weight": lambda t, F, x: F.binary_cross_entropy_with_logits(
-        x, t.full((3, 4), 0.3), weight=t.tensor([1.0, 2, 3, 4]), pos_weight=t.tensor([4.0, 3, 2, 1])),
+        x, t.full((3, 4), 0.3), weight=t.tensor([1.0, 2, 3, 4]), pos_weight=t.tensor([4.0, 3, 2, 1])
+    ),
     "bce logits far out": lambda t, F, x: F.binary_cross_entropy_with_logits(x * 100, t.full((3, 4), 0.3)),
     "bce logits of targets": lambda t, F, x: F.binary_cross_entropy_with_logits(t.ones(3, 4), x.sigmoid()),
     "kl_div": lambda t, F, x: F.kl_div(x, t.full((3, 4), 0.25), reduction="batchmean"),
@@ -140,7 +152,7 @@ def chain(node):
 
 
 def saved(node):
-    """What the node saves: shapes of tensors, values of attributes (unsigned 64-bit numbers as the signed ones they are)."""
+    """What the node saves: shapes of tensors, values of attributes (unsigned numbers as the signed ones they are)."""
     values = {}
     for name in dir(node):
         if name.startswith("_saved_"):
@@ -163,24 +175,26 @@ def program(torch, function):
     node = y.grad_fn
     found = {"value": y, "graph": chain(node), "saved": saved(node), "warnings": [str(w.message) for w in caught]}
     weights = torch.linspace(0.5, 1.5, y.numel()).view(y.shape).to(y.dtype)
-    found["gradient"], = torch.autograd.grad(y, x, weights, create_graph=True)
+    (found["gradient"],) = torch.autograd.grad(y, x, weights, create_graph=True)
     return found
 
 
 OWN_GRAPH = {
     # functions whose graph differs, and why it may; values and gradients are compared all the same
-    "leaky_relu in place": "PyTorch's in-place forms save their result and find the slope from it; ours save the old input",
+    "leaky_relu in place": "PyTorch's in-place forms save their result, ours the old input",
     "elu in place": "as leaky_relu in place",
     "pairwise_distance": "NormBackward1 there, LinalgVectorNormBackward0 here",
     "cosine_embedding": "SubBackward1 of the margin there, AddBackward1 of its negative here",
     "triplet": "as pairwise_distance",
     "linear vector no bias": "the kind of squeeze that a product of a vector ends with",
 }
-COMPARED = re.compile("Relu|Elu|Selu|Celu|Gelu|Silu|Mish|Soft|Hard|LogSigmoid|Threshold|Prelu|Glu|Loss|Entropy|Embedding")
+COMPARED = re.compile(
+    "Relu|Elu|Selu|Celu|Gelu|Silu|Mish|Soft|Hard|LogSigmoid|Threshold|Prelu|Glu|Loss|Entropy|Embedding"
+)
 
 
 def comparable(name, found):
-    """Without the graph where it is known to differ; what is saved only for the nodes of activations, losses and embeddings."""
+    """Without the graph where it is known to differ; what is saved only for activations, losses and embeddings."""
     if name in OWN_GRAPH:
         del found["graph"]
     if name in OWN_GRAPH or not COMPARED.match(found["graph"]):
@@ -193,10 +207,40 @@ def test_value_gradient_and_graph(name):
     check("test_nn_functional", name, lambda torch: comparable(name, program(torch, FUNCTIONS[name])), rtol=4e-6)
 
 
-SMOOTH_TWICE = ["relu", "leaky_relu", "elu", "selu", "celu", "gelu", "gelu tanh", "silu", "mish", "softplus", "softplus beta", "softsign",
-                "tanhshrink", "hardtanh", "hardswish", "logsigmoid", "threshold", "glu", "softmax", "log_softmax", "mse", "smooth_l1 beta",
-                "huber", "nll weight", "cross_entropy", "cross_entropy probabilities", "bce", "bce logits", "bce logits pos_weight", "soft_margin",
-                "cosine_similarity", "linear"]
+SMOOTH_TWICE = [
+    "relu",
+    "leaky_relu",
+    "elu",
+    "selu",
+    "celu",
+    "gelu",
+    "gelu tanh",
+    "silu",
+    "mish",
+    "softplus",
+    "softplus beta",
+    "softsign",
+    "tanhshrink",
+    "hardtanh",
+    "hardswish",
+    "logsigmoid",
+    "threshold",
+    "glu",
+    "softmax",
+    "log_softmax",
+    "mse",
+    "smooth_l1 beta",
+    "huber",
+    "nll weight",
+    "cross_entropy",
+    "cross_entropy probabilities",
+    "bce",
+    "bce logits",
+    "bce logits pos_weight",
+    "soft_margin",
+    "cosine_similarity",
+    "linear",
+]
 
 
 @pytest.mark.parametrize("name", SMOOTH_TWICE)
@@ -208,9 +252,12 @@ def test_gradient_of_the_gradient(name):
         torch.set_default_dtype(torch.float64)
         try:
             y = FUNCTIONS[name](torch, torch.nn.functional, x)
-            g, = torch.autograd.grad((y * torch.linspace(0.5, 1.5, y.numel()).view(y.shape)).sum().sin(), x, create_graph=True)
-            second, = torch.autograd.grad((g * g).sum(), x)
+            (g,) = torch.autograd.grad(
+                (y * torch.linspace(0.5, 1.5, y.numel()).view(y.shape)).sum().sin(), x, create_graph=True
+            )
+            (second,) = torch.autograd.grad((g * g).sum(), x)
             return {"second": second, "node": None if name == "cosine_similarity" else g.grad_fn.name()}
         finally:
             torch.set_default_dtype(convert)
+
     check("test_nn_functional", f"twice {name}", twice, rtol=1e-9)

@@ -1,4 +1,5 @@
 """Hooks of modules: order, arguments, replacements, removal, warnings; the same programs run on PyTorch."""
+
 import warnings
 
 from goldens.oracle import error_of, same_as_torch
@@ -13,9 +14,13 @@ def test_order_and_arguments(t):
     t.manual_seed(0)
     m, log = t.nn.Linear(2, 1), []
     m.register_forward_pre_hook(lambda mod, args: log.append(["pre", mod is m, type(args).__name__, len(args)]))
-    m.register_forward_pre_hook(lambda mod, args, kwargs: log.append(["pre kwargs", list(kwargs)]), with_kwargs=True, prepend=True)
+    m.register_forward_pre_hook(
+        lambda mod, args, kwargs: log.append(["pre kwargs", list(kwargs)]), with_kwargs=True, prepend=True
+    )
     m.register_forward_hook(lambda mod, args, out: log.append(["fwd", type(args).__name__, list(out.shape)]))
-    m.register_forward_hook(lambda mod, args, kwargs, out: log.append(["fwd kwargs", list(kwargs)]), with_kwargs=True, prepend=True)
+    m.register_forward_hook(
+        lambda mod, args, kwargs, out: log.append(["fwd kwargs", list(kwargs)]), with_kwargs=True, prepend=True
+    )
     m.register_full_backward_pre_hook(lambda mod, go: log.append(["bpre", go]))
     m.register_full_backward_hook(lambda mod, gi, go: log.append(["bwd", gi, go]))
     m.register_full_backward_hook(lambda mod, gi, go: log.append(["bwd first"]), prepend=True)
@@ -124,8 +129,11 @@ def test_wrong_number_of_gradients(t):
 def test_the_deprecated_backward_hook(t):
     t.manual_seed(0)
     found = []
-    for module, x in ((t.nn.Linear(2, 1), t.ones(3, 2)), (t.nn.Sigmoid(), t.ones(2, requires_grad=True)),
-                      (t.nn.Sigmoid(), t.ones(2, requires_grad=True) * 1)):
+    for module, x in (
+        (t.nn.Linear(2, 1), t.ones(3, 2)),
+        (t.nn.Sigmoid(), t.ones(2, requires_grad=True)),
+        (t.nn.Sigmoid(), t.ones(2, requires_grad=True) * 1),
+    ):
         log = []
         module.register_backward_hook(lambda mod, gi, go, log=log: log.append([shapes(gi), shapes(go)]))
         with warnings.catch_warnings(record=True) as caught:
@@ -189,7 +197,9 @@ def test_always_called_after_an_error(t):
 
     m, log = Broken(), []
     m.register_forward_hook(lambda mod, args, out: log.append(["always", out]), always_call=True)
-    m.register_forward_hook(lambda mod, args, kwargs, out: log.append(["kwargs", list(kwargs), out]), always_call=True, with_kwargs=True)
+    m.register_forward_hook(
+        lambda mod, args, kwargs, out: log.append(["kwargs", list(kwargs), out]), always_call=True, with_kwargs=True
+    )
     m.register_forward_hook(lambda mod, args, out: log.append(["never"]))
     m.register_forward_hook(lambda mod, args, out: 1 / 0, always_call=True)
     with warnings.catch_warnings(record=True) as caught:

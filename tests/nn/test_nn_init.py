@@ -1,4 +1,5 @@
 """Initial values: the same seed gives PyTorch's numbers, bit for bit; gains; clipping and vectors of parameters."""
+
 import math
 
 import pytest
@@ -30,7 +31,8 @@ def test_bits(name, shape):
         t.manual_seed(3)
         x = t.nn.Parameter(t.empty(shape))
         result = INITIAL[name](t, t.nn.init, x)
-        return [result is x, x, x.requires_grad, x.grad_fn, t.rand(1)]       # the stream stands where PyTorch's stands
+        return [result is x, x, x.requires_grad, x.grad_fn, t.rand(1)]  # the stream stands where PyTorch's stands
+
     check("test_nn_init", f"{name} {shape}", program, rtol=0.0)
 
 
@@ -40,6 +42,7 @@ def test_orthogonal(shape):
         t.manual_seed(3)
         x = t.nn.init.orthogonal_(t.empty(shape), gain=2.0)
         return [x, t.rand(1)]
+
     check("test_nn_init", f"orthogonal_ {shape}", program)
     torch.manual_seed(3)
     rows = torch.nn.init.orthogonal_(torch.empty(shape)).reshape(shape[0], -1)
@@ -49,19 +52,33 @@ def test_orthogonal(shape):
 
 @same_as_torch
 def test_dirac(t):
-    return [t.nn.init.dirac_(t.empty(4, 2, 3)), t.nn.init.dirac_(t.empty(4, 2, 3, 3), groups=2), t.nn.init.dirac_(t.empty(1, 1, 3, 3, 3))]
+    return [
+        t.nn.init.dirac_(t.empty(4, 2, 3)),
+        t.nn.init.dirac_(t.empty(4, 2, 3, 3), groups=2),
+        t.nn.init.dirac_(t.empty(1, 1, 3, 3, 3)),
+    ]
 
 
 @same_as_torch
 def test_a_generator_of_ones_own(t):
     g = t.Generator().manual_seed(5)
     t.manual_seed(0)
-    return [f(t.empty(3, 4), generator=g) for f in (t.nn.init.uniform_, t.nn.init.normal_, t.nn.init.xavier_uniform_, t.nn.init.kaiming_normal_)] + [t.rand(2)]
+    return [
+        f(t.empty(3, 4), generator=g)
+        for f in (t.nn.init.uniform_, t.nn.init.normal_, t.nn.init.xavier_uniform_, t.nn.init.kaiming_normal_)
+    ] + [t.rand(2)]
 
 
 def test_gains():
     gain = torch.nn.init.calculate_gain
-    assert [gain(name) for name in ("linear", "conv2d", "sigmoid", "tanh", "relu", "selu")] == [1, 1, 1, 5 / 3, math.sqrt(2), 0.75]
+    assert [gain(name) for name in ("linear", "conv2d", "sigmoid", "tanh", "relu", "selu")] == [
+        1,
+        1,
+        1,
+        5 / 3,
+        math.sqrt(2),
+        0.75,
+    ]
     assert gain("leaky_relu") == math.sqrt(2 / (1 + 0.01**2)) and gain("leaky_relu", 1) == 1.0
 
 
@@ -82,14 +99,17 @@ def test_layers_start_with_the_same_bits(name):
     def program(t):
         t.manual_seed(42)
         return [LAYERS[name](t).state_dict(), t.rand(1)]
+
     rtol = 1e-15 if "double" in name else 0.0
     check("test_nn_init", name, program, rtol=rtol)
 
 
 def test_known_numbers():
     torch.manual_seed(0)
-    assert repr(torch.nn.Linear(2, 3).weight) == ("Parameter containing:\ntensor([[-0.0053,  0.3793],\n        [-0.5820, -0.5204],\n"
-                                                  "        [-0.2723,  0.1896]], requires_grad=True)")
+    assert repr(torch.nn.Linear(2, 3).weight) == (
+        "Parameter containing:\ntensor([[-0.0053,  0.3793],\n        [-0.5820, -0.5204],\n"
+        "        [-0.2723,  0.1896]], requires_grad=True)"
+    )
 
 
 @same_as_torch
@@ -103,7 +123,13 @@ def test_clipping(t):
     for arguments in ((1.0,), (100.0,), (1.0, 1), (1.0, float("inf")), (2.0, 3.0)):
         ps = parameters()
         versions = [p.grad._version for p in ps[:2]]
-        found.append([u.clip_grad_norm_(ps, *arguments), [p.grad for p in ps], [p.grad._version - v for p, v in zip(ps, versions)]])
+        found.append(
+            [
+                u.clip_grad_norm_(ps, *arguments),
+                [p.grad for p in ps],
+                [p.grad._version - v for p, v in zip(ps, versions)],
+            ]
+        )
     ps = parameters()
     u.clip_grad_value_(ps, 2.5)
     found.append([p.grad for p in ps])

@@ -1,4 +1,5 @@
 """`nn.Module`: registering, finding, changing all at once, showing; the same programs run on PyTorch."""
+
 import copy
 import pickle
 
@@ -77,8 +78,9 @@ REPRS = {
     "nn.Unflatten(1, (2, 2))": "Unflatten(dim=1, unflattened_size=(2, 2))",
     "nn.Dropout()": "Dropout(p=0.5, inplace=False)",
     "nn.Embedding(10, 3)": "Embedding(10, 3)",
-    "nn.Embedding(10, 3, padding_idx=-1, max_norm=2., norm_type=1., scale_grad_by_freq=True)":
-        "Embedding(10, 3, padding_idx=9, max_norm=2.0, norm_type=1.0, scale_grad_by_freq=True)",
+    "nn.Embedding(10, 3, padding_idx=-1, max_norm=2., norm_type=1., scale_grad_by_freq=True)": (
+        "Embedding(10, 3, padding_idx=9, max_norm=2.0, norm_type=1.0, scale_grad_by_freq=True)"
+    ),
     "nn.ReLU()": "ReLU()",
     "nn.ReLU(inplace=True)": "ReLU(inplace=True)",
     "nn.ReLU6()": "ReLU6()",
@@ -114,15 +116,20 @@ REPRS = {
     "nn.Sequential()": "Sequential()",
     "nn.ModuleList()": "ModuleList()",
     "nn.ModuleDict()": "ModuleDict()",
-    "nn.ParameterList([torch.ones(2), torch.ones(2, 3), 'a'])":
+    "nn.ParameterList([torch.ones(2), torch.ones(2, 3), 'a'])": (
         "ParameterList(\n    (0): Parameter containing: [torch.float32 of size 2]\n"
-        "    (1): Parameter containing: [torch.float32 of size 2x3]\n    (2): Object of type: str\n)",
-    "nn.ParameterDict({'b': torch.ones(2), 'a': 3})":
-        "ParameterDict(\n    (a): Object of type: int\n    (b): Parameter containing: [torch.FloatTensor of size 2]\n)",
-    "nn.Sequential(nn.Sequential(nn.ReLU(), nn.ReLU()), nn.ReLU())":
-        "Sequential(\n  (0): Sequential(\n    (0): ReLU()\n    (1): ReLU()\n  )\n  (1): ReLU()\n)",
-    "nn.ModuleList([nn.Sequential(nn.Linear(1, 1)), nn.Sequential(nn.Linear(1, 1)), nn.Tanh()])":
-        "ModuleList(\n  (0-1): 2 x Sequential(\n    (0): Linear(in_features=1, out_features=1, bias=True)\n  )\n  (2): Tanh()\n)",
+        "    (1): Parameter containing: [torch.float32 of size 2x3]\n    (2): Object of type: str\n)"
+    ),
+    "nn.ParameterDict({'b': torch.ones(2), 'a': 3})": (
+        "ParameterDict(\n    (a): Object of type: int\n    (b): Parameter containing: [torch.FloatTensor of size 2]\n)"
+    ),
+    "nn.Sequential(nn.Sequential(nn.ReLU(), nn.ReLU()), nn.ReLU())": (
+        "Sequential(\n  (0): Sequential(\n    (0): ReLU()\n    (1): ReLU()\n  )\n  (1): ReLU()\n)"
+    ),
+    "nn.ModuleList([nn.Sequential(nn.Linear(1, 1)), nn.Sequential(nn.Linear(1, 1)), nn.Tanh()])": (
+        "ModuleList(\n  (0-1): 2 x Sequential(\n    (0): Linear(in_features=1, out_features=1, bias=True)\n  )\n"
+        "  (2): Tanh()\n)"
+    ),
 }
 
 
@@ -138,9 +145,22 @@ def test_torch_prints_the_same(code):
 
 def test_names_of_everything():
     net = Net()
-    parameters = ["scale", "fc1.weight", "fc1.bias", "layers.0.weight", "layers.0.bias", "layers.1.weight", "layers.1.bias", "layers.2.weight"]
+    parameters = [
+        "scale",
+        "fc1.weight",
+        "fc1.bias",
+        "layers.0.weight",
+        "layers.0.bias",
+        "layers.1.weight",
+        "layers.1.bias",
+        "layers.2.weight",
+    ]
     assert [name for name, _ in net.named_parameters()] == parameters
-    assert [name for name, _ in net.named_parameters(remove_duplicate=False)] == [*parameters, "tied.weight", "tied.bias"]
+    assert [name for name, _ in net.named_parameters(remove_duplicate=False)] == [
+        *parameters,
+        "tied.weight",
+        "tied.bias",
+    ]
     assert [name for name, _ in net.named_parameters("net", recurse=False)] == ["net.scale"]
     assert [name for name, _ in net.named_buffers()] == ["mean", "scratch"]
     modules = ["", "fc1", "act", "layers", "layers.0", "layers.1", "layers.2", "extras", "extras.drop", "extras.flat"]
@@ -165,9 +185,15 @@ def test_paths():
 def test_errors_of_registering_and_finding(t):
     nn = t.nn
     attempts = {
-        "before init": lambda: type("M", (nn.Module,), {"__init__": lambda self: setattr(self, "fc", nn.Linear(1, 1))})(),
-        "parameter before init": lambda: type("M", (nn.Module,), {"__init__": lambda self: setattr(self, "w", nn.Parameter(t.ones(1)))})(),
-        "buffer before init": lambda: type("M", (nn.Module,), {"__init__": lambda self: self.register_buffer("b", t.ones(1))})(),
+        "before init": lambda: type(
+            "M", (nn.Module,), {"__init__": lambda self: setattr(self, "fc", nn.Linear(1, 1))}
+        )(),
+        "parameter before init": lambda: type(
+            "M", (nn.Module,), {"__init__": lambda self: setattr(self, "w", nn.Parameter(t.ones(1)))}
+        )(),
+        "buffer before init": lambda: type(
+            "M", (nn.Module,), {"__init__": lambda self: self.register_buffer("b", t.ones(1))}
+        )(),
         "init arguments": lambda: nn.Module(1),
         "init keywords": lambda: nn.Module(a=1),
         "no forward": lambda: nn.Module()(1),
@@ -232,8 +258,8 @@ def test_assignment(t):
     m.c = t.ones(2)
     m.register_buffer("d", t.ones(2))
     found = [sorted(m._parameters), sorted(m._modules), sorted(m._buffers), m.c is m.__dict__["c"]]
-    m.a = None                                  # stays a parameter's place
-    m.b = nn.Parameter(t.zeros(1))              # a module's place becomes a parameter's
+    m.a = None  # stays a parameter's place
+    m.b = nn.Parameter(t.zeros(1))  # a module's place becomes a parameter's
     m.d = None
     found += [m.a, sorted(m._parameters), sorted(m._modules), m.d, list(m.state_dict())]
     m.d = t.zeros(3)
@@ -241,7 +267,7 @@ def test_assignment(t):
     found += [list(m.state_dict()), sorted(dict(m.named_buffers())), isinstance(m.e, nn.Buffer), type(m.e).__name__]
     del m.b, m.d, m.e
     found += [sorted(m._parameters), sorted(m._buffers), hasattr(m, "b")]
-    m.c = nn.Parameter(t.ones(1))               # a plain attribute becomes a parameter
+    m.c = nn.Parameter(t.ones(1))  # a plain attribute becomes a parameter
     return [*found, "c" in m.__dict__, [name for name in dir(m) if name in ("a", "c", "forward")]]
 
 
@@ -288,10 +314,31 @@ def test_casts(t):
     m[0](t.ones(1, 2)).sum().backward()
     found = []
     weight = m[0].weight
-    for change in (lambda: m.double(), lambda: m.half(), lambda: m.float(), lambda: m.to(t.float64), lambda: m.to("cpu", t.float32),
-                   lambda: m.to(t.ones(1, dtype=t.float64)), lambda: m.type(t.float32), lambda: m.to(dtype=t.float64), lambda: m.cpu(), lambda: m.to()):
-        found.append([change() is m, m[0].weight.dtype, m[0].bias.dtype, m[0].weight.grad.dtype, m.count.dtype, m[0].weight is weight,
-                      type(m[0].weight).__name__, m[0].weight.requires_grad, m[0].weight.is_leaf])
+    for change in (
+        lambda: m.double(),
+        lambda: m.half(),
+        lambda: m.float(),
+        lambda: m.to(t.float64),
+        lambda: m.to("cpu", t.float32),
+        lambda: m.to(t.ones(1, dtype=t.float64)),
+        lambda: m.type(t.float32),
+        lambda: m.to(dtype=t.float64),
+        lambda: m.cpu(),
+        lambda: m.to(),
+    ):
+        found.append(
+            [
+                change() is m,
+                m[0].weight.dtype,
+                m[0].bias.dtype,
+                m[0].weight.grad.dtype,
+                m.count.dtype,
+                m[0].weight is weight,
+                type(m[0].weight).__name__,
+                m[0].weight.requires_grad,
+                m[0].weight.is_leaf,
+            ]
+        )
     return found
 
 

@@ -1,4 +1,5 @@
 """State dicts: what they contain, what loading does and says; the same programs run on PyTorch."""
+
 import warnings
 from collections import OrderedDict
 
@@ -16,12 +17,20 @@ def test_state_dict(t):
     m.register_buffer("scratch", t.ones(2), persistent=False)
     state = m.state_dict()
     found = [type(state).__name__, dict(state), {k: dict(v) for k, v in state._metadata.items()}]
-    found += [list(m.state_dict(prefix="net.")), [v.requires_grad for v in state.values()], [v.requires_grad for v in m.state_dict(keep_vars=True).values()]]
+    found += [
+        list(m.state_dict(prefix="net.")),
+        [v.requires_grad for v in state.values()],
+        [v.requires_grad for v in m.state_dict(keep_vars=True).values()],
+    ]
     destination = OrderedDict(old=1)
-    found += [m.state_dict(destination=destination) is destination, list(destination), repr(nn.Linear(1, 1).state_dict())]
+    found += [
+        m.state_dict(destination=destination) is destination,
+        list(destination),
+        repr(nn.Linear(1, 1).state_dict()),
+    ]
     with t.no_grad():
         m[0].weight.fill_(7)
-    return [*found, state["0.weight"]]          # it shares memory
+    return [*found, state["0.weight"]]  # it shares memory
 
 
 def test_it_shares_memory_and_version():
@@ -44,7 +53,12 @@ def test_loading(t):
     found += [b[0].weight, b[0].weight.dtype]
     new = t.full((2, 2), 5.0)
     b.load_state_dict({"0.weight": new, "0.bias": t.ones(2)}, assign=True)
-    found += [type(b[0].weight).__name__, b[0].weight.data_ptr() == new.data_ptr(), b[0].weight.requires_grad, b[0].weight is weight]
+    found += [
+        type(b[0].weight).__name__,
+        b[0].weight.data_ptr() == new.data_ptr(),
+        b[0].weight.requires_grad,
+        b[0].weight is weight,
+    ]
     scalar = nn.Module()
     scalar.w = nn.Parameter(t.tensor(1.0))
     return [*found, repr(scalar.load_state_dict({"w": t.tensor([4.0])})), scalar.w]
@@ -68,7 +82,9 @@ def test_errors_of_loading(t):
     return {
         "no dict": error_of(lambda: m.load_state_dict([1])),
         "empty": error_of(lambda: m.load_state_dict({})),
-        "missing and unexpected": error_of(lambda: m.load_state_dict({**good, "x": t.ones(1), "1.0.y": t.ones(1), "2.z": t.ones(1)} | {"b": good["b"]})),
+        "missing and unexpected": error_of(
+            lambda: m.load_state_dict({**good, "x": t.ones(1), "1.0.y": t.ones(1), "2.z": t.ones(1)} | {"b": good["b"]})
+        ),
         "shape": error_of(lambda: m.load_state_dict({**good, "0.weight": t.ones(3, 3), "1.0.bias": t.ones(2)})),
         "everything": error_of(lambda: m.load_state_dict({"0.weight": t.ones(3, 3), "q": t.ones(1)})),
         "shape without strict": error_of(lambda: m.load_state_dict({"0.weight": t.ones(3, 3)}, strict=False)),
@@ -86,8 +102,12 @@ def test_hooks_of_state(t):
     m = nn.Sequential(nn.Linear(1, 1))
     m.register_state_dict_pre_hook(lambda module, prefix, keep_vars: log.append(["pre", prefix, keep_vars]))
     post = m.register_state_dict_post_hook(lambda module, state, prefix, metadata: state.update(added=1))
-    m[0].register_load_state_dict_pre_hook(lambda module, state, prefix, *rest: log.append(["load pre", type(module).__name__, prefix, sorted(state)]))
-    m.register_load_state_dict_post_hook(lambda module, keys: log.append(["load post", list(keys.missing_keys), list(keys.unexpected_keys)]))
+    m[0].register_load_state_dict_pre_hook(
+        lambda module, state, prefix, *rest: log.append(["load pre", type(module).__name__, prefix, sorted(state)])
+    )
+    m.register_load_state_dict_post_hook(
+        lambda module, keys: log.append(["load post", list(keys.missing_keys), list(keys.unexpected_keys)])
+    )
     state = m.state_dict()
     log.append(list(state))
     m.load_state_dict(state, strict=False)

@@ -1,4 +1,5 @@
 """Whole trainings: the loss of every step is PyTorch's to the printed digit, from the same seed and the same code."""
+
 import pytest
 from goldens.oracle import check
 

@@ -1,4 +1,5 @@
 """What all optimizers share: printing, groups, state, errors, hooks; the same programs run on PyTorch."""
+
 import copy
 import importlib
 import pickle
@@ -48,7 +49,14 @@ def test_defaults(name):
     def program(t):
         p = t.nn.Parameter(t.ones(1))
         optimizer = getattr(t.optim, name)([p])
-        return [repr(optimizer), optimizer.defaults, list(optimizer.param_groups[0]), optimizer.state_dict(), sorted(optimizer.state[p])]
+        return [
+            repr(optimizer),
+            optimizer.defaults,
+            list(optimizer.param_groups[0]),
+            optimizer.state_dict(),
+            sorted(optimizer.state[p]),
+        ]
+
     check("test_optim_base", f"defaults {name}", program)
 
 
@@ -57,16 +65,31 @@ def test_errors(t):
     o, p = t.optim, lambda: [t.nn.Parameter(t.ones(1))]
     shared = p()
     attempts = {
-        "empty": lambda: o.SGD([], lr=0.1), "tensor": lambda: o.SGD(t.ones(2), lr=0.1), "number": lambda: o.SGD([1.0], lr=0.1),
-        "text": lambda: o.SGD(["a"], lr=0.1), "non-leaf": lambda: o.SGD([t.ones(1, requires_grad=True) * 1], lr=0.1),
-        "set": lambda: o.SGD([{"params": set(p())}], lr=0.1), "group is no dict": lambda: o.SGD([{"params": p()}, 3], lr=0.1),
-        "lr": lambda: o.SGD(p(), lr=-1), "momentum": lambda: o.SGD(p(), momentum=-1), "weight_decay": lambda: o.SGD(p(), weight_decay=-0.5),
-        "nesterov": lambda: o.SGD(p(), nesterov=True), "nesterov dampening": lambda: o.SGD(p(), momentum=0.1, nesterov=True, dampening=0.1),
-        "vector lr": lambda: o.SGD(p(), lr=t.ones(2)), "Adam lr": lambda: o.Adam(p(), lr=-1.0), "eps": lambda: o.Adam(p(), eps=-1),
-        "beta 0": lambda: o.Adam(p(), betas=(1.0, 0.9)), "beta 1": lambda: o.Adam(p(), betas=(0.1, -0.9)), "betas": lambda: o.Adam(p(), betas=(0, 0.9)),
-        "RMSprop eps": lambda: o.RMSprop(p(), eps=-1), "RMSprop momentum": lambda: o.RMSprop(p(), momentum=-1), "alpha": lambda: o.RMSprop(p(), alpha=-1),
-        "lr_decay": lambda: o.Adagrad(p(), lr_decay=-1), "initial": lambda: o.Adagrad(p(), initial_accumulator_value=-1),
-        "Adagrad eps": lambda: o.Adagrad(p(), eps=-1), "twice": lambda: o.SGD([{"params": shared}, {"params": shared}], lr=0.1),
+        "empty": lambda: o.SGD([], lr=0.1),
+        "tensor": lambda: o.SGD(t.ones(2), lr=0.1),
+        "number": lambda: o.SGD([1.0], lr=0.1),
+        "text": lambda: o.SGD(["a"], lr=0.1),
+        "non-leaf": lambda: o.SGD([t.ones(1, requires_grad=True) * 1], lr=0.1),
+        "set": lambda: o.SGD([{"params": set(p())}], lr=0.1),
+        "group is no dict": lambda: o.SGD([{"params": p()}, 3], lr=0.1),
+        "lr": lambda: o.SGD(p(), lr=-1),
+        "momentum": lambda: o.SGD(p(), momentum=-1),
+        "weight_decay": lambda: o.SGD(p(), weight_decay=-0.5),
+        "nesterov": lambda: o.SGD(p(), nesterov=True),
+        "nesterov dampening": lambda: o.SGD(p(), momentum=0.1, nesterov=True, dampening=0.1),
+        "vector lr": lambda: o.SGD(p(), lr=t.ones(2)),
+        "Adam lr": lambda: o.Adam(p(), lr=-1.0),
+        "eps": lambda: o.Adam(p(), eps=-1),
+        "beta 0": lambda: o.Adam(p(), betas=(1.0, 0.9)),
+        "beta 1": lambda: o.Adam(p(), betas=(0.1, -0.9)),
+        "betas": lambda: o.Adam(p(), betas=(0, 0.9)),
+        "RMSprop eps": lambda: o.RMSprop(p(), eps=-1),
+        "RMSprop momentum": lambda: o.RMSprop(p(), momentum=-1),
+        "alpha": lambda: o.RMSprop(p(), alpha=-1),
+        "lr_decay": lambda: o.Adagrad(p(), lr_decay=-1),
+        "initial": lambda: o.Adagrad(p(), initial_accumulator_value=-1),
+        "Adagrad eps": lambda: o.Adagrad(p(), eps=-1),
+        "twice": lambda: o.SGD([{"params": shared}, {"params": shared}], lr=0.1),
         "names": lambda: o.SGD([("a", p()[0]), p()[0]], lr=0.1),
         "named and not": lambda: o.SGD([{"params": [("a", p()[0])]}, {"params": p()}], lr=0.1),
         "base step": lambda: o.Optimizer(p(), {}).step(),
@@ -84,7 +107,7 @@ def test_options_that_only_make_pytorch_faster_are_refused(name, option):
     try:
         kind(parameters, **{option: False})
     except TypeError:
-        return                              # this optimizer has no such option, as in PyTorch
+        return  # this optimizer has no such option, as in PyTorch
     with pytest.raises(NotImplementedError, match=option):
         kind(parameters, **{option: True})
 
@@ -124,7 +147,12 @@ def test_saving_and_loading(t):
     train(model, optimizer, 3)
     weights = {k: v.clone() for k, v in model.state_dict().items()}
     state = optimizer.state_dict()
-    found = [sorted(state["state"][0]), state["state"][0]["step"], [v.dtype for v in state["state"][0].values()], state["param_groups"]]
+    found = [
+        sorted(state["state"][0]),
+        state["state"][0]["step"],
+        [v.dtype for v in state["state"][0].values()],
+        state["param_groups"],
+    ]
     train(model, optimizer, 2)
     again, loaded = start()
     again.load_state_dict(weights)
@@ -135,7 +163,14 @@ def test_saving_and_loading(t):
     double = t.optim.Adam(t.nn.Linear(3, 2).double().parameters())
     double.load_state_dict(state)
     first = double.state[double.param_groups[0]["params"][0]]
-    return [*found, close, first["exp_avg"].dtype, first["step"].dtype, double.param_groups[0]["lr"], double.param_groups[0]["amsgrad"]]
+    return [
+        *found,
+        close,
+        first["exp_avg"].dtype,
+        first["step"].dtype,
+        double.param_groups[0]["lr"],
+        double.param_groups[0]["amsgrad"],
+    ]
 
 
 def test_loading_leaves_the_saved_dict_alone():
@@ -177,7 +212,9 @@ def test_hooks(t):
     handles = [
         from_outside.register_optimizer_step_pre_hook(lambda o, args, kwargs: log.append("global pre")),
         from_outside.register_optimizer_step_post_hook(lambda o, args, kwargs: log.append("global post")),
-        optimizer.register_step_pre_hook(lambda o, args, kwargs: log.append(["pre", o is optimizer, len(args), list(kwargs)])),
+        optimizer.register_step_pre_hook(
+            lambda o, args, kwargs: log.append(["pre", o is optimizer, len(args), list(kwargs)])
+        ),
         optimizer.register_step_post_hook(lambda o, args, kwargs: log.append("post")),
         optimizer.register_state_dict_pre_hook(lambda o: log.append("state pre")),
         optimizer.register_state_dict_post_hook(lambda o, state: {**state, "extra": 1}),

@@ -1,4 +1,5 @@
 """Learning-rate schedules: PyTorch's numbers to the last bit, its warnings and errors."""
+
 import warnings
 
 import pytest
@@ -13,7 +14,9 @@ SCHEDULES = {
     "LambdaLR": lambda s, o: s.LambdaLR(o, lambda epoch: 0.95**epoch),
     "LambdaLR list": lambda s, o: s.LambdaLR(o, [lambda epoch: 1 / (epoch + 1), lambda epoch: epoch]),
     "OneCycleLR": lambda s, o: s.OneCycleLR(o, max_lr=0.5, total_steps=26),
-    "OneCycleLR three phases": lambda s, o: s.OneCycleLR(o, [0.5, 0.2], epochs=5, steps_per_epoch=6, three_phase=True, anneal_strategy="linear"),
+    "OneCycleLR three phases": lambda s, o: s.OneCycleLR(
+        o, [0.5, 0.2], epochs=5, steps_per_epoch=6, three_phase=True, anneal_strategy="linear"
+    ),
 }
 
 
@@ -30,9 +33,15 @@ def test_learning_rates(name, kind):
             optimizer.step()
             scheduler.step()
             groups = optimizer.param_groups
-            found.append([[g["lr"].hex() for g in groups], scheduler.get_last_lr() == [g["lr"] for g in groups],
-                          [g.get("momentum", g.get("betas")) for g in groups]])
+            found.append(
+                [
+                    [g["lr"].hex() for g in groups],
+                    scheduler.get_last_lr() == [g["lr"] for g in groups],
+                    [g.get("momentum", g.get("betas")) for g in groups],
+                ]
+            )
         return [found, sorted(scheduler.state_dict()), sorted(optimizer.param_groups[0])]
+
     check("test_optim_schedulers", f"{name} {kind}", program)
 
 
@@ -40,15 +49,23 @@ def test_learning_rates(name, kind):
 def test_plateau(t):
     found = []
     losses = [1.0, 0.9, 0.9, 0.91, 0.92, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.49999, 0.4, 0.4, 0.4, 0.4, 0.4]
-    for options in ({}, {"patience": 1}, {"mode": "max", "patience": 2}, {"patience": 0, "threshold": 0.1, "threshold_mode": "abs", "cooldown": 2},
-                    {"patience": 1, "min_lr": [0.05]}, {"patience": 1, "factor": 0.5, "eps": 0.01}):
+    for options in (
+        {},
+        {"patience": 1},
+        {"mode": "max", "patience": 2},
+        {"patience": 0, "threshold": 0.1, "threshold_mode": "abs", "cooldown": 2},
+        {"patience": 1, "min_lr": [0.05]},
+        {"patience": 1, "factor": 0.5, "eps": 0.01},
+    ):
         optimizer = t.optim.SGD([t.nn.Parameter(t.ones(1))], lr=0.1)
         scheduler = t.optim.lr_scheduler.ReduceLROnPlateau(optimizer, **options)
         rates = []
         for loss in losses:
             scheduler.step(t.tensor(loss))
             rates.append(scheduler.get_last_lr()[0])
-        found.append([rates, scheduler.best, scheduler.num_bad_epochs, scheduler.in_cooldown, sorted(scheduler.state_dict())])
+        found.append(
+            [rates, scheduler.best, scheduler.num_bad_epochs, scheduler.in_cooldown, sorted(scheduler.state_dict())]
+        )
     return found
 
 
@@ -56,8 +73,13 @@ def test_plateau(t):
 def test_warnings(t):
     s = t.optim.lr_scheduler
     found = []
-    for use in (lambda o: s.StepLR(o, 1).step(), lambda o: s.StepLR(o, 1).get_lr(), lambda o: s.ExponentialLR(o, 0.9).step(4),
-                lambda o: s.ReduceLROnPlateau(o).step(1.0, epoch=3), lambda o: (sch := s.StepLR(o, 1), o.step(), sch.step())[0].last_epoch):
+    for use in (
+        lambda o: s.StepLR(o, 1).step(),
+        lambda o: s.StepLR(o, 1).get_lr(),
+        lambda o: s.ExponentialLR(o, 0.9).step(4),
+        lambda o: s.ReduceLROnPlateau(o).step(1.0, epoch=3),
+        lambda o: (sch := s.StepLR(o, 1), o.step(), sch.step())[0].last_epoch,
+    ):
         optimizer = t.optim.SGD([t.nn.Parameter(t.ones(1))], lr=0.1)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -72,13 +94,20 @@ def test_errors(t):
     o = t.optim.SGD([t.nn.Parameter(t.ones(1))], lr=0.1)
     over = s.OneCycleLR(t.optim.SGD([t.nn.Parameter(t.ones(1))], lr=0.1, momentum=0.9), 0.1, total_steps=1)
     return {
-        "no optimizer": error_of(lambda: s.StepLR(3, 1)), "resume": error_of(lambda: s.StepLR(o, 1, last_epoch=3)),
-        "lambdas": error_of(lambda: s.LambdaLR(o, [len, len])), "factor": error_of(lambda: s.ReduceLROnPlateau(o, factor=1.0)),
-        "mode": error_of(lambda: s.ReduceLROnPlateau(o, mode="x")), "threshold mode": error_of(lambda: s.ReduceLROnPlateau(o, threshold_mode="x")),
-        "min_lr": error_of(lambda: s.ReduceLROnPlateau(o, min_lr=[0, 0])), "steps": error_of(lambda: s.OneCycleLR(o, 0.1)),
-        "total": error_of(lambda: s.OneCycleLR(o, 0.1, total_steps=-1)), "epochs": error_of(lambda: s.OneCycleLR(o, 0.1, epochs=0, steps_per_epoch=1)),
-        "pct": error_of(lambda: s.OneCycleLR(o, 0.1, total_steps=3, pct_start=2.0)), "strategy": error_of(lambda: s.OneCycleLR(o, 0.1, 3, anneal_strategy="x")),
-        "max_lr": error_of(lambda: s.OneCycleLR(o, [0.1, 0.2], 3)), "base": error_of(lambda: s.LRScheduler(o)),
+        "no optimizer": error_of(lambda: s.StepLR(3, 1)),
+        "resume": error_of(lambda: s.StepLR(o, 1, last_epoch=3)),
+        "lambdas": error_of(lambda: s.LambdaLR(o, [len, len])),
+        "factor": error_of(lambda: s.ReduceLROnPlateau(o, factor=1.0)),
+        "mode": error_of(lambda: s.ReduceLROnPlateau(o, mode="x")),
+        "threshold mode": error_of(lambda: s.ReduceLROnPlateau(o, threshold_mode="x")),
+        "min_lr": error_of(lambda: s.ReduceLROnPlateau(o, min_lr=[0, 0])),
+        "steps": error_of(lambda: s.OneCycleLR(o, 0.1)),
+        "total": error_of(lambda: s.OneCycleLR(o, 0.1, total_steps=-1)),
+        "epochs": error_of(lambda: s.OneCycleLR(o, 0.1, epochs=0, steps_per_epoch=1)),
+        "pct": error_of(lambda: s.OneCycleLR(o, 0.1, total_steps=3, pct_start=2.0)),
+        "strategy": error_of(lambda: s.OneCycleLR(o, 0.1, 3, anneal_strategy="x")),
+        "max_lr": error_of(lambda: s.OneCycleLR(o, [0.1, 0.2], 3)),
+        "base": error_of(lambda: s.LRScheduler(o)),
         "momentum": error_of(lambda: s.OneCycleLR(t.optim.Adagrad([t.nn.Parameter(t.ones(1))]), 0.1, 3)),
         "over": error_of(lambda: [over.step() for _ in range(3)]),
     }

@@ -1,16 +1,22 @@
 """Steps of optimizers: PyTorch's numbers. SGD bit for bit; the others as far as a square root allows.
 
-PyTorch takes square roots from Intel's MKL, which rounds one in six of them the other way (0.75 instead of 0.5 units in the last
+PyTorch takes square roots from Intel's MKL, which rounds one in six of them the other way (0.75 instead of 0.5 units
+in the last
 place); so the optimizers with a root are compared bit for bit where the roots are exact, and to a few units elsewhere.
 """
+
 import numpy as np
 import pytest
 from goldens.oracle import check, engine
 
 torch = engine()
 SGDS = {
-    "plain": {}, "momentum": {"momentum": 0.9}, "dampening": {"momentum": 0.9, "dampening": 0.3}, "nesterov": {"momentum": 0.8, "nesterov": True},
-    "weight_decay": {"weight_decay": 0.013}, "everything": {"momentum": 0.9, "weight_decay": 0.013, "nesterov": True, "maximize": True},
+    "plain": {},
+    "momentum": {"momentum": 0.9},
+    "dampening": {"momentum": 0.9, "dampening": 0.3},
+    "nesterov": {"momentum": 0.8, "nesterov": True},
+    "weight_decay": {"weight_decay": 0.013},
+    "everything": {"momentum": 0.9, "weight_decay": 0.013, "nesterov": True, "maximize": True},
     "maximize": {"maximize": True, "momentum": 0.5},
 }
 ROOTED = {
@@ -39,20 +45,30 @@ def steps(t, make, count, dtype="float32", sizes=((3,), (2, 5), (257,), ())):
         for p in parameters:
             p.grad = t.from_numpy(np.array(random.standard_normal(p.shape))).to(kind)
         optimizer.step()
-    state = [{k: v for k, v in optimizer.state[p].items()} for p in parameters]
+    state = [dict(optimizer.state[p]) for p in parameters]
     return [list(parameters), state, [p._version for p in parameters]]
 
 
 @pytest.mark.parametrize("count", [1, 7])
 @pytest.mark.parametrize("name", SGDS)
 def test_sgd_bit_for_bit(name, count):
-    check("test_optim_steps", f"SGD {name} {count}", lambda t: steps(t, lambda o, p: o.SGD(p, lr=0.037, **SGDS[name]), count), rtol=0.0)
+    check(
+        "test_optim_steps",
+        f"SGD {name} {count}",
+        lambda t: steps(t, lambda o, p: o.SGD(p, lr=0.037, **SGDS[name]), count),
+        rtol=0.0,
+    )
 
 
 @pytest.mark.parametrize("dtype, rtol", [("float64", 1e-14), ("float16", 2e-3)])
 @pytest.mark.parametrize("name", SGDS)
 def test_sgd_in_other_dtypes(name, dtype, rtol):
-    check("test_optim_steps", f"SGD {name} {dtype}", lambda t: steps(t, lambda o, p: o.SGD(p, lr=0.037, **SGDS[name]), 5, dtype), rtol=rtol)
+    check(
+        "test_optim_steps",
+        f"SGD {name} {dtype}",
+        lambda t: steps(t, lambda o, p: o.SGD(p, lr=0.037, **SGDS[name]), 5, dtype),
+        rtol=rtol,
+    )
 
 
 @pytest.mark.parametrize("count", [1, 20])
@@ -77,12 +93,14 @@ EXACT = {
 @pytest.mark.parametrize("name", EXACT)
 def test_bit_for_bit_where_the_root_is_exact(name):
     """Gradients that are small whole numbers and a running mean of quarters: the root of v is exact."""
+
     def program(t):
         p = t.nn.Parameter(t.linspace(-1, 1, 33))
         optimizer = EXACT[name](t.optim, [p])
         p.grad = t.arange(-16.0, 17.0)
         optimizer.step()
         return [p, optimizer.state[p]]
+
     check("test_optim_steps", f"exact {name}", program, rtol=0.0)
 
 
@@ -112,7 +130,9 @@ def test_parameters_without_gradient_stay():
     assert b.item() == 1.0 and b._version == 0 and list(optimizer.state) == [a]
 
 
-@pytest.mark.parametrize("make", [lambda o, p: o.SGD(p, lr=torch.tensor(0.25)), lambda o, p: o.Adagrad(p, lr=torch.tensor(0.25))])
+@pytest.mark.parametrize(
+    "make", [lambda o, p: o.SGD(p, lr=torch.tensor(0.25)), lambda o, p: o.Adagrad(p, lr=torch.tensor(0.25))]
+)
 def test_lr_may_be_a_tensor(make):
     p = torch.ones(1, requires_grad=True)
     p.grad = torch.ones(1)
@@ -134,4 +154,5 @@ def test_a_closure_is_called_with_gradients_on(name):
 
         with t.no_grad():
             return [optimizer.step(closure), optimizer.step(closure), p]
+
     check("test_optim_steps", f"closure {name}", program, rtol=1e-6)

@@ -1,4 +1,5 @@
 """Looking rows up in a table of vectors. Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.embedding.html"""
+
 from __future__ import annotations
 
 from ..errors import fail
@@ -10,11 +11,19 @@ def _embedding(xp, weight, indices, padding_idx, scale_grad_by_freq, sparse):
         raise fail(RuntimeError, "'weight' must be 2-D", "One row for each index.")
     if indices.dtype.name not in ("int64", "int32"):
         from ..dtype import FROM_NUMPY
-        raise fail(RuntimeError, "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
-                   f"torch.{FROM_NUMPY[indices.dtype].short}Tensor instead (while checking arguments for embedding)",
-                   "Indices are whole numbers: call .long().")
+
+        raise fail(
+            RuntimeError,
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"torch.{FROM_NUMPY[indices.dtype].short}Tensor instead (while checking arguments for embedding)",
+            "Indices are whole numbers: call .long().",
+        )
     if indices.size and (indices.min() < 0 or indices.max() >= weight.shape[0]):
-        raise fail(IndexError, "index out of range in self", f"The table has {weight.shape[0]} rows, numbered from 0 to {weight.shape[0] - 1}.")
+        raise fail(
+            IndexError,
+            "index out of range in self",
+            f"The table has {weight.shape[0]} rows, numbered from 0 to {weight.shape[0] - 1}.",
+        )
     return weight[indices]
 
 
@@ -23,7 +32,9 @@ def _dense_backward(xp, grad_output, indices, num_weights, padding_idx, scale_gr
     if scale_grad_by_freq:
         counted = counted / xp.bincount(indices.ravel(), minlength=num_weights)[indices][..., None]
     grad = xp.zeros((num_weights, grad_output.shape[-1]), grad_output.dtype)
-    xp.add.at(grad, indices, (grad_output * counted).astype(grad.dtype, copy=False))   # an index may come several times: add up
+    xp.add.at(
+        grad, indices, (grad_output * counted).astype(grad.dtype, copy=False)
+    )  # an index may come several times: add up
     return grad
 
 
@@ -33,15 +44,30 @@ def _dense_backward_rule(m, g, indices, padding_idx):
 
 
 register(
-    "embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False)", method=False, forward=_embedding,
-    vjp={"weight": lambda m, g, indices, weight_sym_argsize_0, padding_idx, scale_grad_by_freq: m.embedding_dense_backward(
-        g, indices, weight_sym_argsize_0, padding_idx, scale_grad_by_freq)},
-    also_saves=("sparse",), latex=r"{weight}_{{indices}}", vjp_latex={"weight": r"\sum_k [{indices}_k = i] \cdot {g}_k"},
+    "embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False)",
+    method=False,
+    forward=_embedding,
+    vjp={
+        "weight": lambda m, g, indices, weight_sym_argsize_0, padding_idx, scale_grad_by_freq: (
+            m.embedding_dense_backward(g, indices, weight_sym_argsize_0, padding_idx, scale_grad_by_freq)
+        )
+    },
+    also_saves=("sparse",),
+    latex=r"{weight}_{{indices}}",
+    vjp_latex={"weight": r"\sum_k [{indices}_k = i] \cdot {g}_k"},
     samples=lambda s: [(s.randn(4, 2), s.index([1, 3, 1])), (s.randn(4, 2), s.index([[0, 1], [1, 2]]))],
-    doc="Rows of `weight` by index; `nn.functional.embedding` has the arguments in the other order. Source: torch.embedding")
+    doc="Rows of `weight` by index; `nn.functional.embedding` takes the index first. Source: torch.embedding",
+)
 
 register(
-    "embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq)", method=False, function=False,
-    forward=_dense_backward, node="EmbeddingDenseBackwardBackward0",
+    "embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq)",
+    method=False,
+    function=False,
+    forward=_dense_backward,
+    node="EmbeddingDenseBackwardBackward0",
     vjp={"grad_output": lambda m, g, indices, padding_idx: _dense_backward_rule(m, g, indices, padding_idx)},
-    samples=lambda s: [(s.randn(3, 2), s.index([1, 3, 1]), 4, -1, False), (s.randn(3, 2), s.index([1, 3, 1]), 4, 3, False)])
+    samples=lambda s: [
+        (s.randn(3, 2), s.index([1, 3, 1]), 4, -1, False),
+        (s.randn(3, 2), s.index([1, 3, 1]), 4, 3, False),
+    ],
+)

@@ -1,8 +1,10 @@
 """Losses: one number that says how wrong a prediction is. `nn.functional` checks shapes and calls these.
 
-`reduction` is PyTorch's enum: 0 none, 1 mean, 2 sum. Each loss has an op for its backward formula, as PyTorch has, which takes the
+`reduction` is PyTorch's enum: 0 none, 1 mean, 2 sum. Each loss has an op for its backward formula, as PyTorch has,
+which takes the
 gradient of the reduced loss. Sources: https://docs.pytorch.org/docs/2.13/nn.functional.html#loss-functions
 """
+
 from __future__ import annotations
 
 import math
@@ -10,15 +12,9 @@ import math
 import numpy as np
 
 from ..errors import fail
-from ..registry import register
-from .activation import floating, not_implemented
+from .activation import floating, internal, not_implemented
 
 NONE, MEAN, SUM = 0, 1, 2
-
-
-def _record(schema, **record):
-    """Registers an op without a public name; its tensor arguments broadcast."""
-    return register(schema, method=False, function=False, **record)
 
 
 def _reduced(xp, loss, reduction):
@@ -29,7 +25,7 @@ def _reduced(xp, loss, reduction):
 
 
 def _numel(x):
-    return math.prod(x.shape)               # of arrays and Tensors alike
+    return math.prod(x.shape)  # of arrays and Tensors alike
 
 
 def _share(reduction, numel):
@@ -37,9 +33,13 @@ def _share(reduction, numel):
     return 1.0 / numel if reduction == MEAN and numel else 1.0
 
 
-# -- of a difference -------------------------------------------------------------------------------------------------------
-_PAIRS = (lambda s: [(s.randn(3), s.randn(3), MEAN), (s.randn(2, 3), s.randn(2, 3), SUM), (s.randn(2, 3), s.randn(2, 3), NONE)])
-_PAIR_GRADS = (lambda s: [(s.randn(), s.randn(3), s.randn(3), MEAN), (s.randn(2, 3), s.randn(2, 3), s.randn(2, 3), NONE)])
+# -- of a difference -------------------------------------------------------------------------------------------------
+_PAIRS = lambda s: [
+    (s.randn(3), s.randn(3), MEAN),
+    (s.randn(2, 3), s.randn(2, 3), SUM),
+    (s.randn(2, 3), s.randn(2, 3), NONE),
+]
+_PAIR_GRADS = lambda s: [(s.randn(), s.randn(3), s.randn(3), MEAN), (s.randn(2, 3), s.randn(2, 3), s.randn(2, 3), NONE)]
 
 
 def _mse(xp, self, target, reduction):
@@ -52,26 +52,46 @@ def _mse_backward(xp, grad_output, self, target, reduction):
     return d.dtype.type(2 * _share(reduction, d.size)) * d * grad_output
 
 
-_record(
-    "mse_loss(self, target, reduction=1)", dtype="promote", forward=floating("mse_cpu", _mse),
-    vjp={"self": lambda m, g, self, target, reduction: m.mse_loss_backward(g, self, target, reduction),
-         "target": lambda m, g, self, target, reduction: m.mse_loss_backward(g, target, self, reduction)},
+internal(
+    "mse_loss(self, target, reduction=1)",
+    dtype="promote",
+    forward=floating("mse_cpu", _mse),
+    vjp={
+        "self": lambda m, g, self, target, reduction: m.mse_loss_backward(g, self, target, reduction),
+        "target": lambda m, g, self, target, reduction: m.mse_loss_backward(g, target, self, reduction),
+    },
     latex=r"\frac{1}{n} \sum ({self} - {target})^{2}",
-    vjp_latex={"self": r"\frac{2}{n} \cdot ({self} - {target}) \cdot {g}", "target": r"\frac{2}{n} \cdot ({target} - {self}) \cdot {g}"},
-    samples=_PAIRS)
+    vjp_latex={
+        "self": r"\frac{2}{n} \cdot ({self} - {target}) \cdot {g}",
+        "target": r"\frac{2}{n} \cdot ({target} - {self}) \cdot {g}",
+    },
+    samples=_PAIRS,
+)
 
-_record(
-    "mse_loss_backward(grad_output, self, target, reduction)", operands=("grad_output", "self", "target"), forward=_mse_backward,
-    vjp={"grad_output": lambda m, g, self, target, reduction: m.mse_loss_backward(g, self, target, reduction),
-         "self": lambda m, g, grad_output, reduction, self_sym_numel: g * grad_output * (2 * _share(reduction, self_sym_numel)),
-         "target": lambda m, g, grad_output, reduction, self_sym_numel: g * grad_output * (-2 * _share(reduction, self_sym_numel))},
-    node="MseLossBackwardBackward0", samples=_PAIR_GRADS)
+internal(
+    "mse_loss_backward(grad_output, self, target, reduction)",
+    operands=("grad_output", "self", "target"),
+    forward=_mse_backward,
+    vjp={
+        "grad_output": lambda m, g, self, target, reduction: m.mse_loss_backward(g, self, target, reduction),
+        "self": lambda m, g, grad_output, reduction, self_sym_numel: (
+            g * grad_output * (2 * _share(reduction, self_sym_numel))
+        ),
+        "target": lambda m, g, grad_output, reduction, self_sym_numel: (
+            g * grad_output * (-2 * _share(reduction, self_sym_numel))
+        ),
+    },
+    node="MseLossBackwardBackward0",
+    samples=_PAIR_GRADS,
+)
 
 
 def _smooth_l1(xp, self, target, reduction, beta):
     z = abs(self - target)
     half = z.dtype.type(0.5)
-    return _reduced(xp, xp.where(z < beta, half * z * z / z.dtype.type(beta), z - half * z.dtype.type(beta))[()], reduction)
+    return _reduced(
+        xp, xp.where(z < beta, half * z * z / z.dtype.type(beta), z - half * z.dtype.type(beta))[()], reduction
+    )
 
 
 def _smooth_l1_backward(xp, grad_output, self, target, reduction, beta):
@@ -80,26 +100,46 @@ def _smooth_l1_backward(xp, grad_output, self, target, reduction, beta):
     return share * xp.where(abs(d) >= beta, xp.sign(d), d / d.dtype.type(beta))[()] * grad_output
 
 
-_record(
-    "smooth_l1_loss(self, target, reduction=1, beta=1.0)", dtype="promote", operands=("self", "target"), node="SmoothL1LossBackward0",
+internal(
+    "smooth_l1_loss(self, target, reduction=1, beta=1.0)",
+    dtype="promote",
+    operands=("self", "target"),
+    node="SmoothL1LossBackward0",
     forward=floating("smooth_l1_cpu", _smooth_l1),
-    vjp={"self": lambda m, g, self, target, reduction, beta: m.smooth_l1_loss_backward(g, self, target, reduction, beta),
-         "target": lambda m, g, self, target, reduction, beta: m.smooth_l1_loss_backward(g, target, self, reduction, beta)},
-    latex=r"\frac{1}{n} \sum \begin{cases} \frac{({self} - {target})^{2}}{2 \cdot {beta}} & |{self} - {target}| < {beta} \\ "
-          r"|{self} - {target}| - {beta} / 2 & \text{else} \end{cases}",
-    vjp_latex={"self": r"\frac{{g}}{n} \cdot \min(\max(({self} - {target}) / {beta}, -1), 1)",
-               "target": r"\frac{{g}}{n} \cdot \min(\max(({target} - {self}) / {beta}, -1), 1)"},
-    samples=_PAIRS)
+    vjp={
+        "self": lambda m, g, self, target, reduction, beta: m.smooth_l1_loss_backward(g, self, target, reduction, beta),
+        "target": lambda m, g, self, target, reduction, beta: m.smooth_l1_loss_backward(
+            g, target, self, reduction, beta
+        ),
+    },
+    latex=r"\frac{1}{n} \sum \begin{cases} \frac{({self} - {target})^{2}}{2 \cdot {beta}} & "
+    r"|{self} - {target}| < {beta} \\ "
+    r"|{self} - {target}| - {beta} / 2 & \text{else} \end{cases}",
+    vjp_latex={
+        "self": r"\frac{{g}}{n} \cdot \min(\max(({self} - {target}) / {beta}, -1), 1)",
+        "target": r"\frac{{g}}{n} \cdot \min(\max(({target} - {self}) / {beta}, -1), 1)",
+    },
+    samples=_PAIRS,
+)
 
-_record(
-    "smooth_l1_loss_backward(grad_output, self, target, reduction, beta)", operands=("grad_output", "self", "target"),
+internal(
+    "smooth_l1_loss_backward(grad_output, self, target, reduction, beta)",
+    operands=("grad_output", "self", "target"),
     forward=_smooth_l1_backward,
-    vjp={"grad_output": lambda m, g, self, target, reduction, beta: m.smooth_l1_loss_backward(g, self, target, reduction, beta),
-         "self": lambda m, g, grad_output, self, target, reduction, beta, self_sym_numel: m.hardtanh_backward(
-             g * grad_output * (_share(reduction, self_sym_numel) / beta), self - target, -beta, beta),
-         "target": lambda m, g, grad_output, self, target, reduction, beta, self_sym_numel: m.hardtanh_backward(
-             g * grad_output * (-_share(reduction, self_sym_numel) / beta), self - target, -beta, beta)},
-    node="SmoothL1LossBackwardBackward0", samples=lambda s: [(s.randn(), s.randn(3), s.randn(3), MEAN, 0.5)])
+    vjp={
+        "grad_output": lambda m, g, self, target, reduction, beta: m.smooth_l1_loss_backward(
+            g, self, target, reduction, beta
+        ),
+        "self": lambda m, g, grad_output, self, target, reduction, beta, self_sym_numel: m.hardtanh_backward(
+            g * grad_output * (_share(reduction, self_sym_numel) / beta), self - target, -beta, beta
+        ),
+        "target": lambda m, g, grad_output, self, target, reduction, beta, self_sym_numel: m.hardtanh_backward(
+            g * grad_output * (-_share(reduction, self_sym_numel) / beta), self - target, -beta, beta
+        ),
+    },
+    node="SmoothL1LossBackwardBackward0",
+    samples=lambda s: [(s.randn(), s.randn(3), s.randn(3), MEAN, 0.5)],
+)
 
 
 def _huber(xp, self, target, reduction, delta):
@@ -114,60 +154,91 @@ def _huber_backward(xp, grad_output, self, target, reduction, delta):
     return share * xp.minimum(xp.maximum(d, -limit), limit) * grad_output
 
 
-_record(
-    "huber_loss(self, target, reduction=1, delta=1.0)", dtype="promote", operands=("self", "target"), forward=floating("huber_cpu", _huber),
-    vjp={"self": lambda m, g, self, target, reduction, delta: m.huber_loss_backward(g, self, target, reduction, delta),
-         "target": lambda m, g, self, target, reduction, delta: m.huber_loss_backward(g, target, self, reduction, delta)},
+internal(
+    "huber_loss(self, target, reduction=1, delta=1.0)",
+    dtype="promote",
+    operands=("self", "target"),
+    forward=floating("huber_cpu", _huber),
+    vjp={
+        "self": lambda m, g, self, target, reduction, delta: m.huber_loss_backward(g, self, target, reduction, delta),
+        "target": lambda m, g, self, target, reduction, delta: m.huber_loss_backward(g, target, self, reduction, delta),
+    },
     latex=r"\frac{1}{n} \sum \begin{cases} \frac{({self} - {target})^{2}}{2} & |{self} - {target}| \le {delta} \\ "
-          r"{delta} \cdot (|{self} - {target}| - {delta} / 2) & \text{else} \end{cases}",
-    vjp_latex={"self": r"\frac{{g}}{n} \cdot \min(\max({self} - {target}, -{delta}), {delta})",
-               "target": r"\frac{{g}}{n} \cdot \min(\max({target} - {self}, -{delta}), {delta})"},
-    samples=_PAIRS)
+    r"{delta} \cdot (|{self} - {target}| - {delta} / 2) & \text{else} \end{cases}",
+    vjp_latex={
+        "self": r"\frac{{g}}{n} \cdot \min(\max({self} - {target}, -{delta}), {delta})",
+        "target": r"\frac{{g}}{n} \cdot \min(\max({target} - {self}, -{delta}), {delta})",
+    },
+    samples=_PAIRS,
+)
 
-_record(
-    "huber_loss_backward(grad_output, self, target, reduction, delta)", operands=("grad_output", "self", "target"), forward=_huber_backward,
-    vjp={"grad_output": lambda m, g, self, target, reduction, delta: m.huber_loss_backward(g, self, target, reduction, delta),
-         "self": lambda m, g, grad_output, self, target, reduction, delta, self_sym_numel: m.hardtanh_backward(
-             g * grad_output * _share(reduction, self_sym_numel), self - target, -delta, delta),
-         "target": lambda m, g, grad_output, self, target, reduction, delta, self_sym_numel: m.hardtanh_backward(
-             g * grad_output * -_share(reduction, self_sym_numel), self - target, -delta, delta)},
-    node="HuberLossBackwardBackward0", samples=lambda s: [(s.randn(), s.randn(3), s.randn(3), MEAN, 0.5)])
+internal(
+    "huber_loss_backward(grad_output, self, target, reduction, delta)",
+    operands=("grad_output", "self", "target"),
+    forward=_huber_backward,
+    vjp={
+        "grad_output": lambda m, g, self, target, reduction, delta: m.huber_loss_backward(
+            g, self, target, reduction, delta
+        ),
+        "self": lambda m, g, grad_output, self, target, reduction, delta, self_sym_numel: m.hardtanh_backward(
+            g * grad_output * _share(reduction, self_sym_numel), self - target, -delta, delta
+        ),
+        "target": lambda m, g, grad_output, self, target, reduction, delta, self_sym_numel: m.hardtanh_backward(
+            g * grad_output * -_share(reduction, self_sym_numel), self - target, -delta, delta
+        ),
+    },
+    node="HuberLossBackwardBackward0",
+    samples=lambda s: [(s.randn(), s.randn(3), s.randn(3), MEAN, 0.5)],
+)
 
 
-# -- of labels 1 and -1 ----------------------------------------------------------------------------------------------------
+# -- of labels 1 and -1 ----------------------------------------------------------------------------------------------
 def _soft_margin_backward(xp, grad_output, self, target, reduction):
     z = xp.exp(-target * self)
     return z.dtype.type(-_share(reduction, z.size)) * target * z / (z + 1) * grad_output
 
 
-_record(
-    "soft_margin_loss(self, target, reduction=1)", operands=("self", "target"),
+internal(
+    "soft_margin_loss(self, target, reduction=1)",
+    operands=("self", "target"),
     forward=lambda xp, self, target, reduction: _reduced(xp, xp.log1p(xp.exp(-self * target)), reduction),
     vjp={"self": lambda m, g, self, target, reduction: m.soft_margin_loss_backward(g, self, target, reduction)},
     latex=r"\frac{1}{n} \sum \ln(1 + e^{-{target} \cdot {self}})",
     vjp_latex={"self": r"-\frac{{g}}{n} \cdot \frac{{target}}{1 + e^{{target} \cdot {self}}}"},
-    samples=lambda s: [(s.randn(3), s.signs(3), MEAN)])
+    samples=lambda s: [(s.randn(3), s.signs(3), MEAN)],
+)
 
-_record(
-    "soft_margin_loss_backward(grad_output, self, target, reduction)", operands=("grad_output", "self", "target"),
+internal(
+    "soft_margin_loss_backward(grad_output, self, target, reduction)",
+    operands=("grad_output", "self", "target"),
     forward=_soft_margin_backward,
-    vjp={"grad_output": lambda m, g, self, target, reduction: m.soft_margin_loss_backward(g, self, target, reduction),
-         "self": lambda m, g, grad_output, self, target, reduction, self_sym_numel: _soft_margin_curvature(
-             m, g * grad_output * _share(reduction, self_sym_numel), target, m.sigmoid(self * target))},
-    node="SoftMarginLossBackwardBackward0", samples=lambda s: [(s.randn(), s.randn(3), s.signs(3), MEAN)])
+    vjp={
+        "grad_output": lambda m, g, self, target, reduction: m.soft_margin_loss_backward(g, self, target, reduction),
+        "self": lambda m, g, grad_output, self, target, reduction, self_sym_numel: _soft_margin_curvature(
+            m, g * grad_output * _share(reduction, self_sym_numel), target, m.sigmoid(self * target)
+        ),
+    },
+    node="SoftMarginLossBackwardBackward0",
+    samples=lambda s: [(s.randn(), s.randn(3), s.signs(3), MEAN)],
+)
 
 
 def _soft_margin_curvature(m, g, target, s):
     return g * target * target * s * (1 - s)
 
 
-# -- of probabilities ------------------------------------------------------------------------------------------------------
+# -- of probabilities ------------------------------------------------------------------------------------------------
 def _bce(xp, self, target, weight, reduction):
     if (self < 0).any() or (self > 1).any():
-        raise fail(RuntimeError, "all elements of input should be between 0 and 1",
-                   "The input must be probabilities: pass it through sigmoid first, or use binary_cross_entropy_with_logits.")
+        raise fail(
+            RuntimeError,
+            "all elements of input should be between 0 and 1",
+            "The input must be probabilities: pass it through sigmoid first, or use binary_cross_entropy_with_logits.",
+        )
     if (target < 0).any() or (target > 1).any():
-        raise fail(RuntimeError, "all elements of target should be between 0 and 1", "Targets are probabilities, often 0 or 1.")
+        raise fail(
+            RuntimeError, "all elements of target should be between 0 and 1", "Targets are probabilities, often 0 or 1."
+        )
     loss = (target - 1) * xp.maximum(xp.log1p(-self), -100) - target * xp.maximum(xp.log(self), -100)
     return _reduced(xp, loss if weight is None else loss * weight, reduction)
 
@@ -193,31 +264,55 @@ def _bce_target_rule(m, g, self, weight, reduction):
 
 def _bce_curvature(m, g, self, target, weight, reduction):
     """g times the derivative of (x - t) / (x (1 - x)) by x, kept finite at 0 and 1."""
-    grad = g * ((self * self - 2 * self * target + target) / ((self + 1e-12) * (self + 1e-12) * (1 - self + 1e-12) * (1 - self + 1e-12)))
+    grad = g * (
+        (self * self - 2 * self * target + target)
+        / ((self + 1e-12) * (self + 1e-12) * (1 - self + 1e-12) * (1 - self + 1e-12))
+    )
     return _weighted_share(m, grad, self, weight, reduction)
 
 
-_record(
-    "binary_cross_entropy(self, target, weight=None, reduction=1)", operands=("self", "target", "weight"),
+internal(
+    "binary_cross_entropy(self, target, weight=None, reduction=1)",
+    operands=("self", "target", "weight"),
     forward=floating("binary_cross_entropy", _bce),
-    vjp={"self": lambda m, g, self, target, weight, reduction: m.binary_cross_entropy_backward(g, self, target, weight, reduction),
-         "target": lambda m, g, self, weight, reduction: _bce_target_rule(m, g, self, weight, reduction)},
+    vjp={
+        "self": lambda m, g, self, target, weight, reduction: m.binary_cross_entropy_backward(
+            g, self, target, weight, reduction
+        ),
+        "target": lambda m, g, self, weight, reduction: _bce_target_rule(m, g, self, weight, reduction),
+    },
     latex=r"-\frac{1}{n} \sum ({target} \cdot \ln {self} + (1 - {target}) \cdot \ln(1 - {self}))",
-    vjp_latex={"self": r"\frac{{g}}{n} \cdot \frac{{self} - {target}}{{self} \cdot (1 - {self})}",
-               "target": r"\frac{{g}}{n} \cdot (\ln(1 - {self}) - \ln {self})"},
-    samples=lambda s: [(s.probabilities(3), s.probabilities(3), None, MEAN), (s.probabilities(2, 3), s.probabilities(2, 3), s.probabilities(2, 3), SUM)])
+    vjp_latex={
+        "self": r"\frac{{g}}{n} \cdot \frac{{self} - {target}}{{self} \cdot (1 - {self})}",
+        "target": r"\frac{{g}}{n} \cdot (\ln(1 - {self}) - \ln {self})",
+    },
+    samples=lambda s: [
+        (s.probabilities(3), s.probabilities(3), None, MEAN),
+        (s.probabilities(2, 3), s.probabilities(2, 3), s.probabilities(2, 3), SUM),
+    ],
+)
 
-_record(
-    "binary_cross_entropy_backward(grad_output, self, target, weight, reduction)", operands=("grad_output", "self", "target", "weight"),
+internal(
+    "binary_cross_entropy_backward(grad_output, self, target, weight, reduction)",
+    operands=("grad_output", "self", "target", "weight"),
     forward=_bce_backward,
-    vjp={"grad_output": lambda m, g, self, target, weight, reduction: m.binary_cross_entropy_backward(g, self, target, weight, reduction),
-         "self": lambda m, g, grad_output, self, target, weight, reduction: _bce_curvature(
-             m, g * grad_output, self, target, weight, reduction),
-         "target": lambda m, g, grad_output, self, weight, reduction: _bce_target_curvature(
-             m, g * grad_output, self, weight, reduction)},
+    vjp={
+        "grad_output": lambda m, g, self, target, weight, reduction: m.binary_cross_entropy_backward(
+            g, self, target, weight, reduction
+        ),
+        "self": lambda m, g, grad_output, self, target, weight, reduction: _bce_curvature(
+            m, g * grad_output, self, target, weight, reduction
+        ),
+        "target": lambda m, g, grad_output, self, weight, reduction: _bce_target_curvature(
+            m, g * grad_output, self, weight, reduction
+        ),
+    },
     node="BinaryCrossEntropyBackwardBackward0",
-    samples=lambda s: [(s.randn(), s.probabilities(3), s.probabilities(3), None, MEAN),
-                       (s.randn(3), s.probabilities(3), s.probabilities(3), s.positive(3), NONE)])
+    samples=lambda s: [
+        (s.randn(), s.probabilities(3), s.probabilities(3), None, MEAN),
+        (s.randn(3), s.probabilities(3), s.probabilities(3), s.positive(3), NONE),
+    ],
+)
 
 
 def _bce_target_curvature(m, g, self, weight, reduction):
@@ -252,19 +347,31 @@ def _bce_logits_target_rule(m, g, self, weight, pos_weight, reduction):
     return _weighted_share(m, grad, self, weight, reduction)
 
 
-_record(
+internal(
     "binary_cross_entropy_with_logits(self, target, weight=None, pos_weight=None, reduction=1)",
-    operands=("self", "target", "weight", "pos_weight"), forward=_bce_logits,
-    vjp={"self": lambda m, g, self, target, weight, pos_weight, reduction: _bce_logits_rule(
-             m, g, self, target, weight, pos_weight, reduction),
-         "target": lambda m, g, self, weight, pos_weight, reduction: _bce_logits_target_rule(
-             m, g, self, weight, pos_weight, reduction)},
+    operands=("self", "target", "weight", "pos_weight"),
+    forward=_bce_logits,
+    vjp={
+        "self": lambda m, g, self, target, weight, pos_weight, reduction: _bce_logits_rule(
+            m, g, self, target, weight, pos_weight, reduction
+        ),
+        "target": lambda m, g, self, weight, pos_weight, reduction: _bce_logits_target_rule(
+            m, g, self, weight, pos_weight, reduction
+        ),
+    },
     latex=r"\frac{1}{n} \sum (\ln(1 + e^{{self}}) - {target} \cdot {self})",
-    vjp_latex={"self": r"\frac{{g}}{n} \cdot (\frac{1}{1 + e^{-{self}}} - {target})", "target": r"-\frac{{g}}{n} \cdot {self}"},
-    samples=lambda s: [(s.randn(3), s.probabilities(3), None, None, MEAN), (s.randn(2, 3), s.probabilities(2, 3), s.probabilities(3), s.positive(3), SUM)])
+    vjp_latex={
+        "self": r"\frac{{g}}{n} \cdot (\frac{1}{1 + e^{-{self}}} - {target})",
+        "target": r"-\frac{{g}}{n} \cdot {self}",
+    },
+    samples=lambda s: [
+        (s.randn(3), s.probabilities(3), None, None, MEAN),
+        (s.randn(2, 3), s.probabilities(2, 3), s.probabilities(3), s.positive(3), SUM),
+    ],
+)
 
 
-# -- of class numbers ------------------------------------------------------------------------------------------------------
+# -- of class numbers ------------------------------------------------------------------------------------------------
 class _Classes:
     """Scores (N, C, ...) and class numbers (N, ...), or (C) and (), seen as one batch; with each sample's weight."""
 
@@ -277,8 +384,11 @@ class _Classes:
         self.classes = xp.where(counted, target, 0)
         wrong = counted & ((target < 0) | (target >= self.scores.shape[1]))
         if wrong.any():
-            raise fail(IndexError, f"Target {int(target[wrong][0])} is out of bounds.",
-                       f"There are {self.scores.shape[1]} classes, numbered from 0 to {self.scores.shape[1] - 1}.")
+            raise fail(
+                IndexError,
+                f"Target {int(target[wrong][0])} is out of bounds.",
+                f"There are {self.scores.shape[1]} classes, numbered from 0 to {self.scores.shape[1] - 1}.",
+            )
         one = counted.astype(scores.dtype)
         self.weights = one if weight is None else one * weight[self.classes]
 
@@ -289,7 +399,9 @@ class _Classes:
     def placed(self, values):
         """An array of the scores' shape with `values` (one per sample) at the right classes and 0 elsewhere."""
         grad = self.xp.zeros(self.scores.shape, values.dtype)
-        self.xp.put_along_axis(grad, self.classes[:, None], self.xp.broadcast_to(values, self.classes.shape)[:, None], axis=1)
+        self.xp.put_along_axis(
+            grad, self.classes[:, None], self.xp.broadcast_to(values, self.classes.shape)[:, None], axis=1
+        )
         return grad.reshape(self.shape)
 
 
@@ -297,7 +409,7 @@ def _nll(xp, self, target, weight, reduction, ignore_index):
     batch = _Classes(xp, self, target, weight, ignore_index)
     loss = -batch.picked() * batch.weights
     if reduction == NONE:
-        loss[batch.weights == 0] = 0                        # an ignored -inf must not become nan
+        loss[batch.weights == 0] = 0  # an ignored -inf must not become nan
         return loss.reshape(batch.target_shape), self.dtype.type(0)
     total_weight = xp.add.reduce(batch.weights, axis=None)
     total = xp.add.reduce(loss, axis=None)
@@ -308,24 +420,55 @@ def _nll_backward(xp, grad_output, self, target, weight, reduction, ignore_index
     batch = _Classes(xp, self, target, weight, ignore_index)
     share = -batch.weights
     if reduction == MEAN:
-        share = xp.where(batch.counted, share / total_weight, 0)       # all ignored: 0 / 0
+        share = xp.where(batch.counted, share / total_weight, 0)  # all ignored: 0 / 0
     return batch.placed(share * grad_output.reshape(share.shape if reduction == NONE else ()))
 
 
-_record(
+internal(
     "nll_loss_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight)",
-    operands=("total_weight",), forward=_nll_backward, node="NllLossBackwardBackward0",
-    vjp={"grad_output": lambda m, g, target, weight, reduction, ignore_index: m.nll_loss(g, target, weight, reduction, ignore_index)[0]},
-    samples=lambda s: [(s.randn(), s.randn(2, 3), s.integers(3, 2), s.positive(3), SUM, -100, s.positive())])
+    operands=("total_weight",),
+    forward=_nll_backward,
+    node="NllLossBackwardBackward0",
+    vjp={
+        "grad_output": lambda m, g, target, weight, reduction, ignore_index: m.nll_loss(
+            g, target, weight, reduction, ignore_index
+        )[0]
+    },
+    samples=lambda s: [(s.randn(), s.randn(2, 3), s.integers(3, 2), s.positive(3), SUM, -100, s.positive())],
+)
 
 for _name, _node, _samples in (
-        ("nll_loss", "NllLossBackward0", lambda s: [(s.randn(2, 3), s.integers(3, 2), None, MEAN), (s.randn(3, 4), s.integers(4, 3), s.positive(4), SUM),
-                                                    (s.randn(3), s.integers(3), None, MEAN), (s.randn(2, 3), s.integers(3, 2), s.positive(3), NONE)]),
-        ("nll_loss2d", "NllLoss2DBackward0", lambda s: [(s.randn(2, 3, 2, 2), s.integers(3, 2, 2, 2), None, MEAN),
-                                                        (s.randn(1, 3, 2, 2), s.integers(3, 1, 2, 2), s.positive(3), SUM)])):
-    _record(
-        f"{_name}(self, target, weight=None, reduction=1, ignore_index=-100)", outputs=("output", "total_weight"), nondiff=("total_weight",),
-        forward=floating("nll_loss_out_frame", _nll), node=_node,
-        vjp={"self": lambda m, g, self, target, weight, reduction, ignore_index, total_weight: m.nll_loss_backward(
-            g[0], self, target, weight, reduction, ignore_index, total_weight)},
-        latex=r"-\frac{1}{n} \sum {self}_{{target}}", vjp_latex={"self": r"-\frac{{g}}{n} \cdot [c = {target}]"}, samples=_samples)
+    (
+        "nll_loss",
+        "NllLossBackward0",
+        lambda s: [
+            (s.randn(2, 3), s.integers(3, 2), None, MEAN),
+            (s.randn(3, 4), s.integers(4, 3), s.positive(4), SUM),
+            (s.randn(3), s.integers(3), None, MEAN),
+            (s.randn(2, 3), s.integers(3, 2), s.positive(3), NONE),
+        ],
+    ),
+    (
+        "nll_loss2d",
+        "NllLoss2DBackward0",
+        lambda s: [
+            (s.randn(2, 3, 2, 2), s.integers(3, 2, 2, 2), None, MEAN),
+            (s.randn(1, 3, 2, 2), s.integers(3, 1, 2, 2), s.positive(3), SUM),
+        ],
+    ),
+):
+    internal(
+        f"{_name}(self, target, weight=None, reduction=1, ignore_index=-100)",
+        outputs=("output", "total_weight"),
+        nondiff=("total_weight",),
+        forward=floating("nll_loss_out_frame", _nll),
+        node=_node,
+        vjp={
+            "self": lambda m, g, self, target, weight, reduction, ignore_index, total_weight: m.nll_loss_backward(
+                g[0], self, target, weight, reduction, ignore_index, total_weight
+            )
+        },
+        latex=r"-\frac{1}{n} \sum {self}_{{target}}",
+        vjp_latex={"self": r"-\frac{{g}}{n} \cdot [c = {target}]"},
+        samples=_samples,
+    )

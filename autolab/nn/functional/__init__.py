@@ -5,12 +5,37 @@ Source: https://docs.pytorch.org/docs/2.13/nn.functional.html
 
 from autolab.engine.registry import NAMESPACES
 from autolab.nn.functional.activation import *  # noqa: F403
-from autolab.nn.functional.basic import (alpha_dropout, bilinear, cosine_similarity, dropout, dropout1d, dropout2d,  # noqa: F401
-                                         dropout3d, embedding, feature_alpha_dropout, normalize, one_hot,
-                                         pairwise_distance)
-from autolab.nn.functional.loss import (binary_cross_entropy, binary_cross_entropy_with_logits, cosine_embedding_loss,  # noqa: F401
-                                        cross_entropy, gaussian_nll_loss, hinge_embedding_loss, huber_loss, kl_div, l1_loss,
-                                        margin_ranking_loss, mse_loss, multilabel_soft_margin_loss, nll_loss,
-                                        poisson_nll_loss, smooth_l1_loss, soft_margin_loss, triplet_margin_loss)
+from autolab.nn.functional.basic import (
+    alpha_dropout,
+    bilinear,
+    cosine_similarity,
+    dropout,
+    dropout1d,
+    dropout2d,  # noqa: F401
+    dropout3d,
+    embedding,
+    feature_alpha_dropout,
+    normalize,
+    one_hot,
+    pairwise_distance,
+)
+from autolab.nn.functional.classification import cross_entropy, nll_loss
+from autolab.nn.functional.loss import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    cosine_embedding_loss,
+    gaussian_nll_loss,
+    hinge_embedding_loss,
+    huber_loss,
+    kl_div,
+    l1_loss,
+    margin_ranking_loss,
+    mse_loss,
+    multilabel_soft_margin_loss,
+    poisson_nll_loss,
+    smooth_l1_loss,
+    soft_margin_loss,
+    triplet_margin_loss,
+)
 
-globals().update(NAMESPACES["nn.functional"])      # what op records put here themselves
+globals().update(NAMESPACES["nn.functional"])  # what op records put here themselves

@@ -134,8 +134,11 @@ def tanhshrink(input):
 def softshrink(input, lambd=0.5):
     """x - lambd above lambd, x + lambd below -lambd, 0 between. Raises RuntimeError for a negative lambd."""
     if lambd < 0:
-        raise fail(RuntimeError, f"lambda must be in range [0, 3.40282e+38] for input dtype {input.dtype.short}, but found {lambd}",
-                   "lambd is half the width of the interval that becomes 0.")
+        raise fail(
+            RuntimeError,
+            f"lambda must be in range [0, 3.40282e+38] for input dtype {input.dtype.short}, but found {lambd}",
+            "lambd is half the width of the interval that becomes 0.",
+        )
     return _run("softshrink", False, input, lambd)
 
 
@@ -172,13 +175,17 @@ def tanh(input):
 def glu(input, dim=-1):
     """a * sigmoid(b), a and b the halves of the input along `dim`. Raises RuntimeError when the size there is odd."""
     if input.dim() == 0:
-        raise fail(RuntimeError, "glu does not support scalars because halving size must be even", "One half gates the other.")
+        raise fail(
+            RuntimeError, "glu does not support scalars because halving size must be even", "One half gates the other."
+        )
     return _run("glu", False, input, dim)
 
 
 def _implicit_dim(name, ndim, stacklevel):
-    warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an "
-                  "argument.", stacklevel=stacklevel)
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+        stacklevel=stacklevel,
+    )
     return 0 if ndim in (0, 1, 3) else 1
 
 

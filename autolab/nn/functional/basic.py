@@ -7,9 +7,8 @@ import autolab
 from autolab.engine.autograd.grad_mode import no_grad
 from autolab.engine.errors import fail, unsupported
 from autolab.engine.registry import OPS
-from autolab.engine.tensor import Tensor
 
-_ALPHA = 1.7580993408473766                 # minus SELU's limit for x -> -inf (Klambauer et al., 2017)
+_ALPHA = 1.7580993408473766  # minus SELU's limit for x -> -inf (Klambauer et al., 2017)
 
 
 # linear maps -------------------------------------------------------------------------------------
@@ -19,11 +18,18 @@ def bilinear(input1, input2, weight, bias=None):
     """y_k = x1^T W_k x2 + b_k: (*, in1), (*, in2) and weight (out, in1, in2) give (*, out)."""
     for number, x in ((1, input1), (2, input2)):
         if x.shape[-1] != weight.shape[number]:
-            raise fail(RuntimeError, f"bilinear(): input{number} size does not match weight size: got {x.shape[-1]} "
-                       f"but expected {weight.shape[number]}", "weight has the shape (out, in1, in2).")
+            raise fail(
+                RuntimeError,
+                f"bilinear(): input{number} size does not match weight size: got {x.shape[-1]} "
+                f"but expected {weight.shape[number]}",
+                "weight has the shape (out, in1, in2).",
+            )
     if input1.shape[:-1] != input2.shape[:-1]:
-        raise fail(RuntimeError, "bilinear(): input batch dimensions do not match: got "
-                   f"{list(input1.shape)} and {list(input2.shape)}", "Both inputs hold the same number of samples.")
+        raise fail(
+            RuntimeError,
+            f"bilinear(): input batch dimensions do not match: got {list(input1.shape)} and {list(input2.shape)}",
+            "Both inputs hold the same number of samples.",
+        )
     y = (input1.unsqueeze(-2).unsqueeze(-2) @ weight @ input2.unsqueeze(-2).unsqueeze(-1)).squeeze(-1).squeeze(-1)
     return y if bias is None else y + bias
 
@@ -34,8 +40,11 @@ def bilinear(input1, input2, weight, bias=None):
 def check_probability(p):
     """Raise ValueError, in PyTorch's words, unless 0 <= p <= 1."""
     if p < 0.0 or p > 1.0:
-        raise fail(ValueError, f"dropout probability has to be between 0 and 1, but got {p}",
-                   "p is the share of elements that become zero.")
+        raise fail(
+            ValueError,
+            f"dropout probability has to be between 0 and 1, but got {p}",
+            "p is the share of elements that become zero.",
+        )
 
 
 def dropout(input, p=0.5, training=True, inplace=False):
@@ -51,9 +60,13 @@ def dropout1d(input, p=0.5, training=True, inplace=False):
     """Zeroes whole channels of an input (N, C, L) or (C, L) with probability p."""
     check_probability(p)
     if input.dim() not in (2, 3):
-        raise fail(RuntimeError, f"dropout1d: Expected 2D or 3D input, but received a {input.dim()}D input. Note that "
-                   "dropout1d exists to provide channel-wise dropout on inputs with 1 spatial dimension, a channel "
-                   "dimension, and an optional batch dimension (i.e. 2D or 3D inputs).", "Use dropout instead.")
+        raise fail(
+            RuntimeError,
+            f"dropout1d: Expected 2D or 3D input, but received a {input.dim()}D input. Note that "
+            "dropout1d exists to provide channel-wise dropout on inputs with 1 spatial dimension, a channel "
+            "dimension, and an optional batch dimension (i.e. 2D or 3D inputs).",
+            "Use dropout instead.",
+        )
     if input.dim() == 3:
         return _channels_dropped(input, p, training, inplace)
     return _channels_dropped(input.unsqueeze_(0) if inplace else input.unsqueeze(0), p, training, inplace).squeeze(0)
@@ -65,11 +78,14 @@ def dropout2d(input, p=0.5, training=True, inplace=False):
     if input.dim() not in (3, 4):
         warnings.warn(_unexpected_dim("dropout2d", input.dim(), 2, "3D or 4D"), stacklevel=2)
     if input.dim() == 3:
-        warnings.warn("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is "
-                      "desired - input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will "
-                      "change in a future release to interpret the input as one without a batch dimension, i.e. shape "
-                      "(C, H, W). To maintain the 1D channel-wise dropout behavior, please switch to using dropout1d "
-                      "instead.", stacklevel=2)
+        warnings.warn(
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is "
+            "desired - input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will "
+            "change in a future release to interpret the input as one without a batch dimension, i.e. shape "
+            "(C, H, W). To maintain the 1D channel-wise dropout behavior, please switch to using dropout1d "
+            "instead.",
+            stacklevel=2,
+        )
     return _channels_dropped(input, p, training, inplace)
 
 
@@ -84,10 +100,12 @@ def dropout3d(input, p=0.5, training=True, inplace=False):
 
 
 def _unexpected_dim(name, dim, spatial, expected):
-    return (f"{name}: Received a {dim}-D input to {name}, which is deprecated and will result in an error in a future "
-            "release. To retain the behavior and silence this warning, please use dropout instead. Note that "
-            f"{name} exists to provide channel-wise dropout on inputs with {spatial} spatial dimensions, a channel "
-            f"dimension, and an optional batch dimension (i.e. {expected} inputs).")
+    return (
+        f"{name}: Received a {dim}-D input to {name}, which is deprecated and will result in an error in a future "
+        "release. To retain the behavior and silence this warning, please use dropout instead. Note that "
+        f"{name} exists to provide channel-wise dropout on inputs with {spatial} spatial dimensions, a channel "
+        f"dimension, and an optional batch dimension (i.e. {expected} inputs)."
+    )
 
 
 def alpha_dropout(input, p=0.5, training=False, inplace=False):
@@ -104,7 +122,9 @@ def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
 
 def _channels_dropped(input, p, training, inplace, alpha=False):
     if input.dim() < 2 and training and p:
-        raise fail(RuntimeError, "Feature dropout requires at least 2 dimensions in the input", "Channels are dimension 1.")
+        raise fail(
+            RuntimeError, "Feature dropout requires at least 2 dimensions in the input", "Channels are dimension 1."
+        )
     return _dropped(input, p, training, inplace, (*input.shape[:2], *[1] * (input.dim() - 2)), alpha)
 
 
@@ -160,7 +180,9 @@ def _shorten_rows(weight, indices, max_norm, norm_type):
 def one_hot(tensor, num_classes=-1):
     """Integers (*) as rows (*, num_classes) of zeros with a one; by default as many classes as the largest asks for."""
     if tensor.dtype is not autolab.int64:
-        raise fail(RuntimeError, "one_hot is only applicable to index tensor of type LongTensor.", "Call .long() first.")
+        raise fail(
+            RuntimeError, "one_hot is only applicable to index tensor of type LongTensor.", "Call .long() first."
+        )
     if tensor.numel() == 0:
         if num_classes <= 0:
             raise fail(RuntimeError, "Can not infer total number of classes from empty tensor.", "Give num_classes.")
@@ -185,8 +207,11 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
         x1, x2 = x1.expand(shape), x2.expand(shape)
     common = autolab.promote_types(x1.dtype, x2.dtype)
     if not common.is_floating_point:
-        raise fail(RuntimeError, "expected common dtype to be floating point, yet common dtype is " + common.short,
-                   "Call .float() first.")
+        raise fail(
+            RuntimeError,
+            "expected common dtype to be floating point, yet common dtype is " + common.short,
+            "Call .float() first.",
+        )
     x1, x2 = x1.to(common), x2.to(common)
     return (_unit(x1, dim, eps) * _unit(x2, dim, eps)).sum(dim)
 
@@ -194,7 +219,7 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
 def _unit(x, dim, eps):
     norm = autolab.linalg.vector_norm(x, 2, dim, True).clone()
     with no_grad():
-        norm.clamp_(min=eps)                # not recorded: below eps the gradient is that of the unclamped norm
+        norm.clamp_(min=eps)  # not recorded: below eps the gradient is that of the unclamped norm
     return x / norm
 
 
@@ -208,10 +233,3 @@ def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
     if out is not None:
         raise unsupported("normalize", "out")
     return input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
-
-
-def is_tensor_argument(function, name, value):
-    """Raise TypeError, in PyTorch's words, unless `value` is a Tensor."""
-    if not isinstance(value, Tensor):
-        raise fail(TypeError, f"{function}(): argument {name} must be Tensor, not {type(value).__name__}",
-                   "Make a tensor of it first: torch.tensor(...).")

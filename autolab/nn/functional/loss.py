@@ -13,8 +13,8 @@ import autolab
 from autolab.engine.autograd.grad_mode import is_grad_enabled, no_grad
 from autolab.engine.errors import fail
 from autolab.engine.registry import OPS
-from autolab.nn.functional.activation import log_softmax, logsigmoid
-from autolab.nn.functional.basic import is_tensor_argument, pairwise_distance
+from autolab.nn.functional.activation import logsigmoid
+from autolab.nn.functional.basic import pairwise_distance
 
 _NUMBER = {"none": 0, "mean": 1, "sum": 2}
 
@@ -27,11 +27,14 @@ def legacy_reduction(size_average, reduce, reduction):
         said = "none"
     else:
         said = "sum" if size_average is False else "mean"
-    warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{said}' instead.", stacklevel=3)
+    warnings.warn(
+        f"size_average and reduce args will be deprecated, please use reduction='{said}' instead.", stacklevel=3
+    )
     return said
 
 
-def _number(reduction):
+def reduction_number(reduction):
+    """PyTorch's number for "none", "mean" or "sum". Raises ValueError for anything else."""
     if reduction == "elementwise_mean":
         warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.", stacklevel=3)
         return 1
@@ -41,29 +44,36 @@ def _number(reduction):
 
 
 def _reduced(loss, reduction):
-    number = _number(reduction)
+    number = reduction_number(reduction)
     return loss if number == 0 else loss.mean() if number == 1 else loss.sum()
 
 
 def _plus(x, number):
-    return OPS["add_scalar"].call(x, number)        # as PyTorch's losses, which are C++, add numbers
+    return OPS["add_scalar"].call(x, number)  # as PyTorch's losses, which are C++, add numbers
 
 
 def _same_shape(input, target):
     """Both tensors in their common shape, with PyTorch's warning when they had to be broadcast."""
     if target.size() == input.size():
         return input, target
-    warnings.warn(f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will "
-                  "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
-                  stacklevel=3)
+    warnings.warn(
+        f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will "
+        "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
+        stacklevel=3,
+    )
     return autolab.broadcast_tensors(input, target)
 
 
-def _not_differentiable(function, **arguments):
+def not_differentiable(function, **arguments):
+    """Raise RuntimeError, in PyTorch's words, when one of `arguments` requires a gradient that `function` has not."""
     for name, value in arguments.items():
         if value is not None and value.requires_grad and is_grad_enabled():
-            raise fail(RuntimeError, f"The function '{function}' is not differentiable with respect to argument '{name}'. "
-                       "This input cannot have requires_grad True.", "Pass it detached: .detach().")
+            raise fail(
+                RuntimeError,
+                f"The function '{function}' is not differentiable with respect to argument '{name}'. "
+                "This input cannot have requires_grad True.",
+                "Pass it detached: .detach().",
+            )
 
 
 def _weighted(loss, input, weight, reduction, mean_of_weights=True):
@@ -73,8 +83,11 @@ def _weighted(loss, input, weight, reduction, mean_of_weights=True):
     if reduction == "mean":
         return loss.sum() / weight.sum() if mean_of_weights else loss.mean()
     if reduction not in _NUMBER:
-        raise fail(ValueError, f"Invalid reduction mode: {reduction}. Expected one of 'none', 'mean', 'sum'.",
-                   "Choose one of the three.")
+        raise fail(
+            ValueError,
+            f"Invalid reduction mode: {reduction}. Expected one of 'none', 'mean', 'sum'.",
+            "Choose one of the three.",
+        )
     return loss if reduction == "none" else loss.sum()
 
 
@@ -87,7 +100,7 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
     reduction = legacy_reduction(size_average, reduce, reduction)
     if weight is not None:
         return _weighted((pair[0] - pair[1]).pow(2), input, weight, reduction)
-    return OPS["mse_loss"].call(*pair, _number(reduction))
+    return OPS["mse_loss"].call(*pair, reduction_number(reduction))
 
 
 def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
@@ -103,161 +116,28 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
     pair = _same_shape(input, target)
     reduction = legacy_reduction(size_average, reduce, reduction)
     if beta < 0:
-        raise fail(RuntimeError, "smooth_l1_loss does not support negative values for beta.",
-                   "beta is where the loss turns from quadratic to linear.")
+        raise fail(
+            RuntimeError,
+            "smooth_l1_loss does not support negative values for beta.",
+            "beta is where the loss turns from quadratic to linear.",
+        )
     if beta == 0:
         return _reduced((pair[0] - pair[1]).abs(), reduction)
-    return OPS["smooth_l1_loss"].call(*pair, _number(reduction), beta)
+    return OPS["smooth_l1_loss"].call(*pair, reduction_number(reduction), beta)
 
 
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     """d^2 / 2 where |d| <= delta, else delta (|d| - delta/2), d the difference. RuntimeError unless delta > 0."""
     pair = _same_shape(input, target)
     if delta <= 0:
-        raise fail(RuntimeError, "huber_loss does not support non-positive values for delta.",
-                   "delta is where the loss turns from quadratic to linear.")
+        raise fail(
+            RuntimeError,
+            "huber_loss does not support non-positive values for delta.",
+            "delta is where the loss turns from quadratic to linear.",
+        )
     if weight is None:
-        return OPS["huber_loss"].call(*pair, _number(reduction), delta)
+        return OPS["huber_loss"].call(*pair, reduction_number(reduction), delta)
     return _weighted(OPS["huber_loss"].call(*pair, 0, delta), input, weight, reduction, mean_of_weights=False)
-
-
-# class numbers -----------------------------------------------------------------------------------
-
-
-def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
-    """-weight[t] * input[t] for log-probabilities input (N, C), (C) or (N, C, d1, ...) and class numbers target.
-
-    target: int64 of shape (N), () or (N, d1, ...). The mean divides by the sum of the weights used; targets equal to
-    `ignore_index` do not count. Raises IndexError for a class that does not exist.
-    """
-    reduction = _number(legacy_reduction(size_average, reduce, reduction))
-    _check_classes(input, target, weight)
-    if input.dim() <= 2:
-        return OPS["nll_loss"].call(input, target, weight, reduction, ignore_index)[0]
-    if input.dim() == 4:
-        return OPS["nll_loss2d"].call(input, target, weight, reduction, ignore_index)[0]
-    n, c = input.shape[:2]
-    out = OPS["nll_loss2d"].call(input.reshape(n, c, 1, -1), target.reshape(n, 1, -1), weight, reduction, ignore_index)[0]
-    return out.view(n, *input.shape[2:]) if reduction == 0 else out
-
-
-def _check_classes(input, target, weight):
-    """Raise what PyTorch raises when scores, class numbers and class weights do not fit together."""
-    n_dim = input.dim()
-    if n_dim < 1:
-        raise fail(ValueError, "Expected 1 or more dimensions (got 0)", "Scores have a dimension of classes.")
-    if n_dim == 1 and target.dim() == 1 and target.shape[0] != 1:
-        raise fail(ValueError, f"For 1D input, 1D target must have size 1, but got target size: {target.shape[0]}",
-                   "One sample has one class.")
-    if n_dim != 1 and target.dim() and input.shape[0] != target.shape[0]:
-        raise fail(ValueError, f"Expected input batch_size ({input.shape[0]}) to match target batch_size "
-                   f"({target.shape[0]}).", "One class number for each row of scores.")
-    if n_dim <= 2 and target.dim() > 1:
-        raise fail(RuntimeError, "0D or 1D target tensor expected, multi-target not supported",
-                   "Class numbers have the shape (N); squeeze the extra dimension, or pass probabilities as floats.")
-    if n_dim == 2 and target.dim() == 0 and input.shape[0] != 1:
-        raise fail(RuntimeError, f"size mismatch (got input: {list(input.shape)}, target: {list(target.shape)})",
-                   "One class number for each row of scores.")
-    if target.dtype not in (autolab.int64, autolab.uint8):
-        raise fail(RuntimeError, f"expected target dtype to be Long or Byte, but got {target.dtype.short}",
-                   "Class numbers are integers: target.long(). Probabilities need the shape of the input.")
-    if n_dim == 4 and target.dim() != 3:
-        raise fail(RuntimeError, "only batches of spatial targets supported (3D tensors) but got targets of dimension: "
-                   f"{target.dim()}", "Scores (N, C, H, W) go with class numbers (N, H, W).")
-    if n_dim == 4 and input.shape[2:] != target.shape[1:]:
-        raise fail(RuntimeError, f"size mismatch (got input: {list(input.shape)} , target: {list(target.shape)}",
-                   "Scores (N, C, H, W) go with class numbers (N, H, W).")
-    if n_dim > 2 and (input.shape[0], *input.shape[2:]) != tuple(target.shape):
-        raise fail(RuntimeError, f"Expected target size {[input.shape[0], *input.shape[2:]]}, got {list(target.shape)}",
-                   "One class number for each position.")
-    if weight is None:
-        return
-    classes = input.shape[0 if n_dim == 1 else 1]
-    if weight.dim() != 1 or weight.shape[0] != classes:
-        raise fail(RuntimeError, "weight tensor should be defined either for all or no classes" if n_dim > 2 else
-                   f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor "
-                   f"of shape: {list(weight.shape)}", "One weight for each class.")
-    if weight.dtype is not input.dtype:
-        raise fail(RuntimeError, f"expected scalar type {input.dtype.short} but found {weight.dtype.short}",
-                   "Convert the weights to the dtype of the scores.")
-    _not_differentiable("nll_loss_nd" if n_dim > 2 else "nll_loss_forward", weight=weight)
-
-
-def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean",
-                  label_smoothing=0.0):
-    """Softmax and negative log-likelihood of raw scores input (N, C), (C) or (N, C, d1, ...).
-
-    target: class numbers as in `nll_loss`, or probabilities of the shape of `input`. label_smoothing mixes the target
-    with the uniform distribution. Raises RuntimeError or ValueError in PyTorch's words when shapes do not fit.
-    """
-    reduction = legacy_reduction(size_average, reduce, reduction)
-    number = _number(reduction)
-    for position, (name, value) in enumerate((("input", input), ("target", target)), 1):
-        is_tensor_argument("cross_entropy_loss", f"'{name}' (position {position})", value)
-    if target.size() == input.size():
-        return _soft_cross_entropy(input, target, weight, number, ignore_index, label_smoothing)
-    log_p = log_softmax(input, 0 if input.dim() == 1 else 1)
-    if label_smoothing == 0.0:
-        return nll_loss(log_p, target, weight, ignore_index=ignore_index, reduction=reduction)
-    _check_smoothing(label_smoothing)
-    return _smoothed_cross_entropy(log_p, target, weight, reduction, ignore_index, label_smoothing)
-
-
-def _check_smoothing(label_smoothing):
-    if not 0.0 <= label_smoothing <= 1.0:
-        raise fail(RuntimeError, f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}",
-                   "It is the share of the uniform distribution.")
-
-
-def _soft_cross_entropy(input, target, weight, number, ignore_index, label_smoothing):
-    """Cross-entropy with probabilities as target."""
-    if not target.is_floating_point():
-        raise fail(RuntimeError, f"Expected floating point type for target with class probabilities, got {target.dtype.short}",
-                   "A target of the input's shape holds probabilities; class numbers have the shape (N).")
-    if ignore_index >= 0:
-        raise fail(RuntimeError, "ignore_index is not supported for floating point target", "Probabilities have no index.")
-    class_dim = 0 if input.dim() == 1 else 1
-    classes = input.shape[class_dim]
-    if weight is not None and (weight.dim() != 1 or weight.shape[0] != classes):
-        raise fail(RuntimeError, f"cross_entropy: weight tensor should be defined either for all {classes} classes or no "
-                   f"classes but got weight tensor of shape: {list(weight.shape)}", "One weight for each class.")
-    log_p = log_softmax(input, class_dim)
-    if label_smoothing > 0:
-        _check_smoothing(label_smoothing)
-        target = target * (1 - label_smoothing) + label_smoothing / classes
-    loss = log_p * target
-    if weight is not None:
-        loss = loss * _by_class(weight, input.dim(), class_dim)
-    if number == 0:
-        return -loss.sum(class_dim)
-    total = -loss.sum()
-    return total if number == 2 else OPS["div_scalar"].call(total, input.numel() // classes if input.numel() else 0)
-
-
-def _by_class(weight, ndim, class_dim):
-    shape = [1] * ndim
-    shape[class_dim] = weight.shape[0]
-    return weight.view(shape)
-
-
-def _smoothed_cross_entropy(log_p, target, weight, reduction, ignore_index, label_smoothing):
-    """(1 - s) * nll + s / C * (the sum of all -log-probabilities)."""
-    class_dim = 0 if log_p.dim() == 1 else 1
-    classes = log_p.shape[class_dim]
-    nll = nll_loss(log_p, target, weight, ignore_index=ignore_index, reduction=reduction)
-    if weight is None:
-        uniform = -log_p.sum(class_dim)
-    else:
-        uniform = -(log_p * _by_class(weight, log_p.dim(), class_dim)).sum(class_dim)
-    ignored = target == ignore_index
-    uniform = uniform.masked_fill(ignored, 0.0)
-    if reduction == "sum":
-        uniform = uniform.sum()
-    elif reduction == "mean":
-        counted = (~ignored).sum() if weight is None else weight.gather(0, target[~ignored].flatten()).sum()
-        uniform = uniform.sum() / counted
-    scale = OPS["mul_scalar"].call
-    return scale(nll, 1 - label_smoothing) + scale(uniform, label_smoothing / classes)
 
 
 # probabilities -----------------------------------------------------------------------------------
@@ -268,30 +148,44 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
 
     Raises ValueError when the shapes differ, RuntimeError when the input is no probability.
     """
-    number = _number(legacy_reduction(size_average, reduce, reduction))
+    number = reduction_number(legacy_reduction(size_average, reduce, reduction))
     if target.size() != input.size():
-        raise fail(ValueError, f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) "
-                   "is deprecated. Please ensure they have the same size.", "One target for each probability.")
+        raise fail(
+            ValueError,
+            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) "
+            "is deprecated. Please ensure they have the same size.",
+            "One target for each probability.",
+        )
     if target.dtype is not input.dtype and input.is_floating_point():
-        raise fail(RuntimeError, f"Found dtype {target.dtype.short} but expected {input.dtype.short}",
-                   "Convert the target: target.to(input.dtype).")
+        raise fail(
+            RuntimeError,
+            f"Found dtype {target.dtype.short} but expected {input.dtype.short}",
+            "Convert the target: target.to(input.dtype).",
+        )
     if weight is not None:
         weight = weight.expand(np.broadcast_shapes(target.shape, weight.shape))
-        _not_differentiable("binary_cross_entropy", weight=weight)
+        not_differentiable("binary_cross_entropy", weight=weight)
     return OPS["binary_cross_entropy"].call(input, target, weight, number)
 
 
-def binary_cross_entropy_with_logits(input, target, weight=None, size_average=None, reduce=None, reduction="mean",
-                                     pos_weight=None):
+def binary_cross_entropy_with_logits(
+    input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
+):
     """`binary_cross_entropy` of sigmoid(input), stable for large scores; `pos_weight` multiplies the positive term."""
-    number = _number(legacy_reduction(size_average, reduce, reduction))
+    number = reduction_number(legacy_reduction(size_average, reduce, reduction))
     if target.size() != input.size():
-        raise fail(ValueError, f"Target size ({target.size()}) must be the same as input size ({input.size()})",
-                   "One target for each score.")
+        raise fail(
+            ValueError,
+            f"Target size ({target.size()}) must be the same as input size ({input.size()})",
+            "One target for each score.",
+        )
     if input.is_floating_point() and not target.is_floating_point():
-        raise fail(RuntimeError, f"result type {input.dtype.short} can't be cast to the desired output type "
-                   f"{target.dtype.short}", "Targets are probabilities, so floats: target.float().")
-    _not_differentiable("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
+        raise fail(
+            RuntimeError,
+            f"result type {input.dtype.short} can't be cast to the desired output type {target.dtype.short}",
+            "Targets are probabilities, so floats: target.float().",
+        )
+    not_differentiable("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
     return OPS["binary_cross_entropy_with_logits"].call(input, target, weight, pos_weight, number)
 
 
@@ -301,12 +195,14 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
         inner = legacy_reduction(size_average, reduce, reduction)
     else:
         if reduction == "mean":
-            warnings.warn("reduction: 'mean' divides the total loss by both the batch size and the support size."
-                          "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
-                          "'mean' will be changed to behave the same as 'batchmean' in the next major release.",
-                          stacklevel=2)
+            warnings.warn(
+                "reduction: 'mean' divides the total loss by both the batch size and the support size."
+                "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
+                "'mean' will be changed to behave the same as 'batchmean' in the next major release.",
+                stacklevel=2,
+            )
         inner = "sum" if reduction == "batchmean" else reduction
-    _number(inner)
+    reduction_number(inner)
     if not (input.is_floating_point() and target.is_floating_point()):
         raise fail(RuntimeError, "kl_div: Integral inputs not supported.", "Probabilities are floats.")
     if log_target:
@@ -317,10 +213,12 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
     return loss / input.size()[0] if reduction == "batchmean" and input.dim() else loss
 
 
-def poisson_nll_loss(input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"):
+def poisson_nll_loss(
+    input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"
+):
     """exp(x) - t x (or x - t log(x + eps) without `log_input`); `full` adds Stirling's term for t > 1."""
     reduction = legacy_reduction(size_average, reduce, reduction)
-    _number(reduction)
+    reduction_number(reduction)
     loss = input.exp() - target * input if log_input else input - target * _plus(input, eps).log()
     if full:
         stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
@@ -365,8 +263,8 @@ def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=No
 
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """log(1 + exp(-t x)) for targets t of 1 and -1."""
-    number = _number(legacy_reduction(size_average, reduce, reduction))
-    _not_differentiable("soft_margin_loss", target=target)
+    number = reduction_number(legacy_reduction(size_average, reduce, reduction))
+    not_differentiable("soft_margin_loss", target=target)
     return OPS["soft_margin_loss"].call(input, target, number)
 
 
@@ -385,24 +283,33 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
 def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """max(0, -t (x1 - x2) + margin) for targets t of 1 and -1."""
     reduction = legacy_reduction(size_average, reduce, reduction)
-    _number(reduction)
+    reduction_number(reduction)
     if not input1.dim() == input2.dim() == target.dim():
-        raise fail(RuntimeError, "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
-                   f"{input1.size()}, input2: {input2.size()}, target: {target.size()} ", "One target for each pair.")
+        raise fail(
+            RuntimeError,
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
+            f"{input1.size()}, input2: {input2.size()}, target: {target.size()} ",
+            "One target for each pair.",
+        )
     return _reduced(_plus(-target * (input1 - input2), margin).clamp_min(0), reduction)
 
 
 def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """1 - cos where the target is 1, max(0, cos - margin) where it is -1; inputs (N, D) or (D), target (N) or ()."""
     reduction = legacy_reduction(size_average, reduce, reduction)
-    _number(reduction)
+    reduction_number(reduction)
     dim = target.dim()
     if dim not in (0, 1):
-        raise fail(RuntimeError, "0D or 1D target tensor expected, multi-target not supported", "One target for each pair.")
+        raise fail(
+            RuntimeError, "0D or 1D target tensor expected, multi-target not supported", "One target for each pair."
+        )
     if input1.dim() != dim + 1 or input2.dim() != dim + 1:
         expected = "1D target tensor expects 2D input tensors" if dim else "0D target tensor expects 1D input tensors"
-        raise fail(RuntimeError, f"{expected}, but found inputs with sizes {list(input1.size())} and "
-                   f"{list(input2.size())}.", "Every target belongs to a pair of vectors.")
+        raise fail(
+            RuntimeError,
+            f"{expected}, but found inputs with sizes {list(input1.size())} and {list(input2.size())}.",
+            "Every target belongs to a pair of vectors.",
+        )
     eps = 1e-12
     product = (input1 * input2).sum(dim)
     square1, square2 = _plus((input1 * input1).sum(dim), eps), _plus((input2 * input2).sum(dim), eps)
@@ -412,13 +319,16 @@ def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, r
     return _reduced(alike + autolab.where(target == -1, _plus(cos, -margin).clamp_min(0), zero), reduction)
 
 
-def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, size_average=None,
-                        reduce=None, reduction="mean"):
+def triplet_margin_loss(
+    anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, size_average=None, reduce=None, reduction="mean"
+):
     """max(0, d(anchor, positive) - d(anchor, negative) + margin), d the p-norm of the difference plus eps."""
     reduction = legacy_reduction(size_average, reduce, reduction)
-    _number(reduction)
+    reduction_number(reduction)
     if margin <= 0:
-        raise fail(ValueError, f"margin must be greater than 0, got {margin}", "It is how much farther the negative has to be.")
+        raise fail(
+            ValueError, f"margin must be greater than 0, got {margin}", "It is how much farther the negative has to be."
+        )
     near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
     if swap:
         far = autolab.minimum(far, pairwise_distance(positive, negative, p, eps))

@@ -166,14 +166,18 @@ class Hardtanh(_Activation):
         super().__init__()
         for old, new, value in (("min_value", "min_val", min_value), ("max_value", "max_val", max_value)):
             if value is not None:
-                warnings.warn(f"keyword argument `{old}` is deprecated and renamed to `{new}`", FutureWarning,
-                              stacklevel=2)
+                warnings.warn(
+                    f"keyword argument `{old}` is deprecated and renamed to `{new}`", FutureWarning, stacklevel=2
+                )
         self.min_val = min_val if min_value is None else min_value
         self.max_val = max_val if max_value is None else max_value
         self.inplace = inplace
         if self.max_val <= self.min_val:
-            raise fail(AssertionError, f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})",
-                       "The interval has to have a length.")
+            raise fail(
+                AssertionError,
+                f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})",
+                "The interval has to have a length.",
+            )
 
     def forward(self, input):
         """The function, element by element."""
@@ -373,6 +377,9 @@ class Softmax2d(_Activation):
     def forward(self, input):
         """Positive numbers that add up to 1 over the channels."""
         if input.dim() not in (3, 4):
-            raise fail(ValueError, f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead",
-                       "Images have the shape (N, C, H, W).")
+            raise fail(
+                ValueError,
+                f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead",
+                "Images have the shape (N, C, H, W).",
+            )
         return F.softmax(input, -3, _stacklevel=5)

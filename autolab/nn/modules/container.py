@@ -10,7 +10,7 @@ from itertools import chain
 
 from autolab.engine.errors import fail
 from autolab.engine.tensor import Tensor
-from autolab.nn.modules.module import Module, indented
+from autolab.nn.modules.module import Module
 from autolab.nn.parameter import Parameter
 from autolab.utils._shared import typename
 
@@ -26,18 +26,27 @@ def _position(index, size):
 def _pairs(values, name, element_name):
     """(key, value) pairs of a mapping or of an iterable of pairs."""
     if not isinstance(values, Iterable):
-        raise fail(TypeError, f"{name}.update should be called with an iterable of key/value pairs, but got "
-                   + type(values).__name__, "Pass a dict or a list of pairs.")
+        raise fail(
+            TypeError,
+            f"{name}.update should be called with an iterable of key/value pairs, but got " + type(values).__name__,
+            "Pass a dict or a list of pairs.",
+        )
     if hasattr(values, "items"):
         return values.items()
     pairs = list(values)
     for i, pair in enumerate(pairs):
         if not isinstance(pair, Iterable):
-            raise fail(TypeError, f"{element_name} update sequence element #{i} should be Iterable; is"
-                       + type(pair).__name__, "Every element is a pair (key, value).")
+            raise fail(
+                TypeError,
+                f"{element_name} update sequence element #{i} should be Iterable; is" + type(pair).__name__,
+                "Every element is a pair (key, value).",
+            )
         if len(pair) != 2:
-            raise fail(ValueError, f"{element_name} update sequence element #{i} has length {len(pair)}; 2 is required",
-                       "Every element is a pair (key, value).")
+            raise fail(
+                ValueError,
+                f"{element_name} update sequence element #{i} has length {len(pair)}; 2 is required",
+                "Every element is a pair (key, value).",
+            )
     return pairs
 
 
@@ -137,18 +146,27 @@ class Sequential(_Numbered):
 
     def _times(self, times):
         if not isinstance(times, int):
-            raise fail(TypeError, f"unsupported operand type(s) for *: {type(self)} and {type(times)}",
-                       "Multiply a Sequential by a positive int.")
+            raise fail(
+                TypeError,
+                f"unsupported operand type(s) for *: {type(self)} and {type(times)}",
+                "Multiply a Sequential by a positive int.",
+            )
         if times <= 0:
-            raise fail(ValueError, f"Non-positive multiplication factor {times} for {type(self)}",
-                       "Multiply a Sequential by a positive int.")
+            raise fail(
+                ValueError,
+                f"Non-positive multiplication factor {times} for {type(self)}",
+                "Multiply a Sequential by a positive int.",
+            )
         return times
 
 
 def _sequential(other):
     if not isinstance(other, Sequential):
-        raise fail(ValueError, f"add operator supports only objects of Sequential class, but {type(other)} is given.",
-                   "Use append for a single module, extend for a list.")
+        raise fail(
+            ValueError,
+            f"add operator supports only objects of Sequential class, but {type(other)} is given.",
+            "Use append for a single module, extend for a list.",
+        )
     return other
 
 
@@ -175,8 +193,11 @@ class ModuleList(_Numbered):
     def extend(self, modules):
         """Add all of `modules` at the end. Returns the list."""
         if not isinstance(modules, Iterable):
-            raise fail(TypeError, "ModuleList.extend should be called with an iterable, but got "
-                       + type(modules).__name__, "Use append for a single module.")
+            raise fail(
+                TypeError,
+                "ModuleList.extend should be called with an iterable, but got " + type(modules).__name__,
+                "Use append for a single module.",
+            )
         return super().extend(list(modules))
 
     def __iadd__(self, modules):
@@ -186,7 +207,7 @@ class ModuleList(_Numbered):
         return ModuleList(chain(self, other))
 
     def __repr__(self):
-        blocks = []                                     # [first, last, repr] of each run of equal modules
+        blocks = []  # [first, last, repr] of each run of equal modules
         for i, text in enumerate(map(repr, self)):
             if blocks and blocks[-1][2] == text:
                 blocks[-1][1] = i
@@ -299,8 +320,11 @@ class ParameterList(Module):
     def extend(self, values):
         """Add all of `values` at the end. Returns the list."""
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
-            raise fail(TypeError, "ParameterList.extend should be called with an iterable, but got "
-                       + type(values).__name__, "Use append for a single parameter.")
+            raise fail(
+                TypeError,
+                "ParameterList.extend should be called with an iterable, but got " + type(values).__name__,
+                "Use append for a single parameter.",
+            )
         for value in list(values):
             self.append(value)
         return self
@@ -324,9 +348,12 @@ class ParameterDict(Module):
 
     def _checked(self, key):
         if not isinstance(key, str):
-            raise fail(TypeError, "Index given to ParameterDict cannot be used as a key as it is not a string (type is "
-                       f"'{type(key).__name__}'). Open an issue on github if you need non-string keys.",
-                       "Keys become attribute names.")
+            raise fail(
+                TypeError,
+                "Index given to ParameterDict cannot be used as a key as it is not a string (type is "
+                f"'{type(key).__name__}'). Open an issue on github if you need non-string keys.",
+                "Keys become attribute names.",
+            )
         return key
 
     def __getitem__(self, key):

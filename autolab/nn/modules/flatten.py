@@ -26,12 +26,19 @@ class Unflatten(Module):
     def __init__(self, dim, unflattened_size):
         super().__init__()
         if not isinstance(unflattened_size, (tuple, list)):
-            raise fail(TypeError, "unflattened_size must be a tuple of ints, but found type "
-                       f"{type(unflattened_size).__name__}", "Write for example Unflatten(1, (3, 4)).")
+            raise fail(
+                TypeError,
+                f"unflattened_size must be a tuple of ints, but found type {type(unflattened_size).__name__}",
+                "Write for example Unflatten(1, (3, 4)).",
+            )
         for i, size in enumerate(unflattened_size):
             if not isinstance(size, int):
-                raise fail(TypeError, "unflattened_size must be tuple of ints, but found element of type "
-                           f"{type(size).__name__} at pos {i}", "Sizes are whole numbers.")
+                raise fail(
+                    TypeError,
+                    "unflattened_size must be tuple of ints, but found element of type "
+                    f"{type(size).__name__} at pos {i}",
+                    "Sizes are whole numbers.",
+                )
         self.dim, self.unflattened_size = dim, unflattened_size
 
     def forward(self, input):

@@ -57,8 +57,9 @@ def register_module_forward_pre_hook(hook):
 
 def register_module_forward_hook(hook, *, with_kwargs=False, always_call=False):
     """Call `hook(module, args, output)` after the forward of every module; what it returns replaces the output."""
-    return _add(GLOBAL.forward, hook,
-                [(GLOBAL.forward_with_kwargs, with_kwargs), (GLOBAL.forward_always_called, always_call)])
+    return _add(
+        GLOBAL.forward, hook, [(GLOBAL.forward_with_kwargs, with_kwargs), (GLOBAL.forward_always_called, always_call)]
+    )
 
 
 def register_module_full_backward_pre_hook(hook):
@@ -78,8 +79,12 @@ def register_module_backward_hook(hook):
 
 def _add_global_backward(hook, full):
     if GLOBAL.backward_is_full is (not full):
-        raise fail(RuntimeError, "Cannot use both regular backward hooks and full backward hooks as a global Module "
-                   "hook. Please use only one of them.", "Use register_module_full_backward_hook everywhere.")
+        raise fail(
+            RuntimeError,
+            "Cannot use both regular backward hooks and full backward hooks as a global Module "
+            "hook. Please use only one of them.",
+            "Use register_module_full_backward_hook everywhere.",
+        )
     GLOBAL.backward_is_full = full
     return _add(GLOBAL.backward, hook)
 
@@ -113,10 +118,19 @@ class ModuleHooks:
 
     def _init_hooks(self):
         set_plain = functools.partial(object.__setattr__, self)
-        for name in ("_backward_pre_hooks", "_backward_hooks", "_forward_hooks", "_forward_hooks_with_kwargs",
-                     "_forward_hooks_always_called", "_forward_pre_hooks", "_forward_pre_hooks_with_kwargs",
-                     "_state_dict_hooks", "_state_dict_pre_hooks", "_load_state_dict_pre_hooks",
-                     "_load_state_dict_post_hooks"):
+        for name in (
+            "_backward_pre_hooks",
+            "_backward_hooks",
+            "_forward_hooks",
+            "_forward_hooks_with_kwargs",
+            "_forward_hooks_always_called",
+            "_forward_pre_hooks",
+            "_forward_pre_hooks_with_kwargs",
+            "_state_dict_hooks",
+            "_state_dict_pre_hooks",
+            "_load_state_dict_pre_hooks",
+            "_load_state_dict_post_hooks",
+        ):
             set_plain(name, OrderedDict())
         set_plain("_is_full_backward_hook", None)
 
@@ -154,14 +168,26 @@ class ModuleHooks:
 
     def _add_backward(self, hook, full, prepend=False):
         if self._is_full_backward_hook is (not full):
-            raise fail(RuntimeError, "Cannot use both regular backward hooks and full backward hooks on a single "
-                       "Module. Please use only one of them.", "Use register_full_backward_hook everywhere.")
+            raise fail(
+                RuntimeError,
+                "Cannot use both regular backward hooks and full backward hooks on a single "
+                "Module. Please use only one of them.",
+                "Use register_full_backward_hook everywhere.",
+            )
         self._is_full_backward_hook = full
         return _add(self._backward_hooks, hook, prepend=prepend)
 
     def __call__(self, *args, **kwargs):
-        if not (self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks
-                or GLOBAL.forward or GLOBAL.forward_pre or GLOBAL.backward or GLOBAL.backward_pre):
+        if not (
+            self._forward_hooks
+            or self._forward_pre_hooks
+            or self._backward_hooks
+            or self._backward_pre_hooks
+            or GLOBAL.forward
+            or GLOBAL.forward_pre
+            or GLOBAL.backward
+            or GLOBAL.backward_pre
+        ):
             return self.forward(*args, **kwargs)
         call = _HookedCall(self, args, kwargs)
         try:
@@ -183,8 +209,9 @@ class _HookedCall:
         self._forward_pre_hooks()
         own_is_full = module._is_full_backward_hook
         full = _chosen(GLOBAL.backward, GLOBAL.backward_is_full is True, module._backward_hooks, own_is_full is True)
-        legacy = _chosen(GLOBAL.backward, GLOBAL.backward_is_full is False, module._backward_hooks,
-                         own_is_full is False)
+        legacy = _chosen(
+            GLOBAL.backward, GLOBAL.backward_is_full is False, module._backward_hooks, own_is_full is False
+        )
         pre = [*GLOBAL.backward_pre.values(), *module._backward_pre_hooks.values()]
         backward = BackwardHook(module, full, pre) if full or pre else None
         if backward:
@@ -193,8 +220,11 @@ class _HookedCall:
         self._forward_hooks()
         if backward:
             if not isinstance(self.result, (Tensor, tuple)):
-                warnings.warn("For backward hooks to be called, module output should be a Tensor or a tuple of Tensors"
-                              f" but received {type(self.result)}", stacklevel=4)
+                warnings.warn(
+                    "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors"
+                    f" but received {type(self.result)}",
+                    stacklevel=4,
+                )
             self.result = backward.setup_output_hook(self.result)
         if legacy:
             self._legacy_backward_hooks(legacy)
@@ -212,8 +242,11 @@ class _HookedCall:
             if both is None:
                 continue
             if not (isinstance(both, tuple) and len(both) == 2):
-                raise fail(RuntimeError, "forward pre-hook must return None or a tuple of (new_args, new_kwargs), "
-                           f"but got {both}.", "A hook registered with with_kwargs=True replaces both or neither.")
+                raise fail(
+                    RuntimeError,
+                    f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {both}.",
+                    "A hook registered with with_kwargs=True replaces both or neither.",
+                )
             self.args, self.kwargs = both
 
     def _forward_hooks(self):
@@ -235,21 +268,28 @@ class _HookedCall:
     def run_always_called(self):
         """After an error: run the `always_call` hooks that did not have their turn."""
         module = self.module
-        for owner, table, wanted in (("global module", GLOBAL.forward, GLOBAL.forward_always_called),
-                                     ("module", module._forward_hooks, module._forward_hooks_always_called)):
+        for owner, table, wanted in (
+            ("global module", GLOBAL.forward, GLOBAL.forward_always_called),
+            ("module", module._forward_hooks, module._forward_hooks_always_called),
+        ):
             for number, hook in table.items():
                 if number not in wanted or number in self.done:
                     continue
                 try:
                     self._forward_hook(number, hook)
                 except Exception as error:
-                    warnings.warn(f"{owner} forward hook with ``always_call=True`` raised an exception that was "
-                                  f"silenced as another error was raised in forward: {error}", stacklevel=3)
+                    warnings.warn(
+                        f"{owner} forward hook with ``always_call=True`` raised an exception that was "
+                        f"silenced as another error was raised in forward: {error}",
+                        stacklevel=3,
+                    )
 
     def _legacy_backward_hooks(self, hooks):
         tensor = self.result
         while not isinstance(tensor, Tensor):
-            tensor = next(v for v in tensor.values() if isinstance(v, Tensor)) if isinstance(tensor, dict) else tensor[0]
+            tensor = (
+                next(v for v in tensor.values() if isinstance(v, Tensor)) if isinstance(tensor, dict) else tensor[0]
+            )
         node = tensor.grad_fn
         if node is None:
             return
@@ -266,29 +306,40 @@ def _chosen(first, use_first, second, use_second):
 
 def _legacy_problem(inputs, result, node):
     """Why a deprecated backward hook on `node` sees less than the module's gradients, or None."""
+
     def all_tensors(value):
         return isinstance(value, tuple) and all(isinstance(v, Tensor) for v in value)
 
     outputs = (result,) if isinstance(result, Tensor) else result
     advice = " Please use register_full_backward_hook to get the documented behavior."
     if not all_tensors(outputs):
-        return ("Using non-full backward hooks on a Module that does not return a single Tensor or a tuple of Tensors "
-                "is deprecated and will be removed in future versions. This hook will be missing some of the "
-                "grad_output." + advice)
+        return (
+            "Using non-full backward hooks on a Module that does not return a single Tensor or a tuple of Tensors "
+            "is deprecated and will be removed in future versions. This hook will be missing some of the "
+            "grad_output." + advice
+        )
     if not all_tensors(inputs):
-        return ("Using non-full backward hooks on a Module that does not take as input a single Tensor or a tuple of "
-                "Tensors is deprecated and will be removed in future versions. This hook will be missing some of the "
-                "grad_input." + advice)
+        return (
+            "Using non-full backward hooks on a Module that does not take as input a single Tensor or a tuple of "
+            "Tensors is deprecated and will be removed in future versions. This hook will be missing some of the "
+            "grad_input." + advice
+        )
     output_nodes = {t.grad_fn for t in outputs} - {None}
     if not output_nodes or (len(output_nodes) == 1 and node not in output_nodes):
-        return ("Using a non-full backward hook when outputs are nested in python data structure is deprecated and "
-                "will be removed in future versions. This hook will be missing some grad_output.")
+        return (
+            "Using a non-full backward hook when outputs are nested in python data structure is deprecated and "
+            "will be removed in future versions. This hook will be missing some grad_output."
+        )
     if len(output_nodes) > 1:
-        return ("Using a non-full backward hook when outputs are generated by different autograd Nodes is deprecated "
-                "and will be removed in future versions. This hook will be missing some grad_output." + advice)
+        return (
+            "Using a non-full backward hook when outputs are generated by different autograd Nodes is deprecated "
+            "and will be removed in future versions. This hook will be missing some grad_output." + advice
+        )
     if {t.grad_fn for t in inputs} - {None} != {n for n, _ in node.next_functions}:
-        return ("Using a non-full backward hook when the forward contains multiple autograd Nodes is deprecated and "
-                "will be removed in future versions. This hook will be missing some grad_input." + advice)
+        return (
+            "Using a non-full backward hook when the forward contains multiple autograd Nodes is deprecated and "
+            "will be removed in future versions. This hook will be missing some grad_input." + advice
+        )
     return None
 
 
@@ -307,8 +358,11 @@ class WrappedHook:
             return self.hook(*args, **kwargs)
         module = self.module()
         if module is None:
-            raise fail(RuntimeError, "You are trying to call the hook of a dead Module!",
-                       "The module was deleted while its hook was still registered.")
+            raise fail(
+                RuntimeError,
+                "You are trying to call the hook of a dead Module!",
+                "The module was deleted while its hook was still registered.",
+            )
         return self.hook(module, *args, **kwargs)
 
     def __getstate__(self):
@@ -321,8 +375,11 @@ class WrappedHook:
         self.hook, self.with_module = state["hook"], state["with_module"]
         if self.with_module:
             if state["module"] is None:
-                raise fail(RuntimeError, "You are trying to revive the hook of a dead Module!",
-                           "Copy or pickle the module together with its hook.")
+                raise fail(
+                    RuntimeError,
+                    "You are trying to revive the hook of a dead Module!",
+                    "Copy or pickle the module together with its hook.",
+                )
             self.module = weakref.ref(state["module"])
 
 
@@ -377,15 +434,19 @@ class BackwardHook:
 
     def _on_grad_input(self, grad_input, _):
         if self.grad_outputs is None:
-            return None                     # the outputs never got a gradient: nothing to report
+            return None  # the outputs never got a gradient: nothing to report
         result = _spread(self.input_index, grad_input, self.n_inputs)
         for hook in self.user_hooks:
             replacement = hook(self.module, result, self.grad_outputs)
             if replacement is None:
                 continue
             if len(replacement) != len(result):
-                raise fail(RuntimeError, "Backward hook returned an invalid number of grad_input, got "
-                           f"{len(replacement)}, but expected {len(result)}", "Return one gradient for each input.")
+                raise fail(
+                    RuntimeError,
+                    "Backward hook returned an invalid number of grad_input, got "
+                    f"{len(replacement)}, but expected {len(result)}",
+                    "Return one gradient for each input.",
+                )
             result = replacement
         self.grad_outputs = None
         return tuple(result[i] for i in self.input_index)
@@ -397,9 +458,12 @@ class BackwardHook:
             if replacement is None:
                 continue
             if len(replacement) != len(self.grad_outputs):
-                raise fail(RuntimeError, "Backward pre hook returned an invalid number of grad_output, got "
-                           f"{len(replacement)}, but expected {len(self.grad_outputs)}",
-                           "Return one gradient for each output.")
+                raise fail(
+                    RuntimeError,
+                    "Backward pre hook returned an invalid number of grad_output, got "
+                    f"{len(replacement)}, but expected {len(self.grad_outputs)}",
+                    "Return one gradient for each output.",
+                )
             self.grad_outputs = replacement
         grads = self.grad_outputs
         if self.input_index is None:
@@ -408,14 +472,21 @@ class BackwardHook:
 
     def _without_differentiable_input(self):
         """No input needs a gradient, so no node at the inputs will fire: the hooks run now."""
-        warnings.warn("Full backward hook is firing when gradients are computed with respect to module outputs since "
-                      f"no inputs require gradients. See {_DOCS}#torch.nn.Module.register_full_backward_hook for more "
-                      "details.", stacklevel=5)
+        warnings.warn(
+            "Full backward hook is firing when gradients are computed with respect to module outputs since "
+            f"no inputs require gradients. See {_DOCS}#torch.nn.Module.register_full_backward_hook for more "
+            "details.",
+            stacklevel=5,
+        )
         for hook in self.user_hooks:
             result = hook(self.module, (None,) * self.n_inputs, self.grad_outputs)
             if result is not None and not (isinstance(result, tuple) and all(g is None for g in result)):
-                raise fail(RuntimeError, "Backward hook for Modules where no input requires gradient should always "
-                           "return None or None for all gradients.", "There is no input gradient to replace here.")
+                raise fail(
+                    RuntimeError,
+                    "Backward hook for Modules where no input requires gradient should always "
+                    "return None or None for all gradients.",
+                    "There is no input gradient to replace here.",
+                )
         self.grad_outputs = None
 
 

@@ -40,7 +40,7 @@ class Linear(Module):
 
     def reset_parameters(self):
         """Draw new random parameters: first the weight, then the bias."""
-        init.kaiming_uniform_(self.weight, a=math.sqrt(5))     # a = sqrt(5) makes the bound 1/sqrt(fan_in)
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))  # a = sqrt(5) makes the bound 1/sqrt(fan_in)
         if self.bias is not None:
             fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
             bound = 1 / math.sqrt(fan_in) if fan_in > 0 else 0
@@ -71,8 +71,11 @@ class Bilinear(Module):
     def reset_parameters(self):
         """Draw new random parameters, uniform in ±1/sqrt(in1_features)."""
         if self.in1_features <= 0:
-            raise fail(ValueError, f"in1_features must be > 0, but got (in1_features={self.in1_features})",
-                       "The bound of the initial values is 1/sqrt(in1_features).")
+            raise fail(
+                ValueError,
+                f"in1_features must be > 0, but got (in1_features={self.in1_features})",
+                "The bound of the initial values is 1/sqrt(in1_features).",
+            )
         bound = 1 / math.sqrt(self.in1_features)
         init.uniform_(self.weight, -bound, bound)
         if self.bias is not None:
@@ -84,5 +87,7 @@ class Bilinear(Module):
 
     def extra_repr(self):
         """Sizes and whether there is a bias."""
-        return (f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
-                f"out_features={self.out_features}, bias={self.bias is not None}")
+        return (
+            f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
+            f"out_features={self.out_features}, bias={self.bias is not None}"
+        )

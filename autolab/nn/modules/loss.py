@@ -66,7 +66,7 @@ class HuberLoss(_Loss):
 
 
 class NLLLoss(_WeightedLoss):
-    """-weight[class] * log-probability of the class; input (N, C, ...) of log-probabilities, target (N, ...) of ints."""
+    """-weight[class] * log-probability of the class; input (N, C, ...) log-probabilities, target (N, ...) of ints."""
 
     def __init__(self, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
         super().__init__(weight, size_average, reduce, reduction)
@@ -83,15 +83,22 @@ class CrossEntropyLoss(_WeightedLoss):
     target is class numbers (N, ...) or probabilities of the input's shape. Mean is over the weights of the classes.
     """
 
-    def __init__(self, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean",
-                 label_smoothing=0.0):
+    def __init__(
+        self, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0
+    ):
         super().__init__(weight, size_average, reduce, reduction)
         self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
 
     def forward(self, input, target):
         """The loss; targets equal to `ignore_index` do not count."""
-        return F.cross_entropy(input, target, weight=self.weight, ignore_index=self.ignore_index,
-                               reduction=self.reduction, label_smoothing=self.label_smoothing)
+        return F.cross_entropy(
+            input,
+            target,
+            weight=self.weight,
+            ignore_index=self.ignore_index,
+            reduction=self.reduction,
+            label_smoothing=self.label_smoothing,
+        )
 
 
 class BCELoss(_WeightedLoss):
@@ -112,8 +119,9 @@ class BCEWithLogitsLoss(_Loss):
 
     def forward(self, input, target):
         """The loss; both arguments have the same shape."""
-        return F.binary_cross_entropy_with_logits(input, target, self.weight, reduction=self.reduction,
-                                                  pos_weight=self.pos_weight)
+        return F.binary_cross_entropy_with_logits(
+            input, target, self.weight, reduction=self.reduction, pos_weight=self.pos_weight
+        )
 
 
 class KLDivLoss(_Loss):
@@ -137,8 +145,9 @@ class PoissonNLLLoss(_Loss):
 
     def forward(self, log_input, target):
         """The loss; both arguments have the same shape."""
-        return F.poisson_nll_loss(log_input, target, log_input=self.log_input, full=self.full, eps=self.eps,
-                                  reduction=self.reduction)
+        return F.poisson_nll_loss(
+            log_input, target, log_input=self.log_input, full=self.full, eps=self.eps, reduction=self.reduction
+        )
 
 
 class GaussianNLLLoss(_Loss):
@@ -211,11 +220,22 @@ class TripletMarginLoss(_Loss):
     def __init__(self, margin=1.0, p=2.0, eps=1e-06, swap=False, size_average=None, reduce=None, reduction="mean"):
         super().__init__(size_average, reduce, reduction)
         if margin <= 0:
-            raise fail(ValueError, f"TripletMarginLoss: expected margin to be greater than 0, got {margin} instead",
-                       "The margin is how much farther the negative has to be.")
+            raise fail(
+                ValueError,
+                f"TripletMarginLoss: expected margin to be greater than 0, got {margin} instead",
+                "The margin is how much farther the negative has to be.",
+            )
         self.margin, self.p, self.eps, self.swap = margin, p, eps, swap
 
     def forward(self, anchor, positive, negative):
         """The loss."""
-        return F.triplet_margin_loss(anchor, positive, negative, margin=self.margin, p=self.p, eps=self.eps,
-                                     swap=self.swap, reduction=self.reduction)
+        return F.triplet_margin_loss(
+            anchor,
+            positive,
+            negative,
+            margin=self.margin,
+            p=self.p,
+            eps=self.eps,
+            swap=self.swap,
+            reduction=self.reduction,
+        )

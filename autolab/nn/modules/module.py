@@ -10,10 +10,18 @@ from autolab.engine.errors import fail
 from autolab.engine.tensor import Tensor
 from autolab.nn._arguments import parse_to
 from autolab.nn.modules.hooks import (  # noqa: F401 (the hooks of all modules are found here, as in PyTorch)
-    GLOBAL, ModuleHooks, register_module_backward_hook, register_module_buffer_registration_hook,
-    register_module_forward_hook, register_module_forward_pre_hook, register_module_full_backward_hook,
-    register_module_full_backward_pre_hook, register_module_module_registration_hook,
-    register_module_parameter_registration_hook, registered)
+    GLOBAL,
+    ModuleHooks,
+    register_module_backward_hook,
+    register_module_buffer_registration_hook,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+    registered,
+)
 from autolab.nn.modules.state import ModuleState
 from autolab.nn.parameter import Buffer, Parameter
 from autolab.utils._shared import reset_grad, typename
@@ -34,19 +42,25 @@ class Module(ModuleHooks, ModuleState):
     `training` tells layers such as dropout which mode they are in; `train()` and `eval()` set it.
     """
 
-    _version = 1            # of the state dict's format, written to its metadata
+    _version = 1  # of the state dict's format, written to its metadata
     call_super_init = False
 
     def __init__(self, *args, **kwargs):
         if not self.call_super_init:
             name = type(self).__name__
             if kwargs:
-                raise fail(TypeError, f"{name}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'",
-                           "nn.Module.__init__ takes no arguments.")
+                raise fail(
+                    TypeError,
+                    f"{name}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'",
+                    "nn.Module.__init__ takes no arguments.",
+                )
             if args:
-                raise fail(TypeError, f"{name}.__init__() takes 1 positional argument but {len(args) + 1} were given",
-                           "nn.Module.__init__ takes no arguments.")
-        set_plain = super().__setattr__     # our own __setattr__ looks into the dicts that are made here
+                raise fail(
+                    TypeError,
+                    f"{name}.__init__() takes 1 positional argument but {len(args) + 1} were given",
+                    "nn.Module.__init__ takes no arguments.",
+                )
+        set_plain = super().__setattr__  # our own __setattr__ looks into the dicts that are made here
         set_plain("training", True)
         set_plain("_parameters", {})
         set_plain("_buffers", {})
@@ -58,8 +72,11 @@ class Module(ModuleHooks, ModuleState):
 
     def forward(self, *input):
         """The computation of the module. Every module overrides it; call the module itself, not `forward`."""
-        raise fail(NotImplementedError, f'Module [{type(self).__name__}] is missing the required "forward" function',
-                   "Define forward(self, x) in your module, indented like __init__.")
+        raise fail(
+            NotImplementedError,
+            f'Module [{type(self).__name__}] is missing the required "forward" function',
+            "Define forward(self, x) in your module, indented like __init__.",
+        )
 
     # registering ---------------------------------------------------------------------------------
 
@@ -67,8 +84,11 @@ class Module(ModuleHooks, ModuleState):
         """Add a tensor that belongs to the state but is no parameter; not in the state dict if not `persistent`."""
         self._check_new_name("buffer", "_buffers", name)
         if tensor is not None and not isinstance(tensor, Tensor):
-            raise fail(TypeError, f"cannot assign '{typename(tensor)}' object to buffer '{name}' "
-                       "(torch Tensor or None required)", "A buffer is a tensor: wrap the value in torch.tensor(...).")
+            raise fail(
+                TypeError,
+                f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)",
+                "A buffer is a tensor: wrap the value in torch.tensor(...).",
+            )
         self._buffers[name] = registered(GLOBAL.buffer_registration, self, name, tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
@@ -82,12 +102,19 @@ class Module(ModuleHooks, ModuleState):
             self._parameters[name] = None
             return
         if not isinstance(param, Parameter):
-            raise fail(TypeError, f"cannot assign '{typename(param)}' object to parameter '{name}' "
-                       "(torch.nn.Parameter or None required)", "Wrap the tensor: nn.Parameter(tensor).")
+            raise fail(
+                TypeError,
+                f"cannot assign '{typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)",
+                "Wrap the tensor: nn.Parameter(tensor).",
+            )
         if param.grad_fn is not None:
-            raise fail(ValueError, f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be "
-                       f"created explicitly. To express '{name}' as a function of another Tensor, compute the value in "
-                       "the forward() method.", "A parameter is a leaf: nothing computes it.")
+            raise fail(
+                ValueError,
+                f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be "
+                f"created explicitly. To express '{name}' as a function of another Tensor, compute the value in "
+                "the forward() method.",
+                "A parameter is a leaf: nothing computes it.",
+            )
         self._parameters[name] = registered(GLOBAL.parameter_registration, self, name, param)
 
     def add_module(self, name, module):
@@ -133,9 +160,11 @@ class Module(ModuleHooks, ModuleState):
             self.register_parameter(name, value)
         elif parameters is not None and name in parameters:
             if value is not None:
-                raise fail(TypeError, f"cannot assign '{typename(value)}' as parameter '{name}' "
-                           "(torch.nn.Parameter or None expected)",
-                           "Wrap it in nn.Parameter, or change the numbers in place under torch.no_grad().")
+                raise fail(
+                    TypeError,
+                    f"cannot assign '{typename(value)}' as parameter '{name}' (torch.nn.Parameter or None expected)",
+                    "Wrap it in nn.Parameter, or change the numbers in place under torch.no_grad().",
+                )
             self.register_parameter(name, value)
         elif isinstance(value, Module):
             if modules is None:
@@ -144,8 +173,11 @@ class Module(ModuleHooks, ModuleState):
             modules[name] = registered(GLOBAL.module_registration, self, name, value)
         elif modules is not None and name in modules:
             if value is not None:
-                raise fail(TypeError, f"cannot assign '{typename(value)}' as child module '{name}' "
-                           "(torch.nn.Module or None expected)", "This attribute holds a submodule: assign a module.")
+                raise fail(
+                    TypeError,
+                    f"cannot assign '{typename(value)}' as child module '{name}' (torch.nn.Module or None expected)",
+                    "This attribute holds a submodule: assign a module.",
+                )
             modules[name] = registered(GLOBAL.module_registration, self, name, value)
         elif isinstance(value, Buffer) or (buffers is not None and name in buffers):
             self._set_buffer(name, value)
@@ -160,14 +192,21 @@ class Module(ModuleHooks, ModuleState):
 
     def _set_buffer(self, name, value):
         if value is not None and not isinstance(value, Tensor):
-            raise fail(TypeError, f"cannot assign '{typename(value)}' as buffer '{name}' "
-                       "(torch.nn.Buffer, torch.Tensor or None expected)", "A buffer is a tensor.")
+            raise fail(
+                TypeError,
+                f"cannot assign '{typename(value)}' as buffer '{name}' "
+                "(torch.nn.Buffer, torch.Tensor or None expected)",
+                "A buffer is a tensor.",
+            )
         persistent = value.persistent if isinstance(value, Buffer) else name not in self._non_persistent_buffers_set
         takes_persistent = "persistent" in inspect.signature(self.register_buffer).parameters
         if not takes_persistent and not persistent:
-            raise fail(RuntimeError, "Registering a non-persistent buffer on a Module subclass that implements "
-                       "register_buffer() without the persistent argument is not allowed.",
-                       "Give register_buffer(self, name, tensor, persistent=True) its third argument.")
+            raise fail(
+                RuntimeError,
+                "Registering a non-persistent buffer on a Module subclass that implements "
+                "register_buffer() without the persistent argument is not allowed.",
+                "Give register_buffer(self, name, tensor, persistent=True) its third argument.",
+            )
         self.register_buffer(name, value, *([persistent] if takes_persistent else []))
 
     def __delattr__(self, name):
@@ -309,7 +348,7 @@ class Module(ModuleHooks, ModuleState):
                 parameter.data = fn(parameter)
                 grad = parameter.grad
                 if grad is not None:
-                    parameter.grad = None   # its dtype must follow the parameter's
+                    parameter.grad = None  # its dtype must follow the parameter's
                     grad.data = fn(grad)
                     parameter.grad = grad
         for name, buffer in self._buffers.items():
@@ -324,8 +363,11 @@ class Module(ModuleHooks, ModuleState):
         """
         device, dtype, non_blocking = parse_to(*args, **kwargs)
         if dtype is not None and not dtype.is_floating_point:
-            raise fail(TypeError, "nn.Module.to only accepts floating point or complex dtypes, but got desired "
-                       f"dtype={dtype}", "Parameters are learned by gradients, and integers have none.")
+            raise fail(
+                TypeError,
+                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}",
+                "Parameters are learned by gradients, and integers have none.",
+            )
 
         def convert(tensor):
             return tensor.to(device, dtype if tensor.is_floating_point() else None, non_blocking)
@@ -409,5 +451,8 @@ def _already_exists(name):
 
 
 def _no_attribute(module, name):
-    return fail(AttributeError, f"{module._get_name()} has no attribute `{name}`",
-                "See named_modules() for the paths that exist.")
+    return fail(
+        AttributeError,
+        f"{module._get_name()} has no attribute `{name}`",
+        "See named_modules() for the paths that exist.",
+    )

@@ -19,8 +19,20 @@ class Embedding(Module):
     The result has shape (*, embedding_dim). The row `padding_idx` starts at zero and gets no gradient.
     """
 
-    def __init__(self, num_embeddings, embedding_dim, padding_idx=None, max_norm=None, norm_type=2.0,
-                 scale_grad_by_freq=False, sparse=False, _weight=None, _freeze=False, device=None, dtype=None):
+    def __init__(
+        self,
+        num_embeddings,
+        embedding_dim,
+        padding_idx=None,
+        max_norm=None,
+        norm_type=2.0,
+        scale_grad_by_freq=False,
+        sparse=False,
+        _weight=None,
+        _freeze=False,
+        device=None,
+        dtype=None,
+    ):
         super().__init__()
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         self.padding_idx = None if padding_idx is None else check_padding_idx(padding_idx, num_embeddings)
@@ -32,8 +44,11 @@ class Embedding(Module):
             self.reset_parameters()
         else:
             if tuple(_weight.shape) != (num_embeddings, embedding_dim):
-                raise fail(AssertionError, "Shape of weight does not match num_embeddings and embedding_dim",
-                           f"The table given has shape {tuple(_weight.shape)}.")
+                raise fail(
+                    AssertionError,
+                    "Shape of weight does not match num_embeddings and embedding_dim",
+                    f"The table given has shape {tuple(_weight.shape)}.",
+                )
             self.weight = Parameter(_weight, requires_grad=not _freeze)
 
     def reset_parameters(self):
@@ -45,24 +60,47 @@ class Embedding(Module):
 
     def forward(self, input):
         """The rows of the table that `input` names."""
-        return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type,
-                           self.scale_grad_by_freq, self.sparse)
+        return F.embedding(
+            input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse
+        )
 
     def extra_repr(self):
         """The sizes, then every setting that is not the default."""
         text = f"{self.num_embeddings}, {self.embedding_dim}"
-        for name, default in (("padding_idx", None), ("max_norm", None), ("norm_type", 2), ("scale_grad_by_freq", False),
-                              ("sparse", False)):
+        for name, default in (
+            ("padding_idx", None),
+            ("max_norm", None),
+            ("norm_type", 2),
+            ("scale_grad_by_freq", False),
+            ("sparse", False),
+        ):
             if getattr(self, name) != default:
                 text += f", {name}={getattr(self, name)}"
         return text
 
     @classmethod
-    def from_pretrained(cls, embeddings, freeze=True, padding_idx=None, max_norm=None, norm_type=2.0,
-                        scale_grad_by_freq=False, sparse=False):
+    def from_pretrained(
+        cls,
+        embeddings,
+        freeze=True,
+        padding_idx=None,
+        max_norm=None,
+        norm_type=2.0,
+        scale_grad_by_freq=False,
+        sparse=False,
+    ):
         """An Embedding around the given table (num_embeddings, embedding_dim), frozen unless `freeze=False`."""
         if embeddings.dim() != 2:
-            raise fail(AssertionError, "Embeddings parameter is expected to be 2-dimensional",
-                       "One row for each index.")
-        return cls(*embeddings.shape, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse,
-                   _weight=embeddings, _freeze=freeze)
+            raise fail(
+                AssertionError, "Embeddings parameter is expected to be 2-dimensional", "One row for each index."
+            )
+        return cls(
+            *embeddings.shape,
+            padding_idx,
+            max_norm,
+            norm_type,
+            scale_grad_by_freq,
+            sparse,
+            _weight=embeddings,
+            _freeze=freeze,
+        )

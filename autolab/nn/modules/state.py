@@ -15,8 +15,10 @@ from autolab.nn.modules.hooks import WrappedHook
 from autolab.nn.parameter import Parameter
 
 _EXTRA_STATE = "_extra_state"
-_NEVER_CALLED = ("Reached a code path in Module.{}() that should never be called. Please file an issue at "
-                 "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml to report this bug.")
+_NEVER_CALLED = (
+    "Reached a code path in Module.{}() that should never be called. Please file an issue at "
+    "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml to report this bug."
+)
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
@@ -37,13 +39,19 @@ class ModuleState:
 
     def get_extra_state(self):
         """Override together with `set_extra_state` to put more than parameters and buffers into the state dict."""
-        raise fail(RuntimeError, _NEVER_CALLED.format("get_extra_state"),
-                   "Override get_extra_state in your module before calling it.")
+        raise fail(
+            RuntimeError,
+            _NEVER_CALLED.format("get_extra_state"),
+            "Override get_extra_state in your module before calling it.",
+        )
 
     def set_extra_state(self, state):
         """Receives what `get_extra_state` returned when the state dict was written."""
-        raise fail(RuntimeError, _NEVER_CALLED.format("set_extra_state"),
-                   "Override set_extra_state in your module before calling it.")
+        raise fail(
+            RuntimeError,
+            _NEVER_CALLED.format("set_extra_state"),
+            "Override set_extra_state in your module before calling it.",
+        )
 
     def state_dict(self, *args, destination=None, prefix="", keep_vars=False):
         """An OrderedDict of all parameters and persistent buffers, keys like "0.weight".
@@ -51,9 +59,12 @@ class ModuleState:
         The tensors are detached but share memory with the module; `keep_vars=True` gives the parameters themselves.
         """
         if args:
-            warnings.warn("Positional args are being deprecated, use kwargs instead. Refer to https://pytorch.org/docs/"
-                          "main/generated/torch.nn.Module.html#torch.nn.Module.state_dict for details.",
-                          FutureWarning, stacklevel=2)
+            warnings.warn(
+                "Positional args are being deprecated, use kwargs instead. Refer to https://pytorch.org/docs/"
+                "main/generated/torch.nn.Module.html#torch.nn.Module.state_dict for details.",
+                FutureWarning,
+                stacklevel=2,
+            )
             given = dict(zip(("destination", "prefix", "keep_vars"), args))
             destination = given.get("destination") if destination is None else destination
             prefix = prefix or given.get("prefix", "")
@@ -82,8 +93,11 @@ class ModuleState:
     def _own_state(self):
         """Own parameters and persistent buffers, by name."""
         state = {name: value for name, value in self._parameters.items() if value is not None}
-        state.update((name, value) for name, value in self._buffers.items()
-                     if value is not None and name not in self._non_persistent_buffers_set)
+        state.update(
+            (name, value)
+            for name, value in self._buffers.items()
+            if value is not None and name not in self._non_persistent_buffers_set
+        )
         return state
 
     def _save_to_state_dict(self, destination, prefix, keep_vars):
@@ -117,8 +131,11 @@ class ModuleState:
         and unexpected key and every wrong shape.
         """
         if not isinstance(state_dict, Mapping):
-            raise fail(TypeError, f"Expected state_dict to be dict-like, got {type(state_dict)}.",
-                       "Pass what state_dict() returned.")
+            raise fail(
+                TypeError,
+                f"Expected state_dict to be dict-like, got {type(state_dict)}.",
+                "Pass what state_dict() returned.",
+            )
         loading = _Loading(state_dict, assign)
         loading.load(self, OrderedDict(state_dict), "")
         errors, keys = loading.errors, loading.keys
@@ -128,13 +145,16 @@ class ModuleState:
                     listed = ", ".join(f'"{name}"' for name in names)
                     errors.insert(0, f"{title} key(s) in state_dict: {listed}. ")
         if errors:
-            raise fail(RuntimeError, "Error(s) in loading state_dict for {}:\n\t{}".format(
-                type(self).__name__, "\n\t".join(errors)),
-                "The dict was saved from a module built differently: compare its keys and shapes with state_dict().")
+            raise fail(
+                RuntimeError,
+                "Error(s) in loading state_dict for {}:\n\t{}".format(type(self).__name__, "\n\t".join(errors)),
+                "The dict was saved from a module built differently: compare its keys and shapes with state_dict().",
+            )
         return keys
 
-    def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
-                              error_msgs):
+    def _load_from_state_dict(
+        self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+    ):
         """Load this module's own entries. Override it to read older versions (`local_metadata["version"]`)."""
         for hook in self._load_state_dict_pre_hooks.values():
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
@@ -142,8 +162,9 @@ class ModuleState:
         for name, current in own.items():
             key = prefix + name
             if key in state_dict:
-                problem = self._load_one(name, key, current, state_dict[key],
-                                         local_metadata.get("assign_to_params_buffers", False))
+                problem = self._load_one(
+                    name, key, current, state_dict[key], local_metadata.get("assign_to_params_buffers", False)
+                )
                 if problem:
                     error_msgs.append(problem)
             elif strict:
@@ -158,20 +179,24 @@ class ModuleState:
             for key in state_dict:
                 if not key.startswith(prefix) or key == extra:
                     continue
-                first, dot, _ = key[len(prefix):].partition(".")
+                first, dot, _ = key[len(prefix) :].partition(".")
                 if first not in (self._modules if dot else own):
                     unexpected_keys.append(key)
 
     def _load_one(self, name, key, current, given, assign):
         """Put `given` into the parameter or buffer `name`. Returns what went wrong, or None."""
         if not isinstance(given, Tensor):
-            return (f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
-                    f"checkpoint but received {type(given)}")
+            return (
+                f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
+                f"checkpoint but received {type(given)}"
+            )
         if current.shape == () and given.shape == (1,):
-            given = given[0]                # scalars were saved with shape (1,) before PyTorch 0.4
+            given = given[0]  # scalars were saved with shape (1,) before PyTorch 0.4
         if given.shape != current.shape:
-            return (f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape in "
-                    f"current model is {current.shape}.")
+            return (
+                f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape in "
+                f"current model is {current.shape}."
+            )
         try:
             with no_grad():
                 if not assign:
@@ -184,9 +209,11 @@ class ModuleState:
                         given = Parameter(given, requires_grad=current.requires_grad)
                 setattr(self, name, given)
         except Exception as error:
-            return (f'While copying the parameter named "{key}", whose dimensions in the model are {current.size()} '
-                    f"and whose dimensions in the checkpoint are {given.size()}, an exception occurred : "
-                    f"{error.args}.")
+            return (
+                f'While copying the parameter named "{key}", whose dimensions in the model are {current.size()} '
+                f"and whose dimensions in the checkpoint are {given.size()}, an exception occurred : "
+                f"{error.args}."
+            )
         return None
 
 
@@ -210,9 +237,13 @@ class _Loading:
                 self.load(child, {k: v for k, v in state_dict.items() if k.startswith(child_prefix)}, child_prefix)
         for hook in module._load_state_dict_post_hooks.values():
             if hook(module, self.keys) is not None:
-                raise fail(AssertionError, "Hooks registered with ``register_load_state_dict_post_hook`` are not "
-                           "expected to return new values, if incompatible_keys need to be modified, it should be "
-                           "done inplace.", "Change the two lists of incompatible_keys.")
+                raise fail(
+                    AssertionError,
+                    "Hooks registered with ``register_load_state_dict_post_hook`` are not "
+                    "expected to return new values, if incompatible_keys need to be modified, it should be "
+                    "done inplace.",
+                    "Change the two lists of incompatible_keys.",
+                )
 
 
 def _add(table, hook):

@@ -1,4 +1,10 @@
 """Helpers around parameters (`torch.nn.utils`). Source: https://docs.pytorch.org/docs/2.13/nn.html#utilities"""
 
-from autolab.nn.utils.clip import clip_grad_norm, clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm  # noqa: F401
+from autolab.nn.utils.clip import (
+    clip_grad_norm,
+    clip_grad_norm_,
+    clip_grad_value_,
+    clip_grads_with_norm_,
+    get_total_norm,
+)  # noqa: F401
 from autolab.nn.utils.convert import parameters_to_vector, vector_to_parameters  # noqa: F401

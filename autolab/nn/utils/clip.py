@@ -30,9 +30,13 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
         return autolab.tensor(0.0)
     total = autolab.linalg.vector_norm(autolab.stack(norms), float(norm_type))
     if error_if_nonfinite and not total.isfinite():
-        raise fail(RuntimeError, f"The total norm of order {float(norm_type)} for gradients from `parameters` is non-finite, so "
-                   "it cannot be clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
-                   "`error_if_nonfinite=False`", "Some gradient is nan or inf: look for a division by 0 or a logarithm of 0.")
+        raise fail(
+            RuntimeError,
+            f"The total norm of order {float(norm_type)} for gradients from `parameters` is non-finite, so "
+            "it cannot be clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
+            "`error_if_nonfinite=False`",
+            "Some gradient is nan or inf: look for a division by 0 or a logarithm of 0.",
+        )
     return total
 
 
@@ -62,8 +66,11 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 
 def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
     """Deprecated: use `clip_grad_norm_`."""
-    warnings.warn("`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
-                  FutureWarning, stacklevel=2)
+    warnings.warn(
+        "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
+        FutureWarning,
+        stacklevel=2,
+    )
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 
 

@@ -11,8 +11,11 @@ from autolab.utils._shared import typename
 
 def _check_device(parameter, others):
     if parameter.device != others:
-        raise fail(TypeError, "Found two parameters on different devices, this is currently not supported.",
-                   "Move the whole module to one device with .to(device).")
+        raise fail(
+            TypeError,
+            "Found two parameters on different devices, this is currently not supported.",
+            "Move the whole module to one device with .to(device).",
+        )
 
 
 def parameters_to_vector(parameters):
@@ -26,7 +29,9 @@ def parameters_to_vector(parameters):
 def vector_to_parameters(vec, parameters):
     """Make the parameters slices of `vec`, in their order: the reverse of `parameters_to_vector`."""
     if not isinstance(vec, Tensor):
-        raise fail(TypeError, f"expected torch.Tensor, but got: {typename(vec)}", "Pass what parameters_to_vector returned.")
+        raise fail(
+            TypeError, f"expected torch.Tensor, but got: {typename(vec)}", "Pass what parameters_to_vector returned."
+        )
     start, device = 0, None
     for parameter in parameters:
         device = parameter.device if device is None else device

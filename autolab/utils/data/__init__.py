@@ -2,7 +2,21 @@
 
 from autolab.utils.data.collate import default_collate, default_convert  # noqa: F401
 from autolab.utils.data.dataloader import DataLoader, get_worker_info  # noqa: F401
-from autolab.utils.data.dataset import (ChainDataset, ConcatDataset, Dataset, IterableDataset, StackDataset, Subset,  # noqa: F401
-                                        TensorDataset, random_split)
-from autolab.utils.data.sampler import (BatchSampler, RandomSampler, Sampler, SequentialSampler, SubsetRandomSampler,  # noqa: F401
-                                        WeightedRandomSampler)
+from autolab.utils.data.dataset import (
+    ChainDataset,
+    ConcatDataset,
+    Dataset,
+    IterableDataset,
+    StackDataset,
+    Subset,  # noqa: F401
+    TensorDataset,
+    random_split,
+)
+from autolab.utils.data.sampler import (
+    BatchSampler,
+    RandomSampler,
+    Sampler,
+    SequentialSampler,
+    SubsetRandomSampler,  # noqa: F401
+    WeightedRandomSampler,
+)

@@ -21,15 +21,18 @@ def _rebuilt(like, values):
 
 
 def _unknown(kind):
-    return fail(TypeError, f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {kind}",
-                "Convert it in __getitem__, or pass a collate_fn of your own.")
+    return fail(
+        TypeError,
+        f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {kind}",
+        "Convert it in __getitem__, or pass a collate_fn of your own.",
+    )
 
 
 def default_collate(batch):
-    """Samples stacked along a new first dimension: tensors and arrays stacked, numbers to tensors, dicts and tuples by part.
+    """Samples along a new first dimension: tensors and arrays stacked, numbers to tensors, dicts and tuples by part.
 
-    Floats become float64, ints int64, strings stay a list. Raises TypeError for anything else, RuntimeError when samples
-    have different lengths or shapes.
+    Floats become float64, ints int64, strings stay a list. Raises TypeError for anything else, RuntimeError when
+    samples have different lengths or shapes.
     """
     first = batch[0]
     if isinstance(first, Tensor):
@@ -52,8 +55,11 @@ def default_collate(batch):
         return type(first)(*(default_collate(part) for part in zip(*batch)))
     if isinstance(first, Sequence):
         if any(len(sample) != len(first) for sample in batch):
-            raise fail(RuntimeError, "each element in list of batch should be of equal size",
-                       "Samples of different lengths cannot be stacked: pad them, or pass a collate_fn of your own.")
+            raise fail(
+                RuntimeError,
+                "each element in list of batch should be of equal size",
+                "Samples of different lengths cannot be stacked: pad them, or pass a collate_fn of your own.",
+            )
         parts = [default_collate(part) for part in zip(*batch)]
         return parts if isinstance(first, tuple) else _rebuilt(first, parts)
     raise _unknown(type(first))

@@ -13,7 +13,7 @@ class Dataset:
     """Base class of data sets: define `__getitem__` and `__len__`. `a + b` is one after the other."""
 
     def __class_getitem__(cls, item):
-        return cls                          # Dataset[Tensor] is for type checkers only
+        return cls  # Dataset[Tensor] is for type checkers only
 
     def __getitem__(self, index):
         raise fail(NotImplementedError, "Subclasses of Dataset should implement __getitem__.", "Return one sample.")
@@ -49,8 +49,12 @@ class StackDataset(Dataset):
 
     def __init__(self, *args, **kwargs):
         if args and kwargs:
-            raise fail(ValueError, "Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like input/output, but "
-                       "both types are given.", "Name all data sets or none.")
+            raise fail(
+                ValueError,
+                "Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like input/output, but "
+                "both types are given.",
+                "Name all data sets or none.",
+            )
         if not args and not kwargs:
             raise fail(ValueError, "At least one dataset should be passed", "Write StackDataset(images, labels).")
         self.datasets = args or kwargs
@@ -85,7 +89,11 @@ class ConcatDataset(Dataset):
     def __getitem__(self, index):
         if index < 0:
             if -index > len(self):
-                raise fail(ValueError, "absolute value of index should not exceed dataset length", f"There are {len(self)} samples.")
+                raise fail(
+                    ValueError,
+                    "absolute value of index should not exceed dataset length",
+                    f"There are {len(self)} samples.",
+                )
             index += len(self)
         which = bisect.bisect_right(self.cumulative_sizes, index)
         return self.datasets[which][index - (self.cumulative_sizes[which - 1] if which else 0)]
@@ -134,11 +142,14 @@ def random_split(dataset, lengths, generator=None):
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         lengths = _lengths_of(lengths, len(dataset))
     if sum(lengths) != len(dataset):
-        raise fail(ValueError, "Sum of input lengths does not equal the length of the input dataset!",
-                   f"They add up to {sum(lengths)}, the data set has {len(dataset)} samples.")
+        raise fail(
+            ValueError,
+            "Sum of input lengths does not equal the length of the input dataset!",
+            f"They add up to {sum(lengths)}, the data set has {len(dataset)} samples.",
+        )
     order = autolab.randperm(sum(lengths), generator=generator).tolist()
     ends = itertools.accumulate(lengths)
-    return [Subset(dataset, order[end - length:end]) for end, length in zip(ends, lengths)]
+    return [Subset(dataset, order[end - length : end]) for end, length in zip(ends, lengths)]
 
 
 def _lengths_of(fractions, total):

@@ -17,7 +17,7 @@ class Sampler:
         pass
 
     def __class_getitem__(cls, item):
-        return cls                          # Sampler[int] is for type checkers only
+        return cls  # Sampler[int] is for type checkers only
 
     def __iter__(self):
         raise NotImplementedError
@@ -38,17 +38,27 @@ class SequentialSampler(Sampler):
 
 def _check_count(num_samples):
     if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
-        raise fail(ValueError, f"num_samples should be a positive integer value, but got num_samples={num_samples}",
-                   "Is the data set empty?")
+        raise fail(
+            ValueError,
+            f"num_samples should be a positive integer value, but got num_samples={num_samples}",
+            "Is the data set empty?",
+        )
 
 
 class RandomSampler(Sampler):
     """A random order without repetition, or (replacement=True) random draws. num_samples: how many, by default all."""
 
     def __init__(self, data_source, replacement=False, num_samples=None, generator=None):
-        self.data_source, self.replacement, self._num_samples, self.generator = data_source, replacement, num_samples, generator
+        self.data_source, self.replacement, self._num_samples, self.generator = (
+            data_source,
+            replacement,
+            num_samples,
+            generator,
+        )
         if not isinstance(replacement, bool):
-            raise fail(TypeError, f"replacement should be a boolean value, but got replacement={replacement}", "True or False.")
+            raise fail(
+                TypeError, f"replacement should be a boolean value, but got replacement={replacement}", "True or False."
+            )
         _check_count(self.num_samples)
 
     @property
@@ -58,7 +68,7 @@ class RandomSampler(Sampler):
 
     def __iter__(self):
         n, generator = len(self.data_source), self.generator
-        if generator is None:               # a generator of its own, seeded from the default stream
+        if generator is None:  # a generator of its own, seeded from the default stream
             generator = autolab.Generator()
             generator.manual_seed(draw_seed(None))
         if self.replacement:
@@ -67,7 +77,7 @@ class RandomSampler(Sampler):
         else:
             for _ in range(self.num_samples // n):
                 yield from autolab.randperm(n, generator=generator).tolist()
-            yield from autolab.randperm(n, generator=generator).tolist()[:self.num_samples % n]
+            yield from autolab.randperm(n, generator=generator).tolist()[: self.num_samples % n]
 
     def __len__(self):
         return self.num_samples
@@ -98,15 +108,24 @@ class WeightedRandomSampler(Sampler):
     def __init__(self, weights, num_samples, replacement=True, generator=None):
         _check_count(num_samples)
         if not isinstance(replacement, bool):
-            raise fail(ValueError, f"replacement should be a boolean value, but got replacement={replacement}", "True or False.")
+            raise fail(
+                ValueError,
+                f"replacement should be a boolean value, but got replacement={replacement}",
+                "True or False.",
+            )
         weights = autolab.as_tensor(weights, dtype=autolab.float64)
         if weights.dim() != 1:
-            raise fail(ValueError, f"weights should be a 1d sequence but given weights have shape {tuple(weights.shape)}",
-                       "One weight for each sample.")
+            raise fail(
+                ValueError,
+                f"weights should be a 1d sequence but given weights have shape {tuple(weights.shape)}",
+                "One weight for each sample.",
+            )
         self.weights, self.num_samples, self.replacement, self.generator = weights, num_samples, replacement, generator
 
     def __iter__(self):
-        return iter(autolab.multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator).tolist())
+        return iter(
+            autolab.multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator).tolist()
+        )
 
     def __len__(self):
         return self.num_samples
@@ -117,10 +136,15 @@ class BatchSampler(Sampler):
 
     def __init__(self, sampler, batch_size, drop_last):
         if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
-            raise fail(ValueError, f"batch_size should be a positive integer value, but got batch_size={batch_size}",
-                       "The number of samples in one batch.")
+            raise fail(
+                ValueError,
+                f"batch_size should be a positive integer value, but got batch_size={batch_size}",
+                "The number of samples in one batch.",
+            )
         if not isinstance(drop_last, bool):
-            raise fail(ValueError, f"drop_last should be a boolean value, but got drop_last={drop_last}", "True or False.")
+            raise fail(
+                ValueError, f"drop_last should be a boolean value, but got drop_last={drop_last}", "True or False."
+            )
         self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
 
     def __iter__(self):

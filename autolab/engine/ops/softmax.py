@@ -1,0 +1,163 @@
+"""Activations along a dimension: softmax and its logarithm, and the gated linear unit.
+
+As in `activation.py`, backward formulas are ops of their own. Sources: https://docs.pytorch.org/docs/2.13/nn.functional.html
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import check_dim, fail
+from ..registry import composite
+from .activation import floating, internal, logistic, not_implemented
+
+
+def _halves(x, dim):
+    """The two halves of an array or Tensor along `dim`."""
+    dim = check_dim(dim, x.ndim)
+    size = x.shape[dim]
+    if size % 2:
+        raise fail(
+            RuntimeError,
+            f"Halving dimension must be even, but dimension {dim} is size {size}",
+            "One half gates the other.",
+        )
+    before = (slice(None),) * dim
+    return x[(*before, slice(0, size // 2))], x[(*before, slice(size // 2, size))]
+
+
+def _glu(xp, x, dim):
+    a, b = _halves(x, dim)
+    return a * logistic(xp, b)
+
+
+def _glu_backward(xp, g, x, dim):
+    a, b = _halves(x, dim)
+    s = logistic(xp, b)
+    return xp.concatenate([g * s, g * a * s * (1 - s)], axis=dim)
+
+
+def _glu_curvature(m, g, grad_output, x, dim):
+    (ga, gb), (a, b) = _halves(g, dim), _halves(x, dim)
+    s = m.sigmoid(b)
+    slope = s * (1 - s) * grad_output
+    return m.cat([gb * slope, ga * slope + gb * a * slope * (1 - 2 * s)], dim)
+
+
+def _glu_transposed(m, g, x, dim):
+    (ga, gb), (a, b) = _halves(g, dim), _halves(x, dim)
+    s = m.sigmoid(b)
+    return ga * s + gb * a * s * (1 - s)
+
+
+internal(
+    "glu(self, dim=-1)",
+    forward=floating("glu_cpu", _glu),
+    vjp={"self": lambda m, g, self, dim: m.glu_backward(g, self, dim)},
+    latex=r"a \cdot \sigma(b)",
+    vjp_latex={"self": r"({g} \cdot \sigma(b), {g} \cdot a \cdot \sigma(b) \cdot (1 - \sigma(b)))"},
+    samples=lambda s: [s.randn(4), (s.randn(2, 3), 0)],
+)
+
+internal(
+    "glu_backward(grad_output, self, dim)",
+    forward=_glu_backward,
+    vjp={
+        "grad_output": lambda m, g, self, dim: _glu_transposed(m, g, self, dim),
+        "self": lambda m, g, grad_output, self, dim: _glu_curvature(m, g, grad_output, self, dim),
+    },
+    node="GluBackwardBackward0",
+    samples=lambda s: [(s.randn(2), s.randn(4), -1)],
+)
+
+
+def _along(dim, x, torch_name):
+    """`dim` counted from the front, after the checks that softmax and log_softmax share."""
+    dim = check_dim(dim, x.ndim)
+    if x.dtype.kind != "f":
+        raise not_implemented(
+            f"{torch_name}_lastdim_kernel_impl" if dim == x.ndim - 1 else f"{torch_name}_kernel_impl", x.dtype
+        )
+    return dim if x.ndim else None
+
+
+def _softmax(xp, x, dim):
+    dim = _along(dim, x, "softmax")
+    e = xp.exp(_below_maximum(xp, x, dim))
+    return (e / xp.add.reduce(e, axis=dim, keepdims=True)).astype(x.dtype, copy=False)
+
+
+def _log_softmax(xp, x, dim):
+    dim = _along(dim, x, "log_softmax")
+    z = _below_maximum(xp, x, dim)
+    return (z - xp.log(xp.add.reduce(xp.exp(z), axis=dim, keepdims=True))).astype(x.dtype, copy=False)
+
+
+def _below_maximum(xp, x, dim):
+    x = xp.asarray(x, np.float32 if x.dtype.itemsize == 2 else None)
+    return x if x.size == 0 else x - xp.maximum.reduce(x, axis=dim, keepdims=True)
+
+
+def _total(xp, x, dim):
+    return xp.add.reduce(xp.asarray(x), axis=dim if x.ndim else None, keepdims=True)
+
+
+_softmax_op = internal(
+    "_softmax(self, dim)",
+    node="SoftmaxBackward0",
+    forward=_softmax,
+    vjp={"self": lambda m, g, result, dim: m._softmax_backward_data(g, result, dim)},
+    latex=r"\frac{e^{{self}}}{\sum e^{{self}}}",
+    vjp_latex={"self": r"{result} \cdot ({g} - \sum {g} \cdot {result})"},
+    samples=lambda s: [(s.randn(3), 0), (s.randn(2, 3), 1), (s.randn(2, 3), -2)],
+)
+
+internal(
+    "_softmax_backward_data(grad_output, output, dim)",
+    node="SoftmaxBackwardDataBackward0",
+    forward=lambda xp, g, y, dim: y * (g - _total(xp, g * y, dim)),
+    vjp={
+        "grad_output": lambda m, g, output, dim: m._softmax_backward_data(g, output, dim),
+        "output": lambda m, g, grad_output, output, dim: (
+            g * (grad_output - m.sum(grad_output * output, dim, True)) - grad_output * m.sum(g * output, dim, True)
+        ),
+    },
+    samples=lambda s: [(s.randn(2, 3), s.randn(2, 3), 1)],
+)
+
+_log_softmax_op = internal(
+    "_log_softmax(self, dim)",
+    node="LogSoftmaxBackward0",
+    forward=_log_softmax,
+    vjp={"self": lambda m, g, result, dim: m._log_softmax_backward_data(g, result, dim)},
+    latex=r"{self} - \ln \sum e^{{self}}",
+    vjp_latex={"self": r"{g} - e^{{result}} \cdot \sum {g}"},
+    samples=lambda s: [(s.randn(3), 0), (s.randn(2, 3), 1), (s.randn(2, 3), -2)],
+)
+
+internal(
+    "_log_softmax_backward_data(grad_output, output, dim)",
+    node="LogSoftmaxBackwardDataBackward0",
+    forward=lambda xp, g, y, dim: g - xp.exp(y) * _total(xp, g, dim),
+    vjp={
+        "grad_output": lambda m, g, output, dim: g - m.sum(g * m.exp(output), dim, True),
+        "output": lambda m, g, grad_output, output, dim: -(g * m.exp(output)) * m.sum(grad_output, dim, True),
+    },
+    samples=lambda s: [(s.randn(2, 3), s.randn(2, 3), 1)],
+)
+
+
+def _as(x, dtype):
+    return x if dtype is None else x.to(dtype)
+
+
+@composite(method=True)
+def softmax(input, dim, dtype=None):
+    """exp(x_i) / sum_j exp(x_j) along `dim`; the input is converted to `dtype` first. Source: torch.softmax."""
+    return _softmax_op.call(_as(input, dtype), dim)
+
+
+@composite(method=True)
+def log_softmax(input, dim, dtype=None):
+    """log(softmax(input, dim)), computed without overflow. Source: torch.log_softmax."""
+    return _log_softmax_op.call(_as(input, dtype), dim)

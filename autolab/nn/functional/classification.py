@@ -1,0 +1,203 @@
+"""Losses of class numbers and class probabilities.
+
+Source: https://docs.pytorch.org/docs/2.13/nn.functional.html#loss-functions
+"""
+
+import autolab
+from autolab.engine.errors import fail
+from autolab.engine.registry import OPS
+from autolab.engine.tensor import Tensor
+from autolab.nn.functional.activation import log_softmax
+from autolab.nn.functional.loss import legacy_reduction, not_differentiable, reduction_number
+
+
+def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
+    """-weight[t] * input[t] for log-probabilities input (N, C), (C) or (N, C, d1, ...) and class numbers target.
+
+    target: int64 of shape (N), () or (N, d1, ...). The mean divides by the sum of the weights used; targets equal to
+    `ignore_index` do not count. Raises IndexError for a class that does not exist.
+    """
+    reduction = reduction_number(legacy_reduction(size_average, reduce, reduction))
+    _check_classes(input, target, weight)
+    if input.dim() <= 2:
+        return OPS["nll_loss"].call(input, target, weight, reduction, ignore_index)[0]
+    if input.dim() == 4:
+        return OPS["nll_loss2d"].call(input, target, weight, reduction, ignore_index)[0]
+    n, c = input.shape[:2]
+    out = OPS["nll_loss2d"].call(input.reshape(n, c, 1, -1), target.reshape(n, 1, -1), weight, reduction, ignore_index)[
+        0
+    ]
+    return out.view(n, *input.shape[2:]) if reduction == 0 else out
+
+
+def _check_classes(input, target, weight):
+    """Raise what PyTorch raises when scores, class numbers and class weights do not fit together."""
+    n_dim = input.dim()
+    if n_dim < 1:
+        raise fail(ValueError, "Expected 1 or more dimensions (got 0)", "Scores have a dimension of classes.")
+    if n_dim == 1 and target.dim() == 1 and target.shape[0] != 1:
+        raise fail(
+            ValueError,
+            f"For 1D input, 1D target must have size 1, but got target size: {target.shape[0]}",
+            "One sample has one class.",
+        )
+    if n_dim != 1 and target.dim() and input.shape[0] != target.shape[0]:
+        raise fail(
+            ValueError,
+            f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]}).",
+            "One class number for each row of scores.",
+        )
+    if n_dim <= 2 and target.dim() > 1:
+        raise fail(
+            RuntimeError,
+            "0D or 1D target tensor expected, multi-target not supported",
+            "Class numbers have the shape (N); squeeze the extra dimension, or pass probabilities as floats.",
+        )
+    if n_dim == 2 and target.dim() == 0 and input.shape[0] != 1:
+        raise fail(
+            RuntimeError,
+            f"size mismatch (got input: {list(input.shape)}, target: {list(target.shape)})",
+            "One class number for each row of scores.",
+        )
+    if target.dtype not in (autolab.int64, autolab.uint8):
+        raise fail(
+            RuntimeError,
+            f"expected target dtype to be Long or Byte, but got {target.dtype.short}",
+            "Class numbers are integers: target.long(). Probabilities need the shape of the input.",
+        )
+    if n_dim == 4 and target.dim() != 3:
+        raise fail(
+            RuntimeError,
+            f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {target.dim()}",
+            "Scores (N, C, H, W) go with class numbers (N, H, W).",
+        )
+    if n_dim == 4 and input.shape[2:] != target.shape[1:]:
+        raise fail(
+            RuntimeError,
+            f"size mismatch (got input: {list(input.shape)} , target: {list(target.shape)}",
+            "Scores (N, C, H, W) go with class numbers (N, H, W).",
+        )
+    if n_dim > 2 and (input.shape[0], *input.shape[2:]) != tuple(target.shape):
+        raise fail(
+            RuntimeError,
+            f"Expected target size {[input.shape[0], *input.shape[2:]]}, got {list(target.shape)}",
+            "One class number for each position.",
+        )
+    if weight is None:
+        return
+    classes = input.shape[0 if n_dim == 1 else 1]
+    if weight.dim() != 1 or weight.shape[0] != classes:
+        raise fail(
+            RuntimeError,
+            "weight tensor should be defined either for all or no classes"
+            if n_dim > 2
+            else f"weight tensor should be defined either for all {classes} classes or no classes but got "
+            f"weight tensor of shape: {list(weight.shape)}",
+            "One weight for each class.",
+        )
+    if weight.dtype is not input.dtype:
+        raise fail(
+            RuntimeError,
+            f"expected scalar type {input.dtype.short} but found {weight.dtype.short}",
+            "Convert the weights to the dtype of the scores.",
+        )
+    not_differentiable("nll_loss_nd" if n_dim > 2 else "nll_loss_forward", weight=weight)
+
+
+def cross_entropy(
+    input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0
+):
+    """Softmax and negative log-likelihood of raw scores input (N, C), (C) or (N, C, d1, ...).
+
+    target: class numbers as in `nll_loss`, or probabilities of the shape of `input`. label_smoothing mixes the target
+    with the uniform distribution. Raises RuntimeError or ValueError in PyTorch's words when shapes do not fit.
+    """
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    number = reduction_number(reduction)
+    for position, (name, value) in enumerate((("input", input), ("target", target)), 1):
+        _check_tensor(name, position, value)
+    if target.size() == input.size():
+        return _soft_cross_entropy(input, target, weight, number, ignore_index, label_smoothing)
+    log_p = log_softmax(input, 0 if input.dim() == 1 else 1)
+    if label_smoothing == 0.0:
+        return nll_loss(log_p, target, weight, ignore_index=ignore_index, reduction=reduction)
+    _check_smoothing(label_smoothing)
+    return _smoothed_cross_entropy(log_p, target, weight, reduction, ignore_index, label_smoothing)
+
+
+def _check_tensor(name, position, value):
+    if not isinstance(value, Tensor):
+        raise fail(
+            TypeError,
+            f"cross_entropy_loss(): argument '{name}' (position {position}) must be Tensor, not {type(value).__name__}",
+            "Make a tensor of it first: torch.tensor(...).",
+        )
+
+
+def _check_smoothing(label_smoothing):
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise fail(
+            RuntimeError,
+            f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}",
+            "It is the share of the uniform distribution.",
+        )
+
+
+def _soft_cross_entropy(input, target, weight, number, ignore_index, label_smoothing):
+    """Cross-entropy with probabilities as target."""
+    if not target.is_floating_point():
+        raise fail(
+            RuntimeError,
+            f"Expected floating point type for target with class probabilities, got {target.dtype.short}",
+            "A target of the input's shape holds probabilities; class numbers have the shape (N).",
+        )
+    if ignore_index >= 0:
+        raise fail(
+            RuntimeError, "ignore_index is not supported for floating point target", "Probabilities have no index."
+        )
+    class_dim = 0 if input.dim() == 1 else 1
+    classes = input.shape[class_dim]
+    if weight is not None and (weight.dim() != 1 or weight.shape[0] != classes):
+        raise fail(
+            RuntimeError,
+            f"cross_entropy: weight tensor should be defined either for all {classes} classes or no "
+            f"classes but got weight tensor of shape: {list(weight.shape)}",
+            "One weight for each class.",
+        )
+    log_p = log_softmax(input, class_dim)
+    if label_smoothing > 0:
+        _check_smoothing(label_smoothing)
+        target = target * (1 - label_smoothing) + label_smoothing / classes
+    loss = log_p * target
+    if weight is not None:
+        loss = loss * _by_class(weight, input.dim(), class_dim)
+    if number == 0:
+        return -loss.sum(class_dim)
+    total = -loss.sum()
+    return total if number == 2 else OPS["div_scalar"].call(total, input.numel() // classes if input.numel() else 0)
+
+
+def _by_class(weight, ndim, class_dim):
+    shape = [1] * ndim
+    shape[class_dim] = weight.shape[0]
+    return weight.view(shape)
+
+
+def _smoothed_cross_entropy(log_p, target, weight, reduction, ignore_index, label_smoothing):
+    """(1 - s) * nll + s / C * (the sum of all -log-probabilities)."""
+    class_dim = 0 if log_p.dim() == 1 else 1
+    classes = log_p.shape[class_dim]
+    nll = nll_loss(log_p, target, weight, ignore_index=ignore_index, reduction=reduction)
+    if weight is None:
+        uniform = -log_p.sum(class_dim)
+    else:
+        uniform = -(log_p * _by_class(weight, log_p.dim(), class_dim)).sum(class_dim)
+    ignored = target == ignore_index
+    uniform = uniform.masked_fill(ignored, 0.0)
+    if reduction == "sum":
+        uniform = uniform.sum()
+    elif reduction == "mean":
+        counted = (~ignored).sum() if weight is None else weight.gather(0, target[~ignored].flatten()).sum()
+        uniform = uniform.sum() / counted
+    scale = OPS["mul_scalar"].call
+    return scale(nll, 1 - label_smoothing) + scale(uniform, label_smoothing / classes)
