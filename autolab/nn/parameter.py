@@ -56,7 +56,7 @@ def _rebuild(array, requires_grad, attributes):
     return parameter
 
 
-class _BufferKind(type(Tensor)):
+class _BufferKind(type):
     def __instancecheck__(cls, instance):
         return isinstance(instance, Tensor) and getattr(instance, "_is_buffer", False)
 

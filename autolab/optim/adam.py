@@ -76,7 +76,7 @@ class Adam(Optimizer):
 
     @staticmethod
     def _update(group, state, step, p, grad, parameter):
-        lr, beta1, beta2 = number(group["lr"]), *map(number, group["betas"])
+        lr, (beta1, beta2) = number(group["lr"]), map(number, group["betas"])
         if group["weight_decay"] != 0:
             if group["decoupled_weight_decay"]:
                 parameter._storage.version += 1

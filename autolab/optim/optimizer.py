@@ -17,8 +17,8 @@ from autolab.engine.errors import fail, unsupported
 from autolab.engine.tensor import Tensor
 from autolab.utils._shared import reset_grad, typename
 
-_step_pre_hooks = OrderedDict()  # of all optimizers
-_step_post_hooks = OrderedDict()
+_step_pre_hooks: OrderedDict = OrderedDict()  # of all optimizers
+_step_post_hooks: OrderedDict = OrderedDict()
 
 
 class _Required:

@@ -4,7 +4,7 @@ import re
 import warnings
 
 import pytest
-from goldens.oracle import check
+from goldens.oracle import check, engine, error_of
 
 X = [[0.3, -1.2, 2.5, -0.4], [1.1, 0.05, -3.6, 0.9], [-0.7, 1.8, 0.2, -2.2]]
 FUNCTIONS = {
@@ -261,3 +261,62 @@ def test_gradient_of_the_gradient(name):
             torch.set_default_dtype(convert)
 
     check("test_nn_functional", f"twice {name}", twice, rtol=1e-9)
+
+
+IN_PLACE = [
+    "relu",
+    "relu6",
+    "leaky_relu",
+    "elu",
+    "selu",
+    "celu",
+    "silu",
+    "mish",
+    "hardtanh",
+    "hardsigmoid",
+    "hardswish",
+]
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_in_place_means_in_place(name):
+    """The same tensor comes back with new values and a version one higher; backward of what saved the old value fails."""
+
+    def written(torch):
+        x = torch.tensor(X)
+        y = getattr(torch.nn.functional, name)(x, inplace=True)
+        leaf = torch.tensor(X, requires_grad=True)
+        h = leaf * 1
+        square = h * h
+        getattr(torch.nn.functional, name)(h, inplace=True)
+        stale = error_of(lambda: square.sum().backward())
+        return [y is x, x, x._version, h._version, "is at version 1; expected version 0" in stale]
+
+    check("test_nn_functional", f"in place {name}", written, rtol=4e-6)
+
+
+def test_layers_in_place():
+    torch = engine()
+    x = torch.tensor([-1.0, 2.0])
+    assert torch.nn.ReLU(inplace=True)(x) is x and x.tolist() == [0.0, 2.0] and x._version == 1
+    y = torch.ones(8)
+    torch.manual_seed(0)
+    assert torch.nn.Dropout(0.5, inplace=True)(y) is y and sorted(set(y.tolist())) == [0.0, 2.0]
+    assert torch.nn.Threshold(1.0, 7.0, inplace=True)(y) is y and sorted(set(y.tolist())) == [2.0, 7.0]
+
+
+@pytest.mark.parametrize("size", [5, 5000])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_edges_of_relu(size, dtype):
+    """Zeros, infinities and nan, forward and backward, on small and big arrays (which take different kernels)."""
+
+    def edges(torch):
+        x = torch.tensor([0.0, -0.0, float("nan"), float("inf"), -float("inf")]).repeat(size // 5)
+        x = x.to(getattr(torch, dtype)).requires_grad_()
+        y = torch.relu(x)
+        gradients = []
+        for g in (1.0, float("inf"), float("nan")):
+            gradients.append(torch.autograd.grad(y, x, torch.full_like(x, g), retain_graph=True)[0])
+        return [y, (1 / y).isinf().sum(), *gradients]
+
+    check("test_nn_functional", f"edges of relu {size} {dtype}", edges)

@@ -13,7 +13,7 @@ from autolab.nn.parameter import Parameter
 class _Activation(Module):
     """A layer without parameters; `_shown` names the settings that its repr tells."""
 
-    _shown = ()
+    _shown: tuple[str, ...] = ()
 
     def extra_repr(self):
         """The settings, and inplace=True when it is."""
@@ -160,7 +160,7 @@ class Threshold(_Activation):
 class Hardtanh(_Activation):
     """x limited to [min_val, max_val]."""
 
-    _shown = ("min_val", "max_val")
+    _shown: tuple[str, ...] = ("min_val", "max_val")
 
     def __init__(self, min_val=-1.0, max_val=1.0, inplace=False, min_value=None, max_value=None):
         super().__init__()
