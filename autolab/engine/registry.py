@@ -42,12 +42,15 @@ class Op:
     nondiff: tuple[str, ...] = ()
     node: str = ""
     also_saves: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()          # saved for our rules, but not by torch: no `_saved_` attribute
+    constants: dict[str, Any] = field(default_factory=dict)  # `_saved_` attributes of torch that are the same for every node: alpha=1
     inplace: bool = False
     variadic: bool = False                # the number of outputs depends on the arguments (split, unbind)
     lists: tuple[str, ...] = ()           # the arguments that are lists of tensors ('tensors' of cat, 'indices' of index)
     latex: str = ""
     vjp_latex: dict[str, str] = field(default_factory=dict)
     samples: Callable | None = None
+    fused: Callable | None = None         # on raw arrays, all gradients at once: fused(m, g, wanted, *saved), instead of the rules
     fast: Callable | None = None          # the kernel without xp and attributes, for the fast lanes: operator.mul
     check: Callable | None = None         # check(dtypes of the operands, promoted dtype) raises where torch refuses them
     doc: str = ""
@@ -72,7 +75,7 @@ class Op:
         return f"<Op {self.name}({', '.join(self.params)})>"
 
 
-_DERIVED = re.compile(r"(.+?)_sym_(sizes|numel|strides|argsize_0)$")
+_DERIVED = re.compile(r"(.+?)_sym_(sizes_opt|sizes|numel|strides|argsize_0)$")
 
 
 def register(schema: str, *, forward, vjp=None, operands=None, method=True, function=True, namespace="", inplace=False, public=None,

@@ -113,7 +113,8 @@ class Node:
 
     def __dir__(self):
         raw = [f"_raw{n}" for n, k in self._saved_tensor_names()]
-        return sorted([*dir(object), "__call__"] + raw + [f"_saved_{n}" for n in self._saved_names] + [
+        constants = self.op.constants if self.op else ()
+        return sorted([*dir(object), "__call__"] + raw + [f"_saved_{n}" for n in (*self._saved_names, *constants) if n is not None] + [
             "_input_metadata", "_register_hook_dict", "_sequence_nr", "_set_sequence_nr", "metadata", "name", "next_functions",
             "register_hook", "register_prehook", "requires_grad"])
 
@@ -188,7 +189,7 @@ class Node:
                     return self.saved[k]
                 value = self.unpack(k)
                 if kind == "input" and self.op.params[self.op.save_index[k]] in self.op.operands and isinstance(value, (bool, int, float, complex)) \
-                        and name != "exponent":
+                        and name not in ("exponent", "self"):  # torch has overloads of its own for 2**x: a number stays one
                     from ..tensor import wrap
                     return wrap(np.asarray(value))  # torch keeps the number itself: a double, a long or a bool, whatever x's dtype
                 return value
@@ -329,11 +330,12 @@ def make_node_class(op):
     doing it for every op would double the time that `import autolab` takes."""
     outputs = op.outputs or ("result",)
     body = {
-        "__slots__": ("num_outputs",) if op.variadic else (), "op": op, "_name": op.node, "_saved_names": op.saves, "num_outputs": len(outputs), "plain": True,
+        "__slots__": ("num_outputs",) if op.variadic else (), "op": op, "_name": op.node, 
+        "_saved_names": tuple(None if n in op.hidden else n for n in op.saves), "num_outputs": len(outputs), "plain": True,
         "frees_all": bool(op.saves) and all(k in ("input", "output") for k in op.save_kinds),
         "backward_raw": _compiled_on_first_use("backward_raw", op), "backward_traced": _compiled_on_first_use("backward_traced", op),
         "__module__": "builtins", "__doc__": f"Backward of `{op.name}`.",
-    }
+    } | {f"_saved_{name}": value for name, value in op.constants.items()}
     if op.variadic:
         del body["num_outputs"]            # set per node
     return type(op.node, (Node,), body)
@@ -363,6 +365,8 @@ def _compile(op, traced):
             lines += [f" if s{k}.__class__ is tuple:", f"  a, t, v = s{k}",
                       f"  if t.version != v: raise stale(node, t, v, a.shape, a.dtype, node)",
                       f"  s{k} = {f'node.unpack({k})' if traced else 'a if t.array is None or a.__class__ is ndarray else t.array'}"]
+    if op.fused is not None and not traced:
+        lines.append(f" return fused(m, g, [i is not None for i in node.inputs], {', '.join(f's{k}' for k in range(len(op.saves)))})")
     position = {n: k for k, n in enumerate(op.saves)}
     calls = []
     for r, (_, _, names) in enumerate(op.rules):
@@ -375,7 +379,7 @@ def _compile(op, traced):
         lines.append(f" return tuple({calls[0]})")
     else:
         lines += [" inputs = node.inputs", f" return ({', '.join(calls)}{',' if calls else ''})"]
-    environment = {"stale": stale, "unusual": _unusual, "traced": traced, "ndarray": np.ndarray, "raw": _raw,
+    environment = {"stale": stale, "unusual": _unusual, "traced": traced, "ndarray": np.ndarray, "raw": _raw, "fused": op.fused,
                    **{f"r{i}": rule for i, (_, rule, _) in enumerate(op.rules)}}
     exec("\n".join(lines), environment)
     return environment["backward"]

@@ -33,12 +33,12 @@ def _no_bool(dtypes, promoted):
 
 
 add = register("add(self, other)", forward=_add, fast=operator.add, dtype="promote", method=False, function=False,
-               vjp={"self": lambda m, g: g, "other": lambda m, g: g},
+               constants={"alpha": 1}, vjp={"self": lambda m, g: g, "other": lambda m, g: g},
                latex=r"{self} + {other}", vjp_latex={"self": r"{g}", "other": r"{g}"},
                samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3)), (s.randn(2, 1), s.randn(1, 3)), (s.randn(3), 2.5)])
 
 sub = register("sub(self, other)", forward=_subtract, fast=operator.sub, dtype="promote", check=_no_bool, method=False, function=False,
-               vjp={"self": lambda m, g: g, "other": lambda m, g: -g},
+               constants={"alpha": 1}, vjp={"self": lambda m, g: g, "other": lambda m, g: -g},
                latex=r"{self} - {other}", vjp_latex={"self": r"{g}", "other": r"-{g}"},
                samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3)), (s.randn(3), 2.5)])
 
@@ -66,7 +66,7 @@ neg = register("neg(self)", forward=_negative, fast=operator.neg, inplace=True, 
                latex=r"-{self}", vjp_latex={"self": r"-{g}"}, samples=lambda s: [s.randn(3)], doc="Minus each element. Source: torch.neg")
 
 rsub = register("rsub(self, other)", forward=lambda xp, self, other: _subtract(xp, other, self), dtype="promote", check=_no_bool, method=False, function=False,
-                vjp={"self": lambda m, g: -g}, node="RsubBackward1", also_saves=("other",),
+                vjp={"self": lambda m, g: -g}, node="RsubBackward1", also_saves=("other",), hidden=("other",), constants={"alpha": 1},
                 latex=r"{other} - {self}", vjp_latex={"self": r"-{g}"}, samples=lambda s: [(s.randn(3), 1.5)])
 
 

@@ -141,7 +141,7 @@ def _cleared(m, g, indices, accumulate):
     return m.index_put(g, indices, m.zeros_like(m.index(g, indices)), False)
 
 
-index_put_op = register("index_put(self, indices, values, accumulate=False)", forward=_index_put, lists=("indices",), method=False, function=False,
+index_put_op = register("index_put(self, indices, values, accumulate=False)", forward=_index_put, lists=("indices",), hidden=("values_sym_sizes",), method=False, function=False,
                         vjp={"self": _cleared, "values": lambda m, g, values_sym_sizes, indices: m.sum_to(m.index(g, indices), values_sym_sizes)},
                         latex=r"{self}[{indices}] := {values}", vjp_latex={"self": r"{g} \text{ without } {indices}", "values": r"{g}[{indices}]"},
                         samples=lambda s: [(s.randn(3), [s.index([0, 2])], s.randn(2), False), (s.randn(3), [s.index([0, 0])], s.randn(2), True)])

@@ -22,7 +22,7 @@ def _cat_rule(m, g, tensors_sym_sizes, dim):
     return grads
 
 
-cat_op = register("cat(tensors, dim=0)", forward=_cat, lists=("tensors",), vjp={"tensors": _cat_rule}, method=False, function=False,
+cat_op = register("cat(tensors, dim=0)", forward=_cat, lists=("tensors",), hidden=("tensors_sym_sizes",), vjp={"tensors": _cat_rule}, method=False, function=False,
                   latex=r"[{tensors}]", vjp_latex={"tensors": r"\mathrm{part}({g})"}, samples=lambda s: [([s.randn(2, 3), s.randn(1, 3)], 0)])
 
 
@@ -87,7 +87,7 @@ def cat(tensors, dim=0, *, out=None):
 for _name in ("concat", "concatenate"):
     NAMESPACES[""][_name] = cat
 
-stack_op = register("stack(tensors, dim=0)", forward=lambda xp, tensors, dim: xp.stack(tensors, dim), lists=("tensors",), method=False, function=False,
+stack_op = register("stack(tensors, dim=0)", forward=lambda xp, tensors, dim: xp.stack(tensors, dim), lists=("tensors",), hidden=("tensors_sym_sizes",), method=False, function=False,
                     vjp={"tensors": lambda m, g, tensors_sym_sizes, dim: [m.reshape_raw(m.narrow_raw(g, dim, i, 1), s)
                                                                           for i, s in enumerate(tensors_sym_sizes)]},
                     latex=r"[{tensors}]", vjp_latex={"tensors": r"\mathrm{part}({g})"}, samples=lambda s: [([s.randn(2), s.randn(2)], 0)])
@@ -216,7 +216,7 @@ def _block_diag_rule(m, g, tensors_sym_sizes):
     return grads
 
 
-block_diag_op = register("block_diag(tensors)", forward=_block_diag, lists=("tensors",), vjp={"tensors": _block_diag_rule}, method=False, function=False,
+block_diag_op = register("block_diag(tensors)", forward=_block_diag, lists=("tensors",), hidden=("tensors_sym_sizes",), vjp={"tensors": _block_diag_rule}, method=False, function=False,
                          latex=r"\mathrm{diag}({tensors})", vjp_latex={"tensors": r"\mathrm{part}({g})"},
                          samples=lambda s: [([s.randn(2, 2), s.randn(1, 3)],)])
 

@@ -8,7 +8,7 @@ import numpy as np
 from ..errors import check_dim, fail
 from ..registry import METHODS, NAMESPACES, composite, register
 from ..tensor import Tensor
-from .shape import expand_op, permute_op, squeeze_dim, t_op, unsafe_view, unsqueeze, view_op
+from .shape import expand_op, permute_op, squeeze_product, t_op, unsafe_view, unsqueeze, view_op
 
 
 def _same_dtype(a, b, message):
@@ -51,7 +51,7 @@ addmm_op = register(
     vjp={"self": lambda m, g, beta, self_sym_sizes: _times(m.sum_to(g, self_sym_sizes), beta),
          "mat1": lambda m, g, mat2, alpha: _times(m.mm(g, m.t(mat2)), alpha),
          "mat2": lambda m, g, mat1, alpha: _times(m.mm(m.t(mat1), g), alpha)},
-    also_saves=("mat1_sym_sizes", "mat1_sym_strides", "mat2_sym_sizes", "mat2_sym_strides"),
+    hidden=("self_sym_sizes",), also_saves=("mat1_sym_sizes", "mat1_sym_strides", "mat2_sym_sizes", "mat2_sym_strides"),
     latex=r"{self} + {mat1} \, {mat2}", vjp_latex={"self": r"\sum {g}", "mat1": r"{g} \, {mat2}^{T}", "mat2": r"{mat1}^{T} \, {g}"},
     samples=lambda s: [(s.randn(4), s.randn(2, 3), s.randn(3, 4)), (s.randn(2, 4), s.randn(2, 3), s.randn(3, 4))])
 
@@ -177,7 +177,7 @@ def matmul(input, other):
     if n == 2 and k == 1:
         return mv(input, other)
     if n == 1 and k == 2:
-        return squeeze_dim.call(mm(unsqueeze.call(input, 0), other), 0)
+        return squeeze_product.call(mm(unsqueeze.call(input, 0), other), 0)
     if k <= 2:
         return _folded(input, other)
     return _batched(input, other)

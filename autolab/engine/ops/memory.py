@@ -67,6 +67,7 @@ def _root(a):
 
 
 as_strided = register("as_strided(self, size, stride, storage_offset=None)", forward=_strided, view=True,
+                      hidden=("self_sym_sizes", "self_sym_strides"),
                       vjp={"self": lambda m, g, size, stride, storage_offset, self_sym_sizes, self_sym_strides:
                            m.strided_spread(g, (self_sym_sizes, self_sym_strides, tuple(size), tuple(stride), storage_offset or 0))},
                       latex=r"\mathrm{piece}({self})", vjp_latex={"self": r"\mathrm{spread}({g})"},

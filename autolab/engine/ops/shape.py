@@ -223,6 +223,10 @@ squeeze_dim = register("squeeze_dim(self, dim)", node="SqueezeBackward1", view=T
                        forward=lambda xp, self, dim: _squeeze(xp, self, (check_dim(dim, self.ndim),)),
                        vjp={"self": lambda m, g, dim, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)}, latex="{self}", vjp_latex={"self": "{g}"},
                        samples=lambda s: [(s.randn(1, 3), 0), (s.randn(2, 3), 0)])
+squeeze_product = register("squeeze_product(self, dim)", node="SqueezeBackward4", view=True, method=False, function=False,  # of vector @ matrix
+                           forward=lambda xp, self, dim: _squeeze(xp, self, (check_dim(dim, self.ndim),)),
+                           vjp={"self": lambda m, g, dim, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)}, latex="{self}",
+                           vjp_latex={"self": "{g}"}, samples=lambda s: [(s.randn(1, 3), 0)])
 squeeze_dims = register("squeeze_dims(self, dim)", node="SqueezeBackward2", view=True, method=False, function=False,
                         forward=lambda xp, self, dim: _squeeze(xp, self, [check_dim(d, self.ndim) for d in dim]),
                         vjp={"self": lambda m, g, dim, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)}, latex="{self}", vjp_latex={"self": "{g}"},

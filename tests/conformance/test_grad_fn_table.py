@@ -1,0 +1,54 @@
+"""Every expression of the table has PyTorch's grad_fn, edges and saved attributes."""
+import pytest
+from conformance.grad_fn_table import description, stored
+
+EXPECTED = stored()
+
+DIFFERENT = {
+    # where the graph differs on purpose (docs/differences.md), and how
+    "torch.linalg.det(S)": "NumPy gives no LU factors, so A alone is saved",
+    "torch.linalg.solve(S,x)": "NumPy gives no LU factors, so A alone is saved",
+    "torch.linalg.cholesky(S@S.t())": "`upper` is a transpose afterwards",
+    "torch.einsum('ij,jk->ik',A,B)": "the product needs no permutation at the end",
+    "x[m]": "a mask is saved as the positions it selects",
+    "x.index_add(0,i,c[:2])": "nothing is saved for an operand that needs no gradient",
+    "(x*1).t_()": "views are not changed in place: x = x.t()",
+    "(A*1).unsqueeze_(0)": "views are not changed in place: x = x.unsqueeze(0)",
+    "(x*1).squeeze_()": "views are not changed in place: x = x.squeeze()",
+}
+
+LATER = {
+    # not built yet
+    "F.pad(A,(1,1))", "F.batch_norm(img,None,None,training=True)", "nn.BatchNorm2d(2)(img)", "nn.BatchNorm1d(3)(A)", "nn.LayerNorm(3)(A)",
+    "nn.GroupNorm(1,2)(img)", "nn.RMSNorm(3)(A)", "F.interpolate(img,scale_factor=2)", "F.interpolate(img,scale_factor=2,mode='bilinear')",
+    "F.unfold(img,3)", "F.pixel_shuffle(torch.rand(1,4,2,2,requires_grad=True),2)",
+    # recurrent and attention layers are not part of the kit so far
+    "F.scaled_dot_product_attention(T3[:,None],T3[:,None],T3[:,None])", "nn.LSTM(4,5)(T3)[0]", "nn.GRU(4,5)(T3)[0]", "nn.RNN(4,5)(T3)[0]",
+    "nn.MultiheadAttention(4,2,batch_first=True)(T3,T3,T3)[0]", "nn.LSTMCell(3,4)(A)[0]",
+}
+
+
+def found(expression):
+    try:
+        return description(expression, "autolab")
+    except AttributeError as error:
+        return {"not there": str(error)}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("expression", [e for e in EXPECTED if e not in DIFFERENT and e not in LATER])
+def test_as_pytorch_has_it(expression):
+    assert found(expression) == EXPECTED[expression]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("expression", [*DIFFERENT, *sorted(LATER)])
+def test_a_listed_difference_still_is_one(expression):
+    assert found(expression) != EXPECTED[expression], "equal now: take it off the list"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_stored_answers_are_pytorchs():
+    pytest.importorskip("torch")
+    for expression, expected in EXPECTED.items():
+        assert description(expression, "torch") == expected, expression
