@@ -236,7 +236,9 @@ class Builder:
                 ):
                     found[parent] = None
                     todo.append(parent)
-        for fn in sorted((fn for fn in found if not hasattr(fn, "variable")), key=self.reader.sequence_nr):
+        ordered = sorted((fn for fn in found if not hasattr(fn, "variable")), key=self.reader.sequence_nr)
+        self.reader.walked(ordered)
+        for fn in ordered:
             self._from_graph(fn)
 
     def _from_graph(self, fn: Any) -> None:

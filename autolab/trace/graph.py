@@ -44,7 +44,7 @@ def trace(
     for other in roots[1:]:
         if reader_for(other).library != reader.library:
             raise TypeError("the roots of one trace must be tensors of one library")
-    with _uncollected():
+    with _uncollected(), _told_when_done(reader, roots):
         builder = Builder(reader, values=values, formulas=formulas)
         builder.graph([t.grad_fn for t in roots if t.grad_fn is not None])
         ids = [builder.root(t) for t in roots]
@@ -65,6 +65,15 @@ def trace(
                     builder.film.computed(draft)
             meta["backward"], meta["why"] = _rehearse(builder, roots, gradient)
         return builder.finish(meta)
+
+
+@contextmanager
+def _told_when_done(reader: Any, roots: list[Any]):
+    """Tells the reader when the graph is not needed any more, whatever happened."""
+    try:
+        yield
+    finally:
+        reader.done(roots)
 
 
 @contextmanager

@@ -42,6 +42,13 @@ def saved_kinds(op: Any, kinds: tuple[str, ...]) -> frozenset[str]:
     return frozenset(n for n, kind in zip(op.saves, op.save_kinds) if kind in kinds)
 
 
+@functools.cache
+def _public_saved_names(node_class: type) -> tuple[str, ...]:
+    """The names X of a node class's `_saved_X`; what only our own rules need has none."""
+    op = node_class.op
+    return tuple(n for n in (*node_class._saved_names, *(op.constants if op is not None else ())) if n is not None)
+
+
 def is_tensor(item: Any) -> bool:
     """Whether `item` is a tensor of a library that keeps a graph (autolab or torch)."""
     kind = type(item)
@@ -188,7 +195,7 @@ class Reader:
                 yield f"saved_tensors[{i}]", SavedEntry(f"saved_tensors[{i}]", item, "alive")
 
     def _saved_names(self, node: Any) -> tuple[str, ...]:
-        return node._saved_names
+        return _public_saved_names(type(node))
 
     def _tensor_names(self, node: Any) -> frozenset[str]:
         """Names under which this node may save tensors (None there means: not needed)."""
@@ -216,6 +223,12 @@ class Reader:
         from ..engine.tensor import wrap
 
         return wrap(np.ones(root.shape, self.array(root).dtype)[()])
+
+    def walked(self, nodes: list[Any]) -> None:
+        """Is told all nodes of the graph, oldest first."""
+
+    def done(self, roots: list[Any]) -> None:
+        """Is told that the trace of `roots` is finished."""
 
     # -- backward without touching .grad -----------------------------------------------------------
     def replay(self, roots: list[Any], gradients: list[Any], observer: Any) -> None:

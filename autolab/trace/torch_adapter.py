@@ -4,12 +4,60 @@ Nothing here is imported unless a torch tensor turns up, so torch stays optional
 
 from __future__ import annotations
 
+import atexit
+import ctypes
 import heapq
 import itertools
+import weakref
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 from .reader import UNKNOWN, Facts, Reader, device_name, dtype_name
+
+
+DEEP = 5_000
+"""From this many nodes on, a graph that was walked is taken apart node by node; see `_HeldNodes`."""
+
+
+class _HeldNodes:
+    """The nodes of a deep torch graph, kept until its results are gone and then dropped from the newest to the oldest.
+
+    Once Python has looked at every node of a deep graph, torch 2.13 frees it recursively and overflows the stack:
+    100,000 nodes end the process. While each node is held here, dropping its consumer does not drop it too.
+    """
+
+    live: ClassVar[set[_HeldNodes]] = set()
+    ready: ClassVar[list[_HeldNodes]] = []
+
+    def __init__(self, roots: list[Any], nodes: list[Any]) -> None:
+        self.nodes, self.roots = nodes, len(roots)
+        self.live.add(self)
+        for root in roots:
+            weakref.finalize(root, self.root_gone).atexit = False
+
+    def root_gone(self) -> None:
+        self.roots -= 1
+        if not self.roots:
+            # Not now: the result that is going still holds the newest node. The next trace, or the end of the process,
+            # drops them.
+            self.live.discard(self)
+            self.ready.append(self)
+
+    @classmethod
+    def sweep(cls) -> None:
+        while cls.ready:
+            nodes = cls.ready.pop().nodes
+            while nodes:
+                nodes.pop()
+
+    @classmethod
+    def at_exit(cls) -> None:
+        cls.sweep()
+        for held in cls.live:  # its results live as long as the process: so must the nodes
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(held.nodes))
+
+
+atexit.register(_HeldNodes.at_exit)
 
 
 class TorchReader(Reader):
@@ -19,6 +67,15 @@ class TorchReader(Reader):
 
     def __init__(self) -> None:
         self._names: dict[type, tuple[str, ...]] = {}
+        self._walked: list[Any] = []
+        _HeldNodes.sweep()
+
+    def walked(self, nodes: list[Any]) -> None:
+        self._walked = nodes
+
+    def done(self, roots: list[Any]) -> None:
+        if len(self._walked) >= DEEP:
+            _HeldNodes(roots, self._walked)
 
     def array(self, tensor: Any) -> Any:
         import torch

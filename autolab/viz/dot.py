@@ -284,12 +284,8 @@ def _edges(trace: Trace) -> list[str]:
         if not edge.differentiable:
             cut = trace.node(edge.child).cut and parent.requires_grad
             attrs |= {"color": palette.DATA, "arrowhead": "tee" if cut else "normal"}
-        if parent.outputs:
-            attrs["label"] = (
-                f" {parent.outputs[edge.parent_nr].name}"
-                if edge.parent_nr < len(parent.outputs)
-                else f" {edge.parent_nr}"
-            )
+        if len(parent.outputs) > 1:
+            attrs["label"] = f" {parent.output_label(edge.parent_nr)}"
         lines.append(_statement(f"{tail} -> {edge.child}", attrs))
     return lines
 
