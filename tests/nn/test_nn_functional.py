@@ -280,7 +280,7 @@ IN_PLACE = [
 
 @pytest.mark.parametrize("name", IN_PLACE)
 def test_in_place_means_in_place(name):
-    """The same tensor comes back with new values and a version one higher; backward of what saved the old value fails."""
+    """The same tensor comes back with new values and a higher version; a graph that saved the old values is stale."""
 
     def written(torch):
         x = torch.tensor(X)

@@ -8,6 +8,8 @@ import warnings
 import pytest
 from goldens.oracle import check, engine, error_of, same_as_torch
 
+import autolab
+
 torch = engine()
 SGD = """\
 SGD (
@@ -103,7 +105,7 @@ def test_errors(t):
 @pytest.mark.parametrize("option", ["foreach", "fused", "differentiable", "capturable"])
 @pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad"])
 def test_options_that_only_make_pytorch_faster_are_refused(name, option):
-    parameters, kind = [torch.nn.Parameter(torch.ones(1))], getattr(torch.optim, name)
+    parameters, kind = [autolab.nn.Parameter(autolab.ones(1))], getattr(autolab.optim, name)
     try:
         kind(parameters, **{option: False})
     except TypeError:
