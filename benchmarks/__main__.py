@@ -1,4 +1,5 @@
 """`python -m benchmarks [--rounds 9] [--seconds 0.3] [--backends torch autolab] [--works …] [--no-save]`"""
+
 import argparse
 
 from . import imports, interleave, report
@@ -14,7 +15,9 @@ def main() -> None:
     parser.add_argument("--no-save", action="store_true", help="print only; write nothing to benchmarks/results")
     options = parser.parse_args()
     record = {"date": report.today(), "machine": report.machine()}
-    record["versions"], record["results"] = interleave.run(options.rounds, options.seconds, options.works, options.backends)
+    record["versions"], record["results"] = interleave.run(
+        options.rounds, options.seconds, options.works, options.backends
+    )
     record["imports"] = imports.run()
     print("\n" + report.table(record))
     print("\n".join(report.targets(record)))

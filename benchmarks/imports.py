@@ -1,4 +1,5 @@
 """How long `import autolab` takes over `import numpy`, and what it must not load."""
+
 from __future__ import annotations
 
 import json
@@ -8,7 +9,10 @@ import sys
 
 TARGET_MS = 150
 HEAVY = ("matplotlib", "ipywidgets", "anywidget", "IPython", "graphviz", "torch")
-_CODE = "import sys, time; t = time.perf_counter(); import {module}; print(1e3 * (time.perf_counter() - t)); print([m for m in {heavy!r} if m in sys.modules])"
+_CODE = (
+    "import sys, time; t = time.perf_counter(); import {module}; print(1e3 * (time.perf_counter() - t)); "
+    "print([m for m in {heavy!r} if m in sys.modules])"
+)
 
 
 def once(module: str) -> tuple[float, list[str]]:
@@ -19,7 +23,8 @@ def once(module: str) -> tuple[float, list[str]]:
 
 
 def run(times: int = 7) -> dict:
-    """Medians in milliseconds over `times` fresh processes each, in turns; the first of each, which fills the disk cache, is left out."""
+    """Medians in milliseconds over `times` fresh processes each, in turns; the first of each, which fills the disk
+    cache, is left out."""
     found = {"numpy": [], "autolab": []}
     loaded = []
     for k in range(times + 1):
@@ -29,5 +34,11 @@ def run(times: int = 7) -> dict:
                 list_of_times.append(milliseconds)
             loaded = heavy if module == "autolab" else loaded
     numpy, autolab = (statistics.median(v) for v in found.values())
-    return {"numpy_ms": round(numpy, 1), "autolab_ms": round(autolab, 1), "over_numpy_ms": round(autolab - numpy, 1), "target_ms": TARGET_MS,
-            "met": autolab - numpy <= TARGET_MS and not loaded, "heavy_modules_loaded": loaded}
+    return {
+        "numpy_ms": round(numpy, 1),
+        "autolab_ms": round(autolab, 1),
+        "over_numpy_ms": round(autolab - numpy, 1),
+        "target_ms": TARGET_MS,
+        "met": autolab - numpy <= TARGET_MS and not loaded,
+        "heavy_modules_loaded": loaded,
+    }

@@ -1,7 +1,9 @@
 """One backend in one process: waits for "<work> <seconds>" on its standard input, answers with one line of JSON.
 
-`python -m benchmarks.worker <backend>`; a work that raises is answered with {"failed": reason}. The first line is "ready <version>", or "missing <reason>".
+`python -m benchmarks.worker <backend>`; a work that raises is answered with {"failed": reason}. The first line is
+"ready <version>", or "missing <reason>".
 """
+
 from __future__ import annotations
 
 import importlib.metadata
@@ -30,7 +32,11 @@ def main(backend: str) -> None:
     os.dup2(2, 1)  # what a backend prints is no answer
     try:
         build(backend, "linear_regression")()
-        version = importlib.metadata.version(backend) if backend != "autolab" else importlib.import_module("autolab").__version__
+        version = (
+            importlib.metadata.version(backend)
+            if backend != "autolab"
+            else importlib.import_module("autolab").__version__
+        )
         print("ready", version, file=answers, flush=True)
     except ImportError as error:
         print("missing", error, file=answers, flush=True)

@@ -1,8 +1,9 @@
 """The works, written once per backend in that backend's own words.
 
-`build(backend, work)` returns a function that does the work once (forward and backward) and returns plain numbers, so that a test can
-compare the backends. All compute in float32 on one thread.
+`build(backend, work)` returns a function that does the work once (forward and backward) and returns plain numbers, so
+that a test can compare the backends. All compute in float32 on one thread.
 """
+
 from __future__ import annotations
 
 import importlib
@@ -55,7 +56,9 @@ def data():
 
 
 def _named(chain_of, regression):
-    return {work: (lambda work=work: chain_of(work)) for work in WORKS if work.endswith("chain")} | {"linear_regression": regression}
+    return {work: (lambda work=work: chain_of(work)) for work in WORKS if work.endswith("chain")} | {
+        "linear_regression": regression
+    }
 
 
 def _tensor_backend(name):
@@ -74,6 +77,7 @@ def _tensor_backend(name):
             y = chain(work, *leaves, torch.tanh)
             y.backward(seed)
             return y, *(leaf.grad for leaf in leaves)
+
         return once
 
     def regression():
@@ -82,13 +86,14 @@ def _tensor_backend(name):
 
         def once():
             error = y - (a + b * x)
-            loss = (error ** 2).mean()
+            loss = (error**2).mean()
             loss.backward()
             with torch.no_grad():
                 a.sub_(0.1 * a.grad)
                 b.sub_(0.1 * b.grad)
             a.grad = b.grad = None
             return loss, a, b
+
         return once
 
     return _named(chain_of, regression)
@@ -107,6 +112,7 @@ def _mygrad(_):
             y = chain(work, *leaves, mg.tanh)
             y.backward(seed)
             return y, *(leaf.grad for leaf in leaves)
+
         return once
 
     def regression():
@@ -115,13 +121,14 @@ def _mygrad(_):
 
         def once():
             error = y - (a + b * x)
-            loss = (error ** 2).mean()
+            loss = (error**2).mean()
             loss.backward()
             a.data -= f32(0.1) * a.grad
             b.data -= f32(0.1) * b.grad
             a.null_grad()
             b.null_grad()
             return loss, a, b
+
         return once
 
     return _named(chain_of, regression)
@@ -138,6 +145,7 @@ def _autograd(_):
         def once():
             backward, y = make_vjp(lambda p: chain(work, *p, anp.tanh))(leaves)
             return y, *backward(seed)
+
         return once
 
     def regression():
@@ -150,6 +158,7 @@ def _autograd(_):
             state[0] = state[0] - f32(0.1) * ga
             state[1] = state[1] - f32(0.1) * gb
             return loss, *state
+
         return once
 
     return _named(chain_of, regression)

@@ -1,4 +1,5 @@
 """What all tests share: helper modules on the path, and the header line that says what the engine is compared with."""
+
 import sys
 from pathlib import Path
 

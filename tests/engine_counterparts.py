@@ -1,4 +1,7 @@
-"""What PyTorch calls an op of the registry, where the name alone does not tell. `t` is the torch module; arguments are the record's."""
+"""What PyTorch calls an op of the registry, where the name alone does not tell. `t` is the torch module; arguments are
+the record's."""
+
+import engine_counterparts_nn as networks
 
 REDUCTIONS = ("none", "mean", "sum")
 
@@ -26,68 +29,137 @@ def _strided_spread(t, g, geometry):
 
 COUNTERPARTS = {
     # arithmetic
-    "add": lambda t, x, y: x + y, "sub": lambda t, x, y: x - y, "div": lambda t, x, y: x / y, "rsub": lambda t, x, y: y - x,
-    "pow_scalar": lambda t, x, e: x ** e, "pow_tensor": lambda t, x, e: x ** e, "pow_base": lambda t, x, e: x ** e,
-    "mul_scalar": lambda t, x, y: t.ops.aten.mul.Scalar(x, y), "div_scalar": lambda t, x, y: t.ops.aten.div.Scalar(x, y),
-    "add_scalar": lambda t, x, y: t.ops.aten.add.Scalar(x, y), "div_count": lambda t, x, n: t.ops.aten.div.Scalar(x, n),
-    "floor_divide_scalar": lambda t, x, y: x // y, "floor_divide_tensor": lambda t, x, y: x // y,
-    "fmod_scalar": lambda t, x, y: t.fmod(x, y), "fmod_tensor": lambda t, x, y: t.fmod(x, y),
-    "remainder_scalar": lambda t, x, y: x % y, "remainder_tensor": lambda t, x, y: x % y, "remainder_of_number": lambda t, x, y: t.remainder(x, y),
-    "copysign_scalar": lambda t, x, y: t.copysign(x, y), "copysign_tensor": lambda t, x, y: t.copysign(x, y),
-    "lerp_scalar": lambda t, x, y, w: t.lerp(x, y, w), "lerp_tensor": lambda t, x, y, w: t.lerp(x, y, w),
-    "xlogy_number": lambda t, x, y: t.xlogy(x, y), "xlogy_of_number": lambda t, x, y: t.xlogy(x, y),
-    "round_decimals": lambda t, x, decimals: t.round(x, decimals=decimals), "polygamma": lambda t, n, x: t.polygamma(n, x),
-    "clamp_min_tensor": lambda t, x, bound: t.clamp_min(x, bound), "clamp_max_tensor": lambda t, x, bound: t.clamp_max(x, bound),
-    "clamp_tensor": lambda t, x, *bounds: t.clamp(x, *bounds), "masked_fill_tensor": lambda t, x, mask, value: x.masked_fill(mask, value),
+    "add": lambda t, x, y: x + y,
+    "sub": lambda t, x, y: x - y,
+    "div": lambda t, x, y: x / y,
+    "rsub": lambda t, x, y: y - x,
+    "pow_scalar": lambda t, x, e: x**e,
+    "pow_tensor": lambda t, x, e: x**e,
+    "pow_base": lambda t, x, e: x**e,
+    "mul_scalar": lambda t, x, y: t.ops.aten.mul.Scalar(x, y),
+    "div_scalar": lambda t, x, y: t.ops.aten.div.Scalar(x, y),
+    "add_scalar": lambda t, x, y: t.ops.aten.add.Scalar(x, y),
+    "div_count": lambda t, x, n: t.ops.aten.div.Scalar(x, n),
+    "floor_divide_scalar": lambda t, x, y: x // y,
+    "floor_divide_tensor": lambda t, x, y: x // y,
+    "fmod_scalar": lambda t, x, y: t.fmod(x, y),
+    "fmod_tensor": lambda t, x, y: t.fmod(x, y),
+    "remainder_scalar": lambda t, x, y: x % y,
+    "remainder_tensor": lambda t, x, y: x % y,
+    "remainder_of_number": lambda t, x, y: t.remainder(x, y),
+    "copysign_scalar": lambda t, x, y: t.copysign(x, y),
+    "copysign_tensor": lambda t, x, y: t.copysign(x, y),
+    "lerp_scalar": lambda t, x, y, w: t.lerp(x, y, w),
+    "lerp_tensor": lambda t, x, y, w: t.lerp(x, y, w),
+    "xlogy_number": lambda t, x, y: t.xlogy(x, y),
+    "xlogy_of_number": lambda t, x, y: t.xlogy(x, y),
+    "round_decimals": lambda t, x, decimals: t.round(x, decimals=decimals),
+    "polygamma": lambda t, n, x: t.polygamma(n, x),
+    "clamp_min_tensor": lambda t, x, bound: t.clamp_min(x, bound),
+    "clamp_max_tensor": lambda t, x, bound: t.clamp_max(x, bound),
+    "clamp_tensor": lambda t, x, *bounds: t.clamp(x, *bounds),
+    "masked_fill_tensor": lambda t, x, mask, value: x.masked_fill(mask, value),
     "matmul_raw": lambda t, x, y: t.matmul(x, y),
     # writing
-    "copy": lambda t, x, source: (x * 1).copy_(source), "fill": lambda t, x, value: (x * 1).fill_(value), "zero": lambda t, x: (x * 1).zero_(),
-    "fill_tensor": lambda t, x, value: (x * 1).fill_(value), "to_copy": lambda t, x, dtype: x.to(getattr(t, dtype.name), copy=True),
+    "copy": lambda t, x, source: (x * 1).copy_(source),
+    "fill": lambda t, x, value: (x * 1).fill_(value),
+    "zero": lambda t, x: (x * 1).zero_(),
+    "fill_tensor": lambda t, x, value: (x * 1).fill_(value),
+    "to_copy": lambda t, x, dtype: x.to(getattr(t, dtype.name), copy=True),
     # shapes
-    "squeeze_dim": lambda t, x, dim: x.squeeze(dim), "squeeze_dims": lambda t, x, dims: x.squeeze(dims), "expand": lambda t, x, size: x.expand(size),
-    "repeat": lambda t, x, sizes: x.repeat(sizes), "unsafe_view": lambda t, x, size: t.ops.aten._unsafe_view(x, size),
-    "view": lambda t, x, size: x.view(size), "reshape_raw": lambda t, x, size: x.reshape(size), "clone": lambda t, x, *rest: x.clone(),
-    "unbind": lambda t, x, *dim: x.unbind(*dim), "split": lambda t, x, size, *dim: t.split(x, size, *dim),
-    "split_with_sizes": lambda t, x, sizes, *dim: t.split(x, sizes, *dim), "block_diag": lambda t, tensors: t.block_diag(*tensors),
-    "scatter_value": lambda t, x, dim, index, value: x.scatter(dim, index, value), "sum_to": lambda t, x, size: x.sum_to_size(size),
+    "squeeze_dim": lambda t, x, dim: x.squeeze(dim),
+    "squeeze_dims": lambda t, x, dims: x.squeeze(dims),
+    "expand": lambda t, x, size: x.expand(size),
+    "repeat": lambda t, x, sizes: x.repeat(sizes),
+    "unsafe_view": lambda t, x, size: t.ops.aten._unsafe_view(x, size),
+    "view": lambda t, x, size: x.view(size),
+    "reshape_raw": lambda t, x, size: x.reshape(size),
+    "clone": lambda t, x, *rest: x.clone(),
+    "unbind": lambda t, x, *dim: x.unbind(*dim),
+    "split": lambda t, x, size, *dim: t.split(x, size, *dim),
+    "split_with_sizes": lambda t, x, sizes, *dim: t.split(x, sizes, *dim),
+    "block_diag": lambda t, tensors: t.block_diag(*tensors),
+    "scatter_value": lambda t, x, dim, index, value: x.scatter(dim, index, value),
+    "sum_to": lambda t, x, size: x.sum_to_size(size),
     "narrow_raw": lambda t, x, dim, start, length: x.narrow(dim, start, length),
     "pad_raw": lambda t, g, shape, dim, start: t.ops.aten.slice_backward(g, shape, dim, start, start + g.shape[dim], 1),
-    "slice_spread": lambda t, g, shape, dim, start, end, step: t.ops.aten.slice_backward(g, shape, dim, start, end, step),
+    "slice_spread": lambda t, g, shape, dim, start, end, step: t.ops.aten.slice_backward(
+        g, shape, dim, start, end, step
+    ),
     "select_spread": lambda t, g, shape, dim, index: t.ops.aten.select_backward(g, shape, dim, index),
-    "diagonal_spread": lambda t, g, shape, offset, dim1, dim2: t.ops.aten.diagonal_backward(g, shape, offset, dim1, dim2),
+    "diagonal_spread": lambda t, g, shape, offset, dim1, dim2: t.ops.aten.diagonal_backward(
+        g, shape, offset, dim1, dim2
+    ),
     "unfold_spread": lambda t, g, shape, dim, size, step: t.ops.aten.unfold_backward(g, shape, dim, size, step),
     "index_select_spread": lambda t, g, shape, dim, index: _zeros(t, g, shape).index_add(dim, index, g),
     "index_spread": lambda t, g, shape, indices: _zeros(t, g, shape).index_put(tuple(indices), g, accumulate=True),
     "masked_spread": lambda t, g, shape, mask: _zeros(t, g, shape).masked_scatter(mask, g),
-    "strided_take": lambda t, x, geometry: x.as_strided(*geometry[2:]), "strided_spread": _strided_spread, "strided_put": _strided_put,
+    "strided_take": lambda t, x, geometry: x.as_strided(*geometry[2:]),
+    "strided_spread": _strided_spread,
+    "strided_put": _strided_put,
     # reductions
-    **{f"{name}_all": lambda t, x, name=name, **options: getattr(t, name)(x, **options)
-       for name in ("sum", "mean", "prod", "max", "min", "median", "nanmedian")},
-    **{name: lambda t, x, dim=None, correction=1, keepdim=False, name=name: getattr(t, name)(x, dim, correction=correction, keepdim=keepdim)
-       for name in ("std", "var", "std_mean", "var_mean")},
+    **{
+        f"{name}_all": lambda t, x, name=name, **options: getattr(t, name)(x, **options)
+        for name in ("sum", "mean", "prod", "max", "min", "median", "nanmedian")
+    },
+    **{
+        name: lambda t, x, dim=None, correction=1, keepdim=False, name=name: getattr(t, name)(
+            x, dim, correction=correction, keepdim=keepdim
+        )
+        for name in ("std", "var", "std_mean", "var_mean")
+    },
     "sort_stable": lambda t, x, dim=-1, descending=False: t.sort(x, dim=dim, descending=descending, stable=True),
-    "unique_values": lambda t, x: t.unique(x), "unique_dim": lambda t, x, dim: t.unique(x, dim=dim),
+    "unique_values": lambda t, x: t.unique(x),
+    "unique_dim": lambda t, x, dim: t.unique(x, dim=dim),
     # activations and losses: PyTorch's inner ops take further arguments, or theirs in another order
-    "_softmax": lambda t, x, dim: t.softmax(x, dim), "_log_softmax": lambda t, x, dim: t.log_softmax(x, dim),
+    "_softmax": lambda t, x, dim: t.softmax(x, dim),
+    "_log_softmax": lambda t, x, dim: t.log_softmax(x, dim),
     "_softmax_backward_data": lambda t, g, y, dim: t.ops.aten._softmax_backward_data(g, y, dim, g.dtype),
     "_log_softmax_backward_data": lambda t, g, y, dim: t.ops.aten._log_softmax_backward_data(g, y, dim, g.dtype),
     "leaky_relu_backward": lambda t, g, x, slope: t.ops.aten.leaky_relu_backward(g, x, slope, False),
-    "elu_backward": lambda t, g, x, alpha, scale, input_scale: t.ops.aten.elu_backward(g, alpha, scale, input_scale, False, x),
+    "elu_backward": lambda t, g, x, alpha, scale, input_scale: t.ops.aten.elu_backward(
+        g, alpha, scale, input_scale, False, x
+    ),
     "gelu_backward": lambda t, g, x, approximate: t.ops.aten.gelu_backward(g, x, approximate=approximate),
     "log_sigmoid": lambda t, x: t.nn.functional.logsigmoid(x),
     "log_sigmoid_backward": lambda t, g, x: t.ops.aten.log_sigmoid_backward(g, x, t.exp(-x.abs()).detach()),
-    "nll_loss": _nll, "nll_loss2d": _nll,
+    "nll_loss": _nll,
+    "nll_loss2d": _nll,
+    **networks.COUNTERPARTS,
 }
 
-# Ops that PyTorch has no op for, because it composes them or does them inside another: the name of the node is not compared.
-ONLY_HERE = {"sum_to", "matmul_raw", "narrow_raw", "pad_raw", "reshape_raw", "index_select_spread", "index_spread", "masked_spread",
-             "strided_take", "strided_spread", "strided_put", "copy", "fill", "fill_tensor", "zero"}
+# Ops that PyTorch has no op for, because it composes them or does them inside another: the name of the node is not
+# compared.
+ONLY_HERE = {
+    "sum_to",
+    "matmul_raw",
+    "narrow_raw",
+    "pad_raw",
+    "reshape_raw",
+    "index_select_spread",
+    "index_spread",
+    "masked_spread",
+    "strided_take",
+    "strided_spread",
+    "strided_put",
+    "copy",
+    "fill",
+    "fill_tensor",
+    "zero",
+} | networks.ONLY_HERE
 
 # Ops that return, besides the result, what only their own rule needs.
 INNER_OUTPUTS = {"unique_values", "unique_dim", "log_sigmoid", "nll_loss", "nll_loss2d"}
 
 # Ops whose rule refuses, in PyTorch's words.
-NO_DERIVATIVE = {"floor_divide_scalar", "floor_divide_tensor", "remainder_of_number", "heaviside", "unique_values", "unique_dim"}
+NO_DERIVATIVE = {
+    "floor_divide_scalar",
+    "floor_divide_tensor",
+    "remainder_of_number",
+    "heaviside",
+    "unique_values",
+    "unique_dim",
+}
 
 # Cases whose numbers are compared less closely: (relative tolerance, why).
 WIDER = {

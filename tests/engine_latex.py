@@ -1,8 +1,10 @@
 """Evaluates the formulas of op records: a parser for the LaTeX they are written in, over NumPy arrays.
 
-Grammar: sums of products of powers; `\\frac`, `\\sqrt`, functions with or without parentheses, `|x|`, `[condition]` (1 or 0), `\\begin{cases}`,
+Grammar: sums of products of powers; `\\frac`, `\\sqrt`, functions with or without parentheses, `|x|`, `[condition]` (1
+or 0), `\\begin{cases}`,
 `\\max(a, b)`, `\\sum` (over everything that follows in the product, along `axis`), `^{T}`, `\\,` between matrices.
 """
+
 from __future__ import annotations
 
 import math
@@ -10,8 +12,10 @@ import re
 
 import numpy as np
 
-TOKEN = (r"\s+|\\left(?![a-z])|\\right(?![a-z])|(?P<var>\{(?:%s)\})|(?P<text>\\(?:text|mathrm)\{[^{}]*\})|(?P<begin>\\(?:begin|end)\{cases\})"
-                   r"|(?P<command>\\[A-Za-z]+|\\[\\,])|(?P<number>\d+\.?\d*)|(?P<other>.)")  # %s: the names of the values
+TOKEN = (
+    r"\s+|\\left(?![a-z])|\\right(?![a-z])|(?P<var>\{(?:%s)\})|(?P<text>\\(?:text|mathrm)\{[^{}]*\})|(?P<begin>\\(?:begin|end)\{cases\})"
+    r"|(?P<command>\\[A-Za-z]+|\\[\\,])|(?P<number>\d+\.?\d*)|(?P<other>.)"
+)  # %s: the names of the values
 
 
 class Unsupported(Exception):
@@ -20,23 +24,52 @@ class Unsupported(Exception):
 
 _each = np.vectorize
 FUNCTIONS = {
-    "\\sin": np.sin, "\\cos": np.cos, "\\tan": np.tan, "\\sinh": np.sinh, "\\cosh": np.cosh, "\\tanh": np.tanh, "\\ln": np.log,
-    "\\arcsin": np.arcsin, "\\arccos": np.arccos, "\\arctan": np.arctan, "\\det": np.linalg.det, "\\Gamma": _each(math.gamma), "\\exp": np.exp,
-    "\\sigma": lambda x: 1 / (1 + np.exp(-x)), "\\Phi": _each(lambda x: 0.5 * (1 + math.erf(x / math.sqrt(2)))),
+    "\\sin": np.sin,
+    "\\cos": np.cos,
+    "\\tan": np.tan,
+    "\\sinh": np.sinh,
+    "\\cosh": np.cosh,
+    "\\tanh": np.tanh,
+    "\\ln": np.log,
+    "\\arcsin": np.arcsin,
+    "\\arccos": np.arccos,
+    "\\arctan": np.arctan,
+    "\\det": np.linalg.det,
+    "\\Gamma": _each(math.gamma),
+    "\\exp": np.exp,
+    "\\sigma": lambda x: 1 / (1 + np.exp(-x)),
+    "\\Phi": _each(lambda x: 0.5 * (1 + math.erf(x / math.sqrt(2)))),
     "\\varphi": lambda x: np.exp(-x * x / 2) / math.sqrt(2 * math.pi),
-    "erf": _each(math.erf), "sgn": np.sign, "trunc": np.trunc, "round": lambda x, decimals=0: np.round(x, int(decimals)), "arsinh": np.arcsinh, "arcosh": np.arccosh,
-    "artanh": np.arctanh, "tril": np.tril, "triu": np.triu, "atan2": np.arctan2,
-    "\\max": np.maximum, "\\min": np.minimum,
+    "erf": _each(math.erf),
+    "sgn": np.sign,
+    "trunc": np.trunc,
+    "round": lambda x, decimals=0: np.round(x, int(decimals)),
+    "arsinh": np.arcsinh,
+    "arcosh": np.arccosh,
+    "artanh": np.arctanh,
+    "tril": np.tril,
+    "triu": np.triu,
+    "atan2": np.arctan2,
+    "\\max": np.maximum,
+    "\\min": np.minimum,
 }
 
 
-RELATIONS = {"<": np.less, ">": np.greater, "=": np.equal, "\\le": np.less_equal, "\\ge": np.greater_equal, "\\ne": np.not_equal}
+RELATIONS = {
+    "<": np.less,
+    ">": np.greater,
+    "=": np.equal,
+    "\\le": np.less_equal,
+    "\\ge": np.greater_equal,
+    "\\ne": np.not_equal,
+}
 LOGIC = {"\\land": np.logical_and, "\\lor": np.logical_or, "\\oplus": np.logical_xor}
 CLOSERS = {*LOGIC, ")", "]", "}", ",", "|", "&", "?", ":", "\\\\", "\\rfloor", "\\rceil", "\\end{cases}"}
 
 
 def evaluate(formula: str, values: dict, axis=None):
-    """The number (or array) that `formula` states, with `values` for its placeholders `{name}` (None: no number). Raises Unsupported."""
+    """The number (or array) that `formula` states, with `values` for its placeholders `{name}` (None: no number).
+    Raises Unsupported."""
     parser = _Parser(formula, values, axis)
     result = parser.relation()
     if parser.peek() == "?":
@@ -105,7 +138,12 @@ class _Parser:
 
     def product(self):
         result = self.power()
-        while self.peek() is not None and self.peek() not in CLOSERS and self.peek() not in RELATIONS and self.peek() not in "+-":
+        while (
+            self.peek() is not None
+            and self.peek() not in CLOSERS
+            and self.peek() not in RELATIONS
+            and self.peek() not in "+-"
+        ):
             operator = self.take() if self.peek() in ("\\cdot", "/", "\\,", "\\odot") else ""
             right = self.power()
             matrices = operator == "\\," or not operator and isinstance(result, _Matrix)
@@ -126,7 +164,7 @@ class _Parser:
         base = self.atom()
         while self.peek() == "^":
             self.take()
-            if matrix and self.tokens[self.at:self.at + 2] == ["{", "-"]:
+            if matrix and self.tokens[self.at : self.at + 2] == ["{", "-"]:
                 self.at += 2
                 base = np.linalg.inv(base) if self.take() == "1" else np.linalg.inv(base).T
                 base = np.asarray(base).view(_Matrix)
@@ -234,7 +272,7 @@ class _Parser:
             value = getattr(np, name[1:])(operands[0], axis=self.axis, keepdims=True)
         else:
             value = FUNCTIONS[name](*operands)
-        return value if power is None else value ** power
+        return value if power is None else value**power
 
     def _operand(self):
         """The operands of a function: a parenthesis, or the next factor (`\\ln \\sum x`, `\\cos {self}`)."""

@@ -1,4 +1,5 @@
 """The ops of the registry as test cases: their samples as arguments, and what PyTorch calls them."""
+
 from __future__ import annotations
 
 import importlib
@@ -51,7 +52,9 @@ def cases() -> list[Case]:
 
 
 def tensors(torch, args, dtype, differentiable):
-    """`args` with arrays as tensors of `torch`: floats in `dtype`, requiring grad where their position is in `differentiable`."""
+    """`args` with arrays as tensors of `torch`: floats in `dtype`, requiring grad where their position is in
+    `differentiable`."""
+
     def convert(x, grad):
         if isinstance(x, (list, tuple)) and any(isinstance(e, np.ndarray) for e in x):
             return type(x)(convert(e, grad) for e in x)
@@ -62,6 +65,7 @@ def tensors(torch, args, dtype, differentiable):
             t = t.to(getattr(torch, dtype))
             return t.requires_grad_() if grad else t
         return t
+
     return [convert(x, k in differentiable) for k, x in enumerate(args)]
 
 
@@ -89,14 +93,22 @@ def evaluate(torch, call, case: Case, dtype: str):
     raw, keywords = case.arguments()
     args = tensors(torch, raw, dtype, differentiable(case))
     out = call(case, args, keywords)
-    outs = [o for o in (out if isinstance(out, (list, tuple)) else [out]) if o is not None][:1 if case.name in INNER_OUTPUTS else None]
+    outs = [o for o in (out if isinstance(out, (list, tuple)) else [out]) if o is not None][
+        : 1 if case.name in INNER_OUTPUTS else None
+    ]
     live = [o for o in outs if o.requires_grad]
     inputs = list(flat(args))
     gradients = []
     if live and inputs and case.name not in NO_DERIVATIVE:
-        seeds = [torch.cos(torch.arange(o.numel(), dtype=torch.float64)).reshape(o.shape).to(o.dtype) + 0.25 for o in live]
+        seeds = [
+            torch.cos(torch.arange(o.numel(), dtype=torch.float64)).reshape(o.shape).to(o.dtype) + 0.25 for o in live
+        ]
         gradients = [None if g is None else g + 0 for g in torch.autograd.grad(live, inputs, seeds, allow_unused=True)]
-    return {"value": [o.detach() for o in outs], "gradients": gradients, "node": live[0].grad_fn.name() if live else None}
+    return {
+        "value": [o.detach() for o in outs],
+        "gradients": gradients,
+        "node": live[0].grad_fn.name() if live else None,
+    }
 
 
 def call_torch(case: Case, args, keywords):
@@ -121,5 +133,7 @@ def _public(torch, op):
                     return getattr(owner, name)
     aten = getattr(torch.ops.aten, op.name, None)
     if aten is None:
-        raise LookupError(f"op {op.name!r} has no counterpart in PyTorch by name: say what it is in engine_counterparts.py")
+        raise LookupError(
+            f"op {op.name!r} has no counterpart in PyTorch by name: say what it is in engine_counterparts.py"
+        )
     return aten

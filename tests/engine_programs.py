@@ -1,7 +1,9 @@
-"""Random programs of tensor code, the same for any engine: from a `random.Random`, so that hypothesis can draw and shrink them.
+"""Random programs of tensor code, the same for any engine: from a `random.Random`, so that hypothesis can draw and
+shrink them.
 
 A program is data (a list of steps); `run_*` executes it on the module it is given.
 """
+
 from __future__ import annotations
 
 UNARY = ("sin", "cos", "tanh", "exp", "sigmoid", "neg", "square", "abs", "softplus", "log1p_abs")
@@ -34,7 +36,8 @@ def apply(torch, name, *xs):
 
 
 def random_dag(rng, leaves=3, steps=12, unary=UNARY, binary=BINARY):
-    """Steps (operation, operand numbers); operands count leaves first, then earlier results. Sharing and dead ends are common."""
+    """Steps (operation, operand numbers); operands count leaves first, then earlier results. Sharing and dead ends are
+    common."""
     program = []
     for k in range(rng.randint(1, steps)):
         name = rng.choice(unary if rng.random() < 0.4 else binary)
@@ -53,7 +56,13 @@ def run_dag(torch, program, leaves):
 
 def random_expression(rng, steps=8):
     """A smooth scalar function of (x, y): a DAG without kinks, whose last value is the result."""
-    return random_dag(rng, leaves=2, steps=steps, unary=("sin", "cos", "tanh", "sigmoid", "square"), binary=("add", "sub", "mul", "div_safe"))
+    return random_dag(
+        rng,
+        leaves=2,
+        steps=steps,
+        unary=("sin", "cos", "tanh", "sigmoid", "square"),
+        binary=("add", "sub", "mul", "div_safe"),
+    )
 
 
 VIEWS = ("slice", "select", "transpose", "flat", "step", "unsqueeze", "expand_row")
@@ -61,7 +70,8 @@ EDITS = ("mul_", "add_", "set", "sin_", "zero_", "copy_", "add_view", "masked")
 
 
 def random_view_program(rng, steps=9):
-    """Views and in-place edits on a clone of a 3x4 leaf: ('view', kind, of) or ('edit', kind, of, with) or ('use', of)."""
+    """Views and in-place edits on a clone of a 3x4 leaf: ('view', kind, of) or ('edit', kind, of, with) or ('use',
+    of)."""
     program, views = [], 1
     for _ in range(rng.randint(1, steps)):
         if rng.random() < 0.45:
@@ -128,7 +138,7 @@ def run_views(torch, program, leaf):
             edit(torch, step[1], views[step[2]], views[step[3]])
         else:
             used.append((views[step[1]] * 2.0).sum())
-    loss = (base ** 2).sum() + sum(used)
+    loss = (base**2).sum() + sum(used)
     for v in views[1:]:
         loss = loss + v.sum()
     return loss, views

@@ -1,9 +1,13 @@
-"""Sample inputs for an op's record: `samples=lambda s: [s.randn(3), (s.randn(2, 3), 1)]`, one entry per call, a tuple where there are several arguments.
+"""Sample inputs for an op's record: `samples=lambda s: [s.randn(3), (s.randn(2, 3), 1)]`, one entry per call, a tuple
+where there are several arguments.
 
-An entry's arrays (float64, the same in every process) become tensors; numbers, tuples and strings stay as they are; a dict in the last
-place holds keyword arguments. Every op gets gradcheck, gradgradcheck and a comparison with PyTorch from its samples, so choose points
-where the op is smooth, and at least one sample per way in which the op behaves differently (broadcast, dim, keepdim).
+An entry's arrays (float64, the same in every process) become tensors; numbers, tuples and strings stay as they are; a
+dict in the last place holds keyword arguments. Every op gets gradcheck, gradgradcheck and a comparison with PyTorch
+from its samples, so
+choose points where the op is smooth, and at least one sample per way in which the op behaves differently (broadcast,
+dim, keepdim).
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -16,7 +20,8 @@ class Samples:
         self._rng = np.random.default_rng(seed)
 
     def randn(self, *shape):
-        """Standard normal numbers, no two within 1e-3 of each other and none of 0 (so that kinks and ties are not hit)."""
+        """Standard normal numbers, no two within 1e-3 of each other and none of 0 (so that kinks and ties are not
+        hit)."""
         x = self._rng.standard_normal(shape)
         x = np.where(np.abs(x) < 0.05, 0.05 + np.abs(x), x)
         return self._apart(x)

@@ -1,4 +1,5 @@
 """Runs code the way a notebook does: one cell after another, the last expression echoed, errors and warnings kept."""
+
 import ast
 import contextlib
 import io
@@ -19,7 +20,7 @@ class _Redirect(ast.NodeTransformer):
     def _target(self, dotted):
         for old, new in self.modules.items():
             if dotted == old or dotted.startswith(old + "."):
-                return new + dotted[len(old):]
+                return new + dotted[len(old) :]
         return dotted
 
     def visit_Import(self, node):
@@ -27,10 +28,15 @@ class _Redirect(ast.NodeTransformer):
         for alias in node.names:
             target = self._target(alias.name)
             if alias.asname or "." not in alias.name:
-                statements.append(ast.Import([ast.alias(target, alias.asname or (alias.name if target != alias.name else None))]))
+                statements.append(
+                    ast.Import([ast.alias(target, alias.asname or (alias.name if target != alias.name else None))])
+                )
             else:  # `import torch.cuda` loads the submodule and binds `torch`
                 package = alias.name.partition(".")[0]
-                statements += [ast.Import([ast.alias(target, "_loaded")]), ast.Import([ast.alias(self._target(package), package)])]
+                statements += [
+                    ast.Import([ast.alias(target, "_loaded")]),
+                    ast.Import([ast.alias(self._target(package), package)]),
+                ]
         return [ast.fix_missing_locations(ast.copy_location(s, node)) for s in statements]
 
     def visit_ImportFrom(self, node):
@@ -41,7 +47,8 @@ class _Redirect(ast.NodeTransformer):
 def run_cell(code: str, namespace: dict, modules: dict | None = None) -> tuple[str, list[str]]:
     """What a notebook shows for the cell `code`, and its warnings as "Category: text"; memory addresses read 0x….
 
-    modules: which imported modules to replace, {"torch": "autolab"}. An error is shown as its last line, "Type: message"."""
+    modules: which imported modules to replace, {"torch": "autolab"}. An error is shown as its last line, "Type:
+    message"."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

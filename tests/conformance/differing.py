@@ -1,4 +1,5 @@
 """The counted, reasoned list of cells that are not equal (`differing.toml`)."""
+
 import tomllib
 from pathlib import Path
 

@@ -1,11 +1,15 @@
 """The transcript `goldens/torch_golden.json`: cells of PyTorch code with what PyTorch 2.13 prints and warns."""
+
 import json
 from pathlib import Path
 
 from .cells import masked, run_cell
 
 PATH = Path(__file__).parent.parent / "goldens" / "torch_golden.json"
-CELLS = [dict(cell, out=masked(cell["out"]), warnings=[masked(w) for w in cell["warnings"]]) for cell in json.loads(PATH.read_text())]
+CELLS = [
+    dict(cell, out=masked(cell["out"]), warnings=[masked(w) for w in cell["warnings"]])
+    for cell in json.loads(PATH.read_text())
+]
 PRELUDE = """\
 import torch, numpy as np
 from torch import nn

@@ -1,9 +1,12 @@
 """Course code run whole: the cells of `seeds/*.txt`, in order, in one namespace per file.
 
-A file starts with `# ` lines that say where it comes from, the last one the random seed. A cell starts with `# %%`; after it may stand
-`later: <what>` (needs what is not built yet: its output must still differ), `memory: <why>` (only that it runs is compared),
+A file starts with `# ` lines that say where it comes from, the last one the random seed. A cell starts with `# %%`;
+after it may stand
+`later: <what>` (needs what is not built yet: its output must still differ), `memory: <why>` (only that it runs is
+compared),
 `added: <why>` (not in the original: shows a value that the original does not print).
 """
+
 import json
 import re
 from pathlib import Path

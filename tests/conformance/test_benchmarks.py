@@ -1,4 +1,5 @@
 """The benchmark measures the same work in every backend, and writes what it says it writes."""
+
 import json
 
 import numpy as np
@@ -8,7 +9,10 @@ from benchmarks.works import BACKENDS, WORKS, build
 
 
 def numbers(results):
-    return [np.asarray(r.detach().numpy() if hasattr(r, "detach") else getattr(r, "data", r), dtype=np.float64).ravel() for r in results]
+    return [
+        np.asarray(r.detach().numpy() if hasattr(r, "detach") else getattr(r, "data", r), dtype=np.float64).ravel()
+        for r in results
+    ]
 
 
 @pytest.mark.parametrize("work", WORKS)
@@ -22,17 +26,33 @@ def test_every_backend_computes_the_same_numbers(backend, work):
 
 
 def test_a_short_run_gives_ratios_and_files(tmp_path, capsys):
-    versions, results = interleave.run(rounds=2, seconds=0.01, works=("linear_regression",), names=("autolab", "autograd"))
+    versions, results = interleave.run(
+        rounds=2, seconds=0.01, works=("linear_regression",), names=("autolab", "autograd")
+    )
     assert results["linear_regression"]["autolab"]["blocks"] == 2 and results["linear_regression"]["autolab"]["cpu"] > 0
-    record = {"date": "2000-01-01", "machine": report.machine(), "versions": versions, "results": results,
-              "imports": {"numpy_ms": 1.0, "autolab_ms": 2.0, "over_numpy_ms": 1.0, "target_ms": 150, "met": True, "heavy_modules_loaded": []}}
+    record = {
+        "date": "2000-01-01",
+        "machine": report.machine(),
+        "versions": versions,
+        "results": results,
+        "imports": {
+            "numpy_ms": 1.0,
+            "autolab_ms": 2.0,
+            "over_numpy_ms": 1.0,
+            "target_ms": 150,
+            "met": True,
+            "heavy_modules_loaded": [],
+        },
+    }
     path = report.write(record, tmp_path)
     assert json.loads(path.read_text())["results"] == results
     assert "| one epoch of linear regression" in path.with_suffix(".md").read_text()
 
 
 def test_a_missing_backend_is_reported(monkeypatch):
-    versions, results = interleave.run(rounds=1, seconds=0.01, works=("linear_regression",), names=("autolab", "nonesuch"))
+    versions, results = interleave.run(
+        rounds=1, seconds=0.01, works=("linear_regression",), names=("autolab", "nonesuch")
+    )
     assert versions["nonesuch"].startswith("missing") and list(results["linear_regression"]) == ["autolab"]
 
 

@@ -1,4 +1,5 @@
 """Every cell of PyTorch's transcript prints and warns the same here, or is on the list of those that do not yet."""
+
 import pytest
 from conformance import differing, golden
 from goldens import oracle

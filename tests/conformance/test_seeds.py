@@ -1,11 +1,16 @@
 """Course code prints here, character for character, what PyTorch prints: values, random numbers, errors, warnings."""
+
 import functools
 
 import pytest
 from conformance import seeds
 from goldens import oracle
 
-CASES = [pytest.param(name, number, id=f"{name}-{number}") for name in seeds.NAMES for number in range(len(seeds.cells(name)))]
+CASES = [
+    pytest.param(name, number, id=f"{name}-{number}")
+    for name in seeds.NAMES
+    for number in range(len(seeds.cells(name)))
+]
 
 
 @functools.cache

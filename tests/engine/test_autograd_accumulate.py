@@ -1,4 +1,5 @@
 """Accumulation, retain_graph, freed buffers, `inputs=`, non-leaf gradients."""
+
 from goldens.oracle import error_of, same_as_torch
 
 
@@ -14,9 +15,9 @@ def test_backward_adds_to_grad_in_place(torch):
 @same_as_torch
 def test_with_create_graph_grad_is_replaced_not_changed(torch):
     x = torch.tensor(2.0, requires_grad=True)
-    (x ** 2).backward()
+    (x**2).backward()
     first = x.grad
-    (x ** 3).backward(create_graph=True)
+    (x**3).backward(create_graph=True)
     return first is x.grad, first, x.grad, x.grad.grad_fn.name()
 
 
@@ -76,9 +77,9 @@ def test_inputs_limits_what_is_accumulated(torch):
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     w = torch.tensor([3.0, 4.0], requires_grad=True)
     h = x * w
-    (h ** 2).sum().backward(inputs=[w], retain_graph=True)
+    (h**2).sum().backward(inputs=[w], retain_graph=True)
     first = x.grad, w.grad.clone()
-    (h ** 2).sum().backward(inputs=[h, x])
+    (h**2).sum().backward(inputs=[h, x])
     return first, x.grad, w.grad, h.grad
 
 
@@ -106,10 +107,14 @@ def test_grad_of_several_outputs_and_inputs(torch):
 @same_as_torch
 def test_grad_of_something_in_the_middle(torch):
     x = torch.tensor([1.0, 2.0], requires_grad=True)
-    h = x ** 2
+    h = x**2
     y = (h * h).sum()
     g = torch.autograd.grad(y, [h, x], retain_graph=True)
-    return g, error_of(lambda: torch.autograd.grad(y, [h, torch.ones(1, requires_grad=True)], retain_graph=True)), torch.autograd.grad(y, h)
+    return (
+        g,
+        error_of(lambda: torch.autograd.grad(y, [h, torch.ones(1, requires_grad=True)], retain_graph=True)),
+        torch.autograd.grad(y, h),
+    )
 
 
 @same_as_torch
@@ -159,32 +164,37 @@ def test_zeroing_and_dropping_gradients(torch):
 def test_unused_inputs(torch):
     x, w = torch.ones(2, requires_grad=True), torch.ones(3, requires_grad=True)
     y = (x * 2).sum()
-    return (torch.autograd.grad(y, [x, w], allow_unused=True, retain_graph=True),
-            torch.autograd.grad(y, [x, w], materialize_grads=True, retain_graph=True),
-            error_of(lambda: torch.autograd.grad(y, [x, w], retain_graph=True)),
-            error_of(lambda: torch.autograd.grad(y, [x, w], allow_unused=False, materialize_grads=True)))
+    return (
+        torch.autograd.grad(y, [x, w], allow_unused=True, retain_graph=True),
+        torch.autograd.grad(y, [x, w], materialize_grads=True, retain_graph=True),
+        error_of(lambda: torch.autograd.grad(y, [x, w], retain_graph=True)),
+        error_of(lambda: torch.autograd.grad(y, [x, w], allow_unused=False, materialize_grads=True)),
+    )
 
 
 @same_as_torch
 def test_wrong_calls_say_what_is_wrong(torch):
     x = torch.ones(2, requires_grad=True)
     y = x * 2
-    return [error_of(action) for action in (
-        y.backward,
-        lambda: y.backward(torch.ones(3)),
-        lambda: y.backward(torch.ones(2), inputs=[]),
-        lambda: torch.autograd.backward([y, y], [torch.ones(2)]),
-        lambda: torch.autograd.grad(y, x, [torch.ones(2), torch.ones(2)]),
-        lambda: torch.autograd.grad(y.sum(), torch.ones(2)),
-        lambda: torch.ones(2).sum().backward(),
-        lambda: y.backward("g"),
-        lambda: y.sum().backward(inputs=[torch.ones(2)]),
-        lambda: torch.autograd.grad([y.sum()], []),
-    )]
+    return [
+        error_of(action)
+        for action in (
+            y.backward,
+            lambda: y.backward(torch.ones(3)),
+            lambda: y.backward(torch.ones(2), inputs=[]),
+            lambda: torch.autograd.backward([y, y], [torch.ones(2)]),
+            lambda: torch.autograd.grad(y, x, [torch.ones(2), torch.ones(2)]),
+            lambda: torch.autograd.grad(y.sum(), torch.ones(2)),
+            lambda: torch.ones(2).sum().backward(),
+            lambda: y.backward("g"),
+            lambda: y.sum().backward(inputs=[torch.ones(2)]),
+            lambda: torch.autograd.grad([y.sum()], []),
+        )
+    ]
 
 
 @same_as_torch
 def test_batched_gradients_give_the_rows_of_the_jacobian(torch):
     x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
-    y = x ** 2 * x[0]
+    y = x**2 * x[0]
     return torch.autograd.grad(y, x, torch.eye(3), is_grads_batched=True)

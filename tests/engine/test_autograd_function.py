@@ -1,4 +1,5 @@
 """Custom `autograd.Function`s in every variant PyTorch has."""
+
 from goldens.oracle import error_of, same_as_torch
 
 
@@ -26,7 +27,16 @@ def test_the_classic_form(torch):
     y = f(x, w, 2.0)
     y.sum().backward()
     n = y.grad_fn
-    return y, n.name(), type(n).__name__, len(n.next_functions), n.next_functions[1:], x.grad, w.grad, error_of(lambda: y.sum().backward())
+    return (
+        y,
+        n.name(),
+        type(n).__name__,
+        len(n.next_functions),
+        n.next_functions[1:],
+        x.grad,
+        w.grad,
+        error_of(lambda: y.sum().backward()),
+    )
 
 
 @same_as_torch
@@ -57,7 +67,7 @@ def test_setup_context(torch):
     class Cube(torch.autograd.Function):
         @staticmethod
         def forward(x):
-            return x ** 3, x * 0 + 1
+            return x**3, x * 0 + 1
 
         @staticmethod
         def setup_context(ctx, inputs, output):
@@ -68,12 +78,19 @@ def test_setup_context(torch):
         @staticmethod
         def backward(ctx, g, _):
             (x,) = ctx.saved_tensors
-            return 3 * x ** 2 * g
+            return 3 * x**2 * g
 
     x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
     y, one = Cube.apply(x)
     (g,) = torch.autograd.grad(y.sum(), x, create_graph=True)
-    return y, one, one.requires_grad, g, torch.autograd.grad(g.sum(), x), torch.autograd.gradcheck(lambda t: Cube.apply(t)[0], x)
+    return (
+        y,
+        one,
+        one.requires_grad,
+        g,
+        torch.autograd.grad(g.sum(), x),
+        torch.autograd.gradcheck(lambda t: Cube.apply(t)[0], x),
+    )
 
 
 @same_as_torch
@@ -106,7 +123,7 @@ def test_once_differentiable(torch):
         @staticmethod
         def forward(ctx, x):
             ctx.save_for_backward(x)
-            return x ** 2
+            return x**2
 
         @staticmethod
         @from_torch.once_differentiable
@@ -204,8 +221,18 @@ def test_what_a_wrong_backward_is_told(torch):
         x = torch.ones(2, requires_grad=True)
         return error_of(lambda: F.apply(x).sum().backward()), x.grad
 
-    return [make(result) for result in (
-        lambda g: (g, g), lambda g: torch.ones(3), lambda g: None, lambda g: (g, None), lambda g: 3, lambda g: g.double(), lambda g: torch.ones(1, 2))]
+    return [
+        make(result)
+        for result in (
+            lambda g: (g, g),
+            lambda g: torch.ones(3),
+            lambda g: None,
+            lambda g: (g, None),
+            lambda g: 3,
+            lambda g: g.double(),
+            lambda g: torch.ones(1, 2),
+        )
+    ]
 
 
 @same_as_torch
@@ -230,9 +257,17 @@ def test_missing_or_wrong_parts(torch):
             return x * 2
 
     x = torch.ones(2, requires_grad=True)
-    return [error_of(action) for action in (
-        lambda: NoForward.apply(x), lambda: NoBackward.apply(x).sum().backward(), lambda: ReturnsText.apply(x), lambda: SavesNumber.apply(x),
-        lambda: NoBackward()(x), lambda: NoBackward.apply())]
+    return [
+        error_of(action)
+        for action in (
+            lambda: NoForward.apply(x),
+            lambda: NoBackward.apply(x).sum().backward(),
+            lambda: ReturnsText.apply(x),
+            lambda: SavesNumber.apply(x),
+            lambda: NoBackward()(x),
+            lambda: NoBackward.apply(),
+        )
+    ]
 
 
 @same_as_torch
@@ -258,7 +293,7 @@ def test_several_tensor_outputs_share_one_node(torch):
 
     x = torch.arange(3.0, requires_grad=True)
     a, b = Parts.apply(x)
-    (a.sum() * 10 + (b ** 2).sum()).backward()
+    (a.sum() * 10 + (b**2).sum()).backward()
     return a.grad_fn is b.grad_fn, a.output_nr, b.output_nr, x.grad
 
 

@@ -1,9 +1,13 @@
 """autograd.functional: jacobian, hessian, vjp, jvp, hvp, vhp — values, structure, strict and create_graph, errors."""
+
 from goldens.oracle import error_of, same_as_torch
 
 
 def inputs(torch, **options):
-    return (torch.tensor([0.5, -1.0, 2.0], dtype=torch.float64, **options), torch.tensor([[1.0, 2.0, 3.0], [0.1, 0.2, 0.3]], dtype=torch.float64, **options))
+    return (
+        torch.tensor([0.5, -1.0, 2.0], dtype=torch.float64, **options),
+        torch.tensor([[1.0, 2.0, 3.0], [0.1, 0.2, 0.3]], dtype=torch.float64, **options),
+    )
 
 
 def vector(x, w):
@@ -11,7 +15,7 @@ def vector(x, w):
 
 
 def scalar(x, w):
-    return ((w @ x) ** 3).sum() + (x ** 2).sum()
+    return ((w @ x) ** 3).sum() + (x**2).sum()
 
 
 @same_as_torch
@@ -24,29 +28,49 @@ def test_jacobian_of_one_input(torch):
 def test_jacobian_structures(torch):
     jacobian = torch.autograd.functional.jacobian
     x, w = inputs(torch)
-    return (jacobian(vector, (x, w)), jacobian(lambda x, w: (vector(x, w), x.sum()), (x, w)), jacobian(lambda x: (x * 2, x[:1]), x),
-            jacobian(lambda x: x.sum(), x), jacobian(lambda x: x.reshape(3, 1) * x, x))
+    return (
+        jacobian(vector, (x, w)),
+        jacobian(lambda x, w: (vector(x, w), x.sum()), (x, w)),
+        jacobian(lambda x: (x * 2, x[:1]), x),
+        jacobian(lambda x: x.sum(), x),
+        jacobian(lambda x: x.reshape(3, 1) * x, x),
+    )
 
 
 @same_as_torch
 def test_jacobian_create_graph_strict_vectorize(torch):
     jacobian = torch.autograd.functional.jacobian
     x, w = inputs(torch, requires_grad=True)
-    j = jacobian(lambda x: x ** 3, x, create_graph=True)
+    j = jacobian(lambda x: x**3, x, create_graph=True)
     constant = lambda x: torch.ones(2, dtype=torch.float64)
-    return (j, j.requires_grad, torch.autograd.grad(j.diagonal().sum(), x), jacobian(lambda x: x ** 3, x).requires_grad,
-            jacobian(lambda x: x ** 2, x, vectorize=True), jacobian(constant, x),
-            error_of(lambda: jacobian(constant, x, strict=True)), error_of(lambda: jacobian(lambda x: x.detach() * 2, x, strict=True)),
-            error_of(lambda: jacobian(lambda x, w: x * 2, (x, w), strict=True)), error_of(lambda: jacobian(lambda x: 5, x)),
-            error_of(lambda: jacobian(lambda x: x, 5)), x.grad)
+    return (
+        j,
+        j.requires_grad,
+        torch.autograd.grad(j.diagonal().sum(), x),
+        jacobian(lambda x: x**3, x).requires_grad,
+        jacobian(lambda x: x**2, x, vectorize=True),
+        jacobian(constant, x),
+        error_of(lambda: jacobian(constant, x, strict=True)),
+        error_of(lambda: jacobian(lambda x: x.detach() * 2, x, strict=True)),
+        error_of(lambda: jacobian(lambda x, w: x * 2, (x, w), strict=True)),
+        error_of(lambda: jacobian(lambda x: 5, x)),
+        error_of(lambda: jacobian(lambda x: x, 5)),
+        x.grad,
+    )
 
 
 @same_as_torch
 def test_hessian(torch):
     hessian = torch.autograd.functional.hessian
     x, w = inputs(torch)
-    return (hessian(lambda x: scalar(x, w), x), hessian(scalar, (x, w)), error_of(lambda: hessian(lambda x: x * 2, x)),
-            error_of(lambda: hessian(lambda x: (x.sum(), x.sum()), x)), hessian(lambda x: x.sum(), x), hessian(lambda x: x.sum() ** 1, x[0]))
+    return (
+        hessian(lambda x: scalar(x, w), x),
+        hessian(scalar, (x, w)),
+        error_of(lambda: hessian(lambda x: x * 2, x)),
+        error_of(lambda: hessian(lambda x: (x.sum(), x.sum()), x)),
+        hessian(lambda x: x.sum(), x),
+        hessian(lambda x: x.sum() ** 1, x[0]),
+    )
 
 
 @same_as_torch
@@ -54,11 +78,19 @@ def test_vjp_and_jvp(torch):
     vjp, jvp = torch.autograd.functional.vjp, torch.autograd.functional.jvp
     x, w = inputs(torch)
     v2 = torch.tensor([1.0, -2.0], dtype=torch.float64)
-    return (vjp(lambda x: vector(x, w), x, v2), vjp(vector, (x, w), v2), vjp(lambda x: scalar(x, w), x),
-            jvp(lambda x: vector(x, w), x, torch.ones_like(x)), jvp(vector, (x, w), (torch.ones_like(x), w)), jvp(lambda t: t ** 2, x[0], x[1]),
-            error_of(lambda: vjp(lambda x: vector(x, w), x)), error_of(lambda: vjp(lambda x: vector(x, w), x, x)),
-            error_of(lambda: jvp(lambda x: vector(x, w), x)), error_of(lambda: jvp(lambda x: vector(x, w), x, v2)),
-            error_of(lambda: vjp(lambda x: vector(x, w), x, (v2, v2))))
+    return (
+        vjp(lambda x: vector(x, w), x, v2),
+        vjp(vector, (x, w), v2),
+        vjp(lambda x: scalar(x, w), x),
+        jvp(lambda x: vector(x, w), x, torch.ones_like(x)),
+        jvp(vector, (x, w), (torch.ones_like(x), w)),
+        jvp(lambda t: t**2, x[0], x[1]),
+        error_of(lambda: vjp(lambda x: vector(x, w), x)),
+        error_of(lambda: vjp(lambda x: vector(x, w), x, x)),
+        error_of(lambda: jvp(lambda x: vector(x, w), x)),
+        error_of(lambda: jvp(lambda x: vector(x, w), x, v2)),
+        error_of(lambda: vjp(lambda x: vector(x, w), x, (v2, v2))),
+    )
 
 
 @same_as_torch
@@ -66,16 +98,29 @@ def test_hvp_and_vhp(torch):
     hvp, vhp = torch.autograd.functional.hvp, torch.autograd.functional.vhp
     x, w = inputs(torch)
     v = torch.tensor([1.0, 0.0, -1.0], dtype=torch.float64)
-    return (hvp(lambda x: scalar(x, w), x, v), vhp(lambda x: scalar(x, w), x, v), hvp(scalar, (x, w), (v, w)), vhp(scalar, (x, w), (v, w)),
-            error_of(lambda: hvp(lambda x: x, x, v)), error_of(lambda: vhp(lambda x: scalar(x, w), x)))
+    return (
+        hvp(lambda x: scalar(x, w), x, v),
+        vhp(lambda x: scalar(x, w), x, v),
+        hvp(scalar, (x, w), (v, w)),
+        vhp(scalar, (x, w), (v, w)),
+        error_of(lambda: hvp(lambda x: x, x, v)),
+        error_of(lambda: vhp(lambda x: scalar(x, w), x)),
+    )
 
 
 @same_as_torch
 def test_inputs_are_left_as_they_were(torch):
     x, w = inputs(torch, requires_grad=True)
     y = x * 2
-    j = torch.autograd.functional.jacobian(lambda t: t ** 2, y)
-    return x.grad, y.requires_grad, y.grad_fn.name(), j, j.requires_grad, torch.autograd.functional.jacobian(lambda t: t.exp(), y, create_graph=True).requires_grad
+    j = torch.autograd.functional.jacobian(lambda t: t**2, y)
+    return (
+        x.grad,
+        y.requires_grad,
+        y.grad_fn.name(),
+        j,
+        j.requires_grad,
+        torch.autograd.functional.jacobian(lambda t: t.exp(), y, create_graph=True).requires_grad,
+    )
 
 
 @same_as_torch
@@ -84,4 +129,7 @@ def test_jacobian_agrees_with_its_products(torch):
     f = lambda t: vector(t, w)
     j = torch.autograd.functional.jacobian(f, x)
     u, v = torch.tensor([1.0, -2.0], dtype=torch.float64), torch.tensor([0.5, 1.0, 2.0], dtype=torch.float64)
-    return (torch.allclose(u @ j, torch.autograd.functional.vjp(f, x, u)[1]), torch.allclose(j @ v, torch.autograd.functional.jvp(f, x, v)[1]))
+    return (
+        torch.allclose(u @ j, torch.autograd.functional.vjp(f, x, u)[1]),
+        torch.allclose(j @ v, torch.autograd.functional.jvp(f, x, v)[1]),
+    )

@@ -1,4 +1,5 @@
 """gradcheck and gradgradcheck: what they accept, what they find, and how they say it."""
+
 import pytest
 from goldens import oracle
 from goldens.oracle import error_of, same_as_torch
@@ -6,11 +7,12 @@ from goldens.oracle import error_of, same_as_torch
 
 def wrong(torch, factor=3.0, second=6.0):
     """x**2 with a wrong derivative (right: 2x and 2)."""
+
     class Wrong(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
             ctx.save_for_backward(x)
-            return x ** 2
+            return x**2
 
         @staticmethod
         def backward(ctx, g):
@@ -22,7 +24,9 @@ def wrong(torch, factor=3.0, second=6.0):
 @same_as_torch
 def test_the_message_of_a_wrong_backward(torch):
     x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
-    return error_of(lambda: torch.autograd.gradcheck(wrong(torch), x)), torch.autograd.gradcheck(wrong(torch), x, raise_exception=False)
+    return error_of(lambda: torch.autograd.gradcheck(wrong(torch), x)), torch.autograd.gradcheck(
+        wrong(torch), x, raise_exception=False
+    )
 
 
 @same_as_torch
@@ -31,27 +35,41 @@ def test_a_scalar_a_matrix_and_several_inputs(torch):
     x = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
     a = torch.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=torch.float64, requires_grad=True)
     c = torch.ones(2, dtype=torch.float64)
-    return (gradcheck(lambda t: t.sin(), x), gradcheck(lambda t, m: (m @ m) * t, (x, a)), gradcheck(lambda m, k: m * k, (a, c)),
-            gradcheck(lambda m: (m.sum(), m ** 2), (a,)), gradcheck(lambda m: m.t(), a), gradcheck(torch.nn.functional.relu, a))
+    return (
+        gradcheck(lambda t: t.sin(), x),
+        gradcheck(lambda t, m: (m @ m) * t, (x, a)),
+        gradcheck(lambda m, k: m * k, (a, c)),
+        gradcheck(lambda m: (m.sum(), m**2), (a,)),
+        gradcheck(lambda m: m.t(), a),
+        gradcheck(torch.nn.functional.relu, a),
+    )
 
 
 @same_as_torch
 def test_what_it_refuses(torch):
     gradcheck = torch.autograd.gradcheck
     x = torch.ones(2, dtype=torch.float64, requires_grad=True)
-    calls = [lambda: gradcheck(lambda t: t * 2, torch.ones(2, dtype=torch.float64)), lambda: gradcheck(lambda t: t.detach(), x),
-             lambda: gradcheck(lambda t: 3.0, x), lambda: gradcheck(lambda t: t.mul_(2), x), lambda: gradcheck(lambda t: t * 2, x, atol=-1),
-             lambda: gradcheck(lambda t: t * 2, (x, 1.0)), lambda: gradcheck(lambda t: (t > 0), x), lambda: gradcheck(lambda t: t.new_zeros(2), x)]
+    calls = [
+        lambda: gradcheck(lambda t: t * 2, torch.ones(2, dtype=torch.float64)),
+        lambda: gradcheck(lambda t: t.detach(), x),
+        lambda: gradcheck(lambda t: 3.0, x),
+        lambda: gradcheck(lambda t: t.mul_(2), x),
+        lambda: gradcheck(lambda t: t * 2, x, atol=-1),
+        lambda: gradcheck(lambda t: t * 2, (x, 1.0)),
+        lambda: gradcheck(lambda t: t > 0, x),
+        lambda: gradcheck(lambda t: t.new_zeros(2), x),
+    ]
     return [error_of(call) for call in calls]
 
 
 @same_as_torch
 def test_float32_warns_and_fails(torch):
     import warnings
+
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        passed = torch.autograd.gradcheck(lambda t: t ** 3, x, raise_exception=False)
+        passed = torch.autograd.gradcheck(lambda t: t**3, x, raise_exception=False)
     return passed, [str(w.message) for w in caught]
 
 
@@ -64,21 +82,27 @@ def test_gradgradcheck(torch):
         @staticmethod
         def forward(ctx, t):
             ctx.save_for_backward(t)
-            return t ** 3
+            return t**3
 
         @staticmethod
         def backward(ctx, g):
             return 3 * ctx.saved_tensors[0].detach() ** 2 * g
 
-    return (gradgradcheck(lambda t: t ** 3, x), gradgradcheck(lambda t: t.sigmoid(), x, torch.ones(2, dtype=torch.float64, requires_grad=True)),
-            gradgradcheck(WrongTwice.apply, x, raise_exception=False), torch.autograd.gradcheck(WrongTwice.apply, x))
+    return (
+        gradgradcheck(lambda t: t**3, x),
+        gradgradcheck(lambda t: t.sigmoid(), x, torch.ones(2, dtype=torch.float64, requires_grad=True)),
+        gradgradcheck(WrongTwice.apply, x, raise_exception=False),
+        torch.autograd.gradcheck(WrongTwice.apply, x),
+    )
 
 
 @same_as_torch
 def test_fast_mode(torch):
     x = torch.tensor([[0.5, -1.5], [2.0, 0.1]], dtype=torch.float64, requires_grad=True)
-    return (torch.autograd.gradcheck(lambda t: (t ** 3).cos(), x, fast_mode=True),
-            torch.autograd.gradcheck(wrong(torch), x, fast_mode=True, raise_exception=False))
+    return (
+        torch.autograd.gradcheck(lambda t: (t**3).cos(), x, fast_mode=True),
+        torch.autograd.gradcheck(wrong(torch), x, fast_mode=True, raise_exception=False),
+    )
 
 
 @pytest.mark.parametrize("factor, passes", [(2.0, True), (2.0 + 1e-2, False), (-2.0, False), (0.0, False)])

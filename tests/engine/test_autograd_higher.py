@@ -1,4 +1,5 @@
 """Gradients of gradients: create_graph, up to the third derivative, compared with PyTorch."""
+
 import math
 import random
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 def derivatives(program, order=3):
     """The question: value and all partial derivatives along (x, y) alternately, up to `order`, in float64."""
+
     def ask(torch):
         x = torch.tensor([0.3, -0.7, 1.1], dtype=torch.float64, requires_grad=True)
         y = torch.tensor(0.9, dtype=torch.float64, requires_grad=True)
@@ -24,8 +26,8 @@ def derivatives(program, order=3):
             out += [gx, gy]
             value = (gx.sum() if k % 2 else gx[0] * 2 + gx[2]) + gy
         return out
-    return ask
 
+    return ask
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -34,7 +36,10 @@ def test_three_derivatives_of_a_random_expression(seed):
     check("test_autograd_higher", f"expression {seed}", derivatives(program), rtol=1e-8, atol=1e-8)
 
 
-@pytest.mark.skipif(not oracle.LIVE, reason="draws new expressions: needs PyTorch itself; the 40 fixed ones are compared with stored answers")
+@pytest.mark.skipif(
+    not oracle.LIVE,
+    reason="draws new expressions: needs PyTorch itself; the 40 fixed ones are compared with stored answers",
+)
 @settings(max_examples=40, deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_three_derivatives_of_any_expression(rng):
@@ -62,8 +67,10 @@ def test_known_derivatives(name):
     if expected is None:
         s = 1 / (1 + math.exp(-0.7))
         u = math.tanh(0.7)
-        expected = {"sigmoid": [s * (1 - s), s * (1 - s) * (1 - 2 * s), s * (1 - s) * (1 - 6 * s + 6 * s * s)],
-                    "tanh": [1 - u * u, -2 * u * (1 - u * u), (1 - u * u) * (6 * u * u - 2)]}[name]
+        expected = {
+            "sigmoid": [s * (1 - s), s * (1 - s) * (1 - 2 * s), s * (1 - s) * (1 - 6 * s + 6 * s * s)],
+            "tanh": [1 - u * u, -2 * u * (1 - u * u), (1 - u * u) * (6 * u * u - 2)],
+        }[name]
     torch = oracle.engine()
     x = torch.tensor(0.7, dtype=torch.float64, requires_grad=True)
     y, found = f(torch, x), []
@@ -87,22 +94,38 @@ def test_the_graph_of_a_gradient_has_torchs_node_names(torch):
                 todo += [n for n, _ in node.next_functions]
         return seen
 
-    return [names(f) for f in (torch.sin, torch.exp, torch.tanh, torch.sigmoid, torch.log, torch.sqrt, lambda t: t * t, lambda t: t ** 3)]
+    return [
+        names(f)
+        for f in (
+            torch.sin,
+            torch.exp,
+            torch.tanh,
+            torch.sigmoid,
+            torch.log,
+            torch.sqrt,
+            lambda t: t * t,
+            lambda t: t**3,
+        )
+    ]
 
 
 @same_as_torch
 def test_a_gradient_without_create_graph_has_no_graph(torch):
     x = torch.tensor(2.0, requires_grad=True)
-    (g,) = torch.autograd.grad(x ** 3, x)
+    (g,) = torch.autograd.grad(x**3, x)
     return g.requires_grad, g.grad_fn, error_of(lambda: torch.autograd.grad(g, x))
 
 
 @same_as_torch
 def test_create_graph_keeps_the_first_graph(torch):
     x = torch.tensor(2.0, requires_grad=True)
-    y = x ** 3
+    y = x**3
     (g,) = torch.autograd.grad(y, x, create_graph=True)
-    return torch.autograd.grad(y, x, retain_graph=True), torch.autograd.grad(g, x), error_of(lambda: torch.autograd.grad(y, x))
+    return (
+        torch.autograd.grad(y, x, retain_graph=True),
+        torch.autograd.grad(g, x),
+        error_of(lambda: torch.autograd.grad(y, x)),
+    )
 
 
 @same_as_torch
@@ -121,14 +144,14 @@ def test_a_gradient_penalty_trains(torch):
 def test_the_gradient_of_grad_outputs(torch):
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     v = torch.tensor([3.0, 4.0], requires_grad=True)
-    (g,) = torch.autograd.grad(x ** 2, x, grad_outputs=v, create_graph=True)
+    (g,) = torch.autograd.grad(x**2, x, grad_outputs=v, create_graph=True)
     return g, torch.autograd.grad((g * torch.tensor([1.0, 10.0])).sum(), [x, v])
 
 
 @same_as_torch
 def test_hooks_take_part_in_the_second_derivative(torch):
     x = torch.tensor(2.0, requires_grad=True)
-    h = x ** 2
+    h = x**2
     h.register_hook(lambda g: g * x)
     (g,) = torch.autograd.grad(h * 3, x, create_graph=True)
     return g, torch.autograd.grad(g, x)
@@ -140,4 +163,4 @@ def test_double_backward_through_views_broadcasts_and_reductions(torch):
     b = torch.tensor([0.5, -1.0, 2.0], dtype=torch.float64, requires_grad=True)
     y = ((x.t()[1:] * b[1:, None]).exp().mean(0) ** 2 + x[:, ::2].sum(1)).prod()
     gx, gb = torch.autograd.grad(y, [x, b], create_graph=True)
-    return gx, gb, torch.autograd.grad((gx ** 2).sum() + gb.sum(), [x, b])
+    return gx, gb, torch.autograd.grad((gx**2).sum() + gb.sum(), [x, b])

@@ -1,4 +1,5 @@
 """Hooks on tensors and nodes: when they run, what they see, what they may change."""
+
 from goldens.oracle import error_of, same_as_torch
 
 
@@ -13,7 +14,7 @@ def test_order_at_one_node(torch):
     y.grad_fn.register_prehook(lambda g: log.append(("pre", g)))
     y.register_hook(lambda g: g * 10)
     y.register_hook(lambda g: log.append(("tensor 2", g)))
-    (y ** 2).sum().backward()
+    (y**2).sum().backward()
     return log, y.grad, x.grad
 
 
@@ -88,7 +89,9 @@ def test_a_hook_that_returns_nonsense_is_refused(torch):
         y.grad_fn.register_hook(lambda gi, go: result)
         y.sum().backward()
 
-    return [error_of(lambda: with_hook(r)) for r in (torch.ones(3), 1.0)] + [error_of(lambda: with_posthook(r)) for r in ((torch.ones(2),), 5)]
+    return [error_of(lambda: with_hook(r)) for r in (torch.ones(3), 1.0)] + [
+        error_of(lambda: with_posthook(r)) for r in ((torch.ones(2),), 5)
+    ]
 
 
 @same_as_torch

@@ -1,4 +1,5 @@
 """In-place changes: version counters, views that share memory, and the history that is rewritten (CopySlices)."""
+
 import random
 
 import numpy as np
@@ -11,7 +12,9 @@ from hypothesis import strategies as st
 
 
 def outcome(program):
-    """The question: what a program of views and edits computes, its gradient, versions and grad_fn names — or its error."""
+    """The question: what a program of views and edits computes, its gradient, versions and grad_fn names — or its
+    error."""
+
     def ask(torch):
         leaf = torch.arange(12.0, dtype=torch.float64).reshape(3, 4).div(7).sub(0.8).requires_grad_()
         try:
@@ -19,7 +22,15 @@ def outcome(program):
             loss.backward()
         except RuntimeError as error:
             return f"{type(error).__name__}: {error}"
-        return loss, leaf.grad, [v._version for v in views], [v.grad_fn.name() for v in views], [v._is_view() for v in views], views
+        return (
+            loss,
+            leaf.grad,
+            [v._version for v in views],
+            [v.grad_fn.name() for v in views],
+            [v._is_view() for v in views],
+            views,
+        )
+
     return ask
 
 
@@ -32,13 +43,17 @@ def test_random_views_and_edits(seed):
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("kind", EDITS)
 def test_every_edit_of_every_view(view, kind):
-    for program in ([("view", view, 0), ("edit", kind, 1, 0)],
-                    [("view", view, 0), ("edit", kind, 0, 1), ("use", 1)],
-                    [("view", view, 0), ("view", view, 1), ("edit", kind, 2, 0), ("edit", "mul_", 1, 0), ("use", 0)]):
+    for program in (
+        [("view", view, 0), ("edit", kind, 1, 0)],
+        [("view", view, 0), ("edit", kind, 0, 1), ("use", 1)],
+        [("view", view, 0), ("view", view, 1), ("edit", kind, 2, 0), ("edit", "mul_", 1, 0), ("use", 0)],
+    ):
         check("test_autograd_inplace", f"{view} {kind} {len(program)}", outcome(program), rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.skipif(not oracle.LIVE, reason="draws new programs: needs PyTorch itself; the fixed ones are compared with stored answers")
+@pytest.mark.skipif(
+    not oracle.LIVE, reason="draws new programs: needs PyTorch itself; the fixed ones are compared with stored answers"
+)
 @settings(max_examples=60, deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_any_views_and_edits(rng):
@@ -52,8 +67,17 @@ def test_versions_count_every_change_and_are_shared_by_views(torch):
     x = torch.zeros(3, 4)
     v, d, data = x[0], x.detach(), x.data
     seen = [x._version]
-    for change in (lambda: x.add_(1), lambda: v.mul_(2), lambda: d.zero_(), lambda: data.fill_(3), lambda: x.t()[1].sub_(1),
-                   lambda: x.__setitem__((0, 0), 5.0), lambda: torch.sin(x), lambda: x.copy_(torch.ones(3, 4)), lambda: x.clone().add_(1)):
+    for change in (
+        lambda: x.add_(1),
+        lambda: v.mul_(2),
+        lambda: d.zero_(),
+        lambda: data.fill_(3),
+        lambda: x.t()[1].sub_(1),
+        lambda: x.__setitem__((0, 0), 5.0),
+        lambda: torch.sin(x),
+        lambda: x.copy_(torch.ones(3, 4)),
+        lambda: x.clone().add_(1),
+    ):
         change()
         seen.append((x._version, v._version, d._version, data._version))
     return seen, x
@@ -69,10 +93,33 @@ def test_which_saved_values_a_change_destroys(torch):
         return error_of(lambda: y.sum().backward()), x.grad
 
     add_h, add_y = (lambda h, y: h.add_(1)), (lambda h, y: y.add_(1))
-    return [attempt(build, change) for build in (
-        torch.exp, torch.sin, torch.sigmoid, torch.tanh, torch.relu, torch.sqrt, torch.log, lambda h: h * 3, lambda h: h + 1, lambda h: h * h,
-        lambda h: h ** 2, lambda h: h.softmax(0), lambda h: h.abs(), lambda h: h.max(), lambda h: h / 2, lambda h: 2 / h, lambda h: h.prod(),
-        lambda h: h.clone(), lambda h: h[1:], lambda h: torch.cat([h, h]), lambda h: h.mean()) for change in (add_h, add_y)]
+    return [
+        attempt(build, change)
+        for build in (
+            torch.exp,
+            torch.sin,
+            torch.sigmoid,
+            torch.tanh,
+            torch.relu,
+            torch.sqrt,
+            torch.log,
+            lambda h: h * 3,
+            lambda h: h + 1,
+            lambda h: h * h,
+            lambda h: h**2,
+            lambda h: h.softmax(0),
+            lambda h: h.abs(),
+            lambda h: h.max(),
+            lambda h: h / 2,
+            lambda h: 2 / h,
+            lambda h: h.prod(),
+            lambda h: h.clone(),
+            lambda h: h[1:],
+            lambda h: torch.cat([h, h]),
+            lambda h: h.mean(),
+        )
+        for change in (add_h, add_y)
+    ]
 
 
 @same_as_torch
@@ -84,12 +131,22 @@ def test_errors_of_in_place_changes(torch):
     with torch.no_grad():
         hidden = leaf()[1:]
     changes = [
-        on(leaf(), lambda x: x.mul_(2)), on(leaf(), lambda x: x[1:].zero_()), on(leaf(), lambda x: x.view(2, 2).t().add_(1)),
-        on(leaf(), lambda x: x.__setitem__(0, 1.0)), on(leaf(), lambda x: x.fill_(1)), on(leaf(), lambda x: x.copy_(torch.zeros(4))),
-        on(leaf() * 1, lambda x: x.chunk(2)[0].mul_(2)), on(leaf() * 1, lambda x: x.unbind()[3].zero_()), on(hidden, lambda x: x.add_(1)),
-        on(torch.ones(4), lambda x: x.add_(torch.ones(2, 4))), on(torch.ones(1), lambda x: x.add_(torch.ones(4))),
-        on(torch.arange(4), lambda x: x.add_(1.5)), on(torch.ones(4) > 0, lambda x: x.add_(1.0)), on(torch.ones(4), lambda x: x.exp_().log_()),
-        on(torch.ones(1).expand(4), lambda x: x.add_(1)), on(torch.arange(4), lambda x: x.sqrt_()),
+        on(leaf(), lambda x: x.mul_(2)),
+        on(leaf(), lambda x: x[1:].zero_()),
+        on(leaf(), lambda x: x.view(2, 2).t().add_(1)),
+        on(leaf(), lambda x: x.__setitem__(0, 1.0)),
+        on(leaf(), lambda x: x.fill_(1)),
+        on(leaf(), lambda x: x.copy_(torch.zeros(4))),
+        on(leaf() * 1, lambda x: x.chunk(2)[0].mul_(2)),
+        on(leaf() * 1, lambda x: x.unbind()[3].zero_()),
+        on(hidden, lambda x: x.add_(1)),
+        on(torch.ones(4), lambda x: x.add_(torch.ones(2, 4))),
+        on(torch.ones(1), lambda x: x.add_(torch.ones(4))),
+        on(torch.arange(4), lambda x: x.add_(1.5)),
+        on(torch.ones(4) > 0, lambda x: x.add_(1.0)),
+        on(torch.ones(4), lambda x: x.exp_().log_()),
+        on(torch.ones(1).expand(4), lambda x: x.add_(1)),
+        on(torch.arange(4), lambda x: x.sqrt_()),
     ]
     with torch.no_grad():
         quiet = leaf()
@@ -106,7 +163,7 @@ def test_an_edit_makes_an_untracked_tensor_part_of_the_graph(torch):
     for k in range(3):
         buffer[k] = w * k
     names = buffer.grad_fn.name(), row.grad_fn.name(), row.requires_grad, buffer.is_leaf
-    (buffer ** 2).sum().backward()
+    (buffer**2).sum().backward()
     return names, buffer, row, w.grad
 
 
@@ -145,12 +202,45 @@ def test_numpy_and_the_tensor_share_memory_through_edits():
     assert t[0].numpy().base is not None and np.shares_memory(t[0].numpy(), array)
 
 
-@pytest.mark.parametrize("name, arguments", [
-    ("add", (2.0,)), ("sub", (0.5,)), ("mul", (3.0,)), ("div", (4.0,)), ("pow", (2,)), ("exp", ()), ("log", ()), ("sqrt", ()), ("sin", ()),
-    ("cos", ()), ("tanh", ()), ("sigmoid", ()), ("relu", ()), ("abs", ()), ("neg", ()), ("square", ()), ("reciprocal", ()), ("clamp", (0.4, 1.1)),
-    ("round", ()), ("floor", ()), ("ceil", ()), ("sign", ()), ("rsqrt", ()), ("log1p", ()), ("expm1", ()), ("tan", ()), ("atan", ()),
-    ("remainder", (0.3,)), ("fmod", (0.3,)), ("erf", ()), ("clamp_min", (0.7,)), ("clamp_max", (0.7,)), ("tril", ()), ("triu", ()),
-])
+@pytest.mark.parametrize(
+    "name, arguments",
+    [
+        ("add", (2.0,)),
+        ("sub", (0.5,)),
+        ("mul", (3.0,)),
+        ("div", (4.0,)),
+        ("pow", (2,)),
+        ("exp", ()),
+        ("log", ()),
+        ("sqrt", ()),
+        ("sin", ()),
+        ("cos", ()),
+        ("tanh", ()),
+        ("sigmoid", ()),
+        ("relu", ()),
+        ("abs", ()),
+        ("neg", ()),
+        ("square", ()),
+        ("reciprocal", ()),
+        ("clamp", (0.4, 1.1)),
+        ("round", ()),
+        ("floor", ()),
+        ("ceil", ()),
+        ("sign", ()),
+        ("rsqrt", ()),
+        ("log1p", ()),
+        ("expm1", ()),
+        ("tan", ()),
+        ("atan", ()),
+        ("remainder", (0.3,)),
+        ("fmod", (0.3,)),
+        ("erf", ()),
+        ("clamp_min", (0.7,)),
+        ("clamp_max", (0.7,)),
+        ("tril", ()),
+        ("triu", ()),
+    ],
+)
 def test_in_place_equals_out_of_place(name, arguments):
     torch = oracle.engine()
     start = torch.arange(1.0, 7.0, dtype=torch.float64).reshape(2, 3) / 5

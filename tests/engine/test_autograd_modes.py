@@ -1,4 +1,6 @@
-"""no_grad, enable_grad, set_grad_enabled, inference_mode: as blocks and decorators, nested, in generators, per thread."""
+"""no_grad, enable_grad, set_grad_enabled, inference_mode: as blocks and decorators, nested, in generators, per
+thread."""
+
 import threading
 
 import pytest
@@ -25,8 +27,18 @@ def test_nesting(torch):
 def test_decorators_with_and_without_parentheses(torch):
     x = torch.ones(2, requires_grad=True)
     log = []
-    for mode in (torch.no_grad, torch.no_grad(), torch.enable_grad, torch.enable_grad(), torch.inference_mode, torch.inference_mode(),
-                 torch.inference_mode(False), torch.set_grad_enabled(False), torch.set_grad_enabled(True)):
+    for mode in (
+        torch.no_grad,
+        torch.no_grad(),
+        torch.enable_grad,
+        torch.enable_grad(),
+        torch.inference_mode,
+        torch.inference_mode(),
+        torch.inference_mode(False),
+        torch.set_grad_enabled(False),
+        torch.set_grad_enabled(True),
+    ):
+
         @mode
         def f(t, *, k=2):
             """What f does."""
@@ -82,7 +94,15 @@ def test_creation_and_leaf_flags_under_no_grad(torch):
         y = x * 2
         z = y.requires_grad_()
         v = x.view(2)
-    return x.requires_grad, y is z, z.is_leaf, z.requires_grad, v.requires_grad, v._is_view(), error_of(lambda: v.add_(1))
+    return (
+        x.requires_grad,
+        y is z,
+        z.is_leaf,
+        z.requires_grad,
+        v.requires_grad,
+        v._is_view(),
+        error_of(lambda: v.add_(1)),
+    )
 
 
 @same_as_torch
@@ -95,14 +115,23 @@ def test_inference_tensors(torch):
         inside = torch.is_inference_mode_enabled(), y.is_inference(), v.is_inference(), torch.is_grad_enabled()
     w = torch.ones(2, requires_grad=True)
     seen = y.clone()
-    return (inside, seen, error_of(lambda: w * y), error_of(lambda: y.add_(1)), error_of(lambda: y.requires_grad_()), (y * 2).requires_grad,
-            error_of(lambda: y._version), y.clone().is_inference(), (w * y.clone()).requires_grad)
+    return (
+        inside,
+        seen,
+        error_of(lambda: w * y),
+        error_of(lambda: y.add_(1)),
+        error_of(lambda: y.requires_grad_()),
+        (y * 2).requires_grad,
+        error_of(lambda: y._version),
+        y.clone().is_inference(),
+        (w * y.clone()).requires_grad,
+    )
 
 
 @same_as_torch
 def test_backward_under_no_grad_still_computes(torch):
     x = torch.tensor([1.0, 2.0], requires_grad=True)
-    y = (x ** 2).sum()
+    y = (x**2).sum()
     with torch.no_grad():
         y.backward()
     return x.grad, x.grad.requires_grad
@@ -112,7 +141,7 @@ def test_backward_under_no_grad_still_computes(torch):
 def test_a_training_step_by_hand(torch):
     w = torch.tensor([1.0, -2.0], requires_grad=True)
     for _ in range(3):
-        loss = (w ** 2).sum()
+        loss = (w**2).sum()
         loss.backward()
         with torch.no_grad():
             w -= 0.1 * w.grad
@@ -122,8 +151,12 @@ def test_a_training_step_by_hand(torch):
 
 @same_as_torch
 def test_reprs_and_arguments(torch):
-    return (error_of(lambda: torch.no_grad(5)), error_of(lambda: torch.set_grad_enabled()), type(torch.no_grad()).__name__,
-            error_of(lambda: torch.no_grad()(5)))
+    return (
+        error_of(lambda: torch.no_grad(5)),
+        error_of(lambda: torch.set_grad_enabled()),
+        type(torch.no_grad()).__name__,
+        error_of(lambda: torch.no_grad()(5)),
+    )
 
 
 def test_the_mode_belongs_to_the_thread():
@@ -167,4 +200,4 @@ def test_graphs_of_different_threads_do_not_disturb_each_other(threads):
         t.start()
     for t in pool:
         t.join()
-    assert results == {k: 601.0 for k in range(threads)}
+    assert results == dict.fromkeys(range(threads), 601.0)

@@ -1,4 +1,5 @@
 """The backward pass visits nodes in PyTorch's order, on any graph."""
+
 import random
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 def visits(program, retain=False):
     """The question: in which order do the nodes of this program run?"""
+
     def ask(torch):
         leaves = [torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in (0.5, -1.25, 2.0)]
         values = run_dag(torch, program, leaves)
@@ -22,6 +24,7 @@ def visits(program, retain=False):
             leaf.register_post_accumulate_grad_hook(lambda t, number=number: order.append(("leaf", number)))
         values[-1].backward()
         return order, [leaf.grad for leaf in leaves], [v.grad_fn.name() if v.grad_fn else None for v in values]
+
     return ask
 
 
@@ -31,7 +34,9 @@ def test_random_graphs_run_in_the_same_order(seed):
     check("test_autograd_order", f"random_dag {seed}", visits(program))
 
 
-@pytest.mark.skipif(not oracle.LIVE, reason="draws new graphs: needs PyTorch itself; the 60 fixed ones are compared with stored answers")
+@pytest.mark.skipif(
+    not oracle.LIVE, reason="draws new graphs: needs PyTorch itself; the 60 fixed ones are compared with stored answers"
+)
 @settings(max_examples=60, deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_any_graph_runs_in_the_same_order(rng):
@@ -90,8 +95,12 @@ def test_sequence_numbers_count_up_and_sharing_is_kept(torch):
         y = y * x
         nodes.append(y.grad_fn)
     first = nodes[0]._sequence_nr()
-    return ([n._sequence_nr() - first for n in nodes], nodes[1].next_functions[0][0] is nodes[0],
-            nodes[1].next_functions[1][0] is nodes[0].next_functions[0][0], [k for _, k in nodes[2].next_functions])
+    return (
+        [n._sequence_nr() - first for n in nodes],
+        nodes[1].next_functions[0][0] is nodes[0],
+        nodes[1].next_functions[1][0] is nodes[0].next_functions[0][0],
+        [k for _, k in nodes[2].next_functions],
+    )
 
 
 @same_as_torch

@@ -1,4 +1,5 @@
 """The formulas of op records: they parse, name only what exists, and state the number that the kernel computes."""
+
 import re
 
 import numpy as np
@@ -10,40 +11,116 @@ from latex2mathml.converter import convert
 
 import autolab as torch
 
-FORMULAS = [pytest.param(op, argument, template, id=f"{op.name}-{argument or 'value'}")
-            for op in OPS.values() for argument, template in [(None, op.latex), *op.vjp_latex.items()] if template]
+FORMULAS = [
+    pytest.param(op, argument, template, id=f"{op.name}-{argument or 'value'}")
+    for op in OPS.values()
+    for argument, template in [(None, op.latex), *op.vjp_latex.items()]
+    if template
+]
 
 NOT_NUMBERS = {
-    # op -> its formulas ("value", or the argument of a gradient) that say what moves where, or name a function that NumPy has not,
+    # op -> its formulas ("value", or the argument of a gradient) that say what moves where, or name a function that
+    # NumPy has not,
     # and so are not compared with the kernel
-    "aminmax": "value", "argmax": "value", "argmin": "value", "as_strided": "value self", "bitwise_and": "value",
-    "bitwise_left_shift": "value", "bitwise_not": "value", "bitwise_or": "value", "bitwise_right_shift": "value",
-    "bitwise_xor": "value", "block_diag": "value", "cat": "value", "cummax": "value self", "cummin": "value self",
-    "cumprod": "value self", "cumsum": "value self", "diag_embed": "value self", "diagonal": "value self",
-    "diagonal_spread": "value self", "digamma": "value self", "dist": "value", "embedding": "value weight",
-    "erfinv": "value", "flip": "value self", "gather": "value self", "glu": "value self", "index": "value self",
-    "index_add": "value source", "index_copy": "value self source", "index_fill": "value self",
-    "index_put": "value self values", "index_select": "value self", "index_select_spread": "value self",
-    "index_spread": "value self", "isreal": "value", "kthvalue": "value self", "lgamma": "self",
-    "linalg_vector_norm": "value", "logcumsumexp": "value self", "masked_select": "value self",
-    "masked_spread": "value self", "max_dim": "self", "median_all": "value", "median_dim": "value self",
-    "min_dim": "self", "mode": "value self", "nanmedian_all": "value", "nanmedian_dim": "value self",
-    "narrow_raw": "value self", "nll_loss": "value self", "nll_loss2d": "value self", "pad_raw": "value self",
-    "permute": "value self", "polygamma": "value self", "prod": "self", "prod_all": "self", "repeat": "value self",
-    "reshape_raw": "value self", "roll": "value self", "scatter": "value self src", "scatter_add": "value src",
-    "scatter_value": "value self", "select": "value self", "select_spread": "value self", "slice": "value self",
-    "slice_spread": "value self", "sort": "value self", "sort_stable": "value self", "split": "value self",
-    "split_with_sizes": "value self", "stack": "value", "strided_put": "value self source",
-    "strided_spread": "value self", "strided_take": "value self", "take": "value self", "topk": "value self",
-    "trace": "value self", "unbind": "value self", "unfold": "value self", "unfold_spread": "value self",
-    "unique_dim": "value", "unique_values": "value", "unsafe_view": "value self", "view": "value self",
+    "aminmax": "value",
+    "argmax": "value",
+    "argmin": "value",
+    "as_strided": "value self",
+    "bitwise_and": "value",
+    "bitwise_left_shift": "value",
+    "bitwise_not": "value",
+    "bitwise_or": "value",
+    "bitwise_right_shift": "value",
+    "bitwise_xor": "value",
+    "block_diag": "value",
+    "cat": "value",
+    "cummax": "value self",
+    "cummin": "value self",
+    "cumprod": "value self",
+    "cumsum": "value self",
+    "diag_embed": "value self",
+    "diagonal": "value self",
+    "diagonal_spread": "value self",
+    "digamma": "value self",
+    "dist": "value",
+    "embedding": "value weight",
+    "erfinv": "value",
+    "flip": "value self",
+    "gather": "value self",
+    "glu": "value self",
+    "index": "value self",
+    "index_add": "value source",
+    "index_copy": "value self source",
+    "index_fill": "value self",
+    "index_put": "value self values",
+    "index_select": "value self",
+    "index_select_spread": "value self",
+    "index_spread": "value self",
+    "isreal": "value",
+    "kthvalue": "value self",
+    "lgamma": "self",
+    "linalg_vector_norm": "value",
+    "logcumsumexp": "value self",
+    "masked_select": "value self",
+    "masked_spread": "value self",
+    "max_dim": "self",
+    "median_all": "value",
+    "median_dim": "value self",
+    "min_dim": "self",
+    "mode": "value self",
+    "nanmedian_all": "value",
+    "nanmedian_dim": "value self",
+    "narrow_raw": "value self",
+    "nll_loss": "value self",
+    "nll_loss2d": "value self",
+    "pad_raw": "value self",
+    "permute": "value self",
+    "polygamma": "value self",
+    "prod": "self",
+    "prod_all": "self",
+    "repeat": "value self",
+    "reshape_raw": "value self",
+    "roll": "value self",
+    "scatter": "value self src",
+    "scatter_add": "value src",
+    "scatter_value": "value self",
+    "select": "value self",
+    "select_spread": "value self",
+    "slice": "value self",
+    "slice_spread": "value self",
+    "sort": "value self",
+    "sort_stable": "value self",
+    "split": "value self",
+    "split_with_sizes": "value self",
+    "stack": "value",
+    "strided_put": "value self source",
+    "strided_spread": "value self",
+    "strided_take": "value self",
+    "take": "value self",
+    "topk": "value self",
+    "trace": "value self",
+    "unbind": "value self",
+    "unfold": "value self",
+    "unfold_spread": "value self",
+    "unique_dim": "value",
+    "unique_values": "value",
+    "unsafe_view": "value self",
+    "view": "value self",
 }
 
 
 @pytest.mark.parametrize("op, argument, template", FORMULAS)
 def test_it_parses_and_names_only_arguments(op, argument, template):
-    known = {*op.params, *(op.outputs or ("result",)), "result", "n", *(("g",) if argument else ())}  # n: how many numbers a mean is over
-    named = set(re.findall(r"\{([a-z_]\w*)\}", re.sub(r"\\(?:math\w+|text|begin|end|operatorname)\{[^{}]*\}", "", template)))
+    known = {
+        *op.params,
+        *(op.outputs or ("result",)),
+        "result",
+        "n",
+        *(("g",) if argument else ()),
+    }  # n: how many numbers a mean is over
+    named = set(
+        re.findall(r"\{([a-z_]\w*)\}", re.sub(r"\\(?:math\w+|text|begin|end|operatorname)\{[^{}]*\}", "", template))
+    )
     named -= {"x"} if r"\bar{x}" in template else set()  # the mean
     assert named <= known, f"{named - known} in {template}"
     filled = template
@@ -54,8 +131,11 @@ def test_it_parses_and_names_only_arguments(op, argument, template):
 
 
 def test_every_op_with_a_gradient_has_a_formula_for_it():
-    without = [op.name for op in OPS.values()
-               if op.vjp and op.latex and op.name not in NO_DERIVATIVE and set(op.vjp_latex) != set(op.vjp)]
+    without = [
+        op.name
+        for op in OPS.values()
+        if op.vjp and op.latex and op.name not in NO_DERIVATIVE and set(op.vjp_latex) != set(op.vjp)
+    ]
     assert not without
 
 
@@ -67,14 +147,17 @@ def known_values(case, raw, keywords, outs):
     op = case.op
     values = dict(op.defaults) | dict(zip(op.params, raw)) | keywords
     values = {k: ABSENT.get(k) if v is None else v for k, v in values.items()}
-    values |= {name: o.detach().numpy() for name, o in zip(op.outputs or ("result",), outs)} | {"result": outs[0].detach().numpy()}
+    values |= {name: o.detach().numpy() for name, o in zip(op.outputs or ("result",), outs)} | {
+        "result": outs[0].detach().numpy()
+    }
     if isinstance(raw[0], np.ndarray):
         values["n"] = raw[0].size / max(1, outs[0].numel())  # how many numbers went into each
     return {k: v if isinstance(v, (int, float, bool, np.ndarray)) else None for k, v in values.items()}
 
 
 def stated(case):
-    """(what, formula, values, axis of its sums, number of the kernel) for the value and for each gradient of one sample."""
+    """(what, formula, values, axis of its sums, number of the kernel) for the value and for each gradient of one
+    sample."""
     raw, keywords = case.arguments()
     op = case.op
     args = tensors(torch, raw, "float64", {op.params.index(name) for name in op.vjp})
@@ -84,7 +167,13 @@ def stated(case):
     first = outs[0]
     dim = keywords.get("dim", dict(zip(op.params, raw)).get("dim", op.defaults.get("dim")))
     dim = None if dim == () else dim
-    axis = dim if "dim" in op.params else broadcast_axes(raw[0].shape, first.shape) if isinstance(raw[0], np.ndarray) else None
+    axis = (
+        dim
+        if "dim" in op.params
+        else broadcast_axes(raw[0].shape, first.shape)
+        if isinstance(raw[0], np.ndarray)
+        else None
+    )
     yield "value", op.latex, values, axis, first.detach().numpy()
     if not first.requires_grad:
         return
@@ -107,9 +196,15 @@ def broadcast_axes(big, small):
 
 OTHER_FORM = {
     # samples of an argument that changes the function, where the formula states its usual form
-    ("gelu", 1): "the tanh approximation", ("softplus", 2): "above the threshold it is the identity", ("tril", 1): "another diagonal",
-    ("triu", 1): "another diagonal", ("transpose", 1): "three dimensions", ("clamp_tensor", 0): "a lower bound above the upper one",
-    ("linalg_slogdet", 0): "it is about the second result", ("dist", 1): "another norm than the Euclidean", **{("linalg_vector_norm", k): "another norm" for k in range(2, 8)},
+    ("gelu", 1): "the tanh approximation",
+    ("softplus", 2): "above the threshold it is the identity",
+    ("tril", 1): "another diagonal",
+    ("triu", 1): "another diagonal",
+    ("transpose", 1): "three dimensions",
+    ("clamp_tensor", 0): "a lower bound above the upper one",
+    ("linalg_slogdet", 0): "it is about the second result",
+    ("dist", 1): "another norm than the Euclidean",
+    **{("linalg_vector_norm", k): "another norm" for k in range(2, 8)},
 }
 
 
@@ -123,7 +218,8 @@ def applies(case):
 
 
 def reduced(formula, shape):
-    """A gradient of a broadcast operand: the formula states it element by element, the engine sums it over what was broadcast."""
+    """A gradient of a broadcast operand: the formula states it element by element, the engine sums it over what was
+    broadcast."""
     while formula.ndim > len(shape):
         formula = formula.sum(0)
     for k, size in enumerate(shape):

@@ -1,17 +1,66 @@
 """The dtype of a result, for every pair of dtypes and every kind of operand, as PyTorch has it."""
+
 import pytest
 from goldens.oracle import check, engine, error_of, same_as_torch
 
-DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128")
+DTYPES = (
+    "bool",
+    "uint8",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "float16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+)
 SCALARS = {"bool": True, "int": 3, "float": 2.5, "complex": 1 + 2j}
 OPERATIONS = {
-    "add": lambda t, a, b: a + b, "sub": lambda t, a, b: a - b, "mul": lambda t, a, b: a * b, "div": lambda t, a, b: a / b,
-    "floordiv": lambda t, a, b: a // b, "remainder": lambda t, a, b: a % b, "pow": lambda t, a, b: a ** b, "eq": lambda t, a, b: a == b,
-    "lt": lambda t, a, b: a < b, "maximum": lambda t, a, b: t.maximum(a, b), "where": lambda t, a, b: t.where(t.tensor([True, False]), a, b),
-    "and": lambda t, a, b: a & b, "result_type": lambda t, a, b: str(t.result_type(a, b)), "atan2": lambda t, a, b: t.atan2(a, b),
+    "add": lambda t, a, b: a + b,
+    "sub": lambda t, a, b: a - b,
+    "mul": lambda t, a, b: a * b,
+    "div": lambda t, a, b: a / b,
+    "floordiv": lambda t, a, b: a // b,
+    "remainder": lambda t, a, b: a % b,
+    "pow": lambda t, a, b: a**b,
+    "eq": lambda t, a, b: a == b,
+    "lt": lambda t, a, b: a < b,
+    "maximum": lambda t, a, b: t.maximum(a, b),
+    "where": lambda t, a, b: t.where(t.tensor([True, False]), a, b),
+    "and": lambda t, a, b: a & b,
+    "result_type": lambda t, a, b: str(t.result_type(a, b)),
+    "atan2": lambda t, a, b: t.atan2(a, b),
 }
-UNARY = ("neg", "abs", "sqrt", "exp", "sin", "sigmoid", "relu", "sign", "floor", "round", "square", "reciprocal", "sum", "mean", "prod", "cumsum",
-         "max", "std", "logical_not", "bitwise_not", "isnan", "softmax", "argmax", "sort", "any", "norm")
+UNARY = (
+    "neg",
+    "abs",
+    "sqrt",
+    "exp",
+    "sin",
+    "sigmoid",
+    "relu",
+    "sign",
+    "floor",
+    "round",
+    "square",
+    "reciprocal",
+    "sum",
+    "mean",
+    "prod",
+    "cumsum",
+    "max",
+    "std",
+    "logical_not",
+    "bitwise_not",
+    "isnan",
+    "softmax",
+    "argmax",
+    "sort",
+    "any",
+    "norm",
+)
 
 
 def operand(torch, kind, dtype):
@@ -33,7 +82,11 @@ def outcome(torch, action):
     if isinstance(result, str):
         return result
     result = result if isinstance(result, torch.Tensor) else result[0]
-    return [str(result.dtype), list(result.shape), result.to(torch.complex128).tolist() if result.is_complex() else result.double().tolist()]
+    return [
+        str(result.dtype),
+        list(result.shape),
+        result.to(torch.complex128).tolist() if result.is_complex() else result.double().tolist(),
+    ]
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
@@ -48,7 +101,9 @@ def test_tensor_with_tensor(operation, left):
             a = operand(torch, kind, left)
             for right in (d for d in DTYPES if not half_complex(left, d)):
                 for other in ("tensor", "0-d"):
-                    rows[f"{kind} {left}, {other} {right}"] = outcome(torch, lambda: f(torch, a, operand(torch, other, right)))
+                    rows[f"{kind} {left}, {other} {right}"] = outcome(
+                        torch, lambda: f(torch, a, operand(torch, other, right))
+                    )
             for name, number in SCALARS.items():
                 if operation not in ("maximum", "atan2") and not half_complex(left, name):
                     rows[f"{kind} {left}, Python {name}"] = outcome(torch, lambda: f(torch, a, number))
@@ -66,7 +121,9 @@ def test_one_operand(name):
         for dtype in DTYPES:
             for kind in ("tensor", "0-d"):
                 x = operand(torch, kind, dtype)
-                call = {"softmax": lambda: x.softmax(0), "cumsum": lambda: x.cumsum(0)}.get(name, lambda: getattr(x, name)())
+                call = {"softmax": lambda: x.softmax(0), "cumsum": lambda: x.cumsum(0)}.get(
+                    name, lambda: getattr(x, name)()
+                )
                 rows[f"{kind} {dtype}"] = outcome(torch, call)
         return rows
 
@@ -80,7 +137,10 @@ def test_in_place_keeps_the_dtype_or_refuses(operation):
         for left in DTYPES:
             for right in (d for d in DTYPES if not half_complex(left, d)):
                 x = operand(torch, "tensor", left)
-                rows[f"{left} {right}"] = (error_of(lambda: getattr(x, operation)(operand(torch, "tensor", right))), str(x.dtype))
+                rows[f"{left} {right}"] = (
+                    error_of(lambda: getattr(x, operation)(operand(torch, "tensor", right))),
+                    str(x.dtype),
+                )
             for name, number in SCALARS.items():
                 if half_complex(left, name):
                     continue
@@ -93,23 +153,40 @@ def test_in_place_keeps_the_dtype_or_refuses(operation):
 
 @same_as_torch
 def test_the_tables_behind_it(torch):
-    return ({f"{a} {b}": str(torch.promote_types(getattr(torch, a), getattr(torch, b))) for a in DTYPES for b in DTYPES},
-            {f"{a} {b}": torch.can_cast(getattr(torch, a), getattr(torch, b)) for a in DTYPES for b in DTYPES})
+    return (
+        {f"{a} {b}": str(torch.promote_types(getattr(torch, a), getattr(torch, b))) for a in DTYPES for b in DTYPES},
+        {f"{a} {b}": torch.can_cast(getattr(torch, a), getattr(torch, b)) for a in DTYPES for b in DTYPES},
+    )
 
 
 @same_as_torch
 def test_conversion_between_all_dtypes(torch):
     values = [0.0, 1.0, 2.7, -1.5, 200.0]
-    return {f"{a} {b}": torch.tensor(values).to(getattr(torch, a)).to(getattr(torch, b)) for a in DTYPES for b in DTYPES
-            if not (a.startswith("complex") and not b.startswith("complex")) and not (b == "uint8" and a not in ("bool", "uint8"))}
+    return {
+        f"{a} {b}": torch.tensor(values).to(getattr(torch, a)).to(getattr(torch, b))
+        for a in DTYPES
+        for b in DTYPES
+        if not (a.startswith("complex") and not b.startswith("complex"))
+        and not (b == "uint8" and a not in ("bool", "uint8"))
+    }
 
 
 @same_as_torch
 def test_under_another_default_dtype(torch):
     torch.set_default_dtype(torch.float64)
     try:
-        return [str(t.dtype) for t in (torch.tensor(1.0), torch.tensor([1, 2]) / 2, torch.tensor([1]) * 1.5, torch.ones(2) + torch.ones(2).float(),
-                                       torch.arange(3).sin(), torch.tensor([1, 2]).float() * torch.tensor(2.0), torch.tensor(True) * 1.0)]
+        return [
+            str(t.dtype)
+            for t in (
+                torch.tensor(1.0),
+                torch.tensor([1, 2]) / 2,
+                torch.tensor([1]) * 1.5,
+                torch.ones(2) + torch.ones(2).float(),
+                torch.arange(3).sin(),
+                torch.tensor([1, 2]).float() * torch.tensor(2.0),
+                torch.tensor(True) * 1.0,
+            )
+        ]
     finally:
         torch.set_default_dtype(torch.float32)
 
@@ -117,7 +194,7 @@ def test_under_another_default_dtype(torch):
 def test_a_number_never_widens_a_tensor():
     torch = engine()
     x = torch.ones(3, dtype=torch.float16, requires_grad=True)
-    for y in (x * 2.5, 2.5 - x, x / 3, x ** 2, x + 1, x * torch.tensor(2.0, dtype=torch.float64)):
+    for y in (x * 2.5, 2.5 - x, x / 3, x**2, x + 1, x * torch.tensor(2.0, dtype=torch.float64)):
         assert y.dtype is torch.float16
         y.sum().backward()
         assert x.grad.dtype is torch.float16

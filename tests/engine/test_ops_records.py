@@ -1,4 +1,6 @@
-"""Every op from its own samples: gradcheck, gradgradcheck, and gradients with the dtype and shape of what they are gradients of."""
+"""Every op from its own samples: gradcheck, gradgradcheck, and gradients with the dtype and shape of what they are
+gradients of."""
+
 import numpy as np
 import pytest
 from engine_counterparts import NO_DERIVATIVE
@@ -11,16 +13,39 @@ SMOOTH = [pytest.param(case, id=case.key) for case in cases() if case.op.vjp and
 
 NOT_SAMPLED = {
     # ops without samples, and where they are tested instead
-    **dict.fromkeys(("bernoulli", "bernoulli_1", "bernoulli_2", "cauchy", "exponential", "geometric", "log_normal", "normal", "normal_of_mean",
-                     "normal_of_mean_std", "normal_of_std", "random_0", "random_1", "random_2", "uniform"), "test_random.py: they draw"),
-    **dict.fromkeys(("linalg_cholesky", "linalg_eigh"), "test_linalg.py: their argument must stay symmetric, which gradcheck's steps do not know"),
+    **dict.fromkeys(
+        (
+            "bernoulli",
+            "bernoulli_1",
+            "bernoulli_2",
+            "cauchy",
+            "exponential",
+            "geometric",
+            "log_normal",
+            "normal",
+            "normal_of_mean",
+            "normal_of_mean_std",
+            "normal_of_std",
+            "random_0",
+            "random_1",
+            "random_2",
+            "uniform",
+        ),
+        "test_random.py: they draw",
+    ),
+    **dict.fromkeys(
+        ("linalg_cholesky", "linalg_eigh"),
+        "test_linalg.py: their argument must stay symmetric, which gradcheck's steps do not know",
+    ),
     "to_copy": "test_ops_promotion.py and test_autograd_accumulate.py: it takes a dtype",
 }
 
 
 @pytest.mark.parametrize("name", sorted(OPS))
 def test_every_op_has_samples(name):
-    assert bool(draw(OPS[name])) != (name in NOT_SAMPLED), f"give op {name!r} samples, or say in NOT_SAMPLED where it is tested"
+    assert bool(draw(OPS[name])) != (name in NOT_SAMPLED), (
+        f"give op {name!r} samples, or say in NOT_SAMPLED where it is tested"
+    )
 
 
 def prepared(case, dtype="float64"):
@@ -62,7 +87,9 @@ def test_gradients_have_the_dtype_and_shape_of_their_tensor(case, dtype):
     function, inputs = prepared(case, dtype)
     outputs = function(*inputs)
     assert outputs and all(o.dtype is getattr(torch, dtype) for o in outputs)
-    gradients = torch.autograd.grad(outputs, inputs, [torch.ones_like(o) for o in outputs], create_graph=True, allow_unused=True)
+    gradients = torch.autograd.grad(
+        outputs, inputs, [torch.ones_like(o) for o in outputs], create_graph=True, allow_unused=True
+    )
     for x, g in zip(inputs, gradients):
         assert g is None or (g.dtype is x.dtype and g.shape == x.shape)
 

@@ -1,4 +1,5 @@
 """Broadcasting, indexing and views on any shape, against NumPy (and PyTorch where it has rules of its own)."""
+
 import random
 
 import numpy as np
@@ -36,7 +37,10 @@ def test_binary_ops_broadcast_like_numpy_and_gradients_are_summed_back(pair):
         step = 1e-6
         for g, at, number in ((gx, a, 0), (gy, b, 1)):
             assert g.shape == at.shape
-            moved = [f(a + step, b) if number == 0 else f(a, b + step), f(a - step, b) if number == 0 else f(a, b - step)]
+            moved = [
+                f(a + step, b) if number == 0 else f(a, b + step),
+                f(a - step, b) if number == 0 else f(a, b - step),
+            ]
             total = ((moved[0] - moved[1]) / (2 * step) * seed).sum()
             assert g.sum().item() == pytest.approx(total, rel=1e-6, abs=1e-6)
 
@@ -66,7 +70,9 @@ def test_basic_indexing_gives_numpys_view(data):
     shape = data.draw(shapes)
     index = data.draw(hnp.basic_indices(shape, allow_newaxis=True, allow_ellipsis=True))
     parts = index if isinstance(index, tuple) else (index,)
-    assume(all(not isinstance(i, slice) or i.step is None or i.step > 0 for i in parts))  # PyTorch has no negative steps
+    assume(
+        all(not isinstance(i, slice) or i.step is None or i.step > 0 for i in parts)
+    )  # PyTorch has no negative steps
     a = filled(shape)
     x = torch.from_numpy(a.copy())
     expected, found = a[index], x[index]
@@ -98,7 +104,11 @@ def test_basic_indexing_sends_the_gradient_back_where_it_came_from(data):
 @given(st.data())
 def test_integer_array_indexing_and_its_gradient(data):
     shape = data.draw(hnp.array_shapes(min_dims=1, max_dims=3, min_side=1, max_side=4))
-    index = data.draw(hnp.integer_array_indices(shape, result_shape=hnp.array_shapes(min_dims=0, max_dims=2, min_side=0, max_side=4), dtype=np.int64))
+    index = data.draw(
+        hnp.integer_array_indices(
+            shape, result_shape=hnp.array_shapes(min_dims=0, max_dims=2, min_side=0, max_side=4), dtype=np.int64
+        )
+    )
     a = filled(shape)
     x = torch.from_numpy(a).requires_grad_()
     y = take(index, x)
@@ -121,7 +131,9 @@ def test_boolean_masks(data):
     y = x[torch.from_numpy(mask)]
     np.testing.assert_array_equal(y.detach().numpy(), a[mask])
     (y * 2).sum().backward()
-    np.testing.assert_array_equal(x.grad.numpy(), np.where(mask.reshape(mask.shape + (1,) * (len(shape) - depth)), 2.0, 0.0) * np.ones(shape))
+    np.testing.assert_array_equal(
+        x.grad.numpy(), np.where(mask.reshape(mask.shape + (1,) * (len(shape) - depth)), 2.0, 0.0) * np.ones(shape)
+    )
     with torch.no_grad():
         x[torch.from_numpy(mask)] = -5.0
     a[mask] = -5.0
@@ -168,6 +180,7 @@ def indexed(index, shape=(3, 4, 2)):
         w = x.detach().clone()
         w[whole] += 1.0
         return out + [x.grad, z, w]
+
     return ask
 
 
@@ -181,20 +194,57 @@ def test_mixed_indices_as_pytorch_has_them(seed):
 def test_indices_that_are_refused(torch):
     x = torch.arange(6.0).reshape(2, 3)
     i = torch.tensor
-    calls = [lambda: x[2], lambda: x[0, 3], lambda: x[-3], lambda: x[0, 0, 0], lambda: x[i([2])], lambda: x[i([True, False, True])], lambda: x[1.0],
-             lambda: x[::-1], lambda: x[..., ...], lambda: x[i([0, 1]), i([0, 1, 2])], lambda: x["a"], lambda: x[i([[True]])], lambda: x[i([1.0])],
-             lambda: x.__setitem__((0, slice(None)), torch.ones(2)), lambda: x.__setitem__(0, torch.ones(2, 3)), lambda: x.__setitem__(5, 1.0),
-             lambda: x.__setitem__((i([0, 1]), i([0, 1])), torch.ones(3)), lambda: i(3)[0], lambda: x[{0}], lambda: x[0:1.5]]
+    calls = [
+        lambda: x[2],
+        lambda: x[0, 3],
+        lambda: x[-3],
+        lambda: x[0, 0, 0],
+        lambda: x[i([2])],
+        lambda: x[i([True, False, True])],
+        lambda: x[1.0],
+        lambda: x[::-1],
+        lambda: x[..., ...],
+        lambda: x[i([0, 1]), i([0, 1, 2])],
+        lambda: x["a"],
+        lambda: x[i([[True]])],
+        lambda: x[i([1.0])],
+        lambda: x.__setitem__((0, slice(None)), torch.ones(2)),
+        lambda: x.__setitem__(0, torch.ones(2, 3)),
+        lambda: x.__setitem__(5, 1.0),
+        lambda: x.__setitem__((i([0, 1]), i([0, 1])), torch.ones(3)),
+        lambda: i(3)[0],
+        lambda: x[{0}],
+        lambda: x[0:1.5],
+    ]
     return [error_of(call) for call in calls]
 
 
 VIEWS = {
-    "view": lambda x: x.view(-1), "reshape": lambda x: x.reshape(3, 2), "t": lambda x: x.t(), "T": lambda x: x.T, "transpose": lambda x: x.transpose(0, 1),
-    "permute": lambda x: x.permute(1, 0), "unsqueeze": lambda x: x.unsqueeze(1), "squeeze": lambda x: x.unsqueeze(0).squeeze(0), "select": lambda x: x[1],
-    "slice": lambda x: x[:, 1:], "step": lambda x: x[:, ::2], "narrow": lambda x: x.narrow(1, 1, 2), "diagonal": lambda x: x.diagonal(),
-    "expand": lambda x: x[:1].expand(3, 3), "chunk": lambda x: x.chunk(2)[1], "split": lambda x: x.split(2, 1)[0], "unbind": lambda x: x.unbind(1)[2],
-    "flatten": lambda x: x.flatten(), "detach": lambda x: x.detach(), "as_strided": lambda x: x.as_strided((2, 2), (3, 1), 1), "mT": lambda x: x.mT,
-    "unfold": lambda x: x.unfold(1, 2, 1), "movedim": lambda x: x.movedim(0, 1), "view_as": lambda x: x.view_as(x), "numpy": lambda x: x.numpy(),
+    "view": lambda x: x.view(-1),
+    "reshape": lambda x: x.reshape(3, 2),
+    "t": lambda x: x.t(),
+    "T": lambda x: x.T,
+    "transpose": lambda x: x.transpose(0, 1),
+    "permute": lambda x: x.permute(1, 0),
+    "unsqueeze": lambda x: x.unsqueeze(1),
+    "squeeze": lambda x: x.unsqueeze(0).squeeze(0),
+    "select": lambda x: x[1],
+    "slice": lambda x: x[:, 1:],
+    "step": lambda x: x[:, ::2],
+    "narrow": lambda x: x.narrow(1, 1, 2),
+    "diagonal": lambda x: x.diagonal(),
+    "expand": lambda x: x[:1].expand(3, 3),
+    "chunk": lambda x: x.chunk(2)[1],
+    "split": lambda x: x.split(2, 1)[0],
+    "unbind": lambda x: x.unbind(1)[2],
+    "flatten": lambda x: x.flatten(),
+    "detach": lambda x: x.detach(),
+    "as_strided": lambda x: x.as_strided((2, 2), (3, 1), 1),
+    "mT": lambda x: x.mT,
+    "unfold": lambda x: x.unfold(1, 2, 1),
+    "movedim": lambda x: x.movedim(0, 1),
+    "view_as": lambda x: x.view_as(x),
+    "numpy": lambda x: x.numpy(),
 }
 
 
@@ -214,24 +264,95 @@ def test_views_share_memory_with_their_base_and_numpy(name):
 @same_as_torch
 def test_strides_offsets_and_flags(torch):
     x = torch.arange(24.0).reshape(2, 3, 4)
-    views = {"x": x, "t": x.transpose(0, 2), "step": x[:, ::2, 1:], "row": x[1, 2], "expand": x[:, :1].expand(2, 5, 4), "none": x[None, ..., None],
-             "diag": x.diagonal(0, 1, 2), "flat": x.view(-1), "perm": x.permute(2, 0, 1), "narrow": x.narrow(2, 1, 2)}
-    return {k: (list(v.shape), list(v.stride()), v.storage_offset(), v.is_contiguous(), v._is_view(), v.numel(), v.data_ptr() - x.data_ptr())
-            for k, v in views.items()}
+    views = {
+        "x": x,
+        "t": x.transpose(0, 2),
+        "step": x[:, ::2, 1:],
+        "row": x[1, 2],
+        "expand": x[:, :1].expand(2, 5, 4),
+        "none": x[None, ..., None],
+        "diag": x.diagonal(0, 1, 2),
+        "flat": x.view(-1),
+        "perm": x.permute(2, 0, 1),
+        "narrow": x.narrow(2, 1, 2),
+    }
+    return {
+        k: (
+            list(v.shape),
+            list(v.stride()),
+            v.storage_offset(),
+            v.is_contiguous(),
+            v._is_view(),
+            v.numel(),
+            v.data_ptr() - x.data_ptr(),
+        )
+        for k, v in views.items()
+    }
 
 
 @same_as_torch
 def test_what_copies(torch):
     x = torch.arange(6.0).reshape(2, 3)
     same = lambda y: y.data_ptr() == x.data_ptr()
-    return [same(y) for y in (x.clone(), x.contiguous(), x.t().contiguous(), x.reshape(6), x.t().reshape(6), x.flatten(), x.t().flatten(), x.float(),
-                              x.double(), x.to(torch.float32), x[torch.tensor([0, 1])], x[x > -1].reshape(2, 3), x.detach(), x.data, x + 0, x.repeat(1, 1),
-                              x.type(torch.float32), torch.as_tensor(x), x.cpu(), x.view(3, 2), x.squeeze(), x.expand(2, 3), x.ravel())]
+    return [
+        same(y)
+        for y in (
+            x.clone(),
+            x.contiguous(),
+            x.t().contiguous(),
+            x.reshape(6),
+            x.t().reshape(6),
+            x.flatten(),
+            x.t().flatten(),
+            x.float(),
+            x.double(),
+            x.to(torch.float32),
+            x[torch.tensor([0, 1])],
+            x[x > -1].reshape(2, 3),
+            x.detach(),
+            x.data,
+            x + 0,
+            x.repeat(1, 1),
+            x.type(torch.float32),
+            torch.as_tensor(x),
+            x.cpu(),
+            x.view(3, 2),
+            x.squeeze(),
+            x.expand(2, 3),
+            x.ravel(),
+        )
+    ]
 
 
 @same_as_torch
 def test_empty_and_zero_dimensional_tensors(torch):
     e, s = torch.ones(0, 3), torch.tensor(2.0)
-    return (e.sum(), e.sum(0), e.sum(1), e.prod(0), e.mean(), e.t().shape, (e + 1).shape, (e @ torch.ones(3, 2)).shape, torch.cat([e, torch.ones(1, 3)]),
-            s + 1, s.sum(0), s.view(1), s.expand(2), s.reshape(1, 1), s[None], s[...], s.unsqueeze(0), s.flatten(), error_of(lambda: s[0]),
-            error_of(lambda: e.max()), error_of(lambda: e.max(0)), error_of(lambda: e.argmax()), e.any(), e.all(), e.numel(), s.numel(), list(s.shape))
+    return (
+        e.sum(),
+        e.sum(0),
+        e.sum(1),
+        e.prod(0),
+        e.mean(),
+        e.t().shape,
+        (e + 1).shape,
+        (e @ torch.ones(3, 2)).shape,
+        torch.cat([e, torch.ones(1, 3)]),
+        s + 1,
+        s.sum(0),
+        s.view(1),
+        s.expand(2),
+        s.reshape(1, 1),
+        s[None],
+        s[...],
+        s.unsqueeze(0),
+        s.flatten(),
+        error_of(lambda: s[0]),
+        error_of(lambda: e.max()),
+        error_of(lambda: e.max(0)),
+        error_of(lambda: e.argmax()),
+        e.any(),
+        e.all(),
+        e.numel(),
+        s.numel(),
+        list(s.shape),
+    )

@@ -1,4 +1,5 @@
 """Every op from its own samples against PyTorch: values, gradients, dtypes, shapes and the name of the node."""
+
 import pytest
 from engine_counterparts import NO_DERIVATIVE, ONLY_HERE, WIDER
 from engine_ops import call_engine, call_torch, cases, differentiable, evaluate, flat, tensors
@@ -6,6 +7,7 @@ from goldens.oracle import answer, error_of
 from goldens.plain import differences, plain
 
 import autolab
+
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.key)
@@ -28,4 +30,6 @@ def test_what_has_no_derivative_says_so(case):
         out = out[0] if isinstance(out, (list, tuple)) else out
         return error_of(lambda: torch.autograd.grad(out.sum(), list(flat(args))))
 
-    assert ask(autolab, call_engine) == answer("test_ops_torch", f"{case.key} refused", lambda torch: ask(torch, call_torch))
+    assert ask(autolab, call_engine) == answer(
+        "test_ops_torch", f"{case.key} refused", lambda torch: ask(torch, call_torch)
+    )

@@ -1,12 +1,14 @@
 """What PyTorch answers: asked live where PyTorch 2.13 is installed, read from `tests/goldens/*.json` where it is not.
 
-A test states its question as a program: a function of the `torch` module that returns plain data. The engine runs it with
-`autolab` in the place of `torch`; `answer(suite, key, program)` says what PyTorch returns. `python tests/goldens/write.py`
-runs the tests with PyTorch and stores every answer.
+A test states its question as a program: a function of the `torch` module that returns plain data. The engine runs it
+with
+`autolab` in the place of `torch`; `answer(suite, key, program)` says what PyTorch returns. `python
+tests/goldens/write.py` runs the tests with PyTorch and stores every answer.
 
 Environment: `AUTOLAB_ORACLE=live|stored` forces one of the two; `AUTOLAB_ORACLE=record` is live and stores the answers;
 `AUTOLAB_ENGINE=torch` runs the tests on PyTorch itself, which checks the tests.
 """
+
 import functools
 import importlib
 import importlib.metadata
@@ -49,11 +51,15 @@ def engine():
 
 
 def answer(suite: str, key: str, program):
-    """What PyTorch returns for `program(torch)`, as plain data (see `plain`). Without a suite nothing is stored: for drawn programs."""
+    """What PyTorch returns for `program(torch)`, as plain data (see `plain`). Without a suite nothing is stored: for
+    drawn programs."""
     if not LIVE:
         stored = _load(suite)
         if key not in stored:
-            raise LookupError(f"no stored answer for {key!r} in {suite}.json: run tests/goldens/write.py where PyTorch {VERSION} is installed")
+            raise LookupError(
+                f"no stored answer for {key!r} in {suite}.json: "
+                f"run tests/goldens/write.py where PyTorch {VERSION} is installed"
+            )
         return decode(stored[key])
     found = plain(program(importlib.import_module("torch")))
     if _WANTED == "record" and suite:
@@ -72,13 +78,17 @@ def save_recorded() -> None:
     for suite, answers in _recorded.items():
         merged = _load(suite) | answers
         lines = ",\n".join(f"{json.dumps(k)}: {json.dumps(merged[k], separators=(',', ':'))}" for k in sorted(merged))
-        (HERE / f"{suite}.json").write_text(f'{{"written_by": "tests/goldens/write.py", "torch": "{_TORCH}", "answers": {{\n{lines}\n}}}}\n')
+        (HERE / f"{suite}.json").write_text(
+            f'{{"written_by": "tests/goldens/write.py", "torch": "{_TORCH}", "answers": {{\n{lines}\n}}}}\n'
+        )
 
 
 def check(suite: str, key: str, program, **tolerance) -> None:
-    """Asserts that the engine returns for `program` what PyTorch returns: structure, dtypes, shapes, texts, and numbers.
+    """Asserts that the engine returns for `program` what PyTorch returns: structure, dtypes, shapes, texts, and
+    numbers.
 
-    Numbers that are not floats are compared exactly; floats within a few units in the last place of their dtype (or `rtol`, `atol`)."""
+    Numbers that are not floats are compared exactly; floats within a few units in the last place of their dtype (or
+    `rtol`, `atol`)."""
     expected = answer(suite, key, program)
     found = plain(program(engine()))
     wrong = differences(found, expected, **tolerance)

@@ -1,4 +1,5 @@
 """Tensors as plain data: for comparing two engines, and for storing as JSON."""
+
 import math
 import re
 
@@ -8,7 +9,8 @@ _ADDRESS = re.compile(r"0x[0-9a-f]+")
 
 
 def plain(value):
-    """`value` with every tensor replaced by a NumPy array, every dtype, size and object by its text; addresses masked."""
+    """`value` with every tensor replaced by a NumPy array, every dtype, size and object by its text; addresses
+    masked."""
     if value is None or isinstance(value, (bool, int, float, complex)):
         return value
     if isinstance(value, str):
@@ -16,7 +18,9 @@ def plain(value):
     if isinstance(value, (np.ndarray, np.generic)):
         return np.array(value)
     if hasattr(value, "detach") and hasattr(value, "numpy"):
-        return np.array(value.detach().resolve_conj().numpy() if hasattr(value, "resolve_conj") else value.detach().numpy())
+        return np.array(
+            value.detach().resolve_conj().numpy() if hasattr(value, "resolve_conj") else value.detach().numpy()
+        )
     if isinstance(value, dict):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
@@ -59,17 +63,27 @@ def differences(found, expected, rtol=None, atol=None, path="result") -> list[st
     if isinstance(expected, np.ndarray) and isinstance(found, np.ndarray):
         return _array_differences(found, expected, rtol, atol, path)
     if isinstance(expected, float) and isinstance(found, float):
-        close = math.isclose(found, expected, rel_tol=rtol or 2e-6, abs_tol=atol or 1e-30) or (math.isnan(found) and math.isnan(expected))
+        close = math.isclose(found, expected, rel_tol=rtol or 2e-6, abs_tol=atol or 1e-30) or (
+            math.isnan(found) and math.isnan(expected)
+        )
         return [] if close else [f"{path}: {found!r}, PyTorch has {expected!r}"]
     if isinstance(expected, complex) and isinstance(found, complex):
         parts = zip((found.real, found.imag), (expected.real, expected.imag))
-        return [] if all(not differences(f, e, rtol, rtol or atol) for f, e in parts) else [f"{path}: {found!r}, PyTorch has {expected!r}"]
+        return (
+            []
+            if all(not differences(f, e, rtol, rtol or atol) for f, e in parts)
+            else [f"{path}: {found!r}, PyTorch has {expected!r}"]
+        )
     if type(found) is not type(expected):
         return [f"{path}: {found!r} ({type(found).__name__}), PyTorch has {expected!r} ({type(expected).__name__})"]
     if isinstance(expected, list):
         if len(found) != len(expected):
             return [f"{path}: {len(found)} entries, PyTorch has {len(expected)}: {found!r} against {expected!r}"]
-        return [line for i, (f, e) in enumerate(zip(found, expected)) for line in differences(f, e, rtol, atol, f"{path}[{i}]")]
+        return [
+            line
+            for i, (f, e) in enumerate(zip(found, expected))
+            for line in differences(f, e, rtol, atol, f"{path}[{i}]")
+        ]
     if isinstance(expected, dict):
         if list(found) != list(expected):
             return [f"{path}: keys {list(found)}, PyTorch has {list(expected)}"]
@@ -92,4 +106,7 @@ def _array_differences(found, expected, rtol, atol, path):
         return []
     where = tuple(int(i) for i in np.argwhere(~np.atleast_1d(same))[0])
     first = np.atleast_1d(found)[where], np.atleast_1d(expected)[where]
-    return [f"{path}: {int((~same).sum())} of {found.size} numbers differ, first at {list(where)}: {first[0]!r}, PyTorch has {first[1]!r}"]
+    return [
+        f"{path}: {int((~same).sum())} of {found.size} numbers differ, first at {list(where)}: "
+        f"{first[0]!r}, PyTorch has {first[1]!r}"
+    ]
