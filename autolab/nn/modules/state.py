@@ -108,20 +108,20 @@ class ModuleState:
 
     def register_state_dict_pre_hook(self, hook):
         """Call `hook(module, prefix, keep_vars)` before `state_dict` collects anything."""
-        return _add(self._state_dict_pre_hooks, hook)
+        return RemovableHandle.add(self._state_dict_pre_hooks, hook)
 
     def register_state_dict_post_hook(self, hook):
         """Call `hook(module, state_dict, prefix, local_metadata)` when the dict is complete; it returns None."""
         hook._from_public_api = True
-        return _add(self._state_dict_hooks, hook)
+        return RemovableHandle.add(self._state_dict_hooks, hook)
 
     def register_load_state_dict_pre_hook(self, hook):
         """Call `hook(module, state_dict, prefix, metadata, strict, missing, unexpected, errors)` before loading."""
-        return _add(self._load_state_dict_pre_hooks, WrappedHook(hook, self))
+        return RemovableHandle.add(self._load_state_dict_pre_hooks, WrappedHook(hook, self))
 
     def register_load_state_dict_post_hook(self, hook):
         """Call `hook(module, incompatible_keys)` after loading; it may change the lists, and returns None."""
-        return _add(self._load_state_dict_post_hooks, hook)
+        return RemovableHandle.add(self._load_state_dict_post_hooks, hook)
 
     def load_state_dict(self, state_dict, strict=True, assign=False):
         """Copy `state_dict` into this module's parameters and buffers.
@@ -244,9 +244,3 @@ class _Loading:
                     "done inplace.",
                     "Change the two lists of incompatible_keys.",
                 )
-
-
-def _add(table, hook):
-    handle = RemovableHandle(table)
-    table[handle.id] = hook
-    return handle
