@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..engine.autograd.node import Packed, Unusual
 from ..engine.registry import OPS
 from .values import type_name
 
@@ -43,7 +44,7 @@ def saved_kinds(op: Any, kinds: tuple[str, ...]) -> frozenset[str]:
 
 
 @functools.cache
-def _public_saved_names(node_class: type) -> tuple[str, ...]:
+def _public_saved_names(node_class: Any) -> tuple[str, ...]:
     """The names X of a node class's `_saved_X`; what only our own rules need has none."""
     op = node_class.op
     return tuple(n for n in (*node_class._saved_names, *(op.constants if op is not None else ())) if n is not None)
@@ -162,8 +163,11 @@ class Reader:
 
     def saved(self, node: Any) -> Iterator[tuple[str, Any]]:
         """(name, value) of everything the node keeps: a SavedEntry for a tensor, a plain value for an attribute."""
-        tensors = self._tensor_names(node)
+        tensors, packed = self._tensor_names(node), self._packed_names(node)
         for name in self._saved_names(node):
+            if name in packed:
+                yield name, SavedEntry(name, None, "alive")
+                continue
             try:
                 value = getattr(node, f"_saved_{name}")
             except RuntimeError as error:
@@ -195,7 +199,15 @@ class Reader:
                 yield f"saved_tensors[{i}]", SavedEntry(f"saved_tensors[{i}]", item, "alive")
 
     def _saved_names(self, node: Any) -> tuple[str, ...]:
-        return _public_saved_names(type(node))
+        kind: Any = type(node)
+        return _public_saved_names(kind)
+
+    def _packed_names(self, node: Any) -> set[str]:
+        """What saved-tensor hooks took: to look at it would call the learner's unpack function."""
+        saved = getattr(node, "saved", None)
+        if not isinstance(saved, Unusual):
+            return set()
+        return {name for name, entry in zip(node._saved_names, saved) if isinstance(entry, Packed)}
 
     def _tensor_names(self, node: Any) -> frozenset[str]:
         """Names under which this node may save tensors (None there means: not needed)."""

@@ -39,7 +39,8 @@ class Recording(observe.Observer):
     `autolab.explore(recording)`."""
 
     def __init__(self) -> None:
-        self._builder: Builder | None = None
+        self._builder = Builder(Reader(), weak=True)
+        self._running = False
         self._trace: Trace | None = None
         self._modules: dict[
             int, tuple[Any, dict[int, str]]
@@ -49,9 +50,9 @@ class Recording(observe.Observer):
 
     # -- the block ---------------------------------------------------------------------------------
     def __enter__(self) -> Recording:
-        if self._builder is not None or self._trace is not None:
+        if self._running or self._trace is not None:
             raise RuntimeError("a recording can be made only once; call record() again for another one")
-        self._builder = Builder(Reader(), weak=True)
+        self._running = True
         observe.add(self)
         return self
 
@@ -66,14 +67,14 @@ class Recording(observe.Observer):
             }
             if not (film.shots and film.shots[-1].event == "error"):
                 film.failed(self._builder.nodes[-1].id if self._builder.nodes else "", error_line(error))
-        self._trace = self._build(names.caller())
-        self._builder = None
+        self._trace, self._running = self._build(names.caller()), False
+        self._builder = Builder(Reader(), weak=True)  # what it knew is in the trace
 
     def trace(self) -> Trace:
         """The trace; inside the block, of what happened so far. Raises RuntimeError before the block."""
         if self._trace is not None:
             return self._trace
-        if self._builder is None:
+        if not self._running:
             raise RuntimeError("nothing is recorded yet: use `with autolab.record() as recording:`")
         return self._build(names.caller())
 
@@ -82,11 +83,11 @@ class Recording(observe.Observer):
         return render(self.trace())
 
     def __str__(self) -> str:
-        return self.text() if self._trace is not None or self._builder is not None else repr(self)
+        return self.text() if self._trace is not None or self._running else repr(self)
 
     def __repr__(self) -> str:
         if self._trace is None:
-            return "<Recording: running>" if self._builder is not None else "<Recording: empty; use it with `with`>"
+            return "<Recording: running>" if self._running else "<Recording: empty; use it with `with`>"
         t = self._trace
         return f"<Recording: {len(t.nodes)} nodes, {len(t.frames)} steps>"
 
@@ -172,7 +173,7 @@ class Recording(observe.Observer):
                 builder.graph([before])
                 return builder.by_fn.get(before), nr
         found, facts = builder.find(item), builder.reader.facts(item)
-        if found is not None and builder.draft(found).version in (None, facts.version - 1):
+        if found is not None and builder.draft(found).version in (None, (facts.version or 0) - 1):
             return found, 0
         kind = "leaf" if item.requires_grad and item.grad_fn is None else "data"
         draft = builder.add(

@@ -34,7 +34,7 @@ def short(item: Any) -> str:
         if isinstance(item, (bool, str)):
             return str(item)
     elif item != item or item in (math.inf, -math.inf):
-        return number(item)
+        return str(number(item))
     if isinstance(item, int):
         return str(item) if abs(item) < 100_000 else f"{item:.3g}"
     if item == 0:

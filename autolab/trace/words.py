@@ -20,7 +20,7 @@ def error(exception: BaseException) -> str:
 
 def describe(shot: Shot, node: Node | None, receiver: Node | None, edge: Edge | None, of: int) -> tuple[str, str]:
     """(text, tex) of a frame. `of`: how many contributions the receiver gets in this run."""
-    if shot.event == "compute":
+    if shot.event == "compute" and node is not None:
         return compute(node)
     return _BACKWARD[shot.event](shot, node, receiver, edge, of)
 

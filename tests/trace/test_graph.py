@@ -292,6 +292,16 @@ def test_without_requires_grad_there_is_no_backward():
     assert "no operand requires grad" in t.meta["why"]
 
 
+def test_looking_at_a_graph_calls_no_saved_tensor_hook():
+    calls = []
+    x = autolab.tensor([1.0, 2.0], requires_grad=True)
+    with autolab.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: calls.append("unpack") or t):
+        y = (x * x).sum()
+    t = trace(y, backward=False)
+    assert calls == []
+    assert [(s.name, s.state, s.value) for s in t.saved] == [("self", "alive", None), ("other", "alive", None)]
+
+
 def test_several_roots():
     x = autolab.tensor(2.0, requires_grad=True)
     a, b = x * x, x * 5
