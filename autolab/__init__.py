@@ -3,6 +3,7 @@
 `import autolab as torch` runs PyTorch tutorial code: same names, same numbers for the same seed, same errors. What PyTorch does not
 have: `explore(loss)` opens the graph explorer, `record()` records what your code does.
 """
+
 from __future__ import annotations
 
 import importlib
@@ -11,12 +12,18 @@ import math
 from .engine import registry as _registry
 from .engine import dtype as _dtypes
 from .engine.autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled  # noqa: F401
-from .engine.autograd.grad_mode import (enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad,  # noqa: F401
-                                        set_grad_enabled)
+from .engine.autograd.grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,  # noqa: F401
+    set_grad_enabled,
+)
 from .engine.device import device, get_default_device, set_default_device  # noqa: F401
 from .engine.dtype import can_cast, dtype, finfo, get_default_dtype, iinfo, promote_types, set_default_dtype  # noqa: F401
 from .engine.printing import get_printoptions, set_printoptions  # noqa: F401
-from .engine.random import (Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state)  # noqa: F401
+from .engine.random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state  # noqa: F401
 from .engine.size import Size  # noqa: F401
 from .engine.tensor import Tensor, layout, strided  # noqa: F401
 
@@ -32,12 +39,26 @@ pi, e, inf, nan = math.pi, math.e, math.inf, math.nan
 newaxis = None
 
 _LAZY = {
-    "nn": "autolab.nn", "optim": "autolab.optim", "utils": "autolab.utils", "autograd": "autolab.autograd", "viz": "autolab.viz",
-    "widgets": "autolab.widgets", "trace": "autolab.trace", "lessons": "autolab.lessons", "linalg": "autolab.linalg",
-    "special": "autolab.special", "random": "autolab.random", "cuda": "autolab.cuda", "return_types": "autolab.engine.return_types",
-    "func": "autolab.func", "testing": "autolab.testing", "backends": "autolab.backends",
+    "nn": "autolab.nn",
+    "optim": "autolab.optim",
+    "utils": "autolab.utils",
+    "autograd": "autolab.autograd",
+    "viz": "autolab.viz",
+    "widgets": "autolab.widgets",
+    "trace": "autolab.trace",
+    "lessons": "autolab.lessons",
+    "linalg": "autolab.linalg",
+    "special": "autolab.special",
+    "random": "autolab.random",
+    "cuda": "autolab.cuda",
+    "return_types": "autolab.engine.return_types",
+    "func": "autolab.func",
+    "testing": "autolab.testing",
+    "backends": "autolab.backends",
 }
-globals().update({name: f for name, f in _registry.NAMESPACES[""].items() if name not in _LAZY})  # `trace` is a package that can be called
+globals().update(
+    {name: f for name, f in _registry.NAMESPACES[""].items() if name not in _LAZY}
+)  # `trace` is a package that can be called
 _LAZY_NAMES = {"explore": ("autolab.widgets", "explore"), "record": ("autolab.trace", "record")}
 
 
@@ -72,5 +93,3 @@ def result_type(tensor1, tensor2):
     dims = [t.dtype for t in (tensor1, tensor2) if is_tensor(t) and t.ndim]
     zeros = [t.dtype for t in (tensor1, tensor2) if is_tensor(t) and not t.ndim]
     return _dtypes.result_type_of(dims, zeros, [t for t in (tensor1, tensor2) if not is_tensor(t)])
-
-

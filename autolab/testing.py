@@ -1,4 +1,5 @@
 """`torch.testing`: comparing tensors in tests. Source: https://docs.pytorch.org/docs/2.13/testing.html"""
+
 from __future__ import annotations
 
 import numpy as np
@@ -6,22 +7,52 @@ import numpy as np
 from .engine.errors import fail
 from .engine.tensor import Tensor
 
-_TOLERANCE = {"float16": (1e-3, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7), "complex64": (1.3e-6, 1e-5), "complex128": (1e-7, 1e-7)}
+_TOLERANCE = {
+    "float16": (1e-3, 1e-5),
+    "float32": (1.3e-6, 1e-5),
+    "float64": (1e-7, 1e-7),
+    "complex64": (1.3e-6, 1e-5),
+    "complex128": (1e-7, 1e-7),
+}
 
 
-def assert_close(actual, expected, *, allow_subclasses=True, rtol=None, atol=None, equal_nan=False, check_device=True, check_dtype=True,
-                 check_layout=True, check_stride=False, msg=None):
+def assert_close(
+    actual,
+    expected,
+    *,
+    allow_subclasses=True,
+    rtol=None,
+    atol=None,
+    equal_nan=False,
+    check_device=True,
+    check_dtype=True,
+    check_layout=True,
+    check_stride=False,
+    msg=None,
+):
     """Raises AssertionError, saying where and by how much, unless |actual - expected| <= atol + rtol |expected| everywhere.
 
     rtol, atol: by default those of the dtype (1.3e-6 and 1e-5 for float32). Source: torch.testing.assert_close."""
     if (rtol is None) != (atol is None):
-        raise fail(ValueError, f"Both 'rtol' and 'atol' must be either specified or unspecified, but got no {'rtol' if rtol is None else 'atol'}.",
-                   "Give both tolerances or neither.")
+        raise fail(
+            ValueError,
+            f"Both 'rtol' and 'atol' must be either specified or unspecified, but got no {'rtol' if rtol is None else 'atol'}.",
+            "Give both tolerances or neither.",
+        )
     a, b = (x.detach().numpy() if isinstance(x, Tensor) else np.asarray(x) for x in (actual, expected))
     if a.shape != b.shape:
-        raise AssertionError(msg or f"The values for attribute 'shape' do not match: {list(a.shape)} != {list(b.shape)}.")
-    if check_dtype and isinstance(actual, Tensor) and isinstance(expected, Tensor) and actual.dtype is not expected.dtype:
-        raise AssertionError(msg or f"The values for attribute 'dtype' do not match: {actual.dtype} != {expected.dtype}.")
+        raise AssertionError(
+            msg or f"The values for attribute 'shape' do not match: {list(a.shape)} != {list(b.shape)}."
+        )
+    if (
+        check_dtype
+        and isinstance(actual, Tensor)
+        and isinstance(expected, Tensor)
+        and actual.dtype is not expected.dtype
+    ):
+        raise AssertionError(
+            msg or f"The values for attribute 'dtype' do not match: {actual.dtype} != {expected.dtype}."
+        )
     if rtol is None:
         rtol, atol = (max(pair) for pair in zip(*(_TOLERANCE.get(x.dtype.name, (0.0, 0.0)) for x in (a, b))))
     close = np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
@@ -30,5 +61,8 @@ def assert_close(actual, expected, *, allow_subclasses=True, rtol=None, atol=Non
     wrong = int((~close).sum())
     difference = np.abs(a.astype(np.float64) - b.astype(np.float64))
     worst = np.unravel_index(int(np.nanargmax(np.where(close, -1, np.nan_to_num(difference, nan=np.inf)))), a.shape)
-    raise AssertionError(msg or f"Tensor-likes are not close!\n\nMismatched elements: {wrong} / {a.size} ({100 * wrong / a.size:.1f}%)\n"
-                         f"Greatest absolute difference: {difference[worst]} at index {tuple(map(int, worst))} (up to {atol} allowed)")
+    raise AssertionError(
+        msg
+        or f"Tensor-likes are not close!\n\nMismatched elements: {wrong} / {a.size} ({100 * wrong / a.size:.1f}%)\n"
+        f"Greatest absolute difference: {difference[worst]} at index {tuple(map(int, worst))} (up to {atol} allowed)"
+    )

@@ -1,7 +1,7 @@
 """`torch.autograd`: torch's public names for the engine's autograd. Source: https://docs.pytorch.org/docs/2.13/autograd.html"""
 from . import function, functional, grad_mode, graph  # noqa: F401
 from ..engine.autograd.anomaly import detect_anomaly, set_detect_anomaly  # noqa: F401
-from ..engine.autograd.engine import backward, grad  # noqa: F401
+from ..engine.autograd.differentiate import backward, grad  # noqa: F401
 from ..engine.autograd.function import Function  # noqa: F401
 from ..engine.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: F401
 from ..engine.autograd.gradcheck import gradcheck, gradgradcheck  # noqa: F401

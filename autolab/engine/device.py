@@ -1,12 +1,15 @@
 """`device`: where a tensor's memory is. Only `cpu` (NumPy) and `meta` (shapes without values) names exist here so far."""
+
 from __future__ import annotations
 
 import numpy
 
 from .errors import fail
 
-_TYPES = ("cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia, "
-          "privateuseone")
+_TYPES = (
+    "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia, "
+    "privateuseone"
+)
 
 
 class device:
@@ -22,14 +25,25 @@ class device:
         if isinstance(type, int):
             type, index = "cuda", type
         if not isinstance(type, str):
-            raise fail(TypeError, f"device(): argument 'type' must be str, not {type.__class__.__name__}", "Write torch.device('cpu').")
+            raise fail(
+                TypeError,
+                f"device(): argument 'type' must be str, not {type.__class__.__name__}",
+                "Write torch.device('cpu').",
+            )
         name, colon, number = type.partition(":")
         if name not in _TYPES.split(", "):
-            raise fail(RuntimeError, f"Expected one of {_TYPES} device type at start of device string: {name}",
-                       "The usual devices are 'cpu' and 'cuda' (a GPU; 'cuda:0' is the first one).")
+            raise fail(
+                RuntimeError,
+                f"Expected one of {_TYPES} device type at start of device string: {name}",
+                "The usual devices are 'cpu' and 'cuda' (a GPU; 'cuda:0' is the first one).",
+            )
         if colon:
             if not number.isdigit():
-                raise fail(RuntimeError, f"Invalid device string: '{type}'", "A device is written name:number, for example 'cuda:0'.")
+                raise fail(
+                    RuntimeError,
+                    f"Invalid device string: '{type}'",
+                    "A device is written name:number, for example 'cuda:0'.",
+                )
             index = int(number)
         self = object.__new__(cls)
         object.__setattr__(self, "type", name)
@@ -45,7 +59,9 @@ class device:
         raise AttributeError(f"attribute '{name}' of 'torch.device' objects is not writable")
 
     def __repr__(self):
-        return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
+        return (
+            f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
+        )
 
     def __str__(self):
         return self.type if self.index is None else f"{self.type}:{self.index}"
@@ -84,6 +100,11 @@ def usable(d) -> device:
     if d.type == "cpu":
         return CPU
     if d.type == "cuda":
-        raise fail(AssertionError, "Torch not compiled with CUDA enabled",
-                   "No GPU is usable here; choose the device with 'cuda' if torch.cuda.is_available() else 'cpu'.")
-    raise fail(RuntimeError, f"device '{d}' is not supported by autolab", "autolab computes on 'cpu'; see docs/differences.md.")
+        raise fail(
+            AssertionError,
+            "Torch not compiled with CUDA enabled",
+            "No GPU is usable here; choose the device with 'cuda' if torch.cuda.is_available() else 'cpu'.",
+        )
+    raise fail(
+        RuntimeError, f"device '{d}' is not supported by autolab", "autolab computes on 'cpu'; see docs/differences.md."
+    )

@@ -1,8 +1,9 @@
-"""How an op runs: unwrap, promote, compute, wrap, record. One general lane, and two fast lanes for ops of one and two operands.
+"""How an op runs: unwrap, promote, compute, wrap, record.
 
-The general lane costs 3-5 µs an op, the fast lanes 1 µs: they cover float operands of one dtype that are *plain* (`_view is None`: in host
-memory, neither views nor inference tensors), which is nearly every op of a scalar graph or a training loop.
+This is the general lane, 3-5 µs an op. `lanes.py` has a fast lane, 1 µs, for float operands of one dtype that are *plain* (`_view is None`: in
+host memory, neither views nor inference tensors), which is nearly every op of a scalar graph or a training loop.
 """
+
 from __future__ import annotations
 
 import operator
@@ -12,7 +13,6 @@ import numpy as np
 from . import observe
 from .autograd.grad_mode import per_thread
 from .autograd.node import Packed, Unusual, accumulator, next_sequence_nr
-from .device import CPU
 from .dtype import FROM_NUMPY, bool_, get_default_dtype, python_scalar_dtype, result_type_of
 from .errors import fail
 from .storage import InferenceStorage, Storage
@@ -32,7 +32,7 @@ def apply(op, args):
     if op.operands:
         raws = _promoted(op, args, raws)
     xp = device.xp
-    if op.view and args[0]._d.__class__ is not xp.ndarray:
+    if op.view and (args[0]._storage.array is None or args[0]._d.__class__ is not xp.ndarray):
         raws[0] = materialise(args[0])
     result = state.run(_kernel(op, args), xp, *raws)
     multi = result.__class__ is tuple or result.__class__ is list
@@ -57,6 +57,7 @@ def _kernel(op, args):
             if "broadcast" in str(error):
                 raise broadcast_error([np.shape(raws[i]) for i in op.broadcast]) from None
             raise
+
     return explained if op.broadcast else forward
 
 
@@ -68,11 +69,19 @@ def broadcast_error(shapes):
         p, q = (1,) * (n - len(a)) + tuple(a), (1,) * (n - len(b)) + tuple(b)
         for dim in range(n - 1, -1, -1):
             if p[dim] != q[dim] and 1 not in (p[dim], q[dim]):
-                return fail(RuntimeError, f"The size of tensor a ({p[dim]}) must match the size of tensor b ({q[dim]}) at non-singleton "
-                            f"dimension {dim}", f"Shapes {tuple(a)} and {tuple(b)} are compared from the last dimension backwards: each pair "
-                            "must be equal or one of them 1.")
+                return fail(
+                    RuntimeError,
+                    f"The size of tensor a ({p[dim]}) must match the size of tensor b ({q[dim]}) at non-singleton "
+                    f"dimension {dim}",
+                    f"Shapes {tuple(a)} and {tuple(b)} are compared from the last dimension backwards: each pair "
+                    "must be equal or one of them 1.",
+                )
         a = tuple(max(i, j) if 0 not in (i, j) else 0 for i, j in zip(p, q))
-    return fail(RuntimeError, f"shapes {shapes} cannot be broadcast together", "Each pair of sizes must be equal or one of them 1.")
+    return fail(
+        RuntimeError,
+        f"shapes {shapes} cannot be broadcast together",
+        "Each pair of sizes must be equal or one of them 1.",
+    )
 
 
 def _unwrap(op, args):
@@ -88,8 +97,11 @@ def _unwrap(op, args):
             raws.append(a.item() if isinstance(a, np.generic) else a)
     first = op.params[0]
     if not isinstance(args[0], Tensor) and first == "self" and not (op.broadcast and tensors):
-        raise fail(TypeError, f"{op.name}(): argument 'input' (position 1) must be Tensor, not {type(args[0]).__name__}",
-                   "Make a tensor of it first: torch.tensor(...).")
+        raise fail(
+            TypeError,
+            f"{op.name}(): argument 'input' (position 1) must be Tensor, not {type(args[0]).__name__}",
+            "Make a tensor of it first: torch.tensor(...).",
+        )
     return tensors, raws
 
 
@@ -97,8 +109,12 @@ def _device(op, tensors):
     device = tensors[0]._storage.device
     for t in tensors:
         if t._storage.device is not device:
-            raise fail(RuntimeError, f"Expected all tensors to be on the same device, but found at least two devices, {device} and "
-                       f"{t._storage.device}!", "Move one of them with .to(device) first.")
+            raise fail(
+                RuntimeError,
+                f"Expected all tensors to be on the same device, but found at least two devices, {device} and "
+                f"{t._storage.device}!",
+                "Move one of them with .to(device) first.",
+            )
     return device
 
 
@@ -130,7 +146,9 @@ def _promoted(op, args, raws):
             if a.dtype is not d:
                 raws[i] = raws[i].astype(d.np)
         elif a is not None and (d._kind < 2 or python_scalar_dtype(a)._kind > 2):
-            raws[i] = np.asarray(a).astype(d.np)[()]  # wraps as torch does, where NumPy would refuse an int out of range
+            raws[i] = np.asarray(a).astype(d.np)[
+                ()
+            ]  # wraps as torch does, where NumPy would refuse an int out of range
     return raws
 
 
@@ -170,7 +188,7 @@ def record(op, args, outs, state, replaced=None):
     replaced: (old, saved) of an in-place op: its first argument as it was before, for edges and for saving."""
     node = _new(op.node_class)
     if op.spread:
-        sources = [t for t in args[op.rules[0][0]]]
+        sources = list(args[op.rules[0][0]])
     else:
         sources = [args[i] for i, _, _ in op.rules]
     if replaced is not None:
@@ -229,7 +247,9 @@ def _saved(op, args, outs, edges, replaced):
 def _derived(kind, a):
     if a.__class__ in (list, tuple):
         return tuple(_derived(kind, x) for x in a)
-    if kind == "derived:sizes":
+    if kind == "derived:sizes_opt" and a is None:
+        return (0,)
+    if kind.startswith("derived:sizes"):
         return tuple(np.shape(a._d))
     if kind == "derived:numel":
         return int(a._d.size)
@@ -239,10 +259,13 @@ def _derived(kind, a):
 
 
 def inference_saved():
-    return fail(RuntimeError, "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
-                "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
-                "`torch.no_grad()` instead of `torch.inference_mode()`.",
-                "Inference mode keeps no version counter, so the graph could not notice later changes.")
+    return fail(
+        RuntimeError,
+        "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
+        "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
+        "`torch.no_grad()` instead of `torch.inference_mode()`.",
+        "Inference mode keeps no version counter, so the graph could not notice later changes.",
+    )
 
 
 def _pack(node, hooks):
@@ -283,14 +306,26 @@ def check_inplace(t, state, requires_grad, overlapping=True):
     if t._view is not None:
         t._view.check_inplace(t, state, requires_grad)
     if overlapping and t._view is not None and any(s == 0 and n > 1 for s, n in zip(t._d.strides, t._d.shape)):
-        raise fail(RuntimeError, "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
-                   "clone() the tensor before performing the operation.", "expand() shows one number in many places; clone() gives each its own.")
+        raise fail(
+            RuntimeError,
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
+            "clone() the tensor before performing the operation.",
+            "expand() shows one number in many places; clone() gives each its own.",
+        )
     if state.grad and t._req and t._node is None:
-        raise fail(RuntimeError, "a leaf Variable that requires grad is being used in an in-place operation.",
-                   "A leaf's value is what its gradient belongs to; change it inside `with torch.no_grad():`, or compute a new tensor.")
+        raise fail(
+            RuntimeError,
+            "a leaf Variable that requires grad is being used in an in-place operation.",
+            "A leaf's value is what its gradient belongs to; change it inside `with torch.no_grad():`, or compute a new tensor.",
+        )
 
 
-_IN_PLACE = {operator.add: operator.iadd, operator.sub: operator.isub, operator.mul: operator.imul, operator.truediv: operator.itruediv}
+_IN_PLACE = {
+    operator.add: operator.iadd,
+    operator.sub: operator.isub,
+    operator.mul: operator.imul,
+    operator.truediv: operator.itruediv,
+}
 
 
 def apply_inplace(op, args):
@@ -298,11 +333,11 @@ def apply_inplace(op, args):
     target = args[0]
     state = per_thread.state
     if op.fast in _IN_PLACE and not (state.grad or state.special) and observe.observer is None and _plain_pair(*args):
-        try:                              # an optimizer's update: no history, one dtype
+        try:  # an optimizer's update: no history, one dtype
             target._d = state.run(_IN_PLACE[op.fast], target._d, args[1]._d)
             target._storage.version += 1
             return target
-        except ValueError:                # does not fit: the general lane says so in torch's words
+        except ValueError:  # does not fit: the general lane says so in torch's words
             pass
     tensors, raws = _unwrap(op, args)
     check_inplace(target, state, any(t._req for t in tensors))
@@ -312,20 +347,32 @@ def apply_inplace(op, args):
         if op.dtype == "bool":
             d = bool_
         elif d._kind > target.dtype._kind:
-            raise fail(RuntimeError, f"result type {d.short} can't be cast to the desired output type {target.dtype.short}",
-                       "An in-place operation keeps the tensor's dtype; convert the tensor first, or use the out-of-place form.")
+            raise fail(
+                RuntimeError,
+                f"result type {d.short} can't be cast to the desired output type {target.dtype.short}",
+                "An in-place operation keeps the tensor's dtype; convert the tensor first, or use the out-of-place form.",
+            )
         raws = _promoted(op, args, raws)
     result = state.run(_kernel(op, args), target._storage.device.xp, *raws)
     if result.shape != target._d.shape:
-        raise fail(RuntimeError, f"output with shape {list(target._d.shape)} doesn't match the broadcast shape {list(result.shape)}",
-                   "An in-place operation cannot make the tensor bigger; use the out-of-place form.")
+        raise fail(
+            RuntimeError,
+            f"output with shape {list(target._d.shape)} doesn't match the broadcast shape {list(result.shape)}",
+            "An in-place operation cannot make the tensor bigger; use the out-of-place form.",
+        )
     write_inplace(op, args, result, state)
     return target
 
 
 def _plain_pair(a, b):
-    return b.__class__ is Tensor and a.dtype is b.dtype and a.dtype._kind == 2 and a._view is None and b._view is None \
+    return (
+        b.__class__ is Tensor
+        and a.dtype is b.dtype
+        and a.dtype._kind == 2
+        and a._view is None
+        and b._view is None
         and (a._d.__class__ is np.ndarray or b._d.ndim == 0)
+    )
 
 
 def write_inplace(op, args, result, state):
@@ -349,8 +396,10 @@ def write_inplace(op, args, result, state):
 
 def _before(op, args, target):
     """`target` as a Tensor of its own, with the history it has now; its values are copied only if a rule will read them."""
-    needed = any(k == "input" and i == 0 and (r is None or any(_wants(args[op.rules[n][0]]) for n in r))
-                 for k, i, r in zip(op.save_kinds, op.save_index, op.needed_by))
+    needed = any(
+        k == "input" and i == 0 and (r is None or any(_wants(args[op.rules[n][0]]) for n in r))
+        for k, i, r in zip(op.save_kinds, op.save_index, op.needed_by)
+    )
     old = wrap(target._d.copy() if needed else target._d, target.dtype)
     if target._view is not None:
         target._view.refresh(target)
@@ -360,189 +409,3 @@ def _before(op, args, target):
 
 def _wants(a):
     return isinstance(a, Tensor) and a._req
-
-
-# -- the fast lanes --------------------------------------------------------------------------------------------------------
-_BINARY = '''
-def call(a, b):
-    state = per_thread.state
-    if b.__class__ is Tensor:
-        if a.__class__ is not Tensor or a.dtype is not b.dtype or a._view is not None or b._view is not None:
-            return slow(a, b)
-        y = b._d
-        b_req = b._req
-    elif (b.__class__ is float or b.__class__ is int) and a.__class__ is Tensor and a._view is None:
-        y = b
-        b_req = False
-    else:
-        return slow(a, b)
-    dtype = a.dtype
-    if dtype._kind != 2 or state.special:
-        return slow(a, b)
-    x = a._d
-    try:
-        d = state.run(fast, x, y)
-    except ValueError:
-        return slow(a, b)
-    t = new(Tensor)
-    t._d = d
-    t.dtype = RESULT
-    s = new(Storage)
-    s.version = 0
-    s.device = CPU
-    s.array = None
-    t._storage = s
-    t._view = None
-    t._nr = 0
-    a_req = a._req
-    if state.grad and (a_req or b_req) and DIFFERENTIABLE:
-        t._node = n = new(node_class)
-        t._req = True
-        e = f = None
-        if a_req:
-            e = a._node
-            if e is None: e = a._acc and a._acc() or accumulator(a)
-        if b_req:
-            f = b._node
-            if f is None: f = b._acc and b._acc() or accumulator(b)
-        n.inputs = INPUTS
-        n.input_nrs = None
-        if (a_req and a._nr) or (b_req and b._nr):
-            n.input_nrs = (a._nr, b._nr if b_req else 0)
-        n.sequence_nr = next_sequence_nr()
-        n.hooks = None
-        n.saved = SAVED
-        n.fix = None
-        if d.__class__ is ndarray:
-            shape = d.shape
-            if x.shape != shape or (b.__class__ is Tensor and y.shape != shape):
-                n.fix = ((x.shape, dtype), (y.shape, dtype) if b.__class__ is Tensor else None)
-            n.value = d if d.size <= SMALL else (d.shape, d.dtype)
-        else:
-            n.value = d
-        n.operands = None
-        if e is None or f is None:
-            n.operands = (x if e is None and (x.__class__ is not ndarray or x.size <= SMALL) else None,
-                          y if f is None and (y.__class__ is not ndarray or y.size <= SMALL) else None)
-    else:
-        t._node = None
-        t._req = False
-        n = None
-    if observe.observer is not None:
-        observe.observer.forward(op, (a, b), None, (t,), n)
-    return t
-'''
-
-_UNARY = '''
-def call(aDEFAULTS):
-    state = per_thread.state
-    if a.__class__ is not Tensor or a._view is not None or state.special or a.dtype._kind != 2 UNLESS_DEFAULT:
-        return apply(op, (aARGUMENTS,))
-    dtype = a.dtype
-    x = a._d
-    d = state.run(fast, x)
-    t = new(Tensor)
-    t._d = d
-    t.dtype = dtype
-    s = new(Storage)
-    s.version = 0
-    s.device = CPU
-    s.array = None
-    t._storage = s
-    t._view = None
-    t._nr = 0
-    if a._req and state.grad:
-        t._node = n = new(node_class)
-        t._req = True
-        e = a._node
-        if e is None: e = a._acc and a._acc() or accumulator(a)
-        n.inputs = (e,)
-        n.input_nrs = (a._nr,) if a._nr else None
-        n.sequence_nr = next_sequence_nr()
-        n.hooks = n.fix = n.operands = None
-        n.saved = SAVED
-        n.value = d if d.__class__ is not ndarray or d.size <= SMALL else (d.shape, d.dtype)
-    else:
-        t._node = None
-        t._req = False
-        n = None
-    if observe.observer is not None:
-        observe.observer.forward(op, (aARGUMENTS,), None, (t,), n)
-    return t
-'''
-
-
-def _saved_expression(op):
-    """The source of the tuple that a fast lane saves, from the record's plan."""
-    entries = []
-    for kind, index, readers in zip(op.save_kinds, op.save_index, op.needed_by):
-        if kind == "output":
-            text = "(d, s, 0)"
-        elif kind == "attr":
-            text = op.params[index]
-        elif kind.startswith("derived:"):
-            text = {"sizes": "x.shape", "numel": "int(x.size)", "strides": "a.stride()"}[kind[8:]]
-        elif index == 0:
-            text = "(a, a._storage.version)"
-        else:
-            text = "((b, b._storage.version) if b.__class__ is Tensor else b)"
-        if readers is not None and len(op.params) == 2:
-            who = " or ".join(("e", "f")[op.rules[r][0]] + " is not None" for r in sorted(readers))
-            text = f"({text} if {who} else None)"
-        entries.append(text)
-    return f"({', '.join(entries)}{',' if entries else ''})"
-
-
-def _compile_lane(op, source, slow=None):
-    inputs = ", ".join(("e", "f")[i] for i, _, _ in op.rules)
-    source = (source.replace("INPUTS", f"({inputs},)" if inputs else "()").replace("SAVED", _saved_expression(op))
-              .replace("DIFFERENTIABLE", str(bool(op.rules))).replace("RESULT", "bool_" if op.dtype == "bool" else "dtype"))
-    environment = {"per_thread": per_thread, "Tensor": Tensor, "Storage": Storage, "apply": apply, "slow": slow, "op": op, "fast": op.fast, "new": _new,
-                   "node_class": op.node_class, "accumulator": accumulator, "next_sequence_nr": next_sequence_nr, "ndarray": np.ndarray,
-                   "SMALL": SMALL, "observe": observe, "bool_": bool_, "CPU": CPU}
-    exec(source, environment)
-    return environment["call"]
-
-
-def compiled_on_first_use(make, op):
-    """`make(op)`, made when it is first called: compiling every lane would add 60 ms to `import autolab`. Returns a stub that
-    calls what was made; `stub.made` gives it (made now if need be) to whoever wants to call it directly."""
-    def stub(*args):
-        return stub.made()(*args)
-
-    made = []
-
-    def get():
-        if not made:
-            made.append(make(op))
-        return made[0]
-    stub.made = get
-    return stub
-
-
-def make_binary(op):
-    """The fast lane of an op of two operands."""
-    return _compile_lane(op, _BINARY, lambda a, b: apply(op, (a, b)))
-
-
-def make_operator(op, of_tensors=None):
-    """The same lane as a Python operator: NotImplemented for operands that are neither tensors nor numbers.
-
-    of_tensors: what to call instead when the second operand is a tensor (`x ** y` is another op than `x ** 2`)."""
-    def slow(a, b):
-        if of_tensors is not None and isinstance(b, Tensor):
-            return of_tensors(a, b)
-        return apply(op, (a, b)) if isinstance(b, _NUMBERS) else NotImplemented
-    source = _BINARY if of_tensors is None else _BINARY.replace("if a.__class__ is not Tensor or", "if True or")
-    return _compile_lane(op, source, slow)
-
-
-_NUMBERS = (Tensor, int, float, complex, np.number, np.bool_)
-
-
-def make_unary(op):
-    """The fast lane of an op of one operand; taken when its other arguments have their defaults."""
-    others = op.params[1:]
-    source = (_UNARY.replace("DEFAULTS", "".join(f", {p}={op.defaults[p]!r}" for p in others)).replace("ARGUMENTS", "".join(f", {p}" for p in others))
-              .replace("UNLESS_DEFAULT", "".join(f"or {p} is not {op.defaults[p]!r}" for p in others)))
-    return _compile_lane(op, source)

@@ -3,6 +3,7 @@
 NumPy's rules differ from PyTorch's for 0-d arrays and for int with float, so promotion is decided here and operands are converted
 before a kernel runs. Source: https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -13,7 +14,19 @@ from .errors import fail
 class dtype:
     """A data type: `torch.float32`. Attributes: `np` (the NumPy dtype), `itemsize` (bytes), `is_floating_point`, `is_complex`."""
 
-    __slots__ = ("name", "np", "np_name", "itemsize", "is_floating_point", "is_complex", "is_signed", "short", "_kind", "scalar", "__weakref__")
+    __slots__ = (
+        "name",
+        "np",
+        "np_name",
+        "itemsize",
+        "is_floating_point",
+        "is_complex",
+        "is_signed",
+        "short",
+        "_kind",
+        "scalar",
+        "__weakref__",
+    )
 
     def __init__(self, name: str, short: str):
         self.name = name
@@ -23,7 +36,13 @@ class dtype:
         self.is_floating_point = self.np.kind == "f"
         self.is_complex = self.np.kind == "c"
         self.is_signed = self.np.kind in "ifc"
-        self.np_name = {"float64": "double", "float32": "float", "int64": "long int", "int32": "int", "float16": "c10::Half"}.get(name, name)
+        self.np_name = {
+            "float64": "double",
+            "float32": "float",
+            "int64": "long int",
+            "int32": "int",
+            "float16": "c10::Half",
+        }.get(name, name)
         self.short = short  # 'Float', as in 'torch.FloatTensor' and in many messages
         self._kind = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}[self.np.kind]
 
@@ -65,7 +84,22 @@ float64 = double = dtype("float64", "Double")
 complex64 = cfloat = dtype("complex64", "ComplexFloat")
 complex128 = cdouble = dtype("complex128", "ComplexDouble")
 
-ALL = (bool_, uint8, int8, int16, int32, int64, uint16, uint32, uint64, float16, float32, float64, complex64, complex128)
+ALL = (
+    bool_,
+    uint8,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint16,
+    uint32,
+    uint64,
+    float16,
+    float32,
+    float64,
+    complex64,
+    complex128,
+)
 BY_NAME = {d.name: d for d in ALL}
 FROM_NUMPY = {d.np: d for d in ALL}
 _PYTHON = {bool: bool_, int: int64, float: float64, complex: complex128}
@@ -84,8 +118,11 @@ def set_default_dtype(d: dtype) -> None:
     Raises TypeError for anything but a floating-point dtype. Source: torch.set_default_dtype."""
     global _default
     if not isinstance(d, dtype) or not d.is_floating_point:
-        raise fail(TypeError, f"only floating-point types are supported as the default type, got {d}",
-                   "Gradients need numbers that can change by small amounts, so the default is float32 or float64.")
+        raise fail(
+            TypeError,
+            f"only floating-point types are supported as the default type, got {d}",
+            "Gradients need numbers that can change by small amounts, so the default is float32 or float64.",
+        )
     _default = d
 
 
@@ -101,8 +138,11 @@ def as_dtype(d) -> dtype:
         return d
     if isinstance(d, type) and d in _PYTHON:
         return _PYTHON[d]
-    raise fail(TypeError, f"dtype must be torch.dtype, not {type(d).__name__}",
-               "Write for example dtype=torch.float32; NumPy's own dtypes are not taken.")
+    raise fail(
+        TypeError,
+        f"dtype must be torch.dtype, not {type(d).__name__}",
+        "Write for example dtype=torch.float32; NumPy's own dtypes are not taken.",
+    )
 
 
 def from_numpy_dtype(d: np.dtype) -> dtype:
@@ -113,12 +153,19 @@ def from_numpy_dtype(d: np.dtype) -> dtype:
         pass
     native = FROM_NUMPY.get(d.newbyteorder("=")) if d.kind in "biufc" else None
     if native is not None:
-        raise fail(ValueError, "given numpy array has byte order different from the native byte order. Conversion between byte orders is "
-                   "currently not supported.", "Convert it first: array.astype(array.dtype.newbyteorder('=')).")
+        raise fail(
+            ValueError,
+            "given numpy array has byte order different from the native byte order. Conversion between byte orders is "
+            "currently not supported.",
+            "Convert it first: array.astype(array.dtype.newbyteorder('=')).",
+        )
     kind = "numpy.object_" if d.kind == "O" else f"numpy.{d.type.__name__}"
-    raise fail(TypeError, f"can't convert np.ndarray of type {kind}. The only supported types are: float64, float32, float16, complex64, "
-               "complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool.",
-               "A tensor holds numbers of one type; text and mixed objects have to become numbers first.")
+    raise fail(
+        TypeError,
+        f"can't convert np.ndarray of type {kind}. The only supported types are: float64, float32, float16, complex64, "
+        "complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool.",
+        "A tensor holds numbers of one type; text and mixed objects have to become numbers first.",
+    )
 
 
 def python_scalar_dtype(value) -> dtype:
@@ -131,7 +178,11 @@ def python_scalar_dtype(value) -> dtype:
         return _default
     if isinstance(value, (complex, np.complexfloating)):
         return default_complex()
-    raise fail(RuntimeError, f"Could not infer dtype of {type(value).__name__}", "Only numbers and nested lists of numbers become a tensor.")
+    raise fail(
+        RuntimeError,
+        f"Could not infer dtype of {type(value).__name__}",
+        "Only numbers and nested lists of numbers become a tensor.",
+    )
 
 
 def _promote(a: dtype, b: dtype) -> dtype:
@@ -157,8 +208,11 @@ _WIDE_UNSIGNED = (uint16, uint32, uint64)
 def _promote_wide_unsigned(a, b):
     if not a.is_signed and not b.is_signed:
         return a if a.itemsize >= b.itemsize else b
-    raise fail(RuntimeError, f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote {a.short} and {b.short}",
-               "Convert one of them first, for example with .to(torch.int64).")
+    raise fail(
+        RuntimeError,
+        f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote {a.short} and {b.short}",
+        "Convert one of them first, for example with .to(torch.int64).",
+    )
 
 
 _TABLE: dict[tuple[dtype, dtype], dtype] = {}

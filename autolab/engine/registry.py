@@ -3,19 +3,21 @@
 Derived here: the public function, the Tensor method, the in-place variant, the Node class and its backward. Derived elsewhere from
 `OPS`: formula cards (trace), gradcheck and comparison tests (tests/engine).
 """
+
 from __future__ import annotations
 
 import ast
 import functools
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import FunctionType
-from typing import Any, Callable
+from typing import Any
 
-from . import dispatch
+from . import dispatch, lanes
 from .autograd.node import make_node_class
 
-OPS: dict[str, "Op"] = {}
+OPS: dict[str, Op] = {}
 """Every registered op by name."""
 
 NAMESPACES: dict[str, dict[str, Callable]] = {"": {}, "nn.functional": {}, "linalg": {}, "special": {}, "Tensor": {}}
@@ -30,37 +32,41 @@ class Op:
     """One operation. See ARCHITECTURE.md §3 for how its fields are written."""
 
     name: str
-    params: tuple[str, ...]               # argument names in schema order
+    params: tuple[str, ...]  # argument names in schema order
     defaults: dict[str, Any]
     keyword_only: frozenset[str]
-    forward: Callable                     # forward(xp, *args) on raw arrays
+    forward: Callable  # forward(xp, *args) on raw arrays
     vjp: dict[str, Callable]
-    operands: tuple[str, ...]             # the arguments that are promoted together and broadcast
+    operands: tuple[str, ...]  # the arguments that are promoted together and broadcast
     dtype: str | None = None
     view: bool = False
     outputs: tuple[str, ...] = ()
     nondiff: tuple[str, ...] = ()
     node: str = ""
     also_saves: tuple[str, ...] = ()
-    hidden: tuple[str, ...] = ()          # saved for our rules, but not by torch: no `_saved_` attribute
-    constants: dict[str, Any] = field(default_factory=dict)  # `_saved_` attributes of torch that are the same for every node: alpha=1
+    hidden: tuple[str, ...] = ()  # saved for our rules, but not by torch: no `_saved_` attribute
+    constants: dict[str, Any] = field(
+        default_factory=dict
+    )  # `_saved_` attributes of torch that are the same for every node: alpha=1
     inplace: bool = False
-    variadic: bool = False                # the number of outputs depends on the arguments (split, unbind)
-    lists: tuple[str, ...] = ()           # the arguments that are lists of tensors ('tensors' of cat, 'indices' of index)
+    variadic: bool = False  # the number of outputs depends on the arguments (split, unbind)
+    lists: tuple[str, ...] = ()  # the arguments that are lists of tensors ('tensors' of cat, 'indices' of index)
     latex: str = ""
     vjp_latex: dict[str, str] = field(default_factory=dict)
     samples: Callable | None = None
-    fused: Callable | None = None         # on raw arrays, all gradients at once: fused(m, g, wanted, *saved), instead of the rules
-    fast: Callable | None = None          # the kernel without xp and attributes, for the fast lanes: operator.mul
-    check: Callable | None = None         # check(dtypes of the operands, promoted dtype) raises where torch refuses them
+    fused: Callable | None = (
+        None  # on raw arrays, all gradients at once: fused(m, g, wanted, name=saved, …)
+    )
+    fast: Callable | None = None  # the kernel without xp and attributes, for the fast lanes: operator.mul
+    check: Callable | None = None  # check(dtypes of the operands, promoted dtype) raises where torch refuses them
     doc: str = ""
     # derived
-    saves: tuple[str, ...] = ()           # what a node of this op may save, in order; None in an entry that was not needed
-    save_kinds: tuple[str, ...] = ()      # 'input', 'output', 'attr', 'derived'
-    save_index: tuple[int, ...] = ()      # the argument or output number each entry comes from
-    rules: tuple = ()                     # (argument position, rule, names) per differentiable argument
-    needed_by: tuple = ()                 # per save: the set of rule numbers that read it; None = always saved
-    broadcast: tuple[int, ...] = ()       # positions of operands
+    saves: tuple[str, ...] = ()  # what a node of this op may save, in order; None in an entry that was not needed
+    save_kinds: tuple[str, ...] = ()  # 'input', 'output', 'attr', 'derived'
+    save_index: tuple[int, ...] = ()  # the argument or output number each entry comes from
+    rules: tuple = ()  # (argument position, rule, names) per differentiable argument
+    needed_by: tuple = ()  # per save: the set of rule numbers that read it; None = always saved
+    broadcast: tuple[int, ...] = ()  # positions of operands
     node_class: type | None = None
     saves_tensors: bool = False
     return_type: Callable | None = None
@@ -78,8 +84,19 @@ class Op:
 _DERIVED = re.compile(r"(.+?)_sym_(sizes_opt|sizes|numel|strides|argsize_0)$")
 
 
-def register(schema: str, *, forward, vjp=None, operands=None, method=True, function=True, namespace="", inplace=False, public=None,
-             **fields) -> Op:
+def register(
+    schema: str,
+    *,
+    forward,
+    vjp=None,
+    operands=None,
+    method=True,
+    function=True,
+    namespace="",
+    inplace=False,
+    public=None,
+    **fields,
+) -> Op:
     """Registers an op and returns its record.
 
     schema: `"sum(self, dim=None, keepdim=False, *, dtype=None)"`: torch's C++ argument names. `public`: the public name where it differs
@@ -115,6 +132,7 @@ def register(schema: str, *, forward, vjp=None, operands=None, method=True, func
 
 def composite(*, namespace="", method=False, function=True, name=None, inplace=None):
     """Marks a function made of other ops as public: `@composite(method=True)` gives `torch.f` and `Tensor.f`."""
+
     def mark(f):
         public = name or f.__name__
         if function:
@@ -122,6 +140,7 @@ def composite(*, namespace="", method=False, function=True, name=None, inplace=N
         if method:
             METHODS[public] = f
         return f
+
     return mark
 
 
@@ -132,7 +151,7 @@ def _parse(schema):
     a = ast.parse(f"def f({match[2]}): pass").body[0].args
     positional = [p.arg for p in a.args]
     params = (*positional, *(p.arg for p in a.kwonlyargs))
-    defaults = dict(zip(positional[len(positional) - len(a.defaults):], map(ast.literal_eval, a.defaults)))
+    defaults = dict(zip(positional[len(positional) - len(a.defaults) :], map(ast.literal_eval, a.defaults)))
     defaults |= {p.arg: ast.literal_eval(d) for p, d in zip(a.kwonlyargs, a.kw_defaults) if d is not None}
     return match[1], params, defaults, frozenset(p.arg for p in a.kwonlyargs)
 
@@ -142,7 +161,7 @@ def _plan_saving(op):
     outputs = op.outputs or ("result",)
     rules, readers = [], {}
     for number, (arg, rule) in enumerate(op.vjp.items()):
-        names = rule.__code__.co_varnames[2:rule.__code__.co_argcount]
+        names = rule.__code__.co_varnames[2 : rule.__code__.co_argcount]
         rules.append((op.params.index(arg), rule, names))
         for n in names:
             readers.setdefault(n, set()).add(number)
@@ -155,7 +174,11 @@ def _plan_saving(op):
             kinds.append("output")
             index.append(outputs.index(n) if n in outputs else int(n[-1]))
         elif n in op.params:
-            tensorlike = n in op.vjp or n in op.operands or n in ("self", "index", "mask", "condition", "target", "weight", "indices")
+            tensorlike = (
+                n in op.vjp
+                or n in op.operands
+                or n in ("self", "index", "mask", "condition", "target", "weight", "indices", "running_mean", "running_var")
+            )
             kinds.append("input" if tensorlike else "attr")
             index.append(op.params.index(n))
         elif derived and derived[1] in op.params:
@@ -172,22 +195,27 @@ def _plan_saving(op):
 def _entry(op):
     """The callable that takes all arguments in schema order; picks the fast lane when the op has one."""
     if op.fast is not None and len(op.operands) == 2:
-        return dispatch.compiled_on_first_use(dispatch.make_binary, op)
+        return lanes.compiled_on_first_use(lanes.make_binary, op)
     if op.fast is not None and len(op.params) == len(op.defaults) + 1:
-        return dispatch.compiled_on_first_use(dispatch.make_unary, op)
+        return lanes.compiled_on_first_use(lanes.make_unary, op)
     return lambda *args: dispatch.apply(op, args)
 
 
 def _public(op, name, first, inplace=False):
     """The Python function with the op's own signature, so that calls bind natively and `help()` tells the arguments."""
     shown = tuple(first if p == "self" else p for p in op.params)
-    code = _forwarding(len(shown) - len(op.keyword_only), len(op.keyword_only)).replace(co_varnames=shown, co_name=name, co_qualname=name)
+    code = _forwarding(len(shown) - len(op.keyword_only), len(op.keyword_only)).replace(
+        co_varnames=shown, co_name=name, co_qualname=name
+    )
     environment = {}
 
-    def target(*args):                    # the first call: from then on the function calls the op's lane without this detour
+    def target(*args):  # the first call: from then on the function calls the op's lane without this detour
         made = getattr(op.call, "made", None)
-        environment["_call"] = (lambda *a: dispatch.apply_inplace(op, a)) if inplace else op.call if made is None else made()
+        environment["_call"] = (
+            (lambda *a: dispatch.apply_inplace(op, a)) if inplace else op.call if made is None else made()
+        )
         return environment["_call"](*args)
+
     environment["_call"] = target
     positional = [p for p in op.params if p not in op.keyword_only]
     f = FunctionType(code, environment, name, tuple(op.defaults[p] for p in positional if p in op.defaults))

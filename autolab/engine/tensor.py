@@ -1,12 +1,13 @@
 """The `Tensor` class: its data, its place in the graph, and conversions. Mathematical methods come from the registry."""
+
 from __future__ import annotations
 
 import warnings
-import weakref
 
 import numpy as np
 
 from . import device as devices
+from .autograd.differentiable import Differentiable
 from .autograd.grad_mode import per_thread
 from .dtype import FROM_NUMPY, python_scalar_dtype
 from .errors import fail
@@ -20,26 +21,35 @@ node keeps (shape, dtype)."""
 
 _new = object.__new__
 
-NON_LEAF_GRAD = (
-    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during "
-    "autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf "
-    "Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead. See "
-    "github.com/pytorch/pytorch/pull/30531 for more information.")
 
 
-class Tensor:
+class Tensor(Differentiable):
     """An array that remembers how it was computed. Source: https://docs.pytorch.org/docs/2.13/tensors.html
 
     Inside: `_d` is the raw array (a NumPy scalar for a 0-d result, 8 times faster to compute with), `_storage` what its views share,
     `_node`/`_nr` the node and output number it came from, `_req` whether it needs a gradient, `_view` what it is a view of.
     """
 
-    __slots__ = ("_d", "dtype", "_storage", "_node", "_nr", "_req", "_view", "_grad", "_acc", "_hooks", "__dict__", "__weakref__")
+    __slots__ = (
+        "_d",
+        "dtype",
+        "_storage",
+        "_node",
+        "_nr",
+        "_req",
+        "_view",
+        "_grad",
+        "_acc",
+        "_hooks",
+        "__dict__",
+        "__weakref__",
+    )
     __array_priority__ = 1000  # NumPy operators defer to ours: np.float64(2.) * tensor is a tensor
     __hash__ = object.__hash__
 
     def __new__(cls, *args, **kwargs):
         from .ops.creation import legacy_constructor
+
         return legacy_constructor(cls, *args, **kwargs)
 
     def __getattr__(self, name):
@@ -72,15 +82,24 @@ class Tensor:
         if self._node is not None:
             if value:
                 return
-            raise fail(RuntimeError, "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
-                       "subgraph that doesn't require differentiation use var_no_grad = var.detach().",
-                       "This tensor was computed from others; detach() gives the same values outside the graph.")
+            raise fail(
+                RuntimeError,
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+                "subgraph that doesn't require differentiation use var_no_grad = var.detach().",
+                "This tensor was computed from others; detach() gives the same values outside the graph.",
+            )
         if value and not self.dtype.is_floating_point:
-            raise fail(RuntimeError, "only Tensors of floating point and complex dtype can require gradients",
-                       "A gradient needs values that can change by small amounts; use .float() first.")
+            raise fail(
+                RuntimeError,
+                "only Tensors of floating point and complex dtype can require gradients",
+                "A gradient needs values that can change by small amounts; use .float() first.",
+            )
         if value and self._storage.__class__ is InferenceStorage and not per_thread.state.inference:
-            raise fail(RuntimeError, "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.",
-                       "Clone the tensor first: the clone is an ordinary tensor.")
+            raise fail(
+                RuntimeError,
+                "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.",
+                "Clone the tensor first: the clone is an ordinary tensor.",
+            )
         self._req = bool(value)
 
     @property
@@ -96,7 +115,11 @@ class Tensor:
 
     @grad_fn.setter
     def grad_fn(self, value):
-        raise fail(AttributeError, "attribute 'grad_fn' of 'torch._C.TensorBase' objects is not writable", "The graph is made by operations only.")
+        raise fail(
+            AttributeError,
+            "attribute 'grad_fn' of 'torch._C.TensorBase' objects is not writable",
+            "The graph is made by operations only.",
+        )
 
     @property
     def output_nr(self) -> int:
@@ -105,7 +128,11 @@ class Tensor:
     @property
     def _version(self) -> int:
         if self._storage.__class__ is InferenceStorage:
-            raise fail(RuntimeError, "Inference tensors do not track version counter.", "Make the tensor outside inference_mode.")
+            raise fail(
+                RuntimeError,
+                "Inference tensors do not track version counter.",
+                "Make the tensor outside inference_mode.",
+            )
         return self._storage.version
 
     @property
@@ -156,6 +183,7 @@ class Tensor:
         if dim is None:
             return self.shape
         from .errors import check_dim
+
         return self._d.shape[check_dim(dim, self._d.ndim)]
 
     def dim(self) -> int:
@@ -170,8 +198,11 @@ class Tensor:
 
     def stride(self, dim=None):
         """Steps in elements from one entry to the next, per dimension."""
-        strides = contiguous_strides(self._d.shape) if self._d.__class__ is not np.ndarray or self._d.flags.c_contiguous else \
-            tuple(s // self.dtype.itemsize for s in self._d.strides)
+        strides = (
+            contiguous_strides(self._d.shape)
+            if self.is_contiguous()
+            else tuple(s // self.dtype.itemsize for s in self._d.strides)
+        )
         return strides if dim is None else strides[dim]
 
     def storage_offset(self) -> int:
@@ -184,95 +215,8 @@ class Tensor:
         return materialise(self).__array_interface__["data"][0]
 
     def is_contiguous(self) -> bool:
-        return self._d.__class__ is not np.ndarray or self._d.flags.c_contiguous
-
-    # -- gradients -------------------------------------------------------------------------------------------------------
-    @property
-    def grad(self):
-        """The accumulated gradient of a leaf (or after `retain_grad()`); None when there is none yet."""
-        g = self._grad
-        if g is None:
-            if self._node is not None and not self.retains_grad:
-                warnings.warn(NON_LEAF_GRAD, UserWarning, stacklevel=2)
-            return None
-        if not isinstance(g, Tensor):
-            g = self._grad = wrap(g, self.dtype, self._storage.device)
-        return g
-
-    @grad.setter
-    def grad(self, value):
-        if value is not None:
-            if not isinstance(value, Tensor):
-                raise fail(TypeError, f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}",
-                           "Write x.grad = None to forget a gradient, or assign a tensor of x's shape.")
-            if value._d.shape != self._d.shape:
-                raise fail(RuntimeError, f"attempting to assign a gradient of size '{list(value._d.shape)}' to a tensor of size "
-                           f"'{list(self._d.shape)}'. Please ensure that the gradient and the tensor are the same size",
-                           "There is one partial derivative per element, so a gradient always has its tensor's shape.")
-            if value.dtype is not self.dtype:
-                raise fail(RuntimeError, f"attempting to assign a gradient with dtype '{value.dtype.np_name}' to a tensor with grad_dtype "
-                           f"'{self.dtype.short}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You can "
-                           "set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with "
-                           "caution. Diverging the dtypes of a tensor and its gradient may break downstream systems that assume they match.",
-                           "Convert the gradient with .to(tensor.dtype).")
-        self._grad = value
-
-    @grad.deleter
-    def grad(self):
-        self._grad = None
-
-    def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
-        """Adds the gradient of this tensor to `.grad` of the leaves it was computed from.
-
-        gradient: the vector of the vector-Jacobian product, shaped like this tensor; may be left out for one element.
-        Raises RuntimeError when there is no graph or its saved tensors were freed. Source: torch.Tensor.backward."""
-        from .autograd.engine import backward
-        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
-
-    def requires_grad_(self, requires_grad=True):
-        """Sets `requires_grad` in place and returns the tensor."""
-        if requires_grad and not self.dtype.is_floating_point:
-            raise fail(RuntimeError, "only Tensors of floating point dtype can require gradients",
-                       "A gradient needs values that can change by small amounts; use .float() first.")
-        self.requires_grad = requires_grad
-        return self
-
-    def retain_grad(self):
-        """Keeps the gradient of a non-leaf in `.grad` too. Raises RuntimeError when the tensor requires no grad."""
-        if not self.requires_grad:
-            raise fail(RuntimeError, "can't retain_grad on Tensor that has requires_grad=False", "No gradient is computed for it at all.")
-        if self.grad_fn is not None:
-            self._node.node_hooks().retain[self._nr] = weakref.ref(self)
-
-    @property
-    def retains_grad(self) -> bool:
-        node = self._node
-        if node is None or node.hooks is None:
-            return False
-        keeper = node.hooks.retain.get(self._nr)
-        return keeper is not None and keeper() is self
-
-    def register_hook(self, hook):
-        """Calls `hook(grad)` when the gradient of this tensor is there; a returned tensor replaces it."""
-        if not self.requires_grad:
-            raise fail(RuntimeError, "cannot register a hook on a tensor that doesn't require gradient", "No gradient will pass here.")
-        if self.grad_fn is not None:
-            return self._node.node_hooks().add_tensor_hook(self._nr, hook)
-        return self._leaf_hooks().add_tensor_hook(0, hook)
-
-    def _leaf_hooks(self):
-        from .autograd.hooks import NodeHooks
-        if self._hooks is None:
-            self._hooks = NodeHooks()
-        return self._hooks
-
-    def register_post_accumulate_grad_hook(self, hook):
-        """Calls `hook(tensor)` after `.grad` of this leaf was updated."""
-        if not self.requires_grad:
-            raise fail(RuntimeError, "cannot register a hook on a tensor that doesn't require gradient", "No gradient will pass here.")
-        if self.grad_fn is not None:
-            raise fail(RuntimeError, "post accumulate grad hooks cannot be registered on non-leaf tensors", "Only leaves accumulate.")
-        return self._leaf_hooks().add("post", hook)
+        d = materialise(self) if self._d.ndim == 4 else self._d
+        return d.__class__ is not np.ndarray or d.flags.c_contiguous
 
     # -- out of the graph ------------------------------------------------------------------------------------------------
     def detach(self):
@@ -285,10 +229,14 @@ class Tensor:
     def detach_(self):
         """Cuts this tensor from its graph in place; it becomes a leaf that needs no gradient."""
         if self._is_view():
-            raise fail(RuntimeError, "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
-                       "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot "
-                       "be called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
-                       "torch/optim/optimizer.py as a reference.", "A view cannot leave the graph without its base.")
+            raise fail(
+                RuntimeError,
+                "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+                "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot "
+                "be called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
+                "torch/optim/optimizer.py as a reference.",
+                "A view cannot leave the graph without its base.",
+            )
         self._node, self._nr, self._req = None, 0, False
         return self
 
@@ -300,7 +248,11 @@ class Tensor:
     @data.setter
     def data(self, value):
         if not isinstance(value, Tensor):
-            raise fail(TypeError, f"Variable data has to be a tensor, but got {type(value).__name__}", "Wrap it with torch.tensor(...).")
+            raise fail(
+                TypeError,
+                f"Variable data has to be a tensor, but got {type(value).__name__}",
+                "Wrap it with torch.tensor(...).",
+            )
         self._d, self.dtype = materialise(value), value.dtype
         self._storage.array = self._d
 
@@ -311,11 +263,18 @@ class Tensor:
         if force:
             return self.detach().cpu().numpy()
         if self.requires_grad:
-            raise fail(RuntimeError, "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.",
-                       "NumPy does not record operations, so a gradient could not flow through what follows; detach() says that this is meant.")
+            raise fail(
+                RuntimeError,
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.",
+                "NumPy does not record operations, so a gradient could not flow through what follows; detach() says that this is meant.",
+            )
         if self.device.type != "cpu":
-            raise fail(TypeError, f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory "
-                       "first.", "NumPy reads host memory only.")
+            raise fail(
+                TypeError,
+                f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory "
+                "first.",
+                "NumPy reads host memory only.",
+            )
         return materialise(self)
 
     def __array__(self, dtype=None, copy=None):
@@ -328,7 +287,11 @@ class Tensor:
     def item(self):
         """The value of a one-element tensor as a Python number. Raises RuntimeError for more elements."""
         if self._d.size != 1:
-            raise fail(RuntimeError, f"a Tensor with {self._d.size} elements cannot be converted to Scalar", "Reduce it first, or use tolist().")
+            raise fail(
+                RuntimeError,
+                f"a Tensor with {self._d.size} elements cannot be converted to Scalar",
+                "Reduce it first, or use tolist().",
+            )
         return self._d.item()
 
     def tolist(self):
@@ -339,14 +302,24 @@ class Tensor:
     def __bool__(self):
         if self._d.size != 1:
             if self._d.size == 0:
-                raise fail(RuntimeError, "Boolean value of Tensor with no values is ambiguous", "Ask for .numel() or .any().")
-            raise fail(RuntimeError, "Boolean value of Tensor with more than one value is ambiguous", "Say which you mean: .any() or .all().")
+                raise fail(
+                    RuntimeError, "Boolean value of Tensor with no values is ambiguous", "Ask for .numel() or .any()."
+                )
+            raise fail(
+                RuntimeError,
+                "Boolean value of Tensor with more than one value is ambiguous",
+                "Say which you mean: .any() or .all().",
+            )
         return bool(self._d)
 
     def _scalar(self, kind):
         if self.requires_grad:
-            warnings.warn("Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using "
-                          "tensor.detach() first.", UserWarning, stacklevel=3)
+            warnings.warn(
+                "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using "
+                "tensor.detach() first.",
+                UserWarning,
+                stacklevel=3,
+            )
         return kind(self.item())
 
     def __float__(self):
@@ -360,7 +333,11 @@ class Tensor:
 
     def __index__(self):
         if self._d.size != 1 or self.dtype.is_floating_point:
-            raise fail(TypeError, "only integer tensors of a single element can be converted to an index", "Use .item() or .long().")
+            raise fail(
+                TypeError,
+                "only integer tensors of a single element can be converted to an index",
+                "Use .item() or .long().",
+            )
         return int(self._d.item())
 
     def __len__(self):
@@ -370,7 +347,9 @@ class Tensor:
 
     def __iter__(self):
         if not self._d.ndim:
-            raise fail(TypeError, "iteration over a 0-d tensor", "A 0-d tensor is a single number; its value is .item().")
+            raise fail(
+                TypeError, "iteration over a 0-d tensor", "A 0-d tensor is a single number; its value is .item()."
+            )
         return iter(self.unbind(0))
 
     def __contains__(self, element):
@@ -378,6 +357,7 @@ class Tensor:
 
     def __repr__(self, *, tensor_contents=None):
         from .printing import tensor_repr
+
         return tensor_repr(self)
 
     def __format__(self, spec):
@@ -392,9 +372,13 @@ class Tensor:
         if id(self) in memo:
             return memo[id(self)]
         if self.grad_fn is not None:
-            raise fail(RuntimeError, "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If "
-                       "you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
-                       "https://github.com/pytorch/pytorch/pull/103001", "Copy the values instead: tensor.detach().clone().")
+            raise fail(
+                RuntimeError,
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If "
+                "you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
+                "https://github.com/pytorch/pytorch/pull/103001",
+                "Copy the values instead: tensor.detach().clone().",
+            )
         t = self._like(np.array(self._d))
         memo[id(self)] = t
         t._req = self._req
@@ -402,11 +386,14 @@ class Tensor:
             t._grad = self.grad.__deepcopy__(memo)
         if self.__dict__:
             import copy
+
             t.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return t
 
     def __reduce_ex__(self, protocol):
-        kind = None if type(self) is Tensor else type(self)  # pickle looks a class up by its module, and ours says it is "torch"
+        kind = (
+            None if type(self) is Tensor else type(self)
+        )  # pickle looks a class up by its module, and ours says it is "torch"
         return _rebuild, (kind, np.array(self._d), self._req, dict(self.__dict__))
 
     def _like(self, array):
@@ -479,8 +466,16 @@ def materialise(t) -> np.ndarray:
     if d.__class__ is not np.ndarray and isinstance(d, np.generic):
         d = t._d = np.asarray(d)
     if t._storage.array is None:
+        if d.ndim == 4 and t._view is None and not d.flags.c_contiguous:
+            d = t._d = row_major(d)
         t._storage.array = d
     return d
+
+
+def row_major(d):
+    """A batch of images in the order that PyTorch has. Convolutions keep the batch innermost in memory (see `kernels`), which nobody sees
+    until a view of the memory is made: then the tensor's array is replaced by this one."""
+    return d.copy("C") if d.strides[0] < max(d.strides) else d
 
 
 Tensor.__module__ = "torch"  # type(x) prints as <class 'torch.Tensor'>, which tutorials show

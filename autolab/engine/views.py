@@ -1,4 +1,5 @@
 """Views and in-place: what a tensor is a view of, and how history follows when the shared memory changes."""
+
 from __future__ import annotations
 
 from numpy.lib.stride_tricks import as_strided
@@ -44,37 +45,58 @@ class View:
     def check_inplace(self, t, state, requires_grad):
         """Raises torch's error when the view may not be changed in place now."""
         if self.creation == "inference" and not state.inference:
-            raise fail(RuntimeError, "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
-                       "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.",
-                       "Tensors made under inference_mode have no version counter, so the change could go unnoticed.")
+            raise fail(
+                RuntimeError,
+                "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
+                "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.",
+                "Tensors made under inference_mode have no version counter, so the change could go unnoticed.",
+            )
         base = self.base
         if base is None or not state.grad or not (requires_grad or base._req):
             return
         if self.creation == "no_grad":
-            raise fail(RuntimeError, "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use "
-                       "case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
-                       "either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the "
-                       "inplace to be tracked).", "The view has no history although its base does.")
+            raise fail(
+                RuntimeError,
+                "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use "
+                "case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
+                "either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the "
+                "inplace to be tracked).",
+                "The view has no history although its base does.",
+            )
         if self.creation == "function":
             from .autograd.node import re_name
+
             name = re_name(t._node.name()) if t._node is not None else "a function"
-            raise fail(RuntimeError, f"Output {t._nr} of {name} is a view and is being modified inplace. This view was created inside a custom "
-                       "Function (or because an input was returned as-is) and the autograd logic to handle view+inplace would override the custom "
-                       "backward associated with the custom Function, leading to incorrect gradients. This behavior is forbidden. You can fix "
-                       "this by cloning the output of the custom Function.", "Return a clone from forward, or change a clone of the result.")
+            raise fail(
+                RuntimeError,
+                f"Output {t._nr} of {name} is a view and is being modified inplace. This view was created inside a custom "
+                "Function (or because an input was returned as-is) and the autograd logic to handle view+inplace would override the custom "
+                "backward associated with the custom Function, leading to incorrect gradients. This behavior is forbidden. You can fix "
+                "this by cloning the output of the custom Function.",
+                "Return a clone from forward, or change a clone of the result.",
+            )
         if self.creation == "multi":
             from .autograd.node import re_name
+
             name = re_name(t._node.name()) if t._node is not None else "a function"
-            raise fail(RuntimeError, f"Output {t._nr} of {name} is a view and is being modified inplace. This view is the output of a function that "
-                       "returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace the "
-                       "inplace operation by an out-of-place one.", "Index the tensor instead: such a view may be changed in place.")
+            raise fail(
+                RuntimeError,
+                f"Output {t._nr} of {name} is a view and is being modified inplace. This view is the output of a function that "
+                "returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace the "
+                "inplace operation by an out-of-place one.",
+                "Index the tensor instead: such a view may be changed in place.",
+            )
         if base._req and base._node is None:
-            raise fail(RuntimeError, "a view of a leaf Variable that requires grad is being used in an in-place operation.",
-                       "The view shares the leaf's memory; change it inside `with torch.no_grad():`.")
+            raise fail(
+                RuntimeError,
+                "a view of a leaf Variable that requires grad is being used in an in-place operation.",
+                "The view shares the leaf's memory; change it inside `with torch.no_grad():`.",
+            )
 
     def rebase(self, t, node):
         """After an in-place op on the view `t`: the base's history becomes 'the old base with this slice replaced'."""
         from .autograd.node import CopySlices
+
         base = self.base
         copy_slices = CopySlices(base, Geometry.of(base, t), node)
         base._node, base._nr, base._req = copy_slices, 0, True
@@ -107,6 +129,7 @@ def piece_node(base, t):
     """A node that says: `t` is this strided piece of `base`."""
     from . import dispatch
     from .registry import OPS
+
     g = Geometry.of(base, t)
     op = OPS["as_strided"]
     node = object.__new__(op.node_class)
@@ -117,5 +140,3 @@ def piece_node(base, t):
     node.value = t._d if t._d.size <= 1024 else None
     node.operands = None
     return node
-
-

@@ -1,6 +1,7 @@
 """Anomaly mode: remembers where each op ran, and stops at the first NaN that a backward rule makes.
 
 An observer like any other. Source: torch.autograd.detect_anomaly."""
+
 from __future__ import annotations
 
 import traceback
@@ -11,7 +12,9 @@ import numpy as np
 from .. import observe
 from ..errors import fail
 
-_ENABLED = "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging."
+_ENABLED = (
+    "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging."
+)
 
 
 class _Anomaly(observe.Observer):
@@ -28,19 +31,27 @@ class _Anomaly(observe.Observer):
         for i, g in enumerate(grad_inputs):
             if g is not None and np.isnan(g).any():
                 explain(node)
-                raise fail(RuntimeError, f"Function '{node.name().rsplit('::', 1)[-1]}' returned nan values in its {i}th output.",
-                           "A derivative was 0 times infinity or 0 divided by 0 here; look at the input of this operation.")
+                raise fail(
+                    RuntimeError,
+                    f"Function '{node.name().rsplit('::', 1)[-1]}' returned nan values in its {i}th output.",
+                    "A derivative was 0 times infinity or 0 divided by 0 here; look at the input of this operation.",
+                )
 
 
 def _user_stack():
-    return traceback.format_list([f for f in traceback.extract_stack() if "/autolab/engine/" not in f.filename.replace("\\", "/")])
+    return traceback.format_list(
+        [f for f in traceback.extract_stack() if "/autolab/engine/" not in f.filename.replace("\\", "/")]
+    )
 
 
 def explain(node):
     """Warns with the place in the forward pass that made `node`."""
     where = node.extra().get("metadata", {}).get("traceback_")
     if where is None:
-        text = f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during forward pass for more information."
+        text = (
+            f"Error detected in {node.name()}. No forward pass information available. "
+            "Enable detect anomaly during forward pass for more information."
+        )
     else:
         text = f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{''.join(where)}"
     warnings.warn(text, UserWarning, stacklevel=2)
@@ -98,7 +109,11 @@ class detect_anomaly:
 def where_hint() -> str:
     """The last sentence of a version error, in torch's words."""
     if is_anomaly_enabled():
-        return ("Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in question was changed "
-                "in there or anywhere later. Good luck!")
-    return ("Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
-            "torch.autograd.set_detect_anomaly(True, check_nan=False).")
+        return (
+            "Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in question was changed "
+            "in there or anywhere later. Good luck!"
+        )
+    return (
+        "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+        "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+    )

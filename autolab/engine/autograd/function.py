@@ -1,6 +1,7 @@
 """`autograd.Function`: differentiable operations that the user writes.
 
 Source: https://docs.pytorch.org/docs/2.13/notes/extending.html"""
+
 from __future__ import annotations
 
 import functools
@@ -15,8 +16,10 @@ from ..views import View
 from .grad_mode import no_grad, per_thread, set_grad_enabled
 from .node import FREED, Node, accumulator, next_sequence_nr, stale
 
-_LEGACY = ("Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with static forward method. "
-           "(Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)")
+_LEGACY = (
+    "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with static forward method. "
+    "(Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
+)
 
 
 class FunctionCtx:
@@ -28,8 +31,11 @@ class FunctionCtx:
         """Keeps tensors for backward; read them there as `ctx.saved_tensors`. Raises TypeError for anything else."""
         for i, t in enumerate(tensors):
             if t is not None and not isinstance(t, Tensor):
-                raise fail(TypeError, f"save_for_backward can only save variables, but argument {i} is of type {type(t).__name__}",
-                           "Keep other values as attributes: ctx.k = 3.0.")
+                raise fail(
+                    TypeError,
+                    f"save_for_backward can only save variables, but argument {i} is of type {type(t).__name__}",
+                    "Keep other values as attributes: ctx.k = 3.0.",
+                )
         self.to_save = tensors
 
     def save_for_forward(self, *tensors):
@@ -51,8 +57,19 @@ class FunctionCtx:
 class _FunctionNode(Node, FunctionCtx):
     """The node of a custom function; also its `ctx`."""
 
-    __slots__ = ("_kept", "_outputs", "needs_input_grad", "to_save", "dirty_tensors", "non_differentiable", "materialize_grads", "num_outputs",
-                 "_arity", "_meta", "__dict__")
+    __slots__ = (
+        "_kept",
+        "_outputs",
+        "needs_input_grad",
+        "to_save",
+        "dirty_tensors",
+        "non_differentiable",
+        "materialize_grads",
+        "num_outputs",
+        "_arity",
+        "_meta",
+        "__dict__",
+    )
     function_class: type
     runs_without_grad = True
 
@@ -75,13 +92,13 @@ class _FunctionNode(Node, FunctionCtx):
         if kept is None:
             return None
         t, version, output_nr = kept
-        if t.__class__ is tuple:           # packed by saved-tensor hooks
+        if t.__class__ is tuple:  # packed by saved-tensor hooks
             return t[1](t[0])
         if t._storage.version != version:
             raise stale(self, t._storage, version, t._d.shape, t._d.dtype, self if output_nr is not None else t._node)
         if output_nr is None:
             return t
-        out = t.detach()                   # an output is kept without its history, or node and tensor would hold each other
+        out = t.detach()  # an output is kept without its history, or node and tensor would hold each other
         out._node, out._nr, out._req = self, output_nr, True
         return out
 
@@ -119,7 +136,11 @@ class _FunctionNode(Node, FunctionCtx):
         """Calls the user's backward with Tensors and checks what it returns."""
         traced = m.traced
         grads = list(g) if self.num_outputs > 1 else [g]
-        grads = [None if x is None else x if isinstance(x, Tensor) else wrap(x) for x in grads] if g is not None else [None] * self.num_outputs
+        grads = (
+            [None if x is None else x if isinstance(x, Tensor) else wrap(x) for x in grads]
+            if g is not None
+            else [None] * self.num_outputs
+        )
         if self.materialize_grads:
             grads = [wrap(np.zeros(shape, d.np)) if x is None else x for x, (shape, d) in zip(grads, self._meta)]
         cls = self.function_class
@@ -132,17 +153,24 @@ class _FunctionNode(Node, FunctionCtx):
         return self._checked(result, traced)
 
     def _checked(self, result, traced):
-        if len(result) > self._arity and all(r is None for r in result[self._arity:]):
-            result = result[:self._arity]
+        if len(result) > self._arity and all(r is None for r in result[self._arity :]):
+            result = result[: self._arity]
         if len(result) != self._arity:
-            raise fail(RuntimeError, f"function {self._name} returned an incorrect number of gradients (expected {self._arity}, got {len(result)})",
-                       "backward returns one gradient per argument of forward (without ctx), None for those that need none.")
+            raise fail(
+                RuntimeError,
+                f"function {self._name} returned an incorrect number of gradients (expected {self._arity}, got {len(result)})",
+                "backward returns one gradient per argument of forward (without ctx), None for those that need none.",
+            )
         out, position = [], 0
         for i, r in enumerate(result):
             if i not in self._tensor_positions:
                 if r is not None:
-                    raise fail(RuntimeError, f"function {self._name} returned a gradient different than None at position {i + 1}, but the "
-                               "corresponding forward input was not a Variable", "Return None for arguments that are not tensors.")
+                    raise fail(
+                        RuntimeError,
+                        f"function {self._name} returned a gradient different than None at position {i + 1}, but the "
+                        "corresponding forward input was not a Variable",
+                        "Return None for arguments that are not tensors.",
+                    )
                 continue
             shape, dtype = self._input_meta[position]
             target = self.inputs[position]
@@ -151,21 +179,31 @@ class _FunctionNode(Node, FunctionCtx):
                 out.append(None)
                 continue
             if not isinstance(r, Tensor):
-                raise fail(RuntimeError, f"expected Variable or None (got {type(r).__name__})", "backward returns tensors, or None.")
+                raise fail(
+                    RuntimeError,
+                    f"expected Variable or None (got {type(r).__name__})",
+                    "backward returns tensors, or None.",
+                )
             out.append(self._fitted(r, shape, dtype, i, traced))
         return tuple(out)
 
     def _fitted(self, r, shape, dtype, i, traced):
         if r._d.shape != shape:
             if not _expands_to(shape, r._d.shape):
-                raise fail(RuntimeError, f"Function {self._name} returned an invalid gradient at index {i} - got {list(r._d.shape)} but expected "
-                           f"shape compatible with {list(shape)}", "A gradient has the shape of the input it belongs to.")
+                raise fail(
+                    RuntimeError,
+                    f"Function {self._name} returned an invalid gradient at index {i} - got {list(r._d.shape)} but expected "
+                    f"shape compatible with {list(shape)}",
+                    "A gradient has the shape of the input it belongs to.",
+                )
             r = r.sum_to_size(shape)
         if r.dtype is not dtype:
             r = r.to(dtype)
         if traced:
             return r
-        return np.array(r._d) if r._d.__class__ is np.ndarray else r._d    # a copy: the user may hold the tensor that backward returned
+        return (
+            np.array(r._d) if r._d.__class__ is np.ndarray else r._d
+        )  # a copy: the user may hold the tensor that backward returned
 
     _tensor_positions: tuple = ()
     _input_meta: tuple = ()
@@ -188,8 +226,11 @@ class _FunctionMeta(type):
 
     def __init__(cls, name, bases, members):
         super().__init__(name, bases, members)
-        cls._backward_cls = type(name + "Backward", (_FunctionNode,), {
-            "function_class": cls, "_name": name + "Backward", "__module__": "torch.autograd.function"})
+        cls._backward_cls = type(
+            name + "Backward",
+            (_FunctionNode,),
+            {"function_class": cls, "_name": name + "Backward", "__module__": "torch.autograd.function"},
+        )
 
 
 class Function(metaclass=_FunctionMeta):
@@ -198,9 +239,12 @@ class Function(metaclass=_FunctionMeta):
     Alternatively `forward(*args)` with `setup_context(ctx, inputs, output)`. Source: torch.autograd.Function."""
 
     def __new__(cls, *args, **kwargs):
-        warnings.warn(f"{cls} should not be instantiated. Methods on autograd functions are all static, so you should invoke them on the class "
-                      "itself. Instantiating an autograd function will raise an error in a future version of PyTorch.", DeprecationWarning,
-                      stacklevel=2)
+        warnings.warn(
+            f"{cls} should not be instantiated. Methods on autograd functions are all static, so you should invoke them on the class "
+            "itself. Instantiating an autograd function will raise an error in a future version of PyTorch.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
         return object.__new__(cls)
 
     def __call__(self, *args, **kwargs):
@@ -209,19 +253,30 @@ class Function(metaclass=_FunctionMeta):
     @staticmethod
     def forward(*args, **kwargs):
         """Computes the outputs. Override it."""
-        raise fail(NotImplementedError, "You must implement the forward function for custom autograd.Function.",
-                   "Write @staticmethod def forward(ctx, ...).")
+        raise fail(
+            NotImplementedError,
+            "You must implement the forward function for custom autograd.Function.",
+            "Write @staticmethod def forward(ctx, ...).",
+        )
 
     @staticmethod
     def setup_context(ctx, inputs, output):
         """Saves what backward needs, when forward takes no ctx. Override it."""
-        raise fail(NotImplementedError, "setup_context is not implemented.", "Write it together with a forward that takes no ctx.")
+        raise fail(
+            NotImplementedError,
+            "setup_context is not implemented.",
+            "Write it together with a forward that takes no ctx.",
+        )
 
     @staticmethod
     def backward(ctx, *grad_outputs):
         """Computes one gradient per argument of forward. Override it."""
-        raise fail(NotImplementedError, "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
-                   "backward mode AD.", "Write @staticmethod def backward(ctx, grad_output).")
+        raise fail(
+            NotImplementedError,
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
+            "backward mode AD.",
+            "Write @staticmethod def backward(ctx, grad_output).",
+        )
 
     vjp = backward
 
@@ -229,7 +284,11 @@ class Function(metaclass=_FunctionMeta):
     def apply(cls, *args, **kwargs):
         """Runs forward without recording its inside, and records the function as one node."""
         if kwargs:
-            raise fail(TypeError, "apply() takes no keyword arguments", "Pass the arguments by position, as forward lists them.")
+            raise fail(
+                TypeError,
+                "apply() takes no keyword arguments",
+                "Pass the arguments by position, as forward lists them.",
+            )
         state = per_thread.state
         node = cls._backward_cls()
         positions = tuple(i for i, a in enumerate(args) if isinstance(a, Tensor))
@@ -253,7 +312,9 @@ class Function(metaclass=_FunctionMeta):
             node.keep(outputs)
             node._identity_inputs = ()
         if observe.observer is not None:
-            observe.observer.forward(node, args, None, tuple(o for o in outputs if isinstance(o, Tensor)), node if recording else None)
+            observe.observer.forward(
+                node, args, None, tuple(o for o in outputs if isinstance(o, Tensor)), node if recording else None
+            )
         return outputs if isinstance(output, tuple) else outputs[0]
 
     @classmethod
@@ -264,7 +325,11 @@ class Function(metaclass=_FunctionMeta):
         dirty, plain = node.dirty_tensors, node.non_differentiable
         for d in dirty:
             if d not in _Identity(tensors):
-                raise fail(RuntimeError, "mark_dirty only accepts input tensors", "Mark the tensors that forward changed in place.")
+                raise fail(
+                    RuntimeError,
+                    "mark_dirty only accepts input tensors",
+                    "Mark the tensors that forward changed in place.",
+                )
             d._storage.version += 1
         for nr, o in enumerate(outputs):
             if not isinstance(o, Tensor):
@@ -277,8 +342,11 @@ class Function(metaclass=_FunctionMeta):
                 o = _as_view(o, o._view.base)
             if recording and not marked and o.dtype.is_floating_point:
                 if o in _Identity(dirty) and o._req and o._node is None:
-                    raise fail(RuntimeError, "a leaf Variable that requires grad has been used in an in-place operation.",
-                               "A leaf cannot be changed in place while gradients are recorded.")
+                    raise fail(
+                        RuntimeError,
+                        "a leaf Variable that requires grad has been used in an in-place operation.",
+                        "A leaf cannot be changed in place while gradients are recorded.",
+                    )
                 o._node, o._nr, o._req = node, nr, True
             finished.append(o)
         shapes = tuple((o._d.shape, o.dtype) if isinstance(o, Tensor) else ((), None) for o in finished)
@@ -313,8 +381,10 @@ def _edge(t):
 
 def once_differentiable(fn):
     """Marks a backward whose gradients cannot be differentiated again. Source: torch.autograd.function.once_differentiable."""
+
     @functools.wraps(fn)
     def wrapper(ctx, *args):
         with no_grad():
             return fn(ctx, *args)
+
     return wrapper

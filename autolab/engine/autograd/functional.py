@@ -1,13 +1,14 @@
 """Derivatives of functions: `jacobian`, `hessian`, `vjp`, `jvp`, `hvp`, `vhp`.
 
 Source: https://docs.pytorch.org/docs/2.13/autograd.html#functional-higher-level-api"""
+
 from __future__ import annotations
 
 import numpy as np
 
 from ..errors import fail, unsupported
 from ..tensor import Tensor, wrap
-from .engine import grad
+from .differentiate import grad
 from .grad_mode import enable_grad
 
 
@@ -18,14 +19,22 @@ def _tuple(x, what, function):
     for i, t in enumerate(items):
         if not isinstance(t, Tensor):
             which = f"value at index {i}" if was_tuple else f"given {what}"
-            raise fail(TypeError, f"The {what} given to {function} must be either a Tensor or a tuple of Tensors but the {which} has type {type(t)}.",
-                       "Pass tensors; other arguments can be bound with a lambda.")
+            raise fail(
+                TypeError,
+                f"The {what} given to {function} must be either a Tensor or a tuple of Tensors but the {which} has type {type(t)}.",
+                "Pass tensors; other arguments can be bound with a lambda.",
+            )
     return items, was_tuple
 
 
 def _prepared(inputs, create_graph):
     """Inputs of a graph of their own: copies that require grad, or views when the result must stay connected."""
-    return tuple((t.view_as(t) if t.requires_grad else t.detach().requires_grad_()) if create_graph else t.detach().requires_grad_() for t in inputs)
+    return tuple(
+        (t.view_as(t) if t.requires_grad else t.detach().requires_grad_())
+        if create_graph
+        else t.detach().requires_grad_()
+        for t in inputs
+    )
 
 
 def _run(func, inputs, function):
@@ -51,7 +60,9 @@ def _filled(grads, inputs, strict, message):
     for i, (g, x) in enumerate(zip(grads, inputs)):
         if g is None:
             if strict:
-                raise fail(RuntimeError, message.format(i=i), "strict=True asks that every output depends on every input.")
+                raise fail(
+                    RuntimeError, message.format(i=i), "strict=True asks that every output depends on every input."
+                )
             g = _zeros(x)
         out.append(g)
     return tuple(out)
@@ -65,7 +76,8 @@ def _no_forward(strategy, name):
 def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
     """All partial derivatives: entry [i, j] has shape output_i.shape + input_j.shape; tuples where func takes or gives tuples.
 
-    One backward pass per output element; `vectorize` only tells torch how to arrange them, and changes nothing here. Source: torch.autograd.functional.jacobian."""
+    One backward pass per output element; `vectorize` only tells torch how to arrange them.
+    Source: torch.autograd.functional.jacobian."""
     _no_forward(strategy, "jacobian")
     with enable_grad():
         given, tuple_in = _tuple(inputs, "inputs", "jacobian")
@@ -75,8 +87,12 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
         for i, y in enumerate(ys):
             if not y.requires_grad:
                 if strict:
-                    raise fail(RuntimeError, f"Output {i} of the user-provided function does not require gradients. The outputs must be computed in a "
-                               "differentiable manner from the input when running in strict mode.", "The output does not depend on the input.")
+                    raise fail(
+                        RuntimeError,
+                        f"Output {i} of the user-provided function does not require gradients. The outputs must be computed in a "
+                        "differentiable manner from the input when running in strict mode.",
+                        "The output does not depend on the input.",
+                    )
                 rows.append(tuple(wrap(np.zeros((*y._d.shape, *x._d.shape), x.dtype.np)) for x in xs))
                 continue
             columns = []
@@ -84,13 +100,26 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
                 v = np.zeros(y._d.shape, y.dtype.np)
                 v.reshape(-1)[j] = 1
                 gs = grad(y, xs, wrap(v), retain_graph=True, create_graph=create_graph, allow_unused=True)
-                columns.append(_filled(gs, xs, strict, f"Output {i} of the user-provided function is independent of input {{i}}. This is not allowed in "
-                                       "strict mode."))
+                columns.append(
+                    _filled(
+                        gs,
+                        xs,
+                        strict,
+                        f"Output {i} of the user-provided function is independent of input {{i}}. This is not allowed in "
+                        "strict mode.",
+                    )
+                )
             from ..registry import NAMESPACES
+
             stack = NAMESPACES[""]["stack"]
-            rows.append(tuple(
-                stack([c[k] for c in columns]).view(*y._d.shape, *x._d.shape) if columns else wrap(np.zeros((*y._d.shape, *x._d.shape), x.dtype.np))
-                for k, x in enumerate(xs)))
+            rows.append(
+                tuple(
+                    stack([c[k] for c in columns]).view(*y._d.shape, *x._d.shape)
+                    if columns
+                    else wrap(np.zeros((*y._d.shape, *x._d.shape), x.dtype.np))
+                    for k, x in enumerate(xs)
+                )
+            )
         rows = [_finished(r, create_graph) for r in rows]
         return _unwrapped([_unwrapped(r, tuple_in) for r in rows], tuple_out)
 
@@ -102,6 +131,7 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, out
 
     def gradient(*xs):
         return jacobian(lambda *a: _single(func, a, "hessian"), xs, create_graph=True)
+
     result = jacobian(gradient, given, create_graph=create_graph, strict=strict)
     return result if tuple_in else result[0][0]
 
@@ -110,10 +140,17 @@ def _single(func, args, function):
     out = func(*args)
     items, was_tuple = _tuple(out, "outputs of the user-provided function", function)
     if was_tuple:
-        raise fail(RuntimeError, f"The function given to {function} should return a single Tensor", "Return one number, not several tensors.")
+        raise fail(
+            RuntimeError,
+            f"The function given to {function} should return a single Tensor",
+            "Return one number, not several tensors.",
+        )
     if out.numel() != 1:
-        raise fail(RuntimeError, f"The Tensor returned by the function given to {function} should contain a single element",
-                   "The Hessian belongs to a function with one number as its result.")
+        raise fail(
+            RuntimeError,
+            f"The Tensor returned by the function given to {function} should contain a single element",
+            "The Hessian belongs to a function with one number as its result.",
+        )
     return out.squeeze()
 
 
@@ -121,16 +158,30 @@ def _vectors(v, like, function, what):
     if v is None:
         if len(like) == 1 and like[0].numel() == 1:
             return (wrap(np.ones(like[0]._d.shape, like[0].dtype.np)),), False
-        raise fail(RuntimeError, f"The vector v can only be None if the {what} with a single element.", "Give v, shaped like that tensor.")
+        raise fail(
+            RuntimeError,
+            f"The vector v can only be None if the {what} with a single element.",
+            "Give v, shaped like that tensor.",
+        )
     items, was_tuple = _tuple(v, "v", function)
     if len(like) == 1 and len(items) != 1:
-        raise fail(RuntimeError, "The given v should contain a single Tensor.", "v has the structure of what it multiplies.")
+        raise fail(
+            RuntimeError, "The given v should contain a single Tensor.", "v has the structure of what it multiplies."
+        )
     if len(items) != len(like):
-        raise fail(RuntimeError, f"v is a tuple of invalid length: should be {len(like)} but got {len(items)}.", "One vector per tensor.")
+        raise fail(
+            RuntimeError,
+            f"v is a tuple of invalid length: should be {len(like)} but got {len(items)}.",
+            "One vector per tensor.",
+        )
     for i, (a, b) in enumerate(zip(items, like)):
         if a._d.shape != b._d.shape:
             prefix = f"Entry {i} in " if len(like) > 1 else ""
-            raise fail(RuntimeError, f"{prefix}v has invalid size: should be {b.shape} but got {a.shape}.", "v is shaped like the tensor it multiplies.")
+            raise fail(
+                RuntimeError,
+                f"{prefix}v has invalid size: should be {b.shape} but got {a.shape}.",
+                "v is shaped like the tensor it multiplies.",
+            )
     return tuple(t.detach() if not t.requires_grad else t for t in items), was_tuple
 
 
@@ -142,7 +193,12 @@ def vjp(func, inputs, v=None, create_graph=False, strict=False):
         ys, tuple_out = _run(func, xs, "vjp")
         vs, _ = _vectors(v, ys, "vjp", "user-provided function returns a single Tensor")
         gs = grad(ys, xs, vs, create_graph=create_graph, allow_unused=True)
-        gs = _filled(gs, xs, strict, "The output of the user-provided function is independent of input {i}. This is not allowed in strict mode.")
+        gs = _filled(
+            gs,
+            xs,
+            strict,
+            "The output of the user-provided function is independent of input {i}. This is not allowed in strict mode.",
+        )
         return _unwrapped(_finished(ys, create_graph), tuple_out), _unwrapped(_finished(gs, create_graph), tuple_in)
 
 
@@ -155,11 +211,22 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
         ys, tuple_out = _run(func, xs, "jvp")
         dummy = tuple(_zeros(y).requires_grad_() for y in ys)
         gs = grad(ys, xs, dummy, create_graph=True, allow_unused=True)
-        gs = _filled(gs, xs, strict, "The output of the user-provided function is independent of input {i}. This is not allowed in strict mode.")
+        gs = _filled(
+            gs,
+            xs,
+            strict,
+            "The output of the user-provided function is independent of input {i}. This is not allowed in strict mode.",
+        )
         live = [(g, w) for g, w in zip(gs, vs) if g.requires_grad]
-        result = grad([g for g, _ in live], dummy, [w for _, w in live], create_graph=create_graph, allow_unused=True) if live else (None,) * len(ys)
+        result = (
+            grad([g for g, _ in live], dummy, [w for _, w in live], create_graph=create_graph, allow_unused=True)
+            if live
+            else (None,) * len(ys)
+        )
         result = _filled(result, ys, False, "")
-        return _unwrapped(_finished(ys, create_graph), tuple_out), _unwrapped(_finished(result, create_graph), tuple_out)
+        return _unwrapped(_finished(ys, create_graph), tuple_out), _unwrapped(
+            _finished(result, create_graph), tuple_out
+        )
 
 
 def vhp(func, inputs, v=None, create_graph=False, strict=False):
@@ -169,17 +236,26 @@ def vhp(func, inputs, v=None, create_graph=False, strict=False):
         xs = _prepared(given, create_graph)
         vs, _ = _vectors(v, xs, "vhp", "input to the user-provided function is a single Tensor")
         y = _checked_scalar(func(*xs), "vhp")
-        gs = _filled(grad(y, xs, create_graph=True, allow_unused=True), xs, strict, "The function is independent of input {i}.")
+        gs = _filled(
+            grad(y, xs, create_graph=True, allow_unused=True), xs, strict, "The function is independent of input {i}."
+        )
         live = [(g, w) for g, w in zip(gs, vs) if g.requires_grad]
-        hs = grad([g for g, _ in live], xs, [w for _, w in live], create_graph=create_graph, allow_unused=True) if live else (None,) * len(xs)
+        hs = (
+            grad([g for g, _ in live], xs, [w for _, w in live], create_graph=create_graph, allow_unused=True)
+            if live
+            else (None,) * len(xs)
+        )
         hs = _filled(hs, xs, strict, "The gradient is independent of input {i}. This is not allowed in strict mode.")
         return _finished((y,), create_graph)[0], _unwrapped(_finished(hs, create_graph), tuple_in)
 
 
 def _checked_scalar(y, function):
     if not isinstance(y, Tensor) or y.numel() != 1:
-        raise fail(RuntimeError, f"The Tensor returned by the function given to {function} should contain a single element",
-                   "A Hessian belongs to a function with one number as its result.")
+        raise fail(
+            RuntimeError,
+            f"The Tensor returned by the function given to {function} should contain a single element",
+            "A Hessian belongs to a function with one number as its result.",
+        )
     return y
 
 

@@ -13,7 +13,8 @@ import numpy as np
 
 class _State:
     """What one thread's ops consult: `grad` (is history recorded), `inference`, `run` (calls a kernel without NumPy's float warnings),
-    `special` (inference mode or saved-tensor hooks are on, so ops take the general lane), `saved_hooks` (the active pack and unpack functions, or None),
+    `special` (inference mode or saved-tensor hooks are on, so ops take the general lane),
+    `saved_hooks` (the active pack and unpack functions, or None),
     `hooks_disabled` (the message that forbids them, or None),
     `backward_pass` (the pass that is running, or None)."""
 

@@ -1,6 +1,7 @@
 """Looking at the graph and at what it saves: `torch.autograd.graph`.
 
 Source: https://docs.pytorch.org/docs/2.13/autograd.html#autograd-graph"""
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -11,8 +12,16 @@ from .grad_mode import per_thread
 from .hooks import RemovableHandle
 from .node import Node, accumulator
 
-__all__ = ["GradientEdge", "Node", "disable_saved_tensors_hooks", "get_gradient_edge", "increment_version", "register_multi_grad_hook",
-           "save_on_cpu", "saved_tensors_hooks"]
+__all__ = [
+    "GradientEdge",
+    "Node",
+    "disable_saved_tensors_hooks",
+    "get_gradient_edge",
+    "increment_version",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "saved_tensors_hooks",
+]
 
 
 class GradientEdge(NamedTuple):
@@ -25,8 +34,11 @@ class GradientEdge(NamedTuple):
 def get_gradient_edge(tensor) -> GradientEdge:
     """The edge along which `tensor`'s gradient flows. Raises RuntimeError when it requires no grad."""
     if not tensor.requires_grad:
-        raise fail(RuntimeError, "It is not possible to get the gradient edge for a Tensor that does not require gradients",
-                   "No gradient flows to it.")
+        raise fail(
+            RuntimeError,
+            "It is not possible to get the gradient edge for a Tensor that does not require gradients",
+            "No gradient flows to it.",
+        )
     node = tensor.grad_fn
     return GradientEdge(accumulator(tensor) if node is None else node, tensor.output_nr)
 
@@ -68,6 +80,7 @@ class save_on_cpu(saved_tensors_hooks):
         def unpack(packed):
             device, t = packed
             return t.to(device)
+
         super().__init__(pack, unpack)
 
 
@@ -90,9 +103,11 @@ class disable_saved_tensors_hooks:
 def register_multi_grad_hook(tensors, fn, *, mode="all"):
     """Calls `fn` when all gradients of `tensors` are there (mode 'all': with a tuple), or the first of them (mode 'any')."""
     if mode not in ("all", "any"):
-        raise fail(ValueError, f"Expects mode to be one of ('all', 'any') but got {mode}", "Choose when the hook is called.")
+        raise fail(
+            ValueError, f"Expects mode to be one of ('all', 'any') but got {mode}", "Choose when the hook is called."
+        )
     tensors = tuple(tensors)
-    arrived: dict = {}      # the pass that is running -> gradients so far, by position
+    arrived: dict = {}  # the pass that is running -> gradients so far, by position
 
     def hook_of(i):
         def hook(grad):
@@ -107,7 +122,9 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
                     fn(grad)
             elif len(got) == sum(t.requires_grad and current.will_run(get_gradient_edge(t).node) for t in tensors):
                 fn(tuple(got.get(k) for k in range(len(tensors))))
+
         return hook
+
     handles = [t.register_hook(hook_of(i)) for i, t in enumerate(tensors) if t.requires_grad]
     return _Handles(handles)
 

@@ -1,4 +1,5 @@
 """Hooks: functions of the user's that see, and may replace, gradients on their way."""
+
 from __future__ import annotations
 
 import weakref
@@ -57,19 +58,30 @@ class NodeHooks:
 def run_tensor_hooks(hooks, grad):
     """Passes the Tensor `grad` through `hooks` in order. Raises RuntimeError when one changes its size, TypeError when no Tensor returns."""
     from ..tensor import Tensor
+
     for fn in list(hooks.values()):
         result = fn(grad)
         if result is None:
             continue
         if not isinstance(result, Tensor):
-            raise fail(TypeError, f"expected Variable, but hook returned '{type(result).__name__}'",
-                       "Return None to leave the gradient as it is, or the tensor that should replace it.")
+            raise fail(
+                TypeError,
+                f"expected Variable, but hook returned '{type(result).__name__}'",
+                "Return None to leave the gradient as it is, or the tensor that should replace it.",
+            )
         if result._d.shape != grad._d.shape:
-            raise fail(RuntimeError, f"hook '{_name(fn)}' has changed the size of value",
-                       f"The gradient has shape {tuple(grad._d.shape)}, the hook returned {tuple(result._d.shape)}; a gradient keeps its shape.")
+            raise fail(
+                RuntimeError,
+                f"hook '{_name(fn)}' has changed the size of value",
+                f"The gradient has shape {tuple(grad._d.shape)}, the hook returned {tuple(result._d.shape)}; a gradient keeps its shape.",
+            )
         if result.dtype is not grad.dtype:
-            raise fail(RuntimeError, f"hook '{_name(fn)}' has changed the type of value (was torch.{grad.dtype.short}Tensor got "
-                       f"torch.{result.dtype.short}Tensor)", "Return a tensor of the gradient's dtype.")
+            raise fail(
+                RuntimeError,
+                f"hook '{_name(fn)}' has changed the type of value (was torch.{grad.dtype.short}Tensor got "
+                f"torch.{result.dtype.short}Tensor)",
+                "Return a tensor of the gradient's dtype.",
+            )
         grad = result
     return grad
 
@@ -77,17 +89,25 @@ def run_tensor_hooks(hooks, grad):
 def run_node_hooks(hooks, *tuples):
     """Runs pre or post hooks: each sees the tuples, and may return a replacement of the first."""
     from ..tensor import Tensor
+
     first, rest = tuples[0], tuples[1:]
     for fn in list(hooks.values()):
         result = fn(first, *rest)
         if result is None:
             continue
         if not isinstance(result, (tuple, Tensor)):
-            raise fail(TypeError, f"expected tuple, but hook returned '{type(result).__name__}'", "Return a tuple of gradients, or None.")
+            raise fail(
+                TypeError,
+                f"expected tuple, but hook returned '{type(result).__name__}'",
+                "Return a tuple of gradients, or None.",
+            )
         result = (result,) if isinstance(result, Tensor) else result
         if len(result) != len(first):
-            raise fail(RuntimeError, f"hook '{_name(fn)}' has returned an incorrect number of values (got {len(result)}, but expected {len(first)})",
-                       "Return one gradient per entry of the first argument.")
+            raise fail(
+                RuntimeError,
+                f"hook '{_name(fn)}' has returned an incorrect number of values (got {len(result)}, but expected {len(first)})",
+                "Return one gradient per entry of the first argument.",
+            )
         first = result
     return first
 

@@ -3,6 +3,7 @@
 A node is made per op. It knows where gradients go (`inputs`), what was saved for its rules (`saved`) and when it was made
 (`sequence_nr`). Its class is derived from the op's record, with PyTorch's name (`MulBackward0`).
 """
+
 from __future__ import annotations
 
 import weakref
@@ -13,11 +14,15 @@ import numpy as np
 from ..errors import fail
 
 next_sequence_nr = count().__next__
-ACCUMULATE_NR = 2**64 - 1  # AccumulateGrad runs as soon as its last contribution is in: torch gives it the highest number
+ACCUMULATE_NR = (
+    2**64 - 1
+)  # AccumulateGrad runs as soon as its last contribution is in: torch gives it the highest number
 
-FREED = ("Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved "
-         "intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
-         "backward through the graph a second time or if you need to access saved tensors after calling backward.")
+FREED = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved "
+    "intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
+    "backward through the graph a second time or if you need to access saved tensors after calling backward."
+)
 
 
 class SavedTensor:
@@ -31,7 +36,11 @@ class SavedTensor:
         node, k = self._node, self._position
         saved = node._entries()
         if isinstance(saved[k], Packed):
-            raise fail(RuntimeError, "A saved tensor can only have one pair of hooks", "Register the hooks once, before backward().")
+            raise fail(
+                RuntimeError,
+                "A saved tensor can only have one pair of hooks",
+                "Register the hooks once, before backward().",
+            )
         packed = Packed(pack_hook(node.unpack(k)), unpack_hook)
         node.saved = Unusual(packed if i == k else e for i, e in enumerate(saved))
 
@@ -56,13 +65,24 @@ class Freed(list):
 class Node:
     """A node of the backward graph. Public names are those of `torch.autograd.graph.Node`."""
 
-    __slots__ = ("inputs", "input_nrs", "saved", "sequence_nr", "fix", "hooks", "value", "operands", "_extra", "__weakref__")
+    __slots__ = (
+        "inputs",
+        "input_nrs",
+        "saved",
+        "sequence_nr",
+        "fix",
+        "hooks",
+        "value",
+        "operands",
+        "_extra",
+        "__weakref__",
+    )
     op = None
     num_outputs = 1
     _name = "Node"
     _saved_names: tuple[str, ...] = ()
-    plain = False              # whether the engine may call the compiled backward directly
-    frees_all = False          # whether everything saved is a tensor, so that freeing is one assignment
+    plain = False  # whether the engine may call the compiled backward directly
+    frees_all = False  # whether everything saved is a tensor, so that freeing is one assignment
     runs_without_grad = False  # whether the node runs even when nothing arrived (custom functions see zeros)
 
     # -- torch's public face ---------------------------------------------------------------------------------------------
@@ -93,10 +113,16 @@ class Node:
         return self.sequence_nr
 
     def _set_sequence_nr(self, nr):
-        raise fail(RuntimeError, "_set_sequence_nr is not supported by autolab", "The order of backward is the order of creation, reversed.")
+        raise fail(
+            RuntimeError,
+            "_set_sequence_nr is not supported by autolab",
+            "The order of backward is the order of creation, reversed.",
+        )
 
     def _register_hook_dict(self, d):
-        raise fail(RuntimeError, "_register_hook_dict is not supported by autolab", "Use register_hook or register_prehook.")
+        raise fail(
+            RuntimeError, "_register_hook_dict is not supported by autolab", "Use register_hook or register_prehook."
+        )
 
     def register_hook(self, fn):
         """Calls `fn(grad_inputs, grad_outputs)` after the node ran; a returned tuple replaces grad_inputs."""
@@ -108,15 +134,30 @@ class Node:
 
     def __call__(self, *grads):
         """Runs the node alone: gradients of its outputs in, gradients of its inputs out (a Tensor when there is one input)."""
-        from .engine import call_node
+        from .differentiate import call_node
+
         return call_node(self, grads)
 
     def __dir__(self):
         raw = [f"_raw{n}" for n, k in self._saved_tensor_names()]
         constants = self.op.constants if self.op else ()
-        return sorted([*dir(object), "__call__"] + raw + [f"_saved_{n}" for n in (*self._saved_names, *constants) if n is not None] + [
-            "_input_metadata", "_register_hook_dict", "_sequence_nr", "_set_sequence_nr", "metadata", "name", "next_functions",
-            "register_hook", "register_prehook", "requires_grad"])
+        return sorted(
+            [*dir(object), "__call__"]
+            + raw
+            + [f"_saved_{n}" for n in (*self._saved_names, *constants) if n is not None]
+            + [
+                "_input_metadata",
+                "_register_hook_dict",
+                "_sequence_nr",
+                "_set_sequence_nr",
+                "metadata",
+                "name",
+                "next_functions",
+                "register_hook",
+                "register_prehook",
+                "requires_grad",
+            ]
+        )
 
     def __getattr__(self, name):
         if name == "_extra":  # an unset slot
@@ -137,6 +178,7 @@ class Node:
 
     def node_hooks(self):
         from .hooks import NodeHooks
+
         if self.hooks is None:
             self.hooks = NodeHooks()
         return self.hooks
@@ -151,13 +193,18 @@ class Node:
     def _entries(self):
         """The saved entries; raises torch's error when they were freed."""
         if self.saved is None or self.saved.__class__ is Freed:
-            raise fail(RuntimeError, FREED, "backward() freed what this graph had saved to save memory; run the forward pass again, or pass "
-                       "retain_graph=True to the first backward().")
+            raise fail(
+                RuntimeError,
+                FREED,
+                "backward() freed what this graph had saved to save memory; run the forward pass again, or pass "
+                "retain_graph=True to the first backward().",
+            )
         return self.saved
 
     def unpack(self, k):
         """The saved entry `k` as the user sees it: a Tensor, a number, or None. Checks the version of a tensor."""
         from ..tensor import Tensor, wrap
+
         entry = self._entries()[k]
         kind = self.op.save_kinds[k]
         if entry is None or kind not in ("input", "output"):
@@ -173,7 +220,11 @@ class Node:
             if self.op.nondiff and self.op.outputs[t._nr] in self.op.nondiff:
                 t._node, t._req = None, False
             return t
-        if entry.__class__ is tuple and isinstance(entry[0], Tensor) and self.op.params[self.op.save_index[k]] not in self.op.lists:
+        if (
+            entry.__class__ is tuple
+            and isinstance(entry[0], Tensor)
+            and self.op.params[self.op.save_index[k]] not in self.op.lists
+        ):
             t, version = entry
             if t._storage.version != version:
                 raise stale(self, t._storage, version, t._d.shape, t._d.dtype, t._node)
@@ -188,10 +239,17 @@ class Node:
                 if kind not in ("input", "output") and self.saved.__class__ is Freed:
                     return self.saved[k]
                 value = self.unpack(k)
-                if kind == "input" and self.op.params[self.op.save_index[k]] in self.op.operands and isinstance(value, (bool, int, float, complex)) \
-                        and name not in ("exponent", "self"):  # torch has overloads of its own for 2**x: a number stays one
+                if (
+                    kind == "input"
+                    and self.op.params[self.op.save_index[k]] in self.op.operands
+                    and isinstance(value, (bool, int, float, complex))
+                    and name not in ("exponent", "self")
+                ):  # torch has overloads of its own for 2**x: a number stays one
                     from ..tensor import wrap
-                    return wrap(np.asarray(value))  # torch keeps the number itself: a double, a long or a bool, whatever x's dtype
+
+                    return wrap(
+                        np.asarray(value)
+                    )  # torch keeps the number itself: a double, a long or a bool, whatever x's dtype
                 return value
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '_saved_{name}'")
 
@@ -214,16 +272,19 @@ def stale(node, storage, version, shape, dtype, made_by):
     """The error for a saved tensor that was modified in place since."""
     from ..dtype import FROM_NUMPY
     from .anomaly import where_hint
+
     which = ""
     if made_by is not None and not isinstance(made_by, AccumulateGrad):
         which = f", which is output 0 of {re_name(made_by.name())},"
     now = storage.version
     return fail(
-        RuntimeError, "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        RuntimeError,
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[torch.{FROM_NUMPY[dtype].short}Tensor [{', '.join(map(str, shape))}]]{which} is at version {now}; expected version {version} instead. "
         f"{where_hint()}",
         f"{node.name()} saved this tensor for its gradient, and an operation whose name ends in _ (or +=) changed it {now - version} time(s) "
-        "afterwards; use the out-of-place form, or change it after backward().")
+        "afterwards; use the out-of-place form, or change it after backward().",
+    )
 
 
 def re_name(name):
@@ -275,6 +336,7 @@ class CopySlices(Node):
 
     def __init__(self, base, geometry, inner):
         from .. import dispatch
+
         self.geometry, self.inner = geometry, inner
         inner_nrs = inner.input_nrs or (0,) * len(inner.inputs)
         self.inputs = (dispatch.edge(base), *inner.inputs[1:])
@@ -330,14 +392,20 @@ def make_node_class(op):
     doing it for every op would double the time that `import autolab` takes."""
     outputs = op.outputs or ("result",)
     body = {
-        "__slots__": ("num_outputs",) if op.variadic else (), "op": op, "_name": op.node, 
-        "_saved_names": tuple(None if n in op.hidden else n for n in op.saves), "num_outputs": len(outputs), "plain": True,
+        "__slots__": ("num_outputs",) if op.variadic else (),
+        "op": op,
+        "_name": op.node,
+        "_saved_names": tuple(None if n in op.hidden else n for n in op.saves),
+        "num_outputs": len(outputs),
+        "plain": True,
         "frees_all": bool(op.saves) and all(k in ("input", "output") for k in op.save_kinds),
-        "backward_raw": _compiled_on_first_use("backward_raw", op), "backward_traced": _compiled_on_first_use("backward_traced", op),
-        "__module__": "builtins", "__doc__": f"Backward of `{op.name}`.",
+        "backward_raw": _compiled_on_first_use("backward_raw", op),
+        "backward_traced": _compiled_on_first_use("backward_traced", op),
+        "__module__": "builtins",
+        "__doc__": f"Backward of `{op.name}`.",
     } | {f"_saved_{name}": value for name, value in op.constants.items()}
     if op.variadic:
-        del body["num_outputs"]            # set per node
+        del body["num_outputs"]  # set per node
     return type(op.node, (Node,), body)
 
 
@@ -345,6 +413,7 @@ def _compiled_on_first_use(name, op):
     def first(node, m, g):
         setattr(op.node_class, name, _compile(op, traced=name == "backward_traced"))
         return getattr(node, name)(m, g)
+
     return first
 
 
@@ -358,15 +427,23 @@ def _compile(op, traced):
             if not traced:
                 lines.append(f" s{k} = raw(s{k})")
         elif kind == "input":
-            lines += [f" if s{k}.__class__ is tuple:", f"  t, v = s{k}",
-                      "  if t._storage.version != v: raise stale(node, t._storage, v, t._d.shape, t._d.dtype, t._node)",
-                      f"  s{k} = {'t' if traced else 't._d'}"]
+            lines += [
+                f" if s{k}.__class__ is tuple:",
+                f"  t, v = s{k}",
+                "  if t._storage.version != v: raise stale(node, t._storage, v, t._d.shape, t._d.dtype, t._node)",
+                f"  s{k} = {'t' if traced else 't._d'}",
+            ]
         elif kind == "output":
-            lines += [f" if s{k}.__class__ is tuple:", f"  a, t, v = s{k}",
-                      f"  if t.version != v: raise stale(node, t, v, a.shape, a.dtype, node)",
-                      f"  s{k} = {f'node.unpack({k})' if traced else 'a if t.array is None or a.__class__ is ndarray else t.array'}"]
+            lines += [
+                f" if s{k}.__class__ is tuple:",
+                f"  a, t, v = s{k}",
+                "  if t.version != v: raise stale(node, t, v, a.shape, a.dtype, node)",
+                f"  s{k} = {f'node.unpack({k})' if traced else 'a if t.array is None or a.__class__ is ndarray else t.array'}",
+            ]
     if op.fused is not None and not traced:
-        lines.append(f" return fused(m, g, [i is not None for i in node.inputs], {', '.join(f's{k}' for k in range(len(op.saves)))})")
+        lines.append(
+            f" return fused(m, g, [i is not None for i in node.inputs], {', '.join(f'{n}=s{k}' for k, n in enumerate(op.saves))})"
+        )
     position = {n: k for k, n in enumerate(op.saves)}
     calls = []
     for r, (_, _, names) in enumerate(op.rules):
@@ -379,8 +456,15 @@ def _compile(op, traced):
         lines.append(f" return tuple({calls[0]})")
     else:
         lines += [" inputs = node.inputs", f" return ({', '.join(calls)}{',' if calls else ''})"]
-    environment = {"stale": stale, "unusual": _unusual, "traced": traced, "ndarray": np.ndarray, "raw": _raw, "fused": op.fused,
-                   **{f"r{i}": rule for i, (_, rule, _) in enumerate(op.rules)}}
+    environment = {
+        "stale": stale,
+        "unusual": _unusual,
+        "traced": traced,
+        "ndarray": np.ndarray,
+        "raw": _raw,
+        "fused": op.fused,
+        **{f"r{i}": rule for i, (_, rule, _) in enumerate(op.rules)},
+    }
     exec("\n".join(lines), environment)
     return environment["backward"]
 
@@ -393,7 +477,7 @@ def _unusual(node, traced):
     """Entries as the compiled function expects them to be after unpacking: hooks are called, freed ones raise."""
     entries = node._entries()
     values = []
-    for k, e in enumerate(entries):
+    for e in entries:
         if e.__class__ is Packed:
             t = e.unpack(e.value)
             values.append(t if traced else t._d)

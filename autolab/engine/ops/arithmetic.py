@@ -1,13 +1,15 @@
 """add sub mul div neg pow: the operators."""
+
 from __future__ import annotations
 
 import operator
 
 import numpy as np
 
-from ..dispatch import apply_inplace, make_operator
+from ..dispatch import apply_inplace
 from ..dtype import bool_
 from ..errors import fail
+from ..lanes import make_operator
 from ..registry import METHODS, OPS, composite, register
 from ..tensor import Tensor
 
@@ -25,65 +27,171 @@ def _subtract(xp, self, other):
 def _no_bool(dtypes, promoted):
     """Raises torch's errors for `-` on masks, of which some look like a forgotten `~`."""
     if all(d is bool_ for d in dtypes):
-        raise fail(RuntimeError, "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
-                   "instead.", "True - True has no agreed meaning; convert to integers first, or use ^.")
+        raise fail(
+            RuntimeError,
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
+            "instead.",
+            "True - True has no agreed meaning; convert to integers first, or use ^.",
+        )
     if bool_ in dtypes:
-        raise fail(RuntimeError, "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the "
-                   "`~` or `logical_not()` operator instead.", "A mask is inverted with ~mask; to count with it, convert it: mask.float().")
+        raise fail(
+            RuntimeError,
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the "
+            "`~` or `logical_not()` operator instead.",
+            "A mask is inverted with ~mask; to count with it, convert it: mask.float().",
+        )
 
 
-add = register("add(self, other)", forward=_add, fast=operator.add, dtype="promote", method=False, function=False,
-               constants={"alpha": 1}, vjp={"self": lambda m, g: g, "other": lambda m, g: g},
-               latex=r"{self} + {other}", vjp_latex={"self": r"{g}", "other": r"{g}"},
-               samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3)), (s.randn(2, 1), s.randn(1, 3)), (s.randn(3), 2.5)])
+add = register(
+    "add(self, other)",
+    forward=_add,
+    fast=operator.add,
+    dtype="promote",
+    method=False,
+    function=False,
+    constants={"alpha": 1},
+    vjp={"self": lambda m, g: g, "other": lambda m, g: g},
+    latex=r"{self} + {other}",
+    vjp_latex={"self": r"{g}", "other": r"{g}"},
+    samples=lambda s: [
+        (s.randn(3), s.randn(3)),
+        (s.randn(2, 3), s.randn(3)),
+        (s.randn(2, 1), s.randn(1, 3)),
+        (s.randn(3), 2.5),
+    ],
+)
 
-sub = register("sub(self, other)", forward=_subtract, fast=operator.sub, dtype="promote", check=_no_bool, method=False, function=False,
-               constants={"alpha": 1}, vjp={"self": lambda m, g: g, "other": lambda m, g: -g},
-               latex=r"{self} - {other}", vjp_latex={"self": r"{g}", "other": r"-{g}"},
-               samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3)), (s.randn(3), 2.5)])
+sub = register(
+    "sub(self, other)",
+    forward=_subtract,
+    fast=operator.sub,
+    dtype="promote",
+    check=_no_bool,
+    method=False,
+    function=False,
+    constants={"alpha": 1},
+    vjp={"self": lambda m, g: g, "other": lambda m, g: -g},
+    latex=r"{self} - {other}",
+    vjp_latex={"self": r"{g}", "other": r"-{g}"},
+    samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3)), (s.randn(3), 2.5)],
+)
 
-mul = register("mul(self, other)", forward=lambda xp, self, other: xp.multiply(self, other), fast=operator.mul, dtype="promote", inplace=True,
-               vjp={"self": lambda m, g, other: g * other, "other": lambda m, g, self: g * self},
-               latex=r"{self} \cdot {other}", vjp_latex={"self": r"{g} \cdot {other}", "other": r"{g} \cdot {self}"},
-               samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3)), (s.randn(2, 1), s.randn(1, 3)), (s.randn(3), 2.5)],
-               doc="Product, element by element, with broadcasting. Source: torch.mul")
+mul = register(
+    "mul(self, other)",
+    forward=lambda xp, self, other: xp.multiply(self, other),
+    fast=operator.mul,
+    dtype="promote",
+    inplace=True,
+    vjp={"self": lambda m, g, other: g * other, "other": lambda m, g, self: g * self},
+    latex=r"{self} \cdot {other}",
+    vjp_latex={"self": r"{g} \cdot {other}", "other": r"{g} \cdot {self}"},
+    samples=lambda s: [
+        (s.randn(3), s.randn(3)),
+        (s.randn(2, 3), s.randn(3)),
+        (s.randn(2, 1), s.randn(1, 3)),
+        (s.randn(3), 2.5),
+    ],
+    doc="Product, element by element, with broadcasting. Source: torch.mul",
+)
 
-div = register("div(self, other)", forward=lambda xp, self, other: xp.true_divide(self, other), fast=operator.truediv, dtype="float",
-               method=False, function=False,
-               vjp={"self": lambda m, g, other: g / other, "other": lambda m, g, self, other: -g * ((self / other) / other)},
-               latex=r"\frac{{self}}{{other}}", vjp_latex={"self": r"\frac{{g}}{{other}}", "other": r"-{g} \cdot \frac{{self}}{{other}^{2}}"},
-               samples=lambda s: [(s.randn(3), s.away_from_zero(3)), (s.randn(2, 3), s.away_from_zero(3)), (s.randn(3), 2.5)])
+div = register(
+    "div(self, other)",
+    forward=lambda xp, self, other: xp.true_divide(self, other),
+    fast=operator.truediv,
+    dtype="float",
+    method=False,
+    function=False,
+    vjp={"self": lambda m, g, other: g / other, "other": lambda m, g, self, other: -g * ((self / other) / other)},
+    latex=r"\frac{{self}}{{other}}",
+    vjp_latex={"self": r"\frac{{g}}{{other}}", "other": r"-{g} \cdot \frac{{self}}{{other}^{2}}"},
+    samples=lambda s: [(s.randn(3), s.away_from_zero(3)), (s.randn(2, 3), s.away_from_zero(3)), (s.randn(3), 2.5)],
+)
 
 
 def _negative(xp, self):
     if self.dtype == bool:
-        raise fail(RuntimeError, "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
-                   "`logical_not()` operator instead.", "A mask is inverted with ~mask.")
+        raise fail(
+            RuntimeError,
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+            "`logical_not()` operator instead.",
+            "A mask is inverted with ~mask.",
+        )
     return xp.negative(self)
 
 
-neg = register("neg(self)", forward=_negative, fast=operator.neg, inplace=True, vjp={"self": lambda m, g: -g},
-               latex=r"-{self}", vjp_latex={"self": r"-{g}"}, samples=lambda s: [s.randn(3)], doc="Minus each element. Source: torch.neg")
+neg = register(
+    "neg(self)",
+    forward=_negative,
+    fast=operator.neg,
+    inplace=True,
+    vjp={"self": lambda m, g: -g},
+    latex=r"-{self}",
+    vjp_latex={"self": r"-{g}"},
+    samples=lambda s: [s.randn(3)],
+    doc="Minus each element. Source: torch.neg",
+)
 
-rsub = register("rsub(self, other)", forward=lambda xp, self, other: _subtract(xp, other, self), dtype="promote", check=_no_bool, method=False, function=False,
-                vjp={"self": lambda m, g: -g}, node="RsubBackward1", also_saves=("other",), hidden=("other",), constants={"alpha": 1},
-                latex=r"{other} - {self}", vjp_latex={"self": r"-{g}"}, samples=lambda s: [(s.randn(3), 1.5)])
+rsub = register(
+    "rsub(self, other)",
+    forward=lambda xp, self, other: _subtract(xp, other, self),
+    dtype="promote",
+    check=_no_bool,
+    method=False,
+    function=False,
+    vjp={"self": lambda m, g: -g},
+    node="RsubBackward1",
+    also_saves=("other",),
+    hidden=("other",),
+    constants={"alpha": 1},
+    latex=r"{other} - {self}",
+    vjp_latex={"self": r"-{g}"},
+    samples=lambda s: [(s.randn(3), 1.5)],
+)
 
 
 # torch's own rules multiply by plain numbers with these; users never call them, but see the names in graphs of gradients
-add_scalar = register("add_scalar(self, other)", forward=lambda xp, self, other: self + other, node="AddBackward1", method=False, function=False,
-                      vjp={"self": lambda m, g: g}, latex=r"{self} + {other}", vjp_latex={"self": r"{g}"}, samples=lambda s: [(s.randn(3), 2.5)])
-mul_scalar = register("mul_scalar(self, other)", forward=lambda xp, self, other: self * other, node="MulBackward1", method=False, function=False,
-                      vjp={"self": lambda m, g, other: m.mul_scalar(g, other)}, latex=r"{self} \cdot {other}",
-                      vjp_latex={"self": r"{g} \cdot {other}"}, samples=lambda s: [(s.randn(3), 2.5)])
-div_scalar = register("div_scalar(self, other)", forward=lambda xp, self, other: self / other, node="DivBackward1", method=False, function=False,
-                      vjp={"self": lambda m, g, other: m.div_scalar(g, other)}, latex=r"\frac{{self}}{{other}}",
-                      vjp_latex={"self": r"\frac{{g}}{{other}}"}, samples=lambda s: [(s.randn(3), 2.5)])
+add_scalar = register(
+    "add_scalar(self, other)",
+    forward=lambda xp, self, other: self + other,
+    node="AddBackward1",
+    method=False,
+    function=False,
+    vjp={"self": lambda m, g: g},
+    latex=r"{self} + {other}",
+    vjp_latex={"self": r"{g}"},
+    samples=lambda s: [(s.randn(3), 2.5)],
+)
+mul_scalar = register(
+    "mul_scalar(self, other)",
+    forward=lambda xp, self, other: self * other,
+    node="MulBackward1",
+    method=False,
+    function=False,
+    vjp={"self": lambda m, g, other: m.mul_scalar(g, other)},
+    latex=r"{self} \cdot {other}",
+    vjp_latex={"self": r"{g} \cdot {other}"},
+    samples=lambda s: [(s.randn(3), 2.5)],
+)
+div_scalar = register(
+    "div_scalar(self, other)",
+    forward=lambda xp, self, other: self / other,
+    node="DivBackward1",
+    method=False,
+    function=False,
+    vjp={"self": lambda m, g, other: m.div_scalar(g, other)},
+    latex=r"\frac{{self}}{{other}}",
+    vjp_latex={"self": r"\frac{{g}}{{other}}"},
+    samples=lambda s: [(s.randn(3), 2.5)],
+)
 
 
 def _no_bool_power(dtypes, promoted):
     if promoted is bool_:
-        raise fail(NotImplementedError, "\"pow\" not implemented for 'Bool'", "Powers of masks mean nothing; convert to integers first.")
+        raise fail(
+            NotImplementedError,
+            "\"pow\" not implemented for 'Bool'",
+            "Powers of masks mean nothing; convert to integers first.",
+        )
 
 
 def _pow_scalar(xp, self, exponent):
@@ -95,13 +203,22 @@ def _pow_scalar(xp, self, exponent):
     if kind == "b":
         return self if exponent else xp.ones_like(self)
     if kind in "iu" and not isinstance(exponent, float) and exponent < 0:
-        raise fail(RuntimeError, "Integers to negative integer powers are not allowed.", "Make the tensor floating point first: x.float() ** -1.")
+        raise fail(
+            RuntimeError,
+            "Integers to negative integer powers are not allowed.",
+            "Make the tensor floating point first: x.float() ** -1.",
+        )
     return xp.power(self, exponent)
 
 
 # torch computes these without its power function, so their last digit differs from xp.power's
-_EXACT_POWERS = {3: lambda xp, x: x * x * x, 0.5: lambda xp, x: xp.sqrt(x), -0.5: lambda xp, x: 1 / xp.sqrt(x), -1: lambda xp, x: 1 / x,
-                 -2: lambda xp, x: 1 / (x * x)}
+_EXACT_POWERS = {
+    3: lambda xp, x: x * x * x,
+    0.5: lambda xp, x: xp.sqrt(x),
+    -0.5: lambda xp, x: 1 / xp.sqrt(x),
+    -1: lambda xp, x: 1 / x,
+    -2: lambda xp, x: 1 / (x * x),
+}
 
 
 def _pow_rule(m, g, self, exponent):
@@ -112,33 +229,79 @@ def _pow_rule(m, g, self, exponent):
     return g * m.mul_scalar(m.pow_scalar(self, exponent - 1), exponent)
 
 
-pow_scalar = register("pow_scalar(self, exponent)", forward=_pow_scalar, dtype="promote", operands=("self", "exponent"), node="PowBackward0",
-                      fast=lambda x, exponent: x * x if exponent == 2 else _pow_scalar(np, x, exponent), method=False, function=False, vjp={"self": _pow_rule},
-                      latex=r"{self}^{{exponent}}", vjp_latex={"self": r"{g} \cdot {exponent} \cdot {self}^{{exponent} - 1}"},
-                      samples=lambda s: [(s.randn(3), 2), (s.randn(2, 3), 3), (s.positive(3), 0.5), (s.positive(3), -1.5), (s.randn(3), 0)])
+pow_scalar = register(
+    "pow_scalar(self, exponent)",
+    forward=_pow_scalar,
+    dtype="promote",
+    operands=("self", "exponent"),
+    node="PowBackward0",
+    fast=lambda x, exponent: x * x if exponent == 2 else _pow_scalar(np, x, exponent),
+    method=False,
+    function=False,
+    vjp={"self": _pow_rule},
+    latex=r"{self}^{{exponent}}",
+    vjp_latex={"self": r"{g} \cdot {exponent} \cdot {self}^{{exponent} - 1}"},
+    samples=lambda s: [
+        (s.randn(3), 2),
+        (s.randn(2, 3), 3),
+        (s.positive(3), 0.5),
+        (s.positive(3), -1.5),
+        (s.randn(3), 0),
+    ],
+)
 
 
 def _power(xp, self, exponent):
     if getattr(self, "dtype", np.dtype(int)).kind in "iu" and exponent.dtype.kind in "iu" and (exponent < 0).any():
-        raise fail(RuntimeError, "Integers to negative integer powers are not allowed.", "Make the base floating point first.")
+        raise fail(
+            RuntimeError, "Integers to negative integer powers are not allowed.", "Make the base floating point first."
+        )
     return xp.power(self, exponent)
 
 
-pow_tensor = register("pow_tensor(self, exponent)", forward=_power, dtype="promote", check=_no_bool_power, operands=("self", "exponent"), node="PowBackward1",
-                      method=False, function=False,
-                      vjp={"self": lambda m, g, self, exponent: m.where(exponent == 0, m.zeros_like(g), g * (exponent * m.pow_tensor(self, exponent - 1))),
-                           "exponent": lambda m, g, self, exponent, result: m.where(
-                               m.logical_and(self == 0, exponent >= 0), m.zeros_like(g), g * (result * m.log(self)))},
-                      latex=r"{self}^{{exponent}}", vjp_latex={"self": r"{g} \cdot {exponent} \cdot {self}^{{exponent} - 1}",
-                                                               "exponent": r"{g} \cdot {result} \cdot \ln {self}"},
-                      samples=lambda s: [(s.positive(3), s.randn(3)), (s.positive(2, 3), s.randn(3))])
+pow_tensor = register(
+    "pow_tensor(self, exponent)",
+    forward=_power,
+    dtype="promote",
+    check=_no_bool_power,
+    operands=("self", "exponent"),
+    node="PowBackward1",
+    method=False,
+    function=False,
+    vjp={
+        "self": lambda m, g, self, exponent: m.where(
+            exponent == 0, m.zeros_like(g), g * (exponent * m.pow_tensor(self, exponent - 1))
+        ),
+        "exponent": lambda m, g, self, exponent, result: m.where(
+            m.logical_and(self == 0, exponent >= 0), m.zeros_like(g), g * (result * m.log(self))
+        ),
+    },
+    latex=r"{self}^{{exponent}}",
+    vjp_latex={
+        "self": r"{g} \cdot {exponent} \cdot {self}^{{exponent} - 1}",
+        "exponent": r"{g} \cdot {result} \cdot \ln {self}",
+    },
+    samples=lambda s: [(s.positive(3), s.randn(3)), (s.positive(2, 3), s.randn(3))],
+)
 
-pow_base = register("pow_base(self, exponent)", forward=lambda xp, self, exponent: xp.power(xp.asarray(self, exponent.dtype), exponent),
-                    dtype="promote", check=_no_bool_power, operands=("self", "exponent"), node="PowBackward2", method=False, function=False,
-                    vjp={"exponent": lambda m, g, self, exponent, result: m.where(exponent >= 0, m.zeros_like(g), g * result) if self == 0
-                         else g * (result * _log_number(self))},
-                    latex=r"{self}^{{exponent}}", vjp_latex={"exponent": r"{g} \cdot {result} \cdot \ln {self}"},
-                    samples=lambda s: [(2.5, s.randn(3))])
+pow_base = register(
+    "pow_base(self, exponent)",
+    forward=lambda xp, self, exponent: xp.power(xp.asarray(self, exponent.dtype), exponent),
+    dtype="promote",
+    check=_no_bool_power,
+    operands=("self", "exponent"),
+    node="PowBackward2",
+    method=False,
+    function=False,
+    vjp={
+        "exponent": lambda m, g, self, exponent, result: (
+            m.where(exponent >= 0, m.zeros_like(g), g * result) if self == 0 else g * (result * _log_number(self))
+        )
+    },
+    latex=r"{self}^{{exponent}}",
+    vjp_latex={"exponent": r"{g} \cdot {result} \cdot \ln {self}"},
+    samples=lambda s: [(2.5, s.randn(3))],
+)
 
 
 def _log_number(x):
@@ -152,8 +315,11 @@ def _scaled(other, alpha):
 
 def _tensor_or_number(name, x):
     if not isinstance(x, (Tensor, *_NUMBERS)):
-        raise fail(TypeError, f"{name}(): argument 'other' (position 1) must be Tensor, not {type(x).__name__}",
-                   "Arithmetic works between tensors and numbers; make a tensor of it first.")
+        raise fail(
+            TypeError,
+            f"{name}(): argument 'other' (position 1) must be Tensor, not {type(x).__name__}",
+            "Arithmetic works between tensors and numbers; make a tensor of it first.",
+        )
 
 
 @composite(method=True, function=False, name="add")
@@ -192,8 +358,11 @@ def _divide(self, other, rounding_mode):
         return div.call(self, other)
     if rounding_mode in ("floor", "trunc"):
         return OPS["div_mode"].call(self, other, rounding_mode)  # in remainder.py
-    raise fail(RuntimeError, f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'",
-               "Leave rounding_mode out for ordinary division.")
+    raise fail(
+        RuntimeError,
+        f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'",
+        "Leave rounding_mode out for ordinary division.",
+    )
 
 
 @composite(method=True, function=False, name="div")
@@ -234,6 +403,7 @@ def square(input):
 def _inplace_method(name, op):
     def method(self, other):
         return apply_inplace(op, (self, other))
+
     method.__name__ = name
     method.__doc__ = f"In-place `{op.name}`. Source: torch.Tensor.{name}"
     METHODS[name] = method
@@ -243,6 +413,7 @@ def _inplace_method(name, op):
 def _inplace_scaled(name, op):
     def method(self, other, *, alpha=1):
         return apply_inplace(op, (self, _scaled(other, alpha)))
+
     method.__name__ = name
     method.__doc__ = f"In-place `{op.name}`; `other` is multiplied by alpha first. Source: torch.Tensor.{name}"
     METHODS[name] = method
@@ -276,19 +447,37 @@ METHODS["square_"] = lambda self: apply_inplace(pow_scalar, (self, 2))
 # -- operators -------------------------------------------------------------------------------------------------------------
 def _operator(name, lane):
     def method(self, other):
-        if other.__class__ is not Tensor and other.__class__ is not float and not isinstance(other, (Tensor, *_NUMBERS)):
+        if (
+            other.__class__ is not Tensor
+            and other.__class__ is not float
+            and not isinstance(other, (Tensor, *_NUMBERS))
+        ):
             return NotImplemented
         return lane(self, other)
+
     method.__name__ = name
     METHODS[name] = method
 
-for _name, _op in {"__add__": add, "__radd__": add, "__mul__": mul, "__rmul__": mul, "__sub__": sub, "__truediv__": div}.items():
+
+for _name, _op in {
+    "__add__": add,
+    "__radd__": add,
+    "__mul__": mul,
+    "__rmul__": mul,
+    "__sub__": sub,
+    "__truediv__": div,
+}.items():
     METHODS[_name] = make_operator(_op)
 
 for _name, _lane in {
-    "__rsub__": rsub.call, "__rpow__": lambda self, other: pow_base.call(other, self),
+    "__rsub__": rsub.call,
+    "__rpow__": lambda self, other: pow_base.call(other, self),
     "__rtruediv__": lambda self, other: self.reciprocal() * other,
-    "__iadd__": add_, "__isub__": sub_, "__imul__": mul_, "__itruediv__": div_, "__ipow__": pow_,
+    "__iadd__": add_,
+    "__isub__": sub_,
+    "__imul__": mul_,
+    "__itruediv__": div_,
+    "__ipow__": pow_,
 }.items():
     _operator(_name, _lane)
 

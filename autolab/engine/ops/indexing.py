@@ -1,4 +1,5 @@
 """`x[...]` and `x[...] = v`: basic indices are views (select, slice, unsqueeze), index tensors copy (index, index_put)."""
+
 from __future__ import annotations
 
 from operator import index as index_of
@@ -12,7 +13,7 @@ from ..registry import METHODS, NAMESPACES, composite, register
 from ..tensor import Tensor, scalar_tensor, wrap
 from .shape import unsqueeze
 
-END = 2**63 - 1   # torch's mark for "to the end", seen in _saved_end
+END = 2**63 - 1  # torch's mark for "to the end", seen in _saved_end
 
 
 def at(dim, entry):
@@ -22,8 +23,11 @@ def at(dim, entry):
 def _inside(index, dim, n):
     """Raises torch's error when there is no entry `index` among `n`; torch counts `dim` in the index as written."""
     if not -n <= index < n:
-        raise fail(IndexError, f"index {index} is out of bounds for dimension {dim} with size {n}",
-                   f"Indices run from 0 to {n - 1}, or from -{n} backwards." if n else "The dimension is empty.")
+        raise fail(
+            IndexError,
+            f"index {index} is out of bounds for dimension {dim} with size {n}",
+            f"Indices run from 0 to {n - 1}, or from -{n} backwards." if n else "The dimension is empty.",
+        )
 
 
 def _select(xp, self, dim, index):
@@ -31,9 +35,17 @@ def _select(xp, self, dim, index):
     return self[(slice(None),) * dim + (index, ...)]
 
 
-select_op = register("select(self, dim, index)", forward=_select, view=True, method=False, function=False,
-                     vjp={"self": lambda m, g, self_sym_sizes, dim, index: m.select_spread(g, self_sym_sizes, dim, index)},
-                     latex=r"{self}_{{index}}", vjp_latex={"self": r"{g} \text{ at } {index}"}, samples=lambda s: [(s.randn(2, 3), 0, 1), (s.randn(3), 0, -1)])
+select_op = register(
+    "select(self, dim, index)",
+    forward=_select,
+    view=True,
+    method=False,
+    function=False,
+    vjp={"self": lambda m, g, self_sym_sizes, dim, index: m.select_spread(g, self_sym_sizes, dim, index)},
+    latex=r"{self}_{{index}}",
+    vjp_latex={"self": r"{g} \text{ at } {index}"},
+    samples=lambda s: [(s.randn(2, 3), 0, 1), (s.randn(3), 0, -1)],
+)
 
 
 def _select_spread(xp, self, shape, dim, index):
@@ -42,15 +54,33 @@ def _select_spread(xp, self, shape, dim, index):
     return out
 
 
-select_spread = register("select_spread(self, shape, dim, index)", forward=_select_spread, method=False, function=False, node="SelectBackwardBackward0",
-                         vjp={"self": lambda m, g, dim, index: m.select(g, dim, index)}, latex=r"{self} \text{ at } {index}", vjp_latex={"self": r"{g}_{{index}}"},
-        samples=lambda s: [(s.randn(3), (2, 3), 0, 1)])
+select_spread = register(
+    "select_spread(self, shape, dim, index)",
+    forward=_select_spread,
+    method=False,
+    function=False,
+    node="SelectBackwardBackward0",
+    vjp={"self": lambda m, g, dim, index: m.select(g, dim, index)},
+    latex=r"{self} \text{ at } {index}",
+    vjp_latex={"self": r"{g}_{{index}}"},
+    samples=lambda s: [(s.randn(3), (2, 3), 0, 1)],
+)
 
-slice_op = register("slice(self, dim=0, start=None, end=None, step=1)", view=True, method=False, function=False,
-                    forward=lambda xp, self, dim, start, end, step: self[at(dim, slice(start, end, step))],
-                    vjp={"self": lambda m, g, self_sym_sizes, dim, start, end, step: m.slice_spread(g, self_sym_sizes, dim, start, end, step)},
-                    latex=r"{self}_{{start}:{end}}", vjp_latex={"self": r"{g} \text{ at } {start}:{end}"},
-                    samples=lambda s: [(s.randn(4), 0, 1, 3, 1), (s.randn(2, 5), 1, 0, 5, 2)])
+slice_op = register(
+    "slice(self, dim=0, start=None, end=None, step=1)",
+    view=True,
+    method=False,
+    function=False,
+    forward=lambda xp, self, dim, start, end, step: self[at(dim, slice(start, end, step))],
+    vjp={
+        "self": lambda m, g, self_sym_sizes, dim, start, end, step: m.slice_spread(
+            g, self_sym_sizes, dim, start, end, step
+        )
+    },
+    latex=r"{self}_{{start}:{end}}",
+    vjp_latex={"self": r"{g} \text{ at } {start}:{end}"},
+    samples=lambda s: [(s.randn(4), 0, 1, 3, 1), (s.randn(2, 5), 1, 0, 5, 2)],
+)
 
 
 def _slice_spread(xp, self, shape, dim, start, end, step):
@@ -59,10 +89,17 @@ def _slice_spread(xp, self, shape, dim, start, end, step):
     return out
 
 
-slice_spread = register("slice_spread(self, shape, dim, start, end, step)", forward=_slice_spread, method=False, function=False,
-                        node="SliceBackwardBackward0", vjp={"self": lambda m, g, dim, start, end, step: m.slice(g, dim, start, end, step)},
-                        latex=r"{self} \text{ at } {start}:{end}", vjp_latex={"self": r"{g}_{{start}:{end}}"},
-        samples=lambda s: [(s.randn(2, 2), (2, 5), 1, 1, 5, 2)])
+slice_spread = register(
+    "slice_spread(self, shape, dim, start, end, step)",
+    forward=_slice_spread,
+    method=False,
+    function=False,
+    node="SliceBackwardBackward0",
+    vjp={"self": lambda m, g, dim, start, end, step: m.slice(g, dim, start, end, step)},
+    latex=r"{self} \text{ at } {start}:{end}",
+    vjp_latex={"self": r"{g}_{{start}:{end}}"},
+    samples=lambda s: [(s.randn(2, 2), (2, 5), 1, 1, 5, 2)],
+)
 NAMESPACES["Tensor"]["slice"] = slice_op.call
 
 
@@ -86,8 +123,11 @@ def _checked(self, indices):
         n = self.shape[dim]
         low, high = int(i.min()), int(i.max())
         if low < -n or high >= n:
-            raise fail(IndexError, f"index {high if high >= n else low} is out of bounds for dimension {dim} with size {n}",
-                       f"Every entry of an index tensor counts from 0 to {n - 1}, or from -{n} backwards.")
+            raise fail(
+                IndexError,
+                f"index {high if high >= n else low} is out of bounds for dimension {dim} with size {n}",
+                f"Every entry of an index tensor counts from 0 to {n - 1}, or from -{n} backwards.",
+            )
     return _key(indices)
 
 
@@ -97,8 +137,11 @@ def _index(xp, self, indices):
     except IndexError as error:
         if "broadcast" in str(error):
             shapes = ", ".join(str(list(i.shape)) for i in indices if i is not None)
-            raise fail(IndexError, f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}",
-                       "Several index tensors are read together, entry by entry.") from None
+            raise fail(
+                IndexError,
+                f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}",
+                "Several index tensors are read together, entry by entry.",
+            ) from None
         raise
 
 
@@ -108,14 +151,28 @@ def _index_spread(xp, self, shape, indices):
     return out
 
 
-index_op = register("index(self, indices)", forward=_index, lists=("indices",), method=False, function=False,
-                    vjp={"self": lambda m, g, self_sym_sizes, indices: m.index_spread(g, self_sym_sizes, indices)},
-                    latex=r"{self}[{indices}]", vjp_latex={"self": r"\sum {g} \text{ at } {indices}"},
-                    samples=lambda s: [(s.randn(3), [s.index([0, 2, 2])]), (s.randn(2, 3), [None, s.index([0, 2])])])
-index_spread = register("index_spread(self, shape, indices)", forward=_index_spread, lists=("indices",), method=False, function=False,
-                        vjp={"self": lambda m, g, indices: m.index(g, indices)}, latex=r"\sum {self} \text{ at } {indices}",
-                        vjp_latex={"self": r"{g}[{indices}]"},
-        samples=lambda s: [(s.randn(3), (4,), [s.index([0, 2, 2])])])
+index_op = register(
+    "index(self, indices)",
+    forward=_index,
+    lists=("indices",),
+    method=False,
+    function=False,
+    vjp={"self": lambda m, g, self_sym_sizes, indices: m.index_spread(g, self_sym_sizes, indices)},
+    latex=r"{self}[{indices}]",
+    vjp_latex={"self": r"\sum {g} \text{ at } {indices}"},
+    samples=lambda s: [(s.randn(3), [s.index([0, 2, 2])]), (s.randn(2, 3), [None, s.index([0, 2])])],
+)
+index_spread = register(
+    "index_spread(self, shape, indices)",
+    forward=_index_spread,
+    lists=("indices",),
+    method=False,
+    function=False,
+    vjp={"self": lambda m, g, indices: m.index(g, indices)},
+    latex=r"\sum {self} \text{ at } {indices}",
+    vjp_latex={"self": r"{g}[{indices}]"},
+    samples=lambda s: [(s.randn(3), (4,), [s.index([0, 2, 2])])],
+)
 
 
 def _index_put(xp, self, indices, values, accumulate):
@@ -126,8 +183,12 @@ def _index_put(xp, self, indices, values, accumulate):
         try:
             values = xp.broadcast_to(values, target)
         except ValueError:
-            raise fail(RuntimeError, f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of shape "
-                       f"{list(target)}", "The assigned values must fit the places that the index names.") from None
+            raise fail(
+                RuntimeError,
+                f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of shape "
+                f"{list(target)}",
+                "The assigned values must fit the places that the index names.",
+            ) from None
     if accumulate:
         xp.add.at(out, key, values)
     else:
@@ -141,10 +202,24 @@ def _cleared(m, g, indices, accumulate):
     return m.index_put(g, indices, m.zeros_like(m.index(g, indices)), False)
 
 
-index_put_op = register("index_put(self, indices, values, accumulate=False)", forward=_index_put, lists=("indices",), hidden=("values_sym_sizes",), method=False, function=False,
-                        vjp={"self": _cleared, "values": lambda m, g, values_sym_sizes, indices: m.sum_to(m.index(g, indices), values_sym_sizes)},
-                        latex=r"{self}[{indices}] := {values}", vjp_latex={"self": r"{g} \text{ without } {indices}", "values": r"{g}[{indices}]"},
-                        samples=lambda s: [(s.randn(3), [s.index([0, 2])], s.randn(2), False), (s.randn(3), [s.index([0, 0])], s.randn(2), True)])
+index_put_op = register(
+    "index_put(self, indices, values, accumulate=False)",
+    forward=_index_put,
+    lists=("indices",),
+    hidden=("values_sym_sizes",),
+    method=False,
+    function=False,
+    vjp={
+        "self": _cleared,
+        "values": lambda m, g, values_sym_sizes, indices: m.sum_to(m.index(g, indices), values_sym_sizes),
+    },
+    latex=r"{self}[{indices}] := {values}",
+    vjp_latex={"self": r"{g} \text{ without } {indices}", "values": r"{g}[{indices}]"},
+    samples=lambda s: [
+        (s.randn(3), [s.index([0, 2])], s.randn(2), False),
+        (s.randn(3), [s.index([0, 0])], s.randn(2), True),
+    ],
+)
 
 
 def as_index(x, dim, shape):
@@ -155,11 +230,19 @@ def as_index(x, dim, shape):
     if x.dtype.name in ("bool", "uint8"):
         for k, n in enumerate(x.shape):
             if dim + k >= len(shape) or n != shape[dim + k]:
-                raise fail(IndexError, f"The shape of the mask {list(x.shape)} at index {k} does not match the shape of the indexed tensor {list(shape)} at "
-                           f"index {dim + k}", "A mask says yes or no for every entry, so it has the tensor's sizes.")
+                raise fail(
+                    IndexError,
+                    f"The shape of the mask {list(x.shape)} at index {k} does not match the shape of the indexed tensor {list(shape)} at "
+                    f"index {dim + k}",
+                    "A mask says yes or no for every entry, so it has the tensor's sizes.",
+                )
         return [wrap(i) for i in np.nonzero(np.asarray(x._d))]
     if x.dtype._kind != 1:
-        raise fail(IndexError, "tensors used as indices must be long, int, byte or bool tensors", f"This index is {x.dtype}; convert it with .long().")
+        raise fail(
+            IndexError,
+            "tensors used as indices must be long, int, byte or bool tensors",
+            f"This index is {x.dtype}; convert it with .long().",
+        )
     return [x]
 
 
@@ -168,7 +251,11 @@ def _plan(self, key):
     key = key if key.__class__ is tuple else (key,)
     used = sum(_consumes(k) for k in key)
     if used > self.ndim:
-        raise fail(IndexError, f"too many indices for tensor of dimension {self.ndim}", f"The tensor has {self.ndim} dimension(s), the index names {used}.")
+        raise fail(
+            IndexError,
+            f"too many indices for tensor of dimension {self.ndim}",
+            f"The tensor has {self.ndim} dimension(s), the index names {used}.",
+        )
     result, dim, advanced = self, 0, {}
     for place, k in enumerate(key):
         if k.__class__ is int or isinstance(k, (int, np.integer)) and not isinstance(k, (bool, np.bool_)):
@@ -198,10 +285,16 @@ def _plan(self, key):
                 advanced[dim] = i
                 dim += 1
         elif isinstance(k, str):
-            raise fail(TypeError, "new(): invalid data type 'str'", "A tensor is indexed by position; names belong to dicts.")
+            raise fail(
+                TypeError, "new(): invalid data type 'str'", "A tensor is indexed by position; names belong to dicts."
+            )
         else:
-            raise fail(IndexError, "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
-                       f"(got {type(k).__name__})", "Convert it to an integer first.")
+            raise fail(
+                IndexError,
+                "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
+                f"(got {type(k).__name__})",
+                "Convert it to an integer first.",
+            )
     if not advanced:
         return result, None
     return result, [advanced.get(d) for d in range(max(advanced) + 1)]
@@ -223,14 +316,20 @@ def _sliced(x, dim, k, always=False):
     try:
         start, stop, step = (None if v is None else index_of(v) for v in (k.start, k.stop, k.step))
     except TypeError:
-        raise fail(TypeError, "slice indices must be integers or None or have an __index__ method", "Write whole numbers: x[0:2].") from None
+        raise fail(
+            TypeError,
+            "slice indices must be integers or None or have an __index__ method",
+            "Write whole numbers: x[0:2].",
+        ) from None
     if step == 0:
         raise fail(ValueError, "slice step cannot be zero", "A step says how far to go to the next entry.")
     if step is not None and step < 0:
         raise fail(ValueError, "step must be greater than zero", "Use flip to walk backwards.")
     if not always and not start and step in (None, 1) and (stop is None or stop >= x._d.shape[dim]):
         return x
-    return slice_op.call(x, dim, 0 if start is None else start, END if stop is None else stop, 1 if step is None else step)
+    return slice_op.call(
+        x, dim, 0 if start is None else start, END if stop is None else stop, 1 if step is None else step
+    )
 
 
 def getitem(self, key):
@@ -238,8 +337,12 @@ def getitem(self, key):
     if key.__class__ is int and self._d.ndim:
         return select_op.call(self, 0, key)
     if not self._d.ndim and (key.__class__ is int):
-        raise fail(IndexError, "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a "
-                   "number", "A 0-d tensor is a single number.")
+        raise fail(
+            IndexError,
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a "
+            "number",
+            "A 0-d tensor is a single number.",
+        )
     if key.__class__ is slice and self._d.ndim:
         return _sliced(self, 0, key, always=True)
     view, indices = _plan(self, key)
@@ -256,6 +359,7 @@ def setitem(self, key, value):
             _copy_into(view, value)
         elif isinstance(value, (list, tuple, np.ndarray)):
             from .creation import tensor
+
             view.copy_(tensor(value, dtype=self.dtype))
         else:
             view.fill_(scalar_tensor(value))
@@ -263,8 +367,12 @@ def setitem(self, key, value):
     if not isinstance(value, Tensor):
         value = wrap(np.asarray(value).astype(self.dtype.np), self.dtype)
     elif value.dtype is not self.dtype:
-        raise fail(RuntimeError, f"Index put requires the source and destination dtypes match, got {self.dtype.short} for the destination and "
-                   f"{value.dtype.short} for the source.", "Convert the values first: .to(x.dtype).")
+        raise fail(
+            RuntimeError,
+            f"Index put requires the source and destination dtypes match, got {self.dtype.short} for the destination and "
+            f"{value.dtype.short} for the source.",
+            "Convert the values first: .to(x.dtype).",
+        )
     index_put_(view, indices, value)
 
 
@@ -275,7 +383,9 @@ def _copy_into(view, value):
     elif not value._d.ndim:
         view.fill_(value)
     else:
-        ones = next((k for k, n in enumerate(value._d.shape) if n != 1), value._d.ndim)  # leading dimensions of size 1 are dropped
+        ones = next(
+            (k for k, n in enumerate(value._d.shape) if n != 1), value._d.ndim
+        )  # leading dimensions of size 1 are dropped
         view.copy_(METHODS["expand"](METHODS["view"](value, value._d.shape[ones:]), view._d.shape))
 
 
@@ -286,7 +396,14 @@ def written(op, args):
     """Runs an op on its arguments and writes the result into the first, as an in-place op."""
     target, state = args[0], per_thread.state
     check_inplace(target, state, any(isinstance(a, Tensor) and a._req for a in args))
-    raws = [a._d if isinstance(a, Tensor) else [x._d if isinstance(x, Tensor) else x for x in a] if a.__class__ in (list, tuple) else a for a in args]
+    raws = [
+        a._d
+        if isinstance(a, Tensor)
+        else [x._d if isinstance(x, Tensor) else x for x in a]
+        if a.__class__ in (list, tuple)
+        else a
+        for a in args
+    ]
     write_inplace(op, args, state.run(op.forward, np, *raws), state)
     return target
 

@@ -1,4 +1,5 @@
 """Joining and splitting: cat, stack, split, chunk, unbind, block_diag."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -17,22 +18,42 @@ def _cat_rule(m, g, tensors_sym_sizes, dim):
     grads, start = [], 0
     for shape in tensors_sym_sizes:
         n = 0 if shape == (0,) else shape[dim]
-        grads.append(m.reshape_raw(m.narrow_raw(g, dim, start, n), shape) if shape == (0,) else m.narrow_raw(g, dim, start, n))
+        grads.append(
+            m.reshape_raw(m.narrow_raw(g, dim, start, n), shape) if shape == (0,) else m.narrow_raw(g, dim, start, n)
+        )
         start += n
     return grads
 
 
-cat_op = register("cat(tensors, dim=0)", forward=_cat, lists=("tensors",), hidden=("tensors_sym_sizes",), vjp={"tensors": _cat_rule}, method=False, function=False,
-                  latex=r"[{tensors}]", vjp_latex={"tensors": r"\mathrm{part}({g})"}, samples=lambda s: [([s.randn(2, 3), s.randn(1, 3)], 0)])
+cat_op = register(
+    "cat(tensors, dim=0)",
+    forward=_cat,
+    lists=("tensors",),
+    hidden=("tensors_sym_sizes",),
+    vjp={"tensors": _cat_rule},
+    method=False,
+    function=False,
+    latex=r"[{tensors}]",
+    vjp_latex={"tensors": r"\mathrm{part}({g})"},
+    samples=lambda s: [([s.randn(2, 3), s.randn(1, 3)], 0)],
+)
 
 
 def _narrow(xp, self, dim, start, length):
     return self[(slice(None),) * dim + (slice(start, start + length),)]
 
 
-narrow_raw = register("narrow_raw(self, dim, start, length)", forward=_narrow, method=False, function=False, node="SliceBackward0",
-                      vjp={"self": lambda m, g, self_sym_sizes, dim, start: m.pad_raw(g, self_sym_sizes, dim, start)},
-                      latex=r"\mathrm{part}({self})", vjp_latex={"self": r"\mathrm{pad}({g})"}, samples=lambda s: [(s.randn(2, 5), 1, 1, 3)])
+narrow_raw = register(
+    "narrow_raw(self, dim, start, length)",
+    forward=_narrow,
+    method=False,
+    function=False,
+    node="SliceBackward0",
+    vjp={"self": lambda m, g, self_sym_sizes, dim, start: m.pad_raw(g, self_sym_sizes, dim, start)},
+    latex=r"\mathrm{part}({self})",
+    vjp_latex={"self": r"\mathrm{pad}({g})"},
+    samples=lambda s: [(s.randn(2, 5), 1, 1, 3)],
+)
 
 
 def _pad(xp, self, shape, dim, start):
@@ -41,13 +62,22 @@ def _pad(xp, self, shape, dim, start):
     return out
 
 
-pad_raw = register("pad_raw(self, shape, dim, start)", forward=_pad, method=False, function=False, node="SliceBackwardBackward0",
-                   vjp={"self": lambda m, g, self_sym_sizes, dim, start: m.narrow_raw(g, dim, start, self_sym_sizes[dim])},
-                   latex=r"\mathrm{pad}({self})", vjp_latex={"self": r"\mathrm{part}({g})"}, samples=lambda s: [(s.randn(2, 2), (2, 5), 1, 1)])
+pad_raw = register(
+    "pad_raw(self, shape, dim, start)",
+    forward=_pad,
+    method=False,
+    function=False,
+    node="SliceBackwardBackward0",
+    vjp={"self": lambda m, g, self_sym_sizes, dim, start: m.narrow_raw(g, dim, start, self_sym_sizes[dim])},
+    latex=r"\mathrm{pad}({self})",
+    vjp_latex={"self": r"\mathrm{part}({g})"},
+    samples=lambda s: [(s.randn(2, 2), (2, 5), 1, 1)],
+)
 
 
 def _same_dtype(tensors):
     from ..dtype import promote_types
+
     d = tensors[0].dtype
     for t in tensors[1:]:
         d = promote_types(d, t.dtype)
@@ -59,13 +89,18 @@ def cat(tensors, dim=0, *, out=None):
     """Joins tensors along an existing dimension; the other sizes must agree. Source: torch.cat."""
     if out is not None:
         from ..errors import unsupported
+
         raise unsupported("cat", "out")
     tensors = list(tensors)
     if not tensors:
         raise fail(ValueError, "torch.cat(): expected a non-empty list of Tensors", "There is nothing to join.")
     for i, t in enumerate(tensors):
         if not isinstance(t, Tensor):
-            raise fail(TypeError, f"expected Tensor as element {i} in argument 0, but got {type(t).__name__}", "Make tensors of them first.")
+            raise fail(
+                TypeError,
+                f"expected Tensor as element {i} in argument 0, but got {type(t).__name__}",
+                "Make tensors of them first.",
+            )
     solid = [t for t in tensors if tuple(t.shape) != (0,)] or tensors
     first = solid[0]
     dim = check_dim(dim, first.ndim)
@@ -73,24 +108,47 @@ def cat(tensors, dim=0, *, out=None):
         if tuple(t.shape) == (0,):
             continue
         if not t.ndim:
-            raise fail(RuntimeError, f"zero-dimensional tensor (at position {i}) cannot be concatenated", "Use stack, or unsqueeze it first.")
+            raise fail(
+                RuntimeError,
+                f"zero-dimensional tensor (at position {i}) cannot be concatenated",
+                "Use stack, or unsqueeze it first.",
+            )
         if t.ndim != first.ndim:
-            raise fail(RuntimeError, f"Tensors must have same number of dimensions: got {first.ndim} and {t.ndim}",
-                       "cat joins along a dimension that all have; stack makes a new one.")
+            raise fail(
+                RuntimeError,
+                f"Tensors must have same number of dimensions: got {first.ndim} and {t.ndim}",
+                "cat joins along a dimension that all have; stack makes a new one.",
+            )
         for d, (a, b) in enumerate(zip(first.shape, t.shape)):
             if a != b and d != dim:
-                raise fail(RuntimeError, f"Sizes of tensors must match except in dimension {dim}. Expected size {a} but got size {b} for tensor "
-                           f"number {i} in the list.", "Only the joined dimension may differ.")
+                raise fail(
+                    RuntimeError,
+                    f"Sizes of tensors must match except in dimension {dim}. Expected size {a} but got size {b} for tensor "
+                    f"number {i} in the list.",
+                    "Only the joined dimension may differ.",
+                )
     return cat_op.call(_same_dtype(tensors), dim)
 
 
 for _name in ("concat", "concatenate"):
     NAMESPACES[""][_name] = cat
 
-stack_op = register("stack(tensors, dim=0)", forward=lambda xp, tensors, dim: xp.stack(tensors, dim), lists=("tensors",), hidden=("tensors_sym_sizes",), method=False, function=False,
-                    vjp={"tensors": lambda m, g, tensors_sym_sizes, dim: [m.reshape_raw(m.narrow_raw(g, dim, i, 1), s)
-                                                                          for i, s in enumerate(tensors_sym_sizes)]},
-                    latex=r"[{tensors}]", vjp_latex={"tensors": r"\mathrm{part}({g})"}, samples=lambda s: [([s.randn(2), s.randn(2)], 0)])
+stack_op = register(
+    "stack(tensors, dim=0)",
+    forward=lambda xp, tensors, dim: xp.stack(tensors, dim),
+    lists=("tensors",),
+    hidden=("tensors_sym_sizes",),
+    method=False,
+    function=False,
+    vjp={
+        "tensors": lambda m, g, tensors_sym_sizes, dim: [
+            m.reshape_raw(m.narrow_raw(g, dim, i, 1), s) for i, s in enumerate(tensors_sym_sizes)
+        ]
+    },
+    latex=r"[{tensors}]",
+    vjp_latex={"tensors": r"\mathrm{part}({g})"},
+    samples=lambda s: [([s.randn(2), s.randn(2)], 0)],
+)
 
 
 @composite()
@@ -98,14 +156,19 @@ def stack(tensors, dim=0, *, out=None):
     """Joins tensors of one shape along a new dimension. Source: torch.stack."""
     if out is not None:
         from ..errors import unsupported
+
         raise unsupported("stack", "out")
     tensors = list(tensors)
     if not tensors:
         raise fail(RuntimeError, "stack expects a non-empty TensorList", "There is nothing to join.")
     for i, t in enumerate(tensors):
         if t.shape != tensors[0].shape:
-            raise fail(RuntimeError, f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and {list(t.shape)} at "
-                       f"entry {i}", "Stacked tensors have one shape; the new dimension counts them.")
+            raise fail(
+                RuntimeError,
+                f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and {list(t.shape)} at "
+                f"entry {i}",
+                "Stacked tensors have one shape; the new dimension counts them.",
+            )
     return stack_op.call(_same_dtype(tensors), check_dim(dim, tensors[0].ndim + 1))
 
 
@@ -132,17 +195,44 @@ def _sections(xp, self, sizes, dim):
     return tuple(xp.split(self, edges, dim))
 
 
-split_op = register("split(self, split_size, dim=0)", variadic=True, view=True, method=False, function=False, vjp={"self": _split_rule},
-                    forward=lambda xp, self, split_size, dim: _sections(xp, self, _equal(self.shape[dim], split_size), dim),
-                    also_saves=("split_size",), latex=r"\mathrm{part}({self})", vjp_latex={"self": r"[{g}]"},
-                    samples=lambda s: [(s.randn(5), 2, 0), (s.randn(2, 4), 2, 1)])
-split_with_sizes_op = register("split_with_sizes(self, split_sizes, dim=0)", variadic=True, view=True, method=False, function=False, vjp={"self": _split_rule},
-                               forward=lambda xp, self, split_sizes, dim: _sections(xp, self, split_sizes, dim), also_saves=("split_sizes",),
-                               latex=r"\mathrm{part}({self})", vjp_latex={"self": r"[{g}]"}, samples=lambda s: [(s.randn(5), [2, 3], 0)])
-unbind_op = register("unbind(self, dim=0)", variadic=True, view=True, forward=lambda xp, self, dim: tuple(
-    self[(slice(None),) * dim + (i, ...)] for i in range(self.shape[dim])), method=False, function=False,
-    vjp={"self": lambda m, g, dim: m.stack(list(g), dim)}, latex=r"\mathrm{entry}({self})", vjp_latex={"self": r"[{g}]"},
-    samples=lambda s: [(s.randn(2, 3), 0), (s.randn(2, 3), 1)])
+split_op = register(
+    "split(self, split_size, dim=0)",
+    variadic=True,
+    view=True,
+    method=False,
+    function=False,
+    vjp={"self": _split_rule},
+    forward=lambda xp, self, split_size, dim: _sections(xp, self, _equal(self.shape[dim], split_size), dim),
+    also_saves=("split_size",),
+    latex=r"\mathrm{part}({self})",
+    vjp_latex={"self": r"[{g}]"},
+    samples=lambda s: [(s.randn(5), 2, 0), (s.randn(2, 4), 2, 1)],
+)
+split_with_sizes_op = register(
+    "split_with_sizes(self, split_sizes, dim=0)",
+    variadic=True,
+    view=True,
+    method=False,
+    function=False,
+    vjp={"self": _split_rule},
+    forward=lambda xp, self, split_sizes, dim: _sections(xp, self, split_sizes, dim),
+    also_saves=("split_sizes",),
+    latex=r"\mathrm{part}({self})",
+    vjp_latex={"self": r"[{g}]"},
+    samples=lambda s: [(s.randn(5), [2, 3], 0)],
+)
+unbind_op = register(
+    "unbind(self, dim=0)",
+    variadic=True,
+    view=True,
+    forward=lambda xp, self, dim: tuple(self[(slice(None),) * dim + (i, ...)] for i in range(self.shape[dim])),
+    method=False,
+    function=False,
+    vjp={"self": lambda m, g, dim: m.stack(list(g), dim)},
+    latex=r"\mathrm{entry}({self})",
+    vjp_latex={"self": r"[{g}]"},
+    samples=lambda s: [(s.randn(2, 3), 0), (s.randn(2, 3), 1)],
+)
 
 
 def _equal(n, size):
@@ -155,12 +245,20 @@ def split(tensor, split_size_or_sections, dim=0):
     dim = check_dim(dim, tensor.ndim)
     if isinstance(split_size_or_sections, int):
         if split_size_or_sections < 0:
-            raise fail(RuntimeError, f"split expects split_size be non-negative, but got split_size={split_size_or_sections}", "Give a positive size.")
+            raise fail(
+                RuntimeError,
+                f"split expects split_size be non-negative, but got split_size={split_size_or_sections}",
+                "Give a positive size.",
+            )
         return split_op.call(tensor, split_size_or_sections, dim)
     sizes = list(split_size_or_sections)
     if sum(sizes) != tensor.shape[dim]:
-        raise fail(RuntimeError, f"split_with_sizes expects split_sizes to sum exactly to {tensor.shape[dim]} (input tensor's size at dimension {dim}), "
-                   f"but got split_sizes={sizes}", "The pieces cover the dimension exactly.")
+        raise fail(
+            RuntimeError,
+            f"split_with_sizes expects split_sizes to sum exactly to {tensor.shape[dim]} (input tensor's size at dimension {dim}), "
+            f"but got split_sizes={sizes}",
+            "The pieces cover the dimension exactly.",
+        )
     return split_with_sizes_op.call(tensor, sizes, dim)
 
 
@@ -172,7 +270,9 @@ METHODS["split_with_sizes"] = lambda self, split_sizes, dim=0: split(self, split
 def chunk(input, chunks, dim=0):
     """At most `chunks` pieces of equal size; views. Source: torch.chunk."""
     if chunks <= 0:
-        raise fail(RuntimeError, f"chunk expects `chunks` to be greater than 0, got: {chunks}", "Ask for one piece at least.")
+        raise fail(
+            RuntimeError, f"chunk expects `chunks` to be greater than 0, got: {chunks}", "Ask for one piece at least."
+        )
     dim = check_dim(dim, input.ndim)
     return split_op.call(input, max(1, -(-input.shape[dim] // chunks)), dim)
 
@@ -202,7 +302,7 @@ def _block_diag(xp, tensors):
     out = xp.zeros((sum(a.shape[0] for a in mats), sum(a.shape[1] for a in mats)), xp.result_type(*mats))
     r = c = 0
     for a in mats:
-        out[r:r + a.shape[0], c:c + a.shape[1]] = a
+        out[r : r + a.shape[0], c : c + a.shape[1]] = a
         r, c = r + a.shape[0], c + a.shape[1]
     return out
 
@@ -216,9 +316,18 @@ def _block_diag_rule(m, g, tensors_sym_sizes):
     return grads
 
 
-block_diag_op = register("block_diag(tensors)", forward=_block_diag, lists=("tensors",), hidden=("tensors_sym_sizes",), vjp={"tensors": _block_diag_rule}, method=False, function=False,
-                         latex=r"\mathrm{diag}({tensors})", vjp_latex={"tensors": r"\mathrm{part}({g})"},
-                         samples=lambda s: [([s.randn(2, 2), s.randn(1, 3)],)])
+block_diag_op = register(
+    "block_diag(tensors)",
+    forward=_block_diag,
+    lists=("tensors",),
+    hidden=("tensors_sym_sizes",),
+    vjp={"tensors": _block_diag_rule},
+    method=False,
+    function=False,
+    latex=r"\mathrm{diag}({tensors})",
+    vjp_latex={"tensors": r"\mathrm{part}({g})"},
+    samples=lambda s: [([s.randn(2, 2), s.randn(1, 3)],)],
+)
 
 
 @composite()

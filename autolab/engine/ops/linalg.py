@@ -1,6 +1,7 @@
 """`torch.linalg`: inverse, determinant, solve, Cholesky, eigenvalues, trace, powers.
 
 Derivatives: Giles, 'An extended collection of matrix derivative results for forward and reverse mode AD' (2008)."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -14,10 +15,17 @@ from ..tensor import wrap
 
 def _square(name, a):
     if a.ndim < 2:
-        raise fail(RuntimeError, f"linalg.{name}: The input tensor A must have at least 2 dimensions.", "A matrix has rows and columns.")
+        raise fail(
+            RuntimeError,
+            f"linalg.{name}: The input tensor A must have at least 2 dimensions.",
+            "A matrix has rows and columns.",
+        )
     if a.shape[-1] != a.shape[-2]:
-        raise fail(RuntimeError, f"linalg.{name}: A must be batches of square matrices, but they are {a.shape[-2]} by {a.shape[-1]} matrices",
-                   "Only a square matrix maps a space to itself.")
+        raise fail(
+            RuntimeError,
+            f"linalg.{name}: A must be batches of square matrices, but they are {a.shape[-2]} by {a.shape[-1]} matrices",
+            "Only a square matrix maps a space to itself.",
+        )
 
 
 def _mt(m, a):
@@ -32,10 +40,16 @@ def _singular(name, a):
             batch = f"(Batch element {position}): " if a.ndim > 2 else ""
             what = "the inversion could not be completed" if name == "inv" else "the solve could not be completed"
             if name == "solve":
-                raise fail(LinAlgError, f"linalg.solve: {batch}The solver failed because the input matrix is singular.",
-                           "Some row is a combination of others, so there is no unique solution.")
-            raise fail(LinAlgError, f"linalg.inv: {batch}The diagonal element {k} is zero, {what} because the input matrix is singular.",
-                       "Some row is a combination of others, so nothing can undo the matrix.")
+                raise fail(
+                    LinAlgError,
+                    f"linalg.solve: {batch}The solver failed because the input matrix is singular.",
+                    "Some row is a combination of others, so there is no unique solution.",
+                )
+            raise fail(
+                LinAlgError,
+                f"linalg.inv: {batch}The diagonal element {k} is zero, {what} because the input matrix is singular.",
+                "Some row is a combination of others, so nothing can undo the matrix.",
+            )
 
 
 def _zero_pivot(matrix):
@@ -45,7 +59,7 @@ def _zero_pivot(matrix):
         if u[p, k] == 0:
             return k + 1
         u[[k, p]] = u[[p, k]]
-        u[k + 1:] -= np.outer(u[k + 1:, k] / u[k, k], u[k])
+        u[k + 1 :] -= np.outer(u[k + 1 :, k] / u[k, k], u[k])
     return 0
 
 
@@ -58,15 +72,33 @@ def _inv(xp, A):
         raise
 
 
-inv_op = register("linalg_inv(A)", forward=_inv, outputs=("inverse",), node="LinalgInvExBackward0", method=False, function=False,
-                  vjp={"A": lambda m, g, inverse: -m.matmul_raw(_mt(m, inverse), m.matmul_raw(g, _mt(m, inverse)))},
-                  latex=r"{A}^{-1}", vjp_latex={"A": r"-{inverse}^{T} \, {g} \, {inverse}^{T}"}, samples=lambda s: [s.spd(3)])
+inv_op = register(
+    "linalg_inv(A)",
+    forward=_inv,
+    outputs=("inverse",),
+    node="LinalgInvExBackward0",
+    method=False,
+    function=False,
+    vjp={"A": lambda m, g, inverse: -m.matmul_raw(_mt(m, inverse), m.matmul_raw(g, _mt(m, inverse)))},
+    latex=r"{A}^{-1}",
+    vjp_latex={"A": r"-{inverse}^{T} \, {g} \, {inverse}^{T}"},
+    samples=lambda s: [s.spd(3)],
+)
 
-matmul_raw = register("matmul_raw(self, other)", forward=lambda xp, self, other: xp.matmul(self, other), node="BmmBackward0", method=False, function=False,
-                      vjp={"self": lambda m, g, other, self_sym_sizes: m.sum_to(m.matmul_raw(g, _mt(m, other)), self_sym_sizes),
-                           "other": lambda m, g, self, other_sym_sizes: m.sum_to(m.matmul_raw(_mt(m, self), g), other_sym_sizes)},
-                      latex=r"{self} \, {other}", vjp_latex={"self": r"{g} \, {other}^{T}", "other": r"{self}^{T} \, {g}"},
-                      samples=lambda s: [(s.randn(2, 3), s.randn(3, 2)), (s.randn(2, 2, 3), s.randn(3, 2))])
+matmul_raw = register(
+    "matmul_raw(self, other)",
+    forward=lambda xp, self, other: xp.matmul(self, other),
+    node="BmmBackward0",
+    method=False,
+    function=False,
+    vjp={
+        "self": lambda m, g, other, self_sym_sizes: m.sum_to(m.matmul_raw(g, _mt(m, other)), self_sym_sizes),
+        "other": lambda m, g, self, other_sym_sizes: m.sum_to(m.matmul_raw(_mt(m, self), g), other_sym_sizes),
+    },
+    latex=r"{self} \, {other}",
+    vjp_latex={"self": r"{g} \, {other}^{T}", "other": r"{self}^{T} \, {g}"},
+    samples=lambda s: [(s.randn(2, 3), s.randn(3, 2)), (s.randn(2, 2, 3), s.randn(3, 2))],
+)
 
 
 @composite(namespace="linalg")
@@ -87,8 +119,17 @@ def _det_rule(m, g, A, result):
     return m.unsqueeze(m.unsqueeze(g * result, -1), -1) * _mt(m, m.linalg_inv(A))
 
 
-det_op = register("linalg_det(A)", forward=_det, node="LinalgDetBackward0", method=False, function=False, vjp={"A": _det_rule},
-                  latex=r"\det {A}", vjp_latex={"A": r"{g} \, \det {A} \, {A}^{-T}"}, samples=lambda s: [s.spd(3)])
+det_op = register(
+    "linalg_det(A)",
+    forward=_det,
+    node="LinalgDetBackward0",
+    method=False,
+    function=False,
+    vjp={"A": _det_rule},
+    latex=r"\det {A}",
+    vjp_latex={"A": r"{g} \, \det {A} \, {A}^{-T}"},
+    samples=lambda s: [s.spd(3)],
+)
 
 
 @composite(namespace="linalg")
@@ -106,10 +147,20 @@ def _slogdet(xp, A):
     return xp.asarray(sign, A.dtype), xp.asarray(log, A.dtype)
 
 
-slogdet_op = register("linalg_slogdet(A)", forward=_slogdet, outputs=("sign", "logabsdet"), nondiff=("sign",), node="LinalgSlogdetBackward0",
-                      method=False, function=False, return_type=return_type("linalg_slogdet", ("sign", "logabsdet")),
-                      vjp={"A": lambda m, g, A: m.unsqueeze(m.unsqueeze(g[1], -1), -1) * _mt(m, m.linalg_inv(A))},
-                      latex=r"\ln |\det {A}|", vjp_latex={"A": r"{g} \, {A}^{-T}"}, samples=lambda s: [s.spd(3)])
+slogdet_op = register(
+    "linalg_slogdet(A)",
+    forward=_slogdet,
+    outputs=("sign", "logabsdet"),
+    nondiff=("sign",),
+    node="LinalgSlogdetBackward0",
+    method=False,
+    function=False,
+    return_type=return_type("linalg_slogdet", ("sign", "logabsdet")),
+    vjp={"A": lambda m, g, A: m.unsqueeze(m.unsqueeze(g[1], -1), -1) * _mt(m, m.linalg_inv(A))},
+    latex=r"\ln |\det {A}|",
+    vjp_latex={"A": r"{g} \, {A}^{-T}"},
+    samples=lambda s: [s.spd(3)],
+)
 
 
 @composite(namespace="linalg")
@@ -137,8 +188,12 @@ def _solve(xp, A, B):
         _singular("solve", A)
         raise
     except ValueError:
-        raise fail(RuntimeError, f"linalg.solve: Incompatible shapes of A and B for the equation AX = B ({A.shape[-2]}x{A.shape[-1]} and "
-                   f"{B.shape[-2] if B.ndim > 1 else B.shape[0]}x{B.shape[-1] if B.ndim > 1 else 1})", "B needs one row per row of A.") from None
+        raise fail(
+            RuntimeError,
+            f"linalg.solve: Incompatible shapes of A and B for the equation AX = B ({A.shape[-2]}x{A.shape[-1]} and "
+            f"{B.shape[-2] if B.ndim > 1 else B.shape[0]}x{B.shape[-1] if B.ndim > 1 else 1})",
+            "B needs one row per row of A.",
+        ) from None
 
 
 def _solve_rule_A(m, g, A, result):
@@ -148,10 +203,17 @@ def _solve_rule_A(m, g, A, result):
     return -m.matmul_raw(gb, _mt(m, result))
 
 
-solve_op = register("linalg_solve(A, B)", forward=_solve, node="LinalgSolveExBackward0", method=False, function=False,
-                    vjp={"A": _solve_rule_A, "B": lambda m, g, A: m.linalg_solve(_mt(m, A), g)},
-                    latex=r"{A}^{-1} {B}", vjp_latex={"A": r"-{A}^{-T} {g} \, {result}^{T}", "B": r"{A}^{-T} {g}"},
-                    samples=lambda s: [(s.spd(3), s.randn(3)), (s.spd(3), s.randn(3, 2))])
+solve_op = register(
+    "linalg_solve(A, B)",
+    forward=_solve,
+    node="LinalgSolveExBackward0",
+    method=False,
+    function=False,
+    vjp={"A": _solve_rule_A, "B": lambda m, g, A: m.linalg_solve(_mt(m, A), g)},
+    latex=r"{A}^{-1} {B}",
+    vjp_latex={"A": r"-{A}^{-T} {g} \, {result}^{T}", "B": r"{A}^{-T} {g}"},
+    samples=lambda s: [(s.spd(3), s.randn(3)), (s.spd(3), s.randn(3, 2))],
+)
 
 
 @composite(namespace="linalg")
@@ -165,9 +227,20 @@ def _cholesky(xp, A):
     try:
         return xp.linalg.cholesky(A)
     except np.linalg.LinAlgError:
-        k = next((k for k in range(1, A.shape[-1] + 1) if np.linalg.det(A.reshape(-1, *A.shape[-2:])[0][:k, :k].astype(np.float64)) <= 0), 1)
-        raise fail(LinAlgError, "linalg.cholesky: The factorization could not be completed because the input is not positive-definite (the leading minor "
-                   f"of order {k} is not positive-definite).", "Only symmetric matrices with positive eigenvalues have a Cholesky factor.") from None
+        k = next(
+            (
+                k
+                for k in range(1, A.shape[-1] + 1)
+                if np.linalg.det(A.reshape(-1, *A.shape[-2:])[0][:k, :k].astype(np.float64)) <= 0
+            ),
+            1,
+        )
+        raise fail(
+            LinAlgError,
+            "linalg.cholesky: The factorization could not be completed because the input is not positive-definite (the leading minor "
+            f"of order {k} is not positive-definite).",
+            "Only symmetric matrices with positive eigenvalues have a Cholesky factor.",
+        ) from None
 
 
 def _half_lower(m, a):
@@ -182,8 +255,17 @@ def _cholesky_rule(m, g, L):
     return 0.5 * (s + _mt(m, s))
 
 
-cholesky_op = register("linalg_cholesky(A)", forward=_cholesky, outputs=("L",), node="LinalgCholeskyExBackward0", method=False, function=False,
-                       vjp={"A": _cholesky_rule}, latex=r"\mathrm{chol}({A})", vjp_latex={"A": r"{L}^{-T} \Phi({L}^{T} {g}) {L}^{-1}"})
+cholesky_op = register(
+    "linalg_cholesky(A)",
+    forward=_cholesky,
+    outputs=("L",),
+    node="LinalgCholeskyExBackward0",
+    method=False,
+    function=False,
+    vjp={"A": _cholesky_rule},
+    latex=r"\mathrm{chol}({A})",
+    vjp_latex={"A": r"{L}^{-T} \Phi({L}^{T} {g}) {L}^{-1}"},
+)
 
 
 @composite(namespace="linalg")
@@ -205,14 +287,25 @@ def _eigh(xp, A):
 def _eigh_rule(m, g, eigenvalues, eigenvectors):
     gw, gv = g
     gap = m.unsqueeze(eigenvalues, -2) - m.unsqueeze(eigenvalues, -1)
-    inner = m.where(gap == 0, m.zeros_like(gap), m.matmul_raw(_mt(m, eigenvectors), gv) / m.where(gap == 0, m.ones_like(gap), gap))
+    inner = m.where(
+        gap == 0, m.zeros_like(gap), m.matmul_raw(_mt(m, eigenvectors), gv) / m.where(gap == 0, m.ones_like(gap), gap)
+    )
     s = m.matmul_raw(eigenvectors, m.matmul_raw(inner + m.diag_embed(gw), _mt(m, eigenvectors)))
     return 0.5 * (s + _mt(m, s))
 
 
-eigh_op = register("linalg_eigh(A)", forward=_eigh, outputs=("eigenvalues", "eigenvectors"), node="LinalgEighBackward0", method=False, function=False,
-                   return_type=return_type("linalg_eigh", ("eigenvalues", "eigenvectors")), vjp={"A": _eigh_rule},
-                   latex=r"\mathrm{eigh}({A})", vjp_latex={"A": r"V (\ldots) V^{T}"})
+eigh_op = register(
+    "linalg_eigh(A)",
+    forward=_eigh,
+    outputs=("eigenvalues", "eigenvectors"),
+    node="LinalgEighBackward0",
+    method=False,
+    function=False,
+    return_type=return_type("linalg_eigh", ("eigenvalues", "eigenvectors")),
+    vjp={"A": _eigh_rule},
+    latex=r"\mathrm{eigh}({A})",
+    vjp_latex={"A": r"V (\ldots) V^{T}"},
+)
 
 
 @composite(namespace="linalg")
@@ -232,14 +325,28 @@ def eigvalsh(A, UPLO="L"):
 
 def _trace(xp, self):
     if self.ndim != 2:
-        raise fail(RuntimeError, f"trace: expected a matrix, but got tensor with dim {self.ndim}", "The trace is the sum of a matrix's diagonal.")
+        raise fail(
+            RuntimeError,
+            f"trace: expected a matrix, but got tensor with dim {self.ndim}",
+            "The trace is the sum of a matrix's diagonal.",
+        )
     total = xp.trace(self)
     return total if self.dtype.kind == "f" else xp.asarray(total, np.int64)
 
 
-trace = register("trace(self)", forward=_trace, vjp={"self": lambda m, g, self_sym_sizes: m.diagonal_spread(
-    m.expand(g, (min(self_sym_sizes),)), self_sym_sizes, 0, 0, 1)}, latex=r"\mathrm{tr}({self})", vjp_latex={"self": r"{g} \, I"},
-    samples=lambda s: [s.randn(3, 3), s.randn(2, 3)], doc="The sum of a matrix's diagonal. Source: torch.trace")
+trace = register(
+    "trace(self)",
+    forward=_trace,
+    vjp={
+        "self": lambda m, g, self_sym_sizes: m.diagonal_spread(
+            m.expand(g, (min(self_sym_sizes),)), self_sym_sizes, 0, 0, 1
+        )
+    },
+    latex=r"\mathrm{tr}({self})",
+    vjp_latex={"self": r"{g} \, I"},
+    samples=lambda s: [s.randn(3, 3), s.randn(2, 3)],
+    doc="The sum of a matrix's diagonal. Source: torch.trace",
+)
 
 
 @composite(namespace="linalg")

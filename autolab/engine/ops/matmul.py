@@ -1,4 +1,5 @@
 """Matrix products: mm, mv, dot, bmm, matmul, addmm, linear, outer, einsum, tensordot."""
+
 from __future__ import annotations
 
 import math
@@ -8,35 +9,70 @@ import numpy as np
 from ..errors import check_dim, fail
 from ..registry import METHODS, NAMESPACES, composite, register
 from ..tensor import Tensor
-from .shape import expand_op, permute_op, squeeze_product, t_op, unsafe_view, unsqueeze, view_op
+from .expand import expand_op
+from .shape import permute_op, squeeze_product, t_op, unsafe_view, unsqueeze, view_op
 
 
 def _same_dtype(a, b, message):
     if a.dtype is not b.dtype:
-        raise fail(RuntimeError, message, f"Matrix products do not convert: one factor is {a.dtype}, the other {b.dtype}. Convert one with .to(...).")
+        raise fail(
+            RuntimeError,
+            message,
+            f"Matrix products do not convert: one factor is {a.dtype}, the other {b.dtype}. Convert one with .to(...).",
+        )
 
 
 def _c_name(d):
     return d.np_name
 
 
-mm_op = register("mm(self, mat2)", forward=lambda xp, self, mat2: self @ mat2, method=False, function=False,
-                 vjp={"self": lambda m, g, mat2: m.mm(g, m.t(mat2)), "mat2": lambda m, g, self: m.mm(m.t(self), g)},
-                 also_saves=("self_sym_sizes", "self_sym_strides", "mat2_sym_sizes", "mat2_sym_strides"),
-                 latex=r"{self} \, {mat2}", vjp_latex={"self": r"{g} \, {mat2}^{T}", "mat2": r"{self}^{T} \, {g}"},
-                 samples=lambda s: [(s.randn(2, 3), s.randn(3, 4)), (s.randn(1, 3), s.randn(3, 1))])
-mv_op = register("mv(self, vec)", forward=lambda xp, self, vec: self @ vec, method=False, function=False,
-                 vjp={"self": lambda m, g, vec: m.mm(m.unsqueeze(g, 1), m.unsqueeze(vec, 0)), "vec": lambda m, g, self: m.mv(m.t(self), g)},
-                 latex=r"{self} \, {vec}", vjp_latex={"self": r"{g} \, {vec}^{T}", "vec": r"{self}^{T} \, {g}"},
-                 samples=lambda s: [(s.randn(2, 3), s.randn(3))])
-dot_op = register("dot(self, tensor)", forward=lambda xp, self, tensor: self.dot(tensor), method=False, function=False,
-                  vjp={"self": lambda m, g, tensor: g * tensor, "tensor": lambda m, g, self: g * self},
-                  latex=r"{self}^{T} \, {tensor}", vjp_latex={"self": r"{g} \, {tensor}", "tensor": r"{g} \, {self}"},
-                  samples=lambda s: [(s.randn(3), s.randn(3))])
-bmm_op = register("bmm(self, mat2)", forward=lambda xp, self, mat2: xp.matmul(self, mat2), method=False, function=False,
-                  vjp={"self": lambda m, g, mat2: m.bmm(g, m.transpose(mat2, 1, 2)), "mat2": lambda m, g, self: m.bmm(m.transpose(self, 1, 2), g)},
-                  latex=r"{self} \, {mat2}", vjp_latex={"self": r"{g} \, {mat2}^{T}", "mat2": r"{self}^{T} \, {g}"},
-                  samples=lambda s: [(s.randn(2, 3, 4), s.randn(2, 4, 5))])
+mm_op = register(
+    "mm(self, mat2)",
+    forward=lambda xp, self, mat2: self @ mat2,
+    method=False,
+    function=False,
+    vjp={"self": lambda m, g, mat2: m.mm(g, m.t(mat2)), "mat2": lambda m, g, self: m.mm(m.t(self), g)},
+    also_saves=("self_sym_sizes", "self_sym_strides", "mat2_sym_sizes", "mat2_sym_strides"),
+    latex=r"{self} \, {mat2}",
+    vjp_latex={"self": r"{g} \, {mat2}^{T}", "mat2": r"{self}^{T} \, {g}"},
+    samples=lambda s: [(s.randn(2, 3), s.randn(3, 4)), (s.randn(1, 3), s.randn(3, 1))],
+)
+mv_op = register(
+    "mv(self, vec)",
+    forward=lambda xp, self, vec: self @ vec,
+    method=False,
+    function=False,
+    vjp={
+        "self": lambda m, g, vec: m.mm(m.unsqueeze(g, 1), m.unsqueeze(vec, 0)),
+        "vec": lambda m, g, self: m.mv(m.t(self), g),
+    },
+    latex=r"{self} \, {vec}",
+    vjp_latex={"self": r"{g} \, {vec}^{T}", "vec": r"{self}^{T} \, {g}"},
+    samples=lambda s: [(s.randn(2, 3), s.randn(3))],
+)
+dot_op = register(
+    "dot(self, tensor)",
+    forward=lambda xp, self, tensor: self.dot(tensor),
+    method=False,
+    function=False,
+    vjp={"self": lambda m, g, tensor: g * tensor, "tensor": lambda m, g, self: g * self},
+    latex=r"{self}^{T} \, {tensor}",
+    vjp_latex={"self": r"{g} \, {tensor}", "tensor": r"{g} \, {self}"},
+    samples=lambda s: [(s.randn(3), s.randn(3))],
+)
+bmm_op = register(
+    "bmm(self, mat2)",
+    forward=lambda xp, self, mat2: xp.matmul(self, mat2),
+    method=False,
+    function=False,
+    vjp={
+        "self": lambda m, g, mat2: m.bmm(g, m.transpose(mat2, 1, 2)),
+        "mat2": lambda m, g, self: m.bmm(m.transpose(self, 1, 2), g),
+    },
+    latex=r"{self} \, {mat2}",
+    vjp_latex={"self": r"{g} \, {mat2}^{T}", "mat2": r"{self}^{T} \, {g}"},
+    samples=lambda s: [(s.randn(2, 3, 4), s.randn(2, 4, 5))],
+)
 
 
 def _addmm(xp, self, mat1, mat2, beta, alpha):
@@ -47,13 +83,21 @@ def _addmm(xp, self, mat1, mat2, beta, alpha):
 
 
 addmm_op = register(
-    "addmm(self, mat1, mat2, *, beta=1, alpha=1)", forward=_addmm, method=False, function=False,
-    vjp={"self": lambda m, g, beta, self_sym_sizes: _times(m.sum_to(g, self_sym_sizes), beta),
-         "mat1": lambda m, g, mat2, alpha: _times(m.mm(g, m.t(mat2)), alpha),
-         "mat2": lambda m, g, mat1, alpha: _times(m.mm(m.t(mat1), g), alpha)},
-    hidden=("self_sym_sizes",), also_saves=("mat1_sym_sizes", "mat1_sym_strides", "mat2_sym_sizes", "mat2_sym_strides"),
-    latex=r"{self} + {mat1} \, {mat2}", vjp_latex={"self": r"\sum {g}", "mat1": r"{g} \, {mat2}^{T}", "mat2": r"{mat1}^{T} \, {g}"},
-    samples=lambda s: [(s.randn(4), s.randn(2, 3), s.randn(3, 4)), (s.randn(2, 4), s.randn(2, 3), s.randn(3, 4))])
+    "addmm(self, mat1, mat2, *, beta=1, alpha=1)",
+    forward=_addmm,
+    method=False,
+    function=False,
+    vjp={
+        "self": lambda m, g, beta, self_sym_sizes: _times(m.sum_to(g, self_sym_sizes), beta),
+        "mat1": lambda m, g, mat2, alpha: _times(m.mm(g, m.t(mat2)), alpha),
+        "mat2": lambda m, g, mat1, alpha: _times(m.mm(m.t(mat1), g), alpha),
+    },
+    hidden=("self_sym_sizes",),
+    also_saves=("mat1_sym_sizes", "mat1_sym_strides", "mat2_sym_sizes", "mat2_sym_strides"),
+    latex=r"{self} + {mat1} \, {mat2}",
+    vjp_latex={"self": r"\sum {g}", "mat1": r"{g} \, {mat2}^{T}", "mat2": r"{mat1}^{T} \, {g}"},
+    samples=lambda s: [(s.randn(4), s.randn(2, 3), s.randn(3, 4)), (s.randn(2, 4), s.randn(2, 3), s.randn(3, 4))],
+)
 
 
 def _times(g, factor):
@@ -61,8 +105,11 @@ def _times(g, factor):
 
 
 def _product_error(a, b):
-    return fail(RuntimeError, f"mat1 and mat2 shapes cannot be multiplied ({a[0]}x{a[1]} and {b[0]}x{b[1]})",
-                f"The columns of the first ({a[1]}) must be as many as the rows of the second ({b[0]}): each entry of the product is a sum over them.")
+    return fail(
+        RuntimeError,
+        f"mat1 and mat2 shapes cannot be multiplied ({a[0]}x{a[1]} and {b[0]}x{b[1]})",
+        f"The columns of the first ({a[1]}) must be as many as the rows of the second ({b[0]}): each entry of the product is a sum over them.",
+    )
 
 
 @composite(method=True)
@@ -70,10 +117,18 @@ def mm(input, mat2):
     """The product of two matrices, (n, k) and (k, m). Raises RuntimeError when they do not fit. Source: torch.mm."""
     for name, x in (("self", input), ("mat2", mat2)):
         if x.ndim != 2:
-            raise fail(RuntimeError, f"{name} must be a matrix", f"mm takes matrices; this has {x.ndim} dimension(s). matmul (@) takes other shapes too.")
+            raise fail(
+                RuntimeError,
+                f"{name} must be a matrix",
+                f"mm takes matrices; this has {x.ndim} dimension(s). matmul (@) takes other shapes too.",
+            )
     if input._d.shape[1] != mat2._d.shape[0]:
         raise _product_error(input._d.shape, mat2._d.shape)
-    _same_dtype(input, mat2, f"expected m1 and m2 to have the same dtype, but got: {_c_name(input.dtype)} != {_c_name(mat2.dtype)}")
+    _same_dtype(
+        input,
+        mat2,
+        f"expected m1 and m2 to have the same dtype, but got: {_c_name(input.dtype)} != {_c_name(mat2.dtype)}",
+    )
     return mm_op.call(input, mat2)
 
 
@@ -81,11 +136,22 @@ def mm(input, mat2):
 def mv(input, vec):
     """The product of a matrix (n, k) and a vector (k). Source: torch.mv."""
     if input.ndim != 2 or vec.ndim != 1:
-        raise fail(RuntimeError, f"vector + matrix @ vector expected, got {vec.ndim}, {input.ndim}, {vec.ndim}", "mv takes a matrix and a vector.")
+        raise fail(
+            RuntimeError,
+            f"vector + matrix @ vector expected, got {vec.ndim}, {input.ndim}, {vec.ndim}",
+            "mv takes a matrix and a vector.",
+        )
     if input._d.shape[1] != vec._d.shape[0]:
-        raise fail(RuntimeError, f"size mismatch, got input ({input._d.shape[0]}), mat ({input._d.shape[0]}x{input._d.shape[1]}), vec ({vec._d.shape[0]})",
-                   "The vector needs one entry per column of the matrix.")
-    _same_dtype(input, vec, f"expected m1 and m2 to have the same dtype, but got: {_c_name(input.dtype)} != {_c_name(vec.dtype)}")
+        raise fail(
+            RuntimeError,
+            f"size mismatch, got input ({input._d.shape[0]}), mat ({input._d.shape[0]}x{input._d.shape[1]}), vec ({vec._d.shape[0]})",
+            "The vector needs one entry per column of the matrix.",
+        )
+    _same_dtype(
+        input,
+        vec,
+        f"expected m1 and m2 to have the same dtype, but got: {_c_name(input.dtype)} != {_c_name(vec.dtype)}",
+    )
     return mv_op.call(input, vec)
 
 
@@ -93,12 +159,24 @@ def mv(input, vec):
 def dot(input, tensor):
     """The inner product of two vectors of one length. Source: torch.dot."""
     if input.ndim != 1 or tensor.ndim != 1:
-        raise fail(RuntimeError, f"1D tensors expected, but got {input.ndim}D and {tensor.ndim}D tensors", "dot takes vectors; use @ for matrices.")
-    _same_dtype(input, tensor, f"dot : expected both vectors to have same dtype, but found {input.dtype.short} and {tensor.dtype.short}")
+        raise fail(
+            RuntimeError,
+            f"1D tensors expected, but got {input.ndim}D and {tensor.ndim}D tensors",
+            "dot takes vectors; use @ for matrices.",
+        )
+    _same_dtype(
+        input,
+        tensor,
+        f"dot : expected both vectors to have same dtype, but found {input.dtype.short} and {tensor.dtype.short}",
+    )
     if input._d.shape != tensor._d.shape:
         a, b = input.numel(), tensor.numel()
-        raise fail(RuntimeError, f"inconsistent tensor size, expected tensor [{a}] and src [{b}] to have the same number of elements, but got {a} and {b} "
-                   "elements respectively", "Both vectors need the same length.")
+        raise fail(
+            RuntimeError,
+            f"inconsistent tensor size, expected tensor [{a}] and src [{b}] to have the same number of elements, but got {a} and {b} "
+            "elements respectively",
+            "Both vectors need the same length.",
+        )
     return dot_op.call(input, tensor)
 
 
@@ -113,11 +191,18 @@ def bmm(input, mat2):
     """Batches of matrix products: (b, n, k) and (b, k, m). Source: torch.bmm."""
     for x in (input, mat2):
         if x.ndim != 3:
-            raise fail(RuntimeError, "batch1 must be a 3D tensor" if x is input else "batch2 must be a 3D tensor", "The first dimension counts the pairs.")
+            raise fail(
+                RuntimeError,
+                "batch1 must be a 3D tensor" if x is input else "batch2 must be a 3D tensor",
+                "The first dimension counts the pairs.",
+            )
     a, b = input._d.shape, mat2._d.shape
     if (a[0], a[2]) != (b[0], b[1]):
-        raise fail(RuntimeError, f"Expected size for first two dimensions of batch2 tensor to be: [{a[0]}, {a[2]}] but got: [{b[0]}, {b[1]}].",
-                   "Each pair must fit: columns of the first are rows of the second.")
+        raise fail(
+            RuntimeError,
+            f"Expected size for first two dimensions of batch2 tensor to be: [{a[0]}, {a[2]}] but got: [{b[0]}, {b[1]}].",
+            "Each pair must fit: columns of the first are rows of the second.",
+        )
     _same_dtype(input, mat2, f"expected scalar type {input.dtype.short} but found {mat2.dtype.short}")
     return bmm_op.call(input, mat2)
 
@@ -127,16 +212,27 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1):
     """`beta * input + alpha * mat1 @ mat2`. Source: torch.addmm."""
     a, b = mat1._d.shape, mat2._d.shape
     if len(a) != 2 or len(b) != 2:
-        raise fail(RuntimeError, f"mat1 must be a matrix, got {len(a)}-D tensor" if len(a) != 2 else f"mat2 must be a matrix, got {len(b)}-D tensor",
-                   "addmm multiplies two matrices.")
+        raise fail(
+            RuntimeError,
+            f"mat1 must be a matrix, got {len(a)}-D tensor"
+            if len(a) != 2
+            else f"mat2 must be a matrix, got {len(b)}-D tensor",
+            "addmm multiplies two matrices.",
+        )
     if a[1] != b[0]:
         raise _product_error(a, b)
     if mat1.dtype is not mat2.dtype:
-        raise fail(RuntimeError, f"mat1 and mat2 must have the same dtype, but got {mat1.dtype.short} and {mat2.dtype.short}",
-                   "Convert one of them: matrix products do not mix dtypes.")
+        raise fail(
+            RuntimeError,
+            f"mat1 and mat2 must have the same dtype, but got {mat1.dtype.short} and {mat2.dtype.short}",
+            "Convert one of them: matrix products do not mix dtypes.",
+        )
     if input.dtype is not mat1.dtype:
-        raise fail(RuntimeError, f"self and mat2 must have the same dtype, but got {input.dtype.short} and {mat2.dtype.short}",
-                   "Convert one of them: matrix products do not mix dtypes.")
+        raise fail(
+            RuntimeError,
+            f"self and mat2 must have the same dtype, but got {input.dtype.short} and {mat2.dtype.short}",
+            "Convert one of them: matrix products do not mix dtypes.",
+        )
     target = (a[0], b[1])
     if input._d.shape != target:
         _check_expand(input._d.shape, target)
@@ -147,8 +243,12 @@ def _check_expand(shape, target):
     offset = len(target) - len(shape)
     for i, n in enumerate(shape):
         if n not in (1, target[i + offset]):
-            raise fail(RuntimeError, f"The expanded size of the tensor ({target[i + offset]}) must match the existing size ({n}) at non-singleton dimension "
-                       f"{i + offset}.  Target sizes: {list(target)}.  Tensor sizes: {list(shape)}", "The added tensor must broadcast to the product.")
+            raise fail(
+                RuntimeError,
+                f"The expanded size of the tensor ({target[i + offset]}) must match the existing size ({n}) at non-singleton dimension "
+                f"{i + offset}.  Target sizes: {list(target)}.  Tensor sizes: {list(shape)}",
+                "The added tensor must broadcast to the product.",
+            )
 
 
 @composite(method=True)
@@ -171,7 +271,11 @@ def matmul(input, other):
     if n == 2 and k == 2:
         return mm(input, other)
     if not n or not k:
-        raise fail(RuntimeError, f"both arguments to matmul need to be at least 1D, but they are {n}D and {k}D", "Use * for single numbers.")
+        raise fail(
+            RuntimeError,
+            f"both arguments to matmul need to be at least 1D, but they are {n}D and {k}D",
+            "Use * for single numbers.",
+        )
     if n == 1 and k == 1:
         return dot(input, other)
     if n == 2 and k == 1:
@@ -199,6 +303,7 @@ def _batched(input, other):
         batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     except ValueError:
         from ..dispatch import broadcast_error
+
         raise broadcast_error([a.shape[:-2], b.shape[:-2]]) from None
     size = math.prod(batch)
     flat = [_flattened(x, batch, size) for x in (a, b)]
@@ -244,7 +349,11 @@ def outer(input, vec2):
     """All products of the entries of two vectors. Source: torch.outer."""
     for x in (input, vec2):
         if x.ndim != 1:
-            raise fail(RuntimeError, f"outer: Expected 1-D argument {'self' if x is input else 'vec2'}, but got {x.ndim}-D", "outer takes two vectors.")
+            raise fail(
+                RuntimeError,
+                f"outer: Expected 1-D argument {'self' if x is input else 'vec2'}, but got {x.ndim}-D",
+                "outer takes two vectors.",
+            )
     return view_op.call(input, (input.numel(), 1)) * vec2
 
 
@@ -257,8 +366,11 @@ def inner(input, other):
     if not input.ndim or not other.ndim:
         return input * other
     if input.shape[-1] != other.shape[-1]:
-        raise fail(RuntimeError, f"inner() the last dimension must match on both input tensors but got shapes {list(input.shape)} and {list(other.shape)}",
-                   "The sum runs over the last dimension of both.")
+        raise fail(
+            RuntimeError,
+            f"inner() the last dimension must match on both input tensors but got shapes {list(input.shape)} and {list(other.shape)}",
+            "The sum runs over the last dimension of both.",
+        )
     return tensordot(input, other, dims=[[-1], [-1]])
 
 
@@ -272,17 +384,25 @@ def tensordot(a, b, dims=2):
     first, second = [check_dim(d, a.ndim) for d in first], [check_dim(d, b.ndim) for d in second]
     for p, q in zip(first, second):
         if a.shape[p] != b.shape[q]:
-            raise fail(RuntimeError, f"contracted dimensions need to match, but first has size {a.shape[p]} in dim {p} and second has size {b.shape[q]} in "
-                       f"dim {q}", "The sum runs over both dimensions together.")
+            raise fail(
+                RuntimeError,
+                f"contracted dimensions need to match, but first has size {a.shape[p]} in dim {p} and second has size {b.shape[q]} in "
+                f"dim {q}",
+                "The sum runs over both dimensions together.",
+            )
     free_a = [i for i in range(a.ndim) if i not in first]
     free_b = [i for i in range(b.ndim) if i not in second]
     inner_size = math.prod(a.shape[d] for d in first)
-    left = _permuted(a, free_a + first).reshape(math.prod(a.shape[i] for i in free_a), inner_size)
-    right = _permuted(b, second + free_b).reshape(inner_size, math.prod(b.shape[i] for i in free_b))
-    return mm(left, right).reshape(*[a.shape[i] for i in free_a], *[b.shape[i] for i in free_b]) if free_a or free_b else mm(left, right).reshape(())
+    left = permuted(a, free_a + first).reshape(math.prod(a.shape[i] for i in free_a), inner_size)
+    right = permuted(b, second + free_b).reshape(inner_size, math.prod(b.shape[i] for i in free_b))
+    return (
+        mm(left, right).reshape(*[a.shape[i] for i in free_a], *[b.shape[i] for i in free_b])
+        if free_a or free_b
+        else mm(left, right).reshape(())
+    )
 
 
-def _permuted(x, order):
+def permuted(x, order):
     return x if order == list(range(x.ndim)) else permute_op.call(x, tuple(order))
 
 
@@ -298,94 +418,3 @@ def kron(input, other):
 
 
 METHODS["kron"] = kron
-
-
-# -- einsum ----------------------------------------------------------------------------------------------------------------
-@composite()
-def einsum(equation, *operands):
-    """Sums of products in Einstein's notation: `einsum('ij,jk->ik', a, b)`. Source: torch.einsum."""
-    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
-        operands = tuple(operands[0])
-    inputs, output = _parse_einsum(equation, operands)
-    sizes = {}
-    for i, (names, t) in enumerate(zip(inputs, operands)):
-        for name, n in zip(names, t.shape):
-            if sizes.setdefault(name, n) != n and n != 1 and sizes[name] != 1:
-                raise fail(RuntimeError, f"einsum(): subscript {name} has size {n} for operand {i} which does not broadcast with previously seen size "
-                           f"{sizes[name]}", "One letter stands for one size everywhere.")
-            sizes[name] = max(sizes[name], n)
-    result, names = _diagonals(operands[0], inputs[0])
-    for k in range(1, len(operands)):
-        other, other_names = _diagonals(operands[k], inputs[k])
-        later = set(output).union(*inputs[k + 1:])
-        result, names = _contract(result, names, other, other_names, later)
-    extra = [n for n in names if n not in output]
-    if extra:
-        result = result.sum([names.index(n) for n in extra])
-        names = [n for n in names if n not in extra]
-    return _permuted(result, [names.index(n) for n in output])
-
-
-def _parse_einsum(equation, operands):
-    left, arrow, right = equation.replace(" ", "").partition("->")
-    terms = left.split(",")
-    if len(terms) != len(operands):
-        more = "more" if len(terms) > len(operands) else "fewer"
-        raise fail(RuntimeError, f"einsum(): {more} subscripts were specified in the equation than there are operands" if more == "more" else
-                   "einsum(): more operands were provided than specified in the equation", "Separate one group of letters per tensor by commas.")
-    widest = max((t.ndim - len(term.replace("...", "")) for term, t in zip(terms, operands) if "..." in term), default=0)
-    dots = [f".{i}" for i in range(widest)]
-    inputs = []
-    for i, (term, t) in enumerate(zip(terms, operands)):
-        head, ellipsis, tail = term.partition("...")
-        spare = t.ndim - len(head) - len(tail)
-        if spare < 0 or (spare and not ellipsis):
-            raise fail(RuntimeError, f"einsum(): the number of subscripts in the equation ({len(head) + len(tail)}) does not match the number of dimensions "
-                       f"({t.ndim}) for operand {i} and no ellipsis was given", "One letter per dimension.")
-        inputs.append([*head, *dots[len(dots) - spare:], *tail] if ellipsis else [*head])
-    if arrow:
-        head, ellipsis, tail = right.partition("...")
-        output = [*head, *dots, *tail] if ellipsis else [*head]
-    else:
-        letters = [c for c in left if c.isalpha()]
-        output = dots + sorted(c for c in set(letters) if letters.count(c) == 1)
-    known = {n for names in inputs for n in names}
-    for n in output:
-        if n not in known:
-            raise fail(RuntimeError, f"einsum(): output subscript {n} does not appear in the equation for any input operand", "Outputs keep letters of inputs.")
-    return inputs, output
-
-
-def _diagonals(t, names):
-    """Repeated letters within one operand mean its diagonal."""
-    names = list(names)
-    for n in dict.fromkeys(names):
-        while names.count(n) > 1:
-            i = names.index(n)
-            j = names.index(n, i + 1)
-            t = t.diagonal(0, i, j)
-            names = [x for k, x in enumerate(names) if k not in (i, j)] + [n]
-    return t, names
-
-
-def _contract(a, a_names, b, b_names, later):
-    batch = [n for n in a_names if n in b_names and n in later]
-    summed = [n for n in a_names if n in b_names and n not in later]
-    only_a = [n for n in a_names if n not in b_names and n in later]
-    only_b = [n for n in b_names if n not in a_names and n in later]
-    drop_a, drop_b = [n for n in a_names if n not in b_names and n not in later], [n for n in b_names if n not in a_names and n not in later]
-    if drop_a:
-        a, a_names = a.sum([a_names.index(n) for n in drop_a]), [n for n in a_names if n not in drop_a]
-    if drop_b:
-        b, b_names = b.sum([b_names.index(n) for n in drop_b]), [n for n in b_names if n not in drop_b]
-    size = {n: s for names, t in ((a_names, a), (b_names, b)) for n, s in zip(names, t.shape) if s != 1}
-    full = {n: size.get(n, 1) for n in {*a_names, *b_names}}
-    a = _permuted(a, [a_names.index(n) for n in batch + only_a + summed])
-    b = _permuted(b, [b_names.index(n) for n in batch + summed + only_b])
-    a = a.expand(*[full[n] for n in batch + only_a + summed]) if list(a.shape) != [full[n] for n in batch + only_a + summed] else a
-    b = b.expand(*[full[n] for n in batch + summed + only_b]) if list(b.shape) != [full[n] for n in batch + summed + only_b] else b
-    nb, na, ns, nc = (math.prod(full[n] for n in group) for group in (batch, only_a, summed, only_b))
-    product = bmm(a.reshape(nb, na, ns), b.reshape(nb, ns, nc))
-    names = batch + only_a + only_b
-    return product.reshape(*[full[n] for n in names]) if names else product.reshape(()), names
-

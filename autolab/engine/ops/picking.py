@@ -1,4 +1,5 @@
 """Entries and slices picked or written by index tensors: gather, scatter, index_select, take, masked_select, nonzero."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -15,7 +16,11 @@ def _along(xp, self, dim, index):
     n = self.shape[dim] if self.ndim else 1
     if index.size and (index.min() < 0 or index.max() >= n):
         bad = int(index.max() if index.max() >= n else index.min())
-        raise fail(RuntimeError, f"index {bad} is out of bounds for dimension {dim} with size {n}", f"Each index counts from 0 to {n - 1}.")
+        raise fail(
+            RuntimeError,
+            f"index {bad} is out of bounds for dimension {dim} with size {n}",
+            f"Each index counts from 0 to {n - 1}.",
+        )
     grid = list(xp.indices(index.shape, sparse=True)) if index.ndim else [xp.asarray(0)]
     if not index.ndim:
         return (index,) if self.ndim else ()
@@ -25,8 +30,12 @@ def _along(xp, self, dim, index):
 
 def _matching(name, self, index):
     if self.ndim != index.ndim and max(self.ndim, 1) != max(index.ndim, 1):
-        raise fail(RuntimeError, "Index tensor must have the same number of dimensions as " + ("input tensor" if name == "gather" else "self tensor"),
-                   f"The tensor has {self.ndim} dimensions, the index {index.ndim}.")
+        raise fail(
+            RuntimeError,
+            "Index tensor must have the same number of dimensions as "
+            + ("input tensor" if name == "gather" else "self tensor"),
+            f"The tensor has {self.ndim} dimensions, the index {index.ndim}.",
+        )
 
 
 def _gather(xp, self, dim, index, sparse_grad):
@@ -34,16 +43,25 @@ def _gather(xp, self, dim, index, sparse_grad):
     d = check_dim(dim, self.ndim)
     for i, (n, k) in enumerate(zip(self.shape, index.shape)):
         if i != d and k > n:
-            raise fail(RuntimeError, f"Size does not match at dimension {i} expected index {list(index.shape)} to be no larger than self {list(self.shape)} "
-                       f"apart from dimension {d}", "Only the gathered dimension of the index may be longer.")
+            raise fail(
+                RuntimeError,
+                f"Size does not match at dimension {i} expected index {list(index.shape)} to be no larger than self {list(self.shape)} "
+                f"apart from dimension {d}",
+                "Only the gathered dimension of the index may be longer.",
+            )
     return xp.array(self[_along(xp, self, d, index)])
 
 
-gather = register("gather(self, dim, index, *, sparse_grad=False)", forward=_gather,
-                  vjp={"self": lambda m, g, self, dim, index: m.scatter_add(m.zeros_like(self), dim, index, g)}, also_saves=("sparse_grad",),
-                  latex=r"{self}[{index}]", vjp_latex={"self": r"\sum {g} \text{ at } {index}"},
-                  samples=lambda s: [(s.randn(2, 3), 1, s.index([[0, 2], [1, 1]]))],
-                  doc="Entries picked along a dimension by an index tensor. Source: torch.gather")
+gather = register(
+    "gather(self, dim, index, *, sparse_grad=False)",
+    forward=_gather,
+    vjp={"self": lambda m, g, self, dim, index: m.scatter_add(m.zeros_like(self), dim, index, g)},
+    also_saves=("sparse_grad",),
+    latex=r"{self}[{index}]",
+    vjp_latex={"self": r"\sum {g} \text{ at } {index}"},
+    samples=lambda s: [(s.randn(2, 3), 1, s.index([[0, 2], [1, 1]]))],
+    doc="Entries picked along a dimension by an index tensor. Source: torch.gather",
+)
 
 
 def _scatter(xp, self, dim, index, src):
@@ -63,23 +81,47 @@ def _scatter_add(xp, self, dim, index, src):
     return out
 
 
-scatter_op = register("scatter(self, dim, index, src)", forward=_scatter, method=False, function=False,
-                      vjp={"self": lambda m, g, dim, index: m.scatter_value(g, dim, index, 0.0), "src": lambda m, g, dim, index: m.gather(g, dim, index)},
-                      latex=r"{self}[{index}] := {src}", vjp_latex={"self": r"{g} \text{ without } {index}", "src": r"{g}[{index}]"},
-                      samples=lambda s: [(s.randn(2, 3), 1, s.index([[0, 2], [1, 0]]), s.randn(2, 2))])
-scatter_value = register("scatter_value(self, dim, index, value)", forward=_scatter, node="ScatterBackward1", method=False, function=False,
-                         vjp={"self": lambda m, g, dim, index: m.scatter_value(g, dim, index, 0.0)},
-                         latex=r"{self}[{index}] := {value}", vjp_latex={"self": r"{g} \text{ without } {index}"},
-        samples=lambda s: [(s.randn(2, 3), 1, s.index([[0, 2], [1, 0]]), 1.5)])
-scatter_add_op = register("scatter_add(self, dim, index, src)", forward=_scatter_add, method=False, function=False,
-                          vjp={"self": lambda m, g, dim: g, "src": lambda m, g, dim, index: m.gather(g, dim, index)},
-                          latex=r"{self}[{index}] \mathrel{+}= {src}", vjp_latex={"self": r"{g}", "src": r"{g}[{index}]"},
-                          samples=lambda s: [(s.randn(2, 3), 1, s.index([[0, 0], [1, 0]]), s.randn(2, 2))])
+scatter_op = register(
+    "scatter(self, dim, index, src)",
+    forward=_scatter,
+    method=False,
+    function=False,
+    vjp={
+        "self": lambda m, g, dim, index: m.scatter_value(g, dim, index, 0.0),
+        "src": lambda m, g, dim, index: m.gather(g, dim, index),
+    },
+    latex=r"{self}[{index}] := {src}",
+    vjp_latex={"self": r"{g} \text{ without } {index}", "src": r"{g}[{index}]"},
+    samples=lambda s: [(s.randn(2, 3), 1, s.index([[0, 2], [1, 0]]), s.randn(2, 2))],
+)
+scatter_value = register(
+    "scatter_value(self, dim, index, value)",
+    forward=_scatter,
+    node="ScatterBackward1",
+    method=False,
+    function=False,
+    vjp={"self": lambda m, g, dim, index: m.scatter_value(g, dim, index, 0.0)},
+    latex=r"{self}[{index}] := {value}",
+    vjp_latex={"self": r"{g} \text{ without } {index}"},
+    samples=lambda s: [(s.randn(2, 3), 1, s.index([[0, 2], [1, 0]]), 1.5)],
+)
+scatter_add_op = register(
+    "scatter_add(self, dim, index, src)",
+    forward=_scatter_add,
+    method=False,
+    function=False,
+    vjp={"self": lambda m, g, dim: g, "src": lambda m, g, dim, index: m.gather(g, dim, index)},
+    latex=r"{self}[{index}] \mathrel{+}= {src}",
+    vjp_latex={"self": r"{g}", "src": r"{g}[{index}]"},
+    samples=lambda s: [(s.randn(2, 3), 1, s.index([[0, 0], [1, 0]]), s.randn(2, 2))],
+)
 
 
 def _scatter_call(input, dim, index, src, value):
     src = value if src is None else src
-    return (scatter_op, (input, dim, index, src)) if isinstance(src, Tensor) else (scatter_value, (input, dim, index, src))
+    return (
+        (scatter_op, (input, dim, index, src)) if isinstance(src, Tensor) else (scatter_value, (input, dim, index, src))
+    )
 
 
 def _no_reduce(reduce):
@@ -131,19 +173,38 @@ def _index_add(xp, self, dim, index, source, alpha):
     return out
 
 
-index_select = register("index_select(self, dim, index)", forward=_index_select,
-                        vjp={"self": lambda m, g, self_sym_sizes, dim, index: m.index_select_spread(g, self_sym_sizes, dim, index)},
-                        latex=r"{self}[{index}]", vjp_latex={"self": r"\sum {g} \text{ at } {index}"},
-                        samples=lambda s: [(s.randn(2, 3), 1, s.index([0, 2, 2]))], doc="Slices picked along a dimension. Source: torch.index_select")
-index_select_spread = register("index_select_spread(self, shape, dim, index)", method=False, function=False,
-                               forward=lambda xp, self, shape, dim, index: _index_add(xp, xp.zeros(shape, self.dtype), dim, index, self, 1),
-                               vjp={"self": lambda m, g, dim, index: m.index_select(g, dim, index)}, latex=r"\sum {self} \text{ at } {index}",
-                               vjp_latex={"self": r"{g}[{index}]"},
-        samples=lambda s: [(s.randn(2, 3), (2, 4), 1, s.index([0, 2, 2]))])
-index_add = register("index_add(self, dim, index, source, *, alpha=1)", forward=_index_add, inplace=False,
-                     vjp={"self": lambda m, g, dim: g, "source": lambda m, g, dim, index, alpha: _times(m.index_select(g, dim, index), alpha)},
-                     latex=r"{self}[{index}] \mathrel{+}= {source}", vjp_latex={"self": r"{g}", "source": r"{g}[{index}]"},
-                     samples=lambda s: [(s.randn(3), 0, s.index([0, 0]), s.randn(2))], doc="A copy with slices added. Source: torch.index_add")
+index_select = register(
+    "index_select(self, dim, index)",
+    forward=_index_select,
+    vjp={"self": lambda m, g, self_sym_sizes, dim, index: m.index_select_spread(g, self_sym_sizes, dim, index)},
+    latex=r"{self}[{index}]",
+    vjp_latex={"self": r"\sum {g} \text{ at } {index}"},
+    samples=lambda s: [(s.randn(2, 3), 1, s.index([0, 2, 2]))],
+    doc="Slices picked along a dimension. Source: torch.index_select",
+)
+index_select_spread = register(
+    "index_select_spread(self, shape, dim, index)",
+    method=False,
+    function=False,
+    forward=lambda xp, self, shape, dim, index: _index_add(xp, xp.zeros(shape, self.dtype), dim, index, self, 1),
+    vjp={"self": lambda m, g, dim, index: m.index_select(g, dim, index)},
+    latex=r"\sum {self} \text{ at } {index}",
+    vjp_latex={"self": r"{g}[{index}]"},
+    samples=lambda s: [(s.randn(2, 3), (2, 4), 1, s.index([0, 2, 2]))],
+)
+index_add = register(
+    "index_add(self, dim, index, source, *, alpha=1)",
+    forward=_index_add,
+    inplace=False,
+    vjp={
+        "self": lambda m, g, dim: g,
+        "source": lambda m, g, dim, index, alpha: _times(m.index_select(g, dim, index), alpha),
+    },
+    latex=r"{self}[{index}] \mathrel{+}= {source}",
+    vjp_latex={"self": r"{g}", "source": r"{g}[{index}]"},
+    samples=lambda s: [(s.randn(3), 0, s.index([0, 0]), s.randn(2))],
+    doc="A copy with slices added. Source: torch.index_add",
+)
 
 
 def _times(g, factor):
@@ -156,38 +217,65 @@ def _filled(xp, self, dim, index, value):
     return out
 
 
-index_fill = register("index_fill(self, dim, index, value)", forward=_filled,
-                      vjp={"self": lambda m, g, dim, index: m.index_fill(g, dim, index, 0)}, latex=r"{self}[{index}] := {value}",
-                      vjp_latex={"self": r"{g} \text{ without } {index}"}, samples=lambda s: [(s.randn(3), 0, s.index([0, 2]), 1.5)],
-                      doc="A copy with slices set to a number. Source: torch.index_fill")
-index_copy = register("index_copy(self, dim, index, source)", forward=_filled,
-                      vjp={"self": lambda m, g, dim, index: m.index_fill(g, dim, index, 0),
-                           "source": lambda m, g, dim, index: m.index_select(g, dim, index)},
-                      latex=r"{self}[{index}] := {source}", vjp_latex={"self": r"{g} \text{ without } {index}", "source": r"{g}[{index}]"},
-                      samples=lambda s: [(s.randn(3), 0, s.index([0, 2]), s.randn(2))], doc="A copy with slices replaced. Source: torch.index_copy")
+index_fill = register(
+    "index_fill(self, dim, index, value)",
+    forward=_filled,
+    vjp={"self": lambda m, g, dim, index: m.index_fill(g, dim, index, 0)},
+    latex=r"{self}[{index}] := {value}",
+    vjp_latex={"self": r"{g} \text{ without } {index}"},
+    samples=lambda s: [(s.randn(3), 0, s.index([0, 2]), 1.5)],
+    doc="A copy with slices set to a number. Source: torch.index_fill",
+)
+index_copy = register(
+    "index_copy(self, dim, index, source)",
+    forward=_filled,
+    vjp={
+        "self": lambda m, g, dim, index: m.index_fill(g, dim, index, 0),
+        "source": lambda m, g, dim, index: m.index_select(g, dim, index),
+    },
+    latex=r"{self}[{index}] := {source}",
+    vjp_latex={"self": r"{g} \text{ without } {index}", "source": r"{g}[{index}]"},
+    samples=lambda s: [(s.randn(3), 0, s.index([0, 2]), s.randn(2))],
+    doc="A copy with slices replaced. Source: torch.index_copy",
+)
 
 for _op in (index_add, index_fill, index_copy):
+
     def _method(op):
         def method(self, *args, **kwargs):
             bound = dict(op.defaults) | dict(zip(op.params[1:], args)) | kwargs
             return written(op, (self, *(bound[p] for p in op.params[1:])))
+
         method.__name__, method.__doc__ = op.name + "_", f"`{op.name}` in place. Source: torch.Tensor.{op.name}_"
         return method
+
     METHODS[_op.name + "_"] = _method(_op)
 
 
 def _take(xp, self, index):
     n = self.size
     if index.size and (index.min() < -n or index.max() >= n):
-        raise fail(IndexError, f"out of range: tried to access index {int(index.max())} on a tensor of {n} elements.", "take counts over all elements.")
+        raise fail(
+            IndexError,
+            f"out of range: tried to access index {int(index.max())} on a tensor of {n} elements.",
+            "take counts over all elements.",
+        )
     return self.reshape(-1)[index]
 
 
-take = register("take(self, index)", forward=_take,
-                vjp={"self": lambda m, g, self, index: m.reshape_raw(m.index_spread(m.reshape_raw(g, (-1,)), (_size(self),), [m.reshape_raw(index, (-1,))]),
-                                                                     tuple(self.shape))},
-                latex=r"{self}[{index}]", vjp_latex={"self": r"\sum {g} \text{ at } {index}"}, samples=lambda s: [(s.randn(2, 3), s.index([0, 4]))],
-                doc="Entries by position in the flattened tensor. Source: torch.take")
+take = register(
+    "take(self, index)",
+    forward=_take,
+    vjp={
+        "self": lambda m, g, self, index: m.reshape_raw(
+            m.index_spread(m.reshape_raw(g, (-1,)), (_size(self),), [m.reshape_raw(index, (-1,))]), tuple(self.shape)
+        )
+    },
+    latex=r"{self}[{index}]",
+    vjp_latex={"self": r"\sum {g} \text{ at } {index}"},
+    samples=lambda s: [(s.randn(2, 3), s.index([0, 4]))],
+    doc="Entries by position in the flattened tensor. Source: torch.take",
+)
 
 
 def _size(x):
@@ -202,8 +290,13 @@ def _masked_select(xp, self, mask):
 
 def _bool_mask(name, mask):
     if mask.dtype != bool:
-        raise fail(RuntimeError, f"{name}: expected BoolTensor for mask" if name != "masked_fill_" else
-                   f"masked_fill_ only supports boolean masks, but got mask with dtype {FROM_NUMPY[mask.dtype].np_name}", "Compare to get a mask: x > 0.")
+        raise fail(
+            RuntimeError,
+            f"{name}: expected BoolTensor for mask"
+            if name != "masked_fill_"
+            else f"masked_fill_ only supports boolean masks, but got mask with dtype {FROM_NUMPY[mask.dtype].np_name}",
+            "Compare to get a mask: x > 0.",
+        )
 
 
 def _masked_spread(xp, self, shape, mask):
@@ -213,13 +306,25 @@ def _masked_spread(xp, self, shape, mask):
     return out
 
 
-masked_select = register("masked_select(self, mask)", forward=_masked_select,
-                         vjp={"self": lambda m, g, self, mask: m.sum_to(m.masked_spread(g, tuple(self.shape), mask), tuple(self.shape))},
-                         latex=r"{self}[{mask}]", vjp_latex={"self": r"{g} \text{ at } {mask}"},
-                         samples=lambda s: [(s.randn(3), s.index([1, 0, 1]) > 0)], doc="The entries where the mask is True. Source: torch.masked_select")
-masked_spread = register("masked_spread(self, shape, mask)", forward=_masked_spread, method=False, function=False,
-                         vjp={"self": lambda m, g, mask: m.masked_select(g, mask)}, latex=r"{self} \text{ at } {mask}", vjp_latex={"self": r"{g}[{mask}]"},
-        samples=lambda s: [(s.randn(2), (3,), s.index([1, 0, 1]).astype(bool))])
+masked_select = register(
+    "masked_select(self, mask)",
+    forward=_masked_select,
+    vjp={"self": lambda m, g, self, mask: m.sum_to(m.masked_spread(g, tuple(self.shape), mask), tuple(self.shape))},
+    latex=r"{self}[{mask}]",
+    vjp_latex={"self": r"{g} \text{ at } {mask}"},
+    samples=lambda s: [(s.randn(3), s.index([1, 0, 1]) > 0)],
+    doc="The entries where the mask is True. Source: torch.masked_select",
+)
+masked_spread = register(
+    "masked_spread(self, shape, mask)",
+    forward=_masked_spread,
+    method=False,
+    function=False,
+    vjp={"self": lambda m, g, mask: m.masked_select(g, mask)},
+    latex=r"{self} \text{ at } {mask}",
+    vjp_latex={"self": r"{g}[{mask}]"},
+    samples=lambda s: [(s.randn(2), (3,), s.index([1, 0, 1]).astype(bool))],
+)
 
 
 @composite(method=True)
@@ -246,7 +351,9 @@ def take_along_dim(input, indices, dim=None):
     if dim is None:
         return gather.call(input.reshape(-1), 0, indices.reshape(-1), False)
     d = check_dim(dim, input.ndim)
-    shape = list(np.broadcast_shapes(*[tuple(1 if i == d else n for i, n in enumerate(t.shape)) for t in (input, indices)]))
+    shape = list(
+        np.broadcast_shapes(*[tuple(1 if i == d else n for i, n in enumerate(t.shape)) for t in (input, indices)])
+    )
     a, b = list(shape), list(shape)
     a[d], b[d] = input.shape[d], indices.shape[d]
     return gather.call(input.expand(*a), d, indices.expand(*b), False)

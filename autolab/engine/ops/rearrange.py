@@ -1,15 +1,22 @@
 """Mirrored, rolled, triangular, diagonal, windows."""
+
 from __future__ import annotations
 
 from ..errors import check_dim, check_dims, fail
 from ..registry import METHODS, composite, register
 from .shape import sizes_from
 
-
 # -- mirrored, rolled, triangular, diagonal --------------------------------------------------------------------------------
-flip_op = register("flip(self, dims)", forward=lambda xp, self, dims: xp.flip(self, check_dims(dims, self.ndim)).copy(), method=False, function=False,
-                   vjp={"self": lambda m, g, dims: m.flip(g, dims)}, latex=r"\mathrm{flip}({self})", vjp_latex={"self": r"\mathrm{flip}({g})"},
-                   samples=lambda s: [(s.randn(2, 3), (0,)), (s.randn(2, 3), (0, 1))])
+flip_op = register(
+    "flip(self, dims)",
+    forward=lambda xp, self, dims: xp.flip(self, check_dims(dims, self.ndim)).copy(),
+    method=False,
+    function=False,
+    vjp={"self": lambda m, g, dims: m.flip(g, dims)},
+    latex=r"\mathrm{flip}({self})",
+    vjp_latex={"self": r"\mathrm{flip}({g})"},
+    samples=lambda s: [(s.randn(2, 3), (0,)), (s.randn(2, 3), (0, 1))],
+)
 
 
 @composite(method=True, function=False, name="flip")
@@ -40,10 +47,16 @@ def _as_tuple(x):
     return (x,) if isinstance(x, int) else tuple(x)
 
 
-roll_op = register("roll(self, shifts, dims)", forward=lambda xp, self, shifts, dims: xp.roll(self, shifts, dims if dims else None), method=False,
-                   function=False, vjp={"self": lambda m, g, shifts, dims: m.roll(g, tuple(-s for s in shifts), dims)},
-                   latex=r"\mathrm{roll}({self})", vjp_latex={"self": r"\mathrm{roll}^{-1}({g})"},
-                   samples=lambda s: [(s.randn(4), (1,), ()), (s.randn(2, 3), (1,), (1,))])
+roll_op = register(
+    "roll(self, shifts, dims)",
+    forward=lambda xp, self, shifts, dims: xp.roll(self, shifts, dims if dims else None),
+    method=False,
+    function=False,
+    vjp={"self": lambda m, g, shifts, dims: m.roll(g, tuple(-s for s in shifts), dims)},
+    latex=r"\mathrm{roll}({self})",
+    vjp_latex={"self": r"\mathrm{roll}^{-1}({g})"},
+    samples=lambda s: [(s.randn(4), (1,), ()), (s.randn(2, 3), (1,), (1,))],
+)
 
 
 @composite(method=True)
@@ -53,14 +66,26 @@ def roll(input, shifts, dims=()):
     return roll_op.call(input, shifts, dims)
 
 
-tril = register("tril(self, diagonal=0)", forward=lambda xp, self, diagonal: xp.tril(self, diagonal), inplace=True,
-                vjp={"self": lambda m, g, diagonal: m.tril(g, diagonal)}, latex=r"\mathrm{tril}({self})",
-                vjp_latex={"self": r"\mathrm{tril}({g})"}, samples=lambda s: [s.randn(3, 3), (s.randn(2, 3), 1)],
-                doc="The lower triangle, zeros above. Source: torch.tril")
-triu = register("triu(self, diagonal=0)", forward=lambda xp, self, diagonal: xp.triu(self, diagonal), inplace=True,
-                vjp={"self": lambda m, g, diagonal: m.triu(g, diagonal)}, latex=r"\mathrm{triu}({self})",
-                vjp_latex={"self": r"\mathrm{triu}({g})"}, samples=lambda s: [s.randn(3, 3), (s.randn(2, 3), -1)],
-                doc="The upper triangle, zeros below. Source: torch.triu")
+tril = register(
+    "tril(self, diagonal=0)",
+    forward=lambda xp, self, diagonal: xp.tril(self, diagonal),
+    inplace=True,
+    vjp={"self": lambda m, g, diagonal: m.tril(g, diagonal)},
+    latex=r"\mathrm{tril}({self})",
+    vjp_latex={"self": r"\mathrm{tril}({g})"},
+    samples=lambda s: [s.randn(3, 3), (s.randn(2, 3), 1)],
+    doc="The lower triangle, zeros above. Source: torch.tril",
+)
+triu = register(
+    "triu(self, diagonal=0)",
+    forward=lambda xp, self, diagonal: xp.triu(self, diagonal),
+    inplace=True,
+    vjp={"self": lambda m, g, diagonal: m.triu(g, diagonal)},
+    latex=r"\mathrm{triu}({self})",
+    vjp_latex={"self": r"\mathrm{triu}({g})"},
+    samples=lambda s: [s.randn(3, 3), (s.randn(2, 3), -1)],
+    doc="The upper triangle, zeros below. Source: torch.triu",
+)
 
 
 def _writable_diagonal(xp, self, offset, dim1, dim2):
@@ -78,15 +103,31 @@ def _diagonal_spread(xp, self, shape, offset, dim1, dim2):
     return out
 
 
-diagonal = register("diagonal(self, offset=0, dim1=0, dim2=1)", forward=_writable_diagonal, view=True,
-                    vjp={"self": lambda m, g, self_sym_sizes, offset, dim1, dim2: m.diagonal_spread(g, self_sym_sizes, offset, dim1, dim2)},
-                    latex=r"\mathrm{diag}({self})", vjp_latex={"self": r"\mathrm{diag}({g})"},
-                    samples=lambda s: [s.randn(3, 3), (s.randn(2, 3), 1)], doc="The entries on a diagonal; a view. Source: torch.diagonal")
-diagonal_spread = register("diagonal_spread(self, shape, offset, dim1, dim2)", forward=_diagonal_spread, method=False, function=False,
-                           node="DiagonalBackwardBackward0",
-                           vjp={"self": lambda m, g, offset, dim1, dim2: m.diagonal(g, offset, dim1, dim2)},
-                           latex=r"\mathrm{diag}({self})", vjp_latex={"self": r"\mathrm{diag}({g})"},
-                           samples=lambda s: [(s.randn(2), (2, 3), 1, 0, 1)])
+diagonal = register(
+    "diagonal(self, offset=0, dim1=0, dim2=1)",
+    forward=_writable_diagonal,
+    view=True,
+    vjp={
+        "self": lambda m, g, self_sym_sizes, offset, dim1, dim2: m.diagonal_spread(
+            g, self_sym_sizes, offset, dim1, dim2
+        )
+    },
+    latex=r"\mathrm{diag}({self})",
+    vjp_latex={"self": r"\mathrm{diag}({g})"},
+    samples=lambda s: [s.randn(3, 3), (s.randn(2, 3), 1)],
+    doc="The entries on a diagonal; a view. Source: torch.diagonal",
+)
+diagonal_spread = register(
+    "diagonal_spread(self, shape, offset, dim1, dim2)",
+    forward=_diagonal_spread,
+    method=False,
+    function=False,
+    node="DiagonalBackwardBackward0",
+    vjp={"self": lambda m, g, offset, dim1, dim2: m.diagonal(g, offset, dim1, dim2)},
+    latex=r"\mathrm{diag}({self})",
+    vjp_latex={"self": r"\mathrm{diag}({g})"},
+    samples=lambda s: [(s.randn(2), (2, 3), 1, 0, 1)],
+)
 
 
 def _diag_embed(xp, self, offset, dim1, dim2):
@@ -97,10 +138,15 @@ def _diag_embed(xp, self, offset, dim1, dim2):
     return xp.moveaxis(out, (-2, -1), (dim1, dim2))
 
 
-diag_embed = register("diag_embed(self, offset=0, dim1=-2, dim2=-1)", forward=_diag_embed,
-                      vjp={"self": lambda m, g, offset, dim1, dim2: m.diagonal(g, offset, dim1, dim2)}, latex=r"\mathrm{diag}({self})",
-                      vjp_latex={"self": r"\mathrm{diag}({g})"}, samples=lambda s: [s.randn(3), s.randn(2, 3)],
-                      doc="Matrices with the given diagonals. Source: torch.diag_embed")
+diag_embed = register(
+    "diag_embed(self, offset=0, dim1=-2, dim2=-1)",
+    forward=_diag_embed,
+    vjp={"self": lambda m, g, offset, dim1, dim2: m.diagonal(g, offset, dim1, dim2)},
+    latex=r"\mathrm{diag}({self})",
+    vjp_latex={"self": r"\mathrm{diag}({g})"},
+    samples=lambda s: [s.randn(3), s.randn(2, 3)],
+    doc="Matrices with the given diagonals. Source: torch.diag_embed",
+)
 
 
 @composite(method=True)
@@ -110,13 +156,21 @@ def diag(input, diagonal=0):
         return diag_embed.call(input, diagonal, -2, -1)
     if input.ndim == 2:
         return METHODS["clone"](METHODS["diagonal"](input, diagonal))
-    raise fail(RuntimeError, f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D", "Use diagonal or diag_embed for more dimensions.")
+    raise fail(
+        RuntimeError,
+        f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D",
+        "Use diagonal or diag_embed for more dimensions.",
+    )
 
 
 def _unfold(xp, self, dimension, size, step):
     d = check_dim(dimension, self.ndim)
     if size > self.shape[d]:
-        raise fail(RuntimeError, f"maximum size for tensor at dimension {d} is {self.shape[d]} but size is {size}", "The window is longer than the data.")
+        raise fail(
+            RuntimeError,
+            f"maximum size for tensor at dimension {d} is {self.shape[d]} but size is {size}",
+            "The window is longer than the data.",
+        )
     windows = xp.lib.stride_tricks.sliding_window_view(self, size, d, writeable=True)
     return windows[(slice(None),) * d + (slice(None, None, step),)]
 
@@ -130,13 +184,29 @@ def _unfold_spread(xp, self, shape, dimension, size, step):
     return out
 
 
-unfold = register("unfold(self, dimension, size, step)", forward=_unfold, view=True, function=False,
-                  vjp={"self": lambda m, g, self_sym_sizes, dimension, size, step: m.unfold_spread(g, self_sym_sizes, dimension, size, step)},
-                  latex=r"\mathrm{windows}({self})", vjp_latex={"self": r"\sum \mathrm{windows}({g})"},
-                  samples=lambda s: [(s.randn(5), 0, 2, 1), (s.randn(2, 6), 1, 3, 2)],
-                  doc="Sliding windows along a dimension; a view. Source: torch.Tensor.unfold")
-unfold_spread = register("unfold_spread(self, shape, dimension, size, step)", forward=_unfold_spread, method=False, function=False,
-                         node="UnfoldBackwardBackward0",
-                         vjp={"self": lambda m, g, dimension, size, step: m.unfold(g, dimension, size, step)},
-                         latex=r"\sum \mathrm{windows}({self})", vjp_latex={"self": r"\mathrm{windows}({g})"},
-                         samples=lambda s: [(s.randn(4, 2), (5,), 0, 2, 1), (s.randn(2, 2, 3), (2, 6), 1, 3, 2)])
+unfold = register(
+    "unfold(self, dimension, size, step)",
+    forward=_unfold,
+    view=True,
+    function=False,
+    vjp={
+        "self": lambda m, g, self_sym_sizes, dimension, size, step: m.unfold_spread(
+            g, self_sym_sizes, dimension, size, step
+        )
+    },
+    latex=r"\mathrm{windows}({self})",
+    vjp_latex={"self": r"\sum \mathrm{windows}({g})"},
+    samples=lambda s: [(s.randn(5), 0, 2, 1), (s.randn(2, 6), 1, 3, 2)],
+    doc="Sliding windows along a dimension; a view. Source: torch.Tensor.unfold",
+)
+unfold_spread = register(
+    "unfold_spread(self, shape, dimension, size, step)",
+    forward=_unfold_spread,
+    method=False,
+    function=False,
+    node="UnfoldBackwardBackward0",
+    vjp={"self": lambda m, g, dimension, size, step: m.unfold(g, dimension, size, step)},
+    latex=r"\sum \mathrm{windows}({self})",
+    vjp_latex={"self": r"\mathrm{windows}({g})"},
+    samples=lambda s: [(s.randn(4, 2), (5,), 0, 2, 1), (s.randn(2, 2, 3), (2, 6), 1, 3, 2)],
+)

@@ -1,4 +1,5 @@
 """Views and rearrangements: view, transpose, expand, cat, split … No values are computed here, only put in other places."""
+
 from __future__ import annotations
 
 import math
@@ -20,20 +21,32 @@ def sizes_from(args):
 def inferred(shape, numel):
     """`shape` with its -1 replaced. Raises RuntimeError in torch's words when the sizes do not fit `numel`."""
     if shape.count(-1) > 1:
-        raise fail(RuntimeError, "only one dimension can be inferred", "Leave one size as -1 at most; the others determine it.")
+        raise fail(
+            RuntimeError, "only one dimension can be inferred", "Leave one size as -1 at most; the others determine it."
+        )
     known = math.prod(n for n in shape if n != -1)
     for n in shape:
         if n < -1:
-            raise fail(RuntimeError, f"invalid shape dimension {n}", "A size is 0 or more, or -1 for the one to be inferred.")
+            raise fail(
+                RuntimeError, f"invalid shape dimension {n}", "A size is 0 or more, or -1 for the one to be inferred."
+            )
     if -1 in shape:
         if known and numel % known == 0:
             return tuple(numel // known if n == -1 else n for n in shape)
         if not known:
-            raise fail(RuntimeError, f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension size -1 can "
-                       "be any value and is ambiguous", "Give that size explicitly.")
+            raise fail(
+                RuntimeError,
+                f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension size -1 can "
+                "be any value and is ambiguous",
+                "Give that size explicitly.",
+            )
     elif known == numel:
         return shape
-    raise fail(RuntimeError, f"shape '{list(shape)}' is invalid for input of size {numel}", f"A reshape keeps the number of elements, here {numel}.")
+    raise fail(
+        RuntimeError,
+        f"shape '{list(shape)}' is invalid for input of size {numel}",
+        f"A reshape keeps the number of elements, here {numel}.",
+    )
 
 
 def _view(xp, self, size):
@@ -41,21 +54,47 @@ def _view(xp, self, size):
     try:
         return self.reshape(shape, copy=False)
     except ValueError:
-        raise fail(RuntimeError, "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
-                   "contiguous subspaces). Use .reshape(...) instead.",
-                   "view() only reads the same memory differently; this tensor's memory is not in that order (it was transposed, say), and reshape() "
-                   "copies when it must.") from None
+        raise fail(
+            RuntimeError,
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+            "contiguous subspaces). Use .reshape(...) instead.",
+            "view() only reads the same memory differently; this tensor's memory is not in that order (it was transposed, say), and reshape() "
+            "copies when it must.",
+        ) from None
 
 
-view_op = register("view(self, size)", forward=_view, view=True, method=False, function=False,
-                   vjp={"self": lambda m, g, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)},
-                   latex=r"\mathrm{view}({self})", vjp_latex={"self": r"\mathrm{view}({g})"}, samples=lambda s: [(s.randn(2, 3), (6,))])
-unsafe_view = register("unsafe_view(self, size)", forward=lambda xp, self, size: self.reshape(tuple(size)), method=False, function=False,
-                       vjp={"self": lambda m, g, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)},
-                       latex=r"\mathrm{view}({self})", vjp_latex={"self": r"\mathrm{view}({g})"}, samples=lambda s: [(s.randn(2, 3), (3, 2))])
-reshape_raw = register("reshape_raw(self, size)", forward=lambda xp, self, size: self.reshape(tuple(size)), method=False, function=False,
-                       node="ReshapeAliasBackward0", vjp={"self": lambda m, g, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)},
-                       latex=r"\mathrm{view}({self})", vjp_latex={"self": r"\mathrm{view}({g})"}, samples=lambda s: [(s.randn(2, 3), (6,))])
+view_op = register(
+    "view(self, size)",
+    forward=_view,
+    view=True,
+    method=False,
+    function=False,
+    vjp={"self": lambda m, g, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)},
+    latex=r"\mathrm{view}({self})",
+    vjp_latex={"self": r"\mathrm{view}({g})"},
+    samples=lambda s: [(s.randn(2, 3), (6,))],
+)
+unsafe_view = register(
+    "unsafe_view(self, size)",
+    forward=lambda xp, self, size: self.reshape(tuple(size)),
+    method=False,
+    function=False,
+    vjp={"self": lambda m, g, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)},
+    latex=r"\mathrm{view}({self})",
+    vjp_latex={"self": r"\mathrm{view}({g})"},
+    samples=lambda s: [(s.randn(2, 3), (3, 2))],
+)
+reshape_raw = register(
+    "reshape_raw(self, size)",
+    forward=lambda xp, self, size: self.reshape(tuple(size)),
+    method=False,
+    function=False,
+    node="ReshapeAliasBackward0",
+    vjp={"self": lambda m, g, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)},
+    latex=r"\mathrm{view}({self})",
+    vjp_latex={"self": r"\mathrm{view}({g})"},
+    samples=lambda s: [(s.randn(2, 3), (6,))],
+)
 
 
 @composite(method=True, function=False)
@@ -63,7 +102,12 @@ def view(self, *size, dtype=None):
     """The same memory with another shape. Raises RuntimeError when that is impossible without copying. Source: torch.Tensor.view."""
     if dtype is not None or (len(size) == 1 and not isinstance(size[0], (int, tuple, list, Tensor, np.integer))):
         from ..errors import unsupported
-        raise unsupported("view", "dtype", "Reinterpreting the bytes of a tensor is not differentiable; use .to(dtype) to convert values.")
+
+        raise unsupported(
+            "view",
+            "dtype",
+            "Reinterpreting the bytes of a tensor is not differentiable; use .to(dtype) to convert values.",
+        )
     return view_op.call(self, sizes_from(size))
 
 
@@ -106,11 +150,17 @@ def reshape_as(self, other):
 # -- order of dimensions ---------------------------------------------------------------------------------------------------
 def _permute(xp, self, dims):
     if len(dims) != self.ndim:
-        raise fail(RuntimeError, "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of "
-                   f"dimensions i.e. input.dim() = {self.ndim} is not equal to len(dims) = {len(dims)}", "Name every dimension once, in the new order.")
+        raise fail(
+            RuntimeError,
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of "
+            f"dimensions i.e. input.dim() = {self.ndim} is not equal to len(dims) = {len(dims)}",
+            "Name every dimension once, in the new order.",
+        )
     dims = [check_dim(d, self.ndim) for d in dims]
     if len(set(dims)) != len(dims):
-        raise fail(RuntimeError, "permute(): duplicate dims are not allowed.", "Name every dimension once, in the new order.")
+        raise fail(
+            RuntimeError, "permute(): duplicate dims are not allowed.", "Name every dimension once, in the new order."
+        )
     return self.transpose(dims) if dims else self[...]
 
 
@@ -122,25 +172,52 @@ def inverse(dims):
     return tuple(back)
 
 
-permute_op = register("permute(self, dims)", forward=_permute, view=True, method=False, function=False,
-                      vjp={"self": lambda m, g, dims: m.permute(g, inverse(dims))}, latex=r"\mathrm{permute}({self})",
-                      vjp_latex={"self": r"\mathrm{permute}^{-1}({g})"}, samples=lambda s: [(s.randn(2, 3, 4), (2, 0, 1))])
-transpose = register("transpose(self, dim0, dim1)", view=True, inplace=False,
-                     forward=lambda xp, self, dim0, dim1: xp.swapaxes(self, check_dim(dim0, self.ndim), check_dim(dim1, self.ndim))
-                     if self.ndim else self[...],
-                     vjp={"self": lambda m, g, dim0, dim1: m.transpose(g, dim0, dim1)}, latex=r"{self}^{T}", vjp_latex={"self": r"{g}^{T}"},
-                     samples=lambda s: [(s.randn(2, 3), 0, 1), (s.randn(2, 3, 4), -1, 0)],
-                     doc="Swaps two dimensions; a view. Source: torch.transpose")
+permute_op = register(
+    "permute(self, dims)",
+    forward=_permute,
+    view=True,
+    method=False,
+    function=False,
+    vjp={"self": lambda m, g, dims: m.permute(g, inverse(dims))},
+    latex=r"\mathrm{permute}({self})",
+    vjp_latex={"self": r"\mathrm{permute}^{-1}({g})"},
+    samples=lambda s: [(s.randn(2, 3, 4), (2, 0, 1))],
+)
+transpose = register(
+    "transpose(self, dim0, dim1)",
+    view=True,
+    inplace=False,
+    forward=lambda xp, self, dim0, dim1: (
+        xp.swapaxes(self, check_dim(dim0, self.ndim), check_dim(dim1, self.ndim)) if self.ndim else self[...]
+    ),
+    vjp={"self": lambda m, g, dim0, dim1: m.transpose(g, dim0, dim1)},
+    latex=r"{self}^{T}",
+    vjp_latex={"self": r"{g}^{T}"},
+    samples=lambda s: [(s.randn(2, 3), 0, 1), (s.randn(2, 3, 4), -1, 0)],
+    doc="Swaps two dimensions; a view. Source: torch.transpose",
+)
 
 
 def _t(xp, self):
     if self.ndim > 2:
-        raise fail(RuntimeError, f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D", "Use transpose(dim0, dim1) or .mT.")
+        raise fail(
+            RuntimeError,
+            f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D",
+            "Use transpose(dim0, dim1) or .mT.",
+        )
     return self.transpose()
 
 
-t_op = register("t(self)", forward=_t, view=True, vjp={"self": lambda m, g: m.t(g)}, latex=r"{self}^{T}", vjp_latex={"self": r"{g}^{T}"},
-                samples=lambda s: [s.randn(2, 3)], doc="Transpose of a matrix; a view. Source: torch.t")
+t_op = register(
+    "t(self)",
+    forward=_t,
+    view=True,
+    vjp={"self": lambda m, g: m.t(g)},
+    latex=r"{self}^{T}",
+    vjp_latex={"self": r"{g}^{T}"},
+    samples=lambda s: [s.randn(2, 3)],
+    doc="Transpose of a matrix; a view. Source: torch.t",
+)
 
 
 @composite(method=True, function=False, name="permute")
@@ -164,9 +241,14 @@ def T(self):
     """All dimensions reversed; for a matrix its transpose. Source: torch.Tensor.T."""
     if self.ndim != 2:
         import warnings
-        warnings.warn("The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error in a "
-                      "future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to "
-                      "reverse the dimensions of a tensor.", UserWarning, stacklevel=2)
+
+        warnings.warn(
+            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error in a "
+            "future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to "
+            "reverse the dimensions of a tensor.",
+            UserWarning,
+            stacklevel=2,
+        )
     return permute_op.call(self, tuple(range(self.ndim - 1, -1, -1)))
 
 
@@ -174,8 +256,11 @@ def T(self):
 def mT(self):
     """The last two dimensions swapped. Source: torch.Tensor.mT."""
     if self.ndim < 2:
-        raise fail(RuntimeError, f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor.",
-                   "A vector has no transpose; use unsqueeze to make a row or a column of it.")
+        raise fail(
+            RuntimeError,
+            f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor.",
+            "A vector has no transpose; use unsqueeze to make a row or a column of it.",
+        )
     return transpose.call(self, -2, -1)
 
 
@@ -186,8 +271,12 @@ def _moved(ndim, source, destination):
     source = [check_dim(s, ndim) for s in ((source,) if isinstance(source, int) else source)]
     destination = [check_dim(d, ndim) for d in ((destination,) if isinstance(destination, int) else destination)]
     if len(source) != len(destination):
-        raise fail(RuntimeError, f"movedim: Invalid source or destination dims: source ({source} dims) should contain the same number of dims as "
-                   f"destination ({destination} dims)", "Each moved dimension needs a place.")
+        raise fail(
+            RuntimeError,
+            f"movedim: Invalid source or destination dims: source ({source} dims) should contain the same number of dims as "
+            f"destination ({destination} dims)",
+            "Each moved dimension needs a place.",
+        )
     order = [None] * ndim
     for s, d in zip(source, destination):
         order[d] = s
@@ -205,32 +294,69 @@ METHODS["moveaxis"] = NAMESPACES[""]["moveaxis"] = movedim
 
 
 # -- dimensions of size one ------------------------------------------------------------------------------------------------
-unsqueeze = register("unsqueeze(self, dim)", view=True,
-                     forward=lambda xp, self, dim: xp.expand_dims(self, check_dim(dim, self.ndim + 1)),
-                     vjp={"self": lambda m, g, dim: m.squeeze_dim(g, dim)}, latex=r"{self}", vjp_latex={"self": "{g}"},
-                     samples=lambda s: [(s.randn(2, 3), 0), (s.randn(2, 3), -1)],
-                     doc="Inserts a dimension of size 1; a view. Source: torch.unsqueeze")
+unsqueeze = register(
+    "unsqueeze(self, dim)",
+    view=True,
+    forward=lambda xp, self, dim: xp.expand_dims(self, check_dim(dim, self.ndim + 1)),
+    vjp={"self": lambda m, g, dim: m.squeeze_dim(g, dim)},
+    latex=r"{self}",
+    vjp_latex={"self": "{g}"},
+    samples=lambda s: [(s.randn(2, 3), 0), (s.randn(2, 3), -1)],
+    doc="Inserts a dimension of size 1; a view. Source: torch.unsqueeze",
+)
 
 
 def _squeeze(xp, self, dims):
     return self.reshape(tuple(n for i, n in enumerate(self.shape) if not (n == 1 and i in dims)), copy=False)
 
 
-squeeze_op = register("squeeze(self)", forward=lambda xp, self: _squeeze(xp, self, range(self.ndim)), view=True, method=False, function=False,
-                      vjp={"self": lambda m, g, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)}, latex="{self}", vjp_latex={"self": "{g}"},
-                      samples=lambda s: [s.randn(1, 3, 1)])
-squeeze_dim = register("squeeze_dim(self, dim)", node="SqueezeBackward1", view=True, method=False, function=False,
-                       forward=lambda xp, self, dim: _squeeze(xp, self, (check_dim(dim, self.ndim),)),
-                       vjp={"self": lambda m, g, dim, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)}, latex="{self}", vjp_latex={"self": "{g}"},
-                       samples=lambda s: [(s.randn(1, 3), 0), (s.randn(2, 3), 0)])
-squeeze_product = register("squeeze_product(self, dim)", node="SqueezeBackward4", view=True, method=False, function=False,  # of vector @ matrix
-                           forward=lambda xp, self, dim: _squeeze(xp, self, (check_dim(dim, self.ndim),)),
-                           vjp={"self": lambda m, g, dim, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)}, latex="{self}",
-                           vjp_latex={"self": "{g}"}, samples=lambda s: [(s.randn(1, 3), 0)])
-squeeze_dims = register("squeeze_dims(self, dim)", node="SqueezeBackward2", view=True, method=False, function=False,
-                        forward=lambda xp, self, dim: _squeeze(xp, self, [check_dim(d, self.ndim) for d in dim]),
-                        vjp={"self": lambda m, g, dim, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)}, latex="{self}", vjp_latex={"self": "{g}"},
-                        samples=lambda s: [(s.randn(1, 3, 1), (0, 2))])
+squeeze_op = register(
+    "squeeze(self)",
+    forward=lambda xp, self: _squeeze(xp, self, range(self.ndim)),
+    view=True,
+    method=False,
+    function=False,
+    vjp={"self": lambda m, g, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)},
+    latex="{self}",
+    vjp_latex={"self": "{g}"},
+    samples=lambda s: [s.randn(1, 3, 1)],
+)
+squeeze_dim = register(
+    "squeeze_dim(self, dim)",
+    node="SqueezeBackward1",
+    view=True,
+    method=False,
+    function=False,
+    forward=lambda xp, self, dim: _squeeze(xp, self, (check_dim(dim, self.ndim),)),
+    vjp={"self": lambda m, g, dim, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)},
+    latex="{self}",
+    vjp_latex={"self": "{g}"},
+    samples=lambda s: [(s.randn(1, 3), 0), (s.randn(2, 3), 0)],
+)
+squeeze_product = register(
+    "squeeze_product(self, dim)",
+    node="SqueezeBackward4",
+    view=True,
+    method=False,
+    function=False,  # of vector @ matrix
+    forward=lambda xp, self, dim: _squeeze(xp, self, (check_dim(dim, self.ndim),)),
+    vjp={"self": lambda m, g, dim, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)},
+    latex="{self}",
+    vjp_latex={"self": "{g}"},
+    samples=lambda s: [(s.randn(1, 3), 0)],
+)
+squeeze_dims = register(
+    "squeeze_dims(self, dim)",
+    node="SqueezeBackward2",
+    view=True,
+    method=False,
+    function=False,
+    forward=lambda xp, self, dim: _squeeze(xp, self, [check_dim(d, self.ndim) for d in dim]),
+    vjp={"self": lambda m, g, dim, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)},
+    latex="{self}",
+    vjp_latex={"self": "{g}"},
+    samples=lambda s: [(s.randn(1, 3, 1), (0, 2))],
+)
 
 
 @composite(method=True)
@@ -241,112 +367,6 @@ def squeeze(input, dim=None):
     return squeeze_dim.call(input, dim) if isinstance(dim, int) else squeeze_dims.call(input, tuple(dim))
 
 
-# -- expand and repeat -----------------------------------------------------------------------------------------------------
-def _expand(xp, self, size):
-    size, shape = tuple(size), self.shape
-    if not shape and xp is np and min(size, default=0) >= 0:     # one number: the gradient of every sum and mean comes this way
-        return np.ndarray(size, self.dtype, np.asarray(self), 0, (0,) * len(size))
-    if len(size) < len(shape):
-        raise fail(RuntimeError, f"expand(torch.{'FloatTensor'}{{{list(shape)}}}, size={list(size)}): the number of sizes provided ({len(size)}) must be "
-                   f"greater or equal to the number of dimensions in the tensor ({len(shape)})", "Expanding adds dimensions at the front only.")
-    offset = len(size) - len(shape)
-    target = tuple(shape[i - offset] if n == -1 and i >= offset else n for i, n in enumerate(size))
-    for i, n in enumerate(shape):
-        if n != target[i + offset] and n != 1:
-            raise fail(RuntimeError, f"The expanded size of the tensor ({target[i + offset]}) must match the existing size ({n}) at non-singleton "
-                       f"dimension {i + offset}.  Target sizes: {list(target)}.  Tensor sizes: {list(shape)}",
-                       "Only dimensions of size 1 can be expanded: their one entry is read again and again.")
-    return xp.lib.stride_tricks.as_strided(self, target, [0] * offset + [0 if n == 1 and target[i + offset] != 1 else s for i, (n, s) in
-                                                                         enumerate(zip(shape, self.strides))])
-
-
-expand_op = register("expand(self, size)", forward=_expand, view=True, method=False, function=False,
-                     vjp={"self": lambda m, g, self_sym_sizes: m.sum_to(g, self_sym_sizes)}, latex="{self}", vjp_latex={"self": r"\sum {g}"},
-                     samples=lambda s: [(s.randn(3), (2, 3)), (s.randn(2, 1), (2, 4))])
-
-
-@composite(method=True, function=False)
-def expand(self, *size, implicit=False):
-    """Repeats dimensions of size 1 without copying; a view. Source: torch.Tensor.expand."""
-    return expand_op.call(self, sizes_from(size))
-
-
-@composite(method=True, function=False)
-def expand_as(self, other):
-    """`self.expand(other.size())`. Source: torch.Tensor.expand_as."""
-    return expand_op.call(self, other.shape)
-
-
-@composite()
-def broadcast_to(input, shape):
-    """`input.expand(shape)`. Source: torch.broadcast_to."""
-    return expand_op.call(input, tuple(shape))
-
-
-METHODS["broadcast_to"] = broadcast_to
-
-
-@composite()
-def broadcast_tensors(*tensors):
-    """All tensors expanded to their common shape. Source: torch.broadcast_tensors."""
-    from ..dispatch import broadcast_error
-    try:
-        shape = np.broadcast_shapes(*(t.shape for t in tensors))
-    except ValueError:
-        raise broadcast_error([t.shape for t in tensors]) from None
-    return tuple(t if t.shape == shape else expand_op.call(t, shape) for t in tensors)
-
-
-def _repeat_rule(m, g, repeats, self_sym_sizes):
-    padded = (1,) * (len(repeats) - len(self_sym_sizes)) + tuple(self_sym_sizes)
-    split = tuple(n for r, s in zip(repeats, padded) for n in (r, s))
-    summed = m.sum_to(m.reshape_raw(g, split), tuple(1 if i % 2 == 0 else n for i, n in enumerate(split)))
-    return m.reshape_raw(summed, self_sym_sizes)
-
-
-repeat_op = register("repeat(self, repeats)", forward=lambda xp, self, repeats: xp.tile(self, repeats), method=False, function=False,
-                     vjp={"self": _repeat_rule}, latex=r"\mathrm{repeat}({self})", vjp_latex={"self": r"\sum {g}"},
-                     samples=lambda s: [(s.randn(2, 3), (2, 1)), (s.randn(3), (2, 2))])
-
-
-@composite(method=True, function=False)
-def repeat(self, *sizes):
-    """Copies of the tensor side by side. Source: torch.Tensor.repeat."""
-    sizes = sizes_from(sizes)
-    if len(sizes) < self.ndim:
-        raise fail(RuntimeError, "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor",
-                   "Give one count per dimension, and more to add dimensions at the front.")
-    return repeat_op.call(self, sizes)
-
-
-@composite()
-def tile(input, dims):
-    """`repeat` with missing counts taken as 1. Source: torch.tile."""
-    dims = tuple(dims)
-    return repeat_op.call(input, (1,) * (input.ndim - len(dims)) + dims)
-
-
-METHODS["tile"] = lambda self, *dims: tile(self, sizes_from(dims))
-
-
-@composite(method=True)
-def repeat_interleave(input, repeats, dim=None, *, output_size=None):
-    """Each entry `repeats` times in a row (a number, or one count per entry). Source: torch.repeat_interleave."""
-    if dim is None:
-        input, dim = input.flatten(), 0
-    dim = check_dim(dim, input.ndim)
-    if isinstance(repeats, int):
-        inserted = unsqueeze.call(input, dim + 1)
-        size = [*inserted.shape]
-        size[dim + 1] = repeats
-        shape = list(input.shape)
-        shape[dim] *= repeats
-        return view_op.call(METHODS["clone"](expand_op.call(inserted, tuple(size))), tuple(shape))
-    index = np.repeat(np.arange(input.shape[dim]), repeats._d)
-    from ..tensor import wrap
-    return NAMESPACES[""]["index_select"](input, dim, wrap(index))
-
-
 # -- flatten ---------------------------------------------------------------------------------------------------------------
 @composite(method=True)
 def flatten(input, start_dim=0, end_dim=-1):
@@ -355,10 +375,14 @@ def flatten(input, start_dim=0, end_dim=-1):
         return view_op.call(input, (1,))
     a, b = check_dim(start_dim, input.ndim), check_dim(end_dim, input.ndim)
     if a > b:
-        raise fail(RuntimeError, "flatten() has invalid args: start_dim cannot come after end_dim", "Name the first dimension first.")
+        raise fail(
+            RuntimeError,
+            "flatten() has invalid args: start_dim cannot come after end_dim",
+            "Name the first dimension first.",
+        )
     if a == b:
         return input
-    return reshape_method(input, (*input.shape[:a], math.prod(input.shape[a:b + 1]), *input.shape[b + 1:]))
+    return reshape_method(input, (*input.shape[:a], math.prod(input.shape[a : b + 1]), *input.shape[b + 1 :]))
 
 
 @composite(method=True)
@@ -375,9 +399,12 @@ def unflatten(input, dim, sizes):
     n = input.shape[d]
     known = math.prod(s for s in sizes if s != -1)
     if (-1 not in sizes and known != n) or (-1 in sizes and (not known or n % known)):
-        raise fail(RuntimeError, f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({n}) in the input tensor",
-                   "The product of the new sizes is the old size.")
-    return view_op.call(input, (*input.shape[:d], *sizes, *input.shape[d + 1:]))
+        raise fail(
+            RuntimeError,
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({n}) in the input tensor",
+            "The product of the new sizes is the old size.",
+        )
+    return view_op.call(input, (*input.shape[:d], *sizes, *input.shape[d + 1 :]))
 
 
 @composite(method=True)
@@ -387,10 +414,18 @@ def narrow(input, dim, start, length):
     n = input.shape[d]
     start = int(start)
     if not -n <= start <= n:
-        raise fail(IndexError, f"start out of range (expected to be in range of [{-n}, {n}], but got {start})", "Count entries from 0.")
+        raise fail(
+            IndexError,
+            f"start out of range (expected to be in range of [{-n}, {n}], but got {start})",
+            "Count entries from 0.",
+        )
     start = start + n if start < 0 else start
     if length < 0 or start + length > n:
-        raise fail(RuntimeError, f"start ({start}) + length ({length}) exceeds dimension size ({n}).", "The piece must lie inside the dimension.")
+        raise fail(
+            RuntimeError,
+            f"start ({start}) + length ({length}) exceeds dimension size ({n}).",
+            "The piece must lie inside the dimension.",
+        )
     return NAMESPACES["Tensor"]["slice"](input, d, start, start + length, 1)
 
 
@@ -398,6 +433,7 @@ def narrow(input, dim, start, length):
 def sum_to_size(self, *size):
     """Summed over the dimensions that broadcasting from `size` would have expanded. Source: torch.Tensor.sum_to_size."""
     from .memory import sum_to
+
     return sum_to.call(self, sizes_from(size))
 
 

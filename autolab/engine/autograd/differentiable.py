@@ -1,0 +1,142 @@
+"""What a Tensor offers about gradients: `grad`, `backward`, `requires_grad_`, `retain_grad`, hooks.
+
+Source: https://docs.pytorch.org/docs/2.13/autograd.html#tensor-autograd-functions"""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+
+from ..errors import fail
+
+NON_LEAF_GRAD = (
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during "
+    "autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf "
+    "Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead. See "
+    "github.com/pytorch/pytorch/pull/30531 for more information."
+)
+
+
+class Differentiable:
+    """The part of the Tensor class that concerns gradients."""
+
+    __slots__ = ()
+
+    @property
+    def grad(self):
+        """The accumulated gradient of a leaf (or after `retain_grad()`); None when there is none yet."""
+        g = self._grad
+        if g is None:
+            if self._node is not None and not self.retains_grad:
+                warnings.warn(NON_LEAF_GRAD, UserWarning, stacklevel=2)
+            return None
+        if not hasattr(g, "_storage"):
+            from ..tensor import wrap
+
+            g = self._grad = wrap(g, self.dtype, self._storage.device)
+        return g
+
+    @grad.setter
+    def grad(self, value):
+        if value is not None:
+            if not hasattr(value, "_storage"):
+                raise fail(
+                    TypeError,
+                    f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}",
+                    "Write x.grad = None to forget a gradient, or assign a tensor of x's shape.",
+                )
+            if value._d.shape != self._d.shape:
+                raise fail(
+                    RuntimeError,
+                    f"attempting to assign a gradient of size '{list(value._d.shape)}' to a tensor of size "
+                    f"'{list(self._d.shape)}'. Please ensure that the gradient and the tensor are the same size",
+                    "There is one partial derivative per element, so a gradient always has its tensor's shape.",
+                )
+            if value.dtype is not self.dtype:
+                raise fail(
+                    RuntimeError,
+                    f"attempting to assign a gradient with dtype '{value.dtype.np_name}' to a tensor with grad_dtype "
+                    f"'{self.dtype.short}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You can "
+                    "set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with "
+                    "caution. Diverging the dtypes of a tensor and its gradient may break downstream systems that assume they match.",
+                    "Convert the gradient with .to(tensor.dtype).",
+                )
+        self._grad = value
+
+    @grad.deleter
+    def grad(self):
+        self._grad = None
+
+    def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+        """Adds the gradient of this tensor to `.grad` of the leaves it was computed from.
+
+        gradient: the vector of the vector-Jacobian product, shaped like this tensor; may be left out for one element.
+        Raises RuntimeError when there is no graph or its saved tensors were freed. Source: torch.Tensor.backward."""
+        from .differentiate import backward
+
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    def requires_grad_(self, requires_grad=True):
+        """Sets `requires_grad` in place and returns the tensor."""
+        if requires_grad and not self.dtype.is_floating_point:
+            raise fail(
+                RuntimeError,
+                "only Tensors of floating point dtype can require gradients",
+                "A gradient needs values that can change by small amounts; use .float() first.",
+            )
+        self.requires_grad = requires_grad
+        return self
+
+    def retain_grad(self):
+        """Keeps the gradient of a non-leaf in `.grad` too. Raises RuntimeError when the tensor requires no grad."""
+        if not self.requires_grad:
+            raise fail(
+                RuntimeError,
+                "can't retain_grad on Tensor that has requires_grad=False",
+                "No gradient is computed for it at all.",
+            )
+        if self.grad_fn is not None:
+            self._node.node_hooks().retain[self._nr] = weakref.ref(self)
+
+    @property
+    def retains_grad(self) -> bool:
+        node = self._node
+        if node is None or node.hooks is None:
+            return False
+        keeper = node.hooks.retain.get(self._nr)
+        return keeper is not None and keeper() is self
+
+    def register_hook(self, hook):
+        """Calls `hook(grad)` when the gradient of this tensor is there; a returned tensor replaces it."""
+        if not self.requires_grad:
+            raise fail(
+                RuntimeError,
+                "cannot register a hook on a tensor that doesn't require gradient",
+                "No gradient will pass here.",
+            )
+        if self.grad_fn is not None:
+            return self._node.node_hooks().add_tensor_hook(self._nr, hook)
+        return self._leaf_hooks().add_tensor_hook(0, hook)
+
+    def _leaf_hooks(self):
+        from .hooks import NodeHooks
+
+        if self._hooks is None:
+            self._hooks = NodeHooks()
+        return self._hooks
+
+    def register_post_accumulate_grad_hook(self, hook):
+        """Calls `hook(tensor)` after `.grad` of this leaf was updated."""
+        if not self.requires_grad:
+            raise fail(
+                RuntimeError,
+                "cannot register a hook on a tensor that doesn't require gradient",
+                "No gradient will pass here.",
+            )
+        if self.grad_fn is not None:
+            raise fail(
+                RuntimeError,
+                "post accumulate grad hooks cannot be registered on non-leaf tensors",
+                "Only leaves accumulate.",
+            )
+        return self._leaf_hooks().add("post", hook)

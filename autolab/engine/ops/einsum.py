@@ -1,0 +1,128 @@
+"""Sums of products in Einstein's notation."""
+
+from __future__ import annotations
+
+import math
+
+from ..errors import fail
+from ..registry import composite
+from .matmul import bmm, permuted
+
+
+@composite()
+def einsum(equation, *operands):
+    """Sums of products in Einstein's notation: `einsum('ij,jk->ik', a, b)`. Source: torch.einsum."""
+    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        operands = tuple(operands[0])
+    inputs, output = _parse_einsum(equation, operands)
+    sizes = {}
+    for i, (names, t) in enumerate(zip(inputs, operands)):
+        for name, n in zip(names, t.shape):
+            if sizes.setdefault(name, n) != n and n != 1 and sizes[name] != 1:
+                raise fail(
+                    RuntimeError,
+                    f"einsum(): subscript {name} has size {n} for operand {i} which does not broadcast with previously seen size "
+                    f"{sizes[name]}",
+                    "One letter stands for one size everywhere.",
+                )
+            sizes[name] = max(sizes[name], n)
+    result, names = _diagonals(operands[0], inputs[0])
+    for k in range(1, len(operands)):
+        other, other_names = _diagonals(operands[k], inputs[k])
+        later = set(output).union(*inputs[k + 1 :])
+        result, names = _contract(result, names, other, other_names, later)
+    extra = [n for n in names if n not in output]
+    if extra:
+        result = result.sum([names.index(n) for n in extra])
+        names = [n for n in names if n not in extra]
+    return permuted(result, [names.index(n) for n in output])
+
+
+def _parse_einsum(equation, operands):
+    left, arrow, right = equation.replace(" ", "").partition("->")
+    terms = left.split(",")
+    if len(terms) != len(operands):
+        more = "more" if len(terms) > len(operands) else "fewer"
+        raise fail(
+            RuntimeError,
+            f"einsum(): {more} subscripts were specified in the equation than there are operands"
+            if more == "more"
+            else "einsum(): more operands were provided than specified in the equation",
+            "Separate one group of letters per tensor by commas.",
+        )
+    widest = max(
+        (t.ndim - len(term.replace("...", "")) for term, t in zip(terms, operands) if "..." in term), default=0
+    )
+    dots = [f".{i}" for i in range(widest)]
+    inputs = []
+    for i, (term, t) in enumerate(zip(terms, operands)):
+        head, ellipsis, tail = term.partition("...")
+        spare = t.ndim - len(head) - len(tail)
+        if spare < 0 or (spare and not ellipsis):
+            raise fail(
+                RuntimeError,
+                f"einsum(): the number of subscripts in the equation ({len(head) + len(tail)}) does not match the number of dimensions "
+                f"({t.ndim}) for operand {i} and no ellipsis was given",
+                "One letter per dimension.",
+            )
+        inputs.append([*head, *dots[len(dots) - spare :], *tail] if ellipsis else [*head])
+    if arrow:
+        head, ellipsis, tail = right.partition("...")
+        output = [*head, *dots, *tail] if ellipsis else [*head]
+    else:
+        letters = [c for c in left if c.isalpha()]
+        output = dots + sorted(c for c in set(letters) if letters.count(c) == 1)
+    known = {n for names in inputs for n in names}
+    for n in output:
+        if n not in known:
+            raise fail(
+                RuntimeError,
+                f"einsum(): output subscript {n} does not appear in the equation for any input operand",
+                "Outputs keep letters of inputs.",
+            )
+    return inputs, output
+
+
+def _diagonals(t, names):
+    """Repeated letters within one operand mean its diagonal."""
+    names = list(names)
+    for n in dict.fromkeys(names):
+        while names.count(n) > 1:
+            i = names.index(n)
+            j = names.index(n, i + 1)
+            t = t.diagonal(0, i, j)
+            names = [x for k, x in enumerate(names) if k not in (i, j)] + [n]
+    return t, names
+
+
+def _contract(a, a_names, b, b_names, later):
+    batch = [n for n in a_names if n in b_names and n in later]
+    summed = [n for n in a_names if n in b_names and n not in later]
+    only_a = [n for n in a_names if n not in b_names and n in later]
+    only_b = [n for n in b_names if n not in a_names and n in later]
+    drop_a, drop_b = (
+        [n for n in a_names if n not in b_names and n not in later],
+        [n for n in b_names if n not in a_names and n not in later],
+    )
+    if drop_a:
+        a, a_names = a.sum([a_names.index(n) for n in drop_a]), [n for n in a_names if n not in drop_a]
+    if drop_b:
+        b, b_names = b.sum([b_names.index(n) for n in drop_b]), [n for n in b_names if n not in drop_b]
+    size = {n: s for names, t in ((a_names, a), (b_names, b)) for n, s in zip(names, t.shape) if s != 1}
+    full = {n: size.get(n, 1) for n in {*a_names, *b_names}}
+    a = permuted(a, [a_names.index(n) for n in batch + only_a + summed])
+    b = permuted(b, [b_names.index(n) for n in batch + summed + only_b])
+    a = (
+        a.expand(*[full[n] for n in batch + only_a + summed])
+        if list(a.shape) != [full[n] for n in batch + only_a + summed]
+        else a
+    )
+    b = (
+        b.expand(*[full[n] for n in batch + summed + only_b])
+        if list(b.shape) != [full[n] for n in batch + summed + only_b]
+        else b
+    )
+    nb, na, ns, nc = (math.prod(full[n] for n in group) for group in (batch, only_a, summed, only_b))
+    product = bmm(a.reshape(nb, na, ns), b.reshape(nb, ns, nc))
+    names = batch + only_a + only_b
+    return product.reshape(*[full[n] for n in names]) if names else product.reshape(()), names

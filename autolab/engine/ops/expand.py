@@ -1,0 +1,147 @@
+"""Repeating entries: expand (a view), repeat, tile, repeat_interleave."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import check_dim, fail
+from ..registry import METHODS, NAMESPACES, composite, register
+from .shape import sizes_from, unsqueeze, view_op
+
+
+def _expand(xp, self, size):
+    size, shape = tuple(size), self.shape
+    if (
+        not shape and xp is np and min(size, default=0) >= 0
+    ):  # one number: the gradient of every sum and mean comes this way
+        return np.ndarray(size, self.dtype, np.asarray(self), 0, (0,) * len(size))
+    if len(size) < len(shape):
+        raise fail(
+            RuntimeError,
+            f"expand(torch.{'FloatTensor'}{{{list(shape)}}}, size={list(size)}): the number of sizes provided ({len(size)}) must be "
+            f"greater or equal to the number of dimensions in the tensor ({len(shape)})",
+            "Expanding adds dimensions at the front only.",
+        )
+    offset = len(size) - len(shape)
+    target = tuple(shape[i - offset] if n == -1 and i >= offset else n for i, n in enumerate(size))
+    for i, n in enumerate(shape):
+        if n != target[i + offset] and n != 1:
+            raise fail(
+                RuntimeError,
+                f"The expanded size of the tensor ({target[i + offset]}) must match the existing size ({n}) at non-singleton "
+                f"dimension {i + offset}.  Target sizes: {list(target)}.  Tensor sizes: {list(shape)}",
+                "Only dimensions of size 1 can be expanded: their one entry is read again and again.",
+            )
+    return xp.lib.stride_tricks.as_strided(
+        self,
+        target,
+        [0] * offset
+        + [0 if n == 1 and target[i + offset] != 1 else s for i, (n, s) in enumerate(zip(shape, self.strides))],
+    )
+
+
+expand_op = register(
+    "expand(self, size)",
+    forward=_expand,
+    view=True,
+    method=False,
+    function=False,
+    vjp={"self": lambda m, g, self_sym_sizes: m.sum_to(g, self_sym_sizes)},
+    latex="{self}",
+    vjp_latex={"self": r"\sum {g}"},
+    samples=lambda s: [(s.randn(3), (2, 3)), (s.randn(2, 1), (2, 4))],
+)
+
+
+@composite(method=True, function=False)
+def expand(self, *size, implicit=False):
+    """Repeats dimensions of size 1 without copying; a view. Source: torch.Tensor.expand."""
+    return expand_op.call(self, sizes_from(size))
+
+
+@composite(method=True, function=False)
+def expand_as(self, other):
+    """`self.expand(other.size())`. Source: torch.Tensor.expand_as."""
+    return expand_op.call(self, other.shape)
+
+
+@composite()
+def broadcast_to(input, shape):
+    """`input.expand(shape)`. Source: torch.broadcast_to."""
+    return expand_op.call(input, tuple(shape))
+
+
+METHODS["broadcast_to"] = broadcast_to
+
+
+@composite()
+def broadcast_tensors(*tensors):
+    """All tensors expanded to their common shape. Source: torch.broadcast_tensors."""
+    from ..dispatch import broadcast_error
+
+    try:
+        shape = np.broadcast_shapes(*(t.shape for t in tensors))
+    except ValueError:
+        raise broadcast_error([t.shape for t in tensors]) from None
+    return tuple(t if t.shape == shape else expand_op.call(t, shape) for t in tensors)
+
+
+def _repeat_rule(m, g, repeats, self_sym_sizes):
+    padded = (1,) * (len(repeats) - len(self_sym_sizes)) + tuple(self_sym_sizes)
+    split = tuple(n for r, s in zip(repeats, padded) for n in (r, s))
+    summed = m.sum_to(m.reshape_raw(g, split), tuple(1 if i % 2 == 0 else n for i, n in enumerate(split)))
+    return m.reshape_raw(summed, self_sym_sizes)
+
+
+repeat_op = register(
+    "repeat(self, repeats)",
+    forward=lambda xp, self, repeats: xp.tile(self, repeats),
+    method=False,
+    function=False,
+    vjp={"self": _repeat_rule},
+    latex=r"\mathrm{repeat}({self})",
+    vjp_latex={"self": r"\sum {g}"},
+    samples=lambda s: [(s.randn(2, 3), (2, 1)), (s.randn(3), (2, 2))],
+)
+
+
+@composite(method=True, function=False)
+def repeat(self, *sizes):
+    """Copies of the tensor side by side. Source: torch.Tensor.repeat."""
+    sizes = sizes_from(sizes)
+    if len(sizes) < self.ndim:
+        raise fail(
+            RuntimeError,
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor",
+            "Give one count per dimension, and more to add dimensions at the front.",
+        )
+    return repeat_op.call(self, sizes)
+
+
+@composite()
+def tile(input, dims):
+    """`repeat` with missing counts taken as 1. Source: torch.tile."""
+    dims = tuple(dims)
+    return repeat_op.call(input, (1,) * (input.ndim - len(dims)) + dims)
+
+
+METHODS["tile"] = lambda self, *dims: tile(self, sizes_from(dims))
+
+
+@composite(method=True)
+def repeat_interleave(input, repeats, dim=None, *, output_size=None):
+    """Each entry `repeats` times in a row (a number, or one count per entry). Source: torch.repeat_interleave."""
+    if dim is None:
+        input, dim = input.flatten(), 0
+    dim = check_dim(dim, input.ndim)
+    if isinstance(repeats, int):
+        inserted = unsqueeze.call(input, dim + 1)
+        size = [*inserted.shape]
+        size[dim + 1] = repeats
+        shape = list(input.shape)
+        shape[dim] *= repeats
+        return view_op.call(METHODS["clone"](expand_op.call(inserted, tuple(size))), tuple(shape))
+    index = np.repeat(np.arange(input.shape[dim]), repeats._d)
+    from ..tensor import wrap
+
+    return NAMESPACES[""]["index_select"](input, dim, wrap(index))
