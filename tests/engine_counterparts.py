@@ -68,6 +68,7 @@ COUNTERPARTS = {
     "to_copy": lambda t, x, dtype: x.to(getattr(t, dtype.name), copy=True),
     # shapes
     "squeeze_dim": lambda t, x, dim: x.squeeze(dim),
+    "squeeze_product": lambda t, x, dim: x.squeeze(dim),
     "squeeze_dims": lambda t, x, dims: x.squeeze(dims),
     "expand": lambda t, x, size: x.expand(size),
     "repeat": lambda t, x, sizes: x.repeat(sizes),
