@@ -40,6 +40,7 @@ COUNTERPARTS = {
     "div_scalar": lambda t, x, y: t.ops.aten.div.Scalar(x, y),
     "add_scalar": lambda t, x, y: t.ops.aten.add.Scalar(x, y),
     "div_count": lambda t, x, n: t.ops.aten.div.Scalar(x, n),
+    "div_mode": lambda t, x, y, mode: t.div(x, y, rounding_mode=mode),
     "floor_divide_scalar": lambda t, x, y: x // y,
     "floor_divide_tensor": lambda t, x, y: x // y,
     "fmod_scalar": lambda t, x, y: t.fmod(x, y),
@@ -67,8 +68,8 @@ COUNTERPARTS = {
     "fill_tensor": lambda t, x, value: (x * 1).fill_(value),
     "to_copy": lambda t, x, dtype: x.to(getattr(t, dtype.name), copy=True),
     # shapes
+    "squeeze_product": lambda t, x, dim: (x * 1).squeeze_(dim),
     "squeeze_dim": lambda t, x, dim: x.squeeze(dim),
-    "squeeze_product": lambda t, x, dim: x.squeeze(dim),
     "squeeze_dims": lambda t, x, dims: x.squeeze(dims),
     "expand": lambda t, x, size: x.expand(size),
     "repeat": lambda t, x, sizes: x.repeat(sizes),
