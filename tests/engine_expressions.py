@@ -51,7 +51,8 @@ def outcome(torch, expression: str):
 def _signed(value):
     if isinstance(value, (tuple, list)):
         return [_signed(v) for v in value]
-    return value - UNSIGNED if isinstance(value, int) and not isinstance(value, bool) and value >= UNSIGNED // 2 else value
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return value - UNSIGNED if whole and value >= UNSIGNED // 2 else value
 
 
 def graph(torch, expression: str):

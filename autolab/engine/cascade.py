@@ -34,51 +34,87 @@ def add(x, axis=None, keepdims=False):
     if x.ndim == 2 and axis is not None and x.flags.c_contiguous and 1 not in x.shape:
         only = axis if axis.__class__ is int else axis[0] if len(axis) == 1 else None
         if only is not None:
-            total = _rows(x, lanes) if only in (1, -1) else _columns(x[None], lanes)[0]
+            total = _rows(x, lanes) if only in (1, -1) else _columns(x[None], _width(x.shape[1], lanes))[0]
             return np.expand_dims(total, only) if keepdims else total
-    form = _groups(x, axis)
-    if form is None:
-        return _reduce(x, axis=axis, keepdims=keepdims)
-    grouped, kinds, place = form
-    return _placed(_KINDS[kinds](grouped, lanes), x, axis, keepdims, place)
+    total = _any_layout(x, axis, lanes)
+    return _placed(total, x, axis, keepdims)
 
 
 def _reduced(x, axis):
     return range(x.ndim) if axis is None else {a % x.ndim for a in ((axis,) if isinstance(axis, int) else axis)}
 
 
-def _groups(x, axis):
-    """(`x` with neighbouring dimensions of one kind merged, those kinds, the memory order of the dimensions), or None
-    for forms not handled.
-
-    kinds: 'r' for a reduced group, 'k' for a kept one."""
-    axes, order = _reduced(x, axis), None
-    if not x.flags.c_contiguous:
-        order = sorted(range(x.ndim), key=lambda d: -abs(x.strides[d]))
-        x = x.transpose(order)
-        if not x.flags.c_contiguous:
-            return None
-        axes = [i for i, d in enumerate(order) if d in axes]
-    shape, kinds = [], ""
-    for d, n in enumerate(x.shape):
-        if n != 1:
-            kind = "r" if d in axes else "k"
-            if kinds.endswith(kind):
-                shape[-1] *= n
-            else:
-                shape.append(n)
-                kinds += kind
-    return (x.reshape(shape), kinds, order) if kinds in _KINDS else None
-
-
-def _placed(result, x, axis, keepdims, order):
-    """The flat `result` in the shape of the reduction of `x`, whose dimensions lie in memory in the given order."""
+def _placed(result, x, axis, keepdims):
+    """The flat `result` in the shape of the reduction of `x`."""
     axes = _reduced(x, axis)
-    if order is None:
-        return result.reshape([1 if d in axes else n for d, n in enumerate(x.shape) if keepdims or d not in axes])[()]
-    whole = result.reshape([1 if d in axes else x.shape[d] for d in order]).transpose(sorted(range(len(order)),
-                                                                                             key=order.__getitem__))
-    return whole if keepdims else whole.reshape([n for d, n in enumerate(x.shape) if d not in axes])[()]
+    return result.reshape([1 if d in axes else n for d, n in enumerate(x.shape) if keepdims or d not in axes])[()]
+
+
+def _merged(x, dims):
+    """The (size, stride) of `dims`, given from the fastest on, where neighbours that lie as one in memory are
+    merged."""
+    groups = []
+    for d in dims:
+        n, step = x.shape[d], x.strides[d]
+        if groups and step == groups[-1][0] * groups[-1][1]:
+            groups[-1] = groups[-1][0] * n, groups[-1][1]
+        else:
+            groups.append((n, step))
+    return groups
+
+
+def _fastest_first(x, dims):
+    """`dims` by rising stride; a repeated dimension (stride 0) compares with none and is passed by. An insertion sort,
+    as in PyTorch, because the order of what does not compare depends on it."""
+    for i in range(1, len(dims)):
+        at = i
+        for before in range(i - 1, -1, -1):
+            a, b = abs(x.strides[dims[before]]), abs(x.strides[dims[at]])
+            if not (a and b):
+                continue
+            if a < b or (a == b and x.shape[dims[before]] <= x.shape[dims[at]]):
+                break
+            dims[before], dims[at] = dims[at], dims[before]
+            at = before
+    return dims
+
+
+def _loops(x, axis):
+    """How PyTorch walks through `x`: (x as rows (A, n1, n0), whether n1 is reduced too, stride of n0, stride of n1).
+
+    The reduced dimensions come first, the fastest in memory innermost; then the kept ones, the last innermost. The two
+    innermost loops are one call of the kernel. The leading A counts the kept elements, and inside them what is left of
+    the reduced ones."""
+    axes = _reduced(x, axis)
+    reduced = _fastest_first(x, [d for d in reversed(range(x.ndim)) if d in axes and x.shape[d] > 1])
+    kept = [d for d in reversed(range(x.ndim)) if d not in axes and x.shape[d] > 1]
+    inner, outer = _merged(x, reduced) or [(1, 0)], _merged(x, kept)
+    second = inner[1] if len(inner) > 1 else outer[0] if outer else (1, 0)
+    ones = [d for d in range(x.ndim) if x.shape[d] == 1]
+    rows = x.transpose([*ones, *reversed(kept), *reversed(reduced)]).reshape(-1, second[0], inner[0][0])
+    return rows, len(inner) > 1, inner[0][1], second[1]
+
+
+def _any_layout(x, axis, lanes):
+    """The sums of `x`, flat."""
+    rows, both, step, second = _loops(x, axis)
+    a, n1, n0 = rows.shape
+    if step == x.itemsize and n0 >= lanes:
+        total = _rows(rows.reshape(-1, n0), lanes)
+    elif (second == x.itemsize and n1 >= lanes) or step >= second:
+        width = _INTERLEAVED * (lanes if second == x.itemsize and n1 >= lanes else 1)
+        total = _columns(np.ascontiguousarray(rows.transpose(0, 2, 1)), width)
+    else:
+        total = _interleaved(rows.reshape(-1, n0, 1))
+    return _accumulated(total, x, axis) if both else total
+
+
+def _accumulated(parts, x, axis):
+    """Parts of the same result, added one after the other."""
+    results = 1
+    for d in set(range(x.ndim)) - set(_reduced(x, axis)):
+        results *= x.shape[d]
+    return _in_turn(parts.reshape(results, -1, 1))
 
 
 # -- contiguous rows ---------------------------------------------------------------------------------------------------
@@ -155,31 +191,17 @@ def _cascade(x):
 
 
 # -- columns -----------------------------------------------------------------------------------------------------------
-def _columns(x, lanes):
-    """The sums of the columns, for each leading index: (A, R, K) -> (A, K)."""
-    a, r, k = x.shape
-    width = _INTERLEAVED * (lanes if k >= lanes else 1)
-    whole = k // width * width
-    if whole == k:
+def _width(columns, lanes):
+    return _INTERLEAVED * (lanes if columns >= lanes else 1)
+
+
+def _columns(x, width):
+    """The sums of the columns, for each leading index: (A, R, K) -> (A, K). `width` columns are added side by side."""
+    whole = x.shape[2] // width * width
+    if whole == x.shape[2]:
         return _cascade(x)
     edge = _interleaved(x[:, :, whole:])
     return np.concatenate((_cascade(x[:, :, :whole]), edge), axis=1) if whole else edge
-
-
-def _rows_in_turn(x, lanes):
-    """Rows summed, and those sums added in turn over the leading dimension: (R, K, R) -> (K,)."""
-    a, k, r = x.shape
-    return _in_turn(_rows(x.reshape(a * k, r), lanes).reshape(1, a, k))[0]
-
-
-_KINDS = {
-    "r": lambda x, lanes: _rows(x[None], lanes)[0],
-    "kr": _rows,
-    "rk": lambda x, lanes: _columns(x[None], lanes)[0],
-    "krk": _columns,
-    "rkr": _rows_in_turn,
-    "k": lambda x, lanes: x + 0,
-}
 
 
 # -- products and lengths ----------------------------------------------------------------------------------------------
@@ -200,15 +222,14 @@ def multiply(x, axis=None, keepdims=False):
 def length(x, axis=None, keepdims=False):
     """The square root of the sum of squares, in PyTorch's order."""
     lanes = _LANES.get(x.dtype)
-    form = _groups(x, axis) if lanes is not None and 1 < x.size < FEW else None
-    if form is None or form[1] not in ("r", "kr", "rk", "krk"):
+    if lanes is None or not 1 < x.size < FEW:
         return np.sqrt(_reduce(x * x, axis=axis, keepdims=keepdims))
-    grouped, kinds, order = form
-    if kinds.endswith("k"):
-        squares = _in_turn((grouped * grouped).reshape(1 if len(kinds) == 2 else len(grouped), *grouped.shape[-2:]))
-    else:
-        squares = _squares(grouped.reshape(-1, grouped.shape[-1]), lanes)
-    return _placed(np.sqrt(squares), x, axis, keepdims, order)
+    rows, both, step, _ = _loops(x, axis)
+    if both:
+        return np.sqrt(_reduce(x * x, axis=axis, keepdims=keepdims))
+    rows = rows.reshape(-1, rows.shape[-1])
+    squares = _squares(rows, lanes) if step == x.itemsize else _in_turn((rows * rows)[:, :, None])[:, 0]
+    return _placed(np.sqrt(squares), x, axis, keepdims)
 
 
 def _squares(x, lanes):

@@ -37,7 +37,7 @@ def public(name, functions=(), methods=(), *, function=True, method=True, namesp
 def _entry(body, name, forms, method, op):
     @functools.wraps(body)
     def call(*args, **kwargs):
-        named = {NUMPY_NAMES.get(k, k): v for k, v in kwargs.items()} if kwargs else kwargs
+        named = _torchs_names(name, kwargs) if kwargs else kwargs
         try:
             return body(*args, **named)
         except TypeError as error:
@@ -48,6 +48,14 @@ def _entry(body, name, forms, method, op):
 
     call.op = op
     return call
+
+
+def _torchs_names(name, kwargs):
+    named = {NUMPY_NAMES.get(k, k): v for k, v in kwargs.items()}
+    if len(named) < len(kwargs):
+        twice = next(k for k in kwargs if NUMPY_NAMES.get(k) in kwargs)
+        raise TypeError(f"{name}() got an unexpected keyword argument '{twice}'")
+    return named
 
 
 def _in_torchs_words(error, name, args, kwargs, forms, method):
@@ -61,6 +69,9 @@ def _in_torchs_words(error, name, args, kwargs, forms, method):
     if absent:
         return _missing(name, re.findall(r"'(\w+)'", absent[1]))
     place = _POSITION.search(text)
-    if method and place and text.startswith(f"{name}()"):  # torch does not count self
+    own = place and text.startswith((f"{name}()", f"linalg_{name}()"))
+    if own and any(f"argument '{k}'" in text for k in kwargs):  # given by keyword: torch names no position
+        error.args = (text.replace(f" {place[0]}", ""),)
+    elif own and method:  # torch does not count self
         error.args = (text.replace(place[0], f"(position {int(place[1]) - 1})"),)
     return error

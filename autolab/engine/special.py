@@ -149,10 +149,10 @@ def _lgamma_positive(xp, x):
     # below 2: gamma(x) = gamma(x + 1) / x, twice below 1; written so that the digits survive at the zeros x = 1 and x
     # = 2
     small = x < 0.95
-    product = xp.where(small, product / x, product)
     shifted = xp.where(small, x, xp.where(x < 1.95, below, u - 2))
     shift_log = xp.where(x < 1.95, -xp.log1p(xp.where(small, x, below)), 0.0)
-    middle = xp.log(product) + (shift_log + shifted * (_polynomial(LGAMMA_B, shifted) / _polynomial(LGAMMA_C, shifted)))
+    product_log = xp.where(small, -xp.log(x), xp.log(product))
+    middle = product_log + (shift_log + shifted * (_polynomial(LGAMMA_B, shifted) / _polynomial(LGAMMA_C, shifted)))
     inverse_square = 1 / (x * x)
     stirling = (x - 0.5) * xp.log(x) - x + HALF_LOG_2PI + _polynomial(LGAMMA_A, inverse_square) / x
     return xp.where(x < 13, middle, xp.where(x == xp.inf, xp.inf, stirling))

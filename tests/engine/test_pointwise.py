@@ -135,7 +135,7 @@ def test_special_values_and_their_gradients(name, dtype):
         if not y.requires_grad:
             return y, None
         # element by element: the digits of one huge number must not hide those of the others
-        return [v for v in y.detach()], [v for v in torch.autograd.grad(y, x, torch.ones_like(y))[0] + 0]
+        return list(y.detach()), list(torch.autograd.grad(y, x, torch.ones_like(y))[0] + 0)
 
     # at 1e30 every library reduces an angle in its own way; at -0 PyTorch's float32 logit has a gradient of another
     # sign than its float64

@@ -172,6 +172,8 @@ def _isclose(xp, self, other, rtol, atol, equal_nan):
         close = close | (xp.isnan(self) & xp.isnan(other))
     if rtol == 0 and atol == 0:
         return close
+    if self.dtype.kind in "bu":  # whose differences wrap around
+        self, other = self.astype(np.int64), other.astype(np.int64)
     gap = xp.abs(self - other)
     return close | (xp.isfinite(gap) & (gap <= atol + xp.abs(rtol * other)))
 
@@ -211,10 +213,17 @@ def equal(input, other):
     return input._d.shape == other._d.shape and bool(np.all(input._d == other._d))
 
 
-@public("isin", method=False)
+_ISIN = ("Tensor elements, Tensor test_elements", "Number element, Tensor test_elements",
+         "Tensor elements, Number test_element")
+
+
+@public("isin", [f"{form}, *, bool assume_unique = False, bool invert = False, Tensor out = None" for form in _ISIN],
+        method=False)
 def isin(elements, test_elements, *, assume_unique=False, invert=False):
     """Whether each element is among `test_elements`; one of them may be a number. assume_unique only saves time.
     Source: torch.isin."""
+    if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
+        raise mismatch("elements")
     elements, test_elements = (a if isinstance(a, Tensor) else scalar_tensor(a) for a in (elements, test_elements))
     xp = elements.device.xp
     return wrap(xp.isin(elements._d, test_elements._d, assume_unique=assume_unique, invert=invert),

@@ -51,7 +51,7 @@ def _norm_gradient(m, g, x, ord, result, dim):
     """g and result with their reduced dimensions in place. The gradient where the norm is 0 is 0, a choice torch
     makes."""
     if ord == 0:
-        return m.zeros_like(x)
+        return None  # counting has no gradient
     if ord == 1:
         return m.sgn(x) * g
     if ord == 2:

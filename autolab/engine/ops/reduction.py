@@ -13,8 +13,8 @@ import warnings
 import numpy as np
 
 from .. import cascade, precise
-from ..dtype import FROM_NUMPY, as_dtype, get_default_dtype
 from ..arguments import bad_argument, mismatch
+from ..dtype import FROM_NUMPY, as_dtype, get_default_dtype
 from ..errors import check_dim, check_dims, fail
 from ..overloading import public
 from ..registry import METHODS, register
@@ -169,7 +169,11 @@ _SUM_FORMS = ("*, torch.dtype dtype = None", "tuple of ints dim, bool keepdim = 
 
 
 def _sum_or_mean(name, whole, along):
-    @public(name, [f"Tensor input, {form}" for form in _SUM_FORMS], _SUM_FORMS, op=along)
+    functions = [f"Tensor input, {form}, Tensor out = None" for form in _SUM_FORMS]
+    if name == "sum":
+        functions[0] = f"Tensor input, {_SUM_FORMS[0]}"
+
+    @public(name, functions, _SUM_FORMS, op=along)
     def call(input, dim=_ABSENT, keepdim=_ABSENT, *, dtype=None):
         if dim is _ABSENT:
             if keepdim is not _ABSENT:
@@ -242,7 +246,8 @@ prod_op = register("prod(self, dim, keepdim=False, *, dtype=None)", forward=_pro
 _PROD_FORMS = ("*, torch.dtype dtype = None", "int dim, bool keepdim = False, *, torch.dtype dtype = None")
 
 
-@public("prod", [f"Tensor input, {form}" for form in _PROD_FORMS], _PROD_FORMS, op=prod_op)
+@public("prod", (f"Tensor input, {_PROD_FORMS[0]}", f"Tensor input, {_PROD_FORMS[1]}, Tensor out = None"), _PROD_FORMS,
+        op=prod_op)
 def prod(input, dim=None, keepdim=False, *, dtype=None):
     """The product of all elements, or along one dimension. Source: torch.prod."""
     if dim is None:
@@ -293,7 +298,7 @@ def _var_rule(m, g, self, dim, correction, keepdim):
     free = count(dim, sizes) - (1 if correction is None else correction)
     g = restored(m, g, dim, keepdim, len(sizes))
     gap = self - m.mean(self, dim, True)
-    return g * (2.0 / free) * gap if free > 0 else g * m.where(gap == 0, math.nan, math.inf)
+    return g * (2.0 / free) * gap if free > 0 else g * m.masked_fill(m.zeros_like(gap) + math.inf, gap == 0, math.nan)
 
 
 def _std_rule(m, g, result, self, dim, correction, keepdim):
@@ -341,6 +346,8 @@ def _dispersion(name, forward, rule, tex, gradient, doc, **fields):
             dim, unbiased = _ABSENT, dim
         if unbiased is not _ABSENT and correction is not _ABSENT:
             raise mismatch("unbiased and correction")
+        if not (unbiased is _ABSENT or isinstance(unbiased, bool)):
+            raise mismatch("unbiased")
         if input.dtype._kind < 2:
             raise fail(RuntimeError, "std and var only support floating point and complex dtypes",
                        "Convert the numbers first: x.float().")

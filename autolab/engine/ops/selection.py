@@ -42,7 +42,8 @@ def _share(m, g, tie, loses):
 def _ordered(name):
     def check(dtypes, promoted):
         if promoted.is_complex:
-            raise fail(RuntimeError, f"{name} not implemented for complex tensors.", "Complex numbers have no order; compare their .abs().")
+            raise fail(RuntimeError, f"{name} not implemented for complex tensors.",
+                       "Complex numbers have no order; compare their .abs().")
     return check
 
 

@@ -59,7 +59,8 @@ topk_op = picked("topk", "topk(self, k, dim=-1, largest=True, sorted=True)", _to
 _SORT = ("*, bool stable, int dim = -1, bool descending = False", "int dim = -1, bool descending = False")
 
 
-@public("sort", [f"Tensor input, {form}" for form in _SORT], _SORT, op=sort_op)
+@public("sort", (f"Tensor input, {_SORT[0]}, tuple of Tensors out = None",
+                 f"Tensor input, {_SORT[1]}, *, tuple of Tensors out = None"), _SORT, op=sort_op)
 def sort(input, dim=-1, descending=False, stable=None):
     """(values, indices) sorted along `dim`; equal elements keep their order, nan counts as largest. Source:
     torch.sort."""
@@ -69,7 +70,7 @@ def sort(input, dim=-1, descending=False, stable=None):
     return (sort_op if stable is None else sort_stable).call(input, dim, bool(descending))
 
 
-@public("argsort", [f"Tensor input, {form}" for form in _SORT], _SORT)
+@public("argsort", (f"Tensor input, {_SORT[0]}, Tensor out = None", f"Tensor input, {_SORT[1]}"), _SORT)
 def argsort(input, dim=-1, descending=False, stable=False):
     """The indices that sort along `dim`. Source: torch.argsort."""
     return sort(input, dim, descending)[1]
@@ -105,7 +106,8 @@ def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
                    "It says what to do between two elements.")
     shares = np.asarray(q._d if isinstance(q, Tensor) else q, input.dtype.np)
     if np.any((shares < 0) | (shares > 1)):
-        raise fail(RuntimeError, "quantile() q values must be in the range [0, 1]", "q is a share: 0.5 is the median.")
+        which, got = ("values ", "") if shares.ndim else ("", f" but got {float(shares):g}")
+        raise fail(RuntimeError, f"quantile() q {which}must be in the range [0, 1]{got}", "q is a share: 0.5 is the median.")
     flat = METHODS["reshape"](input, (-1,)) if dim is None else METHODS["movedim"](input, dim, -1)
     ordered, n = sort(flat, -1)[0], flat._d.shape[-1]
     rank = shares.reshape(-1) * (n - 1)
@@ -161,7 +163,7 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
     xp = input.device.xp
     rows = input._d.reshape(-1) if dim is None else xp.moveaxis(input._d, dim, 0)
     starts = xp.ones(rows.shape[:1], bool)
-    starts[1:] = (rows[1:] != rows[:-1]).reshape(max(len(rows) - 1, 0), -1).any(1)
+    starts[1:] = (rows[1:] != rows[:-1]).any(tuple(range(1, rows.ndim)))
     inverse = xp.cumsum(starts) - 1
     values = rows[starts] if dim is None else xp.moveaxis(rows[starts], 0, dim)
     shape = input._d.shape if dim is None else (-1,)
