@@ -34,7 +34,7 @@ def apply(op, args):
     xp = device.xp
     if op.view and (args[0]._storage.array is None or args[0]._d.__class__ is not xp.ndarray):
         raws[0] = materialise(args[0])
-    result = state.run(_kernel(op, args), xp, *raws)
+    result = compute(op, state, xp, raws)
     multi = result.__class__ is tuple or result.__class__ is list
     outs = tuple(_output(op, r, args, device, state, multi) for r in (result if multi else (result,)))
     node = None
@@ -47,18 +47,14 @@ def apply(op, args):
     return op.return_type(outs) if op.return_type is not None else outs
 
 
-def _kernel(op, args):
-    forward = op.forward
-
-    def explained(xp, *raws):
-        try:
-            return forward(xp, *raws)
-        except ValueError as error:
-            if "broadcast" in str(error):
-                raise broadcast_error([np.shape(raws[i]) for i in op.broadcast]) from None
-            raise
-
-    return explained if op.broadcast else forward
+def compute(op, state, xp, raws):
+    """Runs the kernel; shapes that do not broadcast are reported in torch's words."""
+    try:
+        return state.run(op.forward, xp, *raws)
+    except ValueError as error:
+        if op.broadcast and "broadcast" in str(error):
+            raise broadcast_error([np.shape(raws[i]) for i in op.broadcast]) from None
+        raise
 
 
 def broadcast_error(shapes):
@@ -353,7 +349,7 @@ def apply_inplace(op, args):
                 "An in-place operation keeps the tensor's dtype; convert the tensor first, or use the out-of-place form.",
             )
         raws = _promoted(op, args, raws)
-    result = state.run(_kernel(op, args), target._storage.device.xp, *raws)
+    result = compute(op, state, target._storage.device.xp, raws)
     if result.shape != target._d.shape:
         raise fail(
             RuntimeError,

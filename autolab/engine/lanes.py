@@ -19,15 +19,19 @@ from .tensor import SMALL, Tensor
 
 _new = object.__new__
 
+TENSORS = {Tensor}
+"""The classes that the fast lanes take: Tensor, and subclasses that behave alike (`nn.Parameter` adds itself)."""
+
 _BINARY = """
 def call(a, b):
     state = per_thread.state
-    if b.__class__ is Tensor:
-        if a.__class__ is not Tensor or a.dtype is not b.dtype or a._view is not None or b._view is not None:
+    tensor = b.__class__ in TENSORS
+    if tensor:
+        if a.__class__ not in TENSORS or a.dtype is not b.dtype or a._view is not None or b._view is not None:
             return slow(a, b)
         y = b._d
         b_req = b._req
-    elif (b.__class__ is float or b.__class__ is int) and a.__class__ is Tensor and a._view is None:
+    elif (b.__class__ is float or b.__class__ is int) and a.__class__ in TENSORS and a._view is None:
         y = b
         b_req = False
     else:
@@ -71,8 +75,8 @@ def call(a, b):
         n.fix = None
         if d.__class__ is ndarray:
             shape = d.shape
-            if x.shape != shape or (b.__class__ is Tensor and y.shape != shape):
-                n.fix = ((x.shape, dtype), (y.shape, dtype) if b.__class__ is Tensor else None)
+            if x.shape != shape or (tensor and y.shape != shape):
+                n.fix = ((x.shape, dtype), (y.shape, dtype) if tensor else None)
             n.value = d if d.size <= SMALL else (d.shape, d.dtype)
         else:
             n.value = d
@@ -92,7 +96,7 @@ def call(a, b):
 _UNARY = """
 def call(aDEFAULTS):
     state = per_thread.state
-    if a.__class__ is not Tensor or a._view is not None or state.special or a.dtype._kind != 2 UNLESS_DEFAULT:
+    if a.__class__ not in TENSORS or a._view is not None or state.special or a.dtype._kind != 2 UNLESS_DEFAULT:
         return apply(op, (aARGUMENTS,))
     dtype = a.dtype
     x = a._d
@@ -141,7 +145,7 @@ def _saved_expression(op):
         elif index == 0:
             text = "(a, a._storage.version)"
         else:
-            text = "((b, b._storage.version) if b.__class__ is Tensor else b)"
+            text = "((b, b._storage.version) if tensor else b)"
         if readers is not None and len(op.params) == 2:
             who = " or ".join(("e", "f")[op.rules[r][0]] + " is not None" for r in sorted(readers))
             text = f"({text} if {who} else None)"
@@ -160,6 +164,7 @@ def _compile_lane(op, source, slow=None):
     environment = {
         "per_thread": per_thread,
         "Tensor": Tensor,
+        "TENSORS": TENSORS,
         "Storage": Storage,
         "apply": apply,
         "slow": slow,
@@ -212,7 +217,7 @@ def make_operator(op, of_tensors=None):
             return of_tensors(a, b)
         return apply(op, (a, b)) if isinstance(b, _NUMBERS) else NotImplemented
 
-    source = _BINARY if of_tensors is None else _BINARY.replace("if a.__class__ is not Tensor or", "if True or")
+    source = _BINARY if of_tensors is None else _BINARY.replace("if a.__class__ not in TENSORS or", "if True or")
     return _compile_lane(op, source, slow)
 
 

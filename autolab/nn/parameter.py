@@ -1,6 +1,7 @@
 """Tensors that belong to modules. Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.parameter.Parameter.html"""
 
 from autolab.engine.errors import fail
+from autolab.engine.lanes import TENSORS
 from autolab.engine.printing import parameter_repr
 from autolab.engine.tensor import Tensor, wrap
 
@@ -79,4 +80,5 @@ class Buffer(Tensor, metaclass=_BufferKind):
         return buffer
 
 
+TENSORS.add(Parameter)
 Parameter.__module__ = Buffer.__module__ = "torch.nn.parameter"  # as PyTorch prints the classes
