@@ -151,7 +151,7 @@ ONLY_HERE = {
 } | networks.ONLY_HERE
 
 # Ops that return, besides the result, what only their own rule needs.
-INNER_OUTPUTS = {"unique_values", "unique_dim", "log_sigmoid", "nll_loss", "nll_loss2d"}
+INNER_OUTPUTS = networks.INNER_OUTPUTS | {"unique_values", "unique_dim", "log_sigmoid", "nll_loss", "nll_loss2d"}
 
 # Ops whose rule refuses, in PyTorch's words.
 NO_DERIVATIVE = {

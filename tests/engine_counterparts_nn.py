@@ -26,18 +26,31 @@ def _max_pool(t, x, kernel_size, stride, *rest, indices=False):
 
 
 COUNTERPARTS = {
-    "convolution_apply": _convolve, "convolution_grad_input": _grad_input, "convolution_grad_weight": _grad_weight,
+    "convolution_apply": _convolve,
+    "convolution_grad_input": _grad_input,
+    "convolution_grad_weight": _grad_weight,
     "convolution_grad_bias": lambda t, g: g.sum([d for d in range(g.ndim) if d != 1]),
-    "max_pool2d": _max_pool, "max_pool2d_with_indices": lambda t, *args: _max_pool(t, *args, indices=True),
+    "max_pool2d": _max_pool,
+    "max_pool2d_with_indices": lambda t, *args: _max_pool(t, *args, indices=True),
     "max_pool2d_indices": lambda t, *args: _max_pool(t, *args, indices=True)[1],
+    "avg_pool2d": lambda t, x, kernel_size, stride, *rest: t.nn.functional.avg_pool2d(
+        x, kernel_size, stride or None, *rest
+    ),
+    "avg_pool2d_backward": lambda t, g, x, *rest: t.ops.aten.avg_pool2d_backward(g, x, *rest),
+    "adaptive_max_pool2d": lambda t, x, size: t.nn.functional.adaptive_max_pool2d(x, size, True),
 }
 
 ONLY_HERE = {"convolution_apply", "convolution_grad_input", "convolution_grad_weight", "convolution_grad_bias"}
 
 # Formulas that say what moves where, not a number for each element.
-NOT_NUMBERS = dict.fromkeys(("convolution",), "value input weight bias") | dict.fromkeys(
-    ("max_pool2d", "max_pool2d_with_indices", "adaptive_max_pool2d", "avg_pool2d", "_adaptive_avg_pool2d"), "value self") | dict.fromkeys(
-    ("native_batch_norm", "native_layer_norm", "native_group_norm"), "value input weight bias")
+NOT_NUMBERS = (
+    dict.fromkeys(("convolution",), "value input weight bias")
+    | dict.fromkeys(
+        ("max_pool2d", "max_pool2d_with_indices", "adaptive_max_pool2d", "avg_pool2d", "_adaptive_avg_pool2d"),
+        "value self",
+    )
+    | dict.fromkeys(("native_batch_norm", "native_layer_norm", "native_group_norm"), "value input weight bias")
+)
 
 # Ops that return, besides the result, what only their own rule needs.
-INNER_OUTPUTS = set()
+INNER_OUTPUTS = {"native_batch_norm", "native_layer_norm", "native_group_norm"}

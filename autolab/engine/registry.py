@@ -83,6 +83,9 @@ class Op:
 
 _DERIVED = re.compile(r"(.+?)_sym_(sizes_opt|sizes|numel|strides|argsize_0)$")
 
+_TENSORS = {"self", "index", "mask", "condition", "target", "weight", "indices", "running_mean", "running_var"}
+"""Arguments that are tensors although no rule is about them."""
+
 
 def register(
     schema: str,
@@ -174,11 +177,7 @@ def _plan_saving(op):
             kinds.append("output")
             index.append(outputs.index(n) if n in outputs else int(n[-1]))
         elif n in op.params:
-            tensorlike = (
-                n in op.vjp
-                or n in op.operands
-                or n in ("self", "index", "mask", "condition", "target", "weight", "indices", "running_mean", "running_var")
-            )
+            tensorlike = n in op.vjp or n in op.operands or n in _TENSORS
             kinds.append("input" if tensorlike else "attr")
             index.append(op.params.index(n))
         elif derived and derived[1] in op.params:

@@ -2,6 +2,7 @@
 
 import re
 
+import engine_counterparts_nn as networks
 import numpy as np
 import pytest
 from engine_counterparts import NO_DERIVATIVE
@@ -18,7 +19,7 @@ FORMULAS = [
     if template
 ]
 
-NOT_NUMBERS = {
+NOT_NUMBERS = networks.NOT_NUMBERS | {
     # op -> its formulas ("value", or the argument of a gradient) that say what moves where, or name a function that
     # NumPy has not,
     # and so are not compared with the kernel

@@ -1,0 +1,119 @@
+"""Normalisation of rows: batch norm (a row per channel), layer and group norm (a row per sample or group).
+
+Rows are worked through in blocks of about 512 kB, so that the second and third pass over a block find it in the cache. The variance is
+taken in two passes, from the differences to the mean.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import threads
+from .convolution import ones
+
+BLOCK = 1 << 19
+_OPERATIONS = 20  # per element, times the cost of memory: for `threads.split`
+
+
+def channel_rows(x):
+    """(N, C, …) -> contiguous (C, M): a row per channel, the batch innermost; no copy of what a convolution made."""
+    t = x.transpose(*range(1, x.ndim), 0)
+    return (t if t.flags.c_contiguous else t.copy()).reshape(x.shape[1], -1)
+
+
+def from_channel_rows(rows, shape):
+    """The inverse of `channel_rows`. Only images keep the batch innermost in memory."""
+    x = rows.reshape(*shape[1:], shape[0]).transpose(len(shape) - 1, *range(len(shape) - 1))
+    return x if len(shape) == 4 else np.ascontiguousarray(x)
+
+
+def _in_blocks(rows, work):
+    """Calls `work(slice of rows)` for blocks of rows, over threads."""
+    count, length = rows.shape
+    step = max(1, BLOCK // max(1, rows.itemsize * length))
+
+    def part(k, n):
+        size = min(step, -(-count // n))
+        for start in range(k * size, count, n * size):
+            work(slice(start, min(start + size, count)))
+
+    threads.split(part, _OPERATIONS * rows.size, count)
+
+
+def _dot(a, b):
+    return np.einsum("ij,ij->i", a, b) if not hasattr(np, "vecdot") else np.vecdot(a, b)
+
+
+def standardize(rows, weight, bias, eps):
+    """(result, mean, variance, 1 / sqrt(variance + eps)) of each row; weight and bias are per row, or None."""
+    count, length = rows.shape
+    result, d = np.empty_like(rows), rows.dtype
+    mean, variance, inverse = (np.empty(count, d) for _ in range(3))
+    one = ones(length, d)
+
+    def work(q):
+        mean[q] = (rows[q] @ one) / d.type(length)
+        t = np.subtract(rows[q], mean[q, None], out=result[q])
+        variance[q] = _dot(t, t) / d.type(length)
+        inverse[q] = 1 / np.sqrt(variance[q] + d.type(eps))
+        t *= (inverse[q] if weight is None else inverse[q] * weight[q])[:, None]
+        if bias is not None:
+            t += bias[q, None]
+
+    _in_blocks(rows, work)
+    return result, mean, variance, inverse
+
+
+def scaled(rows, weight, bias):
+    """weight * row + bias, per row."""
+    result = np.empty_like(rows)
+
+    def work(q):
+        np.multiply(rows[q], weight[q, None], out=result[q])
+        result[q] += bias[q, None]
+
+    _in_blocks(rows, work)
+    return result
+
+
+def standardize_backward(g, rows, mean, inverse, weight, want_input=True):
+    """(gradient of the rows or None, sum of g * standardized row, sum of g), for weights per row or None."""
+    count, length = rows.shape
+    d = rows.dtype
+    dx = np.empty_like(g) if want_input else None
+    total, product = np.empty(count, d), np.empty(count, d)
+    one, share = ones(length, d), d.type(1 / length)
+
+    def work(q):
+        t = threads.scratch("centred", rows[q].shape, d)
+        np.subtract(rows[q], mean[q, None], out=t)
+        total[q] = g[q] @ one
+        product[q] = _dot(g[q], t) * inverse[q]
+        if want_input:
+            t *= (product[q] * inverse[q] * share)[:, None]
+            o = np.subtract(g[q], (total[q] * share)[:, None], out=dx[q])
+            o -= t
+            o *= (inverse[q] if weight is None else inverse[q] * weight[q])[:, None]
+
+    _in_blocks(rows, work)
+    return dx, product, total
+
+
+def fixed_backward(g, rows, mean, scale, inverse, want_input=True):
+    """As `standardize_backward`, for mean and variance that do not depend on the rows; scale = weight * inverse."""
+    count, length = rows.shape
+    d = rows.dtype
+    dx = np.empty_like(g) if want_input else None
+    total, product = np.empty(count, d), np.empty(count, d)
+    one = ones(length, d)
+
+    def work(q):
+        t = threads.scratch("centred", rows[q].shape, d)
+        np.subtract(rows[q], mean[q, None], out=t)
+        total[q] = g[q] @ one
+        product[q] = _dot(g[q], t) * inverse[q]
+        if want_input:
+            np.multiply(g[q], scale[q, None], out=dx[q])
+
+    _in_blocks(rows, work)
+    return dx, product, total

@@ -1,0 +1,213 @@
+"""Pooling windows of the last two dimensions of an array; leading dimensions and the order in memory are kept.
+
+A window's largest number is found along rows first, then down the columns of what is left: k + k passes instead of k * k, each a
+`maximum` of two strided slices. The first of equal numbers (row by row) wins, as in PyTorch.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Windows(NamedTuple):
+    """Sizes of a pooling: (height, width) pairs."""
+
+    size: tuple[int, int]
+    out: tuple[int, int]
+    kernel: tuple[int, int]
+    stride: tuple[int, int]
+    padding: tuple[int, int]
+    dilation: tuple[int, int] = (1, 1)
+
+    @property
+    def reach(self):
+        """Height and width that the windows cover, from the first padded position."""
+        return tuple(
+            (o - 1) * s + d * (k - 1) + 1 for o, k, s, d in zip(self.out, self.kernel, self.stride, self.dilation)
+        )
+
+    @property
+    def apart(self):
+        """Whether no position lies in two windows."""
+        return all(s >= d * (k - 1) + 1 for k, s, d in zip(self.kernel, self.stride, self.dilation))
+
+    def along(self, axis, k):
+        """The slice of a padded axis that position `k` of every window reads."""
+        start = k * self.dilation[axis]
+        return slice(start, start + (self.out[axis] - 1) * self.stride[axis] + 1, self.stride[axis])
+
+    def taps(self):
+        """Per window position, row by row: the two slices."""
+        return [(..., self.along(0, i), self.along(1, j)) for i in range(self.kernel[0]) for j in range(self.kernel[1])]
+
+
+def _covered(x, win, fill):
+    """`x` with borders of `fill`, exactly what the windows cover (rows that none covers are cut off)."""
+    if win.padding == (0, 0) and all(r <= n for r, n in zip(win.reach, x.shape[-2:])):
+        return x
+    padded = np.empty_like(x, shape=(*x.shape[:-2], *win.reach))
+    padded.fill(fill)
+    part = padded[..., win.padding[0] : win.padding[0] + x.shape[-2], win.padding[1] : win.padding[1] + x.shape[-1]]
+    part[...] = x[..., : part.shape[-2], : part.shape[-1]]
+    return padded
+
+
+def _uncovered(padded, win):
+    """The adjoint of `_covered`: what belongs to the input itself."""
+    (ph, pw), (h, w) = win.padding, win.size
+    part = padded[..., ph : ph + h, pw : pw + w]
+    if part.shape[-2:] == (h, w):
+        return part
+    whole = np.zeros_like(padded, shape=(*padded.shape[:-2], h, w))
+    whole[..., : part.shape[-2], : part.shape[-1]] = part
+    return whole
+
+
+def _combined(function, x, win, axis):
+    """`function` over the positions of each window along one axis (0 rows, 1 columns)."""
+    take = (lambda k: x[..., win.along(0, k), :]) if axis == 0 else (lambda k: x[..., win.along(1, k)])
+    if win.kernel[axis] == 1:
+        return take(0).copy("K")
+    result = function(take(0), take(1))
+    for k in range(2, win.kernel[axis]):
+        function(result, take(k), out=result)
+    return result
+
+
+def lowest(dtype):
+    """What never wins a maximum of this dtype."""
+    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
+
+
+# -- maximum ---------------------------------------------------------------------------------------------------------------
+def maximum(x, win):
+    """The largest number of each window."""
+    return _combined(np.maximum, _combined(np.maximum, _covered(x, win, lowest(x.dtype)), win, 1), win, 0)
+
+
+def max_indices(x, win):
+    """Where the largest number of each window lies, as h * W + w (int64). NaN counts as largest, and the last one wins."""
+    (h, w), (sy, sx), (py, px), (dy, dx) = win.size, win.stride, win.padding, win.dilation
+    top, left = np.arange(win.out[0]) * sy - py, np.arange(win.out[1]) * sx - px
+    best = np.full((*x.shape[:-2], *win.out), lowest(x.dtype), x.dtype)
+    where = np.full(best.shape, -1, np.int64)
+    for i in range(win.kernel[0]):
+        for j in range(win.kernel[1]):
+            y, c = top + i * dy, left + j * dx
+            inside = ((y >= 0) & (y < h))[:, None] & ((c >= 0) & (c < w))
+            value = x[..., y.clip(0, h - 1)[:, None], c.clip(0, w - 1)]
+            wins = inside & ((value > best) | (value != value) | (where < 0))
+            best = np.where(wins, value, best)
+            where = np.where(wins, y[:, None] * w + c, where)
+    return where
+
+
+def max_backward(g, x, largest, win):
+    """Sends each g to the first position of its window that holds `largest`."""
+    if g.size == 0 or g.dtype.kind != "f" or g.dtype.itemsize < 4 or not np.isfinite(largest).all():
+        return scatter(g, max_indices(x, win), win.size)
+    covered = _covered(x, win, -np.inf)
+    dx = np.zeros_like(covered) if not (win.apart and _tiles(win)) else np.empty_like(covered)
+    word = np.dtype(f"i{g.dtype.itemsize}")
+    if g.strides != largest.strides:
+        g, given = np.empty_like(largest), g
+        g[...] = given
+    bits, taken = g.view(word), None
+    taps = win.taps()
+    for number, tap in enumerate(taps):
+        if taken is not None and number == len(taps) - 1:
+            wins = np.logical_not(taken)
+        else:
+            wins = covered[tap] == largest
+            if taken is None:
+                taken = wins.copy("K")
+            else:
+                np.greater(wins, taken, out=wins)  # wins and not taken
+                np.logical_or(taken, wins, out=taken)
+        mask = np.negative(wins.view(np.int8), out=wins.view(np.int8))
+        if win.apart:
+            np.bitwise_and(bits, mask, out=dx[tap].view(word))
+        else:
+            dx[tap] += np.bitwise_and(bits, mask).view(g.dtype)
+    return dx if covered is x else _uncovered(dx, win)
+
+
+def _tiles(win):
+    """Whether the windows, which do not overlap, leave no gaps either."""
+    return all(s == k and d == 1 for k, s, d in zip(win.kernel, win.stride, win.dilation)) and win.reach == win.size
+
+
+def scatter(g, indices, size):
+    """Adds each g at its flat index into zeros (…, *size)."""
+    lead, count = g.shape[:-2], size[0] * size[1]
+    flat = np.zeros((int(np.prod(lead)), count), g.dtype)
+    rows = np.arange(len(flat))[:, None]
+    np.add.at(flat, (rows, indices.reshape(len(flat), -1)), g.reshape(len(flat), -1))
+    return flat.reshape(*lead, *size)
+
+
+def adaptive_edges(n, out):
+    """First and one past the last position of each of `out` windows that share `n` positions out evenly."""
+    i = np.arange(out)
+    return i * n // out, -(-(i + 1) * n // out)
+
+
+def adaptive_maximum(x, out):
+    """(values, flat indices) of the largest number in each of `out` (rows, columns) windows."""
+    values = np.empty((*x.shape[:-2], *out), x.dtype)
+    indices = np.empty(values.shape, np.int64)
+    width = x.shape[-1]
+    for i, (top, bottom) in enumerate(zip(*adaptive_edges(x.shape[-2], out[0]))):
+        for j, (left, right) in enumerate(zip(*adaptive_edges(width, out[1]))):
+            window = x[..., top:bottom, left:right].reshape(*x.shape[:-2], -1)
+            k = window.argmax(-1)
+            values[..., i, j] = np.take_along_axis(window, k[..., None], -1)[..., 0]
+            indices[..., i, j] = (top + k // (right - left)) * width + left + k % (right - left)
+    return values, indices
+
+
+# -- mean ------------------------------------------------------------------------------------------------------------------
+def divisors(win, count_include_pad, override):
+    """By how much each window's sum is divided: a number, or an array (rows, columns)."""
+    if override is not None:
+        return override
+    counts = []
+    for n, o, k, s, p in zip(win.size, win.out, win.kernel, win.stride, win.padding):
+        start = np.arange(o) * s - p
+        stop = np.minimum(start + k, n + p)
+        counts.append(stop - start if count_include_pad else np.minimum(stop, n) - np.maximum(start, 0))
+    rows, columns = counts
+    if (rows == rows[0]).all() and (columns == columns[0]).all():
+        return int(rows[0] * columns[0])
+    return rows[:, None] * columns
+
+
+def mean(x, win, divisor):
+    """The mean of each window."""
+    total = _combined(np.add, _combined(np.add, _covered(x, win, 0), win, 1), win, 0)
+    return _divided(total, divisor)
+
+
+def _divided(a, divisor):
+    if isinstance(divisor, np.ndarray):
+        return a / divisor.astype(a.dtype)
+    return a / a.dtype.type(divisor) if a.dtype.kind == "f" else a // divisor
+
+
+def mean_backward(g, win, divisor):
+    """The adjoint of `mean`."""
+    share = _divided(g, divisor)
+    dx = np.zeros_like(g, shape=(*g.shape[:-2], *(max(r, p + n) for r, p, n in zip(win.reach, win.padding, win.size))))
+    for tap in win.taps():
+        dx[tap] += share
+    return _uncovered(dx, win)
+
+
+def adaptive_weights(n, out, dtype):
+    """The matrix (out, n) whose rows take means over windows that share `n` positions out evenly."""
+    start, stop = adaptive_edges(n, out)
+    position = np.arange(n)
+    inside = (position >= start[:, None]) & (position < stop[:, None])
+    return inside.astype(dtype) / (stop - start)[:, None].astype(dtype)

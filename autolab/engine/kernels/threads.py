@@ -1,0 +1,140 @@
+"""Splitting a kernel over threads, with BLAS held at one thread meanwhile.
+
+NumPy releases the interpreter lock in copies, ufuncs and matrix products, so blocks of a convolution run side by side. BLAS's own
+threads would split each product instead, and then one core writes the windows that the other has to read. As many threads are
+used as BLAS would use: OPENBLAS_NUM_THREADS=1 gives one. Where NumPy's BLAS is not OpenBLAS everything runs in the calling thread.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from functools import cache
+from pathlib import Path
+from queue import SimpleQueue
+
+import numpy as np
+
+WORTH_IT = 2e7  # floating-point operations below which a second thread costs more than it saves
+_lock = threading.Lock()
+_holders = [0, 1]  # how many kernels hold BLAS at one thread, and how many threads it had before
+
+
+@cache
+def _blas():
+    """(get, set) for the number of threads of the OpenBLAS that came with NumPy; None when there is no such library."""
+    package = Path(np.__file__).parent
+    for folder in (package.parent / "numpy.libs", package / ".dylibs", package / ".libs"):
+        for path in sorted(folder.glob("*openblas*")) if folder.is_dir() else ():
+            try:
+                library = ctypes.CDLL(str(path))
+            except OSError:
+                continue
+            for prefix in ("scipy_", ""):
+                for suffix in ("64_", ""):
+                    try:
+                        return (
+                            getattr(library, f"{prefix}openblas_get_num_threads{suffix}"),
+                            getattr(library, f"{prefix}openblas_set_num_threads{suffix}"),
+                        )
+                    except AttributeError:
+                        continue
+    return None
+
+
+def available() -> int:
+    """How many threads a kernel may use."""
+    found = _blas()
+    if found is None:
+        return 1
+    return _holders[1] if _holders[0] else found[0]()
+
+
+class one_blas_thread:
+    """Holds BLAS at one thread; when several kernels overlap, the last one to leave gives its threads back."""
+
+    def __enter__(self):
+        get, put = _blas()
+        with _lock:
+            if not _holders[0]:
+                _holders[1] = get()
+                put(1)
+            _holders[0] += 1
+
+    def __exit__(self, *error):
+        with _lock:
+            _holders[0] -= 1
+            if not _holders[0]:
+                _blas()[1](_holders[1])
+
+
+class _Pool:
+    """Threads that wait for work; belongs to one process (a forked child makes its own)."""
+
+    def __init__(self):
+        self.process, self.queue, self.size = os.getpid(), SimpleQueue(), 0
+
+    def need(self, n):
+        with _lock:
+            for _ in range(self.size, n):
+                threading.Thread(target=self.work, daemon=True, name="autolab-kernel").start()
+            self.size = max(self.size, n)
+
+    def work(self):
+        np.seterr(all="ignore")
+        while True:
+            function, number, done = self.queue.get()
+            try:
+                function(number)
+                done.put(None)
+            except BaseException as error:
+                done.put(error)
+            del function, done
+
+
+_pool = _Pool()
+
+
+def split(function, flops, most):
+    """Calls `function(k, n)` for k = 0 … n - 1, side by side; n is 1 for little work, and at most `most`."""
+    global _pool
+    n = min(available(), most) if flops > WORTH_IT else 1
+    if n <= 1:
+        return function(0, 1)
+    if _pool.process != os.getpid():
+        _pool = _Pool()
+    _pool.need(n - 1)
+    done = SimpleQueue()
+    with one_blas_thread():
+        for k in range(1, n):
+            _pool.queue.put((lambda number: function(number, n), k, done))
+        try:
+            function(0, n)
+        finally:
+            errors = [done.get() for _ in range(1, n)]
+    for error in errors:
+        if error is not None:
+            raise error
+
+
+class _Scratch(threading.local):
+    def __init__(self):
+        self.buffers = {}
+
+
+_scratch = _Scratch()
+_KEPT = 1 << 25  # bytes: bigger buffers are not kept between calls
+
+
+def scratch(name, shape, dtype):
+    """An uninitialised array that this thread reuses: fresh big blocks cost more in page faults than filling them does.
+
+    Valid until the same thread asks for `name` again."""
+    size = int(np.prod(shape)) * dtype.itemsize
+    buffer = _scratch.buffers.get(name)
+    if buffer is None or buffer.nbytes < size:
+        buffer = np.empty(size, np.uint8)
+        if size <= _KEPT:
+            _scratch.buffers[name] = buffer
+    return buffer[:size].view(dtype).reshape(shape)

@@ -1,0 +1,430 @@
+"""Convolution and transposed convolution in one and two dimensions.
+
+One op, `convolution`, serves all of them, as in PyTorch. It and its two adjoints (towards the input, towards the weight) are closed under
+differentiation: the rule of each is made of the other two, so that derivatives of every order exist. The kernels are in
+`engine/kernels/convolution.py`. Sources: https://docs.pytorch.org/docs/2.13/nn.functional.html#convolution-functions; Dumoulin and
+Visin, "A guide to convolution arithmetic for deep learning" (2016).
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from ..errors import fail
+from ..kernels import convolution as kernels
+from ..kernels.convolution import Geometry
+from ..registry import NAMESPACES, composite, register
+from ..tensor import Tensor
+from .shape import unsqueeze
+
+
+def geometry(input_shape, weight_shape, stride, padding, dilation, transposed, output_padding, groups):
+    """The sizes of a convolution; of a transposed one, those of the convolution that it is the adjoint of."""
+    spatial, kernel = input_shape[2:], weight_shape[2:]
+    other = output_size(spatial, kernel, stride, padding, dilation, transposed, output_padding)
+    size, out = (other, spatial) if transposed else (spatial, other)
+    return Geometry(tuple(size), tuple(out), tuple(kernel), tuple(stride), tuple(padding), tuple(dilation), groups)
+
+
+def output_size(spatial, kernel, stride, padding, dilation, transposed=False, output_padding=None):
+    """Sizes of the result, for sizes of the input and of the kernel (tuples of one length)."""
+    if transposed:
+        return tuple(
+            (n - 1) * s - 2 * p + d * (k - 1) + extra + 1
+            for n, k, s, p, d, extra in zip(spatial, kernel, stride, padding, dilation, output_padding)
+        )
+    return tuple(
+        (n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in zip(spatial, kernel, stride, padding, dilation)
+    )
+
+
+def _planar(geo):
+    """`geo` with two dimensions: a sequence is an image of width 1, so that its rows can be cut into blocks."""
+    if len(geo.size) == 2:
+        return geo
+    return Geometry(
+        (*geo.size, 1),
+        (*geo.out, 1),
+        (*geo.kernel, 1),
+        (*geo.stride, 1),
+        (*geo.padding, 0),
+        (*geo.dilation, 1),
+        geo.groups,
+    )
+
+
+def _on_images(xp, kernel, geo, *arrays):
+    """`kernel(*arrays, geometry)` with sequences made images, and float16 computed in float32 as PyTorch does."""
+    d = arrays[0].dtype
+    if d.itemsize == 2 and d.kind == "f":
+        arrays = [None if a is None else a.astype(np.float32) for a in arrays]
+    sequence = len(geo.size) == 1
+    if sequence:
+        arrays = [a[..., None] if a is not None and a.ndim == 3 else a for a in arrays]
+    result = kernel(*arrays, _planar(geo))
+    if sequence and result.ndim == 4:
+        result = xp.ascontiguousarray(result[..., 0])
+    return result.astype(d, copy=False)
+
+
+def _transposed(x, weight, bias, geo):
+    y = kernels.grad_input(x, weight, geo)
+    if bias is not None:
+        y += bias[:, None, None]
+    return y
+
+
+def _convolution(xp, x, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
+    geo = geometry(x.shape, weight.shape, stride, padding, dilation, transposed, output_padding, groups)
+    return _on_images(xp, _transposed if transposed else kernels.forward, geo, x, weight, bias)
+
+
+def _for_input(m, g, input, weight, stride, padding, dilation, transposed, output_padding, groups):
+    geo = geometry(input.shape, weight.shape, stride, padding, dilation, transposed, output_padding, groups)
+    return m.convolution_apply(g, weight, geo) if transposed else m.convolution_grad_input(g, weight, geo)
+
+
+def _for_weight(m, g, input, weight, stride, padding, dilation, transposed, output_padding, groups):
+    geo = geometry(input.shape, weight.shape, stride, padding, dilation, transposed, output_padding, groups)
+    return m.convolution_grad_weight(input, g, geo) if transposed else m.convolution_grad_weight(g, input, geo)
+
+
+def _samples(s):
+    plain = (1, 1), (0, 0), (1, 1), False, (0, 0), 1
+    return [
+        (s.randn(2, 2, 4, 3), s.randn(3, 2, 2, 2), s.randn(3), *plain),
+        (s.randn(1, 2, 5, 5), s.randn(2, 2, 3, 3), None, (2, 1), (1, 2), (1, 2), False, (0, 0), 1),
+        (s.randn(1, 4, 3, 3), s.randn(4, 2, 2, 2), s.randn(4), (1, 1), (0, 1), (1, 1), False, (0, 0), 2),
+        (s.randn(2, 3, 2, 2), s.randn(3, 1, 1, 1), None, (1, 1), (0, 0), (1, 1), False, (0, 0), 3),
+        (s.randn(1, 2, 6), s.randn(3, 2, 3), s.randn(3), (2,), (1,), (1,), False, (0,), 1),
+        (s.randn(1, 2, 3, 2), s.randn(2, 3, 2, 3), s.randn(3), (2, 1), (1, 0), (1, 1), True, (1, 0), 1),
+        (s.randn(1, 4, 2, 2), s.randn(4, 1, 2, 2), None, (1, 2), (0, 0), (2, 1), True, (1, 1), 2),
+        (s.randn(2, 2, 3), s.randn(2, 2, 2), s.randn(2), (2,), (0,), (1,), True, (0,), 1),
+    ]
+
+
+def _inside(schema, **record):
+    return register(schema, method=False, function=False, **record)
+
+
+convolution_op = _inside(
+    "convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)",
+    forward=_convolution,
+    vjp={
+        "input": lambda m, g, input, weight, stride, padding, dilation, transposed, output_padding, groups: _for_input(
+            m, g, input, weight, stride, padding, dilation, transposed, output_padding, groups
+        ),
+        "weight": lambda m, g, input, weight, stride, padding, dilation, transposed, output_padding, groups: (
+            _for_weight(m, g, input, weight, stride, padding, dilation, transposed, output_padding, groups)
+        ),
+        "bias": lambda m, g: m.convolution_grad_bias(g),
+    },
+    also_saves=("input", "weight", "bias_sym_sizes_opt"),
+    latex=r"{weight} \ast {input} + {bias}",
+    vjp_latex={"input": r"{weight} \star {g}", "weight": r"{input} \ast {g}", "bias": r"\mathrm{sum}({g})"},
+    samples=_samples,
+)
+
+
+# -- the map and its adjoints, for a geometry that is known ----------------------------------------------------------------
+def _geometries(s):
+    """Geometries with arrays of the sizes that they ask for: (x, weight, result, geometry)."""
+    two = Geometry((4, 3), (2, 4), (3, 2), (2, 1), (1, 1), (1, 1), 1)
+    one = Geometry((5,), (3,), (3,), (1,), (0,), (1,), 1)
+    grouped = Geometry((3, 3), (2, 2), (2, 2), (1, 1), (0, 0), (1, 1), 2)
+    return [
+        (s.randn(1, 2, 4, 3), s.randn(3, 2, 3, 2), s.randn(1, 3, 2, 4), two),
+        (s.randn(2, 2, 5), s.randn(2, 2, 3), s.randn(2, 2, 3), one),
+        (s.randn(1, 2, 3, 3), s.randn(4, 1, 2, 2), s.randn(1, 4, 2, 2), grouped),
+    ]
+
+
+def _apply(xp, x, weight, geo):
+    return _on_images(xp, lambda x, weight, geo: kernels.forward(x, weight, None, geo), geo, x, weight)
+
+
+_inside(
+    "convolution_apply(input, weight, geometry)",
+    forward=_apply,
+    node="ConvolutionBackwardBackward0",
+    vjp={
+        "input": lambda m, g, weight, geometry: m.convolution_grad_input(g, weight, geometry),
+        "weight": lambda m, g, input, geometry: m.convolution_grad_weight(g, input, geometry),
+    },
+    samples=lambda s: [(x, w, geo) for x, w, _, geo in _geometries(s)],
+)
+
+_inside(
+    "convolution_grad_input(grad_output, weight, geometry)",
+    node="ConvolutionBackwardBackward0",
+    forward=lambda xp, g, weight, geo: _on_images(xp, kernels.grad_input, geo, g, weight),
+    vjp={
+        "grad_output": lambda m, g, weight, geometry: m.convolution_apply(g, weight, geometry),
+        "weight": lambda m, g, grad_output, geometry: m.convolution_grad_weight(grad_output, g, geometry),
+    },
+    samples=lambda s: [(y, w, geo) for _, w, y, geo in _geometries(s)],
+)
+
+_inside(
+    "convolution_grad_weight(grad_output, input, geometry)",
+    node="ConvolutionBackwardBackward0",
+    forward=lambda xp, g, x, geo: _on_images(xp, kernels.grad_weight, geo, g, x),
+    vjp={
+        "grad_output": lambda m, g, input, geometry: m.convolution_apply(input, g, geometry),
+        "input": lambda m, g, grad_output, geometry: m.convolution_grad_input(grad_output, g, geometry),
+    },
+    samples=lambda s: [(y, x, geo) for x, _, y, geo in _geometries(s)],
+)
+
+
+def _grad_bias(xp, g):
+    return kernels.grad_bias(g if g.ndim == 4 else g[..., None]).astype(g.dtype, copy=False)
+
+
+_inside(
+    "convolution_grad_bias(grad_output)",
+    forward=_grad_bias,
+    node="ConvolutionBackwardBackward0",
+    vjp={
+        "grad_output": lambda m, g, grad_output_sym_sizes: m.expand(
+            m.reshape_raw(g, (1, -1) + (1,) * (len(grad_output_sym_sizes) - 2)), grad_output_sym_sizes
+        )
+    },
+    samples=lambda s: [s.randn(2, 3, 2, 2), s.randn(2, 3, 4)],
+)
+
+
+# -- arguments -------------------------------------------------------------------------------------------------------------
+def _numbers(name, value, n):
+    """`value` as a tuple of `n` integers; one number counts for every dimension."""
+    values = (value,) if isinstance(value, (int, np.integer)) else tuple(value)
+    if len(values) == 1:
+        return tuple(int(v) for v in values) * n
+    if len(values) != n:
+        raise fail(
+            RuntimeError,
+            f"expected {name} to be a single integer value or a list of {n} values to match the convolution dimensions, but got "
+            f"{name}={list(values)}",
+            "Give one number, or one per dimension that the kernel moves along.",
+        )
+    return tuple(int(v) for v in values)
+
+
+def _check_numbers(input, weight, stride, padding, dilation, output_padding, groups):
+    for name, value, low in (("padding", padding, 0), ("output_padding", output_padding, 0), ("stride", stride, 1)):
+        if min(value, default=low) < low:
+            raise fail(
+                RuntimeError,
+                f"{'negative' if low == 0 else 'non-positive'} {name} is not supported",
+                f"{name} is {list(value)}.",
+            )
+    if min(dilation, default=1) < 1:
+        raise fail(
+            RuntimeError,
+            f"dilation should be greater than zero, but got {list(dilation)}",
+            "1 means that the kernel has no gaps.",
+        )
+    if groups < 1:
+        raise fail(
+            RuntimeError,
+            "non-positive groups is not supported",
+            "groups=1 connects every input channel to every output channel.",
+        )
+
+
+def _check_shapes(input, weight, bias, padding, dilation, transposed, groups):
+    shape, w = list(input.shape), list(weight.shape)
+    if w[0] < groups:
+        raise fail(
+            RuntimeError,
+            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size {w} instead",
+            "Every group needs at least one filter.",
+        )
+    if w[0] % groups:
+        raise fail(
+            RuntimeError,
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size "
+            f"[{w}] instead",
+            "The filters are shared out evenly over the groups.",
+        )
+    channels = w[0] if transposed else w[1] * groups
+    given = f"transposed={int(transposed)}" if transposed else f"groups={groups}"
+    if shape[1] != channels:
+        raise fail(
+            RuntimeError,
+            f"Given {given}, weight of size {w}, expected input{shape} to have {channels} channels, but got {shape[1]} channels "
+            "instead",
+            "Dimension 1 of the input counts its channels, and the layer was made for another number of them.",
+        )
+    filters = w[1] * groups if transposed else w[0]
+    if bias is not None and (bias.ndim != 1 or bias.shape[0] != filters):
+        given = f"transposed={int(transposed)}, " if transposed else ""
+        raise fail(
+            RuntimeError,
+            f"Given {given}weight of size {w}, expected bias to be 1-dimensional with {filters} elements, but got bias of size "
+            f"{list(bias.shape)} instead",
+            "One number per output channel is added.",
+        )
+    if transposed:
+        return
+    padded = [n + 2 * p for n, p in zip(shape[2:], padding)]
+    extent = [d * (k - 1) + 1 for k, d in zip(w[2:], dilation)]
+    if any(p < e for p, e in zip(padded, extent)):
+        by = lambda sizes: " x ".join(map(str, sizes))
+        raise fail(
+            RuntimeError,
+            f"Calculated padded input size per channel: ({by(padded)}). Kernel size: ({by(extent)}). Kernel size can't be greater "
+            "than actual input size",
+            "Use a smaller kernel or more padding, or do less pooling before this layer.",
+        )
+
+
+def _check_transposed(input, weight, stride, padding, dilation, output_padding):
+    if any(extra >= s and extra >= d for extra, s, d in zip(output_padding, stride, dilation)):
+        names = ("height", "width") if len(stride) == 2 else ("width",)
+        text = " ".join(
+            f"{what}_{axis}: {v}"
+            for what, values in (("output_padding", output_padding), ("stride", stride), ("dilation", dilation))
+            for axis, v in zip(names, values)
+        )
+        raise fail(
+            RuntimeError,
+            f"output padding must be smaller than either stride or dilation, but got {text}",
+            "output_padding chooses among the sizes that a strided convolution maps to the same size.",
+        )
+    out = output_size(input.shape[2:], weight.shape[2:], stride, padding, dilation, True, output_padding)
+    if min(out) < 1:
+        by = lambda sizes: " x ".join(map(str, sizes))
+        raise fail(
+            RuntimeError,
+            f"Given input size per channel: ({by(input.shape[2:])}). Calculated output size per channel: ({by(out)}). Output size is "
+            "too small",
+            "Padding is cut off from the result of a transposed convolution; use less of it.",
+        )
+
+
+def _check_dtypes(input, weight, bias):
+    if bias is not None and input.dtype is not bias.dtype:
+        raise fail(
+            RuntimeError,
+            f"Input type ({input.dtype.np_name}) and bias type ({bias.dtype.np_name}) should be the same",
+            "Convert the input with .float(), or the module with .to(dtype).",
+        )
+    if input.dtype is not weight.dtype:
+        raise fail(
+            RuntimeError,
+            f"expected scalar type {input.dtype.short} but found {weight.dtype.short}",
+            "Input and weight need one dtype: convert the input with .float(), or the module with .to(dtype).",
+        )
+
+
+def _convolved(name, dims, input, weight, bias, stride, padding, dilation, groups, output_padding=0, transposed=False):
+    """Checks in PyTorch's order, then the op; an input without batch dimension gets one for the op."""
+    for position, (label, value) in enumerate((("input", input), ("weight", weight), ("bias", bias))):
+        if not isinstance(value, Tensor) and not (value is None and label == "bias"):
+            raise fail(
+                TypeError,
+                f"{name}(): argument '{label}' (position {position + 1}) must be Tensor, not {type(value).__name__}",
+                "Make a tensor of it first: torch.tensor(...).",
+            )
+    if input.ndim not in (dims + 1, dims + 2):
+        raise fail(
+            RuntimeError,
+            f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got input of size: {list(input.shape)}",
+            "The dimensions are samples, channels, then what the kernel moves along.",
+        )
+    batched = input.ndim == dims + 2
+    if not batched:
+        input = unsqueeze.call(input, 0)
+    n = weight.ndim - 2
+    stride, dilation = _numbers("stride", stride, n), _numbers("dilation", dilation, n)
+    if isinstance(padding, str):
+        input, padding = _named_padding(input, weight, stride, padding, dilation)
+    padding, output_padding = _numbers("padding", padding, n), _numbers("output_padding", output_padding, n)
+    _check_numbers(input, weight, stride, padding, dilation, output_padding, groups)
+    _check_shapes(input, weight, bias, padding, dilation, transposed, groups)
+    if not transposed and 0 in input.shape[2:]:
+        raise fail(
+            RuntimeError,
+            f"Only zero batch or zero channel inputs are supported, but got input shape: {list(input.shape)}",
+            "The image is empty.",
+        )
+    _check_dtypes(input, weight, bias)
+    if transposed:
+        _check_transposed(input, weight, stride, padding, dilation, output_padding)
+    y = convolution_op.call(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+    return y if batched else y.squeeze(0)
+
+
+def _named_padding(input, weight, stride, padding, dilation):
+    """(input, padding) for 'valid' and 'same'; an odd total is padded at the end first, as PyTorch does."""
+    if padding == "valid":
+        return input, 0
+    if padding != "same":
+        raise fail(
+            RuntimeError,
+            f"Invalid padding string: '{padding}'",
+            "It is 'same', 'valid', or a number of rows and columns.",
+        )
+    if max(stride) > 1:
+        raise fail(
+            RuntimeError,
+            "padding='same' is not supported for strided convolutions",
+            "A stride makes the output smaller than the input.",
+        )
+    totals = [d * (k - 1) for k, d in zip(weight.shape[2:], dilation)]
+    if any(t % 2 for t in totals):
+        warnings.warn(
+            "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be created",
+            UserWarning,
+            stacklevel=5,
+        )
+        input = NAMESPACES["nn.functional"]["pad"](input, tuple(n for t in reversed(totals) for n in (0, t % 2)))
+    return input, tuple(t // 2 for t in totals)
+
+
+# -- public functions ------------------------------------------------------------------------------------------------------
+@composite()
+@composite(namespace="nn.functional")
+def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    """Cross-correlation of sequences (N, C, L) with filters (O, C / groups, K): (N, O, L'); without N too.
+
+    L' = floor((L + 2 padding - dilation (K - 1) - 1) / stride) + 1; padding may be 'valid' or 'same'. Raises RuntimeError when sizes, channels
+    or dtypes do not fit. Source: torch.nn.functional.conv1d."""
+    return _convolved("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
+
+
+@composite()
+@composite(namespace="nn.functional")
+def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    """Cross-correlation of images (N, C, H, W) with filters (O, C / groups, KH, KW): (N, O, H', W'); without N too.
+
+    H' = floor((H + 2 padding - dilation (KH - 1) - 1) / stride) + 1; padding may be 'valid' or 'same'. Raises RuntimeError when sizes,
+    channels or dtypes do not fit. Source: torch.nn.functional.conv2d."""
+    return _convolved("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
+
+
+@composite()
+@composite(namespace="nn.functional")
+def conv_transpose1d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+    """The adjoint of `conv1d`: (N, C, L) and (C, O / groups, K) give (N, O, L').
+
+    L' = (L - 1) stride - 2 padding + dilation (K - 1) + output_padding + 1. Raises RuntimeError when sizes, channels or dtypes do not fit.
+    Source: torch.nn.functional.conv_transpose1d."""
+    return _convolved(
+        "conv_transpose1d", 1, input, weight, bias, stride, padding, dilation, groups, output_padding, True
+    )
+
+
+@composite()
+@composite(namespace="nn.functional")
+def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+    """The adjoint of `conv2d`: (N, C, H, W) and (C, O / groups, KH, KW) give (N, O, H', W').
+
+    H' = (H - 1) stride - 2 padding + dilation (KH - 1) + output_padding + 1. Raises RuntimeError when sizes, channels or dtypes do not fit.
+    Source: torch.nn.functional.conv_transpose2d."""
+    return _convolved(
+        "conv_transpose2d", 2, input, weight, bias, stride, padding, dilation, groups, output_padding, True
+    )
