@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from engine_expressions import last_digits
 from goldens import oracle
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,6 +28,7 @@ def axes_of(shape):
     return [None, *(c for r in range(1, len(shape) + 1) for c in itertools.combinations(range(len(shape)), r))]
 
 
+@last_digits
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_sums_are_pytorchs_to_the_last_bit(shape, dtype):
@@ -37,6 +39,7 @@ def test_sums_are_pytorchs_to_the_last_bit(shape, dtype):
                                       strict=False)
 
 
+@last_digits
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("shape", [s for s in SHAPES if len(s) < 3], ids=str)
 def test_products_and_lengths_are_pytorchs_to_the_last_bit(shape, dtype):
@@ -65,6 +68,7 @@ def layouts(seed):
     return shape, order, change, tuple(axes)
 
 
+@last_digits
 @pytest.mark.parametrize("seed", range(120))
 def test_the_layout_in_memory_decides_as_it_does_in_pytorch(seed):
     """Transposed, sliced and expanded tensors are summed along their memory, not along their indices."""

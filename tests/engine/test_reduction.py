@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from engine_expressions import graph, outcome
+from engine_expressions import graph, last_digits, outcome
 from goldens import oracle
 from goldens.oracle import same_as_torch
 from hypothesis import given, settings
@@ -265,6 +265,7 @@ def test_indices_are_integers_without_history(torch):
 
 
 # -- the last digit ----------------------------------------------------------------------------------------------------
+@last_digits
 @same_as_torch(rtol=0, atol=0)
 def test_sums_means_and_variances_are_exact(torch):
     """Additions are done in PyTorch's order: what .item() prints is the same."""
