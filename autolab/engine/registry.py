@@ -138,6 +138,7 @@ def composite(*, namespace="", method=False, function=True, name=None, inplace=N
 
     def mark(f):
         public = name or f.__name__
+        f.__name__ = f.__qualname__ = public  # what Python's own errors about arguments call it
         if function:
             NAMESPACES[namespace][public] = f
         if method:
