@@ -62,8 +62,12 @@ def test_every_file_of_the_package_and_what_a_student_needs_of_the_course_is_in_
 
 
 def test_nothing_else_is_in_the_wheel(wheel):
-    folders = {name.split("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
-    assert folders == {"autolab", f"autolab_kit-{__version__}.dist-info"}
+    names = zipfile.ZipFile(wheel).namelist()
+    folders = {name.split("/")[0] for name in names}
+    data = f"autolab_kit-{__version__}.data"
+    assert folders == {"autolab", data, f"autolab_kit-{__version__}.dist-info"}
+    # JupyterLab's settings: it saves widgets with a notebook
+    assert [name.split("/", 2)[2] for name in names if name.startswith(data)] == ["share/jupyter/lab/settings/overrides.d/autolab-kit.json"]
 
 
 def test_autolab_lab_copies_the_course_from_an_installed_wheel(installed, tmp_path):
