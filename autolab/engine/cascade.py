@@ -224,6 +224,8 @@ def length(x, axis=None, keepdims=False):
     lanes = _LANES.get(x.dtype)
     if lanes is None or not 1 < x.size < FEW:
         return np.sqrt(_reduce(x * x, axis=axis, keepdims=keepdims))
+    if x.ndim == 1 and not keepdims and x.flags.c_contiguous:
+        return np.sqrt(_squares(x[None], lanes)[0])
     rows, both, step, _ = _loops(x, axis)
     if both:
         return np.sqrt(_reduce(x * x, axis=axis, keepdims=keepdims))
