@@ -19,8 +19,7 @@ DIFFERENT = {
 
 LATER = {
     # not built yet
-    "F.pad(A,(1,1))", "F.batch_norm(img,None,None,training=True)", "nn.BatchNorm2d(2)(img)", "nn.BatchNorm1d(3)(A)", "nn.LayerNorm(3)(A)",
-    "nn.GroupNorm(1,2)(img)", "nn.RMSNorm(3)(A)", "F.interpolate(img,scale_factor=2)", "F.interpolate(img,scale_factor=2,mode='bilinear')",
+    "F.pad(A,(1,1))", "F.interpolate(img,scale_factor=2)", "F.interpolate(img,scale_factor=2,mode='bilinear')",
     "F.unfold(img,3)", "F.pixel_shuffle(torch.rand(1,4,2,2,requires_grad=True),2)",
     # recurrent and attention layers are not part of the kit so far
     "F.scaled_dot_product_attention(T3[:,None],T3[:,None],T3[:,None])", "nn.LSTM(4,5)(T3)[0]", "nn.GRU(4,5)(T3)[0]", "nn.RNN(4,5)(T3)[0]",

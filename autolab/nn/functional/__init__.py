@@ -37,5 +37,6 @@ from autolab.nn.functional.loss import (
     soft_margin_loss,
     triplet_margin_loss,
 )
+from autolab.nn.functional.normalization import batch_norm, group_norm, instance_norm, layer_norm, rms_norm
 
 globals().update(NAMESPACES["nn.functional"])  # what op records put here themselves

@@ -1,0 +1,122 @@
+"""Normalisation. Source: https://docs.pytorch.org/docs/2.13/nn.functional.html#non-linear-activation-functions"""
+
+import autolab
+from autolab.engine.errors import fail
+from autolab.engine.ops.normalization import batch_normalized
+
+
+def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    """Each channel (dimension 1) minus its mean, divided by its standard deviation, times `weight`, plus `bias`.
+
+    With `training` mean and variance are those of this batch, and the running ones move towards them by the share
+    `momentum`, in place; else the running ones are used. Raises ValueError for a single value per channel in training,
+    RuntimeError when the numbers of channels differ. Ioffe and Szegedy, "Batch Normalization" (2015).
+    """
+    if training:
+        _check_count(input.shape)
+    if eps < 0 or (training and eps == 0):
+        kind = "positive during training" if training else "non-negative"
+        raise fail(ValueError, f"batch_norm eps must be {kind}, but got {eps}", "It keeps the divisor away from 0.")
+    return batch_normalized(input, weight, bias, running_mean, running_var, training, momentum, eps)
+
+
+def _check_count(size):
+    count = size[0]
+    for n in size[2:]:
+        count *= n
+    if count == 1:
+        raise fail(
+            ValueError,
+            f"Expected more than 1 value per channel when training, got input size {size}",
+            "The variance of a single value is 0, so nothing of it would be left. Use a bigger batch, or model.eval().",
+        )
+
+
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    """(input - mean) / standard deviation over the last dimensions, of sizes `normalized_shape`, times weight, plus bias.
+
+    Raises RuntimeError when the sizes differ. Ba, Kiros and Hinton, "Layer Normalization" (2016).
+    """
+    return autolab.layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
+    """Each sample's channels (dimension 1) in `num_groups` groups, each with its own mean and variance.
+
+    Raises RuntimeError when the channels cannot be shared out, ValueError for a single value per group.
+    Wu and He, "Group Normalization" (2018).
+    """
+    if input.dim() < 2:
+        raise fail(
+            RuntimeError,
+            f"Expected at least 2 dimensions for input tensor but received {input.dim()}",
+            "Channels are dimension 1.",
+        )
+    size = input.shape
+    count = size[0] * size[1] // num_groups
+    for n in size[2:]:
+        count *= n
+    if count == 1:
+        raise fail(
+            ValueError,
+            f"Expected more than 1 value per channel when training, got input size {list(size)}",
+            "The variance of a single value is 0, so nothing of it would be left.",
+        )
+    return autolab.group_norm(input, num_groups, weight, bias, eps)
+
+
+def instance_norm(
+    input,
+    running_mean=None,
+    running_var=None,
+    weight=None,
+    bias=None,
+    use_input_stats=True,
+    momentum=0.1,
+    eps=1e-5,
+):
+    """Batch norm of every channel of every sample on its own.
+
+    Raises ValueError for a single value per channel. Ulyanov, Vedaldi and Lempitsky, "Instance Normalization" (2016).
+    """
+    if use_input_stats and input.numel() and input[0, 0].numel() == 1:
+        raise fail(
+            ValueError,
+            f"Expected more than 1 spatial element when training, got input size {input.shape}",
+            "The variance of a single value is 0, so nothing of it would be left.",
+        )
+    samples, channels = input.shape[:2]
+
+    def per_sample(v):
+        return None if v is None else v.repeat(samples)
+
+    mean, variance = per_sample(running_mean), per_sample(running_var)
+    flat = input.contiguous().view(1, samples * channels, *input.shape[2:])
+    out = batch_normalized(
+        flat, per_sample(weight), per_sample(bias), mean, variance, bool(use_input_stats), momentum, eps
+    )
+    if use_input_stats:
+        for running, new in ((running_mean, mean), (running_var, variance)):
+            if running is not None:
+                with autolab.no_grad():
+                    running.copy_(new.view(samples, channels).mean(0))
+    return out.view(input.shape)
+
+
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    """`input` divided by its root mean square over the last dimensions, of sizes `normalized_shape`, times `weight`.
+
+    Raises RuntimeError when the sizes differ. Zhang and Sennrich, "Root Mean Square Layer Normalization" (2019).
+    """
+    shape = [normalized_shape] if isinstance(normalized_shape, int) else [int(n) for n in normalized_shape]
+    if list(input.shape[input.dim() - len(shape) :]) != shape or input.dim() < len(shape):
+        raise fail(
+            RuntimeError,
+            f"Given normalized_shape={shape}, expected input with shape [*, {', '.join(map(str, shape))}], but got input "
+            f"of size{list(input.shape)}",
+            "The last dimensions are normalised; their sizes are given when the layer is made.",
+        )
+    eps = autolab.finfo(input.dtype).eps if eps is None else eps
+    dims = tuple(range(input.dim() - len(shape), input.dim()))
+    y = input * (input.pow(2).mean(dims, keepdim=True) + eps).rsqrt()
+    return y if weight is None else y * weight

@@ -1,0 +1,146 @@
+"""Pooling layers. Source: https://docs.pytorch.org/docs/stable/nn.html#pooling-layers"""
+
+from autolab.nn import functional as F
+from autolab.nn.modules.module import Module
+
+
+class _MaxPool(Module):
+    def __init__(self, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False):
+        super().__init__()
+        self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
+        self.padding, self.dilation = padding, dilation
+        self.return_indices, self.ceil_mode = return_indices, ceil_mode
+
+    def _arguments(self):
+        return {
+            "stride": self.stride,
+            "padding": self.padding,
+            "dilation": self.dilation,
+            "ceil_mode": self.ceil_mode,
+            "return_indices": self.return_indices,
+        }
+
+    def extra_repr(self):
+        """Sizes and settings."""
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, dilation={self.dilation}, "
+            f"ceil_mode={self.ceil_mode}"
+        )
+
+
+class MaxPool1d(_MaxPool):
+    """The largest number of each window of x (N, C, L) or (C, L); the stride is the window's size unless given.
+
+    With `return_indices` also where it lies. Raises RuntimeError when the windows do not fit.
+    """
+
+    def forward(self, input):
+        """`input` pooled."""
+        return F.max_pool1d(input, self.kernel_size, **self._arguments())
+
+
+class MaxPool2d(_MaxPool):
+    """The largest number of each window of x (N, C, H, W) or (C, H, W); the stride is the window's size unless given.
+
+    With `return_indices` also where it lies, as h * W + w. Raises RuntimeError when the windows do not fit.
+    """
+
+    def forward(self, input):
+        """`input` pooled."""
+        return F.max_pool2d(input, self.kernel_size, **self._arguments())
+
+
+class AvgPool1d(Module):
+    """The mean of each window of x (N, C, L) or (C, L). Raises RuntimeError when the windows do not fit."""
+
+    def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+        super().__init__()
+        single = lambda value: (value,) if isinstance(value, int) else tuple(value)
+        self.kernel_size = single(kernel_size)
+        self.stride = single(kernel_size if stride is None else stride)
+        self.padding, self.ceil_mode, self.count_include_pad = single(padding), ceil_mode, count_include_pad
+
+    def forward(self, input):
+        """`input` pooled."""
+        return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
+
+    def extra_repr(self):
+        """Sizes."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class AvgPool2d(Module):
+    """The mean of each window of x (N, C, H, W) or (C, H, W); zeros of the padding count unless `count_include_pad` is False.
+
+    `divisor_override` replaces the number of elements. Raises RuntimeError when the windows do not fit.
+    """
+
+    def __init__(
+        self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
+    ):
+        super().__init__()
+        self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
+        self.padding, self.ceil_mode = padding, ceil_mode
+        self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
+
+    def forward(self, input):
+        """`input` pooled."""
+        return F.avg_pool2d(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
+            self.count_include_pad,
+            self.divisor_override,
+        )
+
+    def extra_repr(self):
+        """Sizes."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class _Adaptive(Module):
+    def __init__(self, output_size):
+        super().__init__()
+        self.output_size = output_size
+
+    def extra_repr(self):
+        """The size of the result."""
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveAvgPool1d(_Adaptive):
+    """Means of x (N, C, L) or (C, L) over `output_size` windows that share it out."""
+
+    def forward(self, input):
+        """`input` pooled."""
+        return F.adaptive_avg_pool1d(input, self.output_size)
+
+
+class AdaptiveAvgPool2d(_Adaptive):
+    """Means of x (N, C, H, W) or (C, H, W) over `output_size` = (rows, columns) windows that share it out; None keeps a size."""
+
+    def forward(self, input):
+        """`input` pooled."""
+        return F.adaptive_avg_pool2d(input, self.output_size)
+
+
+class AdaptiveMaxPool1d(_Adaptive):
+    """The largest number of each of `output_size` windows that share x (N, C, L) or (C, L) out."""
+
+    def __init__(self, output_size, return_indices=False):
+        super().__init__(output_size)
+        self.return_indices = return_indices
+
+    def forward(self, input):
+        """`input` pooled."""
+        return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
+
+
+class AdaptiveMaxPool2d(AdaptiveMaxPool1d):
+    """The largest number of each of `output_size` = (rows, columns) windows that share x (N, C, H, W) or (C, H, W) out."""
+
+    def forward(self, input):
+        """`input` pooled."""
+        return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
