@@ -23,7 +23,7 @@ OPS: dict[str, Op] = {}
 NAMESPACES: dict[str, dict[str, Callable]] = {"": {}, "nn.functional": {}, "linalg": {}, "special": {}, "Tensor": {}}
 """Public functions by the namespace they appear in; '' is the top level."""
 
-METHODS: dict[str, Callable] = {}
+METHODS: dict[str, Any] = {}
 """Tensor methods by name; `tensor.py` and the ops files fill it, `attach_methods` puts them on the class."""
 
 
@@ -67,10 +67,10 @@ class Op:
     rules: tuple = ()  # (argument position, rule, names) per differentiable argument
     needed_by: tuple = ()  # per save: the set of rule numbers that read it; None = always saved
     broadcast: tuple[int, ...] = ()  # positions of operands
-    node_class: type | None = None
+    node_class: Any = None                # filled in by `register`, as is `call`
     saves_tensors: bool = False
     return_type: Callable | None = None
-    call: Callable | None = None
+    call: Any = None
 
     @property
     def spread(self) -> bool:

@@ -5,7 +5,7 @@ Types are made on demand by `return_type("max", ("values", "indices"))`; each is
 
 import operator
 
-_made = {}
+_made: dict[str, type] = {}
 
 
 class NamedResult(tuple):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import warnings
 
 import numpy as np
@@ -44,6 +46,11 @@ class Tensor(Differentiable):
         "__dict__",
         "__weakref__",
     )
+    _d: Any
+    dtype: Any
+    _storage: Storage
+    _req: bool
+    _view: View | None
     __array_priority__ = 1000  # NumPy operators defer to ours: np.float64(2.) * tensor is a tensor
     __hash__ = object.__hash__
 
@@ -444,7 +451,7 @@ def wrap(array, dtype=None, device=None) -> Tensor:
     t._d = array
     t.dtype = FROM_NUMPY[array.dtype] if dtype is None else dtype
     if per_thread.state.inference:
-        s = _new(InferenceStorage)
+        s: Storage = _new(InferenceStorage)
         t._view = View.inference()
     else:
         s = _new(Storage)

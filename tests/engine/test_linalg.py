@@ -27,8 +27,12 @@ FUNCTIONS = {
                    lambda t: lambda a: t.linalg.solve(a, t.tensor(B.T.copy()), left=False), lambda a: np.linalg.solve(a.T, B).T),
     "cholesky": (symmetric(linalg.cholesky), lambda t: symmetric(t.linalg.cholesky), lambda a: np.linalg.cholesky(a + a.T)),
     "eigvalsh": (symmetric(linalg.eigvalsh), lambda t: symmetric(t.linalg.eigvalsh), lambda a: np.linalg.eigvalsh(a + a.T)),
-    "matrix_power": (lambda a: linalg.matrix_power(a, 3), lambda t: lambda a: t.linalg.matrix_power(a, 3), lambda a: np.linalg.matrix_power(a, 3)),
-    "inverse_power": (lambda a: linalg.matrix_power(a, -2), lambda t: lambda a: t.linalg.matrix_power(a, -2), lambda a: np.linalg.matrix_power(a, -2)),
+    "power": (lambda a: linalg.matrix_power(a, 3), lambda t: lambda a: t.linalg.matrix_power(a, 3), lambda a: np.linalg.matrix_power(a, 3)),
+    "inverse_power": (
+        lambda a: linalg.matrix_power(a, -2),
+        lambda t: lambda a: t.linalg.matrix_power(a, -2),
+        lambda a: np.linalg.matrix_power(a, -2),
+    ),
     "trace": (autolab.trace, lambda t: t.trace, np.trace),
     "logdet": (autolab.logdet, lambda t: t.logdet, lambda a: np.log(np.linalg.det(a))),
 }

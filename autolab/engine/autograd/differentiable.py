@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import warnings
 import weakref
+from typing import Any
 
 from ..errors import fail
 
@@ -21,6 +22,8 @@ class Differentiable:
     """The part of the Tensor class that concerns gradients."""
 
     __slots__ = ()
+    _node: Any
+    _nr: int
 
     @property
     def grad(self):

@@ -205,7 +205,7 @@ def _bounds(bounds, start, end, step):
         named = [name for name, value in (("start", start), ("end", end), ("step", step)) if value is not None]
         if len(bounds) > 3 or set(("start", "end", "step")[: len(bounds)]) & set(named):
             raise mismatch("arange() takes end, or start and end, or start, end and step")
-        start, end, step = (*bounds, *(start, end, step)[len(bounds) :])
+        start, end, step = tuple(bounds) + (start, end, step)[len(bounds) :]
         if None in bounds:
             raise mismatch("arange() takes numbers")
     numbers = tuple(as_number(n) for n in (0 if start is None else start, end, 1 if step is None else step))

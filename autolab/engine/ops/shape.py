@@ -236,7 +236,6 @@ for _name in ("swapaxes", "swapdims"):
     METHODS[_name] = NAMESPACES[""][_name] = METHODS["transpose"]
 
 
-@property
 def T(self):
     """All dimensions reversed; for a matrix its transpose. Source: torch.Tensor.T."""
     if self.ndim != 2:
@@ -252,7 +251,6 @@ def T(self):
     return permute_op.call(self, tuple(range(self.ndim - 1, -1, -1)))
 
 
-@property
 def mT(self):
     """The last two dimensions swapped. Source: torch.Tensor.mT."""
     if self.ndim < 2:
@@ -264,7 +262,7 @@ def mT(self):
     return transpose.call(self, -2, -1)
 
 
-METHODS["T"], METHODS["mT"] = T, mT
+METHODS["T"], METHODS["mT"] = property(T), property(mT)
 
 
 def _moved(ndim, source, destination):
