@@ -36,7 +36,10 @@ def apply(op, args):
         raws[0] = materialise(args[0])
     result = compute(op, state, xp, raws)
     multi = result.__class__ is tuple or result.__class__ is list
-    outs = tuple(_output(op, r, args, device, state, multi) for r in (result if multi else (result,)))
+    if multi:
+        outs = tuple([_output(op, r, args, device, state, True) for r in result])
+    else:
+        outs = (_output(op, result, args, device, state, False),)
     node = None
     if state.grad and op.rules and any(t._req for t in tensors):
         node = record(op, args, outs, state)
@@ -80,13 +83,19 @@ def broadcast_error(shapes):
     )
 
 
+_PLAIN_KINDS = {type(None), bool, int, float, str}
+
+
 def _unwrap(op, args):
     tensors, raws = [], []
     for a in args:
-        if isinstance(a, Tensor):
+        kind = a.__class__
+        if kind in _PLAIN_KINDS:
+            raws.append(a)
+        elif isinstance(a, Tensor):
             tensors.append(a)
             raws.append(a._d)
-        elif a.__class__ in (list, tuple) and any(isinstance(x, Tensor) for x in a):
+        elif kind in (list, tuple) and any(isinstance(x, Tensor) for x in a):
             tensors += [x for x in a if isinstance(x, Tensor)]
             raws.append([x._d if isinstance(x, Tensor) else x for x in a])
         else:
@@ -179,30 +188,55 @@ def edge(t):
 
 
 def record(op, args, outs, state, replaced=None):
-    """Makes the Node of an op that just ran and hangs it on its outputs. Returns the node, or None when no gradient can flow.
+    """Makes the Node of an op that just ran and hangs it on its outputs. Returns the node, or None when no gradient can
+    flow.
 
     replaced: (old, saved) of an in-place op: its first argument as it was before, for edges and for saving."""
-    node = _new(op.node_class)
-    if op.spread:
-        sources = list(args[op.rules[0][0]])
-    else:
-        sources = [args[i] for i, _, _ in op.rules]
-    if replaced is not None:
-        sources = [replaced if s is args[0] else s for s in sources]
-    edges = tuple(edge(s) if isinstance(s, Tensor) else None for s in sources)
-    if not any(e is not None for e in edges):
+    sources = list(args[op.rules[0][0]]) if op.spread else [args[i] for i, _, _ in op.rules]
+    out = outs[0]
+    shape, dtype = out._d.shape if op.broadcast else None, out.dtype
+    edges, nrs, metas = [], [], []
+    live = missing = numbered = differs = False
+    for k, s in enumerate(sources):       # one loop: five passes over the sources cost 3 µs more
+        if not isinstance(s, Tensor):
+            edges.append(None)
+            nrs.append(0)
+            metas.append(None)
+            missing = True
+            continue
+        if replaced is not None and s is args[0]:
+            s = sources[k] = replaced
+        if s._view is not None:
+            s._view.refresh(s)
+        e = s._node
+        if e is None and s._req:
+            e = (s._acc and s._acc()) or accumulator(s)
+        if e is None:
+            missing = True
+        else:
+            live = True
+        edges.append(e)
+        if s._nr:
+            numbered = True
+        nrs.append(s._nr)
+        if s.dtype is not dtype or (shape is not None and s._d.shape != shape):
+            differs = True
+        metas.append((None if shape is None else s._d.shape, s.dtype))
+    if not live:
         return None
-    node.inputs = edges
-    nrs = tuple(s._nr if isinstance(s, Tensor) else 0 for s in sources)
-    node.input_nrs = nrs if any(nrs) else None
+    node = _new(op.node_class)
+    node.inputs = tuple(edges)
+    node.input_nrs = tuple(nrs) if numbered else None
     node.sequence_nr, node.hooks = next_sequence_nr(), None
     node.saved = _saved(op, args, outs, edges, replaced)
     if state.saved_hooks is not None:
         _pack(node, state.saved_hooks)
-    node.fix = _fix(op, sources, outs)
-    first = outs[0]._d
-    node.value = first if first.__class__ is not np.ndarray or first.size <= SMALL else (first.shape, first.dtype)
-    node.operands = _operands(sources, edges) if None in edges else None
+    node.fix = tuple(metas) if differs else None
+    first = out._d
+    node.value = (
+        first if first.__class__ is not np.ndarray or first.size <= SMALL else (first.shape, first.dtype)
+    )
+    node.operands = _operands(sources, edges) if missing else None
     if op.variadic:
         node.num_outputs = len(outs)
     if node.num_outputs > 1:
@@ -246,7 +280,7 @@ def _derived(kind, a):
     if kind == "derived:sizes_opt" and a is None:
         return (0,)
     if kind.startswith("derived:sizes"):
-        return tuple(np.shape(a._d))
+        return a._d.shape
     if kind == "derived:numel":
         return int(a._d.size)
     if kind == "derived:argsize_0":
@@ -271,19 +305,6 @@ def _pack(node, hooks):
         is_tensor = e is not None and node.op.save_kinds[k] in ("input", "output") and e.__class__ is tuple
         entries.append(Packed(pack(node.unpack(k)), unpack) if is_tensor else e)
     node.saved = Unusual(entries)
-
-
-def _fix(op, sources, outs):
-    """Per input (shape, dtype) that its gradient must be reduced or cast to; None when no input needs it."""
-    out = outs[0]
-    if op.broadcast:
-        shape, d = out._d.shape, out.dtype
-        if all(not isinstance(s, Tensor) or (s._d.shape == shape and s.dtype is d) for s in sources):
-            return None
-        return tuple((s._d.shape, s.dtype) if isinstance(s, Tensor) else None for s in sources)
-    if all(not isinstance(s, Tensor) or s.dtype is out.dtype for s in sources):
-        return None
-    return tuple((None, s.dtype) if isinstance(s, Tensor) else None for s in sources)
 
 
 def _operands(sources, edges):
