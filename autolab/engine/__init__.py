@@ -2,5 +2,6 @@
 from . import tensor  # noqa: F401  (first: the ops need the class)
 from . import registry
 from . import ops  # noqa: F401
+from .autograd import differentiate  # noqa: F401  (gives the Tensor class its `backward`)
 
 registry.attach_methods(tensor.Tensor)

@@ -9,6 +9,7 @@ import warnings
 import numpy as np
 
 from . import device as devices
+from .autograd import differentiable
 from .autograd.differentiable import Differentiable
 from .autograd.grad_mode import per_thread
 from .dtype import FROM_NUMPY, python_scalar_dtype
@@ -486,3 +487,4 @@ def row_major(d):
 
 
 Tensor.__module__ = "torch"  # type(x) prints as <class 'torch.Tensor'>, which tutorials show
+differentiable.wrap = wrap

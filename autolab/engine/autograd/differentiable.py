@@ -18,6 +18,12 @@ NON_LEAF_GRAD = (
 )
 
 
+# Filled in by `tensor` and `differentiate`, which import this module: importing them on each use cost 1 µs, and `.grad` and
+# `backward()` are in every training loop.
+wrap: Any = None
+run_backward: Any = None
+
+
 class Differentiable:
     """The part of the Tensor class that concerns gradients."""
 
@@ -34,8 +40,6 @@ class Differentiable:
                 warnings.warn(NON_LEAF_GRAD, UserWarning, stacklevel=2)
             return None
         if not hasattr(g, "_storage"):
-            from ..tensor import wrap
-
             g = self._grad = wrap(g, self.dtype, self._storage.device)
         return g
 
@@ -75,9 +79,7 @@ class Differentiable:
 
         gradient: the vector of the vector-Jacobian product, shaped like this tensor; may be left out for one element.
         Raises RuntimeError when there is no graph or its saved tensors were freed. Source: torch.Tensor.backward."""
-        from .differentiate import backward
-
-        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+        run_backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     def requires_grad_(self, requires_grad=True):
         """Sets `requires_grad` in place and returns the tensor."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import fail
 from ..tensor import Tensor, wrap
-from . import namespaces
+from . import differentiable, namespaces
 from .engine import accumulate, execute, steps
 from .node import accumulator, apply_fix
 
@@ -218,3 +218,6 @@ def call_node(node, grads):
         out = apply_fix(m, node.fix, node.backward_raw(m, raw[0] if node.num_outputs == 1 else raw))
     wrapped = tuple(None if g is None else wrap(g) for g in out)
     return wrapped[0] if len(wrapped) == 1 else wrapped
+
+
+differentiable.run_backward = backward
