@@ -42,6 +42,7 @@ _LAZY = {
     "nn": "autolab.nn",
     "optim": "autolab.optim",
     "utils": "autolab.utils",
+    "vision": "autolab.vision",
     "autograd": "autolab.autograd",
     "viz": "autolab.viz",
     "widgets": "autolab.widgets",
@@ -54,7 +55,7 @@ _LAZY = {
     "return_types": "autolab.engine.return_types",
     "func": "autolab.func",
     "testing": "autolab.testing",
-    "backends": "autolab.backends",
+    "backends": "autolab.backends", "profiler": "autolab.profiler",
 }
 globals().update(
     {name: f for name, f in _registry.NAMESPACES[""].items() if name not in _LAZY}

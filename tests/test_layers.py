@@ -14,7 +14,7 @@ PACKAGE = ROOT / "autolab"
 LAYERS = [
     {"engine"},
     {"autograd", "nn", "optim", "utils", "vision"}
-    | {"cuda", "linalg", "random", "special", "func", "testing", "backends"},
+    | {"cuda", "linalg", "random", "special", "func", "testing", "backends", "profiler"},
     {"trace"},
     {"viz"},
     {"widgets"},

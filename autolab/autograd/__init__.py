@@ -1,4 +1,6 @@
 """`torch.autograd`: torch's public names for the engine's autograd. Source: https://docs.pytorch.org/docs/2.13/autograd.html"""
+from importlib import import_module
+
 from . import function, functional, grad_mode, graph  # noqa: F401
 from ..engine.autograd.anomaly import detect_anomaly, set_detect_anomaly  # noqa: F401
 from ..engine.autograd.differentiate import backward, grad  # noqa: F401
@@ -6,3 +8,9 @@ from ..engine.autograd.function import Function  # noqa: F401
 from ..engine.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: F401
 from ..engine.autograd.gradcheck import gradcheck, gradgradcheck  # noqa: F401
 from ..engine.tensor import Tensor as Variable  # noqa: F401
+
+
+def __getattr__(name):
+    if name == "profiler":  # loaded when it is asked for
+        return import_module(f"{__name__}.profiler")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

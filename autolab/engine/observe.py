@@ -9,6 +9,9 @@ observer = None  # the engine tests `observe.observer is not None` once per op a
 class Observer:
     """Base class: every event does nothing. Values are raw arrays; `args` and `outputs` of `forward` are Tensors and numbers."""
 
+    def begin(self, node):
+        """A custom function is about to run, `node` being its node; the ops inside it come before its `forward` event."""
+
     def forward(self, op, args, attrs, outputs, node, inplace=False):
         """An op ran; `node` is its Node, or None when nothing was recorded."""
 
@@ -49,7 +52,7 @@ def _fan_out(name):
     return event
 
 
-for _name in ("forward", "seed", "before_node", "contribution", "after_node", "accumulate", "free", "backward_end"):
+for _name in ("begin", "forward", "seed", "before_node", "contribution", "after_node", "accumulate", "free", "backward_end"):
     setattr(_Several, _name, _fan_out(_name))
 
 

@@ -298,6 +298,8 @@ class Function(metaclass=_FunctionMeta):
         edges = tuple(_edge(t) if recording else None for t in tensors)
         nrs = tuple(t._nr for t in tensors)
         separate = cls.setup_context is not Function.setup_context
+        if observe.observer is not None:
+            observe.observer.begin(node)
         with no_grad():
             output = cls.forward(*args) if separate else cls.forward(node, *args)
             if separate:
