@@ -1,0 +1,18 @@
+"""Images: models, transforms and data sets under torchvision's names. `import autolab.vision as torchvision` runs tutorials.
+
+Source: https://docs.pytorch.org/vision/0.29/
+"""
+
+import importlib
+
+_ROOMS = ("models", "transforms", "datasets")
+
+
+def __getattr__(name):
+    if name in _ROOMS:
+        return importlib.import_module(f"autolab.vision.{name}")
+    raise AttributeError(f"module 'autolab.vision' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted([*globals(), *_ROOMS])

@@ -1,0 +1,46 @@
+"""LeNet-5 with ReLU and max pooling.
+
+Source: Y. LeCun, L. Bottou, Y. Bengio, P. Haffner, "Gradient-Based Learning Applied to Document Recognition", 1998.
+"""
+
+from autolab import nn
+from autolab.engine.errors import fail
+
+
+class LeNet(nn.Module):
+    """Two convolutions and three linear layers for grey images of digits or clothes.
+
+    Input (N, 1, image_size, image_size), output (N, num_classes) logits. image_size: 28 (MNIST's) gives 256 features
+    to the first linear layer, 32 (the paper's) gives 400. Raises ValueError for images too small for the two
+    convolutions.
+    """
+
+    def __init__(self, num_classes=10, image_size=28):
+        super().__init__()
+        side = ((image_size - 4) // 2 - 4) // 2  # a 5x5 kernel takes 4 pixels off each side, pooling halves
+        if side < 1:
+            raise fail(
+                ValueError,
+                f"image_size should be at least 16, but got {image_size}",
+                "Two 5x5 convolutions with pooling leave nothing of a smaller image; enlarge it with Resize.",
+            )
+        self._body = nn.Sequential(
+            nn.Conv2d(1, 6, kernel_size=5),
+            nn.ReLU(),
+            nn.MaxPool2d(kernel_size=2),
+            nn.Conv2d(6, 16, kernel_size=5),
+            nn.ReLU(inplace=True),
+            nn.MaxPool2d(kernel_size=2),
+        )
+        self._head = nn.Sequential(
+            nn.Linear(16 * side * side, 120),
+            nn.ReLU(inplace=True),
+            nn.Linear(120, 84),
+            nn.ReLU(inplace=True),
+            nn.Linear(84, num_classes),
+        )
+
+    def forward(self, x):
+        """Logits (N, num_classes) of the images `x`."""
+        x = self._body(x)
+        return self._head(x.view(x.size()[0], -1))
