@@ -9,8 +9,9 @@ import socket
 import time
 import warnings
 
-from ..engine.autograd.profiler import EventList, Recorder, check_options, record_function, write_chrome_trace
-from ..engine.autograd.profiler_events import DeviceType
+from ..engine.autograd.profiler import check_options, record_function
+from ..engine.autograd.profiler_events import DeviceType, EventList, write_chrome_trace
+from ..engine.autograd.profiler_recorder import Recorder
 from ..engine.errors import fail
 
 __all__ = [
