@@ -1,13 +1,37 @@
-"""Pictures of computations: `make_dot` (graphviz), `plot_losses` (matplotlib), `html.page` (widgets).
+"""Pictures of computations: `make_dot` (graphviz), `plot_...` (matplotlib), `html.page` (widgets).
 
 Each is loaded on first use.
 """
 
 from importlib import import_module
 
-_WHERE = {"make_dot": "dot", "to_dot": "dot", "Picture": "dot", "plot_losses": "curves"}
+_WHERE = {
+    "make_dot": "dot",
+    "to_dot": "dot",
+    "Picture": "dot",
+    "plot_losses": "curves",
+    "plot_profile": "profile",
+    "plot_filters": "filters",
+    "plot_feature_maps": "filters",
+    "plot_confusion": "confusion",
+    "plot_misclassified": "confusion",
+    "plot_weight_histograms": "histograms",
+    "plot_gradient_histograms": "histograms",
+}
 
-__all__ = ["Picture", "make_dot", "plot_losses", "to_dot"]
+__all__ = [
+    "Picture",
+    "make_dot",
+    "plot_confusion",
+    "plot_feature_maps",
+    "plot_filters",
+    "plot_gradient_histograms",
+    "plot_losses",
+    "plot_misclassified",
+    "plot_profile",
+    "plot_weight_histograms",
+    "to_dot",
+]
 
 
 def __getattr__(name):
