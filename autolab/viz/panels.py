@@ -99,7 +99,7 @@ def axes(ax: Any, width: float, height: float) -> Any:
 
 def mosaic(
     ax: Any,
-    pictures: Sequence[np.ndarray],
+    pictures: Sequence[np.ndarray] | np.ndarray,
     labels: Sequence[str],
     columns: int,
     *,
