@@ -162,8 +162,6 @@ class profile:
         self.activities = supported_activities() if activities is None else set(activities)
         if use_cuda is not None:
             warnings.warn("`use_cuda` is deprecated, use `activities` argument instead", FutureWarning, stacklevel=2)
-            if use_cuda:
-                self.activities.add(ProfilerActivity.CUDA)
         if not self.activities or not self.activities <= set(ProfilerActivity):
             raise fail(
                 AssertionError, "No valid profiler activities found", "Activities are members of ProfilerActivity."

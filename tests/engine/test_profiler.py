@@ -1,0 +1,366 @@
+"""The profiler: which calls are counted and where they nest, and the tables to the character."""
+
+import threading
+
+import numpy as np
+import pytest
+from engine_profiles import nothing_is_left_watching, of, step  # noqa: F401 (a fixture)
+from goldens import oracle
+from goldens.oracle import error_of, same_as_torch
+
+import autolab
+from autolab.autograd import profiler
+from autolab.engine.autograd.profiler_recorder import aten_name
+from autolab.engine.registry import OPS
+
+
+# -- tables ---------------------------------------------------------------------------------------------------------
+def averages_with_fixed_times(torch, **options):
+    names = {"first": (1.5, 3.0), "a" * 60: (1234.5678, 2e6), "c": (0.0, 0.25), "d": (3e6, 3e6)}
+    with torch.autograd.profiler.profile(**options) as prof:
+        for name in names:
+            for _ in range(len(name) % 3 + 1):
+                with torch.profiler.record_function(name):
+                    pass
+    averages = prof.key_averages()
+    for average in averages:
+        average.self_cpu_time_total, average.cpu_time_total = names[average.key]
+        average.cpu_memory_usage = average.self_cpu_memory_usage = int(average.cpu_time_total) * 1500 - 2000
+    return averages
+
+
+@same_as_torch
+def test_tables(torch):
+    averages = averages_with_fixed_times(torch)
+    return [
+        averages.table(**options)
+        for options in (
+            {},
+            {"sort_by": "self_cpu_time_total"},
+            {"sort_by": "cpu_time_total", "row_limit": 2},
+            {"sort_by": "cpu_time", "row_limit": -1},
+            {"sort_by": "count", "row_limit": 0},
+            {"sort_by": "self_cuda_time_total"},
+            {"header": "HEAD", "time_unit": "ms"},
+            {"time_unit": "s"},
+            {"time_unit": "us", "top_level_events_only": True},
+            {"time_unit": "weeks", "max_name_column_width": 10},
+            {"max_name_column_width": None},
+        )
+    ] + [str(averages), repr(averages[0]), repr(averages)]
+
+
+@same_as_torch
+def test_tables_with_memory(torch):
+    return averages_with_fixed_times(torch, profile_memory=True).table(sort_by="self_cpu_memory_usage")
+
+
+@same_as_torch
+def test_tables_with_shapes(torch):
+    averages = averages_with_fixed_times(torch)
+    averages[0].input_shapes = [[4, 4], []]
+    averages[1].input_shapes = [[100, 200, 300, 400]] * 5
+    return averages.table(), averages.table(max_shapes_column_width=20)
+
+
+@same_as_torch
+def test_the_texts_of_times(torch):
+    (average,) = [a for a in averages_with_fixed_times(torch) if a.key == "d"]
+    found = []
+    for time in (0, 0.0004, 999.9994, 1000, 1e6 - 1, 1e6, 2.5e9):
+        average.self_cpu_time_total = average.cpu_time_total = time
+        found.append(
+            (average.self_cpu_time_total_str, average.cpu_time_str, average.cpu_time_total_str, average.cpu_time)
+        )
+    return found
+
+
+@same_as_torch
+def test_no_events_make_no_table(torch):
+    with torch.autograd.profiler.profile() as prof:
+        pass
+    return str(prof), prof.table(), prof.key_averages().table(), prof.self_cpu_time_total, len(prof.function_events)
+
+
+@same_as_torch
+def test_unknown_columns_to_sort_by(torch):
+    return error_of(lambda: averages_with_fixed_times(torch).table(sort_by="nope"))
+
+
+# -- what is counted ------------------------------------------------------------------------------------------------
+NODES = ("MulBackward0", "AddBackward0", "ExpBackward0", "MmBackward0", "ReluBackward0", "SumBackward0")
+SHARED = {"mine", "aten::exp", "aten::add", "aten::mm", "aten::relu", "aten::sum", "aten::mul_", *NODES}
+SHARED |= {"torch::autograd::AccumulateGrad", "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad"}
+SHARED |= {f"autograd::engine::evaluate_function: {name}" for name in NODES}
+
+
+@same_as_torch
+def test_calls_are_counted(torch):
+    counts = {a.key: a.count for a in step(torch).key_averages()}
+    return {key: counts[key] for key in sorted(SHARED)}
+
+
+@same_as_torch
+def test_events_come_in_order(torch):
+    return [e.name for e in step(torch).function_events if e.name in SHARED]
+
+
+@same_as_torch
+def test_calls_nest(torch):
+    events = of(step(torch).function_events, "mine", "aten::exp", "aten::relu", "aten::mul_", *NODES)
+    return [
+        (e.name, None if e.cpu_parent is None else e.cpu_parent.name, e.scope, e.is_user_annotation) for e in events
+    ]
+
+
+@same_as_torch
+def test_a_node_has_the_sequence_number_of_its_op(torch):
+    events = step(torch).function_events
+    numbers = {e.name: e.sequence_nr for e in events if e.sequence_nr >= 0}
+    pairs = [("aten::exp", "ExpBackward0"), ("aten::relu", "ReluBackward0"), ("aten::sum", "SumBackward0")]
+    return [numbers[op] == numbers[node] for op, node in pairs], [
+        (e.fwd_thread == e.thread, e.fwd_thread) for e in of(events, "ExpBackward0", "aten::exp")
+    ]
+
+
+@same_as_torch
+def test_shapes(torch):
+    prof = step(torch, record_shapes=True)
+    wanted = ("aten::add", "aten::exp", "aten::mm", "aten::relu", "MmBackward0", "MulBackward0", "SumBackward0", "mine")
+    by_shape = prof.key_averages(group_by_input_shape=True)
+    grouped = {a.key: a.count for a in by_shape if a.key in wanted}
+    return [(e.name, e.input_shapes) for e in of(prof.function_events, *wanted)], grouped
+
+
+def test_calls_of_other_shapes_are_other_rows():
+    x, y = autolab.ones(3), autolab.ones(2, 2)
+    with profiler.profile(record_shapes=True) as prof:
+        x.exp(), x.exp(), y.exp()
+    rows = [(a.key, a.input_shapes, a.count) for a in prof.key_averages(group_by_input_shape=True)]
+    assert rows == [("aten::exp", [[3]], 2), ("aten::exp", [[2, 2]], 1)]
+    assert [(a.input_shapes, a.count) for a in prof.key_averages()] == [("", 3)]
+
+
+@same_as_torch
+def test_allocated_bytes(torch):
+    x = torch.ones(10, 10)
+    with torch.autograd.profiler.profile(profile_memory=True) as prof:
+        held = [x.exp(), x + x, x @ x, x.view(100), x.t(), x.double(), x > x]
+        x.mul_(x)
+    wanted = ("aten::exp", "aten::add", "aten::mm", "aten::view", "aten::t", "aten::gt", "aten::mul_")
+    return len(held), [(e.name, e.cpu_memory_usage) for e in of(prof.function_events, *wanted)]
+
+
+def test_bytes_of_a_backward_pass_are_counted_once():
+    prof = step(autolab, profile_memory=True)
+    own = {a.key: (a.self_cpu_memory_usage, a.cpu_memory_usage) for a in prof.key_averages()}
+    assert own["MulBackward0"][1] == 64  # one gradient: b wants none
+    assert own["MmBackward0"] == (0, 128)  # both are made by the calls of mm inside
+    assert own["AddBackward0"] == (0, 0)  # what arrived is handed on
+    total = sum(e.self_cpu_memory_usage for e in prof.function_events)
+    assert (
+        total
+        == sum(e.cpu_memory_usage for e in prof.function_events if e.cpu_parent is None)
+        == prof.total_average().self_cpu_memory_usage
+    )
+
+
+def test_rules_show_the_ops_that_they_call():
+    node = of(step(autolab).function_events, "MmBackward0")[0]
+    assert [child.name for child in node.cpu_children].count("aten::mm") == 2
+
+
+@pytest.mark.parametrize("op", ["add", "add_scalar", "pow_tensor", "sum_all", "max_dim", "relu", "unsafe_view"])
+def test_names_of_variants(op):
+    expected = {
+        "add_scalar": "add",
+        "pow_tensor": "pow",
+        "sum_all": "sum",
+        "max_dim": "max",
+        "unsafe_view": "_unsafe_view",
+    }
+    assert aten_name(OPS[op]) == "aten::" + expected.get(op, op)
+
+
+def test_every_op_has_a_name_of_pytorchs():
+    names = sorted({aten_name(op).removeprefix("aten::") for op in OPS.values()})
+
+    def unknown(torch):
+        return [n for n in names if not hasattr(torch.ops.aten, n) and not hasattr(torch.ops.aten, n + "_")]
+
+    assert oracle.answer("test_profiler", "every op has a name", unknown) == []
+
+
+@same_as_torch
+def test_custom_functions(torch):
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.exp() * x
+
+        @staticmethod
+        def backward(ctx, g):
+            return g.exp()
+
+    x = torch.ones(3, requires_grad=True)
+    with torch.autograd.profiler.profile(record_shapes=True) as prof:
+        Twice.apply(x).sum().backward()
+    events = of(prof.function_events, "Twice", "TwiceBackward", "aten::exp")
+    return [(e.name, e.input_shapes, e.cpu_parent and e.cpu_parent.name) for e in events]
+
+
+def test_a_custom_function_that_raises_leaves_no_event():
+    class Fails(autolab.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            x.exp()
+            raise KeyError("no")
+
+    x = autolab.ones(3)
+    with profiler.profile() as prof:
+        assert error_of(lambda: Fails.apply(x)) == "KeyError: 'no'"
+        x.sin()
+    assert [(e.name, e.cpu_parent) for e in prof.function_events] == [("aten::exp", None), ("aten::sin", None)]
+
+
+def test_an_op_begins_after_what_ran_before_it():
+    with profiler.profile() as prof:
+        with profiler.record_function("before"):
+            x = autolab.tensor([1.0, 2.0])
+        x.exp()
+        x.mul_(x)
+    before, exp, mul = prof.function_events
+    assert [before.name, exp.name, mul.name] == ["before", "aten::exp", "aten::mul_"]
+    assert (
+        before.time_range.end <= exp.time_range.start < exp.time_range.end <= mul.time_range.start < mul.time_range.end
+    )
+
+
+def test_own_times_add_up_and_children_lie_inside():
+    prof = step(autolab)
+    for e in prof.function_events:
+        assert 0 <= e.time_range.start <= e.time_range.end and e.self_cpu_time_total >= 0
+        for child in e.cpu_children:
+            assert child.cpu_parent is e
+            assert e.time_range.start <= child.time_range.start <= child.time_range.end <= e.time_range.end
+    outer = sum(e.cpu_time_total for e in prof.function_events if e.cpu_parent is None)
+    assert prof.self_cpu_time_total == pytest.approx(outer) == pytest.approx(prof.key_averages().self_cpu_time_total)
+    assert prof.total_average().count == len(prof.function_events) and prof.total_average().key == "Total"
+
+
+def test_results_are_those_without_a_profiler():
+    def gradients(**options):
+        x = autolab.linspace(-2, 2, 12).reshape(3, 4).requires_grad_()
+        with profiler.profile(**options):
+            y = (x.exp() @ x.t()).softmax(1).max(0).values.sum()
+            (g,) = autolab.autograd.grad(y, x, create_graph=True)
+            g.pow(2).sum().backward()
+        return g.detach().numpy(), x.grad.numpy()
+
+    plain, watched = gradients(enabled=False), gradients(record_shapes=True, profile_memory=True)
+    assert all(np.array_equal(a, b) for a, b in zip(plain, watched))
+
+
+def test_create_graph_shows_the_ops_of_the_gradients_graph():
+    x = autolab.ones(3, requires_grad=True)
+    y = (x**3).sum()
+    with profiler.profile() as prof:
+        autolab.autograd.grad(y, x, create_graph=True)
+    (node,) = of(prof.function_events, "PowBackward0")
+    assert {"aten::pow", "aten::mul"} <= {child.name for child in node.cpu_children}
+
+
+def test_an_error_in_backward_closes_what_was_open():
+    x = autolab.ones(3, requires_grad=True)
+    y = x.exp()
+    y.register_hook(lambda g: 1 / 0)
+    with profiler.profile() as prof:
+        with pytest.raises(ZeroDivisionError):
+            (y * 2).sum().backward()
+        x.detach().sin()
+    (sine,) = of(prof.function_events, "aten::sin")
+    assert sine.cpu_parent is None and of(prof.function_events, "MulBackward0")
+
+
+# -- who is watched -------------------------------------------------------------------------------------------------
+def test_only_its_own_thread():
+    x = autolab.ones(3)
+
+    def other():
+        x.sin()
+        with profiler.record_function("there"):
+            x.cos()
+
+    with profiler.profile() as prof:
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+        x.exp()
+    assert [e.name for e in prof.function_events] == ["aten::exp"]
+
+
+def test_two_profilers_at_once():
+    x = autolab.ones(3)
+    with profiler.profile() as outer:
+        x.exp()
+        with profiler.profile() as inner:
+            x.sin()
+        x.cos()
+    assert [e.name for e in inner.function_events] == ["aten::sin"]
+    assert [e.name for e in outer.function_events] == ["aten::exp", "aten::sin", "aten::cos"]
+
+
+def test_profilers_that_end_in_the_order_in_which_they_began():
+    x = autolab.ones(3)
+    first, second = autolab.profiler.profile(), autolab.profiler.profile()
+    first.start()
+    x.exp()
+    second.start()
+    x.sin()
+    first.stop()
+    x.cos()
+    second.stop()
+    assert [e.name for e in first.events()] == ["aten::exp", "aten::sin"]
+    assert [e.name for e in second.events()] == ["aten::sin", "aten::cos"]
+    assert all(e.cpu_time > 0 for e in second.events())
+
+
+def test_an_exception_ends_the_profile():
+    with pytest.raises(KeyError):
+        with profiler.profile() as prof:
+            with profiler.record_function("block"):
+                autolab.ones(3).exp()
+                raise KeyError
+    assert [(e.name, e.cpu_parent and e.cpu_parent.name) for e in prof.function_events] == [
+        ("block", None),
+        ("aten::exp", "block"),
+    ]
+
+
+@same_as_torch
+def test_record_function_as_decorator(torch):
+    @torch.profiler.record_function("named")
+    def f():
+        return torch.ones(2).exp()
+
+    f()
+    with torch.autograd.profiler.profile() as prof:
+        f(), f()
+    return [(e.name, e.cpu_parent and e.cpu_parent.name) for e in of(prof.function_events, "named", "aten::exp")]
+
+
+def test_record_function_around_a_function_that_calls_itself():
+    @profiler.record_function("f")
+    def f(n):
+        return f(n - 1) if n else autolab.ones(2).exp()
+
+    with profiler.profile() as prof:
+        f(2)
+    assert [(e.name, len(e.cpu_children)) for e in prof.function_events] == [("f", 1)] * 3 + [("aten::exp", 0)]
+
+
+def test_disabled():
+    prof = profiler.profile(enabled=False)
+    with prof as entered:
+        autolab.ones(2).exp()
+    assert entered is None and repr(prof) == "<unfinished torch.autograd.profile>"
