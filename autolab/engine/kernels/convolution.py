@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
-from . import threads
+from . import memory, threads
 
 BLOCK = 1 << 21  # bytes of windows in one block
 COLUMNS = 512  # a matrix product of fewer columns is slow
@@ -38,7 +39,11 @@ class Geometry:
 def batch_last(x):
     """(N, C, H, W) -> contiguous (C, H, W, N); no copy when it already lies so."""
     t = x.transpose(1, 2, 3, 0)
-    return t if t.flags.c_contiguous else t.copy()
+    if t.flags.c_contiguous:
+        return t
+    copied = memory.empty(t.shape, t.dtype)
+    copied[...] = t
+    return copied
 
 
 def batch_first(t):
@@ -76,15 +81,26 @@ def _lattice(first, step, padding, size, count):
     return slice(start, start + (high - low) * step if high > low else start, step), slice(low, high)
 
 
+class _Taps(dict):
+    """Per kernel position (i, j): the array that it reads and the offset of output (0, 0) in it.
+
+    `whole` is the input when no window reaches over its edge and the stride is 1: then one copy gathers all windows."""
+
+    whole = None
+    dilation = (1, 1)
+
+
 def _taps(xt, geo):
-    """Per kernel position (i, j): the array that it reads and the offset of output (0, 0) in it."""
     (kh, kw), (sy, sx), (py, px), (dy, dx) = geo.kernel, geo.stride, geo.padding, geo.dilation
     if (sy, sx) == (1, 1):
-        return {(i, j): (xt, i * dy - py, j * dx - px) for i in range(kh) for j in range(kw)}
+        taps = _Taps({(i, j): (xt, i * dy - py, j * dx - px) for i in range(kh) for j in range(kw)})
+        if (py, px) == (0, 0):
+            taps.whole, taps.dilation = xt, geo.dilation
+        return taps
     phases = _phases(xt, geo)
-    return {
-        (i, j): (phases[i * dy % sy, j * dx % sx], i * dy // sy, j * dx // sx) for i in range(kh) for j in range(kw)
-    }
+    return _Taps(
+        {(i, j): (phases[i * dy % sy, j * dx % sx], i * dy // sy, j * dx // sx) for i in range(kh) for j in range(kw)}
+    )
 
 
 def _overlap(offset, start, count, size):
@@ -96,6 +112,12 @@ def _overlap(offset, start, count, size):
 
 def _gather(windows, taps, start, rows, ow):
     """Fills `windows` (C, kh, kw, rows, ow, n) with what output rows start … start + rows read."""
+    if taps.whole is not None:
+        c, h, w, n = taps.whole.strides
+        dy, dx = taps.dilation
+        view = as_strided(taps.whole[:, start:], windows.shape, (c, dy * h, dx * w, h, w, n), writeable=False)
+        windows[...] = view
+        return
     for (i, j), (source, oy, ox) in taps.items():
         target = windows[:, i, j]
         a, b, y = _overlap(oy, start, rows, source.shape[1])
@@ -138,7 +160,7 @@ def forward(x, weight, bias, geo):
     c, _, _, n = xt.shape
     o, cg = weight.shape[:2]
     oh, ow = geo.out
-    y = np.empty((o, oh, ow, n), x.dtype)
+    y = memory.empty((o, oh, ow, n), x.dtype)
     if y.size == 0:
         return batch_first(y)
     w2 = np.ascontiguousarray(weight).reshape(groups, o // groups, -1)
@@ -206,7 +228,7 @@ def grad_input(g, weight, geo):
     g2 = gt.reshape(groups, o // groups, -1)
     if geo.pointwise:
         return batch_first(_spread_points(_pointwise_product(w2, g2).reshape(c, oh, ow, n), geo))
-    dx = np.zeros((c, h, w, n), g.dtype)
+    dx = memory.zeros((c, h, w, n), g.dtype)
     if dx.size == 0 or g.size == 0:
         return batch_first(dx)
     strided = (sy, sx) != (1, 1)
@@ -243,7 +265,7 @@ def _turned(weight, groups):
 
 
 def _pointwise_product(w2, g2):
-    result = np.empty((*w2.shape[:2], g2.shape[2]), g2.dtype)
+    result = memory.empty((*w2.shape[:2], g2.shape[2]), g2.dtype)
     columns = g2.shape[2]
 
     def work(part, parts):
@@ -258,7 +280,7 @@ def _spread_points(points, geo):
     if geo.stride == (1, 1) and geo.size == geo.out:
         return points
     (sy, sx), (oh, ow) = geo.stride, geo.out
-    dx = np.zeros((points.shape[0], *geo.size, points.shape[3]), points.dtype)
+    dx = memory.zeros((points.shape[0], *geo.size, points.shape[3]), points.dtype)
     dx[:, : (oh - 1) * sy + 1 : sy, : (ow - 1) * sx + 1 : sx] = points
     return dx
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import threads
+from . import memory, threads
 from .convolution import ones
 
 BLOCK = 1 << 19
@@ -18,7 +18,10 @@ _OPERATIONS = 20  # per element, times the cost of memory: for `threads.split`
 def channel_rows(x):
     """(N, C, …) -> contiguous (C, M): a row per channel, the batch innermost; no copy of what a convolution made."""
     t = x.transpose(*range(1, x.ndim), 0)
-    return (t if t.flags.c_contiguous else t.copy()).reshape(x.shape[1], -1)
+    if not t.flags.c_contiguous:
+        t, given = memory.empty(t.shape, t.dtype), t
+        t[...] = given
+    return t.reshape(x.shape[1], -1)
 
 
 def from_channel_rows(rows, shape):
@@ -47,7 +50,7 @@ def _dot(a, b):
 def standardize(rows, weight, bias, eps):
     """(result, mean, variance, 1 / sqrt(variance + eps)) of each row; weight and bias are per row, or None."""
     count, length = rows.shape
-    result, d = np.empty_like(rows), rows.dtype
+    result, d = memory.empty(rows.shape, rows.dtype), rows.dtype
     mean, variance, inverse = (np.empty(count, d) for _ in range(3))
     one = ones(length, d)
 
@@ -66,7 +69,7 @@ def standardize(rows, weight, bias, eps):
 
 def scaled(rows, weight, bias):
     """weight * row + bias, per row."""
-    result = np.empty_like(rows)
+    result = memory.empty(rows.shape, rows.dtype)
 
     def work(q):
         np.multiply(rows[q], weight[q, None], out=result[q])
@@ -80,7 +83,7 @@ def standardize_backward(g, rows, mean, inverse, weight, want_input=True):
     """(gradient of the rows or None, sum of g * standardized row, sum of g), for weights per row or None."""
     count, length = rows.shape
     d = rows.dtype
-    dx = np.empty_like(g) if want_input else None
+    dx = memory.empty(g.shape, g.dtype) if want_input else None
     total, product = np.empty(count, d), np.empty(count, d)
     one, share = ones(length, d), d.type(1 / length)
 
@@ -103,7 +106,7 @@ def fixed_backward(g, rows, mean, scale, inverse, want_input=True):
     """As `standardize_backward`, for mean and variance that do not depend on the rows; scale = weight * inverse."""
     count, length = rows.shape
     d = rows.dtype
-    dx = np.empty_like(g) if want_input else None
+    dx = memory.empty(g.shape, g.dtype) if want_input else None
     total, product = np.empty(count, d), np.empty(count, d)
     one = ones(length, d)
 

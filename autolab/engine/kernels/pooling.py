@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from . import memory
+
 
 class Windows(NamedTuple):
     """Sizes of a pooling: (height, width) pairs."""
@@ -47,7 +49,7 @@ def _covered(x, win, fill):
     """`x` with borders of `fill`, exactly what the windows cover (rows that none covers are cut off)."""
     if win.padding == (0, 0) and all(r <= n for r, n in zip(win.reach, x.shape[-2:])):
         return x
-    padded = np.empty_like(x, shape=(*x.shape[:-2], *win.reach))
+    padded = memory.empty_like(x, shape=(*x.shape[:-2], *win.reach))
     padded.fill(fill)
     part = padded[..., win.padding[0] : win.padding[0] + x.shape[-2], win.padding[1] : win.padding[1] + x.shape[-1]]
     part[...] = x[..., : part.shape[-2], : part.shape[-1]]
@@ -60,7 +62,7 @@ def _uncovered(padded, win):
     part = padded[..., ph : ph + h, pw : pw + w]
     if part.shape[-2:] == (h, w):
         return part
-    whole = np.zeros_like(padded, shape=(*padded.shape[:-2], h, w))
+    whole = memory.zeros_like(padded, shape=(*padded.shape[:-2], h, w))
     whole[..., : part.shape[-2], : part.shape[-1]] = part
     return whole
 
@@ -70,7 +72,8 @@ def _combined(function, x, win, axis):
     take = (lambda k: x[..., win.along(0, k), :]) if axis == 0 else (lambda k: x[..., win.along(1, k)])
     if win.kernel[axis] == 1:
         return take(0).copy("K")
-    result = function(take(0), take(1))
+    first = take(0)
+    result = function(first, take(1), out=memory.empty_like(x, shape=first.shape))
     for k in range(2, win.kernel[axis]):
         function(result, take(k), out=result)
     return result
@@ -109,7 +112,7 @@ def max_backward(g, x, largest, win):
     if g.size == 0 or g.dtype.kind != "f" or g.dtype.itemsize < 4 or not np.isfinite(largest).all():
         return scatter(g, max_indices(x, win), win.size)
     covered = _covered(x, win, -np.inf)
-    dx = np.zeros_like(covered) if not (win.apart and _tiles(win)) else np.empty_like(covered)
+    dx = memory.zeros_like(covered) if not (win.apart and _tiles(win)) else memory.empty_like(covered)
     word = np.dtype(f"i{g.dtype.itemsize}")
     if g.strides != largest.strides:
         g, given = np.empty_like(largest), g
@@ -199,7 +202,9 @@ def _divided(a, divisor):
 def mean_backward(g, win, divisor):
     """The adjoint of `mean`."""
     share = _divided(g, divisor)
-    dx = np.zeros_like(g, shape=(*g.shape[:-2], *(max(r, p + n) for r, p, n in zip(win.reach, win.padding, win.size))))
+    dx = memory.zeros_like(
+        g, shape=(*g.shape[:-2], *(max(r, p + n) for r, p, n in zip(win.reach, win.padding, win.size)))
+    )
     for tap in win.taps():
         dx[tap] += share
     return _uncovered(dx, win)

@@ -1,0 +1,69 @@
+"""ReLU and its gradient on big arrays, in blocks that stay in the cache, over threads."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import memory, threads
+
+BIG = 512  # elements from which these kernels pay
+_ROW = 1 << 14
+_BLOCK = 1 << 16
+_OPERATIONS = 10  # per element, times the cost of memory: for `threads.split`
+_zeros: dict = {}
+
+
+def _in_blocks(size, work):
+    """Calls `work(start, stop)` for blocks of a flat array, over threads."""
+
+    def part(k, n):
+        for start in range(k * _BLOCK, size, n * _BLOCK):
+            work(start, min(start + _BLOCK, size))
+
+    threads.split(part, _OPERATIONS * size, -(-size // _BLOCK))
+
+
+def relu(x):
+    """max(0, x). NumPy compares with a row of zeros three times as fast as with the number 0."""
+    flat = memory.flat(x)
+    if flat is None:
+        return np.maximum(x, x.dtype.type(0))
+    zeros = _zeros.get(x.dtype)
+    if zeros is None:
+        zeros = _zeros[x.dtype] = np.zeros(_ROW, x.dtype)
+    result = memory.empty_like(x)
+    out = memory.flat(result)
+
+    def work(start, stop):
+        whole = start + (stop - start) // _ROW * _ROW
+        if whole > start:
+            np.maximum(flat[start:whole].reshape(-1, _ROW), zeros, out=out[start:whole].reshape(-1, _ROW))
+        if whole < stop:
+            np.maximum(flat[whole:stop], zeros[: stop - whole], out=out[whole:stop])
+
+    _in_blocks(x.size, work)
+    return result
+
+
+def pass_above(g, x, threshold):
+    """g where x is not at most `threshold`, else zero. By bits, so that NaN and inf of g pass or vanish whole."""
+    if g.strides != x.strides:
+        g, given = memory.empty_like(x, g.dtype), g
+        g[...] = given
+    flat, values = memory.flat(x), memory.flat(g)
+    if flat is None:
+        return np.where(np.logical_not(x <= threshold), g, g.dtype.type(0))
+    word = np.dtype(f"i{g.dtype.itemsize}")
+    values = values.view(word)
+    result = memory.empty_like(g)
+    out = memory.flat(result).view(word)
+
+    def work(start, stop):
+        mask = np.less_equal(flat[start:stop], threshold).view(np.int8)
+        np.subtract(mask, 1, out=mask)  # -1, all bits set, where x passes
+        part = out[start:stop]
+        part[...] = mask
+        np.bitwise_and(part, values[start:stop], out=part)
+
+    _in_blocks(x.size, work)
+    return result
