@@ -9,6 +9,7 @@ from goldens.oracle import check, engine, error_of, same_as_torch
 
 import autolab
 
+
 torch = engine()
 
 
@@ -212,12 +213,6 @@ def test_errors(t):
             "too far": lambda: s[10],
         }.items()
     }
-
-
-def test_workers_are_refused():
-    with pytest.raises(NotImplementedError, match="num_workers"):
-        autolab.utils.data.DataLoader(dataset(autolab), num_workers=2)
-    assert autolab.utils.data.get_worker_info() is None
 
 
 def test_a_data_set_of_ones_own_with_type_hints():

@@ -1,7 +1,7 @@
 """Data sets and how they become batches (`torch.utils.data`). Source: https://docs.pytorch.org/docs/2.13/data.html"""
 
 from autolab.utils.data.collate import default_collate, default_convert  # noqa: F401
-from autolab.utils.data.dataloader import DataLoader, get_worker_info  # noqa: F401
+from autolab.utils.data.dataloader import DataLoader  # noqa: F401
 from autolab.utils.data.dataset import (
     ChainDataset,
     ConcatDataset,
@@ -20,3 +20,4 @@ from autolab.utils.data.sampler import (
     SubsetRandomSampler,  # noqa: F401
     WeightedRandomSampler,
 )
+from autolab.utils.data.worker import WorkerInfo, get_worker_info

@@ -1,31 +1,37 @@
-"""`DataLoader`: batches of a data set, in this process.
+"""`DataLoader`: batches of a data set, fetched in this process or in workers.
 
 Source: https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.DataLoader
 """
 
 import itertools
+import os
 import warnings
 
-from autolab.engine.errors import fail, unsupported
+from autolab.engine.errors import fail
 from autolab.utils.data.collate import default_collate, default_convert
 from autolab.utils.data.dataset import IterableDataset
+from autolab.utils.data.fetch import Fetching
 from autolab.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler, draw_seed
+from autolab.utils.data.workers import WorkerPass, context_of
 
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
-
-
-def get_worker_info():
-    """None: samples are loaded in this process, not in a worker."""
-    return None
 
 
 class DataLoader:
     """Goes through `dataset` in batches; every `for` starts a new pass.
 
     shuffle: a new random order each pass, PyTorch's for the same seed. sampler, batch_sampler: give indices or lists
-    of them
-    instead. collate_fn: makes a batch of a list of samples. generator: draws the order. batch_size=None: single
-    samples. Raises ValueError for options that exclude each other, NotImplementedError for num_workers > 0.
+    of them instead. collate_fn: makes a batch of a list of samples. generator: draws the order. batch_size=None: single
+    samples.
+
+    num_workers: how many processes fetch batches ahead, 0 for none. The batches and their order do not depend on it.
+    prefetch_factor: batches ahead per worker, 2 by default. worker_init_fn: called in each worker with its number.
+    persistent_workers: keep them from pass to pass. timeout: seconds to wait for a batch, 0 for ever. in_order=False:
+    batches as they get ready. multiprocessing_context: how workers are started (see `workers.context_of`). Memory is
+    never pinned: pin_memory=True warns, as PyTorch does where there is no accelerator.
+
+    Raises ValueError for options that exclude each other. An exception in a worker is raised in the loop, with the
+    worker's traceback as its message; RuntimeError when a worker is killed or `timeout` is over.
     """
 
     def __init__(
@@ -52,8 +58,10 @@ class DataLoader:
         _check_workers(num_workers, timeout, prefetch_factor, persistent_workers, multiprocessing_context)
         self.dataset, self.generator, self.pin_memory = dataset, generator, pin_memory
         self.pin_memory_device, self.in_order = pin_memory_device, in_order
-        self.num_workers, self.prefetch_factor, self.timeout = num_workers, prefetch_factor, timeout
-        self.worker_init_fn, self.multiprocessing_context = worker_init_fn, multiprocessing_context
+        self.num_workers, self.timeout, self.worker_init_fn = num_workers, timeout, worker_init_fn
+        self.prefetch_factor = 2 if num_workers and prefetch_factor is None else prefetch_factor
+        self.multiprocessing_context = None if multiprocessing_context is None else context_of(multiprocessing_context)
+        self._iterator = self._length_told = None
         self._iterable = isinstance(dataset, IterableDataset)
         if self._iterable:
             _check_iterable(shuffle, sampler, batch_sampler)
@@ -86,6 +94,7 @@ class DataLoader:
         self.sampler, self.batch_sampler = sampler, batch_sampler
         self.collate_fn = collate_fn or (default_convert if batch_sampler is None else default_collate)
         self.persistent_workers = persistent_workers
+        _warn_of_many_workers(num_workers)
         self._initialized = True
 
     def __class_getitem__(cls, item):
@@ -107,61 +116,95 @@ class DataLoader:
                 "used.",
                 stacklevel=2,
             )
-        draw_seed(self.generator)  # PyTorch draws a seed for workers here, even without any: the stream must move on
-        return _Pass(self)
+        if self.persistent_workers and self._iterator is not None:
+            self._iterator.restart(self)
+            return self._iterator
+        started = _Pass(self)
+        if self.persistent_workers:
+            self._iterator = started
+        return started
+
+    @property
+    def _index_sampler(self):
+        return self.sampler if self.batch_sampler is None else self.batch_sampler
 
     def __len__(self):
         if not self._iterable:
-            return len(self.sampler if self.batch_sampler is None else self.batch_sampler)
-        length = len(self.dataset)
+            return len(self._index_sampler)
+        length = self._length_told = len(self.dataset)
         if self.batch_size is None:
             return length
         return length // self.batch_size if self.drop_last else -(-length // self.batch_size)
 
 
 class _Pass:
-    """One pass through the data set."""
+    """One pass through the data set: what `iter(loader)` returns. It does not hold the loader, which may hold it."""
 
     def __init__(self, loader):
-        self._batches = self._iterable(loader) if loader._iterable else self._map(loader)
+        self._dataset, self._index_sampler = loader.dataset, loader._index_sampler
+        self._workers, self._kept = loader.num_workers, loader.persistent_workers
+        self._yielded, self._length_told = 0, loader._length_told
+        if self._workers:
+            self._source = WorkerPass(loader)
+        else:
+            _check_no_timeout(loader.timeout)
+            indices = iter(loader._index_sampler)
+            draw_seed(loader.generator)  # PyTorch draws a seed for workers even without any: the stream must move on
+            self._source = map(Fetching(loader).start(), indices)
+
+    def restart(self, loader):
+        """Begin the next pass with the same workers, or with new ones when an error has ended them."""
+        self._yielded, self._length_told = 0, loader._length_told
+        if self._source.ended:
+            self._source = WorkerPass(loader)
+        else:
+            self._source.restart(loader)
 
     def __iter__(self):
         return self
 
+    def __len__(self):
+        return len(self._index_sampler)
+
     def __next__(self):
-        return next(self._batches)
+        try:
+            batch = next(self._source)
+        except StopIteration:
+            if self._workers and not self._kept:
+                self._source.end()
+            raise
+        self._yielded += 1
+        if self._length_told is not None and self._yielded > self._length_told:
+            self._warn_of_length(self._length_told)
+        return batch
 
-    @staticmethod
-    def _map(loader):
-        dataset, collate = loader.dataset, loader.collate_fn
-        if loader.batch_sampler is None:
-            yield from (collate(dataset[index]) for index in loader.sampler)
-            return
-        many = getattr(dataset, "__getitems__", None)
-        for indices in loader.batch_sampler:
-            yield collate(many(indices) if many else [dataset[index] for index in indices])
-
-    @staticmethod
-    def _iterable(loader):
-        samples, collate = iter(loader.dataset), loader.collate_fn
-        if loader.batch_size is None:
-            yield from map(collate, samples)
-            return
-        while batch := list(itertools.islice(samples, loader.batch_size)):
-            if len(batch) == loader.batch_size or not loader.drop_last:
-                yield collate(batch)
+    def _warn_of_length(self, told):
+        message = (
+            f"Length of IterableDataset {self._dataset} was reported to be {told}(when accessing "
+            f"len(dataloader)), but {self._yielded} samples have been fetched. "
+        )
+        if self._workers:
+            message += (
+                "For multiprocessing data-loading, this could be caused by not properly configuring the IterableDataset "
+                "replica at each worker. Please see "
+                "https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset for examples."
+            )
+        warnings.warn(message, stacklevel=3)
 
 
 def _check_workers(num_workers, timeout, prefetch_factor, persistent_workers, multiprocessing_context):
-    note = "autolab loads data in this process: leave the options of workers out."
+    note = "Without workers the samples are loaded in this process: leave the options of workers out."
     if num_workers < 0:
         raise fail(
             ValueError, "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.", note
         )
     if timeout < 0:
-        raise fail(ValueError, "timeout option should be non-negative", note)
+        raise fail(ValueError, "timeout option should be non-negative", "0 waits as long as it takes.")
     if num_workers > 0:
-        raise unsupported("DataLoader", "num_workers", "autolab loads data in this process: use num_workers=0.")
+        if prefetch_factor is not None and prefetch_factor < 1:
+            kind, words = (ValueError, "non-negative") if prefetch_factor < 0 else (AssertionError, "greater than 0")
+            raise fail(kind, f"prefetch_factor option should be {words}", "A worker needs a batch to fetch.")
+        return
     if prefetch_factor is not None:
         raise fail(
             ValueError,
@@ -178,6 +221,28 @@ def _check_workers(num_workers, timeout, prefetch_factor, persistent_workers, mu
             f"num_workers={num_workers}",
             note,
         )
+
+
+def _check_no_timeout(timeout):
+    if timeout:
+        message = "_SingleProcessDataLoaderIter requires timeout == 0"
+        raise fail(
+            AssertionError, message, "A batch that is fetched in this process cannot be waited for: use workers."
+        )
+
+
+def _warn_of_many_workers(num_workers):
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    if cores is None or num_workers <= cores:
+        return
+    unchecked = "" if hasattr(os, "sched_getaffinity") else " (`cpuset` is not taken into account)"
+    warnings.warn(
+        f"This DataLoader will create {num_workers} worker processes in total. Our suggested max number of worker in "
+        f"current system is {cores}{unchecked}, which is smaller than what this DataLoader is going to create. Please be "
+        "aware that excessive worker creation might get DataLoader running slow or even freeze, lower the worker number "
+        "to avoid potential slowness/freeze if necessary.",
+        stacklevel=3,
+    )
 
 
 def _check_iterable(shuffle, sampler, batch_sampler):

@@ -95,9 +95,7 @@ class ResNet(nn.Module):
             downsample = nn.Sequential(_conv(self.inplanes, out, 1, stride), self._norm_layer(out))
         first = block(self.inplanes, planes, stride, downsample, self._norm_layer)
         self.inplanes = out
-        return nn.Sequential(
-            first, *(block(out, planes, norm_layer=self._norm_layer) for _ in range(1, blocks))
-        )
+        return nn.Sequential(first, *(block(out, planes, norm_layer=self._norm_layer) for _ in range(1, blocks)))
 
     def _reset(self, zero_init_residual):
         for module in self.modules():
@@ -127,34 +125,43 @@ def _refuse(given, **defaults):
             raise unsupported("ResNet", name, "It belongs to ResNeXt, Wide ResNet and segmentation networks.")
 
 
-def _builder(build):
-    """Adds torchvision's old argument `pretrained`, and weights given by name."""
-    default = globals()[f"ResNet{build.__name__.removeprefix('resnet')}_Weights"]
+def _builder(known):
+    """Makes a function that returns (block, layers) one that builds the network; `known`: its weights enum."""
 
-    @functools.wraps(build)
-    def builder(*, weights=None, progress=True, **kwargs):
-        if "pretrained" in kwargs:
-            weights = default.DEFAULT if kwargs.pop("pretrained") else None
-            _warn_of_pretrained(weights)
-        block, layers = build()
-        if weights is None:
-            return ResNet(block, layers, **kwargs)
-        if not isinstance(weights, WeightsEnum) and os.path.exists(os.fspath(weights)):
-            state = read_state_dict(weights)
-            if "fc.weight" in state:
-                kwargs.setdefault("num_classes", state["fc.weight"].shape[0])
-        else:
-            weights = default.verify(weights)
-            classes = weights.meta["num_classes"]
-            if kwargs.setdefault("num_classes", classes) != classes:
-                message = f"The parameter 'num_classes' expected value {classes} but got {kwargs['num_classes']} instead."
-                raise fail(ValueError, message, "Load the weights first, then put a new layer in the place of model.fc.")
-            state = weights.get_state_dict(progress=progress)
-        model = ResNet(block, layers, **kwargs)
-        model.load_state_dict(state)
-        return model
+    def decorate(build):
+        @functools.wraps(build)
+        def builder(*, weights=None, progress=True, **kwargs):
+            if "pretrained" in kwargs:
+                weights = known.DEFAULT if kwargs.pop("pretrained") else None
+                _warn_of_pretrained(weights)
+            block, layers = build()
+            if weights is None:
+                return ResNet(block, layers, **kwargs)
+            state = _state_of(weights, known, progress, kwargs)
+            model = ResNet(block, layers, **kwargs)
+            model.load_state_dict(state)
+            return model
 
-    return builder
+        del builder.__wrapped__  # its signature is not the one that help() shows
+        builder.__doc__ += _WEIGHTS
+        return builder
+
+    return decorate
+
+
+def _state_of(weights, known, progress, kwargs):
+    """The state dict that `weights` means; sets the number of classes in `kwargs`."""
+    if isinstance(weights, (str, os.PathLike)) and (os.path.exists(weights) or os.path.splitext(weights)[1]):
+        state = read_state_dict(weights)
+        if "fc.weight" in state:
+            kwargs.setdefault("num_classes", state["fc.weight"].shape[0])
+        return state
+    weights = known.verify(weights)
+    classes = weights.meta["num_classes"]
+    if kwargs.setdefault("num_classes", classes) != classes:
+        message = f"The parameter 'num_classes' expected value {classes} but got {kwargs['num_classes']} instead."
+        raise fail(ValueError, message, "Load the weights first, then put a new layer in the place of model.fc.")
+    return weights.get_state_dict(progress=progress)
 
 
 def _warn_of_pretrained(weights):
@@ -168,9 +175,7 @@ def _warn_of_pretrained(weights):
         f"future. The current behavior is equivalent to passing `weights={weights}`."
     )
     if weights is not None:
-        message += (
-            f" You can also use `weights={type(weights).__name__}.DEFAULT` to get the most up-to-date weights."
-        )
+        message += f" You can also use `weights={type(weights).__name__}.DEFAULT` to get the most up-to-date weights."
     warnings.warn(message, stacklevel=3)
 
 
@@ -183,23 +188,19 @@ _WEIGHTS = """
     """
 
 
-@_builder
+@_builder(ResNet18_Weights)
 def resnet18():
     """ResNet-18, 11,689,512 parameters."""
     return BasicBlock, (2, 2, 2, 2)
 
 
-@_builder
+@_builder(ResNet34_Weights)
 def resnet34():
     """ResNet-34, 21,797,672 parameters."""
     return BasicBlock, (3, 4, 6, 3)
 
 
-@_builder
+@_builder(ResNet50_Weights)
 def resnet50():
     """ResNet-50, 25,557,032 parameters."""
     return Bottleneck, (3, 4, 6, 3)
-
-
-for _build in (resnet18, resnet34, resnet50):
-    _build.__doc__ += _WEIGHTS

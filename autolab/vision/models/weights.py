@@ -108,7 +108,8 @@ class ResNet50_Weights(WeightsEnum):
 def read_state_dict(path):
     """The tensors of a .safetensors file by name.
 
-    Raises ImportError without the package safetensors, ValueError for a file of another kind or a damaged one.
+    Raises ImportError without the package safetensors, FileNotFoundError, ValueError for a file of another kind or a
+    damaged one.
     """
     path = os.fspath(path)
     if not path.endswith(".safetensors"):
@@ -126,6 +127,8 @@ def read_state_dict(path):
         raise fail(ImportError, message, "Install it with: pip install safetensors") from error
     try:
         arrays = load_file(path)
+    except FileNotFoundError:
+        raise fail(FileNotFoundError, f"no weights file '{path}'", "Is the path right?") from None
     except SafetensorError as error:
         raise fail(ValueError, f"'{path}' is not a whole .safetensors file: {error}", "Copy it again.") from error
     return OrderedDict((name, autolab.from_numpy(array)) for name, array in arrays.items())
