@@ -17,6 +17,7 @@ from queue import SimpleQueue
 import numpy as np
 
 WORTH_IT = 2e7  # floating-point operations below which a second thread costs more than it saves
+TINY = 5e5  # floating-point operations below which BLAS itself uses one thread
 _lock = threading.Lock()
 _holders = [0, 1]  # how many kernels hold BLAS at one thread, and how many threads it had before
 
@@ -97,11 +98,17 @@ _pool = _Pool()
 
 
 def split(function, flops, most):
-    """Calls `function(k, n)` for k = 0 … n - 1, side by side; n is 1 for little work, and at most `most`."""
+    """Calls `function(k, n)` for k = 0 … n - 1, side by side; n is 1 for little work, and at most `most`.
+
+    BLAS keeps to one thread even then: its threads wait for each other busily, which costs more than small products gain."""
     global _pool
-    n = min(available(), most) if flops > WORTH_IT else 1
+    threads = available() if flops > TINY else 1
+    n = min(threads, most) if flops > WORTH_IT else 1
     if n <= 1:
-        return function(0, 1)
+        if threads == 1:
+            return function(0, 1)
+        with one_blas_thread():
+            return function(0, 1)
     if _pool.process != os.getpid():
         _pool = _Pool()
     _pool.need(n - 1)
@@ -116,6 +123,20 @@ def split(function, flops, most):
     for error in errors:
         if error is not None:
             raise error
+
+
+def product(a, b):
+    """a @ b for matrices, by one thread unless it is big."""
+    if (
+        a.ndim == 2
+        and b.ndim == 2
+        and TINY < 2.0 * a.size * b.shape[1] < WORTH_IT
+        and a.__class__ is np.ndarray
+        and available() > 1
+    ):
+        with one_blas_thread():
+            return a @ b
+    return a @ b
 
 
 class _Scratch(threading.local):

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from ..errors import check_dim, fail
+from ..kernels.threads import product
 from ..registry import METHODS, NAMESPACES, composite, register
 from ..tensor import Tensor
 from .expand import expand_op
@@ -28,7 +29,7 @@ def _c_name(d):
 
 mm_op = register(
     "mm(self, mat2)",
-    forward=lambda xp, self, mat2: self @ mat2,
+    forward=lambda xp, self, mat2: product(self, mat2),
     method=False,
     function=False,
     vjp={"self": lambda m, g, mat2: m.mm(g, m.t(mat2)), "mat2": lambda m, g, self: m.mm(m.t(self), g)},
@@ -76,10 +77,10 @@ bmm_op = register(
 
 
 def _addmm(xp, self, mat1, mat2, beta, alpha):
-    product = mat1 @ mat2
+    result = product(mat1, mat2)
     if alpha != 1:
-        product = product * alpha
-    return product + (self if beta == 1 else self * beta)
+        result = result * alpha
+    return result + (self if beta == 1 else self * beta)
 
 
 addmm_op = register(
