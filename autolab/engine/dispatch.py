@@ -315,6 +315,10 @@ def _operands(sources, edges):
     return tuple(found)
 
 
+TAKEN = 1 << 15
+"""Elements from which an in-place op gives its target the result's memory instead of copying it."""
+
+
 # -- in place --------------------------------------------------------------------------------------------------------------
 def check_inplace(t, state, requires_grad, overlapping=True):
     """Raises torch's error when `t` may not be changed in place now.
@@ -397,7 +401,9 @@ def write_inplace(op, args, result, state):
     target = args[0]
     recording = state.grad and op.rules and any(isinstance(a, Tensor) and a._req for a in args)
     replaced = _before(op, args, target) if recording else None
-    if target._d.__class__ is np.ndarray:
+    if _may_take(target, result, args):
+        target._d = result
+    elif target._d.__class__ is np.ndarray:
         state.run(np.copyto, target._d, result, "unsafe")
     else:
         target._d = result.astype(target.dtype.np) if result.dtype != target.dtype.np else result[()]
@@ -409,6 +415,18 @@ def write_inplace(op, args, result, state):
             target._view.rebase(target, node)
     if observe.observer is not None:
         observe.observer.forward(op, args, None, (target,), node, inplace=True)
+
+
+def _may_take(target, result, args):
+    """Whether `target` may have the array `result` itself, so that a big one is not copied: nobody else looks into either."""
+    return (
+        result.size >= TAKEN
+        and target._view is None
+        and target._storage.array is None
+        and result.dtype == target._d.dtype
+        and result.flags.writeable
+        and not any(isinstance(a, Tensor) and np.may_share_memory(result, a._d) for a in args)
+    )
 
 
 def _before(op, args, target):

@@ -318,14 +318,15 @@ def grad_weight(g, x, geo):
     def work(part, parts):
         total = None
         for start, m in _blocks(part, parts, oh, rows):
-            block = g2[:, :, start * row : (start + m) * row].swapaxes(1, 2)
+            block = g2[:, :, start * row : (start + m) * row]
             if direct is not None:
                 columns = direct[:, :, start * row : (start + m) * row]
             else:
                 windows = threads.scratch("windows", (c, kh, kw, m, ow, n), g.dtype)
                 _gather(windows, taps, start, m, ow)
                 columns = windows.reshape(groups, inner, m * row)
-            found = np.matmul(columns[0], block[0])[None] if groups == 1 else np.matmul(columns, block)
+            columns = columns.swapaxes(1, 2)
+            found = np.matmul(block[0], columns[0])[None] if groups == 1 else np.matmul(block, columns)
             total = found if total is None else np.add(total, found, out=total)
         sums[part] = total
 
@@ -334,7 +335,7 @@ def grad_weight(g, x, geo):
     total = found[0]
     for s in found[1:]:
         total += s
-    return np.ascontiguousarray(total.swapaxes(1, 2)).reshape(o, cg, kh, kw)
+    return total.reshape(o, cg, kh, kw)
 
 
 def grad_bias(g):
@@ -342,7 +343,7 @@ def grad_bias(g):
     if g.size == 0:
         return np.zeros(g.shape[1], g.dtype)
     flat = batch_last(g).reshape(g.shape[1], -1)
-    return flat @ ones(flat.shape[1], g.dtype)
+    return threads.product(flat, ones(flat.shape[1], g.dtype))
 
 
 _ones: dict = {}

@@ -10,7 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import memory
+from . import memory, threads
+
+BLOCK = 1 << 19
+_OPERATIONS = 20  # per element, times the cost of memory: for `threads.split`
 
 
 class Windows(NamedTuple):
@@ -67,16 +70,44 @@ def _uncovered(padded, win):
     return whole
 
 
-def _combined(function, x, win, axis):
+def _combined(function, x, win, axis, out=None):
     """`function` over the positions of each window along one axis (0 rows, 1 columns)."""
     take = (lambda k: x[..., win.along(0, k), :]) if axis == 0 else (lambda k: x[..., win.along(1, k)])
-    if win.kernel[axis] == 1:
-        return take(0).copy("K")
     first = take(0)
-    result = function(first, take(1), out=memory.empty_like(x, shape=first.shape))
+    if out is None:
+        out = memory.empty_like(x, shape=first.shape)
+    if win.kernel[axis] == 1:
+        out[...] = first
+        return out
+    function(first, take(1), out=out)
     for k in range(2, win.kernel[axis]):
-        function(result, take(k), out=result)
+        function(out, take(k), out=out)
+    return out
+
+
+def _over_windows(function, x, win, fill):
+    """`function` over all positions of each window; `fill` stands in the padding."""
+    result = memory.empty_like(x, shape=(*x.shape[:-2], *win.out))
+
+    def work(q):
+        _combined(function, _combined(function, _covered(x[q], win, fill), win, 1), win, 0, result[q])
+
+    _by_channels(x, work)
     return result
+
+
+def _by_channels(x, work):
+    """Calls `work(index)` for blocks of channels that stay in the cache, over threads."""
+    axis = x.ndim - 3
+    count = x.shape[axis]
+    step = max(1, BLOCK * count // max(1, x.nbytes))
+
+    def part(k, n):
+        size = min(step, -(-count // n))
+        for start in range(k * size, count, n * size):
+            work((slice(None),) * axis + (slice(start, start + size),))
+
+    threads.split(part, _OPERATIONS * x.size, max(1, count))
 
 
 def lowest(dtype):
@@ -87,7 +118,7 @@ def lowest(dtype):
 # -- maximum ---------------------------------------------------------------------------------------------------------------
 def maximum(x, win):
     """The largest number of each window."""
-    return _combined(np.maximum, _combined(np.maximum, _covered(x, win, lowest(x.dtype)), win, 1), win, 0)
+    return _over_windows(np.maximum, x, win, lowest(x.dtype))
 
 
 def max_indices(x, win):
@@ -111,14 +142,22 @@ def max_backward(g, x, largest, win):
     """Sends each g to the first position of its window that holds `largest`."""
     if g.size == 0 or g.dtype.kind != "f" or g.dtype.itemsize < 4 or not np.isfinite(largest).all():
         return scatter(g, max_indices(x, win), win.size)
-    covered = _covered(x, win, -np.inf)
-    dx = memory.zeros_like(covered) if not (win.apart and _tiles(win)) else memory.empty_like(covered)
-    word = np.dtype(f"i{g.dtype.itemsize}")
     if g.strides != largest.strides:
-        g, given = np.empty_like(largest), g
+        g, given = memory.empty_like(largest), g
         g[...] = given
-    bits, taken = g.view(word), None
-    taps = win.taps()
+    dx = memory.empty_like(x)
+    _by_channels(x, lambda q: _max_backward(g[q], x[q], largest[q], win, dx[q]))
+    return dx
+
+
+def _max_backward(g, x, largest, win, dx):
+    """Fills `dx`; every `largest` is a number that its window holds."""
+    covered = _covered(x, win, -np.inf)
+    inner = dx if covered is x else memory.empty_like(covered)
+    if not (win.apart and _tiles(win)):
+        inner.fill(0)
+    word = np.dtype(f"i{g.dtype.itemsize}")
+    bits, taken, taps = g.view(word), None, win.taps()
     for number, tap in enumerate(taps):
         if taken is not None and number == len(taps) - 1:
             wins = np.logical_not(taken)
@@ -131,10 +170,11 @@ def max_backward(g, x, largest, win):
                 np.logical_or(taken, wins, out=taken)
         mask = np.negative(wins.view(np.int8), out=wins.view(np.int8))
         if win.apart:
-            np.bitwise_and(bits, mask, out=dx[tap].view(word))
+            np.bitwise_and(bits, mask, out=inner[tap].view(word))
         else:
-            dx[tap] += np.bitwise_and(bits, mask).view(g.dtype)
-    return dx if covered is x else _uncovered(dx, win)
+            inner[tap] += np.bitwise_and(bits, mask).view(g.dtype)
+    if inner is not dx:
+        dx[...] = _uncovered(inner, win)
 
 
 def _tiles(win):
@@ -189,8 +229,7 @@ def divisors(win, count_include_pad, override):
 
 def mean(x, win, divisor):
     """The mean of each window."""
-    total = _combined(np.add, _combined(np.add, _covered(x, win, 0), win, 1), win, 0)
-    return _divided(total, divisor)
+    return _divided(_over_windows(np.add, x, win, 0), divisor)
 
 
 def _divided(a, divisor):

@@ -126,16 +126,12 @@ def split(function, flops, most):
 
 
 def product(a, b):
-    """a @ b for matrices, by one thread unless it is big."""
-    if (
-        a.ndim == 2
-        and b.ndim == 2
-        and TINY < 2.0 * a.size * b.shape[1] < WORTH_IT
-        and a.__class__ is np.ndarray
-        and available() > 1
-    ):
-        with one_blas_thread():
-            return a @ b
+    """a @ b for a matrix and a matrix or vector, by one thread unless it is big."""
+    if a.ndim == 2 and a.__class__ is np.ndarray:
+        flops = 2.0 * a.size * (b.shape[1] if b.ndim == 2 else 1)
+        if flops > TINY and (flops < WORTH_IT or b.ndim == 1) and available() > 1:
+            with one_blas_thread():
+                return a @ b
     return a @ b
 
 
