@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -38,7 +39,15 @@ def network() -> Any:
     return torch.explore(recording, step=sent[len(sent) // 2])
 
 
+def convolution() -> Any:
+    """An edge filter on a padded digit; the receptive field of another output number is marked."""
+    image = torch.tensor([[0.0, 0, 1, 1, 0], [0, 1, 0, 0, 1], [0, 0, 0, 1, 0], [0, 0, 1, 0, 0], [0, 1, 1, 1, 1]])
+    sobel = torch.tensor([[1.0, 0, -1], [2, 0, -2], [1, 0, -1]])
+    return torch.widgets.ConvExplorer(image, sobel, padding=1, step=11, selected=[0, 1, 3])
+
+
 SHOTS = (
+    ("conv.png", convolution, 1300, "light"),
     ("explorer.png", chain_rule, 1500, "light"),
     ("explorer-network.png", network, 1700, "light"),
     ("explorer-dark-narrow.png", chain_rule, 480, "dark"),
@@ -55,7 +64,7 @@ def main() -> None:
             page = browser.new_page(viewport={"width": width, "height": 900}, **look)
             page.goto(path.as_uri())
             page.wait_for_timeout(500)
-            page.get_by_role("group", name="Autograd explorer").screenshot(path=IMAGES / name)
+            page.get_by_role("group", name=re.compile("^(Autograd|Convolution) explorer")).screenshot(path=IMAGES / name)
             print(f"{name}: {(IMAGES / name).stat().st_size / 1000:.0f} kB")
         browser.close()
 

@@ -5,9 +5,15 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-_NAMES = {"Explorer": "explorer", "explore": "explorer", "Prediction": "predict", "Message": "message"}
+_NAMES = {
+    "ConvExplorer": "conv",
+    "Explorer": "explorer",
+    "explore": "explorer",
+    "Prediction": "predict",
+    "Message": "message",
+}
 
-__all__ = ["Explorer", "Message", "Prediction", "explore"]
+__all__ = ["ConvExplorer", "Explorer", "Message", "Prediction", "explore"]
 
 
 def __getattr__(name: str) -> Any:

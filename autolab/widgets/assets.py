@@ -9,6 +9,7 @@ from pathlib import Path
 
 STATIC = Path(__file__).parent / "static"
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+)\.js";\n', re.MULTILINE)
+_STYLE_IMPORT = re.compile(r'^@import "\./(\w+)\.css";\n', re.MULTILINE)
 
 
 @functools.cache
@@ -26,10 +27,15 @@ def module(name: str) -> str:
 
 @functools.cache
 def style(name: str) -> str:
-    """`static/<name>.css` without comments and indentation; "" when there is none."""
+    """`static/<name>.css` without comments and indentation, after those it imports; "" when there is none.
+
+    An import is a line `@import "./file.css";`, as scripts have theirs.
+    """
     path = STATIC / f"{name}.css"
     text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL) if path.exists() else ""
-    return "".join(line.strip() + "\n" for line in text.splitlines() if line.strip())
+    before = "".join(style(other) for other in _STYLE_IMPORT.findall(text))
+    lines = (line.strip() for line in _STYLE_IMPORT.sub("", text).splitlines())
+    return before + "".join(line + "\n" for line in lines if line)
 
 
 def files(name: str) -> list[Path]:

@@ -14,14 +14,14 @@ GALLERY = (DOCS / "gallery.md").read_text()
 def test_every_widget_has_a_row_and_a_section():
     kinds = {name: getattr(widgets, name) for name in widgets.__all__}
     found = [n for n, kind in kinds.items() if isinstance(kind, type) and issubclass(kind, anywidget.AnyWidget)]
-    assert found == ["Explorer", "Prediction"]
+    assert found == ["ConvExplorer", "Explorer", "Prediction"]
     for name in found:
         assert f"| [{name}](#{name.lower()}) |" in GALLERY and f"\n## {name}\n" in GALLERY
 
 
 def test_the_pictures_are_there_and_small():
     shown = re.findall(r"!\[[^\]]{20,}\]\((images/[\w-]+\.png)\)", GALLERY)
-    assert sorted(shown) == sorted(str(p.relative_to(DOCS)) for p in (DOCS / "images").glob("explorer*.png"))
+    assert sorted(shown) == sorted(str(p.relative_to(DOCS)) for p in (DOCS / "images").glob("*.png"))
     assert all(10_000 < (DOCS / name).stat().st_size < 200_000 for name in shown)
 
 

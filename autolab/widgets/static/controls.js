@@ -80,13 +80,14 @@ export class Controls {
       h("div", { class: "al-buttons" }, steps),
       this.slider,
       this.count,
-      h(
-        "div",
-        { class: "al-buttons al-zoom" },
-        button("Zoom out", "", "out", () => zoom(-1)),
-        button("Zoom in", "", "in", () => zoom(1)),
-        button("Fit", "", "fit", () => zoom(0)),
-      ),
+      zoom &&
+        h(
+          "div",
+          { class: "al-buttons al-zoom" },
+          button("Zoom out", "", "out", () => zoom(-1)),
+          button("Zoom in", "", "in", () => zoom(1)),
+          button("Fit", "", "fit", () => zoom(0)),
+        ),
     );
   }
 
@@ -98,7 +99,7 @@ export class Controls {
     this.slider.value = step;
     this.slider.style.setProperty("--part", last ? `${(step / last) * 100}%` : "0%");
     const words = frames.length ? `Step ${step + 1} of ${frames.length}` : "No steps";
-    this.slider.setAttribute("aria-valuetext", frames.length ? `${words}, ${frames[step].phase}` : words);
+    this.slider.setAttribute("aria-valuetext", frames[step]?.phase ? `${words}, ${frames[step].phase}` : words);
     this.count.textContent = words;
     const name = this.model.get("playing") ? "Pause" : "Play";
     if (this.play.getAttribute("aria-label") === name) return;

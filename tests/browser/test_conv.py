@@ -1,0 +1,146 @@
+"""The convolution explorer on an exported page without network, by role and name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lab import CHECKS
+from playwright.sync_api import Browser, Locator, Page, expect
+
+import autolab as torch
+from autolab.widgets import ConvExplorer, assets
+from autolab.widgets.conv import brief
+
+IMAGE = [[0.0, 0, 1, 1], [0, 0, 1, 1], [2, 2, 5, 5]]
+GRADIENT = [[[1.0, 10, 100], [0, 0, 0], [0, 0, 2]]]
+
+
+class Shown:
+    """The one convolution explorer of a page, and what the page complained of."""
+
+    def __init__(self, page: Page, folder: Path):
+        self.page, self.folder, self.complaints = page, folder, []
+        page.on("console", lambda message: self.complaints.append(message.text))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+    def open(self, widget: ConvExplorer) -> Shown:
+        self.page.goto(widget.to_html(self.folder / "conv.html").as_uri())
+        self.root = self.page.get_by_role("group", name=re.compile("^Convolution explorer"))
+        self.details = self.root.get_by_role("region", name="Details", exact=True)
+        self.slider = self.root.get_by_role("slider", name="Step", exact=True)
+        self.said = self.root.get_by_role("status")
+        expect(self.root).to_be_visible()
+        return self
+
+    def button(self, name: str) -> Locator:
+        return self.root.get_by_role("button", name=name, exact=True)
+
+    def table(self, name: str) -> list[str]:
+        return self.root.locator(f'table[aria-label="{name}"] td').all_text_contents()
+
+    def check(self, function: str) -> Any:
+        return self.root.evaluate(f"(root) => {{ {CHECKS}; return {function}(root); }}")
+
+
+@pytest.fixture
+def shown(browser: Browser, tmp_path: Path) -> Iterator[Shown]:
+    context = browser.new_context(viewport={"width": 1300, "height": 900}, reduced_motion="reduce")
+    context.set_offline(True)
+    opened = Shown(context.new_page(), tmp_path)
+    yield opened
+    context.close()
+    assert opened.complaints == []
+
+
+def test_forward_steps_by_button_key_and_slider(shown: Shown) -> None:
+    shown.open(ConvExplorer(IMAGE, [[1.0, -1.0]], [0.5], gradient=GRADIENT))
+    assert shown.table("output[0]") == [".5", *[""] * 8]
+    shown.button("Next step").click()
+    expect(shown.said).to_contain_text("2 products add up to -1; with the bias 0.5, output[0, 0, 1] is -0.5.")
+    assert shown.table("products: window, channel 0") == ["0", "1"]
+    assert shown.table("products: = products, channel 0") == ["0", "-1"]
+    expect(shown.details).to_contain_text("0 − 1 + 0.5 (bias) = -0.5")
+    shown.root.focus()
+    shown.page.keyboard.press("End")
+    expect(shown.slider).to_have_value("8")
+    assert shown.table("output[0]") == [".5", "-.5", ".5", ".5", "-.5", ".5", ".5", "-2.5", ".5"]
+    shown.slider.fill("7")
+    expect(shown.said).to_contain_text("output[0, 2, 1] is -2.5")
+
+
+def test_gradients_accumulate_backward(shown: Shown) -> None:
+    shown.open(ConvExplorer(IMAGE, [[1.0, -1.0]], [0.5], gradient=GRADIENT))
+    shown.button("Backward").click()
+    expect(shown.button("Backward")).to_have_attribute("aria-pressed", "true")
+    assert shown.table("image.grad[0] so far")[:4] == ["1", "-1", "", ""]
+    shown.button("Next step").click()
+    expect(shown.said).to_contain_text("Gradient 10 arrives at output[0, 0, 1].")
+    assert shown.table("image.grad[0] so far")[:4] == ["1", "9", "-10", ""]
+    assert shown.table("weight.grad[0, 0] so far") == ["0", "10"]
+    assert shown.table("to the kernel: × 10, to the kernel, channel 0") == ["0", "10"]
+    shown.button("Last step").click()
+    assert shown.table("weight.grad[0, 0] so far") == ["110", "120"]
+    assert shown.table("bias.grad[0] so far") == ["113"]
+
+
+def test_a_chosen_output_shows_its_receptive_field(shown: Shown) -> None:
+    shown.open(ConvExplorer(IMAGE, torch.ones(2, 2), padding=1))
+    output = shown.root.get_by_role("grid", name="output[0]")
+    output.get_by_role("gridcell").first.focus()
+    shown.page.keyboard.press("ArrowDown")
+    shown.page.keyboard.press("ArrowRight")
+    shown.page.keyboard.press("Enter")
+    expect(shown.details).to_contain_text("output[0, 1, 1] = 0")
+    expect(shown.details).to_contain_text("Receptive field: rows 0 to 1, columns 0 to 1 of the image.")
+    field = shown.root.locator(".al-frame-field").first.bounding_box()
+    image = shown.root.locator('table[aria-label="image[0]"]').bounding_box()
+    assert field and image and (field["x"] - image["x"], field["width"]) == (44, 88)
+    shown.page.keyboard.press("Escape")
+    expect(shown.details).to_contain_text("4 numbers are padding (0)")
+    expect(shown.slider).to_have_value("0")
+
+
+def test_plays_to_the_end_and_stops(shown: Shown) -> None:
+    shown.open(ConvExplorer([[1.0, 2, 3]], [[1.0]], interval=50))
+    shown.button("Play").click()
+    expect(shown.slider).to_have_value("2")
+    expect(shown.button("Play")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_can_be_read_and_reached(shown: Shown, scheme: str) -> None:
+    shown.page.emulate_media(color_scheme=scheme)
+    torch.manual_seed(0)
+    layer = torch.nn.Conv2d(2, 2, 3, padding=1, dilation=2)
+    for direction in ("forward", "backward"):
+        shown.open(ConvExplorer(torch.randn(2, 6, 6), layer, step=5, direction=direction, selected=[0, 1, 1]))
+        expect(shown.root).to_have_attribute("data-theme", scheme)
+        for check in ("faint", "small", "unnamed", "unreachable"):
+            assert shown.check(check) == [], f"{direction}: {check}"
+        assert shown.check("moving") == 0
+    shown.root.get_by_role("combobox", name="Filter").select_option("filter 1")
+    expect(shown.said).to_contain_text("output[1, 1, 1]")
+
+
+def test_fits_a_phone(shown: Shown) -> None:
+    shown.page.set_viewport_size({"width": 390, "height": 800})
+    shown.open(ConvExplorer(torch.ones(9, 9), torch.ones(3, 3), padding=1))
+    assert shown.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_script_and_kernel_write_numbers_into_cells_alike(shown: Shown) -> None:
+    numbers = [0.0, 0.125, -0.5, 12.34, 0.005, -2e-17, 250_123.0, 100.25, 10.0, 3e12, "nan", -20.0, -0.0123, 0.01, 99_999.0]
+    module = assets.module("conv") + "\nexport { cellText };"
+    shown.page.goto("about:blank")
+    said = shown.page.evaluate(
+        """async ([module, numbers]) => {
+             const m = await import(URL.createObjectURL(new Blob([module], { type: "text/javascript" })));
+             return numbers.map(m.cellText);
+           }""",
+        [module, numbers],
+    )
+    assert said == [brief(n) for n in numbers]

@@ -1,0 +1,208 @@
+"""The convolution explorer's numbers, step by step, against conv2d and its backward pass; what it refuses."""
+
+import json
+import re
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+import traitlets
+
+import autolab as torch
+from autolab.widgets import ConvExplorer, assets
+from autolab.widgets.conv import brief
+
+F = torch.nn.functional
+EDGE = [[0.0, 0, 1, 1], [0, 0, 1, 1], [2, 2, 5, 5]]
+SOBEL = [[1.0, -1.0]]
+SETTINGS = {
+    "plain": {},
+    "stride and padding": {"stride": 2, "padding": 1},
+    "each side its own": {"stride": (1, 2), "padding": (0, 2), "dilation": (2, 1)},
+    "same": {"padding": "same", "dilation": (1, 2)},
+    "valid": {"padding": "valid", "dilation": 2},
+}
+
+
+def scattered(widget, key):
+    """The last total of every place of the padded image, from the frames alone."""
+    data = widget.data
+    total = np.zeros(np.shape(data["image"]))
+    (kh, kw), (dh, dw) = data["kernel"], data["dilation"]
+    for frame in data["frames"]:
+        r, c = frame["corner"]
+        window = total[:, r : r + dh * (kh - 1) + 1 : dh, c : c + dw * (kw - 1) + 1 : dw]
+        window[...] = np.reshape(frame[key], window.shape)
+    return total
+
+
+@pytest.mark.parametrize("options", SETTINGS.values(), ids=SETTINGS.keys())
+@pytest.mark.parametrize("with_bias", [True, False], ids=["bias", "no bias"])
+def test_steps_add_up_to_conv2d_and_its_gradients(options, with_bias):
+    torch.manual_seed(1)
+    image = torch.randn(2, 6, 7, requires_grad=True)
+    weight = torch.randn(3, 2, 3, 3 if options.get("padding") == "same" else 2, requires_grad=True)
+    bias = torch.randn(3, requires_grad=True) if with_bias else None
+    output = F.conv2d(image, weight, bias, **options)
+    gradient = torch.randn(*output.shape)
+    output.backward(gradient)
+    widget = ConvExplorer(image, weight, bias, **options, gradient=gradient)
+    frames, data = widget.data["frames"], widget.data
+
+    close = lambda ours, theirs: np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+    assert data["output_shape"] == list(output.shape) and len(frames) == output.numel()
+    close(np.reshape([f["value"] for f in frames], output.shape), output.detach().numpy())
+    top, _, left, _ = data["pads"]
+    close(scattered(widget, "image_total")[:, top : top + 6, left : left + 7], image.grad.numpy())
+    last = {f["cell"][0]: f for f in frames}
+    close(np.reshape([last[o]["kernel_total"] for o in range(3)], weight.shape), weight.grad.numpy())
+    if with_bias:
+        close([last[o]["bias_total"] for o in range(3)], bias.grad.numpy())
+    else:
+        assert {f["bias_total"] for f in frames} == {None}
+
+
+def test_one_step_in_whole_numbers():
+    widget = ConvExplorer(EDGE, SOBEL, [0.5], gradient=[[[1.0, 10, 100], [0, 0, 0], [0, 0, 2]]])
+    frames = widget.data["frames"]
+    assert [f["value"] for f in frames] == [0.5, -0.5, 0.5, 0.5, -0.5, 0.5, 0.5, -2.5, 0.5]
+    second = frames[1]
+    assert second["cell"] == [0, 0, 1] and second["corner"] == [0, 1]
+    assert second["products"] == [0, -1] and second["sum"] == -1
+    assert second["to_kernel"] == [0, 10] and second["to_image"] == [10, -10]
+    assert second["image_total"] == [9, -10], "the first step has sent -1 to the pixel that both windows cover"
+    assert frames[2]["kernel_total"] == [100, 110] and frames[2]["image_total"] == [90, -100]
+    assert frames[-1]["kernel_total"] == [110, 120] and frames[-1]["bias_total"] == 113
+
+
+def test_each_filter_has_a_total_of_its_own():
+    widget = ConvExplorer([[1.0, 2.0]], [[[[3.0]]], [[[5.0]]]])
+    assert [f["kernel_total"] for f in widget.data["frames"]] == [[1], [3], [1], [3]]
+    assert [f["image_total"] for f in widget.data["frames"]] == [[3], [3], [8], [8]]
+
+
+def test_every_total_is_the_one_before_and_what_was_sent():
+    widget = ConvExplorer(torch.arange(36.0).reshape(6, 6), torch.ones(3, 3), stride=2, padding=1)
+    so_far = np.zeros(9)
+    for frame in widget.data["frames"]:
+        so_far += frame["to_kernel"]
+        assert frame["kernel_total"] == so_far.tolist()
+
+
+def test_a_layer_brings_everything():
+    torch.manual_seed(0)
+    layer, image = torch.nn.Conv2d(2, 3, 3, stride=2, padding=1, dilation=2), torch.rand(2, 8, 8)
+    widget = ConvExplorer(image, layer)
+    values = np.reshape([f["value"] for f in widget.data["frames"]], (3, 3, 3))
+    np.testing.assert_allclose(values, layer(image).detach().numpy(), rtol=1e-5, atol=1e-6)
+    assert repr(widget) == "ConvExplorer(2x8x8 image, 3 filters of 2x3x3: 27 steps)"
+    assert widget.data == ConvExplorer(image, layer.weight, layer.bias, 2, 1, 2).data
+    assert layer.weight.grad is None, "the learner's layer is not touched"
+
+
+def test_works_under_no_grad_and_takes_arrays():
+    with torch.no_grad():
+        widget = ConvExplorer(np.array(EDGE, dtype=np.float32), np.array(SOBEL))
+    assert widget.data["frames"][1]["to_kernel"] == [0, 1]
+
+
+class Batched:
+    weight, bias, stride, padding, dilation, groups = torch.ones(2, 1, 2, 2), None, 1, 0, 1, 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "words"),
+    [
+        ((torch.zeros(17, 5), SOBEL), ValueError, "the image is 17x5; ConvExplorer shows up to 16 pixels along a side"),
+        ((torch.zeros(5, 5, 5), torch.zeros(1, 5, 2, 2)), ValueError, "the image has 5 channels"),
+        ((torch.zeros(5, 5), torch.zeros(9, 1, 2, 2)), ValueError, "there are 9 filters"),
+        ((torch.zeros(9, 9), torch.zeros(8, 8)), ValueError, "the kernel is 8x8"),
+        ((torch.zeros(16, 16), torch.zeros(3, 3), None, 1, 5), ValueError, "the image and its padding have 26 pixels"),
+        ((torch.zeros(3, 16, 16), torch.zeros(4, 3, 3, 3)), ValueError, "21,168 products"),
+        ((torch.zeros(1, 1, 4, 4), SOBEL), ValueError, "Of a batch, show one image"),
+        ((torch.zeros(2, 4, 4), Batched()), ValueError, "groups=1"),
+        ((EDGE, torch.nn.Conv2d(1, 1, 2), None, 2), TypeError, "leave them out here"),
+        ((EDGE, torch.nn.Linear(2, 2)), TypeError, "weight: numbers or an nn.Conv2d, not Linear"),
+        ((EDGE, "sobel"), TypeError, "weight: numbers or an nn.Conv2d, not str"),
+        ((EDGE, torch.zeros(1, 2, 2, 2)), RuntimeError, "expected input"),
+        ((torch.zeros(2, 2), torch.zeros(3, 3)), RuntimeError, "Kernel size can't be greater than actual input size"),
+    ],
+    ids=lambda v: v if isinstance(v, str) else "",
+)
+def test_what_cannot_be_shown_is_refused(arguments, kind, words):
+    with pytest.raises(kind, match=re.escape(words)):
+        ConvExplorer(*arguments)
+
+
+def test_a_gradient_of_another_shape_is_refused():
+    with pytest.raises(ValueError, match=re.escape("gradient has shape [3, 3]; the output has [1, 3, 3]")):
+        ConvExplorer(EDGE, SOBEL, gradient=np.ones((3, 3)))
+
+
+def test_traits_are_kept_within_the_picture():
+    widget = ConvExplorer(EDGE, SOBEL, step=99, interval=1, selected=(0, 2, 1))
+    assert (widget.step, widget.interval, widget.selected) == (8, 50, [0, 2, 1])
+    widget.step = -4
+    assert widget.step == 0
+    with pytest.raises(traitlets.TraitError, match=re.escape("there is no output[0, 3, 0]; the output's shape is [1, 3, 3]")):
+        widget.selected = [0, 3, 0]
+    with pytest.raises(traitlets.TraitError):
+        widget.direction = "up"
+    widget.selected = []
+    assert widget.selected == []
+
+
+def test_a_saved_notebook_shows_a_picture_and_words():
+    bundle = ConvExplorer(EDGE, SOBEL, [0.5], padding=1, step=7)._repr_mimebundle_()[0]
+    assert bundle["text/plain"] == "ConvExplorer(1x3x4 image, 1 filter of 1x1x2: 25 steps)"
+    root = ET.fromstring(bundle["image/svg+xml"])
+    words = [e.text for e in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert words[0] == "image and padding" and words[-1] == "output[0, 1, 2] = -0.5: the sum of 2 products and the bias"
+    cells = [e for e in root.iter("{http://www.w3.org/2000/svg}rect") if e.get("stroke") == "#767676"]
+    assert len(cells) == 30 + 2 + 25
+    frames = [e for e in root.iter("{http://www.w3.org/2000/svg}rect") if e.get("stroke") == "#1b1b1b"]
+    assert [(f.get("width"), f.get("height")) for f in frames] == [("88", "44"), ("44", "44")]
+
+
+def test_numbers_that_are_none_are_carried_as_words():
+    widget = ConvExplorer([[float("nan"), float("inf")]], [[1.0]])
+    assert [f["value"] for f in widget.data["frames"]] == ["nan", "inf"]
+    json.dumps(widget.data, allow_nan=False)
+    assert ">nan<" in widget._repr_mimebundle_()[0]["image/svg+xml"]
+
+
+def test_to_html(tmp_path):
+    page = ConvExplorer(EDGE, SOBEL, step=3, direction="backward").to_html(tmp_path / "conv.html").read_text()
+    assert '"step":3' in page and '"direction":"backward"' in page and "<title>Convolution, step by step</title>" in page
+    assert len(page) < 60_000
+
+
+def test_the_largest_that_is_shown_stays_small_enough_for_a_notebook():
+    widget = ConvExplorer(torch.rand(3, 16, 16), torch.randn(1, 3, 3, 3), padding=1)
+    assert len(json.dumps(widget.data)) < 500_000
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0"), (0.125, ".125"), (-0.5, "-.5"), (12.34, "12.3"), (0.005, "5e-3"), (-2e-17, "-2e-17"), (250_123.0, "2.5e5"), (100.5, "100"),
+     (10.0, "10"), (3e12, "3.0e12"), ("nan", "nan"), (-20.0, "-20")],
+)  # fmt: skip
+def test_numbers_in_cells_are_short(value, text):
+    assert brief(value) == text
+
+
+def test_the_script_is_one_module_with_the_explorers_look():
+    module = assets.module("conv")
+    assert module.count("export ") == 1 and "@import" not in module
+    assert not re.search(r"https?://(?!www\.w3\.org/)", module), "nothing is fetched"
+    sources = [path.read_text() for path in assets.files("conv")]
+    declared = r"^(?:export )?(?:async )?(?:function|class|const|let) (\w+)"
+    names = [name for source in sources for name in re.findall(declared, source, re.MULTILINE)]
+    assert sorted(names) == sorted(set(names))
+    assert assets.style("conv").startswith(assets.style("explorer")) and ".al-frame-now" in assets.style("conv")
+    files = assets.files("conv")
+    for path in files:
+        for wanted, other in re.findall(r'import \{([^}]*)\} from "\./(\w+)\.js"', path.read_text()):
+            source = (path.parent / f"{other}.js").read_text()
+            exported = re.findall(r"^export (?:async )?(?:function|class|const) (\w+)", source, re.MULTILINE)
+            assert {name.strip() for name in wanted.split(",")} <= set(exported), f"{path.stem} imports from {other}"
