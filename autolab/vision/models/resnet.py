@@ -15,7 +15,6 @@ from autolab.vision.models.weights import (
     ResNet18_Weights,
     ResNet34_Weights,
     ResNet50_Weights,
-    WeightsEnum,
     read_state_dict,
 )
 
@@ -151,7 +150,12 @@ def _builder(known):
 
 def _state_of(weights, known, progress, kwargs):
     """The state dict that `weights` means; sets the number of classes in `kwargs`."""
-    if isinstance(weights, (str, os.PathLike)) and (os.path.exists(weights) or os.path.splitext(weights)[1]):
+    named = (
+        isinstance(weights, str)
+        and not os.path.exists(weights)
+        and weights.removeprefix(f"{known.__name__}.").isidentifier()
+    )
+    if isinstance(weights, (str, os.PathLike)) and not named:
         state = read_state_dict(weights)
         if "fc.weight" in state:
             kwargs.setdefault("num_classes", state["fc.weight"].shape[0])

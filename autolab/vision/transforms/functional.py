@@ -1,0 +1,304 @@
+"""The transforms as functions (`torchvision.transforms.functional`)."""
+
+import numbers
+import warnings
+
+import numpy as np
+
+import autolab
+from autolab.engine.errors import fail
+from autolab.engine.tensor import Tensor
+from autolab.vision.transforms import sampling
+from autolab.vision.transforms.images import (  # noqa: F401
+    convert_image_dtype,
+    get_dimensions,
+    get_image_num_channels,
+    get_image_size,
+    is_pil,
+    pil_of,
+    pil_to_tensor,
+    pillow,
+    planes,
+    to_pil_image,
+    to_tensor,
+)
+from autolab.vision.transforms.sampling import InterpolationMode, mode_of  # noqa: F401
+
+_PADDING_MODES = ("constant", "edge", "reflect", "symmetric")
+
+
+def pair(size, message="Please provide only two dimensions (h, w) for size."):
+    """(height, width) of one number or of a sequence of one or two. Raises ValueError with `message`."""
+    if isinstance(size, numbers.Number):
+        return int(size), int(size)
+    if len(size) == 1:
+        return size[0], size[0]
+    if len(size) != 2:
+        raise fail(ValueError, message, "One number makes a square.")
+    return size
+
+
+def _read(pixels, rows, columns):
+    """The pixels at the crossings of `rows` and `columns`."""
+    if isinstance(pixels, Tensor):
+        rows, columns = autolab.from_numpy(rows), autolab.from_numpy(columns)
+    return pixels[..., rows, :][..., columns]
+
+
+def _framed(pixels, left, top, right, bottom, fill):
+    """The pixels inside a frame of `fill`; negative widths cut off."""
+    height, width = pixels.shape[-2:]
+    shape = (*pixels.shape[:-2], height + top + bottom, width + left + right)
+    if isinstance(pixels, Tensor):
+        framed = autolab.full(shape, fill, dtype=pixels.dtype)
+    else:
+        framed = np.empty(shape, pixels.dtype)
+        framed[...] = np.reshape(fill, (-1, 1, 1)) if np.ndim(fill) else fill
+    inner = pixels[..., max(-top, 0) : height + min(bottom, 0), max(-left, 0) : width + min(right, 0)]
+    framed[..., max(top, 0) : max(top, 0) + inner.shape[-2], max(left, 0) : max(left, 0) + inner.shape[-1]] = inner
+    return framed
+
+
+def check_padding(padding, fill, padding_mode):
+    """Raises TypeError, ValueError in torchvision's words for what `pad` does not take."""
+    if not isinstance(padding, (numbers.Number, tuple, list)):
+        raise fail(TypeError, "Got inappropriate padding arg", "A number, or (left, top, right, bottom).")
+    if not isinstance(fill, (numbers.Number, tuple, list)):
+        raise fail(TypeError, "Got inappropriate fill arg", "A number, or one per channel.")
+    if padding_mode not in _PADDING_MODES:
+        message = "Padding mode should be either constant, edge, reflect or symmetric"
+        raise fail(ValueError, message, "It says what stands beyond the edge.")
+    if isinstance(padding, (tuple, list)) and len(padding) not in (1, 2, 4):
+        message = f"Padding must be an int or a 1, 2, or 4 element tuple, not a {len(padding)} element tuple"
+        raise fail(ValueError, message, "(left and right, top and bottom) or (left, top, right, bottom).")
+
+
+def pad(img, padding, fill=0, padding_mode="constant"):
+    """`img` with `padding` more pixels: a number, (left and right, top and bottom) or (left, top, right, bottom).
+
+    fill: for padding_mode "constant", one number or (not for tensors) one per channel. Other modes: "edge" repeats the last
+    pixel, "reflect" mirrors without it, "symmetric" with it.
+    """
+    fill = 0 if fill is None else fill
+    check_padding(padding, fill, padding_mode)
+    if isinstance(padding, numbers.Number):
+        padding = [padding]
+    left, top, right, bottom = padding if len(padding) == 4 else list(padding) * (4 // len(padding))
+    pixels, restore = planes(img)
+    if padding_mode == "constant":
+        if isinstance(img, Tensor) and not isinstance(fill, numbers.Number):
+            raise fail(TypeError, "Got inappropriate fill arg", "Tensors take one number.")
+        return restore(_framed(pixels, left, top, right, bottom, fill))
+    rows, columns = (np.arange(n) for n in pixels.shape[-2:])
+    places = []
+    for indices, before, after in ((rows, top, bottom), (columns, left, right)):
+        indices = indices[max(-before, 0) : len(indices) + min(after, 0)]
+        if padding_mode == "reflect" and max(before, after) >= len(indices):
+            raise fail(
+                RuntimeError,
+                f"Padding size should be less than the corresponding input dimension, but got: padding ({before}, "
+                f"{after}) at a dimension of size {len(indices)}",
+                "A mirror image has one pixel less than the image.",
+            )
+        places.append(np.pad(indices, (max(before, 0), max(after, 0)), mode=padding_mode))
+    return restore(_read(pixels, *places))
+
+
+def crop(img, top, left, height, width):
+    """The part of `img` with the given upper left corner and size; black where it reaches beyond."""
+    pixels, restore = planes(img)
+    h, w = pixels.shape[-2:]
+    if top >= 0 and left >= 0 and top + height <= h and left + width <= w:
+        return restore(pixels[..., top : top + height, left : left + width])
+    return restore(_framed(pixels, -left, -top, left + width - w, top + height - h, 0))
+
+
+def center_crop(img, output_size):
+    """The middle of `img`, (height, width) `output_size`, with a black frame where the image is smaller."""
+    height, width = pair(output_size)
+    _, h, w = get_dimensions(img)
+    if width > w or height > h:
+        across, down = max(width - w, 0), max(height - h, 0)
+        img = pad(img, [across // 2, down // 2, (across + 1) // 2, (down + 1) // 2])
+        h, w = max(h, height), max(w, width)
+    return crop(img, round((h - height) / 2), round((w - width) / 2), height, width)
+
+
+def five_crop(img, size):
+    """The four corners (upper left, upper right, lower left, lower right) and the middle, each of (height, width) `size`.
+
+    Raises ValueError when the image is smaller.
+    """
+    height, width = pair(size)
+    _, h, w = get_dimensions(img)
+    if width > w or height > h:
+        message = f"Requested crop size {(height, width)} is bigger than input size {(h, w)}"
+        raise fail(ValueError, message, "Pad the image, or enlarge it with Resize.")
+    corners = ((0, 0), (0, w - width), (h - height, 0), (h - height, w - width))
+    return *(crop(img, top, left, height, width) for top, left in corners), center_crop(img, [height, width])
+
+
+def hflip(img):
+    """Left and right exchanged."""
+    return _flipped(img, -1)
+
+
+def vflip(img):
+    """Top and bottom exchanged."""
+    return _flipped(img, -2)
+
+
+def _flipped(img, dim):
+    pixels, restore = planes(img)
+    return restore(pixels.flip(dim) if isinstance(pixels, Tensor) else np.flip(pixels, dim))
+
+
+def _resized_size(h, w, size, max_size):
+    """(height, width) asked for by `size`: both, or one number for the shorter side; the longer gets `max_size` at most."""
+    if len(size) == 2:
+        return size[0], size[1]
+    short, long = min(h, w), max(h, w)
+    new_short, new_long = size[0], int(size[0] * long / short)
+    if max_size is not None:
+        if max_size <= new_short:
+            message = f"max_size = {max_size} must be strictly greater than the requested size for the smaller edge size = {size}"
+            raise fail(ValueError, message, "max_size limits the longer side.")
+        if new_long > max_size:
+            new_short, new_long = int(max_size * new_short / new_long), max_size
+    return (new_long, new_short) if w <= h else (new_short, new_long)
+
+
+def resize(img, size, interpolation=InterpolationMode.BILINEAR, max_size=None, antialias=True):
+    """`img` with (height, width) `size`, or with `size` for its shorter side.
+
+    antialias: a smaller image's pixels are means of all that they cover (tensors, bilinear and bicubic; Pillow images always).
+    Raises ValueError for sizes of other lengths.
+    """
+    mode = mode_of(interpolation)
+    size = [size] if isinstance(size, int) else list(size)
+    if len(size) not in (1, 2):
+        message = f"Size must be an int or a 1 or 2 element tuple/list, not a {len(size)} element tuple/list"
+        raise fail(ValueError, message, "(height, width).")
+    if max_size is not None and len(size) != 1:
+        message = (
+            "max_size should only be passed if size specifies the length of the smaller edge, i.e. size should be an int or "
+            "a sequence of length 1 in torchscript mode."
+        )
+        raise fail(ValueError, message, "With both sides given there is nothing to limit.")
+    _, h, w = get_dimensions(img)
+    new = _resized_size(h, w, size, max_size)
+    if new == (h, w):
+        return img
+    if is_pil(img):
+        if antialias is False:
+            warnings.warn(
+                "Anti-alias option is always applied for PIL Image input. Argument antialias is ignored.", stacklevel=2
+            )
+        name = "NEAREST" if mode is InterpolationMode.NEAREST_EXACT else mode.name
+        return img.resize(new[::-1], getattr(pillow().Resampling, name))
+    return _as_tensor(img, lambda tensor: sampling.resize(tensor, new, mode, antialias))
+
+
+def _as_tensor(img, function):
+    """`function` of a tensor, for a tensor or an array."""
+    pixels, restore = planes(img)
+    if isinstance(pixels, Tensor):
+        return function(pixels)
+    return restore(function(autolab.from_numpy(np.ascontiguousarray(pixels))).numpy())
+
+
+def resized_crop(img, top, left, height, width, size, interpolation=InterpolationMode.BILINEAR, antialias=True):
+    """`crop`, then `resize`."""
+    return resize(crop(img, top, left, height, width), size, interpolation, antialias=antialias)
+
+
+def rotate(img, angle, interpolation=InterpolationMode.NEAREST, expand=False, center=None, fill=None):
+    """`img` turned counter-clockwise by `angle` degrees.
+
+    expand: enlarge the frame so that nothing is cut off. center: (x, y) from the upper left corner, by default the middle.
+    fill: colour of what was outside, by default black.
+    """
+    mode = mode_of(interpolation)
+    if not isinstance(angle, (int, float)):
+        raise fail(TypeError, "Argument angle should be int or float", "In degrees.")
+    channels = get_dimensions(img)[0]
+    fill = [0] if fill is None else [fill] if isinstance(fill, numbers.Number) else list(fill)
+    if len(fill) not in (1, channels):
+        message = (
+            "The number of elements in 'fill' does not match the number of channels of the image "
+            f"({len(fill)} != {channels})"
+        )
+        raise fail(ValueError, message, "One number for all channels, or one for each.")
+    if is_pil(img):
+        colour = [value if img.mode == "F" else int(value) for value in fill]
+        colour = tuple(colour * (channels if len(colour) == 1 else 1))
+        resampling = getattr(pillow().Resampling, mode.name)
+        return img.rotate(angle, resampling, expand, center, fillcolor=colour if channels > 1 else colour[0])
+    return _as_tensor(
+        img, lambda tensor: sampling.rotate(tensor, angle, mode, expand, center, [float(v) for v in fill])
+    )
+
+
+def normalize(tensor, mean, std, inplace=False):
+    """(tensor - mean) / std for each channel of a float tensor (..., C, H, W).
+
+    Raises TypeError for what is no float tensor, ValueError for too few dimensions or a standard deviation of zero.
+    """
+    if not isinstance(tensor, Tensor):
+        message = f"img should be Tensor Image. Got {type(tensor)}"
+        raise fail(TypeError, message, "Put ToTensor() before Normalize.")
+    if not tensor.is_floating_point():
+        message = f"Input tensor should be a float tensor. Got {tensor.dtype}."
+        raise fail(
+            TypeError, message, "ToTensor() or ConvertImageDtype(torch.float) makes numbers from 0 to 1 of bytes."
+        )
+    if tensor.ndim < 3:
+        message = f"Expected tensor to be a tensor image of size (..., C, H, W). Got tensor.size() = {tensor.size()}"
+        raise fail(ValueError, message, "A grey image is (1, H, W).")
+    mean, std = (autolab.as_tensor(value, dtype=tensor.dtype) for value in (mean, std))
+    if (std == 0).any():
+        message = f"std evaluated to zero after conversion to {tensor.dtype}, leading to division by zero."
+        raise fail(ValueError, message, "A channel that never changes needs no scaling: use 1.")
+    mean, std = (value.view(-1, 1, 1) if value.ndim == 1 else value for value in (mean, std))
+    return (tensor if inplace else tensor.clone()).sub_(mean).div_(std)
+
+
+def rgb_to_grayscale(img, num_output_channels=1):
+    """Brightness, 0.299 red + 0.587 green + 0.114 blue, as one channel or as three equal ones.
+
+    Raises ValueError for other numbers of channels, TypeError for images that are neither grey nor RGB.
+    """
+    if num_output_channels not in (1, 3):
+        raise fail(ValueError, "num_output_channels should be either 1 or 3", "3 suits networks for colour images.")
+    if is_pil(img):
+        grey = img.convert("L")
+        return grey if num_output_channels == 1 else pil_of(np.dstack([np.array(grey)] * 3))
+    if isinstance(img, np.ndarray) and img.ndim == 2:
+        img = img[:, :, None]
+    return _as_tensor(img, lambda tensor: _grey(tensor, num_output_channels))
+
+
+to_grayscale = rgb_to_grayscale
+
+
+def _grey(img, channels):
+    if img.ndim < 3:
+        message = f"Input image tensor should have at least 3 dimensions, but found {img.ndim}"
+        raise fail(TypeError, message, "(..., 3, H, W).")
+    if img.shape[-3] not in (1, 3):
+        message = f"Input image tensor permitted channel values are [1, 3], but found {img.shape[-3]}"
+        raise fail(TypeError, message, "Red, green and blue.")
+    grey = img.clone()
+    if img.shape[-3] == 3:
+        red, green, blue = img.unbind(-3)
+        grey = (0.2989 * red + 0.587 * green + 0.114 * blue).to(img.dtype).unsqueeze(-3)
+    return grey.expand(img.shape) if channels == 3 else grey  # a grey image keeps its one channel, as in torchvision
+
+
+def erase(img, i, j, h, w, v, inplace=False):
+    """The tensor `img` with its pixels in rows i … i + h, columns j … j + w set to `v`."""
+    if not isinstance(img, Tensor):
+        raise fail(TypeError, f"img should be Tensor Image. Got {type(img)}", "Put ToTensor() before it.")
+    img = img if inplace else img.clone()
+    img[..., i : i + h, j : j + w] = v
+    return img

@@ -1,0 +1,323 @@
+"""Transforms: torchvision's pixels for the same seed, its reprs, its errors; arrays are treated as tensors are."""
+
+import random
+import warnings
+
+import numpy as np
+import pytest
+from goldens.oracle import engine, error_of
+from PIL import Image
+from vision_oracle import check, vision
+
+torch = engine()
+if vision() is None:
+    pytest.skip("torchvision is not installed", allow_module_level=True)
+T = vision().transforms
+ours = pytest.mark.skipif(torch.__name__ != "autolab", reason="what autolab adds to torchvision")
+
+
+def rgb(h=8, w=10):
+    """An RGB picture with edges and noise, as an array (h, w, 3)."""
+    pixels = np.random.RandomState(0).randint(0, 256, (h, w, 3))
+    pixels[2:6, 3:9] = [250, 30, 80]
+    return pixels.astype(np.uint8)
+
+
+def modes():
+    """Pillow images of every mode in use."""
+    colour = Image.fromarray(rgb())
+    return {
+        "RGB": colour,
+        **{mode: colour.convert(mode) for mode in ("L", "1", "P", "LA", "RGBA", "CMYK", "F", "I")},
+        "I;16": Image.fromarray(rgb()[:, :, 0].astype(np.uint16) * 100),
+    }
+
+
+def shown(img):
+    """An image of any kind as data."""
+    if isinstance(img, Image.Image):
+        return [img.mode, np.array(img.convert("RGB") if img.mode == "P" else img)]
+    return img
+
+
+def tensors(t):
+    return {
+        "float": t.from_numpy(rgb().transpose(2, 0, 1) / np.float32(255)),
+        "double batch": t.from_numpy(np.stack([rgb(), 255 - rgb()])[..., :1].transpose(0, 3, 1, 2) / 255),
+        "bytes": t.from_numpy(np.ascontiguousarray(rgb().transpose(2, 0, 1))),
+        "grey": t.from_numpy(np.ascontiguousarray(rgb()[:, :, :1].transpose(2, 0, 1))),
+    }
+
+
+def images(t):
+    pil = modes()
+    return {**tensors(t), **{mode: pil[mode] for mode in ("RGB", "L")}}
+
+
+FIXED = {
+    "Compose": lambda T, t: T.Compose([T.CenterCrop(6), T.Pad(1)]),
+    "Resize smaller": lambda T, t: T.Resize((5, 6)),
+    "Resize larger": lambda T, t: T.Resize((20, 23)),
+    "Resize shorter side": lambda T, t: T.Resize(7),
+    "Resize with max_size": lambda T, t: T.Resize(9, max_size=10),
+    "Resize no antialias": lambda T, t: T.Resize((5, 20), antialias=None),
+    "Resize bicubic": lambda T, t: T.Resize((7, 21), T.InterpolationMode.BICUBIC),
+    "Resize bicubic no antialias": lambda T, t: T.Resize((7, 21), T.InterpolationMode.BICUBIC, antialias=None),
+    "Resize nearest": lambda T, t: T.Resize((5, 20), T.InterpolationMode.NEAREST),
+    "Resize nearest-exact": lambda T, t: T.Resize((5, 20), T.InterpolationMode.NEAREST_EXACT),
+    "Resize same": lambda T, t: T.Resize((8, 10)),
+    "CenterCrop": lambda T, t: T.CenterCrop((5, 8)),
+    "CenterCrop odd": lambda T, t: T.CenterCrop(6),
+    "CenterCrop larger": lambda T, t: T.CenterCrop((20, 9)),
+    "Pad": lambda T, t: T.Pad(2),
+    "Pad two": lambda T, t: T.Pad((1, 3), fill=7),
+    "Pad edge": lambda T, t: T.Pad((1, 2, 3, 4), padding_mode="edge"),
+    "Pad reflect": lambda T, t: T.Pad(3, padding_mode="reflect"),
+    "Pad symmetric": lambda T, t: T.Pad([4, 2], padding_mode="symmetric"),
+    "Pad negative": lambda T, t: T.Pad((-1, 2, -3, 0)),
+    "FiveCrop": lambda T, t: T.FiveCrop(5),
+    "Grayscale": lambda T, t: T.Grayscale(),
+    "Grayscale 3": lambda T, t: T.Grayscale(3),
+    "Lambda": lambda T, t: T.Lambda(lambda img: T.functional.vflip(img)),
+}
+RANDOM = {
+    "RandomCrop": lambda T, t: T.RandomCrop(6),
+    "RandomCrop padding": lambda T, t: T.RandomCrop((11, 9), padding=4, fill=9),
+    "RandomCrop reflect": lambda T, t: T.RandomCrop(11, padding=2, padding_mode="reflect"),
+    "RandomCrop if needed": lambda T, t: T.RandomCrop((16, 5), pad_if_needed=True),
+    "RandomHorizontalFlip": lambda T, t: T.RandomHorizontalFlip(),
+    "RandomVerticalFlip": lambda T, t: T.RandomVerticalFlip(p=0.7),
+    "RandomGrayscale": lambda T, t: T.RandomGrayscale(p=0.5),
+    "RandomRotation": lambda T, t: T.RandomRotation(40),
+    "RandomRotation bilinear": lambda T, t: T.RandomRotation((10, 80), T.InterpolationMode.BILINEAR, fill=3),
+    "RandomRotation expand": lambda T, t: T.RandomRotation(30, expand=True),
+    "RandomRotation center": lambda T, t: T.RandomRotation(30, center=(2, 3)),
+    "RandomResizedCrop": lambda T, t: T.RandomResizedCrop(8),
+    "RandomResizedCrop fallback": lambda T, t: T.RandomResizedCrop((4, 6), scale=(3.0, 4.0), ratio=(0.2, 0.5)),
+    "RandomApply": lambda T, t: T.RandomApply([T.CenterCrop(5), T.Pad(1)], p=0.4),
+    "RandomOrder": lambda T, t: T.RandomOrder([T.CenterCrop(5), T.Pad(1)]),
+    "RandomChoice": lambda T, t: T.RandomChoice([T.CenterCrop(5), T.Pad(1)], p=[0.3, 0.7]),
+}
+ON_TENSORS = {
+    "Normalize": lambda T, t: T.Normalize((0.5, 0.4, 0.3), (0.5, 0.2, 0.25)),
+    "ConvertImageDtype": lambda T, t: T.ConvertImageDtype(t.uint8),
+    "RandomErasing": lambda T, t: T.RandomErasing(p=0.8),
+    "RandomErasing random": lambda T, t: T.RandomErasing(p=1.0, value="random"),
+    "RandomErasing colour": lambda T, t: T.RandomErasing(p=1.0, scale=(0.1, 0.2), value=(0.1, 0.2, 0.3)),
+}
+ALL = {**FIXED, **RANDOM, **ON_TENSORS}
+
+
+@pytest.mark.parametrize("name", [name for name in FIXED if name != "Resize same"])
+def test_fixed(name):
+    def program(v, t):
+        transform = FIXED[name](v.transforms, t)
+        found = {kind: transform(img) for kind, img in images(t).items()}
+        return {kind: [*map(shown, img)] if isinstance(img, tuple) else shown(img) for kind, img in found.items()}
+
+    check(name, program)
+
+
+@pytest.mark.parametrize("name", RANDOM)
+def test_random(name):
+    def program(v, t):
+        t.manual_seed(4)
+        random.seed(4)
+        transform = RANDOM[name](v.transforms, t)
+        found = {kind: [shown(transform(img)) for _ in range(2)] for kind, img in images(t).items()}
+        return [found, t.rand(1), random.random()]
+
+    check(name, program, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ON_TENSORS)
+def test_on_tensors(name):
+    def program(v, t):
+        t.manual_seed(4)
+        transform = ON_TENSORS[name](v.transforms, t)
+        return [[transform(tensors(t)["float"]) for _ in range(3)], t.rand(1)]
+
+    check(name, program)
+
+
+def test_reprs():
+    def program(v, t):
+        T = v.transforms
+        shown = {name: repr(made(T, t)) for name, made in ALL.items()}
+        shown["ToTensor"] = repr(T.ToTensor())
+        shown["PILToTensor"] = repr(T.PILToTensor())
+        shown["ToPILImage"] = repr([T.ToPILImage(), T.ToPILImage("RGB")])
+        shown["Pillow's number"] = repr(T.Resize(3, 2))
+        shown["nested"] = repr(T.Compose([T.Compose([T.ToTensor()]), T.Normalize([0.5], [0.5])]))
+        shown["modes"] = [repr(mode) for mode in T.InterpolationMode]
+        return shown
+
+    check("reprs", program)
+
+
+def test_between_the_kinds():
+    def program(v, t):
+        T, found = v.transforms, {}
+        for mode, img in modes().items():
+            found[mode] = [T.ToTensor()(img), T.functional.get_dimensions(img), T.functional.get_image_size(img)]
+            if mode not in ("P", "I;16"):
+                found[mode].append(T.PILToTensor()(img))
+        for name, array in {
+            "array": rgb(),
+            "grey array": rgb()[:, :, 0],
+            "float array": rgb() / 255,
+            "int array": rgb().astype(np.int32)[:, :, :1],
+        }.items():
+            found[name] = T.ToTensor()(array)
+            if array.ndim == 2 or array.dtype != np.int64:
+                found[name + " as picture"] = shown(T.ToPILImage()(array))
+        for name, tensor in tensors(t).items():
+            if tensor.ndim == 3:
+                found[name + " as picture"] = shown(T.ToPILImage()(tensor))
+        found["with mode"] = shown(T.ToPILImage("HSV")(rgb()))
+        found["F"] = shown(T.ToPILImage("F")(t.rand(1, 2, 3) * 0 + 0.25))
+        found["four"] = shown(T.ToPILImage()(np.dstack([rgb(), rgb()[:, :, :1]])))
+        return found
+
+    check("kinds", program)
+
+
+def test_convert_image_dtype():
+    def program(v, t):
+        convert = v.transforms.functional.convert_image_dtype
+        values = {
+            t.float32: t.tensor([0.0, 0.3, 0.999, 1.0]),
+            t.float64: t.tensor([0.0, 0.3, 0.999, 1.0], dtype=t.float64),
+            t.uint8: t.tensor([0, 1, 127, 255], dtype=t.uint8),
+            t.int16: t.tensor([0, 300, 32767], dtype=t.int16),
+            t.int32: t.tensor([0, 70000, 2147483647], dtype=t.int32),
+        }
+        found = {}
+        for given, value in values.items():
+            for wanted in (t.float32, t.float64, t.uint8, t.int16, t.int32, t.int64):
+                try:
+                    found[f"{given} to {wanted}"] = convert(value, wanted)
+                except RuntimeError as error:
+                    found[f"{given} to {wanted}"] = str(error)
+        return found
+
+    check("convert_image_dtype", program)
+
+
+def test_errors():
+    def program(v, t):
+        T, F = v.transforms, v.transforms.functional
+        pil, tensor = modes()["RGB"], tensors(t)["float"]
+        return {
+            name: error_of(action)
+            for name, action in {
+                "crop": lambda: T.RandomCrop(20)(pil),
+                "size": lambda: T.Resize((1, 2, 3)),
+                "size type": lambda: T.Resize("3"),
+                "crop size": lambda: T.CenterCrop((1, 2, 3)),
+                "max_size": lambda: T.Resize((3, 4), max_size=5)(pil),
+                "small max_size": lambda: T.Resize(5, max_size=5)(pil),
+                "interpolation": lambda: F.resize(pil, 3, "bilinear"),
+                "lanczos": lambda: None if t is None else F.rotate(tensor, 3.0, T.InterpolationMode.BICUBIC),
+                "padding": lambda: T.Pad("1"),
+                "padding length": lambda: T.Pad((1, 2, 3)),
+                "padding mode": lambda: T.Pad(1, padding_mode="zeros"),
+                "fill": lambda: T.Pad(1, fill="red"),
+                "five": lambda: T.FiveCrop(12)(pil),
+                "grey": lambda: T.Grayscale(2)(pil),
+                "channels": lambda: T.Grayscale()(t.ones(2, 3, 3)),
+                "lambda": lambda: T.Lambda(3),
+                "normalize PIL": lambda: T.Normalize([0.5], [0.5])(pil),
+                "normalize bytes": lambda: T.Normalize([0.5], [0.5])(t.ones(1, 2, 2, dtype=t.uint8)),
+                "normalize flat": lambda: T.Normalize([0.5], [0.5])(t.ones(2, 2)),
+                "normalize by 0": lambda: T.Normalize([0.5], [0.0])(t.ones(1, 2, 2)),
+                "degrees": lambda: T.RandomRotation(-3),
+                "degrees length": lambda: T.RandomRotation([1, 2, 3]),
+                "to_tensor list": lambda: T.ToTensor()([1, 2]),
+                "to_tensor 4d": lambda: T.ToTensor()(np.zeros((1, 2, 3, 4))),
+                "picture of list": lambda: T.ToPILImage()([1]),
+                "picture of 5 channels": lambda: T.ToPILImage()(t.ones(5, 2, 2)),
+                "picture of 4d": lambda: T.ToPILImage()(t.ones(1, 3, 2, 2)),
+                "picture of int64": lambda: T.ToPILImage()(t.ones(3, 2, 2, dtype=t.int64)),
+                "mode": lambda: T.ToPILImage("RGBA")(rgb()),
+                "erasing": lambda: T.RandomErasing(value="noise"),
+                "erasing p": lambda: T.RandomErasing(p=2),
+                "erasing scale": lambda: T.RandomErasing(scale=(0.1, 1.5)),
+                "erasing colour": lambda: T.RandomErasing(p=1.0, value=(1, 2))(tensor),
+                "order": lambda: T.RandomOrder(3),
+                "choice": lambda: T.RandomChoice([T.Pad(1)], p=0.5),
+                "vector": lambda: F.hflip(t.ones(3)),
+                "dtype of PIL": lambda: F.convert_image_dtype(pil),
+            }.items()
+        }
+
+    check("errors of transforms", program)
+
+
+def test_an_image_that_fits_is_returned_as_it_is():
+    pil = modes()["RGB"]
+    assert T.Resize((8, 10))(pil) is pil and T.Resize(8)(pil) is pil
+
+
+def test_known_pixels():
+    ramp = torch.arange(16.0).view(1, 4, 4)
+    assert T.Resize(2)(ramp).flatten().tolist() == pytest.approx([25 / 7, 36 / 7, 69 / 7, 80 / 7])
+    assert T.Resize(2, antialias=False)(ramp).flatten().tolist() == [2.5, 4.5, 10.5, 12.5]
+    assert T.functional.hflip(ramp)[0, 0].tolist() == [3.0, 2.0, 1.0, 0.0]
+    assert T.functional.rotate(ramp, 90.0)[0, 0].tolist() == [3.0, 7.0, 11.0, 15.0]
+    assert T.CenterCrop(2)(ramp).flatten().tolist() == [5.0, 6.0, 9.0, 10.0]
+    assert T.Pad(1, padding_mode="reflect")(ramp)[0, 0].tolist() == [5.0, 4.0, 5.0, 6.0, 7.0, 6.0]
+
+
+def test_gradients_flow_through_transforms_of_tensors():
+    image = torch.rand(3, 6, 6, requires_grad=True)
+    chain = T.Compose([T.Resize((4, 4)), T.Pad(1), T.CenterCrop(4), T.Normalize([0.5] * 3, [0.25] * 3)])
+    out = T.functional.rotate(chain(image), 30.0, T.InterpolationMode.BILINEAR)
+    out.sum().backward()
+    assert image.grad.shape == image.shape and 0 < float(image.grad.min()) and float(image.grad.max()) < 4
+
+
+def test_normalize_in_place_changes_the_tensor():
+    image = torch.ones(1, 2, 2)
+    assert T.Normalize([0.5], [0.25])(image) is not image and image.tolist() == [[[1.0, 1.0], [1.0, 1.0]]]
+    assert T.Normalize([0.5], [0.25], inplace=True)(image) is image and image.tolist() == [[[2.0, 2.0], [2.0, 2.0]]]
+
+
+@ours
+@pytest.mark.parametrize("name", [*FIXED, *RANDOM])
+def test_arrays_are_treated_as_the_tensor_with_the_same_pixels(name):
+    """torchvision's transforms refuse arrays."""
+    transform = ALL[name](T, torch)
+    for array in (rgb(), rgb()[:, :, 0]):
+        tensor = torch.from_numpy(np.ascontiguousarray(np.moveaxis(np.atleast_3d(array), 2, 0)))
+        torch.manual_seed(2)
+        random.seed(2)
+        expected = transform(tensor)
+        torch.manual_seed(2)
+        random.seed(2)
+        found = transform(array)
+        pairs = zip(found, expected) if isinstance(found, tuple) else [(found, expected)]
+        for one, other in pairs:
+            assert isinstance(one, np.ndarray) and one.dtype == np.uint8
+            np.testing.assert_array_equal(np.atleast_3d(one), np.moveaxis(other.numpy(), 0, 2))
+
+
+@ours
+def test_pillow_is_needed_only_for_pillow_images(monkeypatch):
+    import sys
+
+    for name in [name for name in sys.modules if name.split(".")[0] == "PIL"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    chain = T.Compose([T.Resize(8), T.RandomCrop(6, padding=1), T.RandomHorizontalFlip(), T.ToTensor()])
+    assert chain(rgb()).shape == (3, 6, 6)
+    with pytest.raises(ImportError, match="this needs the package Pillow"):
+        T.ToPILImage()(rgb())
+
+
+def test_antialias_false_is_told_of_for_pillow_images():
+    with pytest.warns(UserWarning, match="Anti-alias option is always applied for PIL Image input"):
+        T.Resize(5, antialias=False)(modes()["RGB"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        T.Resize(5, antialias=False)(tensors(torch)["float"])
