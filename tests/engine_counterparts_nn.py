@@ -26,6 +26,8 @@ def _max_pool(t, x, kernel_size, stride, *rest, indices=False):
 
 
 COUNTERPARTS = {
+    "im2col": lambda t, x, *options: t.nn.functional.unfold(x, *options),
+    "col2im": lambda t, x, *options: t.nn.functional.fold(x, *options),
     "convolution_apply": _convolve,
     "convolution_grad_input": _grad_input,
     "convolution_grad_weight": _grad_weight,
@@ -43,7 +45,25 @@ COUNTERPARTS = {
 ONLY_HERE = {"convolution_apply", "convolution_grad_input", "convolution_grad_weight", "convolution_grad_bias"}
 
 # Formulas that say what moves where, not a number for each element.
-NOT_NUMBERS = (
+_MOVES = (
+    "constant_pad_nd",
+    "reflection_pad1d",
+    "reflection_pad2d",
+    "replication_pad1d",
+    "replication_pad2d",
+    "im2col",
+    "col2im",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "upsample_nearest1d",
+    "upsample_nearest2d",
+    "_upsample_nearest_exact1d",
+    "_upsample_nearest_exact2d",
+    "upsample_linear1d",
+    "upsample_bilinear2d",
+    "upsample_bicubic2d",
+)
+NOT_NUMBERS = dict.fromkeys(_MOVES, "value self") | (
     dict.fromkeys(("convolution",), "value input weight bias")
     | dict.fromkeys(
         ("max_pool2d", "max_pool2d_with_indices", "adaptive_max_pool2d", "avg_pool2d", "_adaptive_avg_pool2d"),

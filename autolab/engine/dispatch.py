@@ -283,6 +283,8 @@ def _derived(kind, a):
         return a._d.shape
     if kind == "derived:numel":
         return int(a._d.size)
+    if kind.startswith("derived:argsize_minus"):
+        return a._d.shape[-int(kind[-1])]
     if kind == "derived:argsize_0":
         return a._d.shape[0]
     return a.stride()

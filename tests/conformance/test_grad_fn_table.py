@@ -18,9 +18,6 @@ DIFFERENT = {
 }
 
 LATER = {
-    # not built yet
-    "F.pad(A,(1,1))", "F.interpolate(img,scale_factor=2)", "F.interpolate(img,scale_factor=2,mode='bilinear')",
-    "F.unfold(img,3)", "F.pixel_shuffle(torch.rand(1,4,2,2,requires_grad=True),2)",
     # recurrent and attention layers are not part of the kit so far
     "F.scaled_dot_product_attention(T3[:,None],T3[:,None],T3[:,None])", "nn.LSTM(4,5)(T3)[0]", "nn.GRU(4,5)(T3)[0]", "nn.RNN(4,5)(T3)[0]",
     "nn.MultiheadAttention(4,2,batch_first=True)(T3,T3,T3)[0]", "nn.LSTMCell(3,4)(A)[0]",
