@@ -1,0 +1,10 @@
+"""Data sets of images (`torchvision.datasets`), in torchvision's folders; `Digits` is shipped and needs no download.
+
+Source: https://docs.pytorch.org/vision/0.29/datasets.html
+"""
+
+from autolab.vision.datasets.cifar import CIFAR10, CIFAR100
+from autolab.vision.datasets.digits import Digits
+from autolab.vision.datasets.folder import DatasetFolder, ImageFolder
+from autolab.vision.datasets.mnist import MNIST, FashionMNIST
+from autolab.vision.datasets.vision import VisionDataset

@@ -1,0 +1,90 @@
+"""Images sorted into one folder per class."""
+
+import os
+
+from autolab.engine.errors import fail
+from autolab.vision.datasets.vision import VisionDataset
+from autolab.vision.transforms.images import pillow
+
+IMG_EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
+
+
+def default_loader(path):
+    """The file as an RGB Pillow image."""
+    with open(path, "rb") as file:
+        return pillow().open(file).convert("RGB")
+
+
+class DatasetFolder(VisionDataset):
+    """Files root/<class>/…/<file>: sample i is (loader(path), number of the class), before the transforms.
+
+    Which files count is said by `extensions` or by is_valid_file(path). samples: list of (path, class); classes: names in
+    alphabetical order. allow_empty: classes without files are allowed. Raises FileNotFoundError without classes or files.
+    """
+
+    def __init__(
+        self,
+        root,
+        loader,
+        extensions=None,
+        transform=None,
+        target_transform=None,
+        is_valid_file=None,
+        allow_empty=False,
+    ):
+        super().__init__(root, transform=transform, target_transform=target_transform)
+        if (extensions is None) == (is_valid_file is None):
+            raise fail(
+                ValueError,
+                "Both extensions and is_valid_file cannot be None or not None at the same time",
+                "One of them says which files count.",
+            )
+        self.loader, self.extensions = loader, extensions
+        self.classes, self.class_to_idx = self.find_classes(self.root)
+        self.samples = list(self._found(is_valid_file or (lambda path: path.lower().endswith(extensions))))
+        self.targets = [target for _, target in self.samples]
+        empty = sorted(set(self.classes) - {self.classes[target] for target in self.targets})
+        if empty and not allow_empty:
+            message = f"Found no valid file for the classes {', '.join(empty)}. "
+            if extensions is not None:
+                named = extensions if isinstance(extensions, str) else ", ".join(extensions)
+                message += f"Supported extensions are: {named}"
+            raise fail(FileNotFoundError, message, "allow_empty=True accepts classes without files.")
+
+    def find_classes(self, directory):
+        """The names of the classes and the number of each: its folders in alphabetical order."""
+        classes = sorted(entry.name for entry in os.scandir(directory) if entry.is_dir())
+        if not classes:
+            message = f"Couldn't find any class folder in {directory}."
+            raise fail(FileNotFoundError, message, "Put the images of each class into a folder of their own.")
+        return classes, {name: i for i, name in enumerate(classes)}
+
+    def _found(self, is_valid_file):
+        for name, target in sorted(self.class_to_idx.items()):
+            for folder, _, files in sorted(os.walk(os.path.join(self.root, name), followlinks=True)):
+                paths = (os.path.join(folder, file) for file in sorted(files))
+                yield from ((path, target) for path in paths if is_valid_file(path))
+
+    def __getitem__(self, index):
+        path, target = self.samples[index]
+        return self._sample(self.loader(path), target)
+
+    def __len__(self):
+        return len(self.samples)
+
+
+class ImageFolder(DatasetFolder):
+    """Images root/<class>/…/<file>.png (or .jpg …), as RGB Pillow images; see DatasetFolder."""
+
+    def __init__(
+        self,
+        root,
+        transform=None,
+        target_transform=None,
+        loader=default_loader,
+        is_valid_file=None,
+        allow_empty=False,
+    ):
+        extensions = IMG_EXTENSIONS if is_valid_file is None else None
+        super().__init__(root, loader, extensions, transform, target_transform, is_valid_file, allow_empty)
+        self.imgs = self.samples
