@@ -1,0 +1,223 @@
+"""Networks: for the same seed the parameters, outputs and gradients of torchvision's and of the course's own classes."""
+
+import ast
+from pathlib import Path
+
+import numpy as np
+import pytest
+import vision_oracle
+from goldens.oracle import ENGINE, check, engine, error_of
+
+torch = engine()
+SEEDS = Path(__file__).parent.parent / "conformance" / "seeds"
+ours = pytest.mark.skipif(ENGINE != "autolab", reason="autolab's own")
+
+
+def course_class(name, t):
+    """The class as the course defines it, with `t` for torch; in autolab, the one in vision.models."""
+    if t.__name__ == "autolab":
+        return getattr(t.vision.models, name)
+    for path in sorted(SEEDS.glob("*.txt")):
+        for cell in path.read_text().split("# %%"):
+            code = cell.partition("\n")[2]
+            if f"class {name}(" in code:
+                parsed = ast.parse(code)
+                parsed.body = [node for node in parsed.body if isinstance(node, ast.ClassDef)]
+                namespace = {"torch": t, "nn": t.nn, "F": t.nn.functional, **_blocks(name, t)}
+                exec(compile(parsed, str(path), "exec"), namespace)
+                return namespace[name]
+    raise LookupError(name)
+
+
+def _blocks(name, t):
+    return {"ResBlock": course_class("ResBlock", t)} if name == "ResNet9" else {}
+
+
+def step(network, t, shape):
+    """What a network tells of itself, one step of training, and an output in evaluation."""
+    state = [(name, list(value.shape), value.double().sum()) for name, value in network.state_dict().items()]
+    text, images = repr(network), t.rand(shape)
+    outputs = network(images)
+    loss = t.nn.functional.cross_entropy(outputs, t.arange(shape[0]) % 3)
+    loss.backward()
+    norms = [parameter.grad.double().norm() for parameter in network.parameters()]
+    network.eval()
+    with t.no_grad():
+        return [state, text, outputs[:, :10], loss, norms, network(images)[:, :10], t.rand(1)]
+
+
+@pytest.mark.parametrize(("name", "shape"), [("LeNet", (4, 1, 28, 28)), ("ResNet9", (3, 3, 32, 32))])
+def test_networks_of_the_course(name, shape):
+    def program(t):
+        t.manual_seed(3)
+        return step(course_class(name, t)(), t, shape)
+
+    check("test_models", name, program, rtol=1e-3)
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+def test_residual_blocks_of_the_course(stride):
+    def program(t):
+        t.manual_seed(1)
+        found = []
+        for block in (
+            course_class("ResBlock", t)(6, 6, stride),
+            course_class("BottleneckResBlock", t)(6, 3, 6, stride=stride),
+        ):
+            images = t.rand(2, 6, 7, 7, requires_grad=True)
+            out = block(images)
+            out.square().sum().backward()
+            found.append([repr(block), out, images.grad, list(block.state_dict()), block.downsample is None])
+        return found
+
+    check("test_models", f"blocks with stride {stride}", program, rtol=1e-4)
+
+
+NETWORKS = {
+    "resnet18": lambda m: m.resnet18(num_classes=12),
+    "bottleneck blocks": lambda m: m.ResNet(m.resnet.Bottleneck, [1, 2, 1, 1], num_classes=12),
+}
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_networks_of_torchvision(name):
+    def program(v, t):
+        t.manual_seed(3)
+        return step(NETWORKS[name](v.models), t, (3, 3, 48, 48))
+
+    vision_oracle.check(name, program, rtol=1e-2)
+
+
+@pytest.mark.parametrize("name", ["resnet34", "resnet50"])
+def test_deeper_networks_have_torchvisions_parameters(name):
+    def program(v, t):
+        t.manual_seed(3)
+        network = getattr(v.models, name)(num_classes=3)
+        return [
+            repr(network),
+            [(name, list(p.shape), p.flatten()[0]) for name, p in network.state_dict().items()],
+            t.rand(1),
+        ]
+
+    vision_oracle.check(name, program)
+
+
+def test_options_of_resnet():
+    def program(v, t):
+        t.manual_seed(3)
+        m, blocks = v.models, v.models.resnet
+        network = m.ResNet(
+            blocks.BasicBlock, [1, 1, 1, 1], zero_init_residual=True, norm_layer=lambda n: t.nn.GroupNorm(2, n)
+        )
+        deep = m.ResNet(blocks.Bottleneck, [1, 1, 1, 1], num_classes=5, zero_init_residual=True)
+        found = [repr(network), [(name, p.double().sum()) for name, p in network.named_parameters()]]
+        return [*found, float(deep.layer1[0].bn3.weight.sum()), float(deep.layer1[0].bn2.weight.sum()), t.rand(1)]
+
+    vision_oracle.check("options of ResNet", program)
+
+
+def test_names_of_weights():
+    def program(v, t):
+        found = []
+        for enum in (v.models.ResNet18_Weights, v.models.ResNet34_Weights, v.models.ResNet50_Weights):
+            for member in (*enum, enum.DEFAULT):
+                facts = [repr(member), str(member), member.name, member.url, member.meta["num_params"]]
+                found.append([*facts, repr(member.transforms())])
+            found.append(enum.verify("DEFAULT") is enum.DEFAULT)
+        found.append(error_of(lambda: v.models.ResNet18_Weights.verify(v.models.ResNet34_Weights.DEFAULT)))
+        found.append(error_of(lambda: v.models.ResNet18_Weights.verify("IMAGENET1K_V7")))
+        wrong_classes = lambda: v.models.resnet18(weights=v.models.ResNet18_Weights.DEFAULT, num_classes=7)
+        return [*found, error_of(wrong_classes)]
+
+    vision_oracle.check("weights", program)
+
+
+def test_preprocessing_of_pretrained_networks():
+    def program(v, t):
+        from PIL import Image
+
+        pixels = np.random.RandomState(0).randint(0, 256, (30, 40, 3)).astype(np.uint8)
+        image = Image.fromarray(np.kron(pixels, np.ones((10, 10, 1), np.uint8)))
+        made = v.models.ResNet18_Weights.DEFAULT.transforms()(image)
+        return [list(made.shape), made[:, ::40, ::40]]
+
+    vision_oracle.check("preprocessing", program)
+
+
+def test_the_old_argument_pretrained_warns():
+    def program(v, t):
+        import warnings
+
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            v.models.resnet18(pretrained=False)
+        return [str(warning.message) for warning in caught]
+
+    vision_oracle.check("pretrained=False", program)
+
+
+@ours
+class TestWeights:
+    @pytest.mark.filterwarnings("ignore:Arguments other than a weight enum")
+    def test_pretrained_weights_are_not_there_yet(self):
+        models = torch.vision.models
+        for weights in (models.ResNet18_Weights.DEFAULT, "DEFAULT", "ResNet18_Weights.IMAGENET1K_V1"):
+            with pytest.raises(
+                NotImplementedError, match="pretrained weights are not shipped with autolab yet"
+            ) as caught:
+                models.resnet18(weights=weights)
+            assert ".safetensors" in caught.value.__notes__[0] and "resnet18-f37072fd.pth" in caught.value.__notes__[0]
+        with pytest.warns(UserWarning, match="The parameter 'pretrained' is deprecated"):
+            with pytest.raises(NotImplementedError, match="ResNet18_Weights.IMAGENET1K_V1: pretrained weights"):
+                models.resnet18(pretrained=True)
+
+    def test_weights_from_a_file(self, tmp_path):
+        save = pytest.importorskip("safetensors.numpy").save_file
+        torch.manual_seed(0)
+        saved = torch.vision.models.resnet18(num_classes=4)
+        path = tmp_path / "mine.safetensors"
+        save({name: value.numpy() for name, value in saved.state_dict().items()}, path)
+        torch.manual_seed(1)
+        for given in (path, str(path)):
+            loaded = torch.vision.models.resnet18(weights=given)
+            assert loaded.fc.out_features == 4
+            for name, value in saved.state_dict().items():
+                assert np.array_equal(loaded.state_dict()[name].numpy(), value.numpy()), name
+        with pytest.raises(RuntimeError, match="size mismatch for fc.weight"):
+            torch.vision.models.resnet18(weights=path, num_classes=5)
+        with pytest.raises(RuntimeError, match="Missing key"):
+            torch.vision.models.resnet34(weights=path)
+
+    def test_files_that_cannot_be_read(self, tmp_path, monkeypatch):
+        pytest.importorskip("safetensors")
+        resnet18 = torch.vision.models.resnet18
+        with pytest.raises(FileNotFoundError, match="no weights file 'nowhere.safetensors'"):
+            resnet18(weights="nowhere.safetensors")
+        (tmp_path / "resnet18.pth").write_bytes(b"PK")
+        with pytest.raises(ValueError, match="weights file should end with .safetensors"):
+            resnet18(weights=tmp_path / "resnet18.pth")
+        (tmp_path / "cut.safetensors").write_bytes(b"\x10\0\0\0\0\0\0\0{}")
+        with pytest.raises(ValueError, match="is not a whole .safetensors file"):
+            resnet18(weights=tmp_path / "cut.safetensors")
+        monkeypatch.setitem(__import__("sys").modules, "safetensors", None)
+        with pytest.raises(ImportError, match="needs the package safetensors"):
+            resnet18(weights=tmp_path / "cut.safetensors")
+
+
+@ours
+def test_lenet_for_other_sizes():
+    LeNet = torch.vision.models.LeNet
+    assert LeNet(image_size=32)._head[0].in_features == 400
+    assert LeNet(num_classes=3, image_size=16)(torch.rand(2, 1, 16, 16)).shape == (2, 3)
+    with pytest.raises(ValueError, match="image_size should be at least 16, but got 15"):
+        LeNet(image_size=15)
+
+
+@ours
+def test_arguments_of_other_families_are_refused():
+    for name, value in (("groups", 32), ("width_per_group", 4), ("replace_stride_with_dilation", [False, True, True])):
+        with pytest.raises(NotImplementedError, match=f"argument '{name}' is not supported"):
+            torch.vision.models.resnet50(**{name: value})
+    assert torch.vision.models.resnet18(groups=1, num_classes=2).fc.out_features == 2
+    with pytest.raises(TypeError, match="unexpected keyword argument 'depth'"):
+        torch.vision.models.resnet18(depth=3)
