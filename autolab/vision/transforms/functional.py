@@ -255,12 +255,15 @@ def normalize(tensor, mean, std, inplace=False):
     if tensor.ndim < 3:
         message = f"Expected tensor to be a tensor image of size (..., C, H, W). Got tensor.size() = {tensor.size()}"
         raise fail(ValueError, message, "A grey image is (1, H, W).")
-    mean, std = (autolab.as_tensor(value, dtype=tensor.dtype) for value in (mean, std))
-    if (std == 0).any():
+    mean, std = (np.asarray(value, tensor.dtype.np) for value in (mean, std))
+    if not std.all():
         message = f"std evaluated to zero after conversion to {tensor.dtype}, leading to division by zero."
         raise fail(ValueError, message, "A channel that never changes needs no scaling: use 1.")
-    mean, std = (value.view(-1, 1, 1) if value.ndim == 1 else value for value in (mean, std))
-    return (tensor if inplace else tensor.clone()).sub_(mean).div_(std)
+    mean, std = (
+        autolab.from_numpy(value.reshape(-1, 1, 1) if value.ndim == 1 else value).to(tensor.device)
+        for value in (mean, std)
+    )
+    return tensor.sub_(mean).div_(std) if inplace else (tensor - mean) / std
 
 
 def rgb_to_grayscale(img, num_output_channels=1):
