@@ -186,8 +186,11 @@ def scatter(g, indices, size):
     """Adds each g at its flat index into zeros (…, *size)."""
     lead, count = g.shape[:-2], size[0] * size[1]
     flat = np.zeros((int(np.prod(lead)), count), g.dtype)
-    rows = np.arange(len(flat))[:, None]
-    np.add.at(flat, (rows, indices.reshape(len(flat), -1)), g.reshape(len(flat), -1))
+    rows, each = np.arange(len(flat))[:, None], int(np.prod(g.shape[-2:]))
+    indices, g = indices.reshape(len(flat), each), g.reshape(len(flat), each)
+    if (indices < 0).any():  # a window that sees nothing but padding has no winner
+        indices, g = indices.clip(0), np.where(indices < 0, g.dtype.type(0), g)
+    np.add.at(flat, (rows, indices), g)
     return flat.reshape(*lead, *size)
 
 

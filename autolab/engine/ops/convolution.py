@@ -23,6 +23,9 @@ from .shape import unsqueeze
 def geometry(input_shape, weight_shape, stride, padding, dilation, transposed, output_padding, groups):
     """The sizes of a convolution; of a transposed one, those of the convolution that it is the adjoint of."""
     spatial, kernel = input_shape[2:], weight_shape[2:]
+    padding = tuple(padding) * (
+        len(kernel) // len(padding)
+    )  # for 'valid' PyTorch gives the op one 0 for all dimensions
     other = output_size(spatial, kernel, stride, padding, dilation, transposed, output_padding)
     size, out = (other, spatial) if transposed else (spatial, other)
     return Geometry(tuple(size), tuple(out), tuple(kernel), tuple(stride), tuple(padding), tuple(dilation), groups)
@@ -121,7 +124,17 @@ convolution_op = _inside(
         ),
         "bias": lambda m, g: m.convolution_grad_bias(g),
     },
-    also_saves=("input", "weight", "bias_sym_sizes_opt"),
+    also_saves=(
+        "input",
+        "weight",
+        "bias_sym_sizes_opt",
+        "stride",
+        "padding",
+        "dilation",
+        "transposed",
+        "output_padding",
+        "groups",
+    ),
     latex=r"{weight} \ast {input} + {bias}",
     vjp_latex={"input": r"{weight} \star {g}", "weight": r"{input} \ast {g}", "bias": r"\mathrm{sum}({g})"},
     samples=_samples,
@@ -342,7 +355,8 @@ def _convolved(name, dims, input, weight, bias, stride, padding, dilation, group
     stride, dilation = _numbers("stride", stride, n), _numbers("dilation", dilation, n)
     if isinstance(padding, str):
         input, padding = _named_padding(input, weight, stride, padding, dilation)
-    padding, output_padding = _numbers("padding", padding, n), _numbers("output_padding", output_padding, n)
+    valid = isinstance(padding, tuple) and not padding
+    padding, output_padding = _numbers("padding", padding or 0, n), _numbers("output_padding", output_padding, n)
     _check_numbers(input, weight, stride, padding, dilation, output_padding, groups)
     _check_shapes(input, weight, bias, padding, dilation, transposed, groups)
     if not transposed and 0 in input.shape[2:]:
@@ -354,6 +368,8 @@ def _convolved(name, dims, input, weight, bias, stride, padding, dilation, group
     _check_dtypes(input, weight, bias)
     if transposed:
         _check_transposed(input, weight, stride, padding, dilation, output_padding)
+    if valid:
+        padding = output_padding = (0,)
     y = convolution_op.call(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
     return y if batched else y.squeeze(0)
 
@@ -361,7 +377,7 @@ def _convolved(name, dims, input, weight, bias, stride, padding, dilation, group
 def _named_padding(input, weight, stride, padding, dilation):
     """(input, padding) for 'valid' and 'same'; an odd total is padded at the end first, as PyTorch does."""
     if padding == "valid":
-        return input, 0
+        return input, ()
     if padding != "same":
         raise fail(
             RuntimeError,

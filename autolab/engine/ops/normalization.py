@@ -133,7 +133,7 @@ batch_norm_op = _inside(
         ),
         "bias": lambda m, g, input: m.sum(g[0], _channel_axes(input)),
     },
-    also_saves=("input", "weight", "running_mean", "running_var", "result1", "result2"),
+    also_saves=("input", "weight", "running_mean", "running_var", "training", "eps", "result1", "result2"),
     latex=r"\frac{{input} - \mu}{\sqrt{\sigma^2 + {eps}}} \cdot {weight} + {bias}",
     vjp_latex={
         "input": r"\frac{{weight}}{\sqrt{\sigma^2 + {eps}}} \cdot ({g} - \overline{{g}} - \hat x \cdot \overline{{g} \cdot \hat x})",
@@ -220,7 +220,7 @@ layer_norm_op = _inside(
         ),
         "bias": lambda m, g, input, normalized_shape: _sum_over(m, g[0], _first_axes(input, normalized_shape)),
     },
-    also_saves=("input", "weight", "result1", "result2", "bias"),
+    also_saves=("input", "normalized_shape", "weight", "eps", "result1", "result2", "bias"),
     hidden=("eps",),
     latex=r"\frac{{input} - \mu}{\sqrt{\sigma^2 + {eps}}} \cdot {weight} + {bias}",
     vjp_latex={
@@ -304,7 +304,7 @@ group_norm_op = _inside(
         "weight": lambda m, g, input, N, C, HxW, group, eps: _group_weight(m, g, input, N, C, HxW, group, eps),
         "bias": lambda m, g, N, C, HxW: m.sum(m.reshape_raw(g[0], (N, C, HxW)), (0, 2)),
     },
-    also_saves=("input", "weight", "result1", "result2"),
+    also_saves=("input", "weight", "N", "C", "HxW", "group", "eps", "result1", "result2"),
     latex=r"\frac{{input} - \mu}{\sqrt{\sigma^2 + {eps}}} \cdot {weight} + {bias}",
     vjp_latex={
         "input": _WEIGHTED,

@@ -76,6 +76,7 @@ def _max_samples(s):
 
 def _winners(node):
     """PyTorch keeps the winners' indices; here they are found again from what was saved."""
+    node._entries()
     x, *options = (
         node._saved_attribute(name) for name in ("self", "kernel_size", "stride", "padding", "dilation", "ceil_mode")
     )

@@ -350,7 +350,7 @@ def adaptive_avg_pool2d(input, output_size):
         )
     if size == (1, 1) and input.ndim in (3, 4):
         return mean_op.call(input, (-1, -2), True, None)
-    _check_adaptive("adaptive_avg_pool2d", input, ",")
+    _check_adaptive("adaptive_avg_pool2d", input, "")
     if input.dtype.np.kind != "f":
         raise fail(
             NotImplementedError,

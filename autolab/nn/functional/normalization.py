@@ -3,6 +3,7 @@
 import autolab
 from autolab.engine.errors import fail
 from autolab.engine.ops.normalization import batch_normalized
+from autolab.engine.registry import OPS
 
 
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
@@ -109,14 +110,28 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     Raises RuntimeError when the sizes differ. Zhang and Sennrich, "Root Mean Square Layer Normalization" (2019).
     """
     shape = [normalized_shape] if isinstance(normalized_shape, int) else [int(n) for n in normalized_shape]
-    if list(input.shape[input.dim() - len(shape) :]) != shape or input.dim() < len(shape):
+    if not shape:
         raise fail(
             RuntimeError,
-            f"Given normalized_shape={shape}, expected input with shape [*, {', '.join(map(str, shape))}], but got input "
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+            "normalized_shape = []",
+            "Name the sizes of the dimensions that are normalised together.",
+        )
+    if weight is not None and list(weight.shape) != shape:
+        raise fail(
+            RuntimeError,
+            f"Expected weight to be of same shape as normalized_shape, but got weight of shape {list(weight.shape)} and "
+            f"normalized_shape = {shape}",
+            "There is one number per normalised element.",
+        )
+    if list(input.shape[max(0, input.dim() - len(shape)) :]) != shape:
+        raise fail(
+            RuntimeError,
+            f"Given normalized_shape={shape}, expected input with shape [*{', '.join(map(str, shape))}], but got input "
             f"of size{list(input.shape)}",
             "The last dimensions are normalised; their sizes are given when the layer is made.",
         )
     eps = autolab.finfo(input.dtype).eps if eps is None else eps
     dims = tuple(range(input.dim() - len(shape), input.dim()))
-    y = input * (input.pow(2).mean(dims, keepdim=True) + eps).rsqrt()
+    y = input * OPS["add_scalar"].call(input.pow(2).mean(dims, keepdim=True), eps).rsqrt()
     return y if weight is None else y * weight

@@ -60,7 +60,7 @@ class _ConvNd(Module):
             if self.padding not in ("same", "valid"):
                 raise fail(
                     ValueError,
-                    f"Invalid padding string '{self.padding}', should be one of {{'valid', 'same'}}",
+                    f"Invalid padding string '{self.padding}', should be one of { {'same', 'valid'} }",
                     "'same' keeps the size, 'valid' means no padding.",
                 )
             if self.padding == "same" and any(s != 1 for s in self.stride):

@@ -1,0 +1,172 @@
+"""Pooling: kernels against the definition, ties, NaN and infinities as PyTorch has them."""
+
+import math
+
+import numpy as np
+import pytest
+from goldens.oracle import check, same_as_torch
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from autolab.engine.kernels import pooling as kernels
+from autolab.engine.kernels import threads
+from autolab.engine.kernels.pooling import Windows
+from autolab.engine.ops.pooling import pooled
+
+
+@st.composite
+def windows(draw):
+    """Sizes that fit, at most 9 x 9; half of them with windows that do not overlap."""
+    pairs = lambda low, high: draw(st.tuples(st.integers(low, high), st.integers(low, high)))
+    size, kernel, dilation = pairs(1, 9), pairs(1, 3), pairs(1, 2)
+    stride = kernel if draw(st.booleans()) else pairs(1, 4)
+    padding = tuple(draw(st.integers(0, k // 2)) for k in kernel)
+    ceil = draw(st.booleans())
+    out = tuple(pooled(*args, ceil) for args in zip(size, kernel, stride, padding, dilation))
+    assume(min(out) > 0)
+    win = Windows(size, out, kernel, stride, padding, dilation)
+    assume(all(inside(win, r, c) for r in range(out[0]) for c in range(out[1])))
+    return win
+
+
+def inside(win, r, c):
+    """The positions of the image that window (r, c) sees, row by row."""
+    found = []
+    for a in range(win.kernel[0]):
+        for b in range(win.kernel[1]):
+            y = r * win.stride[0] - win.padding[0] + a * win.dilation[0]
+            x = c * win.stride[1] - win.padding[1] + b * win.dilation[1]
+            if 0 <= y < win.size[0] and 0 <= x < win.size[1]:
+                found.append((y, x))
+    return found
+
+
+@settings(max_examples=150, deadline=None)
+@given(windows(), st.integers(1, 2), st.booleans(), st.booleans(), st.booleans())
+def test_maximum_and_its_gradient_are_the_definition(win, n, ties, batch_innermost, several_threads):
+    rng = np.random.default_rng(1)
+    shape = (n, 3, *win.size)
+    x = rng.integers(0, 3, shape).astype(float) if ties else rng.standard_normal(shape)
+    if batch_innermost:
+        x = np.ascontiguousarray(x.transpose(1, 2, 3, 0)).transpose(3, 0, 1, 2)
+    g = rng.standard_normal((n, 3, *win.out))
+    available, worth = (
+        threads.available,
+        threads.WORTH_IT,
+    )
+    if several_threads:
+        threads.available, threads.WORTH_IT = (lambda: 2), -1
+    try:
+        y, where, dx = (
+            kernels.maximum(x, win),
+            kernels.max_indices(x, win),
+            kernels.max_backward(g, x, kernels.maximum(x, win), win),
+        )
+    finally:
+        threads.available, threads.WORTH_IT = available, worth
+    expected = np.zeros(shape)
+    for k in np.ndindex(n, 3):
+        for r, c in np.ndindex(*win.out):
+            seen = inside(win, r, c)
+            first = max(seen, key=lambda at: x[k][at])  # max() takes the first of equal numbers
+            assert y[k][r, c] == x[k][first] and where[k][r, c] == first[0] * win.size[1] + first[1]
+            expected[k][first] += g[k][r, c]
+    np.testing.assert_allclose(dx, expected, rtol=1e-12, atol=1e-12)
+
+
+@settings(max_examples=100, deadline=None)
+@given(windows(), st.booleans())
+def test_mean_and_its_gradient(win, count_include_pad):
+    win = win._replace(
+        dilation=(1, 1),
+        out=tuple(pooled(n, k, s, p, 1, True) for n, k, s, p in zip(win.size, win.kernel, win.stride, win.padding)),
+    )
+    assume(min(win.out) > 0)
+    rng = np.random.default_rng(2)
+    x, g = rng.standard_normal((2, *win.size)), rng.standard_normal((2, *win.out))
+    divisor = kernels.divisors(win, count_include_pad, None)
+    y, dx = kernels.mean(x, win, divisor), kernels.mean_backward(g, win, divisor)
+    for r, c in np.ndindex(*win.out):
+        seen = inside(win, r, c)
+        assert seen, "a window must not lie in the padding alone"
+        spans = [
+            min(i * s - p + k, n + p) - (i * s - p)
+            for i, n, k, s, p in zip((r, c), win.size, win.kernel, win.stride, win.padding)
+        ]
+        count = math.prod(spans) if count_include_pad else len(seen)
+        np.testing.assert_allclose(y[:, r, c], sum(x[:, a, b] for a, b in seen) / count, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose((y * g).sum(), (x * dx).sum(), rtol=1e-9, atol=1e-9)
+
+
+NAN, INF = float("nan"), float("inf")
+EDGES = {
+    "ties": [[1.0, 1.0, 2.0, 2.0], [1.0, 1.0, 2.0, 2.0], [0.0, -0.0, 3.0, 3.0], [-0.0, 0.0, 3.0, 1.0]],
+    "nan": [[1.0, NAN, 2.0, 3.0], [5.0, 1.0, NAN, NAN], [0.0, 1.0, 2.0, 3.0], [NAN, 0.0, INF, NAN]],
+    "infinities": [[-INF, -INF, INF, INF], [-INF, -INF, 1.0, INF], [-INF, 1.0, INF, -INF], [-INF, -INF, -INF, 2.0]],
+}
+
+
+@pytest.mark.parametrize("padding", [0, 1])
+@pytest.mark.parametrize("kind", EDGES)
+def test_edges_of_max_pooling(kind, padding):
+    def ask(torch):
+        x = torch.tensor([[EDGES[kind]]]).repeat(2, 2, 1, 1).requires_grad_()
+        found = []
+        for kernel, stride in ((2, 2), (3, 1), (2, 1)):
+            y, where = torch.nn.functional.max_pool2d(x, kernel, stride, padding, return_indices=True)
+            z = torch.nn.functional.max_pool2d(x, kernel, stride, padding)
+            seeds = torch.arange(1.0, y.numel() + 1).reshape(y.shape)
+            found += [
+                y,
+                where,
+                z,
+                z.grad_fn._saved_result1,
+                *torch.autograd.grad(y, x, seeds),
+                *torch.autograd.grad(z, x, seeds),
+            ]
+        return found
+
+    check("test_pooling", f"{kind} {padding}", ask)
+
+
+@pytest.mark.parametrize("gradient", [INF, NAN])
+def test_a_gradient_that_is_not_finite_reaches_the_winner_alone(gradient):
+    def ask(torch):
+        x = torch.arange(32.0).reshape(1, 2, 4, 4).requires_grad_()
+        y = torch.nn.functional.max_pool2d(x, 2)
+        return torch.autograd.grad(y, x, torch.full_like(y, gradient))
+
+    check("test_pooling", f"gradient {gradient}", ask)
+
+
+@same_as_torch
+def test_dtypes(torch):
+    F = torch.nn.functional
+    found = []
+    for name in ("float16", "float32", "float64", "int64", "int32", "uint8"):
+        x = (torch.arange(16) * 7 % 11).reshape(1, 1, 4, 4).to(getattr(torch, name))
+        found += [F.max_pool2d(x, 2, 1, 1), F.max_pool2d(x, 2, return_indices=True)[1]]
+        if name not in ("int32", "uint8"):
+            found.append(F.avg_pool2d(x, 2))
+    return found
+
+
+@same_as_torch
+def test_empty_batches(torch):
+    F, x = torch.nn.functional, torch.ones(0, 2, 4, 4, requires_grad=True)
+    outs = [F.max_pool2d(x, 2), F.avg_pool2d(x, 2), F.adaptive_avg_pool2d(x, 2), F.conv2d(x, torch.ones(3, 2, 2, 2))]
+    return [[list(y.shape), list(torch.autograd.grad(y.sum(), x)[0].shape)] for y in outs]
+
+
+@same_as_torch
+def test_freed_indices(torch):
+    """The winners' indices are freed with what they are found from."""
+    x = torch.arange(16.0).reshape(1, 1, 4, 4).requires_grad_()
+    y = torch.nn.functional.max_pool2d(x, 2)
+    before = y.grad_fn._saved_result1
+    y.sum().backward()
+    try:
+        y.grad_fn._saved_result1
+    except RuntimeError as error:
+        return [before, str(error)]
+    return [before, "no error"]
