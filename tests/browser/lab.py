@@ -192,6 +192,9 @@ class Notebook(Explorer):
     def reset(self) -> None:
         """As after a first run: first step, nothing selected, not playing, light theme."""
         self.page.mouse.move(0, 0)
-        self.execute("explorer.playing = False; explorer.step = 0; explorer.selected = ''; explorer.interval = 1200")
+        self.execute("explorer.playing = False")
+        expect(self.button("Play")).to_be_visible()
+        self.execute("None")  # steps that the browser still had to send have arrived before this answer
+        self.execute("explorer.step = 0; explorer.selected = ''; explorer.interval = 1200")
         self.at(0)
         expect(self.button("Play")).to_be_visible()
