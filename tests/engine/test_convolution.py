@@ -261,7 +261,10 @@ def test_importing_changes_nothing_in_the_process():
     import subprocess
     import sys
 
-    code = "import threading, numpy, autolab\nfrom autolab.engine.kernels import threads\nprint(threading.active_count(), threads._blas.cache_info().currsize)"
+    code = (
+        "import threading, numpy, autolab\nfrom autolab.engine.kernels import threads\n"
+        "print(threading.active_count(), threads._blas.cache_info().currsize)"
+    )
     found = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
