@@ -104,3 +104,25 @@ def test_the_engine_needs_only_numpy():
         if name.split(".")[0] not in {"autolab", "numpy", "cupy", "cupyx", "__future__", *sys.stdlib_module_names}
     }
     assert not foreign
+
+
+def unguarded_torch(source: str) -> list[int]:
+    """The lines at which importing a module imports torch, come what may: neither in a function nor under `try` or `if`."""
+    return [
+        node.lineno
+        for node in ast.parse(source).body
+        if isinstance(node, ast.Import)
+        and any(alias.name.split(".")[0] == "torch" for alias in node.names)
+        or isinstance(node, ast.ImportFrom)
+        and (node.module or "").split(".")[0] == "torch"
+    ]
+
+
+def test_tests_can_be_collected_without_torch():
+    found = {str(p): unguarded_torch(p.read_text(encoding="utf-8")) for p in sorted((ROOT / "tests").rglob("test_*.py"))}
+    assert {path: lines for path, lines in found.items() if lines} == {}
+
+
+def test_the_check_sees_an_import_of_torch():
+    assert unguarded_torch("import numpy\nimport torch as pytorch\nfrom torch.nn import Linear\nimport torchviz") == [2, 3]
+    assert unguarded_torch("try:\n    import torch\nexcept ImportError:\n    torch = None\nfrom autolab import nn") == []
