@@ -122,6 +122,7 @@ class FakeLab:
 @pytest.fixture
 def fake_lab(monkeypatch, course):
     monkeypatch.setattr(cli, "course_source", lambda: course)
+    monkeypatch.setattr(cli, "trust_course", lambda source, target: setattr(FakeLab, "trusted", (source, target)))
     module = types.ModuleType("jupyterlab.labapp")
     module.LabApp = FakeLab
     monkeypatch.setitem(sys.modules, "jupyterlab.labapp", module)
@@ -133,7 +134,30 @@ def test_lab_copies_the_course_and_opens_it(fake_lab, mine, monkeypatch, capsys)
     assert cli.main(["lab", str(mine), "--no-browser", "--port=9999"]) == 0
     assert fake_lab.arguments == [f"--ServerApp.root_dir={mine}", "--no-browser", "--port=9999"]
     assert files(mine)["01.ipynb"] == "one"
+    assert fake_lab.trusted == (cli.course_source(), mine)
     assert f"The course is in {mine}" in capsys.readouterr().out
+
+
+@pytest.fixture(autouse=True)
+def own_signatures(tmp_path, monkeypatch):
+    """Signatures go to a data base of the test's own."""
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "jupyter"))
+
+
+def test_notebooks_as_shipped_are_trusted_and_changed_ones_are_not(course, mine):
+    nbformat = pytest.importorskip("nbformat")
+    from nbformat.sign import NotebookNotary
+
+    for name in ("01.ipynb", "02.ipynb"):
+        cell = nbformat.v4.new_code_cell("1", id=name[:2], outputs=[nbformat.v4.new_output("stream", text="1")])
+        nbformat.write(nbformat.v4.new_notebook(cells=[cell]), course / name)
+    copy(course, mine)
+    changed = nbformat.read(mine / "02.ipynb", 4)
+    changed.cells[0].outputs[0].text = "2"
+    nbformat.write(changed, mine / "02.ipynb")
+    cli.trust_course(course, mine)
+    trusted = {p.name: NotebookNotary().check_signature(nbformat.read(p, 4)) for p in sorted(mine.glob("*.ipynb"))}
+    assert trusted == {"01.ipynb": True, "02.ipynb": False}
 
 
 def test_root_may_open_it_too(fake_lab, mine, monkeypatch):
