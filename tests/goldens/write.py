@@ -20,8 +20,14 @@ TESTS = HERE.parent
 def write_seeds() -> None:
     from conformance import seeds
 
+    import vision_oracle
+
     transcripts = {}
     for name in seeds.NAMES:
+        if seeds.needs_torchvision(name) and vision_oracle.torchvision() is None:
+            print(f"seeds.json: {name} stays as it is, for torchvision is not installed")
+            transcripts[name] = seeds.expected(name)
+            continue
         pairs = zip(seeds.run(name, "torch"), seeds.cells(name))
         transcripts[name] = [
             {"out": "(not compared)", "warnings": []} if cell.mark == "memory" else found for found, cell in pairs
