@@ -227,7 +227,7 @@ def record(op, args, outs, state, replaced=None):
     node = _new(op.node_class)
     node.inputs = tuple(edges)
     node.input_nrs = tuple(nrs) if numbered else None
-    node.sequence_nr, node.hooks = next_sequence_nr(), None
+    node.sequence_nr, node.hooks, node.scope = next_sequence_nr(), None, state.scope
     node.saved = _saved(op, args, outs, edges, replaced)
     if state.saved_hooks is not None:
         _pack(node, state.saved_hooks)

@@ -70,6 +70,7 @@ def call(a, b):
         if (a_req and a._nr) or (b_req and b._nr):
             n.input_nrs = (a._nr, b._nr if b_req else 0)
         n.sequence_nr = next_sequence_nr()
+        n.scope = state.scope
         n.hooks = None
         n.saved = SAVED
         n.fix = None
@@ -119,6 +120,7 @@ def call(aDEFAULTS):
         n.inputs = (e,)
         n.input_nrs = (a._nr,) if a._nr else None
         n.sequence_nr = next_sequence_nr()
+        n.scope = state.scope
         n.hooks = n.fix = n.operands = None
         n.saved = SAVED
         n.value = d if d.__class__ is not ndarray or d.size <= SMALL else (d.shape, d.dtype)

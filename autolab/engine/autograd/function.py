@@ -78,6 +78,7 @@ class _FunctionNode(Node, FunctionCtx):
         self.value = self.operands = self._extra = self._kept = None
         self.to_save, self.dirty_tensors, self.non_differentiable, self.materialize_grads = (), (), (), True
         self.needs_input_grad, self.num_outputs, self._arity, self._meta = (), 1, 0, ()
+        self.scope = per_thread.state.scope
 
     @property
     def saved_tensors(self):

@@ -16,9 +16,20 @@ class _State:
     `special` (inference mode or saved-tensor hooks are on, so ops take the general lane),
     `saved_hooks` (the active pack and unpack functions, or None),
     `hooks_disabled` (the message that forbids them, or None),
-    `backward_pass` (the pass that is running, or None)."""
+    `backward_pass` (the pass that is running, or None),
+    `module` (the nn.Module whose forward is running, or None), `scope` (where that is; see `Node.scope`)."""
 
-    __slots__ = ("grad", "inference", "run", "special", "saved_hooks", "hooks_disabled", "backward_pass")
+    __slots__ = (
+        "grad",
+        "inference",
+        "run",
+        "special",
+        "saved_hooks",
+        "hooks_disabled",
+        "backward_pass",
+        "module",
+        "scope",
+    )
 
     def __init__(self):
         self.grad = True
@@ -26,7 +37,7 @@ class _State:
         self.special = False
         self.saved_hooks = None
         self.hooks_disabled = None
-        self.backward_pass = None
+        self.backward_pass = self.module = self.scope = None
         # torch never warns on 1/0 or log(0). np.errstate around each kernel costs 1.2 µs; running it in a context of its own 20 ns.
         quiet = contextvars.copy_context()
         quiet.run(np.seterr, all="ignore")

@@ -63,7 +63,10 @@ class Freed(list):
 
 
 class Node:
-    """A node of the backward graph. Public names are those of `torch.autograd.graph.Node`."""
+    """A node of the backward graph. Public names are those of `torch.autograd.graph.Node`.
+
+    scope: None, or the module call that made the node: (the call around it or None, the module's path in the module around it, its
+    type's name). Every call has a tuple of its own, so that two calls of one module can be told apart."""
 
     __slots__ = (
         "inputs",
@@ -74,6 +77,7 @@ class Node:
         "hooks",
         "value",
         "operands",
+        "scope",
         "_extra",
         "__weakref__",
     )
@@ -160,8 +164,8 @@ class Node:
         )
 
     def __getattr__(self, name):
-        if name == "_extra":  # an unset slot
-            self._extra = None
+        if name in ("_extra", "scope"):  # an unset slot
+            setattr(self, name, None)
             return None
         if name.startswith("_saved_"):
             return self._saved_attribute(name[7:])
@@ -344,7 +348,7 @@ class CopySlices(Node):
         self.input_nrs = nrs if any(nrs) else None
         self.saved, self.fix, self.hooks, self.operands, self._extra = (), None, None, None, None
         self.value = base._d if base._d.size <= 1024 else None
-        self.sequence_nr = next_sequence_nr()
+        self.sequence_nr, self.scope = next_sequence_nr(), inner.scope
 
     def backward_raw(self, m, g):
         whole = self.geometry

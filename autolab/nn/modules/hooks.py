@@ -12,6 +12,7 @@ from collections import OrderedDict
 
 from autolab.engine.autograd import grad_mode
 from autolab.engine.autograd.function import Function
+from autolab.engine.autograd.grad_mode import per_thread
 from autolab.engine.autograd.hooks import RemovableHandle
 from autolab.engine.errors import fail
 from autolab.engine.tensor import Tensor
@@ -178,23 +179,50 @@ class ModuleHooks:
         return _add(self._backward_hooks, hook, prepend=prepend)
 
     def __call__(self, *args, **kwargs):
-        if not (
-            self._forward_hooks
-            or self._forward_pre_hooks
-            or self._backward_hooks
-            or self._backward_pre_hooks
-            or GLOBAL.forward
-            or GLOBAL.forward_pre
-            or GLOBAL.backward
-            or GLOBAL.backward_pre
-        ):
-            return self.forward(*args, **kwargs)
-        call = _HookedCall(self, args, kwargs)
+        state = per_thread.state
+        around, caller = state.scope, state.module
+        # Nodes made meanwhile remember this call (`Node.scope`): names only, so that a graph keeps no module alive.
+        state.scope = (around, "" if caller is None else _name_in(caller, self), self.__class__.__name__)
+        state.module = self
         try:
-            return call.run()
-        except Exception:
-            call.run_always_called()
-            raise
+            if not (
+                self._forward_hooks
+                or self._forward_pre_hooks
+                or self._backward_hooks
+                or self._backward_pre_hooks
+                or GLOBAL.forward
+                or GLOBAL.forward_pre
+                or GLOBAL.backward
+                or GLOBAL.backward_pre
+            ):
+                return self.forward(*args, **kwargs)
+            call = _HookedCall(self, args, kwargs)
+            try:
+                return call.run()
+            except Exception:
+                call.run_always_called()
+                raise
+        finally:
+            state.scope, state.module = around, caller
+
+
+def _name_in(caller, module):
+    """The path of `module` in `caller`, whose forward calls it; its type's name when it is no part of it."""
+    for name, child in caller._modules.items():
+        if child is module:
+            return name
+    level, seen = [("", caller)], {id(caller)}
+    while level:  # breadth first: most often a ModuleList, which nobody calls, is in between
+        below = []
+        for prefix, parent in level:
+            for name, child in parent._modules.items():
+                if child is module:
+                    return prefix + name
+                if child is not None and id(child) not in seen:
+                    seen.add(id(child))
+                    below.append((f"{prefix}{name}.", child))
+        level = below
+    return type(module).__name__
 
 
 class _HookedCall:
