@@ -16,6 +16,7 @@ from . import labels
 from .drafts import Draft, SavedDraft, Seen, aliases, operation_name, place, plain, slot_names
 from .film import Film
 from .model import Edge, Group, Node, Output, Saved, Trace
+from .pictures import Pictures
 from .reader import UNKNOWN, Reader, SavedEntry, is_tensor, saved_kinds
 from .values import Value, type_name
 
@@ -30,6 +31,7 @@ class Builder:
         self.edges: list[Edge] = []
         self.saved: list[SavedDraft] = []
         self.film = Film(self)
+        self.pictures = Pictures(self)
         self.by_fn, self.by_tensor = Seen(weak), Seen(weak)
         self._constants: dict[Any, tuple[Any, str]] = {}
         self._memory: dict[Any, str] = {}
@@ -329,6 +331,7 @@ class Builder:
         if value is None:
             return
         self._outputs_seen[node_id, nr] = value
+        self.pictures.result(draft, nr, tensor)
         if nr == 0 and draft.value is None:
             draft.value, draft.shape, draft.dtype = value, value.shape, value.dtype
         if nr < len(draft.outputs) and draft.outputs[nr].value is None:
@@ -401,6 +404,7 @@ class Builder:
             tuple(replace(o, label=book.label(d.id, nr)) for nr, o in enumerate(d.outputs)),
             d.attrs,
             book.call(d),
+            self.pictures.of(d, book),
         )
 
     def _grad_of(self, draft: Draft) -> Value | None:

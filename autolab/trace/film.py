@@ -57,6 +57,7 @@ class Film:
     # -- forward -----------------------------------------------------------------------------------
     def computed(self, draft: Draft) -> None:
         self.shots.append(Shot("forward", "compute", node=draft.id, value=draft.value))
+        self.builder.pictures.computed(draft)
 
     def forward(self, *args: Any, **kwargs: Any) -> None:
         """What a custom function computes in its backward is not part of the graph that is shown."""
@@ -93,6 +94,7 @@ class Film:
         self._at = node_id = self._node_id(node)
         self._complete(node_id)
         self._upstream = self._value(grads[0]) if len(grads) == 1 else None
+        self.builder.pictures.arrived(node_id, grads, self.run)
         for nr, grad in enumerate(grads):
             arrived = self._sums.pop((node_id, nr), None)
             if grad is not None and arrived is not None and not _same(arrived, grad):
@@ -108,6 +110,7 @@ class Film:
     def contribution(self, node: Any, slot: int, target: Any, target_nr: int, grad: Any) -> None:
         child = self._node_id(node)
         edge = self.builder.edge_at(child, slot)
+        self.builder.pictures.contribution(self.builder.draft(child), slot, grad, self.run)
         receiver = edge.parent if edge is not None else self._node_id(target)
         if hasattr(target, "variable"):
             self._owner[id(target.variable)] = receiver

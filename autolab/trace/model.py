@@ -87,6 +87,7 @@ class Node(_Record):
     call         : the operation in the learner's words: "x * y", "sum(v2, dim=1)"; "" for leaf and data.
     attrs        : arguments that are no tensors, by name: {"dim": 1, "keepdim": False}.
     tex          : the forward formula with symbols, tex_numbers with numbers ("" when they are many or unknown).
+    layer        : formula card and pictures of a convolution, pooling or normalisation, see `pictures.py`; else None.
     """
 
     _parts = {"value": Value, "grad": Value, "grad_before": Value, "source": Source, "outputs": Output}
@@ -113,6 +114,7 @@ class Node(_Record):
     outputs: tuple[Output, ...] = ()
     attrs: dict[str, Any] = field(default_factory=dict)
     call: str = ""
+    layer: dict[str, Any] | None = None
 
     def output_label(self, nr: int) -> str:
         """What result `nr` is called."""

@@ -1,0 +1,367 @@
+"""One picture of a node, as plain data that the script draws: heat maps of a tensor, or a table of statistics.
+
+What is too large is cut down here, and the caption says how.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..engine.kernels import pooling as kernels
+from ..engine.ops.pooling import windows
+from . import cards
+from .values import number
+
+POOL = (4, 16)  # channels, numbers along a side: windows and winners must be told apart
+MOST_INPUTS = 4  # channels of one kernel
+MOST_ROWS = 16  # channels in a table of statistics
+EXACT = 640  # so many numbers are kept as numbers; more as one byte each, 1/127 of the largest
+KINDS = {
+    "convolution": "convolution",
+    "max_pool2d": "max pooling",
+    "max_pool2d_with_indices": "max pooling",
+    "adaptive_max_pool2d": "max pooling",
+    "avg_pool2d": "average pooling",
+    "_adaptive_avg_pool2d": "average pooling",
+    "native_batch_norm": "batch norm",
+    "native_layer_norm": "layer norm",
+    "native_group_norm": "group norm",
+}
+TITLES = {
+    ("x", False): "x, feature maps in",
+    ("w", False): "w, kernels",
+    ("y", False): "y, feature maps out",
+    ("x", True): "gradient of x, sent back",
+    ("w", True): "gradient of w, from this layer",
+    ("y", True): "gradient of y, as it arrived",
+}
+
+
+# -- one picture -------------------------------------------------------------------------------------------------------
+@dataclass
+class Maps:
+    """Heat maps of one tensor on one scale, as the script draws them.
+
+    what    : "x", "w" or "y", and with `run` > 0 its gradient in that backward pass.
+    edge    : the gradient went along this edge; None for y's own, which arrived.
+    shape   : [maps, rows, columns] of what is kept. `names` has one word for each map.
+    scale   : largest magnitude. numbers: [map][row][column], NaN and inf as words, or None and
+    bytes   : base64 of signed bytes, 127 the scale, -128 what is not finite.
+    windows : [top, left, height, width] of each pooling window, in rows and columns of the picture.
+    marks   : for each map [[row, column, number of windows won], …].
+    """
+
+    what: str
+    title: str
+    caption: str
+    label: str
+    names: list[str]
+    shape: list[int]
+    scale: float
+    numbers: list[Any] | None
+    bytes: str | None
+    columns: int = 0
+    run: int = 0
+    edge: str | None = None
+    windows: list[list[float]] = field(default_factory=list)
+    marks: list[list[list[int]]] = field(default_factory=list)
+    type: str = "maps"
+
+
+@dataclass
+class Statistics:
+    """A table, one row for each channel: columns are {name, values, used, run, edge}; `used` marks those that y was
+    computed with. `interval`: [name of a mean, name of its variance] to draw beside each other."""
+
+    title: str
+    caption: str
+    label: str
+    names: list[str]
+    columns: list[dict[str, Any]]
+    intervals: list[list[str]]
+    run: int = 0
+    edge: str | None = None
+    type: str = "statistics"
+
+
+def _shared(count: int, side: int) -> int:
+    return max(1, math.ceil(count / side))
+
+
+def reduced(maps: np.ndarray, side: int) -> tuple[np.ndarray, int]:
+    """(maps, factor): squares of factor x factor numbers averaged, so that no map is longer than `side`."""
+    factor = _shared(max(maps.shape[-2:]), side)
+    if factor == 1:
+        return np.array(maps, np.float64), 1
+    total = np.asarray(maps, np.float64)
+    for axis in (-2, -1):
+        starts = np.arange(0, maps.shape[axis], factor)
+        counts = np.diff([*starts, maps.shape[axis]])
+        total = np.add.reduceat(total, starts, axis) / (counts[:, None] if axis == -2 else counts)
+    return total, factor
+
+
+def encoded(maps: np.ndarray) -> dict[str, Any]:
+    """`scale`, `numbers` and `bytes` of Maps."""
+    finite = np.isfinite(maps)
+    scale = float(np.abs(maps[finite]).max(initial=0))
+    if maps.size <= EXACT:
+        exact = [[[_four(v) for v in row] for row in plane] for plane in maps]
+        return {"scale": _four(scale), "numbers": exact, "bytes": None}
+    part = np.where(finite, maps, 0) / (scale or 1) * 127
+    packed = np.where(finite, np.rint(part), -128).astype(np.int8)
+    return {"scale": _four(scale), "numbers": None, "bytes": base64.b64encode(packed.tobytes()).decode()}
+
+
+def _four(value: Any) -> Any:
+    return number(float(f"{float(value):.4g}") + 0.0)
+
+
+def described(title: str, maps: np.ndarray, names: list[str]) -> str:
+    """What a person sees at a glance, in words."""
+    count, rows, columns = maps.shape
+    what = f"{title}: {count} {'map' if count == 1 else 'maps'} of {rows} by {columns} numbers"
+    finite = np.isfinite(maps)
+    if not finite.any():
+        return f"{what}, none of them finite."
+    shown = np.where(finite, maps, 0)
+    if not shown.any():
+        return f"{what}, all 0."
+    at = np.unravel_index(np.abs(shown).argmax(), maps.shape)
+    low, high = (float(f"{v:.3g}") for v in (maps[finite].min(), maps[finite].max()))
+    broken = "" if finite.all() else f" {int((~finite).sum())} of them NaN or infinite."
+    place = f"{names[at[0]]}, row {at[1]}, column {at[2]}"
+    return f"{what}, from {low:g} to {high:g}; the largest in magnitude in {place}.{broken}"
+
+
+def _some(count: int, shown: int, word: str, words: str = "") -> str:
+    words = words or f"{word}s"
+    if shown == count:
+        return f"all {count} {words}" if count > 1 else f"the only {word}"
+    return f"{words} 0 to {shown - 1} of {count}" if shown > 1 else f"{word} 0 of {count}"
+
+
+def _averaged(factor: int) -> str:
+    return f"each square is the mean of {factor}×{factor} numbers" if factor > 1 else ""
+
+
+def _caption(*parts: str) -> str:
+    text = "; ".join(part for part in parts if part)
+    return text[:1].upper() + text[1:] + "."
+
+
+# -- where a pooling looks ---------------------------------------------------------------------------------------------
+@dataclass
+class Crop:
+    """The part of a pooled map that is shown: `rows` and `columns` are slices, `out` slices of windows inside them."""
+
+    rows: slice
+    columns: slice
+    out: tuple[slice, slice]
+    windows: list[list[float]]
+    factor: int
+    caption: str
+
+
+def _edges(op: str, size: tuple[int, ...], out: tuple[int, ...], attrs: dict[str, Any]) -> list[tuple[Any, Any]]:
+    """(starts, ends) of the windows along rows and columns, cut off at the border."""
+    found: list[tuple[Any, Any]] = []
+    if op.removeprefix("_").startswith("adaptive"):
+        for n, o in zip(size, out):
+            starts, ends = kernels.adaptive_edges(n, o)
+            found.append((np.asarray(starts), np.asarray(ends)))
+        return found
+    win = _windows(size, attrs)
+    for n, o, k, s, p, d in zip(size, out, win.kernel, win.stride, win.padding, win.dilation):
+        starts = np.arange(o) * s - p
+        found.append((np.maximum(starts, 0), np.minimum(starts + d * (k - 1) + 1, n)))
+    return found
+
+
+def _windows(size: tuple[int, ...], attrs: dict[str, Any]) -> Any:
+    kernel, stride, padding, dilation = (
+        cards.per_side(attrs.get(name) or default, 2)
+        for name, default in (("kernel_size", 1), ("stride", attrs["kernel_size"]), ("padding", 0), ("dilation", 1))
+    )
+    return windows(np.empty((0, *size)), kernel, stride, padding, dilation, bool(attrs.get("ceil_mode")))
+
+
+def _span(starts: Any, ends: Any, n: int, most: int) -> tuple[int, int, int, int]:
+    """(first, past the last position; first, past the last window) of the middle windows that fit into `most`."""
+    if n <= most:
+        return 0, n, 0, len(starts)
+    count = len(starts)
+    while count > 1:
+        first = (len(starts) - count) // 2
+        if ends[first + count - 1] - starts[first] <= most:
+            break
+        count -= 1
+    first = (len(starts) - count) // 2
+    return int(starts[first]), int(ends[first + count - 1]), first, first + count
+
+
+def crop_of(sizes: cards.Sizes) -> Crop:
+    """The middle of a pooled map, so many windows that each can be seen."""
+    size = sizes.x[-2:]
+    edges = _edges(sizes.op, size, sizes.y[-2:], sizes.attrs)
+    (top, bottom, i0, i1), (left, right, j0, j1) = (_span(*e, n, POOL[1]) for e, n in zip(edges, size))
+    factor = _shared(max(bottom - top, right - left), 2 * POOL[1])
+    apart = all((e[1][:-1] <= e[0][1:]).all() for e in edges)
+    frames = []
+    for i in range(i0, i1) if apart else ():
+        for j in range(j0, j1):
+            y, x = edges[0][0][i], edges[1][0][j]
+            frame = (y - top, x - left, edges[0][1][i] - y, edges[1][1][j] - x)
+            frames.append([int(v) if factor == 1 else float(v) / factor for v in frame])
+    whole = (bottom - top, right - left) == tuple(size)
+    caption = "" if whole else f"rows {top} to {bottom - 1} of {size[0]}, columns {left} to {right - 1} of {size[1]}"
+    if not apart:
+        caption += f"{'; ' if caption else ''}windows overlap"
+    return Crop(slice(top, bottom), slice(left, right), (slice(i0, i1), slice(j0, j1)), frames, factor, caption)
+
+
+def winners(sizes: cards.Sizes, x: np.ndarray, crop: Crop) -> list[Any]:
+    """For each map the places that won a window of the crop: [[row, column, how many], …]."""
+    planes = np.ascontiguousarray(images(sizes.op, x)[: POOL[0]])
+    if sizes.op == "adaptive_max_pool2d":
+        won = kernels.adaptive_maximum(planes, sizes.y[-2:])[1]
+    else:
+        won = kernels.max_indices(planes, _windows(planes.shape[-2:], sizes.attrs))
+    marks = []
+    for plane in won[:, crop.out[0], crop.out[1]]:
+        counts: dict[tuple[int, int], int] = {}
+        for index in plane.ravel():
+            row, column = divmod(int(index), planes.shape[-1])
+            place = (row - crop.rows.start) // crop.factor, (column - crop.columns.start) // crop.factor
+            counts[place] = counts.get(place, 0) + 1
+        marks.append([[*place, n] for place, n in sorted(counts.items())])
+    return marks
+
+
+@dataclass
+class View:
+    """How one node is shown: `detail` is (maps, numbers along a side); `crop` and `marks` for pooling."""
+
+    sizes: cards.Sizes
+    detail: tuple[int, int]
+    crop: Crop | None = None
+    marks: list[Any] = field(default_factory=list)
+
+
+# -- feature maps and kernels ------------------------------------------------------------------------------------------
+def feature_maps(view: View, what: str, array: np.ndarray, run: int, edge: str | None) -> Maps:
+    sizes, crop, (most, side) = view.sizes, view.crop, view.detail
+    planes = images(sizes.op, array)
+    channels, count = planes.shape[0], array.shape[0] if array.ndim == 4 or sizes.op == "convolution" else 1
+    shown, cut = planes[:most], ""
+    place: tuple[Any, Any] = (slice(None), slice(None))
+    if crop is not None:
+        place = (crop.rows, crop.columns) if what == "x" else crop.out
+        cut = crop.caption if what == "x" else "the windows above" if crop.caption else ""
+        side = 2 * side
+    small, factor = reduced(shown[:, place[0], place[1]], side)
+    names = [f"channel {i}" for i in range(len(small))]
+    title = TITLES[what, run > 0]
+    marks = view.marks if what == "x" else []
+    notes = [f"image 0 of {count}" if count > 1 else "", _some(channels, len(small), "channel"), cut, _averaged(factor)]
+    if marks:
+        notes.append("dots mark the winner of each window")
+    elif crop is not None and run and what == "x":
+        notes.append("all numbers of a window have the same share")
+    return Maps(
+        what, title, _caption(*notes), described(title, small, names), names, list(small.shape), **encoded(small),
+        run=run, edge=edge, windows=crop.windows if crop is not None and what == "x" else [], marks=marks,
+    )  # fmt: skip
+
+
+def images(op: str, array: np.ndarray) -> np.ndarray:
+    """The maps of the first image, (channels, rows, columns); a sequence is a map of one row."""
+    if op == "convolution":
+        image = array[0]
+        return image[:, None, :] if image.ndim == 2 else image
+    return array[0] if array.ndim == 4 else array
+
+
+def kernel_maps(view: View, what: str, weight: np.ndarray, run: int, edge: str | None) -> Maps:
+    """Each kernel of the first filters and channels; a filter is a row."""
+    sizes = view.sizes
+    groups, turned = sizes.attrs["groups"], bool(sizes.attrs.get("transposed"))
+    weight = weight[:, :, None] if weight.ndim == 3 else weight
+    first, second = weight.shape[:2]
+    shown = weight[: view.detail[0], : min(MOST_INPUTS, view.detail[0])]
+    small, factor = reduced(shown.reshape(-1, *weight.shape[2:]), view.detail[1])
+    per = first // groups
+    def name(a: int, b: int) -> str:
+        other = a // per * second + b
+        if turned:
+            return f"channel {a} → filter {other}"
+        return f"filter {a}" if second == 1 == groups else f"filter {a} ← channel {other}"
+
+    names = [name(a, b) for a in range(shown.shape[0]) for b in range(shown.shape[1])]
+    title = TITLES[what, run > 0]
+    rows, columns = ("channel", "filter") if turned else ("filter", "input channel")
+    notes = [
+        _some(first, shown.shape[0], rows),
+        _some(second, shown.shape[1], columns) + (" of a group" if groups > 1 else "") if second > 1 else "",
+        _averaged(factor),
+    ]
+    return Maps(
+        what, title, _caption(*notes), described(title, small, names), names, list(small.shape), **encoded(small),
+        columns=shown.shape[1] if second > 1 else 0, run=run, edge=edge,
+    )  # fmt: skip
+
+
+# -- statistics --------------------------------------------------------------------------------------------------------
+def rows_of(sizes: cards.Sizes, x: np.ndarray) -> np.ndarray:
+    """What each mean is taken over, as the rows of a matrix; the first rows only."""
+    if sizes.op == "native_batch_norm":
+        part = np.moveaxis(x[:, :MOST_ROWS], 1, 0)
+        return np.asarray(part, np.float64).reshape(part.shape[0], -1)
+    if sizes.op == "native_layer_norm":
+        length = math.prod(cards.per_side(sizes.attrs["normalized_shape"], 1))
+    else:
+        length = math.prod(x.shape[1:]) // sizes.attrs["group"]
+    return np.asarray(x.reshape(-1, length)[:MOST_ROWS], np.float64)
+
+
+def column(name: str, values: Any, used: bool, rows: int, run: int = 0, edge: str | None = None) -> dict[str, Any]:
+    kept = [_four(v) for v in np.asarray(values).ravel()[:rows]]
+    return {"name": name, "values": kept, "used": used, "run": run, "edge": edge}
+
+
+def statistics(view: View, columns: dict[str, tuple[Any, bool]]) -> Statistics:
+    """A table of `columns`: name -> (one number for each row, whether y was computed with it)."""
+    sizes = view.sizes
+    kind, training = KINDS[sizes.op], bool(sizes.attrs.get("training", True))
+    scale = not any("mean" in name for name in columns)
+    word, total = "channel", sizes.x[1] if len(sizes.x) > 1 else 1
+    title = "scale and shift" if scale else "mean and variance"
+    used = "training: the batch's own mean and variance were used" if training else (
+        "evaluation: the running mean and variance were used, not the batch's"
+    )  # fmt: skip
+    if training and "running mean" in columns:
+        used += "; the running ones are shown as they are after this step"
+    if kind == "layer norm":
+        length = math.prod(cards.per_side(sizes.attrs["normalized_shape"], 1))
+        word, total = ("position", length) if scale else ("sample", math.prod(sizes.x) // max(1, length))
+    elif kind == "group norm" and not scale:
+        word, total = "group", sizes.x[0] * sizes.attrs["group"]
+    if kind != "batch norm":
+        used = f"one of each for every {word}" if scale else f"each {word} by itself, in training and evaluation alike"
+    shown = min(total, MOST_ROWS)
+    names = [f"{word} {i}" for i in range(shown)]
+    if word == "group":
+        names = [f"image {i // sizes.attrs['group']}, group {i % sizes.attrs['group']}" for i in range(shown)]
+    return Statistics(
+        title,
+        _caption(used, _some(total, shown, word)),
+        f"{title}, {shown} {word if shown == 1 else word + 's'}; {used}.",
+        names,
+        [column(name, values, of_y, shown) for name, (values, of_y) in columns.items()],
+        [[f"{p}mean", f"{p}variance"] for p in ("batch ", "running ", "") if f"{p}mean" in columns],
+    )

@@ -1,0 +1,253 @@
+"""Pictures of convolution, pooling and normalisation nodes: small copies of what went in, came out and came back.
+
+A trace keeps few numbers of a tensor; a feature map has thousands. For these nodes alone, small copies are made while the
+trace is: the first channels of the first image, squares of numbers averaged to one where a map is wide. `Node.layer`
+holds them as plain JSON:
+
+    kind    "convolution", "max pooling", "average pooling", "batch norm", "layer norm" or "group norm"
+    names   what x, w, b, y of the card are called in this trace
+    card    [[name, sentence, TeX], …], see `cards.py`
+    panels  pictures: `Maps` or `Statistics` as dicts
+    missing sentences: what cannot be shown, and why
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import cards, panels
+from .panels import KINDS, MOST_ROWS, POOL, View
+
+if TYPE_CHECKING:
+    from .build import Builder
+    from .drafts import Draft
+    from .labels import Book
+
+MOST_LAYERS, MOST_RUNS = 64, 3  # pictures kept in one trace; backward passes shown of one node
+FINE_LAYERS, FINE, COARSE = 8, (8, 32), (4, 16)  # the first layers have more (channels, numbers along a side)
+ARGUMENTS = {"x": ("input", "self"), "w": ("weight",), "b": ("bias",)}
+
+
+@dataclass
+class _Layer:
+    """What is kept of one node while the trace is made; `view` is None when its sizes are not known."""
+
+    op: str
+    view: View | None
+    panels: list[Any] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    runs: set[int] = field(default_factory=set)
+
+
+class Pictures:
+    """Makes the pictures while `builder` makes the trace, and gives them back as JSON at the end (`of`)."""
+
+    def __init__(self, builder: Builder) -> None:
+        self.builder = builder
+        self.layers: dict[str, _Layer] = {}
+        self._results: dict[str, Any] = {}
+        self._fine = self._drawn = 0
+
+    # -- what the builder and the film tell ------------------------------------------------------------------------
+    def result(self, draft: Draft, nr: int, tensor: Any) -> None:
+        """`tensor` turned out to be the result of an operation of an existing graph."""
+        if nr == 0 and not self.builder.recording and _op(draft):
+            self._results[draft.id] = tensor
+
+    def computed(self, draft: Draft) -> None:
+        """`draft` was computed; in a recording just now, so that its operands still are what they were."""
+        op = _op(draft)
+        if not op or not self.builder.values or draft.id in self.layers:
+            return
+        sizes = self._sizes(draft, op)
+        layer = self.layers[draft.id] = _Layer(op, None if sizes is None else View(sizes, POOL))
+        if self._drawn >= MOST_LAYERS:
+            layer.missing.append(f"A trace keeps pictures of its first {MOST_LAYERS} such layers.")
+            return
+        if layer.view is None:
+            layer.missing.append("Nothing can be shown: the sizes of this layer are not known.")
+            return
+        self._drawn += 1
+        make = self._convolution if KINDS[op] == "convolution" else self._pooling if _pools(op) else self._normalisation
+        make(draft, layer, layer.view)
+
+    def arrived(self, node_id: str, grads: tuple[Any, ...], run: int) -> None:
+        """The gradients of a node's results are complete, in backward pass `run`."""
+        layer = self.layers.get(node_id)
+        if layer is None or layer.view is None or not layer.panels or grads[0] is None or len(layer.runs) == MOST_RUNS:
+            return
+        layer.runs.add(run)
+        if "norm" not in KINDS[layer.op]:
+            _picture(layer, "y", np.asarray(grads[0]), run)
+
+    def contribution(self, draft: Draft, slot: int, grad: Any, run: int) -> None:
+        """`draft` sent `grad` to its operand `slot`."""
+        layer = self.layers.get(draft.id)
+        if layer is None or run not in layer.runs:
+            return
+        argument = next((name for i, name in enumerate(draft.operands) if i == slot), "")
+        what = next((short for short, names in ARGUMENTS.items() if argument in names), "")
+        edge = self.builder.edge_at(draft.id, slot)
+        if edge is None or not what:
+            return
+        if "norm" not in KINDS[layer.op]:
+            if what != "b":
+                _picture(layer, what, np.asarray(grad), run, edge.id)
+        elif what != "x":
+            name = f"gradient of {'γ' if what == 'w' else 'β'}" + (f", pass {run}" if run > 1 else "")
+            table = layer.panels[-1]  # the one with scale and shift
+            table.columns.append(panels.column(name, grad, False, len(table.names), run, edge.id))
+
+    # -- where the numbers are -------------------------------------------------------------------------------------
+    def _sizes(self, draft: Draft, op: str) -> cards.Sizes | None:
+        shapes = {what: self._shape(draft, what) for what in ARGUMENTS}
+        if shapes["x"] is None or draft.shape is None or (op == "convolution" and shapes["w"] is None):
+            return None
+        bias = shapes["b"] is not None or bool(draft.attrs.get("bias_sym_sizes_opt"))
+        return cards.Sizes(op, shapes["x"], tuple(draft.shape), shapes["w"], bias, dict(draft.attrs))
+
+    def _shape(self, draft: Draft, what: str) -> tuple[int, ...] | None:
+        for name in ARGUMENTS[what]:
+            parent, nr = draft.operands.get(name, (None, 0))
+            if parent is None:
+                continue
+            made = self.builder.draft(parent)
+            shape = made.outputs[nr].shape if 0 < nr < len(made.outputs) else made.shape
+            saved = self._saved(draft, name)
+            if shape is None and saved is not None:
+                shape = saved.saved.shape
+            if shape is not None:
+                return tuple(shape)
+        return None
+
+    def _saved(self, draft: Draft, name: str) -> Any:
+        return next((item for item in self.builder.saved_of(draft.id) if item.saved.name == name), None)
+
+    def _array(self, draft: Draft, name: str) -> np.ndarray | None:
+        """An operand or something saved as an array, None when it is not at hand any more."""
+        builder, saved = self.builder, self._saved(draft, name)
+        parent, nr = draft.operands.get(name, (None, 0))
+        if parent is not None and nr == 0 and (saved is None or saved.saved.state != "modified"):
+            made = builder.draft(parent)
+            tensor = made.tensor() if made.tensor is not None else None
+            if tensor is not None and made.version == builder.reader.facts(tensor).version:
+                return np.asarray(builder.reader.array(tensor))
+        if saved is None or saved.saved.state != "alive" or saved.saved.shape is None:
+            return None
+        fn = saved.grad_fn()
+        tensor = None if fn is None else getattr(fn, f"_saved_{name}")
+        return None if tensor is None else np.asarray(builder.reader.array(tensor))
+
+    def _argument(self, draft: Draft, layer: _Layer, what: str) -> np.ndarray | None:
+        """x or w; says so in `missing` when it is gone."""
+        name = next((n for n in ARGUMENTS[what] if n in draft.operands), ARGUMENTS[what][0])
+        array = self._array(draft, name)
+        if array is None:
+            saved = self._saved(draft, name)
+            state = "" if saved is None else saved.saved.state
+            why = {
+                "freed": "backward() has freed it. Explore before backward(), or record the code",
+                "modified": "it was changed in place since",
+            }.get(state, "no gradient needs it, so it was not kept")
+            layer.missing.append(f"{what} cannot be shown: {why}.")
+        return array
+
+    def _result(self, draft: Draft, layer: _Layer) -> np.ndarray | None:
+        """y; says so in `missing` when it is gone."""
+        builder = self.builder
+        found = draft.tensor() if draft.tensor is not None and builder.recording else self._results.get(draft.id)
+        if found is not None:
+            return np.asarray(builder.reader.array(found))
+        changed = any(s.saved.source_node == draft.id and s.saved.state == "modified" for s in builder.saved)
+        for item in builder.saved_of(draft.id):
+            fn = item.grad_fn()
+            result = None if fn is None or changed or draft.value is None else builder.reader.result(fn)
+            if result is not None:
+                return np.asarray(result)
+        why = "it was changed in place since" if changed else "no later gradient needs it, so it was not kept"
+        how = "" if builder.reader.library == "torch" else " Record the code with autolab.record() to see it"
+        layer.missing.append(f"y cannot be shown: {why}.{how + '.' if how else ''}")
+        return None
+
+    # -- the pictures ----------------------------------------------------------------------------------------------
+    def _convolution(self, draft: Draft, layer: _Layer, view: View) -> None:
+        self._fine += 1
+        view.detail = FINE if self._fine <= FINE_LAYERS else COARSE
+        _picture(layer, "w", self._argument(draft, layer, "w"))
+        _picture(layer, "x", self._argument(draft, layer, "x"))
+        _picture(layer, "y", self._result(draft, layer))
+
+    def _pooling(self, draft: Draft, layer: _Layer, view: View) -> None:
+        view.crop = panels.crop_of(view.sizes)
+        x = self._argument(draft, layer, "x")
+        if x is not None and KINDS[layer.op] == "max pooling":
+            view.marks = panels.winners(view.sizes, x, view.crop)
+        _picture(layer, "x", x)
+        _picture(layer, "y", self._result(draft, layer))
+
+    def _normalisation(self, draft: Draft, layer: _Layer, view: View) -> None:
+        batch, training = layer.op == "native_batch_norm", bool(view.sizes.attrs.get("training", True))
+        found = self._own_statistics(draft, layer, view, "batch " if batch else "", not batch or training)
+        if batch:
+            for column, name in (("running mean", "running_mean"), ("running variance", "running_var")):
+                found[column] = self._array(draft, name), not training
+        scale = {"scale γ": (self._array(draft, "weight"), True), "shift β": (self._array(draft, "bias"), True)}
+        for columns in (found | scale,) if batch else (found, scale):
+            known = {name: (values, used) for name, (values, used) in columns.items() if values is not None}
+            if known:
+                layer.panels.append(panels.statistics(view, known))
+
+    def _own_statistics(
+        self, draft: Draft, layer: _Layer, view: View, prefix: str, used: bool
+    ) -> dict[str, tuple[Any, bool]]:
+        """Mean and variance of x. The operation saves them as mean and 1 / √(variance + eps) where it uses them."""
+        mean, inverse, eps = self._array(draft, "result1"), self._array(draft, "result2"), draft.attrs.get("eps")
+        if used and mean is not None and inverse is not None and mean.size and eps is not None:
+            variance = np.maximum(np.asarray(inverse, np.float64).ravel()[:MOST_ROWS] ** -2 - eps, 0)
+        else:
+            x = self._argument(draft, layer, "x")
+            if x is None:
+                return {}
+            rows = panels.rows_of(view.sizes, x)
+            mean, variance = rows.mean(1), rows.var(1)
+        return {f"{prefix}mean": (mean, used), f"{prefix}variance": (variance, used)}
+
+    # -- the end ---------------------------------------------------------------------------------------------------
+    def of(self, draft: Draft, book: Book) -> dict[str, Any] | None:
+        """`Node.layer`; None for other operations."""
+        op = _op(draft)
+        if not op:
+            return None
+        layer, sizes = self.layers.get(draft.id) or _Layer(op, None), self._sizes(draft, op)
+        lines = cards.card(sizes) if sizes is not None and book.wanted else []
+        names = [
+            f"{what} is {book.label(*draft.operands[name])}"
+            for what, arguments in ARGUMENTS.items()
+            for name in arguments
+            if name in draft.operands and self._shape(draft, what) is not None
+        ]
+        return {
+            "kind": KINDS[op],
+            "names": f"{', '.join([*names, f'y is {book.label(draft.id)}'])}.",
+            "card": [list(line) for line in lines],
+            "panels": [vars(panel) for panel in layer.panels],
+            "missing": layer.missing,
+        }
+
+
+def _picture(layer: _Layer, what: str, array: np.ndarray | None, run: int = 0, edge: str | None = None) -> None:
+    if array is not None and array.size and layer.view is not None:
+        make = panels.kernel_maps if what == "w" else panels.feature_maps
+        layer.panels.append(make(layer.view, what, array, run, edge))
+
+
+def _pools(op: str) -> bool:
+    return "pooling" in KINDS[op]
+
+
+def _op(draft: Draft) -> str:
+    name = getattr(draft.record, "name", "")
+    return name if name in cards.OPS else ""
