@@ -213,11 +213,25 @@ def test_lenet_for_other_sizes():
         LeNet(image_size=15)
 
 
-@ours
-def test_arguments_of_other_families_are_refused():
-    for name, value in (("groups", 32), ("width_per_group", 4), ("replace_stride_with_dilation", [False, True, True])):
-        with pytest.raises(NotImplementedError, match=f"argument '{name}' is not supported"):
-            torch.vision.models.resnet50(**{name: value})
-    assert torch.vision.models.resnet18(groups=1, num_classes=2).fc.out_features == 2
-    with pytest.raises(TypeError, match="unexpected keyword argument 'depth'"):
-        torch.vision.models.resnet18(depth=3)
+def test_blocks_with_groups_widths_and_dilations():
+    def program(v, t):
+        m, found = v.models, []
+        for options in (
+            dict(groups=4, width_per_group=16),
+            dict(width_per_group=128),
+            dict(replace_stride_with_dilation=[False, True, True]),
+        ):
+            t.manual_seed(3)
+            network = m.ResNet(m.resnet.Bottleneck, [1, 1, 2, 1], num_classes=5, **options)
+            found.append([repr(network), step(network, t, (2, 3, 33, 33))[2:4]])
+        wrong = [
+            lambda: m.resnet18(groups=2),
+            lambda: m.resnet18(width_per_group=128),
+            lambda: m.resnet18(replace_stride_with_dilation=[False, False, True]),
+            lambda: m.resnet50(replace_stride_with_dilation=[False, True]),
+            lambda: m.resnet18(depth=3),
+            lambda: m.ResNet(m.resnet.BasicBlock, [1, 1, 1, 1], 10, False, 2),
+        ]
+        return [*found, [error_of(make) for make in wrong]]
+
+    vision_oracle.check("groups, widths and dilations", program, rtol=1e-3)

@@ -5,6 +5,7 @@ Source: Y. LeCun, L. Bottou, Y. Bengio, P. Haffner, "Gradient-Based Learning App
 
 from autolab import nn
 from autolab.engine.errors import fail
+from autolab.vision.models._api import model_builder
 
 
 class LeNet(nn.Module):
@@ -44,3 +45,9 @@ class LeNet(nn.Module):
         """Logits (N, num_classes) of the images `x`."""
         x = self._body(x)
         return self._head(x.view(x.size()[0], -1))
+
+
+@model_builder()
+def lenet5(image_size=32, **kwargs):
+    """LeNet-5 for the paper's images, 1x32x32: `LeNet`, 61,706 parameters for ten classes."""
+    return LeNet(image_size=image_size, **kwargs)

@@ -1,38 +1,44 @@
-"""ResNet-18, -34 and -50 with torchvision's module names, initial values and order of the random draws.
+"""ResNet-18, -34 and -50 with torchvision's module names, initial values and order of the random draws; a small one for digits.
 
-Sources: K. He, X. Zhang, S. Ren, J. Sun, https://arxiv.org/abs/1512.03385; torchvision's `models.resnet` (the stride of a
-bottleneck block is in its 3x3 convolution).
+Sources: K. He, X. Zhang, S. Ren, J. Sun, https://arxiv.org/abs/1512.03385; S. Xie et al., https://arxiv.org/abs/1611.05431
+(groups and width); torchvision's `models.resnet` (the stride of a bottleneck block is in its 3x3 convolution).
 """
-
-import functools
-import os
-import warnings
 
 import autolab
 from autolab import nn
-from autolab.engine.errors import fail, unsupported
-from autolab.vision.models.weights import (
-    ResNet18_Weights,
-    ResNet34_Weights,
-    ResNet50_Weights,
-    read_state_dict,
-)
+from autolab.engine.errors import fail
+from autolab.vision.models._api import model_builder
+from autolab.vision.models.weights import ResNet18_Weights, ResNet34_Weights, ResNet50_Weights, ResNetDigits_Weights
 
 
-def _conv(inplanes, planes, kernel_size, stride=1):
-    return nn.Conv2d(inplanes, planes, kernel_size, stride, padding=kernel_size // 2, bias=False)
+def _conv3x3(inplanes, planes, stride=1, groups=1, dilation=1):
+    return nn.Conv2d(inplanes, planes, 3, stride, padding=dilation, dilation=dilation, groups=groups, bias=False)
+
+
+def _conv1x1(inplanes, planes, stride=1):
+    return nn.Conv2d(inplanes, planes, kernel_size=1, stride=stride, bias=False)
 
 
 class BasicBlock(nn.Module):
-    """Two 3x3 convolutions and a shortcut: (N, inplanes, H, W) to (N, planes, H / stride, W / stride)."""
+    """Two 3x3 convolutions and a shortcut: (N, inplanes, H, W) to (N, planes, H / stride, W / stride).
+
+    Raises ValueError for groups or a base width, NotImplementedError for a dilation: these belong to `Bottleneck`.
+    """
 
     expansion = 1
 
-    def __init__(self, inplanes, planes, stride=1, downsample=None, norm_layer=nn.BatchNorm2d):
+    def __init__(
+        self, inplanes, planes, stride=1, downsample=None, groups=1, base_width=64, dilation=1, norm_layer=None
+    ):
         super().__init__()
-        self.conv1, self.bn1 = _conv(inplanes, planes, 3, stride), norm_layer(planes)
+        norm_layer = norm_layer or nn.BatchNorm2d
+        if groups != 1 or base_width != 64:
+            raise fail(ValueError, "BasicBlock only supports groups=1 and base_width=64", "Bottleneck supports others.")
+        if dilation > 1:
+            raise fail(NotImplementedError, "Dilation > 1 not supported in BasicBlock", "Bottleneck supports it.")
+        self.conv1, self.bn1 = _conv3x3(inplanes, planes, stride), norm_layer(planes)
         self.relu = nn.ReLU(inplace=True)
-        self.conv2, self.bn2 = _conv(planes, planes, 3), norm_layer(planes)
+        self.conv2, self.bn2 = _conv3x3(planes, planes), norm_layer(planes)
         self.downsample, self.stride = downsample, stride
 
     def forward(self, x):
@@ -44,15 +50,22 @@ class BasicBlock(nn.Module):
 
 
 class Bottleneck(nn.Module):
-    """1x1, 3x3 and 1x1 convolutions and a shortcut: (N, inplanes, H, W) to (N, 4 planes, H / stride, W / stride)."""
+    """1x1, 3x3 and 1x1 convolutions and a shortcut: (N, inplanes, H, W) to (N, 4 planes, H / stride, W / stride).
+
+    The 3x3 convolution has planes * base_width / 64 * groups channels, in `groups` groups (ResNeXt, Wide ResNet).
+    """
 
     expansion = 4
 
-    def __init__(self, inplanes, planes, stride=1, downsample=None, norm_layer=nn.BatchNorm2d):
+    def __init__(
+        self, inplanes, planes, stride=1, downsample=None, groups=1, base_width=64, dilation=1, norm_layer=None
+    ):
         super().__init__()
-        self.conv1, self.bn1 = _conv(inplanes, planes, 1), norm_layer(planes)
-        self.conv2, self.bn2 = _conv(planes, planes, 3, stride), norm_layer(planes)
-        self.conv3, self.bn3 = _conv(planes, planes * self.expansion, 1), norm_layer(planes * self.expansion)
+        norm_layer = norm_layer or nn.BatchNorm2d
+        width, out = int(planes * (base_width / 64.0)) * groups, planes * self.expansion
+        self.conv1, self.bn1 = _conv1x1(inplanes, width), norm_layer(width)
+        self.conv2, self.bn2 = _conv3x3(width, width, stride, groups, dilation), norm_layer(width)
+        self.conv3, self.bn3 = _conv1x1(width, out), norm_layer(out)
         self.relu = nn.ReLU(inplace=True)
         self.downsample, self.stride = downsample, stride
 
@@ -65,36 +78,20 @@ class Bottleneck(nn.Module):
         return self.relu(out)
 
 
-class ResNet(nn.Module):
-    """A residual network of four layers with `layers[i]` blocks each: (N, 3, H, W) to (N, num_classes) logits.
+class _Stages(nn.Module):
+    """What residual networks share: stages of blocks, and their initial values."""
 
-    zero_init_residual: every block starts as the identity. norm_layer: what makes a normalisation of a number of
-    channels. Raises NotImplementedError for torchvision's groups, width_per_group and replace_stride_with_dilation.
-    """
-
-    def __init__(self, block, layers, num_classes=1000, zero_init_residual=False, norm_layer=None, **others):
-        super().__init__()
-        _refuse(others, groups=1, width_per_group=64, replace_stride_with_dilation=None)
-        self._norm_layer = norm_layer or nn.BatchNorm2d
-        self.inplanes = 64
-        self.conv1 = nn.Conv2d(3, 64, kernel_size=7, stride=2, padding=3, bias=False)
-        self.bn1 = self._norm_layer(64)
-        self.relu = nn.ReLU(inplace=True)
-        self.maxpool = nn.MaxPool2d(kernel_size=3, stride=2, padding=1)
-        for number, blocks in enumerate(layers):
-            layer = self._make_layer(block, 64 << number, blocks, stride=1 if number == 0 else 2)
-            setattr(self, f"layer{number + 1}", layer)
-        self.avgpool = nn.AdaptiveAvgPool2d((1, 1))
-        self.fc = nn.Linear(self.inplanes, num_classes)
-        self._reset(zero_init_residual)
-
-    def _make_layer(self, block, planes, blocks, stride):
-        downsample, out = None, planes * block.expansion
+    def _make_layer(self, block, planes, blocks, stride=1, dilate=False):
+        downsample, out, previous_dilation = None, planes * block.expansion, self.dilation
+        if dilate:
+            self.dilation, stride = self.dilation * stride, 1
         if stride != 1 or self.inplanes != out:
-            downsample = nn.Sequential(_conv(self.inplanes, out, 1, stride), self._norm_layer(out))
-        first = block(self.inplanes, planes, stride, downsample, self._norm_layer)
+            downsample = nn.Sequential(_conv1x1(self.inplanes, out, stride), self._norm_layer(out))
+        width = self.groups, self.base_width
+        first = block(self.inplanes, planes, stride, downsample, *width, previous_dilation, self._norm_layer)
         self.inplanes = out
-        return nn.Sequential(first, *(block(out, planes, norm_layer=self._norm_layer) for _ in range(1, blocks)))
+        others = (block(out, planes, 1, None, *width, self.dilation, self._norm_layer) for _ in range(1, blocks))
+        return nn.Sequential(first, *others)
 
     def _reset(self, zero_init_residual):
         for module in self.modules():
@@ -109,6 +106,45 @@ class ResNet(nn.Module):
                 if last is not None and last.weight is not None:
                     nn.init.constant_(last.weight, 0)
 
+
+class ResNet(_Stages):
+    """A residual network of four layers with `layers[i]` blocks each: (N, 3, H, W) to (N, num_classes) logits.
+
+    zero_init_residual: every block starts as the identity. groups, width_per_group: of the 3x3 convolutions in bottleneck
+    blocks. replace_stride_with_dilation: for layer 2, 3 and 4, whether dilation takes the place of its stride.
+    norm_layer: what makes a normalisation of a number of channels. Raises ValueError for other than three of the former.
+    """
+
+    def __init__(
+        self,
+        block,
+        layers,
+        num_classes=1000,
+        zero_init_residual=False,
+        groups=1,
+        width_per_group=64,
+        replace_stride_with_dilation=None,
+        norm_layer=None,
+    ):
+        super().__init__()
+        dilate = [False, False, False] if replace_stride_with_dilation is None else replace_stride_with_dilation
+        if len(dilate) != 3:
+            message = f"replace_stride_with_dilation should be None or a 3-element tuple, got {dilate}"
+            raise fail(ValueError, message, "One truth value each for layer2, layer3 and layer4.")
+        self._norm_layer = norm_layer or nn.BatchNorm2d
+        self.inplanes, self.dilation, self.groups, self.base_width = 64, 1, groups, width_per_group
+        self.conv1 = nn.Conv2d(3, 64, kernel_size=7, stride=2, padding=3, bias=False)
+        self.bn1 = self._norm_layer(64)
+        self.relu = nn.ReLU(inplace=True)
+        self.maxpool = nn.MaxPool2d(kernel_size=3, stride=2, padding=1)
+        self.layer1 = self._make_layer(block, 64, layers[0])
+        self.layer2 = self._make_layer(block, 128, layers[1], stride=2, dilate=dilate[0])
+        self.layer3 = self._make_layer(block, 256, layers[2], stride=2, dilate=dilate[1])
+        self.layer4 = self._make_layer(block, 512, layers[3], stride=2, dilate=dilate[2])
+        self.avgpool = nn.AdaptiveAvgPool2d((1, 1))
+        self.fc = nn.Linear(512 * block.expansion, num_classes)
+        self._reset(zero_init_residual)
+
     def forward(self, x):
         """Logits (N, num_classes) of the images `x`."""
         x = self.maxpool(self.relu(self.bn1(self.conv1(x))))
@@ -116,95 +152,52 @@ class ResNet(nn.Module):
         return self.fc(autolab.flatten(self.avgpool(x), 1))
 
 
-def _refuse(given, **defaults):
-    for name, value in given.items():
-        if name not in defaults:
-            raise TypeError(f"ResNet.__init__() got an unexpected keyword argument '{name}'")
-        if value != defaults[name]:
-            raise unsupported("ResNet", name, "It belongs to ResNeXt, Wide ResNet and segmentation networks.")
+class DigitsResNet(_Stages):
+    """A ResNet of three layers with one block each for grey images: (N, 1, 32, 32) to (N, num_classes) logits.
 
-
-def _builder(known):
-    """Makes a function that returns (block, layers) one that builds the network; `known`: its weights enum."""
-
-    def decorate(build):
-        @functools.wraps(build)
-        def builder(*, weights=None, progress=True, **kwargs):
-            if "pretrained" in kwargs:
-                weights = known.DEFAULT if kwargs.pop("pretrained") else None
-                _warn_of_pretrained(weights)
-            block, layers = build()
-            if weights is None:
-                return ResNet(block, layers, **kwargs)
-            state = _state_of(weights, known, progress, kwargs)
-            model = ResNet(block, layers, **kwargs)
-            model.load_state_dict(state)
-            return model
-
-        del builder.__wrapped__  # its signature is not the one that help() shows
-        builder.__doc__ += _WEIGHTS
-        return builder
-
-    return decorate
-
-
-def _state_of(weights, known, progress, kwargs):
-    """The state dict that `weights` means; sets the number of classes in `kwargs`."""
-    named = (
-        isinstance(weights, str)
-        and not os.path.exists(weights)
-        and weights.removeprefix(f"{known.__name__}.").isidentifier()
-    )
-    if isinstance(weights, (str, os.PathLike)) and not named:
-        state = read_state_dict(weights)
-        if "fc.weight" in state:
-            kwargs.setdefault("num_classes", state["fc.weight"].shape[0])
-        return state
-    weights = known.verify(weights)
-    classes = weights.meta["num_classes"]
-    if kwargs.setdefault("num_classes", classes) != classes:
-        message = f"The parameter 'num_classes' expected value {classes} but got {kwargs['num_classes']} instead."
-        raise fail(ValueError, message, "Load the weights first, then put a new layer in the place of model.fc.")
-    return weights.get_state_dict(progress=progress)
-
-
-def _warn_of_pretrained(weights):
-    warnings.warn(
-        "The parameter 'pretrained' is deprecated since 0.13 and may be removed in the future, please use 'weights' "
-        "instead.",
-        stacklevel=3,
-    )
-    message = (
-        "Arguments other than a weight enum or `None` for 'weights' are deprecated since 0.13 and may be removed in the "
-        f"future. The current behavior is equivalent to passing `weights={weights}`."
-    )
-    if weights is not None:
-        message += f" You can also use `weights={type(weights).__name__}.DEFAULT` to get the most up-to-date weights."
-    warnings.warn(message, stacklevel=3)
-
-
-_WEIGHTS = """
-
-    weights: None (random values), a member of the weights enum or its name, or the path of a .safetensors file with
-    torchvision's names. progress: accepted for torchvision's sake. Other arguments go to `ResNet`. Raises
-    NotImplementedError for a member of the enum whose file is not on this machine, RuntimeError for weights that do
-    not fit.
+    Larger images work too, smaller down to 16x16. Module names as in `ResNet`; 77,360 parameters and 65 for each class.
     """
 
+    def __init__(self, num_classes=10):
+        super().__init__()
+        self._norm_layer = nn.BatchNorm2d
+        self.inplanes, self.dilation, self.groups, self.base_width = 16, 1, 1, 64
+        self.conv1 = nn.Conv2d(1, 16, kernel_size=5, stride=2, padding=2, bias=False)
+        self.bn1 = nn.BatchNorm2d(16)
+        self.relu = nn.ReLU(inplace=True)
+        self.layer1 = self._make_layer(BasicBlock, 16, 1)
+        self.layer2 = self._make_layer(BasicBlock, 32, 1, stride=2)
+        self.layer3 = self._make_layer(BasicBlock, 64, 1, stride=2)
+        self.avgpool = nn.AdaptiveAvgPool2d((1, 1))
+        self.fc = nn.Linear(64, num_classes)
+        self._reset(zero_init_residual=False)
 
-@_builder(ResNet18_Weights)
-def resnet18():
+    def forward(self, x):
+        """Logits (N, num_classes) of the images `x`."""
+        x = self.relu(self.bn1(self.conv1(x)))
+        x = self.layer3(self.layer2(self.layer1(x)))
+        return self.fc(autolab.flatten(self.avgpool(x), 1))
+
+
+@model_builder(ResNet18_Weights)
+def resnet18(**kwargs):
     """ResNet-18, 11,689,512 parameters."""
-    return BasicBlock, (2, 2, 2, 2)
+    return ResNet(BasicBlock, [2, 2, 2, 2], **kwargs)
 
 
-@_builder(ResNet34_Weights)
-def resnet34():
+@model_builder(ResNet34_Weights)
+def resnet34(**kwargs):
     """ResNet-34, 21,797,672 parameters."""
-    return BasicBlock, (3, 4, 6, 3)
+    return ResNet(BasicBlock, [3, 4, 6, 3], **kwargs)
 
 
-@_builder(ResNet50_Weights)
-def resnet50():
+@model_builder(ResNet50_Weights)
+def resnet50(**kwargs):
     """ResNet-50, 25,557,032 parameters."""
-    return Bottleneck, (3, 4, 6, 3)
+    return ResNet(Bottleneck, [3, 4, 6, 3], **kwargs)
+
+
+@model_builder(ResNetDigits_Weights)
+def resnet_digits(**kwargs):
+    """A small residual network for images of digits, 1x32x32: `DigitsResNet`, 78,010 parameters for ten classes."""
+    return DigitsResNet(**kwargs)

@@ -4,6 +4,7 @@ Source: K. He, X. Zhang, S. Ren, J. Sun, "Deep Residual Learning for Image Recog
 """
 
 from autolab import nn
+from autolab.vision.models._api import model_builder
 
 _MOMENTUM = 0.9
 
@@ -65,9 +66,9 @@ def _stage(in_channels, out_channels):
 
 
 class ResNet9(nn.Module):
-    """Eight convolutions and a linear layer: input (N, 3, 32, 32), output (N, 10) logits."""
+    """Eight convolutions and a linear layer: input (N, 3, 32, 32), output (N, num_classes) logits."""
 
-    def __init__(self):
+    def __init__(self, num_classes=10):
         super().__init__()
         self.conv_stack_1 = nn.Sequential(*_stage(3, 64), *_stage(64, 128), nn.MaxPool2d(kernel_size=2, stride=2))
         self.res_block_2 = ResBlock(128, 128)
@@ -79,10 +80,16 @@ class ResNet9(nn.Module):
         )
         self.res_block_4 = ResBlock(256, 256)
         self.max_pool_5 = nn.MaxPool2d(kernel_size=2, stride=2)
-        self.fc = nn.Linear(1024, 10, bias=True)
+        self.fc = nn.Linear(1024, num_classes, bias=True)
 
     def forward(self, x):
-        """Logits (N, 10) of the images `x`."""
+        """Logits (N, num_classes) of the images `x`."""
         x = self.res_block_2(self.conv_stack_1(x))
         x = self.res_block_4(self.conv_stack_3(x))
         return self.fc(self.max_pool_5(x).view(-1, 1024))
+
+
+@model_builder()
+def resnet9(**kwargs):
+    """ResNet-9 for colour images, 3x32x32: `ResNet9`, 2,447,946 parameters for ten classes."""
+    return ResNet9(**kwargs)

@@ -1,108 +1,126 @@
-"""Names of pretrained weights, and how weights are read from a file.
-
-autolab ships no pretrained weights. A member of `ResNet18_Weights` says what there is and where; `resnet18(weights=path)`
-loads a .safetensors file. Source: https://docs.pytorch.org/vision/0.29/models.html#using-the-pre-trained-models
+"""The pretrained weights there are, and how weights are read from a file. Source:
+https://docs.pytorch.org/vision/0.28/models.html#using-the-pre-trained-models
 """
 
+import functools
+import json
 import os
 from collections import OrderedDict
-from dataclasses import dataclass
-from enum import Enum
-from typing import Any
+
+import numpy as np
 
 import autolab
 from autolab.engine.errors import fail
+from autolab.vision.models._api import SHIPPED, Weights, WeightsEnum
+
+_IMAGENET_CLASSES = (SHIPPED / "imagenet_classes.txt").read_text(encoding="utf-8").splitlines()
+_RECIPE = "https://github.com/pytorch/vision/tree/main/references/classification#resnet"
 
 
-@dataclass(frozen=True)
-class Weights:
-    """Where weights are (`url`), the preprocessing they expect (`transforms()`), and facts about them (`meta`)."""
+def _classification(**settings):
+    from autolab.vision.transforms.presets import ImageClassification
 
-    url: str
-    resize_size: int
-    meta: dict[str, Any]
-
-    def transforms(self):
-        """The preprocessing that the network was trained for: a callable from image to (C, 224, 224) tensor."""
-        from autolab.vision.transforms.presets import ImageClassification
-
-        return ImageClassification(crop_size=224, resize_size=self.resize_size)
+    return ImageClassification(**settings)
 
 
-class WeightsEnum(Enum):
-    """The weights there are for one network; `DEFAULT` is the best of them."""
-
-    @classmethod
-    def verify(cls, weights):
-        """The member that `weights` is or names. Raises TypeError, KeyError when there is none."""
-        if isinstance(weights, str):
-            name = weights.removeprefix(f"{cls.__name__}.")
-            if name not in cls.__members__:
-                known = ", ".join(cls.__members__)
-                raise fail(KeyError, name, f"Neither a file nor the name of weights; {cls.__name__} has {known}.")
-            return cls[name]
-        if not isinstance(weights, cls):
-            raise fail(
-                TypeError,
-                f"Invalid Weight class provided; expected {cls.__name__} but received {type(weights).__name__}.",
-                "Weights belong to one network.",
-            )
-        return weights
-
-    def __repr__(self):
-        return f"{type(self).__name__}.{self.name}"
-
-    @property
-    def url(self):
-        """Where PyTorch downloads them from."""
-        return self.value.url
-
-    @property
-    def transforms(self):
-        """What makes their preprocessing: call it without arguments."""
-        return self.value.transforms
-
-    @property
-    def meta(self):
-        """Number of classes and parameters, accuracy."""
-        return self.value.meta
-
-    def get_state_dict(self, progress=True):
-        """Raises NotImplementedError: pretrained weights are not shipped yet."""
-        file = self.url.rsplit("/", 1)[-1]
-        raise fail(
-            NotImplementedError,
-            f"{self}: pretrained weights are not shipped with autolab yet",
-            "Use weights=None, or the path of a .safetensors file. Where PyTorch is installed, "
-            f"safetensors.torch.save_file(torch.load('{file}'), 'resnet.safetensors') makes one of {self.url}",
-        )
-
-
-def _imagenet(name, version, num_params, top1, resize_size=256):
-    meta = {"num_classes": 1000, "min_size": (1, 1), "num_params": num_params, "acc@1": top1}
-    return Weights(f"https://download.pytorch.org/models/{name}.pth", resize_size, {**meta, "version": version})
+def _imagenet(name, num_params, acc1, acc5, operations, megabytes, recipe=_RECIPE, **settings):
+    meta = {
+        "min_size": (1, 1),
+        "categories": _IMAGENET_CLASSES,
+        "num_params": num_params,
+        "recipe": recipe,
+        "_metrics": {"ImageNet-1K": {"acc@1": acc1, "acc@5": acc5}},
+        "_ops": operations,
+        "_file_size": megabytes,
+        "license": "torchvision: BSD 3-Clause; trained on ImageNet, whose images are for non-commercial research",
+        "source": "https://github.com/pytorch/vision",
+        "sha256": name.rpartition("-")[2],  # its first eight digits, which torchvision puts into the file's name
+    }
+    url = f"https://download.pytorch.org/models/{name}.pth"
+    return Weights(url, functools.partial(_classification, crop_size=224, **settings), meta)
 
 
 class ResNet18_Weights(WeightsEnum):
     """Weights of ResNet-18."""
 
-    IMAGENET1K_V1 = _imagenet("resnet18-f37072fd", 1, 11689512, 69.758)
+    IMAGENET1K_V1 = _imagenet("resnet18-f37072fd", 11689512, 69.758, 89.078, 1.814, 44.661)
     DEFAULT = IMAGENET1K_V1
 
 
 class ResNet34_Weights(WeightsEnum):
     """Weights of ResNet-34."""
 
-    IMAGENET1K_V1 = _imagenet("resnet34-b627a593", 1, 21797672, 73.314)
+    IMAGENET1K_V1 = _imagenet("resnet34-b627a593", 21797672, 73.314, 91.42, 3.664, 83.275)
     DEFAULT = IMAGENET1K_V1
 
 
 class ResNet50_Weights(WeightsEnum):
     """Weights of ResNet-50."""
 
-    IMAGENET1K_V1 = _imagenet("resnet50-0676ba61", 1, 25557032, 76.13)
-    IMAGENET1K_V2 = _imagenet("resnet50-11ad3fa6", 2, 25557032, 80.858, resize_size=232)
+    IMAGENET1K_V1 = _imagenet("resnet50-0676ba61", 25557032, 76.13, 92.862, 4.089, 97.781)
+    IMAGENET1K_V2 = _imagenet(
+        "resnet50-11ad3fa6",
+        25557032,
+        80.858,
+        95.434,
+        4.089,
+        97.79,
+        recipe="https://github.com/pytorch/vision/issues/3995#issuecomment-1013906621",
+        resize_size=232,
+    )
     DEFAULT = IMAGENET1K_V2
+
+
+def _digits(**settings):
+    from autolab.vision.transforms import Compose, Grayscale, Resize, ToTensor
+
+    return Compose([Grayscale(), Resize((32, 32), **settings), ToTensor()])
+
+
+class ResNetDigits_Weights(WeightsEnum):
+    """Weights of `resnet_digits`, shipped with autolab: it knows the digits 0 to 4 and has never seen 5 to 9."""
+
+    ZERO_TO_FOUR_V1 = Weights(
+        "resnet_digits-zero_to_four.safetensors",
+        _digits,
+        {
+            "min_size": (16, 16),
+            "categories": ["0", "1", "2", "3", "4"],
+            "num_params": 77685,
+            "recipe": "tools/pretrain_digits.py",
+            "_metrics": {"UCI digits 0 to 4, test": {"acc@1": 98.333}},
+            "_ops": 0.0034,
+            "_file_size": 0.304,
+            "license": "autolab: BSD 3-Clause; trained on the UCI handwritten digits, CC BY 4.0",
+            "source": "https://doi.org/10.24432/C50P49, the training part of autolab.vision.datasets.Digits",
+            "sha256": "00a5ff94e995df144503326423fb99a52308ee4a4cbf9e00145f49aa9d9c6098",
+        },
+    )
+    DEFAULT = ZERO_TO_FOUR_V1
+
+
+def download(weights, *, progress=True, check_hash=False):
+    """The state dict of a member whose file is on the network. Raises NotImplementedError."""
+    file = weights.url.rsplit("/", 1)[-1]
+    raise fail(
+        NotImplementedError,
+        f"{weights}: pretrained weights are not shipped with autolab yet",
+        "Use weights=None, or the path of a .safetensors file. Where PyTorch is installed, "
+        f"safetensors.torch.save_file(torch.load('{file}'), 'resnet.safetensors') makes one of {weights.url}",
+    )
+
+
+def read_shipped(path):
+    """The tensors of a shipped .safetensors file by name; its checksum has vouched for it."""
+    content = path.read_bytes()
+    size = int.from_bytes(content[:8], "little")
+    header, data, found = json.loads(content[8 : 8 + size]), content[8 + size :], OrderedDict()
+    for name, entry in header.items():
+        if name != "__metadata__":
+            first, end = entry["data_offsets"]
+            array = np.frombuffer(data[first:end], {"F32": "<f4", "I64": "<i8"}[entry["dtype"]])
+            found[name] = autolab.from_numpy(array.reshape(entry["shape"]).astype(array.dtype.newbyteorder("=")))
+    return found
 
 
 def read_state_dict(path):

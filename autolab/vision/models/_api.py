@@ -1,0 +1,240 @@
+"""Networks and weights by name: `get_model`, `list_models`, `WeightsEnum` and what belongs to them.
+
+Source: https://docs.pytorch.org/vision/0.28/models.html#general-information-on-pre-trained-weights
+"""
+
+import fnmatch
+import functools
+import hashlib
+import os
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from autolab.engine.errors import fail
+
+BUILTIN_MODELS: dict[str, Callable] = {}
+SHIPPED = Path(__file__).parent / "data"
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Where weights are (`url`), the preprocessing they expect (`transforms()`), and facts about them (`meta`).
+
+    url: of a file to download, or the name of a file that is shipped with autolab.
+    """
+
+    url: str
+    transforms: Callable
+    meta: dict[str, Any]
+
+    def __eq__(self, other):
+        """Two `partial`s of the same function and arguments are equal transforms."""
+
+        def comparable(value):
+            return (value.func, value.args, value.keywords) if isinstance(value, functools.partial) else value
+
+        return isinstance(other, Weights) and all(
+            comparable(getattr(self, field.name)) == comparable(getattr(other, field.name)) for field in fields(self)
+        )
+
+    __hash__ = object.__hash__
+
+
+class WeightsEnum(Enum):
+    """The weights there are for one network; `DEFAULT` is the best of them."""
+
+    @classmethod
+    def verify(cls, obj):
+        """The member that `obj` is or names; None stays None. Raises TypeError, KeyError when there is none."""
+        if obj is None:
+            return None
+        if isinstance(obj, str):
+            name = obj.removeprefix(f"{cls.__name__}.")
+            if name not in cls.__members__:
+                known = ", ".join(cls.__members__)
+                raise fail(KeyError, name, f"Neither a file nor the name of weights; {cls.__name__} has {known}.")
+            return cls[name]
+        if not isinstance(obj, cls):
+            raise fail(
+                TypeError,
+                f"Invalid Weight class provided; expected {cls.__name__} but received {type(obj).__name__}.",
+                "Weights belong to one network.",
+            )
+        return obj
+
+    def __repr__(self):
+        return f"{type(self).__name__}.{self.name}"
+
+    @property
+    def url(self):
+        """Where PyTorch downloads them from, or the name of the shipped file."""
+        return self.value.url
+
+    @property
+    def transforms(self):
+        """What makes their preprocessing: call it without arguments."""
+        return self.value.transforms
+
+    @property
+    def meta(self):
+        """A dict: `num_params`, `categories` (names of the classes), `license`, `source`, `sha256`, accuracies."""
+        return self.value.meta
+
+    def get_state_dict(self, *, progress=True, check_hash=False):
+        """The tensors by name, from the shipped file or downloaded.
+
+        check_hash: compare the file's SHA-256 with the one in `meta` (of a download: with the one in the file's name).
+        Raises RuntimeError when it differs.
+        """
+        from autolab.vision.models import weights
+
+        if "://" in self.url:
+            return weights.download(self, progress=progress, check_hash=check_hash)
+        path = SHIPPED / self.url
+        if check_hash:
+            _check_hash(path, self.meta["sha256"])
+        return weights.read_shipped(path)
+
+
+def _check_hash(path, expected):
+    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    if found != expected:
+        message = f'invalid hash value (expected "{expected}", got "{found}")'
+        raise fail(RuntimeError, message, f"'{path}' is not the file that autolab came with: install autolab again.")
+
+
+def model_builder(known=None):
+    """Makes a builder with torchvision's arguments of a function that builds a network without weights.
+
+    known: the weights enum of the network, or None for one that has no pretrained weights. The builder takes `weights`
+    (None, a member of the enum or its name, or the path of a file) and loads them.
+    """
+
+    def decorate(build):
+        @functools.wraps(build)
+        def builder(*, weights=None, progress=True, **kwargs):
+            if "pretrained" in kwargs and known is not None:
+                weights = known.DEFAULT if kwargs.pop("pretrained") else None
+                _warn_of_pretrained(weights)
+            if weights is None:
+                return build(**kwargs)
+            state = _state_of(weights, known, progress, kwargs)
+            model = build(**kwargs)
+            model.load_state_dict(state)
+            return model
+
+        del builder.__wrapped__  # its signature is not the one that help() shows
+        builder.__doc__ += _WEIGHTS
+        builder.weights_enum = known
+        BUILTIN_MODELS[build.__name__] = builder
+        return builder
+
+    return decorate
+
+
+_WEIGHTS = """
+
+    weights: None (random values), a member of the weights enum or its name, or the path of a file with torchvision's
+    names. progress: show the progress of a download. Other arguments go to the network. Raises RuntimeError for weights
+    that do not fit.
+    """
+
+
+def _state_of(weights, known, progress, kwargs):
+    """The state dict that `weights` means; sets the number of classes in `kwargs`."""
+    from autolab.vision.models.weights import read_state_dict
+
+    if isinstance(weights, (str, os.PathLike)) and not _names_member(weights, known):
+        state = read_state_dict(weights)
+        if "fc.weight" in state:
+            kwargs.setdefault("num_classes", state["fc.weight"].shape[0])
+        return state
+    if known is None:
+        raise fail(ValueError, f"there are no pretrained weights {weights!r}", "Pass the path of a file, or None.")
+    weights = known.verify(weights)
+    classes = len(weights.meta["categories"])
+    if kwargs.setdefault("num_classes", classes) != classes:
+        message = f"The parameter 'num_classes' expected value {classes} but got {kwargs['num_classes']} instead."
+        raise fail(ValueError, message, "Load the weights first, then put a new layer in the place of model.fc.")
+    return weights.get_state_dict(progress=progress, check_hash=True)
+
+
+def _names_member(weights, known):
+    return (
+        known is not None
+        and isinstance(weights, str)
+        and not os.path.exists(weights)
+        and weights.removeprefix(f"{known.__name__}.").isidentifier()
+    )
+
+
+def _warn_of_pretrained(weights):
+    warnings.warn(
+        "The parameter 'pretrained' is deprecated since 0.13 and may be removed in the future, please use 'weights' "
+        "instead.",
+        stacklevel=3,
+    )
+    message = (
+        "Arguments other than a weight enum or `None` for 'weights' are deprecated since 0.13 and may be removed in the "
+        f"future. The current behavior is equivalent to passing `weights={weights}`."
+    )
+    if weights is not None:
+        message += f" You can also use `weights={type(weights).__name__}.DEFAULT` to get the most up-to-date weights."
+    warnings.warn(message, stacklevel=3)
+
+
+def list_models(module=None, include=None, exclude=None):
+    """The names of all networks in alphabetical order: those that match a pattern of `include` and none of `exclude`.
+
+    include, exclude: a pattern like "resnet*", or several. module: only networks built by functions of this module.
+    """
+    chosen = {
+        name
+        for name, builder in BUILTIN_MODELS.items()
+        if module is None or builder.__module__.rsplit(".", 1)[0] == module.__name__
+    }
+    for patterns, keep in ((include, True), (exclude, False)):
+        if patterns:
+            patterns = [patterns] if isinstance(patterns, str) else list(patterns)
+            matching = {name for name in chosen if any(fnmatch.fnmatch(name, pattern) for pattern in patterns)}
+            chosen = matching if keep else chosen - matching
+    return sorted(chosen)
+
+
+def get_model_builder(name):
+    """The function that builds the network `name`. Raises ValueError for a name that no network has."""
+    try:
+        return BUILTIN_MODELS[name.lower()]
+    except KeyError:
+        raise fail(ValueError, f"Unknown model {name.lower()}", f"There are {', '.join(list_models())}.") from None
+
+
+def get_model(name, **config):
+    """The network `name`, built with the arguments `config`."""
+    return get_model_builder(name)(**config)
+
+
+def get_model_weights(name):
+    """The weights enum of the network `name` (or of its builder). Raises ValueError when it has none."""
+    builder = get_model_builder(name) if isinstance(name, str) else name
+    enum = getattr(builder, "weights_enum", None)
+    if enum is None:
+        raise fail(ValueError, "The method is missing the 'weights' argument.", "This network has no weights to load.")
+    return enum
+
+
+def get_weight(name):
+    """The weights by their full name, such as "ResNet18_Weights.IMAGENET1K_V1". Raises ValueError, KeyError."""
+    enum_name, dot, member = name.partition(".")
+    if not dot:
+        raise fail(ValueError, f"Invalid weight name provided: '{name}'.", "A name is '<enum>.<member>'.")
+    for builder in BUILTIN_MODELS.values():
+        if builder.weights_enum is not None and builder.weights_enum.__name__ == enum_name:
+            return builder.weights_enum.verify(member)
+    message = f"The weight enum '{enum_name}' for the specific method couldn't be retrieved."
+    enums = sorted({b.weights_enum.__name__ for b in BUILTIN_MODELS.values() if b.weights_enum})
+    raise fail(ValueError, message, f"There are {', '.join(enums)}.")
