@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from . import labels
+from . import labels, scopes
 from .drafts import Draft, SavedDraft, Seen, aliases, operation_name, place, plain, slot_names
 from .film import Film
-from .model import Edge, Group, Node, Output, Saved, Trace
+from .model import Edge, Node, Output, Saved, Trace
 from .pictures import Pictures
 from .reader import UNKNOWN, Reader, SavedEntry, is_tensor, saved_kinds
 from .values import Value, type_name
@@ -264,6 +264,7 @@ class Builder:
             device=outputs[0][2],
             attrs=attrs,
             record=record,
+            scope=self.reader.scope(fn),
             value=None if result is None else self.value_of(result),
         )
         if len(outputs) > 1:
@@ -368,8 +369,9 @@ class Builder:
         return found
 
     # -- the end -----------------------------------------------------------------------------------
-    def finish(self, meta: dict[str, Any], groups: tuple[Group, ...] = ()) -> Trace:
+    def finish(self, meta: dict[str, Any]) -> Trace:
         """The frozen trace. `meta` as in `model.Trace`."""
+        groups = scopes.groups(self.nodes, self.edges)
         self._forget_overwritten()
         self._fill_devices()
         self._name_overwritten()

@@ -34,6 +34,7 @@ class Draft:
     grad_before: Value | None = None
     source: Source | None = None
     module: str = ""
+    scope: Any = None  # the call of a module that made it; see `scopes`
     cut: str = ""
     version: int | None = None
     outputs: tuple[Output, ...] = ()

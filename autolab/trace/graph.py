@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from . import names
+from . import names, scopes
 from .build import Builder
 from .model import Trace
 from .reader import is_tensor, reader_for
@@ -48,9 +48,13 @@ def trace(
         builder = Builder(reader, values=values, formulas=formulas)
         builder.graph([t.grad_fn for t in roots if t.grad_fn is not None])
         ids = [builder.root(t) for t in roots]
+        if namespace is None:
+            namespace = names.namespace(names.caller())
         for name, tensor in _named(params, namespace):
             if reader_for(tensor).library == reader.library:
                 builder.name(name, tensor)
+        if reader.library == "torch":
+            scopes.from_names(builder.nodes, scopes.module_types(namespace))
         meta = {
             "library": reader.library,
             "source": "graph",
@@ -97,12 +101,12 @@ def _roots(root: Any) -> list[Any]:
     return roots
 
 
-def _named(params: Mapping[str, Any] | None, namespace: Mapping[str, Any] | None):
+def _named(params: Mapping[str, Any] | None, namespace: Mapping[str, Any]):
     for name, tensor in (params or {}).items():
         if not is_tensor(tensor):
             raise TypeError(f"params[{name!r}] must be a tensor, got {type(tensor).__name__}")
         yield name, tensor
-    yield from names.tensors(names.namespace(names.caller()) if namespace is None else namespace)
+    yield from names.tensors(namespace)
 
 
 def _rehearse(builder: Builder, roots: list[Any], gradient: Any) -> tuple[str, str]:

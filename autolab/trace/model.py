@@ -42,7 +42,7 @@ class _Record:
             elif item is not None:
                 known[name] = part.from_json(item)  # type: ignore[attr-defined]
         for name in cls._tuples:
-            if known[name] is not None:
+            if known.get(name) is not None:
                 known[name] = tuple(known[name])
         return cls(**known)
 
@@ -85,6 +85,8 @@ class Node(_Record):
     version      : the tensor's version counter after the operation, None when unknown.
     outputs      : every result, when there are more than one; the node's own shape and value are output 0's.
     call         : the operation in the learner's words: "x * y", "sum(v2, dim=1)"; "" for leaf and data.
+    module       : path of the module whose forward made it ("layer1.0.conv1"; see Group), "" for none; of a leaf or data
+                   the module it belongs to.
     attrs        : arguments that are no tensors, by name: {"dim": 1, "keepdim": False}.
     tex          : the forward formula with symbols, tex_numbers with numbers ("" when they are many or unknown).
     layer        : formula card and pictures of a convolution, pooling or normalisation, see `pictures.py`; else None.
@@ -206,13 +208,29 @@ class Frame(_Record):
 
 @dataclass(frozen=True, slots=True)
 class Group(_Record):
-    """The nodes that one module made."""
+    """What one call of a module made.
 
-    _tuples = ("nodes",)
+    path   : the module's path from the root module called ("layer1.0.conv1"); for the root itself its type's name.
+    nodes  : its operations, those of the modules inside it included.
+    parent : id of the group around it, None for a root. An outer group comes before its inner ones.
+    call   : 1, 2 ... where the module around it (or the program) calls this one several times.
+    holds  : leaves and data that belong to it because its own operations use them: parameters, buffers, numbers. One
+             that several calls use is in each.
+    """
+
+    _tuples = ("nodes", "holds")
     id: str
     path: str
     type: str
     nodes: tuple[str, ...]
+    parent: str | None = None
+    call: int = 1
+    holds: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """The path, and which call it is where there are several."""
+        return self.path if self.call == 1 else f"{self.path} (call {self.call})"
 
 
 @dataclass(frozen=True)

@@ -132,6 +132,10 @@ class Reader:
     def sequence_nr(self, node: Any) -> int:
         return node._sequence_nr()
 
+    def scope(self, node: Any) -> Any:
+        """The call of a module that made the node, as `scopes` describes it, or None."""
+        return getattr(node, "scope", None)
+
     def outputs(self, node: Any) -> list[tuple[tuple[int, ...] | None, str, str]]:
         """(shape, dtype, device) of each result; unknown ones are (None, "", "")."""
         shapes = getattr(node, "_meta", None) or node.extra().get("shapes")

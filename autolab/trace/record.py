@@ -12,7 +12,7 @@ from ..engine.tensor import Tensor
 from . import names
 from .build import Builder
 from .drafts import Draft, operation_name, place, plain
-from .model import Group, Output, Trace
+from .model import Output, Trace
 from .reader import Reader, SavedEntry
 from .text import render
 from .words import error as error_line
@@ -44,8 +44,7 @@ class Recording(observe.Observer):
         self._trace: Trace | None = None
         self._modules: dict[
             int, tuple[Any, dict[int, str]]
-        ] = {}  # id of a root module -> (it, id of a submodule or tensor -> its path)
-        self._groups: dict[str, tuple[str, list[str]]] = {}
+        ] = {}  # id of a root module -> (it, id of a parameter or buffer -> its path)
         self._error: dict[str, Any] | None = None
 
     # -- the block ---------------------------------------------------------------------------------
@@ -97,9 +96,6 @@ class Recording(observe.Observer):
             if isinstance(tensor, Tensor):
                 builder.name(name, tensor)
         builder.film.check_grads()
-        groups = tuple(
-            Group(f"g{i}", path, kind, tuple(nodes)) for i, (path, (kind, nodes)) in enumerate(self._groups.items())
-        )
         parents = {edge.parent for edge in builder.edges}
         roots = [d.id for d in builder.nodes if d.kind == "op" and d.requires_grad and d.id not in parents]
         why = "" if builder.film.run else "No backward pass ran while this was recorded."
@@ -111,8 +107,7 @@ class Recording(observe.Observer):
                 "backward": "recorded" if builder.film.run else "",
                 "why": why,
                 "error": self._error,
-            },
-            groups,
+            }
         )
 
     # -- forward events ----------------------------------------------------------------------------
@@ -154,7 +149,8 @@ class Recording(observe.Observer):
             builder.by_tensor.put(output, draft.id)
             if output.requires_grad:
                 builder.remember_memory(output, draft.id)
-        self._into_groups(draft, modules, operands)
+        draft.scope = per_thread.state.scope
+        self._name_parameters(draft, modules, operands)
         builder.film.computed(draft)
         if inplace and outputs[0]._is_view():
             self._rebased(draft, outputs[0]._base)
@@ -292,27 +288,19 @@ class Recording(observe.Observer):
         builder.by_tensor.put(base, whole.id)
         builder.film.computed(whole)
 
-    def _into_groups(self, draft: Draft, modules: list[Any], operands: dict[str, Any]) -> None:
-        """Files a node under the modules whose forward is running, outermost last in `modules`, and names their
-        parameters."""
+    def _name_parameters(self, draft: Draft, modules: list[Any], operands: dict[str, Any]) -> None:
+        """Names the parameters and buffers of the modules whose forward is running, outermost last in `modules`."""
         if not modules:
             return
         root = modules[-1]
         if id(root) not in self._modules:
-            named = [*root.named_modules(), *root.named_parameters(), *root.named_buffers()]
+            named = [*root.named_parameters(), *root.named_buffers()]
             self._modules[id(root)] = (root, {id(part): path for path, part in named})
         paths = self._modules[id(root)][1]
         for name, item in operands.items():
             parent = self._builder.draft(draft.operands[name][0])
             if parent.kind != "op" and not parent.name:
                 parent.name = paths.get(id(item), "")
-        for i, module in enumerate(modules):
-            path = paths.get(id(module), "") or type(module).__name__
-            if i == 0:
-                draft.module = path
-            if module is root and len(modules) > 1:
-                continue  # everything is inside the root: a frame around the whole picture says nothing
-            self._groups.setdefault(path, (type(module).__name__, []))[1].append(draft.id)
 
     # -- backward events ---------------------------------------------------------------------------
     def seed(self, *args):

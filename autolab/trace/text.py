@@ -14,7 +14,7 @@ def render(trace: Trace, *, frames: bool = True) -> str:
         parts += [
             "",
             "Modules",
-            *_table([[g.path, g.type, ", ".join(trace.node(n).label for n in g.nodes)] for g in trace.groups]),
+            *_table([[g.label, g.type, ", ".join(trace.node(n).label for n in g.nodes)] for g in trace.groups]),
         ]
     if frames and trace.frames:
         parts += [
@@ -54,7 +54,7 @@ def _node_row(node: Node) -> list[str]:
         node.grad_fn or ("requires grad" if node.kind == "leaf" else ""),
         f"cut by {node.cut}" if node.cut else "",
         f"grad {node.grad.text}" if node.grad is not None else "",
-        f"module {node.module}" if node.module else "",
+        f"module {node.module}" if node.module and node.kind == "op" else "",
         f"version {node.version}" if node.version else "",
         f"{node.source.file}:{node.source.line}" if node.source is not None else "",
     ]

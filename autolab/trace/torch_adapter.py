@@ -105,6 +105,9 @@ class TorchReader(Reader):
     def sequence_nr(self, node: Any) -> int:
         return node._sequence_nr()
 
+    def scope(self, node: Any) -> Any:
+        return None
+
     def outputs(self, node: Any) -> list[tuple[tuple[int, ...] | None, str, str]]:
         return [(tuple(m.shape), dtype_name(m.dtype), device_name(m.device)) for m in node._input_metadata] or [
             (None, "", "")

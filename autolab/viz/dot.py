@@ -144,6 +144,7 @@ def make_dot(
         raise ValueError(f"max_attr_chars must be a whole number of at least 1, got {max_attr_chars!r}")
     return to_dot(
         trace_of(var, params, backward=False, formulas=False),
+        show_modules=False,
         show_attrs=show_attrs,
         show_saved=show_saved,
         max_attr_chars=max_attr_chars,
@@ -151,9 +152,16 @@ def make_dot(
 
 
 def to_dot(
-    trace: Trace, *, rankdir: str = "LR", show_attrs: bool = False, show_saved: bool = False, max_attr_chars: int = 50
+    trace: Trace,
+    *,
+    rankdir: str = "LR",
+    show_attrs: bool = False,
+    show_saved: bool = False,
+    max_attr_chars: int = 50,
+    show_modules: bool = True,
 ) -> Picture:
-    """A picture of a trace. Data flows from left to right (rankdir "TB": from top to bottom).
+    """A picture of a trace. Data flows from left to right (rankdir "TB": from top to bottom). `show_modules` draws a
+    frame around what each module made; `autolab.viz.draw` draws networks with their modules closed.
 
     In the SVG, the box of node "n3" has the title `n3` and the classes `al-node n3` and its kind, the line of edge
     "e5" the classes `al-edge e5`; a second box of a leaf that is used often has the class `al-alias` and its leaf's id
@@ -174,7 +182,7 @@ def to_dot(
     roots = set(trace.meta.get("roots", ()))
     modules: dict[str, list[Node]] = {}
     for node in trace.nodes:
-        modules.setdefault(node.module, []).append(node)
+        modules.setdefault(node.module if show_modules and node.kind == "op" else "", []).append(node)
     for module, members in modules.items():
         lines = [_box(node, node.id in roots, max_attr_chars if show_attrs else 0) for node in members]
         picture.body += _cluster(module, lines) if module else lines

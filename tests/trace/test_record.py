@@ -125,7 +125,7 @@ def test_modules_are_groups_with_their_paths():
         out = net(torch.ones(1, 2))
     trace = recording.trace()
     assert [(g.path, g.type) for g in trace.groups] == [
-        ("body.0", "Linear"), ("body", "Sequential"), ("body.1", "ReLU"), ("head", "Linear"), ("Net", "Net"),
+        ("Net", "Net"), ("body", "Sequential"), ("body.0", "Linear"), ("body.1", "ReLU"), ("head", "Linear"),
     ]  # fmt: skip
     by_path = {g.path: set(g.nodes) for g in trace.groups}
     assert by_path["body.0"] | by_path["body.1"] == by_path["body"]

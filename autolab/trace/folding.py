@@ -1,0 +1,334 @@
+"""A big graph in few boxes: modules, and runs of operations where there are no modules, that open and close.
+
+`Folding(trace)` sorts the operations into nested parts once; `fold(expanded)` says what is drawn when some of them are
+open. Edges between the same two boxes are merged. `static/folding.js` mirrors `fold`; a test compares both.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+from .drafts import ALIAS_FROM
+from .model import Edge, Node, Trace
+
+FEW_NODES = 24
+"""A trace of at most this many nodes begins with everything open."""
+FEW_BOXES, ENOUGH_BOXES = 8, 40
+"""A picture of fewer operations and parts than the first number opens its largest part, up to the second number."""
+LONGEST, RUNS = 60, 40
+"""More operations than `LONGEST` side by side are put into at most `RUNS` runs."""
+MOST_VARIABLES = 30
+"""Up to this many leaves and constants stand beside the parts that use them; more go inside."""
+
+
+@dataclass(slots=True)
+class Part:
+    """A module's call, or a run of operations that follow each other.
+
+    id     : the group's ("g3"), or "r0", "r1" ... of a run.
+    name   : the module's name in the part around it ("conv1"), or "ops 1-50".
+    label  : the whole path, which call it is, or what the run is part of.
+    type   : the module's type; of a run "mul ×25, add ×25".
+    parent : id of the part around it, or None.
+    ops, parameters : how many operations, and how many numbers in the parameters, it holds.
+    shape, dtype    : of its result: what its last operation made.
+    first, last     : ids of its first and last operation.
+    requires_grad   : whether any of its operations does.
+    """
+
+    id: str
+    name: str
+    label: str
+    type: str
+    parent: str | None
+    ops: int = 0
+    parameters: int = 0
+    shape: tuple[int, ...] | None = None
+    dtype: str = ""
+    first: str = ""
+    last: str = ""
+    requires_grad: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        shape = None if self.shape is None else list(self.shape)
+        return {f: getattr(self, f) for f in self.__slots__} | {"shape": shape}
+
+
+@dataclass(slots=True)
+class Box:
+    """Something drawn: a node (its id is that of `of`), a further box of a leaf, or a closed part. `frame`: the open
+    part around it, or None."""
+
+    key: str
+    of: str
+    frame: str | None
+
+
+@dataclass(slots=True)
+class Link:
+    """A line between two boxes; `id` is that of its first edge. `edges`: the ids of all that run along it."""
+
+    id: str
+    start: str
+    end: str
+    differentiable: bool
+    edges: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Folded:
+    """What is drawn: boxes by key, links, and the open parts that have a frame, outer before inner."""
+
+    boxes: dict[str, Box]
+    links: list[Link]
+    frames: list[str]
+
+
+class Folding:
+    """`parts` by id, outer before inner; `home`: the innermost part of each operation; `held`: the innermost parts
+    that a leaf or constant is drawn in, when it is not drawn outside."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.parts: dict[str, Part] = {}
+        self.home: dict[str, str] = {}
+        self._sort_groups()
+        self._sort_runs()
+        self.parts = dict(sorted(self.parts.items(), key=lambda item: len(self._around(item[0]))))
+        self.held = self._sort_leaves()
+        self._count()
+
+    # -- parts -------------------------------------------------------------------------------------
+    def _sort_groups(self) -> None:
+        groups = self.trace.groups
+        roots = [g for g in groups if g.parent is None]
+        alone = roots[0].id if len(roots) == 1 else None  # a box around the whole picture would say nothing
+        paths = {g.id: g.path for g in groups}
+        for group in groups:
+            if group.id != alone:
+                above = "" if group.parent is None or group.parent == alone else f"{paths[group.parent]}."
+                call = "" if group.call == 1 else f" (call {group.call})"
+                name = group.path.removeprefix(above) + call
+                parent = None if group.parent == alone else group.parent
+                self.parts[group.id] = Part(group.id, name, group.label, group.type, parent)
+                for node in group.nodes:  # inner groups come later
+                    self.home[node] = group.id
+
+    def _sort_runs(self) -> None:
+        levels: dict[str | None, dict[str, None]] = {}
+        for node in self.trace.nodes:
+            if node.kind == "op":
+                item, around = node.id, self.home.get(node.id)
+                levels.setdefault(around, {})[item] = None
+                while around is not None:
+                    item, around = around, self.parts[around].parent
+                    level = levels.setdefault(around, {})
+                    if item in level:
+                        break
+                    level[item] = None
+        numbers = count()
+        for around, items in levels.items():
+            inside = "" if around is None else f" of {self.parts[around].label}"
+            self._split(list(items), around, inside, numbers)
+
+    def _split(self, items: list[str], around: str | None, inside: str, numbers: Iterator[int], before: int = 0) -> None:
+        """Puts a long row of operations and parts into runs, and the runs into runs."""
+        if len(items) <= LONGEST:
+            return
+        size = _run_length(len(items))
+        kind = "ops" if all(item[0] == "n" for item in items) else "parts"
+        for start in range(0, len(items), size):
+            chunk = items[start : start + size]
+            name = f"{kind} {before + start + 1:,}–{before + start + len(chunk):,}"
+            run = Part(f"r{next(numbers)}", name, name + inside, "", around)
+            self.parts[run.id] = run
+            for item in chunk:
+                if item in self.parts:
+                    self.parts[item].parent = run.id
+                else:
+                    self.home[item] = run.id
+            self._split(chunk, run.id, inside, numbers, before + start)
+
+    def _around(self, part: str | None) -> list[str]:
+        """A part and all around it, the outermost first."""
+        chain = []
+        while part is not None:
+            chain.append(part)
+            part = self.parts[part].parent
+        return chain[::-1]
+
+    def _sort_leaves(self) -> dict[str, list[str]]:
+        owned = {(held, group.id) for group in self.trace.groups for held in group.holds}
+        group_of = self._innermost_groups()
+        homes: dict[str, dict[str | None, None]] = {}
+        inside: set[str] = set()
+        for edge in self.trace.edges:
+            if self.trace.node(edge.parent).kind != "op":
+                homes.setdefault(edge.parent, {})[self.home.get(edge.child)] = None
+                if (edge.parent, group_of.get(edge.child)) in owned:
+                    inside.add(edge.parent)
+        variables = [n for n in homes if n not in inside and not _number(self.trace.node(n))]
+        kept = set(variables) if len(variables) <= MOST_VARIABLES else set()
+        return {
+            node: [home for home in found if home is not None]
+            for node, found in homes.items()
+            if node not in kept and None not in found
+        }
+
+    def _innermost_groups(self) -> dict[str, str]:
+        return {node: group.id for group in self.trace.groups for node in group.nodes}
+
+    def _count(self) -> None:
+        seen: set[tuple[str, str]] = set()
+        kinds: dict[str, Counter[str]] = {}
+        for node in self.trace.nodes:
+            for part in map(self.parts.__getitem__, self._around(self.home.get(node.id))):
+                part.ops += 1
+                part.first, part.last = part.first or node.id, node.id
+                part.shape, part.dtype = node.shape, node.dtype
+                part.requires_grad = part.requires_grad or node.requires_grad
+                if part.id[0] == "r":
+                    kinds.setdefault(part.id, Counter())[node.op] += 1
+            for home in self.held.get(node.id, ()):
+                if _parameter(node):
+                    for part in map(self.parts.__getitem__, self._around(home)):
+                        if (part.id, node.id) not in seen:
+                            seen.add((part.id, node.id))
+                            part.parameters += math.prod(node.shape or ())
+        for run, found in kinds.items():
+            words = [f"{op} ×{n:,}" if n > 1 else op for op, n in found.most_common(2)]
+            self.parts[run].type = ", ".join(words) + (", …" if len(found) > 2 else "")
+
+    # -- what is open ------------------------------------------------------------------------------
+    def first(self) -> list[str]:
+        """The parts that are open in the first picture."""
+        if len(self.trace.nodes) <= FEW_NODES:
+            return list(self.parts)
+        children: dict[str | None, list[str]] = {}
+        for part in self.parts.values():
+            children.setdefault(part.parent, []).append(part.id)
+        own = Counter(self.home.get(n.id) for n in self.trace.nodes if n.kind == "op")
+        boxes, closed, opened = own[None] + len(children.get(None, [])), list(children.get(None, [])), []
+        while closed and boxes < FEW_BOXES:
+            largest = max(closed, key=lambda p: self.parts[p].ops)
+            boxes += own[largest] + len(children.get(largest, [])) - 1
+            if boxes > ENOUGH_BOXES:
+                break
+            closed.remove(largest)
+            closed += children.get(largest, [])
+            opened.append(largest)
+        return self.ordered(opened)
+
+    def ordered(self, expanded: Iterable[str]) -> list[str]:
+        """The known ids among `expanded`, outer parts first."""
+        wanted = set(expanded)
+        return [part for part in self.parts if part in wanted]
+
+    def opening(self, item: str) -> list[str]:
+        """The parts that must be open for a node or part to be seen, the outermost first."""
+        if item in self.parts:
+            return self._around(self.parts[item].parent)
+        return self._around(self.home.get(item) or next(iter(self.held.get(item, [])), None))
+
+    # -- what is drawn -----------------------------------------------------------------------------
+    def fold(self, expanded: Collection[str]) -> Folded:
+        """What is drawn when the parts `expanded` are open; one inside a closed part does not count."""
+        closed: dict[str | None, str | None] = {None: None}  # part -> the outermost closed one around it, or None
+        for part in self.parts.values():
+            closed[part.id] = closed[part.parent] or (None if part.id in expanded else part.id)
+        boxes: dict[str, Box] = {}
+
+        def box(key: str, of: str, home: str | None) -> str:
+            hidden = closed[home]
+            if hidden is not None:
+                boxes.setdefault(hidden, Box(hidden, hidden, self.parts[hidden].parent))
+                return hidden
+            boxes.setdefault(key, Box(key, of, home))
+            return key
+
+        links: dict[Any, Link] = {}
+        for edge in self.trace.edges:
+            end = box(edge.child, edge.child, self.home.get(edge.child))
+            key, home = self._start(edge)
+            start = box(key, edge.parent, home)
+            if start != end:
+                single = start[0] == "n" and end[0] == "n"
+                link = links.setdefault(
+                    edge.id if single else (start, end, edge.differentiable),
+                    Link(edge.id, start, end, edge.differentiable),
+                )
+                link.edges.append(edge.id)
+        for node in self.trace.nodes:
+            if node.kind == "op" or node.id not in self.held:
+                box(node.id, node.id, self.home.get(node.id))
+        self._repeat_leaves(boxes, list(links.values()))
+        frames = [part for part in self.parts if part in expanded and closed[part] is None]
+        return Folded(boxes, list(links.values()), frames)
+
+    def _start(self, edge: Edge) -> tuple[str, str | None]:
+        """(key, home) of the box that an edge starts at: a leaf that several parts hold is drawn in each."""
+        homes = self.held.get(edge.parent)
+        if homes is None:
+            return edge.parent, self.home.get(edge.parent)
+        home = self.home[edge.child]
+        return (edge.parent if home == homes[0] else f"{edge.parent}_{home}"), home
+
+    def _repeat_leaves(self, boxes: dict[str, Box], links: list[Link]) -> None:
+        """A leaf that is used very often is drawn once more at each further use (`Edge.alias`)."""
+        uses: dict[str, list[Link]] = {}
+        for link in links:
+            if link.start in boxes and link.start[0] == "n" and boxes[link.start].of not in self.home:
+                uses.setdefault(link.start, []).append(link)
+        for start, found in uses.items():
+            ends = {link.end for link in found}
+            if len(ends) <= ALIAS_FROM and any(end[0] != "n" for end in ends):
+                continue
+            drawn: dict[str, str] = {}
+            for link in found:
+                edges = [self._edge(e) for e in link.edges]
+                if all(e.alias for e in edges):
+                    of, key = boxes[start], drawn.setdefault(link.end, f"{edges[0].parent}_{link.id}")
+                    boxes.setdefault(key, Box(key, of.of, of.frame))
+                    link.start = key
+            if all(link.start != start for link in found):
+                del boxes[start]
+
+    def _edge(self, edge_id: str) -> Edge:
+        return self.trace.edges[int(edge_id[1:])]
+
+    def to_json(self) -> dict[str, Any]:
+        """What `static/folding.js` needs: the parts, and per node the places of its parts in that list."""
+        places = {part: i for i, part in enumerate(self.parts)}
+        return {
+            "parts": [part.to_json() for part in self.parts.values()],
+            "home": [places[self.home[n.id]] if n.id in self.home else -1 for n in self.trace.nodes],
+            "held": {node: [places[home] for home in homes] for node, homes in self.held.items()},
+        }
+
+
+def _run_length(count: int) -> int:
+    """A round number of operations for each run, such that there are at most `RUNS` runs."""
+    return next(s for s in _round_numbers() if math.ceil(count / s) <= RUNS)
+
+
+def _round_numbers() -> Iterator[int]:
+    scale = 10
+    while True:
+        yield from (scale, 2 * scale, 5 * scale)
+        scale *= 10
+
+
+def _number(node: Node) -> bool:
+    return node.kind == "data" and node.shape == () and not node.name
+
+
+def _parameter(node: Node) -> bool:
+    """Whether a leaf or constant that a part holds counts as a parameter: not a buffer, not a number."""
+    if node.kind == "leaf":
+        return True
+    return bool(node.shape) and node.name.rpartition(".")[2] in ("weight", "bias")

@@ -1,0 +1,141 @@
+"""Which module made which node: the calls of modules that autolab's nodes remember, as nested groups.
+
+A scope is what `Node.scope` holds: (the call around it or None, path in the module around it, type name); every call of
+a module has its own. A real PyTorch graph has no scopes. Where its leaves bear the names of a module's parameters,
+`from_names` makes scopes of those: never finer than what the names show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Optional
+
+from .model import Edge, Group
+
+if TYPE_CHECKING:
+    from .drafts import Draft
+
+Scope = tuple[Optional["Scope"], str, str]
+
+STATE = frozenset(["weight", "bias", "running_mean", "running_var", "num_batches_tracked"])
+"""Operands of these names belong to the module that uses them."""
+
+
+def path(scope: Scope | None) -> str:
+    """The module's path from the root module called ("layer1.0.conv1"); for the root itself its type's name."""
+    if scope is None:
+        return ""
+    if scope[0] is None:
+        return scope[2]
+    names = []
+    while scope[0] is not None:
+        names.append(scope[1])
+        scope = scope[0]
+    return ".".join(reversed(names))
+
+
+def groups(nodes: list[Draft], edges: Iterable[Edge]) -> tuple[Group, ...]:
+    """One group for every call of a module, the outer before the inner, in the order of the calls. Sets `module` of the
+    nodes."""
+    calls: dict[int, _Call] = {}
+    counts: dict[tuple[int, str], int] = {}
+
+    def call(scope: Scope) -> _Call:
+        found = calls.get(id(scope))
+        if found is None:
+            around = call(scope[0]) if scope[0] is not None else None
+            name = path(scope)
+            key = (0 if around is None else id(around), name)
+            counts[key] = counts.get(key, 0) + 1
+            found = calls[id(scope)] = _Call(f"g{len(calls)}", name, scope[2], around, counts[key])
+        return found
+
+    for draft in nodes:
+        if draft.kind == "op" and draft.scope is not None:
+            at: _Call | None = call(draft.scope)
+            draft.module = at.path  # type: ignore[union-attr]
+            while at is not None:
+                at.nodes.append(draft.id)
+                at = at.around
+    if not calls:
+        return ()
+    slots: dict[str, set[str]] = {}
+    for draft in nodes:
+        for name, (origin, _) in draft.operands.items():
+            slots.setdefault(origin, set()).add(name)
+    for edge in edges:
+        child, parent = nodes[int(edge.child[1:])], nodes[int(edge.parent[1:])]
+        if child.scope is not None and parent.kind != "op" and _belongs(parent, slots.get(parent.id, set())):
+            held = call(child.scope)
+            held.holds[parent.id] = None
+            parent.module = parent.module or held.path
+    return tuple(c.group() for c in calls.values())
+
+
+class _Call:
+    def __init__(self, id: str, path: str, type: str, around: _Call | None, number: int) -> None:
+        self.id, self.path, self.type, self.around, self.number = id, path, type, around, number
+        self.nodes: list[str] = []
+        self.holds: dict[str, None] = {}
+
+    def group(self) -> Group:
+        parent = None if self.around is None else self.around.id
+        return Group(self.id, self.path, self.type, tuple(self.nodes), parent, self.number, tuple(self.holds))
+
+
+def _belongs(draft: Draft, slots: set[str]) -> bool:
+    """Whether a leaf or constant is part of a module, not handed to it: a parameter, a buffer, a number in its code."""
+    if draft.kind == "data" and draft.shape == () and not draft.name:
+        return True
+    return is_parameter(draft) or "." in draft.name or bool(slots) and slots <= STATE
+
+
+def is_parameter(draft: Draft) -> bool:
+    tensor = draft.tensor() if draft.tensor is not None else None
+    return any(kind.__name__ == "Parameter" for kind in type(tensor).__mro__)
+
+
+def from_names(nodes: list[Draft], types: Mapping[str, str]) -> None:
+    """Gives the operations of a graph without scopes those that the names of its parameters tell.
+
+    types: the type names of known modules by path, "" for the root. What uses "fc.weight" is in "fc"; what lies between
+    two operations of known modules is in the innermost module around both."""
+    known = [_named_module(draft, nodes) if draft.kind == "op" else None for draft in nodes]
+    places = [i for i, at in enumerate(known) if at is not None]
+    for i, j in zip(places, places[1:]):
+        for k in range(i + 1, j):
+            if nodes[k].kind == "op":
+                known[k] = _common(known[i] or [], known[j] or [])
+    stack: list[Scope] = []
+    for draft, at in zip(nodes, known):
+        if at is None:
+            continue
+        steps = ["", *at]
+        keep = next((n for n, scope in enumerate(stack) if n >= len(steps) or scope[1] != steps[n]), len(stack))
+        del stack[keep:]
+        while len(stack) < len(steps):
+            n = len(stack)
+            kind = types.get(".".join(steps[1 : n + 1]), "" if n else "model")
+            stack.append((stack[-1] if stack else None, steps[n], kind))
+        draft.scope = stack[-1]
+
+
+def _named_module(draft: Draft, nodes: list[Draft]) -> list[str] | None:
+    for parent, _ in draft.operands.values():
+        leaf = nodes[int(parent[1:])]
+        if leaf.kind != "op" and "." in leaf.name and is_parameter(leaf):
+            return leaf.name.split(".")[:-1]
+    return None
+
+
+def _common(a: list[str], b: list[str]) -> list[str]:
+    length = next((n for n, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
+    return a[:length]
+
+
+def module_types(namespace: Mapping[str, Any]) -> dict[str, str]:
+    """Type name by path ("" for the root) of the first module among the variables."""
+    for item in list(namespace.values()):
+        if hasattr(type(item), "named_modules") and hasattr(item, "_modules"):
+            return {name: type(module).__name__ for name, module in item.named_modules()}
+    return {}
