@@ -62,6 +62,13 @@ _MOVES = (
     "upsample_linear1d",
     "upsample_bilinear2d",
     "upsample_bicubic2d",
+    "_upsample_bilinear2d_aa",
+    "_upsample_bicubic2d_aa",
+    "_upsample_lanczos2d_aa",
+    "reflection_pad3d",
+    "replication_pad3d",
+    "max_unpool2d",
+    "max_unpool3d",
 )
 NOT_NUMBERS = dict.fromkeys(_MOVES, "value self") | (
     dict.fromkeys(("convolution",), "value input weight bias")

@@ -66,12 +66,52 @@ def _cubic(n, out, scale, dtype, align_corners):
     return matrix
 
 
+def _triangle(x):
+    return np.maximum(0, 1 - abs(x))
+
+
+def _keys(x):
+    a = x.dtype.type(-0.5)  # the constant that Keys recommends, and that antialiasing takes
+    near, far = ((a + 2) * x - (a + 3)) * x * x + 1, ((x - 5) * x + 8) * a * x - 4 * a
+    return np.where(x < 1, near, np.where(x < 2, far, x.dtype.type(0)))
+
+
+def _lanczos(x):
+    return np.where(x < 3, np.sinc(x) * np.sinc(x / 3), 0).astype(x.dtype)
+
+
+_FILTERS = {"linear-aa": (_triangle, 1), "cubic-aa": (_keys, 2), "lanczos-aa": (_lanczos, 3)}  # and how far they reach
+
+
+def _smooth(kind):
+    """The matrix of a filter that, in a smaller image, is stretched over all positions that one covers, and cut at the edges."""
+    weight, reach = _FILTERS[kind]
+
+    def make(n, out, scale, dtype, align_corners):
+        real = np.dtype(dtype).type
+        if align_corners:
+            step = real(n - 1) / real(out - 1) if out > 1 else real(0)
+        else:
+            step = _step(n, out, scale, real)
+        stretch = max(step, real(1))
+        centers, support, columns = step * (np.arange(out).astype(real) + real(0.5)), reach * stretch, np.arange(n)
+        first = np.maximum((centers - support + real(0.5)).astype(np.int64), 0)[:, None]
+        end = np.minimum((centers + support + real(0.5)).astype(np.int64), n)[:, None]
+        distance = abs(columns.astype(real) - centers[:, None] + real(0.5)) * (1 / stretch)
+        matrix = np.where((columns >= first) & (columns < end), weight(distance), real(0))
+        total = matrix.sum(1, keepdims=True)
+        return np.divide(matrix, total, out=matrix, where=total != 0)
+
+    return make
+
+
 def _matrices(kind, sizes, outs, scales, align_corners, dtype):
     make, last = {
         "nearest": (_nearest, False),
         "exact": (_nearest, True),
         "linear": (_linear, align_corners),
         "cubic": (_cubic, align_corners),
+        **{name: (_smooth(name), align_corners) for name in _FILTERS},
     }[kind]
     return [make(n, out, scale, dtype, last) for n, out, scale in zip(sizes, outs, scales)]
 
@@ -125,7 +165,7 @@ def _rules(name, dims, corners):
 
 def _upsample(name, dims, kind, node):
     """The op and its adjoint. Its arguments are PyTorch's: output_size, align_corners where there are corners, one scale per axis."""
-    corners = kind in ("linear", "cubic")
+    corners = kind not in ("nearest", "exact")
     rule, again = _rules(name, dims, corners)
     scales = ("scales",) if dims == 1 else ("scales_h", "scales_w")
     listed = ", ".join((*(("align_corners",) if corners else ()), *scales))
@@ -173,10 +213,10 @@ def _refuse(x, kind, dims):
     if x.dtype.kind != "f":
         from ..dtype import FROM_NUMPY
 
-        flat = f"compute_indices_weights_{_WORDS[kind]}"
+        flat = f"compute_indices_weights_{_WORDS[kind]}" if kind in _WORDS else "compute_index_ranges_weights"
         name = (
             flat
-            if dims == 1 or kind == "cubic"
+            if dims == 1 or kind not in ("nearest", "exact", "linear")
             else f"upsample_{'bilinear' if kind == 'linear' else 'nearest'}2d_channels_last"
         )
         raise fail(
@@ -192,6 +232,11 @@ _OPS = {
     ("linear", 1): _upsample("upsample_linear1d", 1, "linear", "UpsampleLinear1D"),
     ("bilinear", 2): _upsample("upsample_bilinear2d", 2, "linear", "UpsampleBilinear2D"),
     ("bicubic", 2): _upsample("upsample_bicubic2d", 2, "cubic", "UpsampleBicubic2D"),
+}
+_SMOOTH = {
+    "bilinear": _upsample("_upsample_bilinear2d_aa", 2, "linear-aa", "UpsampleBilinear2DAa"),
+    "bicubic": _upsample("_upsample_bicubic2d_aa", 2, "cubic-aa", "UpsampleBicubic2DAa"),
+    "lanczos": _upsample("_upsample_lanczos2d_aa", 2, "lanczos-aa", "UpsampleLanczos2DAa"),
 }
 
 
@@ -267,8 +312,9 @@ def interpolate(
 ):
     """Sequences (N, C, L) or images (N, C, H, W) resized to `size`, or by `scale_factor`.
 
-    mode: nearest, nearest-exact, linear (sequences), bilinear, bicubic (images), area. Raises ValueError for contradicting
-    arguments, RuntimeError for empty sizes. Source: torch.nn.functional.interpolate."""
+    mode: nearest, nearest-exact, linear (sequences), bilinear, bicubic (images), area. antialias (bilinear, bicubic and, only with
+    it, lanczos): numbers of a smaller image are means of all that they cover. Raises ValueError for contradicting arguments,
+    RuntimeError for empty sizes. Source: torch.nn.functional.interpolate."""
     if mode in ("nearest", "area", "nearest-exact"):
         if align_corners is not None:
             raise fail(
@@ -286,8 +332,13 @@ def interpolate(
                 "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input",
                 "Leave it out.",
             )
-        raise unsupported("interpolate", "antialias")
-    _check_mode(input, mode)
+    if mode == "lanczos" and input.ndim == 4:
+        if align_corners:
+            raise fail(ValueError, "Lanczos mode does not support align_corners=True", "Leave it out.")
+        if not antialias:
+            raise fail(ValueError, "Lanczos mode requires antialias=True", "There is no other Lanczos mode.")
+    else:
+        _check_mode(input, mode)
     if mode == "area":
         from .pooling_calls import adaptive_avg_pool1d, adaptive_avg_pool2d
 
@@ -301,7 +352,7 @@ def interpolate(
             f"Input and output sizes should be greater than 0, but got input ({shown(input.shape[2:])}) {between} ({shown(out)})",
             "There is nothing to interpolate.",
         )
-    op = _OPS[mode, input.ndim - 2]
+    op = _SMOOTH[mode] if antialias else _OPS[mode, input.ndim - 2]
     return op.call(input, out, align_corners, *scales) if "align_corners" in op.params else op.call(input, out, *scales)
 
 

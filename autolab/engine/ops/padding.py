@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import fail, unsupported
+from ..errors import fail
 from ..registry import composite, register
 from .indexing import slice_op
 
@@ -91,9 +91,11 @@ def _returned(source):
 def _pads(kind, dims, source):
     name = f"{kind}_pad{dims}d"
     title = f"{kind.capitalize()}Pad{dims}D"
-    padding = (2, 1) if dims == 1 else (1, 2, 2, 1)
-    shape = (2, 2, 4) if dims == 1 else (1, 2, 4, 3)
-    grown = (2, 2, 7) if dims == 1 else (1, 2, 7, 6)
+    padding, shape, grown = {
+        1: ((2, 1), (2, 2, 4), (2, 2, 7)),
+        2: ((1, 2, 2, 1), (1, 2, 4, 3), (1, 2, 7, 6)),
+        3: ((1, 1, 2, 1, 0, 1), (1, 2, 2, 3, 3), (1, 2, 3, 6, 5)),
+    }[dims]
 
     def input_rule(m, g, self, padding):
         return getattr(m, name + "_backward")(g, self, padding)
@@ -123,7 +125,7 @@ def _pads(kind, dims, source):
 _PADS = {
     (mode, dims): _pads(kind, dims, source)
     for mode, kind, source in (("reflect", "reflection", _reflected), ("replicate", "replication", _replicated))
-    for dims in (1, 2)
+    for dims in (1, 2, 3)
 }
 
 
@@ -157,7 +159,7 @@ def _circular(x, pad):
 def _check_taken(x, pad, mode):
     """Raises in PyTorch's words when numbers of the input cannot fill the padding."""
     if 0 in x.shape[x.ndim - len(pad) // 2 :]:
-        words = {2: "2D or 3D", 4: "3D or 4D"}[len(pad)]
+        words = {2: "2D or 3D", 4: "3D or 4D", 6: "4D or 5D"}[len(pad)]
         raise fail(
             RuntimeError,
             f"Expected {words} (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but "
@@ -235,8 +237,6 @@ def pad(input, pad, mode="constant", value=None):
             NotImplementedError, f"Unrecognised padding mode {mode}", "constant, reflect, replicate or circular."
         )
     dims = len(pad) // 2
-    if dims == 3:
-        raise unsupported("pad", "pad", "autolab reflects and replicates sequences and images, not volumes.")
     _check_taken(input, pad, mode)
     if input.dtype.np.kind == "b":
         kind = "reflection" if mode == "reflect" else "replication"

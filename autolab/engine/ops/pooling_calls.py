@@ -395,6 +395,12 @@ def adaptive_max_pool1d(input, output_size, return_indices=True):
     return out if return_indices else out[0]
 
 
+@composite(namespace="nn.functional")
+def adaptive_max_pool2d_with_indices(input, output_size, return_indices=False):
+    """(values, indices); see `adaptive_max_pool2d`."""
+    return adaptive_max_pool2d(input, output_size, True)
+
+
 @composite(namespace="nn.functional", name="adaptive_max_pool1d")
 def _adaptive_max_pool1d(input, output_size, return_indices=False):
     return adaptive_max_pool1d(input, output_size, return_indices)

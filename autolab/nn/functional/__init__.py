@@ -37,6 +37,14 @@ from autolab.nn.functional.loss import (
     soft_margin_loss,
     triplet_margin_loss,
 )
-from autolab.nn.functional.normalization import batch_norm, group_norm, instance_norm, layer_norm, rms_norm
+from autolab.nn.functional.normalization import (
+    batch_norm,
+    group_norm,
+    instance_norm,
+    layer_norm,
+    local_response_norm,
+    rms_norm,
+)
+from autolab.nn.functional.pooling import lp_pool1d, lp_pool2d
 
 globals().update(NAMESPACES["nn.functional"])  # what op records put here themselves

@@ -3,7 +3,7 @@
 import autolab
 from autolab.engine.errors import fail
 from autolab.engine.ops.normalization import batch_normalized
-from autolab.engine.registry import OPS
+from autolab.engine.registry import NAMESPACES, OPS
 
 
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
@@ -135,3 +135,25 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     dims = tuple(range(input.dim() - len(shape), input.dim()))
     y = input * OPS["add_scalar"].call(input.pow(2).mean(dims, keepdim=True), eps).rsqrt()
     return y if weight is None else y * weight
+
+
+def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
+    """Each number over (k + alpha * mean of the squares in `size` neighbouring channels)^beta; input (N, C, ...).
+
+    Raises ValueError for fewer than three dimensions. Krizhevsky, Sutskever and Hinton, "ImageNet Classification with Deep
+    Convolutional Neural Networks" (2012).
+    """
+    if input.dim() < 3:
+        gap = " " * 26
+        raise fail(
+            ValueError,
+            f"Expected 3D or higher dimensionality{gap}input (got {input.dim()} dimensions)",
+            "Samples, channels and positions.",
+        )
+    if input.numel() == 0:
+        return input
+    pad, avg_pool2d = NAMESPACES["nn.functional"]["pad"], NAMESPACES["nn.functional"]["avg_pool2d"]
+    squares = input.mul(input).unsqueeze(1)
+    flat = squares if input.dim() == 3 else squares.flatten(3)
+    means = avg_pool2d(pad(flat, (0, 0, size // 2, (size - 1) // 2)), (size, 1), stride=1).squeeze(1)
+    return input / (means if input.dim() == 3 else means.view(input.shape)).mul(alpha).add(k).pow(beta)

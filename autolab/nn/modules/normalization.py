@@ -295,3 +295,22 @@ class RMSNorm(_Affine):
     def extra_repr(self):
         """Sizes and settings."""
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+
+
+class LocalResponseNorm(Module):
+    """Each number over (k + alpha * mean of the squares in `size` neighbouring channels)^beta; x (N, C, ...).
+
+    Krizhevsky, Sutskever and Hinton, "ImageNet Classification with Deep Convolutional Neural Networks" (2012).
+    """
+
+    def __init__(self, size, alpha=1e-4, beta=0.75, k=1.0):
+        super().__init__()
+        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
+
+    def forward(self, input):
+        """`input` normalised."""
+        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self):
+        """Settings."""
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

@@ -94,6 +94,12 @@ class ReflectionPad2d(_Pad):
     _dims, _mode = 2, "reflect"
 
 
+class ReflectionPad3d(_Pad):
+    """Mirrors the last three dimensions at their ends; the ends themselves are not repeated."""
+
+    _dims, _mode = 3, "reflect"
+
+
 class ReplicationPad1d(_Pad):
     """Repeats the ends of the last dimension."""
 
@@ -104,6 +110,12 @@ class ReplicationPad2d(_Pad):
     """Repeats the ends of the last two dimensions."""
 
     _dims, _mode = 2, "replicate"
+
+
+class ReplicationPad3d(_Pad):
+    """Repeats the ends of the last three dimensions."""
+
+    _dims, _mode = 3, "replicate"
 
 
 class _CircularPad(_Pad):
@@ -131,3 +143,9 @@ class CircularPad2d(_CircularPad):
     """Goes on with the other end beyond the ends of the last two dimensions."""
 
     _dims = 2
+
+
+class CircularPad3d(_CircularPad):
+    """Goes on with the other end beyond the ends of the last three dimensions."""
+
+    _dims = 3

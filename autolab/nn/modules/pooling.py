@@ -1,6 +1,7 @@
 """Pooling layers. Source: https://docs.pytorch.org/docs/stable/nn.html#pooling-layers"""
 
 from autolab.nn import functional as F
+from autolab.nn.modules.conv import as_tuple
 from autolab.nn.modules.module import Module
 
 
@@ -144,3 +145,68 @@ class AdaptiveMaxPool2d(AdaptiveMaxPool1d):
     def forward(self, input):
         """`input` pooled."""
         return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
+
+
+class _MaxUnpool(Module):
+    _dims = 0
+
+    def __init__(self, kernel_size, stride=None, padding=0):
+        super().__init__()
+        self.kernel_size = as_tuple(kernel_size, self._dims)
+        self.stride = as_tuple(kernel_size if stride is None else stride, self._dims)
+        self.padding = as_tuple(padding, self._dims)
+
+    def forward(self, input, indices, output_size=None):
+        """`input` put back to where pooling found it: at `indices`, among zeros."""
+        unpool = getattr(F, f"max_unpool{self._dims}d")
+        return unpool(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+    def extra_repr(self):
+        """Sizes."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class MaxUnpool1d(_MaxUnpool):
+    """The partial inverse of MaxPool1d: what was the largest stands where it stood, all else is 0."""
+
+    _dims = 1
+
+
+class MaxUnpool2d(_MaxUnpool):
+    """The partial inverse of MaxPool2d: what was the largest stands where it stood, all else is 0."""
+
+    _dims = 2
+
+
+class MaxUnpool3d(_MaxUnpool):
+    """Numbers at given positions of volumes of zeros; see MaxUnpool2d."""
+
+    _dims = 3
+
+
+class _LPPool(Module):
+    def __init__(self, norm_type, kernel_size, stride=None, ceil_mode=False):
+        super().__init__()
+        self.norm_type, self.kernel_size, self.stride, self.ceil_mode = norm_type, kernel_size, stride, ceil_mode
+
+    def extra_repr(self):
+        """Sizes and settings."""
+        return (
+            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, ceil_mode={self.ceil_mode}"
+        )
+
+
+class LPPool1d(_LPPool):
+    """(sum of x^p)^(1/p) over each window of x (N, C, L) or (C, L), p = `norm_type`."""
+
+    def forward(self, input):
+        """`input` pooled."""
+        return F.lp_pool1d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+
+
+class LPPool2d(_LPPool):
+    """(sum of x^p)^(1/p) over each window of x (N, C, H, W) or (C, H, W), p = `norm_type`."""
+
+    def forward(self, input):
+        """`input` pooled."""
+        return F.lp_pool2d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)

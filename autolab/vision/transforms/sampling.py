@@ -1,10 +1,5 @@
-"""Reading an image between its pixels: resizing and rotating tensors, with gradients.
+"""Reading an image between its pixels: resizing, rotating and distorting tensors, with gradients."""
 
-Resizing is a product with one matrix per direction, whose rows are the weights of the pixels. Sources: PyTorch's
-`interpolate` (the filters, where samples lie); R. Keys, "Cubic convolution interpolation", 1981.
-"""
-
-import functools
 import math
 from enum import Enum
 
@@ -12,6 +7,7 @@ import numpy as np
 
 import autolab
 from autolab.engine.errors import fail
+from autolab.nn.functional import interpolate
 
 
 class InterpolationMode(Enum):
@@ -44,71 +40,22 @@ def _triangle(x):
     return np.maximum(0, 1 - np.abs(x))
 
 
-def _cubic(x, a):
-    x = np.abs(x)
-    near, far = ((a + 2) * x - (a + 3)) * x * x + 1, ((x - 5) * x + 8) * a * x - 4 * a
-    return np.where(x < 1, near, np.where(x < 2, far, 0))
-
-
-@functools.lru_cache(maxsize=64)
-def weights(size, new_size, mode, antialias, dtype=np.float64):
-    """The matrix (new_size, size) whose row i holds the weights of the pixels in new pixel i.
-
-    With `antialias` the filter is stretched over all pixels that a smaller image's pixel covers, and cut at the border;
-    without it, it spans two (bilinear) or four (bicubic) pixels, and the border pixel stands for what is beyond. Computed in
-    `dtype`, as PyTorch does: a byte between two others is rounded to the same side.
-    """
-    scale, rows, columns = dtype(size / new_size), np.arange(new_size, dtype=dtype), np.arange(size, dtype=dtype)
-    centers, half = scale * (rows + dtype(0.5)), dtype(0.5)
-    if antialias:
-        stretch = max(scale, dtype(1.0))
-        support = dtype(1 if mode == "bilinear" else 2) * stretch
-        first = np.maximum((centers - support + half).astype(int), 0)[:, None]
-        end = np.minimum((centers + support + half).astype(int), size)[:, None]
-        distance = (columns - centers[:, None] + half) * (1 / stretch)
-        matrix = _triangle(distance) if mode == "bilinear" else _cubic(distance, dtype(-0.5))
-        matrix = np.where((columns >= first) & (columns < end), matrix, dtype(0))
-        return matrix / matrix.sum(1, keepdims=True)
-    centers = centers - half
-    if mode == "bilinear":
-        centers = np.maximum(centers, 0)
-    first, reach = np.floor(centers).astype(int), range(0, 2) if mode == "bilinear" else range(-1, 3)
-    matrix = np.zeros((new_size, size), dtype)
-    for offset in reach:
-        distance = centers - (first + offset).astype(dtype)
-        weight = _triangle(distance) if mode == "bilinear" else _cubic(distance, dtype(-0.75))
-        np.add.at(matrix, (np.arange(new_size), np.clip(first + offset, 0, size - 1)), weight)
-    return matrix
-
-
-def _nearest(size, new_size, exact):
-    """Which pixel each new pixel copies; in float32, as PyTorch finds it."""
-    places = (np.arange(new_size, dtype=np.float32) + np.float32(0.5 if exact else 0)) * np.float32(size / new_size)
-    return np.minimum(places.astype(int), size - 1)
-
-
 def resize(img, size, mode, antialias):
     """The tensor `img` (..., H, W) with (height, width) `size`; integers are rounded. Raises ValueError for other modes than
     nearest, nearest-exact, bilinear and bicubic."""
-    (height, width), mode = size, mode.value
-    if mode.startswith("nearest"):
-        rows = autolab.from_numpy(_nearest(img.shape[-2], height, mode == "nearest-exact"))
-        columns = autolab.from_numpy(_nearest(img.shape[-1], width, mode == "nearest-exact"))
-        return img[..., rows, :][..., columns]
-    if mode not in ("bilinear", "bicubic"):
+    mode = mode.value
+    if mode not in ("nearest", "nearest-exact", "bilinear", "bicubic"):
         raise fail(
             ValueError,
             f"Interpolation mode '{mode}' is unsupported with Tensor input",
             "Tensors take nearest, nearest-exact, bilinear and bicubic; Pillow images take all.",
         )
     floats = img if img.is_floating_point() and img.dtype is not autolab.float16 else img.to(autolab.float32)
-    for dim, new_size in ((-1, width), (-2, height)):
-        if floats.shape[dim] != new_size:
-            matrix = autolab.from_numpy(
-                weights(floats.shape[dim], new_size, mode, bool(antialias), floats.dtype.np.type)
-            )
-            floats = floats @ matrix.t() if dim == -1 else matrix @ floats
-    return _cast_back(floats.clamp(0, 255) if mode == "bicubic" and img.dtype is autolab.uint8 else floats, img.dtype)
+    smooth = mode.startswith("bi")
+    new = interpolate(
+        floats.reshape(1, -1, *img.shape[-2:]), list(size), mode=mode, antialias=smooth and bool(antialias)
+    ).reshape(*img.shape[:-2], *size)
+    return _cast_back(new.clamp(0, 255) if mode == "bicubic" and img.dtype is autolab.uint8 else new, img.dtype)
 
 
 def _cast_back(floats, dtype):
