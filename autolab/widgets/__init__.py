@@ -8,12 +8,13 @@ from typing import Any
 _NAMES = {
     "ConvExplorer": "conv",
     "Explorer": "explorer",
+    "FreezePanel": "freeze",
     "explore": "explorer",
     "Prediction": "predict",
     "Message": "message",
 }
 
-__all__ = ["ConvExplorer", "Explorer", "Message", "Prediction", "explore"]
+__all__ = ["ConvExplorer", "Explorer", "FreezePanel", "Message", "Prediction", "explore"]
 
 
 def __getattr__(name: str) -> Any:

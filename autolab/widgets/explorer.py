@@ -29,8 +29,9 @@ class Explorer(anywidget.AnyWidget):
     selected : id of the node that Details describes, "" for the one the step is about; a name may be assigned.
     playing  : True while it steps on by itself.
     interval : milliseconds between two steps of playing, at least 50.
+    dimmed   : ids of nodes that are marked as frozen: backward would not come to them (FreezePanel sets it).
 
-    These four are set from either side. Everything else is worked out once in the kernel, so stepping, playing and
+    These are set from either side. Everything else is worked out once in the kernel, so stepping, playing and
     looking at nodes needs no kernel. `trace` is the Trace shown.
 
     Raises ValueError when the trace has more than 2,000 nodes.
@@ -41,6 +42,7 @@ class Explorer(anywidget.AnyWidget):
     selected = t.Unicode("").tag(sync=True)
     playing = t.Bool(False).tag(sync=True)
     interval = t.Int(1200).tag(sync=True)
+    dimmed = t.List(t.Unicode()).tag(sync=True)
     data = t.Dict().tag(sync=True)  # the trace, packed
     formulas = t.Dict().tag(sync=True)  # TeX -> MathML
     svg = t.Unicode("").tag(sync=True)  # "" until something has laid it out
@@ -48,6 +50,20 @@ class Explorer(anywidget.AnyWidget):
     dot = t.Dict().tag(sync=True)  # rankdir -> DOT, while there is no layout
 
     def __init__(self, trace: Trace, **traits: Any):
+        self._take(trace)
+        super().__init__(data=pack(trace), formulas=formulas(trace), **traits)
+        self._draw()
+        self.on_msg(self._on_message)
+
+    def show(self, trace: Trace) -> None:
+        """Show another trace from its first step, wherever the explorer is on display. Raises ValueError as above."""
+        self._take(trace)
+        with self.hold_sync():
+            self.step, self.selected, self.playing, self.dimmed = 0, "", False, []
+            self.data, self.formulas = pack(trace), formulas(trace)
+            self._draw()
+
+    def _take(self, trace: Trace) -> None:
         if len(trace.nodes) > MOST_NODES:
             raise ValueError(
                 f"this graph has {len(trace.nodes)} nodes; the explorer shows up to {MOST_NODES}. Explore a part: "
@@ -55,13 +71,13 @@ class Explorer(anywidget.AnyWidget):
             )
         self.trace = trace
         self._picture = Picture(trace)
-        super().__init__(data=pack(trace), formulas=formulas(trace), **traits)
+
+    def _draw(self) -> None:
         dots = {rankdir: self._picture.dot(rankdir) for rankdir in RANKDIRS}
         try:
             self._lay_out(_layouts(dots))
         except layout.LayoutUnavailable:
-            self.dot = dots
-        self.on_msg(self._on_message)
+            self.svg, self.dot = "", dots
 
     @t.validate("step")
     def _step_within(self, proposal: Any) -> int:

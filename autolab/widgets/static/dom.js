@@ -41,6 +41,21 @@ export function themeOf(element) {
   return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 }
 
+// Keeps `root.dataset.theme` at what themeOf(host) says; call what it returns to stop.
+export function followTheme(host, root) {
+  const theme = () => (root.dataset.theme = themeOf(host)),
+    system = matchMedia("(prefers-color-scheme: dark)"),
+    watcher = new MutationObserver(theme);
+  watcher.observe(document.body, { attributes: true });
+  watcher.observe(document.documentElement, { attributes: true });
+  system.addEventListener("change", theme);
+  theme();
+  return () => {
+    watcher.disconnect();
+    system.removeEventListener("change", theme);
+  };
+}
+
 function luminance(color) {
   const context = document.createElement("canvas").getContext("2d");
   context.fillStyle = color;

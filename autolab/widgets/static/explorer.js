@@ -36,7 +36,7 @@ class View {
       this.controls.element,
       this.sentence,
       this.why(),
-      h("div", { class: "al-main" }, h("div", { class: "al-left" }, this.pane, legend()), this.details),
+      h("div", { class: "al-main" }, h("div", { class: "al-left" }, this.pane, (this.legend = legend())), this.details),
     );
     shadow.append(this.root);
     this.text = new Details(this.details, this.trace, model.get("formulas"), { select: (id) => this.select(id) });
@@ -62,6 +62,7 @@ class View {
       "change:step": () => this.update(true),
       "change:selected": () => this.update(false),
       "change:playing": () => this.controls.update(),
+      "change:dimmed": () => this.update(false),
       "change:svg": () => this.drawGraph(),
     };
     for (const [name, handler] of Object.entries(events)) this.model.on(name, handler);
@@ -158,7 +159,9 @@ class View {
     const now = momentAt(trace, index);
     this.text.update(index, now, selected);
     if (!this.graph) return;
-    this.graph.update(index, now, selected);
+    const dimmed = new Set(model.get("dimmed"));
+    this.legend.lastChild.hidden = !dimmed.size;
+    this.graph.update(index, now, selected, dimmed);
     if (moved) {
       this.graph.animate(frame, Math.min(650, 0.7 * model.get("interval")));
       this.graph.follow(frame);
@@ -183,6 +186,7 @@ function legend() {
     item("leaf", "leaf that wants a gradient"),
     item("saved", "saved for backward"),
     item("freed", "freed"),
+    item("dimmed", "backward never comes here"),
   );
 }
 
@@ -191,7 +195,15 @@ export default {
     return startClock(model);
   },
   render({ model, el }) {
-    const view = new View(model, el);
-    return () => view.leave();
+    let view = new View(model, el);
+    const anew = () => {
+      view.leave();
+      view = new View(model, el);
+    };
+    model.on("change:data", anew);
+    return () => {
+      model.off("change:data", anew);
+      view.leave();
+    };
   },
 };

@@ -142,25 +142,29 @@ export class Graph {
     this.svg.setAttribute("height", Math.floor(h * this.scale));
   }
 
-  update(index, now, selected) {
+  update(index, now, selected, dimmed) {
     const frame = this.trace.frames[index];
-    for (const card of this.cards) this.updateCard(card, frame, now, selected);
-    for (const line of this.lines) this.updateEdge(line, frame, now);
+    for (const card of this.cards) this.updateCard(card, frame, now, selected, dimmed.has(card.node.id));
+    for (const line of this.lines) {
+      this.updateEdge(line, frame, now);
+      line.g.classList.toggle("al-dimmed", dimmed.has(line.edge.parent) || dimmed.has(line.edge.child));
+    }
   }
 
-  updateCard(card, frame, now, selected) {
+  updateCard(card, frame, now, selected, dim) {
     const { g, node } = card, known = now.computed.has(node.id), state = now.states[node.id];
     const grad = state === "none" || state === "freed" ? null : now.gradients[node.id];
     const about = frame && (frame.node === node.id || (frame.receiver === node.id && frame.event !== "free"));
     const phase = about && (frame.phase === "backward" || frame.node === node.id) ? frame.phase : "";
     const picked = selected === node.id, tabs = card.tabs.map(({ tab }) => now.saved[tab.dataset.saved]);
-    if (!differs(card, [known, state, grad, phase, picked, ...tabs])) return;
+    if (!differs(card, [known, state, grad, phase, picked, dim, ...tabs])) return;
     g.classList.toggle("al-pending", !known);
     g.classList.toggle("al-now-forward", phase === "forward");
     g.classList.toggle("al-now-backward", phase === "backward");
     g.classList.toggle("al-selected", picked);
     g.setAttribute("aria-pressed", String(picked));
-    g.setAttribute("aria-label", this.nameOf(node, known, state, grad));
+    g.classList.toggle("al-dimmed", dim);
+    g.setAttribute("aria-label", this.nameOf(node, known, state, grad) + (dim ? ", backward never comes here" : ""));
     if (card.value) card.value.textContent = known ? card.valueText : "…";
     if (card.thumb) card.thumb.style.display = known ? "" : "none";
     card.tabs.forEach((tab, i) => updateTab(tab, tabs[i]));

@@ -1,0 +1,291 @@
+"""What is frozen in a network, what that saves, and which traps are open. Modules of autolab or of PyTorch.
+
+Everything here reads; nothing changes a module, a parameter or an optimizer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .picture import size_words
+
+MIXED = "mixed"
+STEP_BYTES = 4  # the step count that Adam and its kin keep for each parameter is one float32
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One module of a network; `own` are its own parameters by their full names, not those of modules inside it.
+
+    kind: "norm" (keeps running statistics), "dropout", or "" for one that does the same in train and eval mode.
+    """
+
+    path: str
+    type: str
+    level: int
+    module: Any
+    own: tuple[tuple[str, Any], ...]
+    kind: str
+
+    @property
+    def trainable(self) -> bool | str | None:
+        """True, False or "mixed"; None without parameters of its own."""
+        flags = {bool(p.requires_grad) for _, p in self.own}
+        return None if not flags else MIXED if len(flags) > 1 else flags.pop()
+
+    @property
+    def mode(self) -> str:
+        """ "train" or "eval"."""
+        return "train" if self.module.training else "eval"
+
+
+def layers(model: Any) -> list[Layer]:
+    """Every module of `model` in the order of registration, the network itself (path "", level 1) first.
+
+    Parameters that are no floating point numbers cannot be trained and are left out; one shared by several modules
+    belongs to the first. Raises TypeError when `model` is not a module.
+    """
+    if not all(hasattr(model, name) for name in ("named_modules", "named_parameters", "training")):
+        raise TypeError(f"model must be an nn.Module of autolab or PyTorch, got {type(model).__name__}")
+    seen: set[int] = set()
+    found = []
+    for path, module in model.named_modules():
+        own = []
+        for name, parameter in module.named_parameters(recurse=False):
+            if id(parameter) not in seen and (parameter.is_floating_point() or parameter.is_complex()):
+                own.append((f"{path}.{name}" if path else name, parameter))
+                seen.add(id(parameter))
+        level = 1 if not path else path.count(".") + 2
+        found.append(Layer(path, type(module).__name__, level, module, tuple(own), _kind(module)))
+    return found
+
+
+def _kind(module: Any) -> str:
+    if getattr(module, "running_mean", None) is not None:
+        return "norm"
+    return "dropout" if "Dropout" in type(module).__name__ and hasattr(module, "p") else ""
+
+
+def below(path: str, other: str) -> bool:
+    """Whether `other` is the module `path` or lies in it."""
+    return path in ("", other) or other.startswith(f"{path}.")
+
+
+def parameters(found: list[Layer]) -> Iterator[tuple[str, Any]]:
+    """(full name, parameter) of all layers."""
+    return (pair for layer in found for pair in layer.own)
+
+
+def head(found: list[Layer]) -> str:
+    """Path of the last module with parameters of its own, in the order of registration; "" when there is none."""
+    return next((layer.path for layer in reversed(found) if layer.own), "")
+
+
+def nbytes(tensor: Any) -> int:
+    return int(tensor.numel()) * int(tensor.element_size())
+
+
+# -- what it costs -----------------------------------------------------------------------------------------------------
+def state_bytes(optimizer: Any, group: dict[str, Any], parameter: Any) -> int | None:
+    """Bytes that the optimizer keeps for a parameter once it has been trained; None for an optimizer not known here.
+
+    SGD keeps nothing, with momentum one number per weight; Adam, AdamW, NAdam and RAdam two (AMSGrad three); RMSprop one,
+    and one more each for momentum and `centered`; Adagrad one; Adadelta, Adamax and Rprop two; ASGD one.
+    Source: https://docs.pytorch.org/docs/2.13/optim.html
+    """
+    size = nbytes(parameter)
+    for kind in (base.__name__ for base in type(optimizer).__mro__):
+        if kind == "SGD":
+            return size if group.get("momentum") else 0
+        if kind in ("Adam", "AdamW", "NAdam", "RAdam"):
+            counts = STEP_BYTES * (2 if kind == "NAdam" else 1)
+            return size * (3 if group.get("amsgrad") else 2) + counts
+        if kind == "RMSprop":
+            return size * (1 + bool(group.get("momentum")) + bool(group.get("centered"))) + STEP_BYTES
+        if kind == "Adagrad":
+            return size + STEP_BYTES
+        if kind in ("Adadelta", "Adamax", "Rprop"):
+            return 2 * size + STEP_BYTES
+        if kind == "ASGD":
+            return size + 3 * STEP_BYTES
+    return None
+
+
+def held_bytes(optimizer: Any, parameter: Any) -> int:
+    """Bytes that the optimizer holds for a parameter now."""
+    state = optimizer.state.get(parameter, {})  # `.get`: asking with [] would make an entry
+    return sum(nbytes(value) for value in state.values() if hasattr(value, "element_size"))
+
+
+def groups_of(optimizer: Any) -> dict[int, dict[str, Any]]:
+    """id of a parameter -> its parameter group."""
+    return {id(p): group for group in optimizer.param_groups for p in group["params"]}
+
+
+def costs(found: list[Layer], optimizer: Any = None) -> dict[str, Any]:
+    """Counts and bytes: `trainable`, `frozen` (numbers), `gradients`, `gradients_saved` (bytes), and with an optimizer
+    `state` (bytes it holds or will hold for what is trained), `state_saved` (what it need not keep for what is
+    frozen) and `state_left` (what it still holds for frozen parameters). The last three are None where unknown.
+    """
+    counts = {"trainable": 0, "frozen": 0, "gradients": 0, "gradients_saved": 0}
+    state: dict[str, int] | None = None if optimizer is None else {"state": 0, "state_saved": 0, "state_left": 0}
+    groups = {} if optimizer is None else groups_of(optimizer)
+    for _, parameter in parameters(found):
+        trained = bool(parameter.requires_grad)
+        counts["trainable" if trained else "frozen"] += int(parameter.numel())
+        counts["gradients" if trained else "gradients_saved"] += nbytes(parameter)
+        if state is None:
+            continue
+        held = held_bytes(optimizer, parameter)
+        # What is not in the optimizer would be added with the same settings as the rest.
+        wanted = state_bytes(optimizer, groups.get(id(parameter), optimizer.param_groups[0]), parameter)
+        if wanted is None and not held:
+            state = None
+        elif trained and id(parameter) in groups:
+            state["state"] += held or wanted or 0
+        elif not trained:
+            state["state_saved"] += max(0, (wanted or 0) - held)
+            state["state_left"] += held
+    return {**counts, **(state or dict.fromkeys(("state", "state_saved", "state_left")))}
+
+
+def cost_words(cost: dict[str, Any], optimizer: Any = None) -> list[list[str]]:
+    """The same as (term, sentence)."""
+    total = cost["trainable"] + cost["frozen"]
+    share = f" ({cost['trainable'] / total:.1%} of {total:,})" if total else ""
+    rows = [
+        ["Trainable", f"{cost['trainable']:,} parameters{share}"],
+        ["Frozen", f"{cost['frozen']:,} parameters"],
+        ["Gradients", f"{size_words(cost['gradients'])}; freezing saves {size_words(cost['gradients_saved'])}"],
+    ]
+    if optimizer is None:
+        return rows
+    name = type(optimizer).__name__
+    if cost["state"] is None:
+        rows.append([f"{name} state", "not known before its first step"])
+    else:
+        text = f"{size_words(cost['state'])}; freezing saves {size_words(cost['state_saved'])}"
+        if cost["state_left"]:
+            text += f"; {size_words(cost['state_left'])} are still held for frozen parameters"
+        rows.append([f"{name} state", text])
+    return rows
+
+
+# -- the traps ---------------------------------------------------------------------------------------------------------
+def warnings(found: list[Layer], optimizer: Any = None, head_path: str | None = None) -> list[dict[str, str]]:
+    """The traps that are open, each {kind, path, text, tone}; one entry names all layers it is about, `path` is the
+    first. tone: "warning", or "note" for what is often wanted."""
+    flags = [p.requires_grad for _, p in parameters(found)]
+    out: list[dict[str, str]] = []
+    if flags and not any(flags):
+        out.append(_warning("all_frozen", [""], "Everything is frozen: backward() would raise “element 0 of tensors does "
+                            "not require grad and does not have a grad_fn”."))
+    elif flags:
+        out += _frozen_head(found, head(found) if head_path is None else head_path)
+    if optimizer is not None:
+        out += _about_optimizer(found, optimizer)
+    return out + _about_modes(found)
+
+
+def _warning(kind: str, paths: list[str], text: str) -> dict[str, str]:
+    return {"kind": kind, "path": paths[0], "text": text, "tone": "note" if kind == "statistics_fixed" else "warning"}
+
+
+def names(paths: list[str], most: int = 4) -> str:
+    """ "layer fc1", "layers fc1, fc2, fc3, fc4 and 3 more", "the network itself"."""
+    if paths == [""]:
+        return "the network itself"
+    shown = ", ".join(path or "the network itself" for path in paths[:most])
+    more = f" and {len(paths) - most} more" if len(paths) > most else ""
+    return f"{'layer' if len(paths) == 1 else 'layers'} {shown}{more}"
+
+
+def _about(paths: list[str]) -> str:
+    said = names(paths)
+    return said[0].upper() + said[1:]
+
+
+def _frozen_head(found: list[Layer], path: str) -> list[dict[str, str]]:
+    inside = [layer for layer in found if below(path, layer.path) and layer.own]
+    if not inside or any(layer.trainable for layer in inside):
+        return []
+    return [_warning("frozen_head", [path], f"The head ({names([path])}) is frozen: a new head stays as it was "
+                     "drawn at random, and only the layers before it learn to live with it.")]
+
+
+def _about_optimizer(found: list[Layer], optimizer: Any) -> list[dict[str, str]]:
+    groups, out = groups_of(optimizer), []
+    moved: dict[str, list[str]] = {}
+    left_out: list[str] = []
+    for layer in found:
+        for _, parameter in layer.own:
+            group = groups.get(id(parameter))
+            why = "" if parameter.requires_grad or group is None else _moves(optimizer, group, parameter)
+            if why:
+                moved.setdefault(why, []).append(layer.path)
+            elif parameter.requires_grad and group is None:
+                left_out.append(layer.path)
+    for why, paths in moved.items():
+        paths = list(dict.fromkeys(paths))
+        out.append(_warning("stale_gradient", paths, f"{_about(paths)}: frozen, but the next optimizer.step() moves the "
+                            f"weights all the same: {why}. zero_grad(), which sets .grad to None, ends this."))
+    if left_out:
+        paths = list(dict.fromkeys(left_out))
+        out.append(_warning("not_in_optimizer", paths, f"{_about(paths)}: trainable, but not in the optimizer: gradients are "
+                            "computed and never used. optimizer.add_param_group({\"params\": ...}) adds them."))
+    known = {id(p) for _, p in parameters(found)}
+    strangers = sum(1 for group in optimizer.param_groups for p in group["params"] if id(p) not in known)
+    if strangers:
+        is_are = "parameter that is" if strangers == 1 else "parameters that are"
+        out.append(_warning("foreign_parameters", [""], f"The optimizer holds {strangers} {is_are} not in this network: it was "
+                            "built before layers were replaced. Build it anew."))
+    return out
+
+
+def _moves(optimizer: Any, group: dict[str, Any], parameter: Any) -> str:
+    """Why a step would move this parameter although it is frozen; "" when it would not."""
+    if parameter.grad is None:
+        return ""
+    if bool((parameter.grad != 0).any()):
+        return "a gradient from before is left in .grad"
+    state = optimizer.state.get(parameter, {})
+    if any(hasattr(v, "element_size") and v.numel() and n != "step" and bool((v != 0).any()) for n, v in state.items()):
+        return ".grad is 0 and not None, and the momentum of earlier steps goes on"
+    return ".grad is 0 and not None, and weight decay goes on" if group.get("weight_decay") else ""
+
+
+def _about_modes(found: list[Layer]) -> list[dict[str, str]]:
+    moving, fixed, noisy = [], [], []
+    owners = [i for i, layer in enumerate(found) if layer.own]
+    for i, layer in enumerate(found):
+        if layer.kind == "norm" and layer.mode == "train" and layer.trainable in (False, None) and _frozen_here(found, i):
+            moving.append(layer.path)
+        elif layer.kind == "norm" and layer.mode == "eval" and layer.trainable:
+            fixed.append(layer.path)
+        elif layer.kind == "dropout" and layer.mode == "train" and layer.module.p:
+            # In the frozen part: what comes before it is frozen, and what comes after it is.
+            before = [found[j] for j in owners if j < i][-1:]
+            after = [found[j] for j in owners if j > i][:1]
+            if after and not any(other.trainable for other in before + after):
+                noisy.append(layer.path)
+    out = []
+    if moving:
+        out.append(_warning("statistics_move", moving, f"{_about(moving)}: frozen, but in train mode: the weights stay, the "
+                            "running mean and variance still move with every batch. Frozen weights are not frozen statistics; "
+                            "eval mode freezes those."))
+    if fixed:
+        out.append(_warning("statistics_fixed", fixed, f"{_about(fixed)}: weights and bias are trained, the statistics are those "
+                            "of before (eval mode). That is often wanted with few examples; it is no error."))
+    if noisy:
+        out.append(_warning("dropout_active", noisy, f"{_about(noisy)}: drops numbers at random within the frozen part (train "
+                            "mode): the same image gives other features each time. eval mode ends this."))
+    return out
+
+
+def _frozen_here(found: list[Layer], i: int) -> bool:
+    """Whether layer i is frozen; one without parameters (affine=False) is when no layer before it is trained."""
+    if found[i].own:
+        return found[i].trainable is False
+    return not any(layer.trainable for layer in found[:i])

@@ -1,0 +1,211 @@
+"""How far backward goes in a network with frozen layers: read from a trace, or from the order of the layers."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from ..trace import trace
+from ..trace.model import Node, Trace
+from ..trace.reader import is_tensor, reader_for
+from .frozen import Layer, names, parameters
+
+
+@dataclasses.dataclass(frozen=True)
+class Reach:
+    """layer   : path of the last layer that backward reaches, None when it reaches none.
+    unvisited : layers with parameters that backward never comes to (they lie before that layer).
+    passed    : frozen layers that the gradient passes through on its way.
+    node      : id of the operation of the trace where backward ends, None without a trace.
+    dimmed    : ids of the trace's nodes that backward never visits.
+    visited, operations : how many operations of the trace backward visits, and of how many.
+    traced    : read from a graph; False: from the order in which layers are registered.
+    """
+
+    layer: str | None
+    unvisited: tuple[str, ...]
+    passed: tuple[str, ...]
+    node: str | None = None
+    dimmed: tuple[str, ...] = ()
+    visited: int = 0
+    operations: int = 0
+    traced: bool = False
+
+    def sentences(self) -> list[str]:
+        """What a learner should know of it."""
+        if self.layer is None:
+            return ["Backward visits nothing: no parameter needs a gradient."]
+        said = [f"Backward ends at {names([self.layer])}, the last it reaches."]
+        if self.unvisited:
+            said.append(f"It never visits {names(list(self.unvisited))}: no gradient is needed there or before.")
+        else:
+            said.append("It visits every layer that has parameters.")
+        if self.passed:
+            said.append(f"It passes through frozen layers ({names(list(self.passed))}), because layers before them are trained.")
+        if self.traced:
+            said.append(f"{self.visited} of {self.operations} operations of the graph are visited.")
+        else:
+            said.append("This is by the order in which the layers are registered; give loss= or forward= to see the graph.")
+        return said
+
+
+def by_order(found: list[Layer]) -> Reach:
+    """As if the layers ran in the order of their registration."""
+    owners = [layer for layer in found if layer.own]
+    first = next((i for i, layer in enumerate(owners) if layer.trainable), None)
+    if first is None:
+        return Reach(None, tuple(layer.path for layer in owners), ())
+    return Reach(
+        owners[first].path,
+        tuple(layer.path for layer in owners[:first]),
+        tuple(layer.path for layer in owners[first:] if layer.trainable is False),
+    )
+
+
+def in_trace(found: list[Layer], seen: Trace) -> Reach | None:
+    """What backward would visit of the graph in `seen`, if the graph were made with the parameters as they are now.
+
+    None when the graph does not hold a parameter that is trained now: it was made while that one was frozen, or is the
+    graph of something else.
+    """
+    graph = _Graph(seen, dict(parameters(found)))
+    if not graph.complete():
+        return None
+    ops = [node for node in seen.nodes if node.kind == "op"]
+    end = next((n for n in ops if n.id in graph.visited and n.id in graph.from_data), None)
+    end = end or next((n for n in ops if n.id in graph.visited), None)
+    met: dict[str, bool] = {}  # layer with parameters -> whether backward comes to an operation that uses them
+    for layer in found:
+        uses = [use for name, _ in layer.own for use in graph.uses(name)]
+        if uses:
+            met[layer.path] = any(use in graph.visited for use in uses)
+    last = None if end is None else graph.layer_of(end, found)
+    # Targets and the like take part in what is visited: they stay as they are.
+    beside = {p for op in graph.visited for p, _ in graph.parents[op] if seen.node(p).kind == "data" and graph.is_data(p)}
+    return Reach(
+        last,
+        tuple(path for path, visited in met.items() if not visited),
+        tuple(a.path for a in found if met.get(a.path) and a.trainable is False),
+        end.id if end else None,
+        tuple(n.id for n in seen.nodes if n.id not in graph.wanting | graph.visited | beside),
+        len(graph.visited),
+        len(ops),
+        True,
+    )
+
+
+class _Graph:
+    """`wanting`: ids of leaves that want a gradient now; `visited`: of operations that backward comes to; `from_data`: of
+    operations with an operand that is not made of parameters only."""
+
+    def __init__(self, seen: Trace, known: Mapping[str, Any]):
+        self.known, self.nodes = known, {node.id: node for node in seen.nodes}
+        self.named = {node.id: name for node in seen.nodes if (name := self._parameter(node)) is not None}
+        self.wanting = {n.id for n in seen.nodes if n.kind != "op" and self._wants(n)}
+        self.parents: dict[str, list[tuple[str, bool]]] = {}
+        for edge in seen.edges:
+            self.parents.setdefault(edge.child, []).append((edge.parent, edge.differentiable))
+        self.visited: set[str] = set()
+        self.from_data: set[str] = set()
+        for node in seen.nodes:  # in forward order: parents first
+            before = self.parents.get(node.id, [])
+            if node.kind == "op":
+                if any(ok and (p in self.visited or p in self.wanting) for p, ok in before):
+                    self.visited.add(node.id)
+                if any(self.is_data(p) for p, _ in before):
+                    self.from_data.add(node.id)
+
+    def _parameter(self, node: Node) -> str | None:
+        if node.kind == "op":
+            return None
+        given = node.name or node.label
+        return given if given in self.known else next((n for n in self.known if given.endswith(f".{n}")), None)
+
+    def _wants(self, node: Node) -> bool:
+        name = self.named.get(node.id)
+        return node.requires_grad if name is None else bool(self.known[name].requires_grad)
+
+    def is_data(self, node_id: str) -> bool:
+        """Whether it is data, or made of data; numbers such as 3 are not meant."""
+        node = self.nodes[node_id]
+        return node_id in self.from_data if node.kind == "op" else node_id not in self.named and node.shape != ()
+
+    def complete(self) -> bool:
+        """Whether every parameter that is trained now and used at all can be followed through this graph."""
+        leaves = {name: self.nodes[node_id].requires_grad for node_id, name in self.named.items()}
+        return bool(leaves) and all(leaves.get(name, False) for name, p in self.known.items() if p.requires_grad)
+
+    def uses(self, name: str) -> list[str]:
+        """The operations in which a parameter meets the data: of a weight that is transposed first, the product."""
+        found, level = [], [node_id for node_id, known in self.named.items() if known == name]
+        while level:
+            children = [c for c, before in self.parents.items() if any(p in level for p, _ in before)]
+            found += [c for c in children if c in self.from_data]
+            level = [c for c in children if c not in self.from_data]
+        return found
+
+    def layer_of(self, end: Node, found: list[Layer]) -> str | None:
+        if end.module:
+            return end.module
+        for layer in found:
+            if any(end.id in self.uses(name) for name, p in layer.own if p.requires_grad):
+                return layer.path
+        return None
+
+
+def as_trained(full: Trace, reach: Reach) -> Trace:
+    """The graph that training makes with the parameters as they are now: `full` without gradients, saved tensors and
+    backward steps where backward does not come."""
+    hidden = set(reach.dimmed)
+    frames = [f for f in full.frames if f.phase == "forward" or (f.receiver or f.node) not in hidden]
+    return dataclasses.replace(
+        full,
+        nodes=tuple(_frozen_node(n) if n.id in hidden else n for n in full.nodes),
+        edges=tuple(dataclasses.replace(e, differentiable=False) if e.parent in hidden else e for e in full.edges),
+        saved=tuple(s for s in full.saved if s.node not in hidden),
+        frames=tuple(dataclasses.replace(f, index=i) for i, f in enumerate(frames)),
+    )
+
+
+def _frozen_node(node: Node) -> Node:
+    return dataclasses.replace(node, requires_grad=False, grad_fn="", kind="data" if node.kind == "leaf" else node.kind)
+
+
+def full_trace(model: Any, forward: Callable[[], Any], **options: Any) -> Trace:
+    """The graph of `forward()` as it is when nothing is frozen. Everything is put back afterwards: requires_grad,
+    buffers such as running statistics, the random stream of the library.
+
+    Raises TypeError when `forward` does not return a tensor; what `forward` raises goes on.
+    """
+    named = dict(model.named_parameters())
+    with _undisturbed(model, named) as library, library.enable_grad():
+        for parameter in named.values():
+            if parameter.is_floating_point() or parameter.is_complex():
+                parameter.requires_grad_(True)
+        loss = forward()
+        if not is_tensor(loss):
+            raise TypeError(f"forward() must return the loss, a tensor; it returned {type(loss).__name__}")
+        return trace(loss, params=named, **options)
+
+
+@contextmanager
+def _undisturbed(model: Any, named: dict[str, Any]) -> Iterator[Any]:
+    """Puts flags, buffers and the random stream back; gives the library (autolab or torch)."""
+    some = next(iter(named.values()))
+    library = sys.modules["torch" if reader_for(some).library == "torch" else "autolab"]
+    flags = [(p, p.requires_grad) for p in named.values()]
+    buffers = [(b, b.detach().clone()) for b in model.buffers()]
+    stream = library.get_rng_state()
+    try:
+        yield library
+    finally:
+        library.set_rng_state(stream)
+        for parameter, flag in flags:
+            parameter.requires_grad_(flag)
+        with library.no_grad():
+            for buffer, before in buffers:
+                if bool((buffer != before).any()):  # a copy counts as a change: only where there was one
+                    buffer.copy_(before)
