@@ -200,6 +200,7 @@ def formulas(trace: Trace) -> dict[str, str]:
     """MathML for every formula of a trace, by its TeX. One that cannot be converted is left out, and shown as TeX."""
     found = {tex for part in (trace.nodes, trace.edges) for record in part for tex in (record.tex, record.tex_numbers)}
     found |= {frame.tex for frame in trace.frames}
+    found |= {tex for node in trace.nodes if node.layer is not None for _, _, tex in node.layer["card"]}
     return {tex: mathml for tex in sorted(found) if tex and (mathml := _mathml(tex))}
 
 

@@ -3,6 +3,7 @@ import { h } from "./dom.js";
 import { valueView, shapeWords, sizeWords, words, short, isBad } from "./values.js";
 import { soFar } from "./states.js";
 import { STATE_WORDS } from "./graph.js";
+import { Pictures } from "./pictures.js";
 
 const EVENT_WORDS = {
   compute: "A value is computed",
@@ -26,6 +27,7 @@ export class Details {
   constructor(element, trace, formulas, actions) {
     Object.assign(this, { element, trace, formulas, actions });
     this.nodeById = new Map(trace.nodes.map((node) => [node.id, node]));
+    this.pictures = new Pictures(trace, (tex) => this.formula(tex, ""));
     this.tallest = 0;
   }
 
@@ -36,13 +38,16 @@ export class Details {
 
   update(index, now, selected) {
     const frame = this.trace.frames[index],
-      node = this.nodeById.get(selected || (frame ? frame.node : this.trace.meta.roots?.[0]) || "n0");
+      node = this.nodeById.get(selected || (frame ? frame.node : this.trace.meta.roots?.[0]) || "n0"),
+      focused = this.element.getRootNode().activeElement;
     this.element.replaceChildren(
       ...[
         frame ? this.step(frame, index, now) : null,
+        node ? this.pictures.view(node, index, now.computed.has(node.id)) : null,
         node ? this.node(node, now, Boolean(selected), frame) : null,
       ].filter(Boolean),
     );
+    if (focused && this.element.contains(focused)) focused.focus();
     // Grows when it must and never shrinks back, so that the page below does not jump at every step.
     this.tallest = Math.min(MOST_KEPT, Math.max(this.tallest, this.element.offsetHeight));
     this.element.style.minHeight = `${this.tallest}px`;

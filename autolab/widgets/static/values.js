@@ -152,7 +152,7 @@ function heatTable(table, label, shape) {
   return h("table", { class: "al-heat", "aria-label": label }, h("caption", { text: caption }), h("tbody", {}, body));
 }
 
-function scaleBar(top) {
+export function scaleBar(top) {
   const ends = [-top, 0, top].map((v) => h("span", { text: short(v) === "-0" ? "0" : short(v) }));
   if (!top) return h("div", { class: "al-scale" }, h("span", { text: "all 0" }));
   return h(
@@ -196,7 +196,7 @@ function statistics(value, label) {
     for (let i = 0; i < part.length; i += 8) grid.push(part.slice(i, i + 8));
     box.append(
       h("div", { class: "al-note", text: value.sample ? "a sample of the numbers" : "the first numbers" }),
-      heatTable(grid, `${label}: sample`, [part.length]),
+      h("div", { class: "al-scroll" }, heatTable(grid, `${label}: sample`, [part.length])),
       scaleBar(scaleOf(grid)),
     );
   }
