@@ -20,7 +20,7 @@ from .engine.autograd.grad_mode import (
     no_grad,  # noqa: F401
     set_grad_enabled,
 )
-from .engine.device import device, get_default_device, set_default_device  # noqa: F401
+from .engine.device import AcceleratorError, OutOfMemoryError, device, get_default_device, set_default_device  # noqa: F401
 from .engine.dtype import can_cast, dtype, finfo, get_default_dtype, iinfo, promote_types, set_default_dtype  # noqa: F401
 from .engine.printing import get_printoptions, set_printoptions  # noqa: F401
 from .engine.random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state  # noqa: F401
@@ -55,12 +55,19 @@ _LAZY = {
     "return_types": "autolab.engine.return_types",
     "func": "autolab.func",
     "testing": "autolab.testing",
+    "serialization": "autolab.serialization",
+    "hub": "autolab.hub",
     "backends": "autolab.backends", "profiler": "autolab.profiler",
 }
 globals().update(
     {name: f for name, f in _registry.NAMESPACES[""].items() if name not in _LAZY}
 )  # `trace` is a package that can be called
-_LAZY_NAMES = {"explore": ("autolab.widgets", "explore"), "record": ("autolab.trace", "record")}
+_LAZY_NAMES = {
+    "explore": ("autolab.widgets", "explore"),
+    "record": ("autolab.trace", "record"),
+    "save": ("autolab.serialization", "save"),
+    "load": ("autolab.serialization", "load"),
+}
 
 
 def __getattr__(name):

@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 
-from .device import usable
+from .device import CPU, usable
 from .dtype import FROM_NUMPY, get_default_dtype
 from .dtype import as_dtype as any_dtype
 from .errors import fail, unsupported
@@ -188,10 +188,10 @@ class Options:
         dtype = FROM_NUMPY[array.dtype]
         if self.requires_grad:
             self._check_differentiable(dtype)
-        if not array.ndim:
+        if self.device is not CPU:
+            array = self.device.backend.from_host(array)
+        elif not array.ndim:
             array = array[()]
-        if self.device.xp is not np:
-            array = self.device.xp.asarray(array)
         t = wrap(array, dtype, self.device)
         t._req = self.requires_grad
         return t

@@ -1,6 +1,14 @@
-"""`device`: where a tensor's memory is. Only `cpu` (NumPy) and `meta` (shapes without values) names exist here so far."""
+"""`device`: where a tensor's memory is, and the backends behind it.
+
+A `device` is a name. The one object that stands for a device in use (`canonical`) also has its `backend`: `Host` here, `SimDevice`
+(`simulated/`) for a simulated GPU, `CupyDevice` (`cupy_device.py`) for a real one. Storages hold canonical devices only, so that ops compare them
+with `is`. A backend offers `xp` (the array module), `array` (the class of its arrays), `with backend:` and `run` (new arrays go here),
+`from_host`, `to_host`, `from_peer`, `synchronize`.
+"""
 
 from __future__ import annotations
+
+import threading
 
 import numpy
 
@@ -10,19 +18,20 @@ _TYPES = (
     "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia, "
     "privateuseone"
 )
+_KNOWN = {*_TYPES.split(", "), "sim"}
 
 
 class device:
-    """`torch.device('cpu')`, `torch.device('cuda:0')`, `torch.device('cuda', 0)`.
+    """`torch.device('cpu')`, `torch.device('cuda:0')`, `torch.device('cuda', 0)`; 'sim:0' is a simulated GPU.
 
-    Raises RuntimeError for a type torch does not know. Source: torch.device."""
+    `with torch.device('cuda'):` makes new tensors there. Raises RuntimeError for a type torch does not know. Source: torch.device."""
 
-    __slots__ = ("type", "index")
+    __slots__ = ("type", "index", "backend")
 
-    def __new__(cls, type="cpu", index=None):
+    def __new__(cls, type, index=None):
         if type.__class__ is device:
             return type
-        if isinstance(type, int):
+        if isinstance(type, int) and not isinstance(type, bool):
             type, index = "cuda", type
         if not isinstance(type, str):
             raise fail(
@@ -31,32 +40,57 @@ class device:
                 "Write torch.device('cpu').",
             )
         name, colon, number = type.partition(":")
-        if name not in _TYPES.split(", "):
+        if name not in _KNOWN:
             raise fail(
                 RuntimeError,
                 f"Expected one of {_TYPES} device type at start of device string: {name}",
-                "The usual devices are 'cpu' and 'cuda' (a GPU; 'cuda:0' is the first one).",
+                "The usual devices are 'cpu' and 'cuda' (a GPU; 'cuda:0' is the first one). 'sim' is a simulated GPU.",
             )
         if colon:
-            if not number.isdigit():
+            if not number.isdigit() or (len(number) > 1 and number[0] == "0"):
                 raise fail(
                     RuntimeError,
                     f"Invalid device string: '{type}'",
                     "A device is written name:number, for example 'cuda:0'.",
                 )
+            if index is not None:
+                raise fail(
+                    RuntimeError,
+                    f"type (string) must not include an index because index was passed explicitly: {type}",
+                    "Write torch.device('cuda:0') or torch.device('cuda', 0).",
+                )
             index = int(number)
-        self = object.__new__(cls)
-        object.__setattr__(self, "type", name)
-        object.__setattr__(self, "index", index)
-        return self
+        if index is not None and index < 0:
+            raise fail(RuntimeError, "Device index must not be negative", "Devices of a type are numbered from 0.")
+        return _named(name, index)
 
     @property
     def xp(self):
         """The array module that computes on this device."""
-        return numpy
+        return self.backend.xp
 
     def __setattr__(self, name, value):
         raise AttributeError(f"attribute '{name}' of 'torch.device' objects is not writable")
+
+    def __enter__(self):
+        _stack().append(usable(self))
+        _refresh()
+        return self
+
+    def __exit__(self, *error):
+        _stack().pop()
+        _refresh()
+
+    def __call__(self, function):
+        """As a decorator: new tensors of `function` go to this device."""
+        import functools
+
+        @functools.wraps(function)
+        def wrapped(*args, **kwargs):
+            with self:
+                return function(*args, **kwargs)
+
+        return wrapped
 
     def __repr__(self):
         return (
@@ -76,18 +110,182 @@ class device:
         return (device, (self.type, self.index))
 
 
-CPU = device("cpu")
+def _named(name, index, backend=None):
+    self = object.__new__(device)
+    for attribute, value in (("type", name), ("index", index), ("backend", backend)):
+        object.__setattr__(self, attribute, value)
+    return self
+
+
+class AcceleratorError(RuntimeError):
+    """The device says no. Source: torch.AcceleratorError."""
+
+
+AcceleratorError.__module__ = "torch"
+
+
+class OutOfMemoryError(RuntimeError):
+    """A device has no room left. Source: torch.OutOfMemoryError."""
+
+
+OutOfMemoryError.__module__ = "torch"
+
+
+class Host:
+    """The CPU as a backend: NumPy."""
+
+    simulated, host, alive = False, True, True
+    xp, array = numpy, numpy.ndarray
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, *error):
+        pass
+
+    def run(self, state, kernel, *args):
+        return state.run(kernel, *args)
+
+    def synchronize(self):
+        pass
+
+    def to_host(self, array, pinned=False, non_blocking=False):
+        return array
+
+
+HOST = Host()
+CPU = _named("cpu", None, HOST)
+ARRAYS = {numpy.ndarray}
+"""The classes of arrays in use: NumPy's, and those of devices since they were first used."""
+
+_backends: dict = {}  # type -> list of backends, once used
+_lock = threading.RLock()
+
+
+# -- which devices there are ---------------------------------------------------------------------------------------------------
+def register_backends(kind, backends):
+    """Makes `kind` ('cuda', 'sim') mean these devices. Returns what it meant before (None: nothing yet)."""
+    before = _backends.get(kind)
+    if backends is None:
+        _backends.pop(kind, None)
+    else:
+        _backends[kind] = backends
+        ARRAYS.update(b.array for b in backends)
+    return before
+
+
+def new_canonical(kind, index, make):
+    """The `device` that stands for a backend: `make(device)` gives it. Returns the backend."""
+    d = _named(kind, index)
+    backend = make(d)
+    object.__setattr__(d, "backend", backend)
+    return backend
+
+
+def away() -> bool:
+    """Whether any device but the CPU has been used yet."""
+    return len(ARRAYS) > 1
+
+
+def backends(kind) -> list:
+    """The devices of a type, made or found on first use; an empty list when there are none."""
+    found = _backends.get(kind)
+    if found is None:
+        with _lock:
+            found = _simulated() if kind == "sim" else _cupy() if kind == "cuda" else []
+            if found:
+                register_backends(kind, found)
+    return found
+
+
+SIM_DEVICES = 2
+"""How many 'sim' devices there are without `autolab.cuda.simulate`: T4s with 1 GiB each."""
+
+
+def _simulated():
+    from .simulated.device import simulation
+
+    return simulation("sim", SIM_DEVICES, 1 << 30, "T4")
+
+
+def _cupy():
+    from .cupy_device import found
+
+    return found()
+
+
+def current_index(kind) -> int:
+    """The index that `kind` means without a number: the device set by `torch.cuda.set_device`."""
+    return _per_thread.current.get(kind, 0)
+
+
+def set_current_index(kind, index):
+    _per_thread.current[kind] = index
+
+
+def backend_of(d):
+    """The backend of a device other than the CPU. Raises AssertionError or RuntimeError in torch's words where there is none."""
+    if d.backend is not None and d.backend.alive:
+        return d.backend
+    if d.type == "sim" or d.type == "cuda":
+        there = backends(d.type)
+        index = current_index(d.type) if d.index is None else d.index
+        if index < len(there):
+            return there[index]
+        if not there:
+            raise fail(
+                AssertionError,
+                "Torch not compiled with CUDA enabled",
+                "No GPU is usable here: choose the device with 'cuda' if torch.cuda.is_available() else 'cpu', or call "
+                "autolab.cuda.simulate() first, which makes 'cuda' a simulated GPU.",
+            )
+        raise fail(
+            AcceleratorError,
+            "CUDA error: invalid device ordinal\nGPU device may be out of range, do you have enough GPUs?\nCUDA kernel errors might be "
+            "asynchronously reported at some other API call, so the stacktrace below might be incorrect.\nFor debugging consider "
+            "passing CUDA_LAUNCH_BLOCKING=1\nCompile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.\n",
+            f"There are {len(there)} '{d.type}' devices, numbered from 0.",
+        )
+    raise fail(
+        RuntimeError,
+        f"device '{d}' is not supported by autolab",
+        "autolab computes on 'cpu', 'cuda' (a GPU, by CuPy) and 'sim' (a simulated GPU); see docs/differences.md.",
+    )
+
+
+# -- the default -----------------------------------------------------------------------------------------------------------------
+class _PerThread(threading.local):
+    def __init__(self):
+        self.stack = []
+        self.current = {}
+
+
+_per_thread = _PerThread()
 _default = CPU
+_chosen = CPU
+
+
+def _stack():
+    return _per_thread.stack
+
+
+def _refresh():
+    """`_default` is what `usable(None)` reads; entering a device changes it."""
+    global _default
+    stack = _stack()
+    _default = stack[-1] if stack else _chosen
 
 
 def get_default_device() -> device:
+    """Where new tensors go when no device is named. Source: torch.get_default_device."""
     return _default
 
 
 def set_default_device(d) -> None:
     """Where new tensors go when no device is named. Source: torch.set_default_device."""
-    global _default
-    _default = usable(d)
+    global _chosen
+    _chosen = usable(d) if d is not None else CPU
+    _refresh()
 
 
 def usable(d) -> device:
@@ -97,14 +295,61 @@ def usable(d) -> device:
     if d is None:
         return _default
     d = device(d)
-    if d.type == "cpu":
+    if d.backend is not None and d.backend.alive:
+        return d
+    return CPU if d.type == "cpu" else backend_of(d).device
+
+
+def forget(gone) -> None:
+    """Devices that are no more stop being the default."""
+    global _chosen
+    if _chosen in gone:
+        _chosen = CPU
+        _refresh()
+
+
+# -- arrays ------------------------------------------------------------------------------------------------------------------------
+def of(array) -> device:
+    """The canonical device of a raw array or NumPy scalar."""
+    kind = array.__class__
+    if kind is numpy.ndarray or isinstance(array, numpy.generic):
         return CPU
-    if d.type == "cuda":
-        raise fail(
-            AssertionError,
-            "Torch not compiled with CUDA enabled",
-            "No GPU is usable here; choose the device with 'cuda' if torch.cuda.is_available() else 'cpu'.",
-        )
-    raise fail(
-        RuntimeError, f"device '{d}' is not supported by autolab", "autolab computes on 'cpu'; see docs/differences.md."
-    )
+    where = array.device  # a SimDevice, or CuPy's Device
+    return where.device if hasattr(where, "profile") else backends("cuda")[where.id].device
+
+
+def address(array) -> int:
+    """Where the memory of a raw array begins."""
+    pointer = getattr(array.data, "ptr", None)
+    return array.__array_interface__["data"][0] if pointer is None else pointer
+
+
+def copied(array):
+    """A row-major copy of a raw array with memory of its own, on the same device."""
+    if array.__class__ is numpy.ndarray or isinstance(array, numpy.generic):
+        return array.copy()
+    with of(array).backend:
+        return array.copy()
+
+
+def filled(d, value, shape, dtype):
+    """A raw array on the device `d` with the same number everywhere."""
+    if d is CPU:
+        return numpy.full(shape, value, dtype.np)
+    with d.backend:
+        return d.xp.full(shape, value, dtype.np)
+
+
+def plus(a, b):
+    """The sum of two raw arrays of one device."""
+    if a.__class__ is numpy.ndarray or isinstance(a, numpy.generic):
+        return a + b
+    with of(a).backend:
+        return a + b
+
+
+def to_host(array):
+    """A raw array as a NumPy array: itself, or a copy from its device."""
+    return array if array.__class__ is numpy.ndarray or isinstance(array, numpy.generic) else of(array).backend.to_host(array)
+
+

@@ -7,16 +7,20 @@ host memory, neither views nor inference tensors), which is nearly every op of a
 from __future__ import annotations
 
 import operator
+from typing import Any
 
 import numpy as np
 
+from . import device as devices
 from . import observe
 from .autograd.grad_mode import per_thread
 from .autograd.node import Packed, Unusual, accumulator, next_sequence_nr
+from .device import CPU
 from .dtype import FROM_NUMPY, bool_, get_default_dtype, python_scalar_dtype, result_type_of
 from .errors import fail
 from .storage import InferenceStorage, Storage
 from .tensor import SMALL, Tensor, View, materialise, wrap
+from .views import AWAY
 
 _new = object.__new__
 
@@ -27,14 +31,19 @@ def apply(op, args):
 
     Raises TypeError when the first argument is no tensor, RuntimeError in torch's words when shapes, dtypes or devices do not fit."""
     tensors, raws = _unwrap(op, args)
-    device = _device(op, tensors)
+    device = tensors[0]._storage.device
+    if device is not CPU or len(tensors) > 1:
+        device, mixed = common_device(op, args, tensors)
+    else:
+        mixed = False
     state = per_thread.state
+    if mixed:
+        args, raws = _gathered(op, args, device)
     if op.operands:
-        raws = _promoted(op, args, raws)
-    xp = device.xp
-    if op.view and (args[0]._storage.array is None or args[0]._d.__class__ is not xp.ndarray):
+        raws = _promoted(op, args, raws, device)
+    if op.view and (args[0]._storage.array is None or args[0]._d.__class__ is not device.backend.array):
         raws[0] = materialise(args[0])
-    result = compute(op, state, xp, raws)
+    result = compute(op, state, device, raws)
     multi = result.__class__ is tuple or result.__class__ is list
     if multi:
         outs = tuple([_output(op, r, args, device, state, True) for r in result])
@@ -50,13 +59,15 @@ def apply(op, args):
     return op.return_type(outs) if op.return_type is not None else outs
 
 
-def compute(op, state, xp, raws):
-    """Runs the kernel; shapes that do not broadcast are reported in torch's words."""
+def compute(op, state, device, raws):
+    """Runs the kernel on `device`; shapes that do not broadcast are reported in torch's words."""
     try:
-        return state.run(op.forward, xp, *raws)
+        if device is CPU:
+            return state.run(op.forward, np, *raws)
+        return device.backend.run(state, op.forward, device.xp, *raws)
     except ValueError as error:
         if op.broadcast and "broadcast" in str(error):
-            raise broadcast_error([np.shape(raws[i]) for i in op.broadcast]) from None
+            raise broadcast_error([getattr(raws[i], "shape", ()) for i in op.broadcast]) from None
         raise
 
 
@@ -110,17 +121,75 @@ def _unwrap(op, args):
     return tensors, raws
 
 
-def _device(op, tensors):
+_INDEXES = {"index", "index_put"}
+"""Ops whose tensors after the first are indices, which may stay on the CPU."""
+
+
+def common_device(op, args, tensors):
+    """The device that `op` runs on, and whether some of `tensors` lie elsewhere (0-d ones of the CPU, and indices, may).
+
+    Raises RuntimeError in torch's words when the tensors are on different devices."""
     device = tensors[0]._storage.device
+    mixed = False
     for t in tensors:
         if t._storage.device is not device:
-            raise fail(
-                RuntimeError,
-                f"Expected all tensors to be on the same device, but found at least two devices, {device} and "
-                f"{t._storage.device}!",
-                "Move one of them with .to(device) first.",
-            )
-    return device
+            mixed = True
+            if device is CPU:
+                device = t._storage.device
+    if not mixed:
+        return device, False
+    indexes = op.name in _INDEXES
+    if indexes and tensors[0]._storage.device is CPU:
+        raise fail(
+            RuntimeError,
+            "indices should be either on cpu or on the same device as the indexed tensor (cpu)",
+            "Move the indices to the CPU, or the tensor to the device of the indices.",
+        )
+    for k, t in enumerate(tensors):
+        here = t._storage.device
+        if here is not device and not (here is CPU and ((op.broadcast and not t._d.ndim) or (indexes and k))):
+            raise device_error(op, args, device, here)
+    return device, True
+
+
+_NAMES_ARGUMENT = {
+    "mm": "mm", "addmm": "addmm", "bmm": "bmm", "baddbmm": "baddbmm", "mv": "addmv", "addmv": "addmv", "dot": "_dot", "gather": "gather",
+    "index_select": "_index_select", "embedding": "_index_select", "nll_loss": "nll_loss_forward", "scatter": "scatter_src",
+}  # fmt: skip
+"""Ops for which torch says which argument is elsewhere, with the name of its kernel."""
+
+
+def device_error(op, args, device, other):
+    """Torch's words for tensors on different devices. device: where the op would run; other: where one of `args` is."""
+    text = f"but found at least two devices, {device} and {other}!"
+    if op.name in _NAMES_ARGUMENT:
+        places = [(p, a._storage.device) for p, a in zip(op.params, args) if isinstance(a, Tensor)]
+        name, where = next((p, d) for p, d in places if d is not places[0][1])
+        text = (
+            f"but got {name} is on {where}, different from other tensors on {places[0][1]} (when checking argument in method "
+            f"wrapper_CUDA_{_NAMES_ARGUMENT[op.name]})"
+        )
+    note = "Nothing is copied between devices unless you say so: move one of them with .to(device) first."
+    return fail(RuntimeError, f"Expected all tensors to be on the same device, {text}", note)
+
+
+def _gathered(op, args, device):
+    """Arguments and raw values with what may lie on the CPU brought along: numbers as numbers, indices as copies on the device."""
+
+    def brought(a):
+        if not isinstance(a, Tensor) or a._storage.device is device:
+            return a
+        return a.to(device)
+
+    if op.name in _INDEXES:
+        args = tuple([brought(x) for x in a] if a.__class__ in (list, tuple) else brought(a) for a in args)
+    raws = []
+    for a in args:
+        if isinstance(a, Tensor):
+            raws.append(a._d if a._storage.device is device else a._d[()])
+        else:
+            raws.append([x._d if isinstance(x, Tensor) else x for x in a] if a.__class__ in (list, tuple) else a)
+    return args, raws
 
 
 def result_dtype(op, args):
@@ -140,7 +209,7 @@ def result_dtype(op, args):
     return get_default_dtype() if op.dtype == "float" and d._kind < 2 else d
 
 
-def _promoted(op, args, raws):
+def _promoted(op, args, raws, device=CPU):
     if op.dtype is None:
         return raws
     d = result_dtype(op, args)
@@ -149,7 +218,7 @@ def _promoted(op, args, raws):
         a = args[i]
         if isinstance(a, Tensor):
             if a.dtype is not d:
-                raws[i] = raws[i].astype(d.np)
+                raws[i] = raws[i].astype(d.np) if device is CPU else device.backend.run(per_thread.state, raws[i].astype, d.np)
         elif a is not None and (d._kind < 2 or python_scalar_dtype(a)._kind > 2):
             raws[i] = np.asarray(a).astype(d.np)[
                 ()
@@ -159,7 +228,9 @@ def _promoted(op, args, raws):
 
 def _output(op, r, args, device, state, multi):
     t = _new(Tensor)
-    if r.__class__ is not np.ndarray and not isinstance(r, np.generic):
+    if device is not CPU:
+        r = on_device(op, r, device)
+    elif r.__class__ is not np.ndarray and not isinstance(r, np.generic):
         r = np.asarray(r)
     t._d, t.dtype, t._node, t._nr, t._req, t._view = r, FROM_NUMPY[r.dtype], None, 0, False, None
     if op.view:
@@ -174,9 +245,32 @@ def _output(op, r, args, device, state, multi):
         t._view = View.inference()
     else:
         s = _new(Storage)
+        if device is not CPU:
+            t._view = AWAY
     s.version, s.device, s.array = 0, device, None
     t._storage = s
     return t
+
+
+def on_device(op, r, device):
+    """What a kernel returned, as an array of `device`. Raises RuntimeError if it computed on the host: nothing falls back silently."""
+    if r.__class__ is device.backend.array:
+        return r
+    if r.__class__ is np.ndarray or isinstance(r, np.generic):
+        raise fail(
+            RuntimeError,
+            f"{op.name}(): the kernel for {device} returned an array of the host",
+            "This operation does not run on devices yet; move its arguments with .cpu() first.",
+        )
+    return device.backend.run(per_thread.state, device.xp.asarray, r)
+
+
+def kept(d):
+    """What a node keeps of a result for the explorer: small ones as they are (from a device: as a copy on the host, where that costs
+    nothing), of others (shape, dtype)."""
+    if d.__class__ is np.ndarray:
+        return d if d.size <= SMALL else (d.shape, d.dtype)
+    return d if isinstance(d, np.generic) else devices.of(d).backend.keepsake(d, SMALL)
 
 
 def edge(t):
@@ -232,10 +326,9 @@ def record(op, args, outs, state, replaced=None):
     if state.saved_hooks is not None:
         _pack(node, state.saved_hooks)
     node.fix = tuple(metas) if differs else None
-    first = out._d
-    node.value = (
-        first if first.__class__ is not np.ndarray or first.size <= SMALL else (first.shape, first.dtype)
-    )
+    if out._storage.device is not CPU:
+        _across(node, sources, out._storage.device)
+    node.value = kept(out._d)
     node.operands = _operands(sources, edges) if missing else None
     if op.variadic:
         node.num_outputs = len(outs)
@@ -309,10 +402,36 @@ def _pack(node, hooks):
     node.saved = Unusual(entries)
 
 
+class Elsewhere(tuple):
+    """(shape, dtype) of an operand on another device than its op's: its gradient goes there."""
+
+    device: Any
+
+
+def _across(node, sources, device):
+    """Numbers (0-d tensors) of the CPU took part in an op on `device`: their gradients go back, rules see copies of them."""
+    if all(not isinstance(s, Tensor) or s._storage.device is device for s in sources):
+        return
+    metas = []
+    for s in sources:
+        meta = (s._d.shape, s.dtype) if isinstance(s, Tensor) else None
+        if meta is not None and s._storage.device is not device:
+            meta = Elsewhere(meta)
+            meta.device = s._storage.device
+        metas.append(meta)
+    node.fix = tuple(metas)
+    node.saved = Unusual(
+        Packed(e, lambda e: e[0].to(device)) if e.__class__ is tuple and isinstance(e[0], Tensor) and e[0]._storage.device is not device else e
+        for e in node.saved
+    )
+
+
 def _operands(sources, edges):
     found = []
     for s, e in zip(sources, edges):
         d = s._d if isinstance(s, Tensor) else s
+        if isinstance(s, Tensor) and s._storage.device is not CPU:
+            d = kept(d) if e is None and d.size <= SMALL else None
         found.append(None if e is not None or d.__class__ is np.ndarray and d.size > SMALL else d)
     return tuple(found)
 
@@ -364,7 +483,11 @@ def apply_inplace(op, args):
             pass
     tensors, raws = _unwrap(op, args)
     check_inplace(target, state, any(t._req for t in tensors))
-    _device(op, tensors)
+    device, mixed = common_device(op, args, tensors)
+    if device is not target._storage.device:
+        raise device_error(op, args, device, target._storage.device)
+    if mixed:
+        args, raws = _gathered(op, args, device)
     if op.operands:
         d = result_dtype(op, args) if op.dtype is not None else target.dtype
         if op.dtype == "bool":
@@ -375,8 +498,8 @@ def apply_inplace(op, args):
                 f"result type {d.short} can't be cast to the desired output type {target.dtype.short}",
                 "An in-place operation keeps the tensor's dtype; convert the tensor first, or use the out-of-place form.",
             )
-        raws = _promoted(op, args, raws)
-    result = compute(op, state, target._storage.device.xp, raws)
+        raws = _promoted(op, args, raws, device)
+    result = compute(op, state, device, raws)
     if result.shape != target._d.shape:
         raise fail(
             RuntimeError,
@@ -403,7 +526,10 @@ def write_inplace(op, args, result, state):
     target = args[0]
     recording = state.grad and op.rules and any(isinstance(a, Tensor) and a._req for a in args)
     replaced = _before(op, args, target) if recording else None
-    if _may_take(target, result, args):
+    device = target._storage.device
+    if device is not CPU:
+        device.backend.run(state, device.xp.copyto, target._d, result, "unsafe")
+    elif _may_take(target, result, args):
         target._d = result
     elif target._d.__class__ is np.ndarray:
         state.run(np.copyto, target._d, result, "unsafe")
@@ -437,7 +563,7 @@ def _before(op, args, target):
         k == "input" and i == 0 and (r is None or any(_wants(args[op.rules[n][0]]) for n in r))
         for k, i, r in zip(op.save_kinds, op.save_index, op.needed_by)
     )
-    old = wrap(target._d.copy() if needed else target._d, target.dtype)
+    old = wrap(devices.copied(target._d) if needed else target._d, target.dtype)
     if target._view is not None:
         target._view.refresh(target)
     old._node, old._nr, old._req = target._node, target._nr, target._req

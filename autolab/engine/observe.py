@@ -36,6 +36,22 @@ class Observer:
     def backward_end(self, error):
         """The backward pass is over; `error` is the exception that ended it, or None."""
 
+    # Devices other than the CPU. `device`, `source`, `target` are `torch.device`s; times are seconds on the device's clock.
+    def launch(self, device, stream, name, start, duration, nbytes):
+        """A kernel was put into stream number `stream`; it begins at `start`, lasts `duration` and moves `nbytes` of memory."""
+
+    def transfer(self, source, target, nbytes, start, duration, pinned):
+        """A copy between two devices was started; `pinned` says whether the host's side is page-locked."""
+
+    def allocate(self, device, nbytes, allocated, reserved, address, what):
+        """`nbytes` at `address` now belong to an array, `what` = (shape, NumPy dtype); `allocated` and `reserved` are the totals after it."""
+
+    def free_memory(self, device, nbytes, allocated, reserved, address):
+        """The block at `address` is free again."""
+
+    def synchronize(self, device, waited, stream=None):
+        """The host waited `waited` seconds for `device` (for one of its streams, when `stream` is a number)."""
+
 
 class _Several(Observer):
     """Passes every event on to each of `observers`, in order."""
@@ -52,7 +68,7 @@ def _fan_out(name):
     return event
 
 
-for _name in ("begin", "forward", "seed", "before_node", "contribution", "after_node", "accumulate", "free", "backward_end"):
+for _name in [name for name in vars(Observer) if not name.startswith("_")]:
     setattr(_Several, _name, _fan_out(_name))
 
 
@@ -81,3 +97,14 @@ def watching(o: Observer):
         yield o
     finally:
         remove(o)
+
+
+class TransferCounter(Observer):
+    """Counts copies between devices: `with watching(TransferCounter()) as counter: …; counter.count`."""
+
+    def __init__(self):
+        self.count = self.nbytes = 0
+
+    def transfer(self, source, target, nbytes, start, duration, pinned):
+        self.count += 1
+        self.nbytes += nbytes

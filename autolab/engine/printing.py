@@ -100,7 +100,8 @@ def _body(t, indent):
         suffixes.append(f"dtype={dtype}")
     if meta or empty:
         return "..." if meta else "[]", suffixes
-    return _values(t._d, indent), suffixes
+    with t.device.backend:
+        return _values(t._d, indent), suffixes
 
 
 def _with_suffixes(text, suffixes, indent):
@@ -137,7 +138,7 @@ def _edges(array):
         if cut[-1]:
             first = (slice(None),) * dim + (slice(edge),)
             last = (slice(None),) * dim + (slice(size - edge, None),)
-            array = np.concatenate((array[first], array[last]), axis=dim)
+            array = np.concatenate((array[first], array[last]), axis=dim)  # a GPU's arrays bring their own
     return array, cut
 
 

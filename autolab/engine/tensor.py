@@ -16,7 +16,7 @@ from .dtype import FROM_NUMPY, python_scalar_dtype
 from .errors import fail
 from .size import size_of
 from .storage import InferenceStorage, Storage
-from .views import View
+from .views import AWAY, View
 
 SMALL = 1024
 """Results of at most this many elements stay with their node, so that a graph can be explored without a recording; of bigger ones the
@@ -217,21 +217,24 @@ class Tensor(Differentiable):
         base = self._storage.array
         if base is None or self._d is base:
             return 0
-        return (self._d.__array_interface__["data"][0] - base.__array_interface__["data"][0]) // self.dtype.itemsize
+        return (devices.address(self._d) - devices.address(base)) // self.dtype.itemsize
 
     def data_ptr(self) -> int:
-        return materialise(self).__array_interface__["data"][0]
+        return devices.address(materialise(self))
 
     def is_contiguous(self) -> bool:
         d = materialise(self) if self._d.ndim == 4 else self._d
-        return d.__class__ is not np.ndarray or d.flags.c_contiguous
+        return isinstance(d, np.generic) or d.flags.c_contiguous
 
     # -- out of the graph ------------------------------------------------------------------------------------------------
     def detach(self):
         """The same memory outside the graph; it shares the version counter, so in-place changes are still noticed."""
-        t = wrap(materialise(self), self.dtype)
+        t = wrap(materialise(self), self.dtype, self._storage.device)
         t._storage = self._storage
-        t._view = self._view if self._view is not None and self._view.base is None else None
+        if self._view is not None and self._view.base is None:
+            t._view = self._view
+        elif t._storage.device is devices.CPU:
+            t._view = None
         return t
 
     def detach_(self):
@@ -262,6 +265,10 @@ class Tensor(Differentiable):
                 "Wrap it with torch.tensor(...).",
             )
         self._d, self.dtype = materialise(value), value.dtype
+        if self._storage.device is not value._storage.device:  # as torch: `p.data = p.data.cuda()` moves the tensor
+            self._storage = _new(self._storage.__class__)
+            self._storage.version, self._storage.device = 0, value._storage.device
+            self._view = None if self._storage.device is devices.CPU else AWAY
         self._storage.array = self._d
 
     def numpy(self, *, force=False):
@@ -387,7 +394,7 @@ class Tensor(Differentiable):
                 "https://github.com/pytorch/pytorch/pull/103001",
                 "Copy the values instead: tensor.detach().clone().",
             )
-        t = self._like(np.array(self._d))
+        t = self._like(devices.copied(self._d))
         memo[id(self)] = t
         t._req = self._req
         if self._grad is not None:
@@ -402,7 +409,8 @@ class Tensor(Differentiable):
         kind = (
             None if type(self) is Tensor else type(self)
         )  # pickle looks a class up by its module, and ours says it is "torch"
-        return _rebuild, (kind, np.array(self._d), self._req, dict(self.__dict__))
+        d, device = self._storage.device.backend.to_host(self._d), self._storage.device
+        return _rebuild, (kind, np.array(d), self._req, dict(self.__dict__), *([] if device is devices.CPU else [device]))
 
     def _like(self, array):
         """A tensor of this class over `array`, outside any graph."""
@@ -417,8 +425,8 @@ class Tensor(Differentiable):
         return t
 
 
-def _rebuild(cls, array, requires_grad, attributes):
-    t = wrap(array)
+def _rebuild(cls, array, requires_grad, attributes, device=None):
+    t = wrap(array if device is None else devices.usable(device).backend.from_host(array))
     t.__class__ = cls or Tensor
     t._req = requires_grad
     t.__dict__.update(attributes)
@@ -445,9 +453,14 @@ def contiguous_strides(shape):
 
 
 def wrap(array, dtype=None, device=None) -> Tensor:
-    """A Tensor over `array` without copying, outside any graph."""
-    if array.__class__ is not np.ndarray and not isinstance(array, np.generic):
-        array = np.asarray(array)
+    """A Tensor over `array` without copying, outside any graph; it is where its array is (`device` may say so too)."""
+    view = None
+    if array.__class__ is np.ndarray or isinstance(array, np.generic):
+        device = devices.CPU
+    elif array.__class__ in devices.ARRAYS:
+        device, view = devices.of(array), AWAY
+    else:
+        array, device = np.asarray(array), devices.CPU
     t = _new(Tensor)
     t._d = array
     t.dtype = FROM_NUMPY[array.dtype] if dtype is None else dtype
@@ -456,8 +469,8 @@ def wrap(array, dtype=None, device=None) -> Tensor:
         t._view = View.inference()
     else:
         s = _new(Storage)
-        t._view = None
-    s.version, s.device, s.array = 0, devices.CPU if device is None else device, None
+        t._view = view
+    s.version, s.device, s.array = 0, device, None
     t._storage, t._node, t._nr, t._req = s, None, 0, False
     return t
 
@@ -474,7 +487,7 @@ def materialise(t) -> np.ndarray:
     if d.__class__ is not np.ndarray and isinstance(d, np.generic):
         d = t._d = np.asarray(d)
     if t._storage.array is None:
-        if d.ndim == 4 and t._view is None and not d.flags.c_contiguous:
+        if d.ndim == 4 and (t._view is None or t._view is AWAY) and not d.flags.c_contiguous:
             d = t._d = row_major(d)
         t._storage.array = d
     return d
@@ -483,7 +496,7 @@ def materialise(t) -> np.ndarray:
 def row_major(d):
     """A batch of images in the order that PyTorch has. Convolutions keep the batch innermost in memory (see `kernels`), which nobody sees
     until a view of the memory is made: then the tensor's array is replaced by this one."""
-    return d.copy("C") if d.strides[0] < max(d.strides) else d
+    return devices.copied(d) if d.strides[0] < max(d.strides) else d
 
 
 Tensor.__module__ = "torch"  # type(x) prints as <class 'torch.Tensor'>, which tutorials show

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from numpy.lib.stride_tricks import as_strided
-
+from .device import address
 from .errors import fail
 
 
 class View:
     """What a view remembers of its base.
 
-    base: the root tensor whose memory is shared (None for inference tensors, which only need the marker).
+    base: the root tensor whose memory is shared (None for inference tensors and tensors on a device, which only need the marker).
     version: the memory's version for which the view's grad_fn holds. creation: 'default', 'no_grad', 'multi', 'function' or 'inference'."""
 
     __slots__ = ("base", "version", "creation")
@@ -110,7 +109,7 @@ class Geometry(tuple):
     @classmethod
     def of(cls, base, t):
         b, v, size = base._d, t._d, t.dtype.itemsize
-        offset = (v.__array_interface__["data"][0] - b.__array_interface__["data"][0]) // size
+        offset = (address(v) - address(b)) // size
         return cls((b.shape, tuple(s // size for s in b.strides), v.shape, tuple(s // size for s in v.strides), offset))
 
 
@@ -120,6 +119,7 @@ def laid_out(xp, geometry, dtype):
     extent = 1 + sum((n - 1) * s for n, s in zip(shape, strides)) if 0 not in shape else 0
     buffer = xp.zeros(max(extent, 1), dtype)
     size = buffer.itemsize
+    as_strided = xp.lib.stride_tricks.as_strided
     whole = as_strided(buffer, shape, [s * size for s in strides])
     part = as_strided(buffer[offset:], piece, [s * size for s in piece_strides])
     return whole, part
@@ -140,3 +140,8 @@ def piece_node(base, t):
     node.value = t._d if t._d.size <= 1024 else None
     node.operands = None
     return node
+
+
+AWAY = View(None, 0, "default")
+"""The marker of every tensor off the CPU that is no view: what has a `_view` is left to the general lane, so the fast lanes need not
+ask for the device."""

@@ -52,6 +52,16 @@ class Differentiable:
                     f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}",
                     "Write x.grad = None to forget a gradient, or assign a tensor of x's shape.",
                 )
+            if value._storage.device is not self._storage.device:
+                there, here = value._storage.device, self._storage.device
+                what = f"with device type '{there.type}' to a tensor with device type '{here.type}'"
+                if there.type == here.type:
+                    what = f"located on device with index '{there.index}' to a tensor located on device with index '{here.index}'"
+                raise fail(
+                    RuntimeError,
+                    f"attempting to assign a gradient {what}. Please ensure that the gradient and the tensor are on the same device",
+                    "A gradient lies where its tensor lies: move it with .to(tensor.device).",
+                )
             if value._d.shape != self._d.shape:
                 raise fail(
                     RuntimeError,

@@ -9,6 +9,7 @@ from collections import deque
 
 import numpy as np
 
+from .. import device as devices
 from ..errors import fail
 from ..tensor import Tensor, wrap
 from . import differentiable, namespaces
@@ -108,12 +109,12 @@ def grad(
                 "No path leads from the outputs to this input, so the derivative is zero everywhere.",
             )
         if g is None and materialize_grads:
-            g = wrap(np.zeros(t._d.shape, t.dtype.np))
+            g = wrap(devices.filled(t._storage.device, 0, t._d.shape, t.dtype))
             g._req = create_graph
         result.append(
             g
             if g is None or isinstance(g, Tensor)
-            else wrap(np.array(g) if g.__class__ is np.ndarray and g.base is not None else g)
+            else wrap(devices.copied(g) if g.__class__ in devices.ARRAYS and g.base is not None else g)
         )
     return tuple(result)
 
@@ -195,7 +196,10 @@ def _seeds(tensors, grads, create_graph):
                     f"This tensor has {t._d.size} elements, and a gradient belongs to one number: reduce it (.sum(), .mean()), or pass "
                     "gradient= with the vector of the vector-Jacobian product.",
                 )
-            g = t.dtype.scalar(1) if not t._d.ndim else np.ones(t._d.shape, t.dtype.np)
+            if t._storage.device is not devices.CPU:
+                g = devices.filled(t._storage.device, 1, t._d.shape, t.dtype)
+            else:
+                g = t.dtype.scalar(1) if not t._d.ndim else np.ones(t._d.shape, t.dtype.np)
             seeds.append(wrap(g) if create_graph else g)
             continue
         if g._d.shape != t._d.shape:
@@ -203,6 +207,12 @@ def _seeds(tensors, grads, create_graph):
                 RuntimeError,
                 f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of {t.shape}.",
                 "The vector of a vector-Jacobian product has one entry per output element.",
+            )
+        if g._storage.device is not t._storage.device:
+            raise fail(
+                RuntimeError,
+                f"invalid gradient at index {i} - expected device {t.device} but got {g.device}",
+                "The gradient has to be where the output is: move it with .to(device).",
             )
         if g.dtype is not t.dtype:
             g = g.to(t.dtype)
@@ -213,8 +223,9 @@ def _seeds(tensors, grads, create_graph):
 def call_node(node, grads):
     """`grad_fn(g)`: runs one node alone."""
     raw = [None if g is None else g._d for g in grads]
-    m = namespaces.raw(np)
-    with np.errstate(all="ignore"):
+    device = devices.of(next((g for g in raw if g is not None), np.float32(0)))
+    m = namespaces.raw(device.xp)
+    with np.errstate(all="ignore"), device.backend:
         out = apply_fix(m, node.fix, node.backward_raw(m, raw[0] if node.num_outputs == 1 else raw))
     wrapped = tuple(None if g is None else wrap(g) for g in out)
     return wrapped[0] if len(wrapped) == 1 else wrapped

@@ -10,9 +10,10 @@ from collections import deque
 from operator import attrgetter
 
 import numpy as np
-from numpy import ndarray
 
+from .. import device as devices
 from .. import observe
+from ..device import ARRAYS, copied, plus
 from ..tensor import Tensor, wrap
 from . import namespaces
 from .grad_mode import per_thread, set_grad_enabled
@@ -117,6 +118,7 @@ class _Pass:
         pending, waiting, targets = self.pending, self.waiting, self.targets
         watching = observe.observer
         m = namespaces.TRACED if create_graph else namespaces.raw(np)
+        away = devices.away() and not create_graph  # whether a gradient may lie on another device than the CPU
         for (node, nr), g in zip(roots, grads):
             if watching is not None:
                 watching.seed(node, nr, g._d if create_graph else g)
@@ -137,9 +139,12 @@ class _Pass:
                     watching.before_node(node, self._raw_tuple(node, g))
                 if node.num_outputs != 1:
                     g = self.filled(node, g)
-                out = self.traced(node, m, g) if create_graph else node.backward_raw(m, g)
-                if node.fix is not None and not create_graph:
-                    out = apply_fix(m, node.fix, out)
+                if away:
+                    out = self.on_device(node, g)
+                else:
+                    out = self.traced(node, m, g) if create_graph else node.backward_raw(m, g)
+                    if node.fix is not None and not create_graph:
+                        out = apply_fix(m, node.fix, out)
                 if node.hooks is not None and node.hooks.post:
                     out = self.after(node, out, g)
                 if watching is not None:
@@ -156,11 +161,11 @@ class _Pass:
                         before = pending.get(target)
                         if before is not None:
                             pending[target] = (
-                                self.traced_add(before, contribution) if create_graph else before + contribution
+                                self.add(before, contribution) if create_graph or away else before + contribution
                             )
-                        elif contribution.__class__ is ndarray and (contribution is g or contribution.base is not None):
+                        elif contribution.__class__ in ARRAYS and (contribution is g or contribution.base is not None):
                             pending[target] = (
-                                contribution.copy()
+                                copied(contribution)
                             )  # .grad must not share memory with a gradient somebody else holds
                         else:
                             pending[target] = contribution
@@ -174,7 +179,7 @@ class _Pass:
                     if target in pending:
                         before = pending[target]
                         pending[target] = (
-                            self.traced_add(before, contribution) if create_graph else before + contribution
+                            self.add(before, contribution) if create_graph or away else before + contribution
                         )
                     else:
                         pending[target] = contribution
@@ -191,6 +196,14 @@ class _Pass:
     def traced(self, node, m, g):
         with set_grad_enabled(True):
             return apply_fix(m, node.fix, node.backward_traced(m, g))
+
+    def on_device(self, node, g):
+        """Runs the node where its gradient is."""
+        arrived = g if g.__class__ is list else (g,)
+        device = devices.of(next((x for x in arrived if x is not None), np.float32(0)))
+        m = namespaces.raw(device.xp)
+        with device.backend:
+            return apply_fix(m, node.fix, node.backward_raw(m, g))
 
     def report(self, watching, node, out):
         """Tells an observer what a node computed, and where it goes."""
@@ -213,7 +226,7 @@ class _Pass:
             slots[nr] = g if slots[nr] is None else self.add(slots[nr], g)
 
     def add(self, a, b):
-        return self.traced_add(a, b) if self.create_graph else a + b
+        return self.traced_add(a, b) if self.create_graph else plus(a, b)
 
     def traced_add(self, a, b):
         with set_grad_enabled(True):
@@ -233,8 +246,9 @@ class _Pass:
         """Zeros for the outputs of a node where nothing arrived: a rule of several outputs expects a gradient for each."""
         if not node.plain or gs is None:  # custom functions fill in zeros themselves, unless asked not to
             return gs
+        there = next((getattr(g, "_d", g) for g in gs if g is not None), np.float32(0))
         zeros = [
-            None if g is not None or d._kind < 2 else np.zeros(shape, d.np)
+            None if g is not None or d._kind < 2 else devices.filled(devices.of(there), 0, shape, d)
             for g, (shape, d) in zip(gs, node.extra()["shapes"])
         ]
         return [g if z is None else wrap(z) if self.create_graph else z for g, z in zip(gs, zeros)]
@@ -253,7 +267,7 @@ class _Pass:
                 if keeper is not None and self.accumulate:
                     accumulate(
                         keeper,
-                        gs[nr] if self.create_graph or gs[nr].__class__ is not ndarray else gs[nr].copy(),
+                        gs[nr] if self.create_graph or gs[nr].__class__ not in ARRAYS else copied(gs[nr]),
                         self.create_graph,
                     )
         if self.targets is not None:
@@ -302,7 +316,7 @@ class _Pass:
         if node.hooks is not None and node.hooks.post:
             self.hooked(run_node_hooks, node.hooks.post, (), (self._tensor(g),))
         if observe.observer is not None:
-            total = leaf._grad if self.accumulate else g if leaf._grad is None else leaf.grad._d + getattr(g, "_d", g)
+            total = leaf._grad if self.accumulate else g if leaf._grad is None else plus(leaf.grad._d, getattr(g, "_d", g))
             observe.observer.accumulate(leaf, getattr(g, "_d", g), getattr(total, "_d", total))
 
 
@@ -320,8 +334,12 @@ def accumulate(leaf, g, create_graph=False):
     elif isinstance(before, Tensor):
         if before._d.__class__ is np.ndarray:
             np.add(before._d, g, before._d)
+        elif before._d.__class__ in ARRAYS:
+            device = before._storage.device
+            with device.backend:
+                device.xp.add(before._d, g, out=before._d)
         else:
             before._d = before._d + g
         before._storage.version += 1
     else:
-        leaf._grad = before + g
+        leaf._grad = plus(before, g)

@@ -383,6 +383,8 @@ def apply_fix(m, fix, grads):
                 g = m.sum_to(g, shape)
             if g.dtype is not dtype if m.traced else g.dtype != dtype.np:
                 g = m.to_copy(g, dtype)
+            if target.__class__ is not tuple:  # an operand on another device
+                g = m.to_device(g, target.device)
         fixed.append(g)
     return tuple(fixed)
 

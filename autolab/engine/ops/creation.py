@@ -9,6 +9,7 @@ import warnings
 
 import numpy as np
 
+from .. import device as devices
 from ..arguments import Options, no_match, overloads, shape_of
 from ..autograd.grad_mode import per_thread
 from ..dtype import ALL, from_numpy_dtype, get_default_dtype, promote_types, python_scalar_dtype
@@ -36,7 +37,7 @@ def array_from(data, dtype=None):
     if kind in _NUMBERS:
         return _converted([data], dtype or python_scalar_dtype(data))[0]
     if isinstance(data, Tensor):
-        return _cast_copy(data._d, dtype)
+        return _cast_copy(devices.to_host(data._d), dtype)
     if isinstance(data, (np.ndarray, np.generic)):
         if kind is not np.ndarray and data.dtype.kind == "O":
             raise _no_dtype(data)
@@ -275,7 +276,7 @@ def as_tensor(data, dtype=None, device=None):
     if isinstance(data, Tensor):
         return data.to(device=device, dtype=made.dtype)
     if isinstance(data, np.ndarray) and (made.dtype is None or data.dtype == made.dtype.np):
-        return from_numpy(data)
+        return from_numpy(data) if made.device is devices.CPU else from_numpy(data).to(made.device)
     return made.tensor(array_from(data, made.dtype))
 
 
@@ -351,7 +352,7 @@ def _legacy(dtype, args, kwargs):
     made = Options("new", kwargs)
     data = args[0] if len(args) == 1 else None
     if isinstance(data, Tensor):
-        return data.alias()
+        return data.alias() if "device" not in kwargs else data.to(made.device)
     if len(args) == 1 and (isinstance(data, np.ndarray) or _is_sequence(data)) and not isinstance(data, Size):
         return made.tensor(np.asarray(array_from(data, dtype)))
     if isinstance(data, str):
@@ -364,12 +365,14 @@ def _legacy(dtype, args, kwargs):
 
 @composite(method=True, function=False)
 def new(self, *args, **kwargs):
-    """The old constructor with this tensor's dtype: `x.new(2, 3)`, `x.new([1, 2])`. Source: torch.Tensor.new."""
-    return _legacy(self.dtype, args, kwargs)
+    """The old constructor with this tensor's dtype and device: `x.new(2, 3)`, `x.new([1, 2])`. Source: torch.Tensor.new."""
+    return _legacy(self.dtype, args, {"device": self.device} | kwargs)
 
 
 class tensortype(type):
     """The type of `torch.FloatTensor` and its kin: calling one makes a `torch.Tensor` of its dtype."""
+
+    device_type = "cpu"
 
     def __call__(cls, *args, **kwargs):
         if len(args) == 1 and isinstance(args[0], Tensor) and args[0].dtype is not cls.dtype:
@@ -378,7 +381,7 @@ class tensortype(type):
         return _legacy(cls.dtype, args, kwargs)
 
     def __instancecheck__(cls, instance):
-        return isinstance(instance, Tensor) and instance.dtype is cls.dtype and instance.device.type == "cpu"
+        return isinstance(instance, Tensor) and instance.dtype is cls.dtype and instance.device.type == cls.device_type
 
 
 tensortype.__module__ = "torch"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 import math
+import weakref
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided as np_as_strided
 
-from .. import cascade
+from .. import cascade, observe
 from .. import device as devices
 from ..autograd.grad_mode import per_thread
-from ..dispatch import apply, check_inplace, write_inplace
+from ..dispatch import apply, check_inplace, record, write_inplace
 from ..dtype import ALL, as_dtype, bool_, complex64, float16, float32, float64, int8, int16, int32, int64, uint8
 from ..dtype import dtype as dtype_class
 from ..errors import fail, unsupported
@@ -100,11 +100,11 @@ sum_to = register(
 def _strided(xp, self, size, stride, storage_offset):
     base = self if storage_offset is None or self.base is None else _root(self)
     start = base.reshape(-1)[storage_offset:] if storage_offset else base
-    return np_as_strided(start, size, [s * self.itemsize for s in stride])
+    return xp.lib.stride_tricks.as_strided(start, size, [s * self.itemsize for s in stride])
 
 
 def _root(a):
-    return a if a.base is None or not isinstance(a.base, np.ndarray) or a.base.dtype != a.dtype else _root(a.base)
+    return a if a.base is None or a.base.__class__ is not a.__class__ or a.base.dtype != a.dtype else _root(a.base)
 
 
 as_strided = register(
@@ -151,9 +151,9 @@ def _spread(xp, self, geometry):
             xp.arange(n).reshape((-1,) + (1,) * (len(shape) - 1 - i)) * s
             for i, (n, s) in enumerate(zip(shape, strides))
         )
-        flat = xp.zeros(int(positions.max()) + 1, self.dtype)
+        flat = xp.zeros(1 + sum((n - 1) * s for n, s in zip(shape, strides)), self.dtype)
         xp.add.at(flat, xp.broadcast_to(positions, shape), self)
-        target = np_as_strided(part, flat.shape, (part.itemsize,))
+        target = xp.lib.stride_tricks.as_strided(part, flat.shape, (part.itemsize,))
         target[...] = flat
     return whole.copy()
 
@@ -267,8 +267,12 @@ def copy_(self, src, non_blocking=False):
             f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}",
             "Use fill_ for a number.",
         )
+    here = self._storage.device
+    if src._storage.device is not here:
+        src = _moved(src, here, non_blocking)
     try:
-        values = np.broadcast_to(src._d, self._d.shape)
+        with here.backend:
+            values = here.xp.broadcast_to(src._d, self._d.shape)
     except ValueError:
         from ..dispatch import broadcast_error
 
@@ -279,7 +283,7 @@ def copy_(self, src, non_blocking=False):
 @composite(method=True)
 def zero_(input):
     """Sets every element to 0 in place. Source: torch.Tensor.zero_."""
-    return _write(zero_op, (input,), np.zeros_like(input._d))
+    return _write(zero_op, (input,), devices.filled(input._storage.device, 0, input._d.shape, input.dtype))
 
 
 @composite(method=True)
@@ -292,16 +296,20 @@ def fill_(input, value):
                 f"fill_ only supports 0-dimension value tensor but got tensor with {value._d.ndim} dimensions.",
                 "Use copy_ to write a whole tensor.",
             )
-        return _write(fill_tensor_op, (input, value), np.full(input._d.shape, value._d, input.dtype.np))
-    return _write(
-        fill_op, (input, value), np.full(input._d.shape, np.asarray(value).astype(input.dtype.np), input.dtype.np)
-    )
+        here = input._storage.device
+        if value._storage.device is not here:
+            value = _moved(value, here)
+        return _write(fill_tensor_op, (input, value), devices.filled(here, value._d, input._d.shape, input.dtype))
+    number = np.asarray(value).astype(input.dtype.np)[()]
+    return _write(fill_op, (input, value), devices.filled(input._storage.device, number, input._d.shape, input.dtype))
 
 
 @composite(method=True, function=False)
 def clone_by_copy(self):
     """A copy recorded as torch records it under create_graph: `CopyBackwards` into new memory."""
-    return wrap(np.empty_like(self._d), self.dtype).copy_(self)
+    device = self._storage.device
+    with device.backend:
+        return wrap(device.xp.empty_like(self._d), self.dtype).copy_(self)
 
 
 # -- casts and moves -------------------------------------------------------------------------------------------------------
@@ -311,33 +319,126 @@ def _cast(self, dtype, copy=False):
     if self.dtype.is_floating_point and dtype.is_floating_point:
         return to_copy.call(self, dtype)
     return (
-        wrap(per_thread.state.run(self._d.astype, dtype.np), dtype, self.device)
+        wrap(self._storage.device.backend.run(per_thread.state, self._d.astype, dtype.np), dtype)
         if not (self._req and dtype.is_floating_point)
         else to_copy.call(self, dtype)
     )
 
 
+# -- from one device to another ----------------------------------------------------------------------------------------------
+def transfer(array, source, target, pinned=False, non_blocking=False):
+    """A copy of a raw array of the device `source` on the device `target` (canonical devices)."""
+    if target is devices.CPU:
+        return source.backend.to_host(array, pinned, non_blocking)
+    if source is devices.CPU:
+        return target.backend.from_host(array, pinned, non_blocking)
+    return target.backend.from_peer(array, source.backend)
+
+
+to_device = register(
+    "to_device(self, device, source=None)",
+    forward=lambda xp, self, device, source: transfer(self, devices.of(self), device),
+    node="ToCopyBackward0",
+    vjp={"self": lambda m, g, source: m.to_device(g, source)},
+    hidden=("source",),
+    method=False,
+    function=False,
+    latex=r"{self}",
+    vjp_latex={"self": "{g}"},
+)
+
+
+def _moved(self, device, non_blocking=False):
+    """`self` on another device, recorded as `ToCopyBackward0`: its gradient goes back to where `self` is."""
+    source, state = self._storage.device, per_thread.state
+    out = wrap(transfer(self._d, source, device, is_pinned(self), non_blocking), self.dtype)
+    args = (self, device, source)
+    node = record(to_device, args, (out,), state) if state.grad and self.requires_grad else None
+    if observe.observer is not None:
+        observe.observer.forward(to_device, args, None, (out,), node)
+    return out
+
+
+to_device.call = lambda self, device, source=None: _moved(self, device)
+
+
 @composite(method=True, function=False)
 def to(self, *args, device=None, dtype=None, non_blocking=False, copy=False, memory_format=None):
-    """The tensor with another dtype and/or on another device; itself when nothing changes. Source: torch.Tensor.to."""
+    """The tensor with another dtype and/or on another device; itself when nothing changes.
+
+    `to(device, dtype, non_blocking, copy)`, `to(dtype, non_blocking, copy)` or `to(other, non_blocking, copy)`. What moved is no leaf: its
+    gradient goes back to this tensor. non_blocking: the host does not wait for the copy, where this tensor is pinned.
+    Raises AssertionError for cuda where there is none. Source: torch.Tensor.to."""
     if memory_format is not None:
         raise unsupported("to", "memory_format")
-    for a in args:
-        if isinstance(a, dtype_class) or a in (int, float, bool):
-            dtype = as_dtype(a)
-        elif isinstance(a, Tensor):
+    flags = []
+    for position, a in enumerate(args):
+        if position == 0 and isinstance(a, Tensor):
             dtype, device = a.dtype, a.device
-        elif isinstance(a, (str, devices.device)):
+        elif isinstance(a, dtype_class) or a in (int, float, bool):
+            dtype = as_dtype(a)
+        elif position == 0 and (isinstance(a, (str, devices.device)) or (isinstance(a, int) and not isinstance(a, bool))):
             device = a
-        elif not isinstance(a, bool) and a is not None:
+        elif isinstance(a, bool):
+            flags.append(a)
+        elif a is not None:
             raise fail(
                 TypeError,
-                f"to() received an invalid combination of arguments - got ({type(a).__name__})",
+                f"to() received an invalid combination of arguments - got ({a.__class__.__name__})",
                 "Give a dtype (torch.float64), a device ('cpu') or another tensor to imitate.",
             )
-    if device is not None and devices.device(device) != self.device:
-        devices.usable(device)
-    return _cast(self, self.dtype if dtype is None else as_dtype(dtype), copy)
+    non_blocking, copy = (*flags, *(non_blocking, copy)[len(flags) :])
+    target = self._storage.device if device is None else devices.usable(device)
+    dtype = self.dtype if dtype is None else as_dtype(dtype)
+    if target is self._storage.device:
+        return _cast(self, dtype, copy)
+    if dtype is not self.dtype and dtype.itemsize < self.dtype.itemsize:  # what is smaller travels faster
+        return _moved(_cast(self, dtype), target, non_blocking)
+    return _cast(_moved(self, target, non_blocking), dtype)
+
+
+_pinned: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+"""Storages of host memory that is page-locked."""
+
+
+@composite(method=True, function=False)
+def is_pinned(self, device=None):
+    """Whether this tensor lies in page-locked memory of the host. Source: torch.Tensor.is_pinned."""
+    return self._storage in _pinned
+
+
+@composite(method=True, function=False)
+def pin_memory(self, device=None):
+    """A copy in page-locked memory, which goes to a GPU faster and, with `non_blocking=True`, while the host runs on.
+
+    Raises RuntimeError without a GPU and for tensors that are not on the CPU. Source: torch.Tensor.pin_memory."""
+    if self._storage.device is not devices.CPU:
+        raise fail(
+            RuntimeError,
+            f"cannot pin 'torch.{self.type()[6:]}' only dense CPU tensors can be pinned",
+            "Page-locked memory is memory of the host.",
+        )
+    if is_pinned(self):
+        return self
+    there = devices.backends("cuda") or (devices.backends("sim") if devices.away() else [])
+    if not there:
+        raise fail(
+            RuntimeError,
+            "Cannot access accelerator device when none is available.",
+            "Pinned memory only speeds up copies to a GPU.",
+        )
+    out = wrap(there[0].pinned(np.array(self._d, order="C")), self.dtype)
+    _pinned[out._storage] = True
+    return out
+
+
+@composite(method=True, function=False)
+def get_device(self):
+    """The index of the device that this tensor is on; -1 for the CPU. Source: torch.Tensor.get_device."""
+    return -1 if self._storage.device is devices.CPU else self._storage.device.index
+
+
+NAMESPACES[""]["get_device"] = get_device
 
 
 def _cast_method(name, dtype):
@@ -366,19 +467,26 @@ for _name, _dtype in {
 @composite(method=True, function=False)
 def cpu(self, memory_format=None):
     """The tensor in host memory; itself when it is there already. Source: torch.Tensor.cpu."""
+    if memory_format is not None:
+        raise unsupported("cpu", "memory_format")
     return to(self, device="cpu")
 
 
 @composite(method=True, function=False)
 def cuda(self, device=None, non_blocking=False, memory_format=None):
     """The tensor on a GPU. Raises AssertionError where there is none. Source: torch.Tensor.cuda."""
-    return to(self, device="cuda" if device is None else device)
+    if memory_format is not None:
+        raise unsupported("cuda", "memory_format")
+    device = devices.device("cuda" if device is None else device)
+    if device.type != "cuda":
+        raise fail(RuntimeError, "Invalid device, must be cuda device", "For other devices write x.to(device).")
+    return to(self, device=device, non_blocking=non_blocking)
 
 
 @composite(method=True, function=False)
 def type_as(self, other):
-    """`self.to(other.dtype)`. Source: torch.Tensor.type_as."""
-    return _cast(self, other.dtype)
+    """This tensor with the dtype and on the device of `other`. Source: torch.Tensor.type_as."""
+    return to(self, other)
 
 
 @composite(method=True, function=False)
@@ -387,9 +495,18 @@ def type(self, dtype=None, non_blocking=False):
     if dtype is None:
         prefix = "" if self.device.type == "cpu" else f"{self.device.type}."
         return f"torch.{prefix}{self.dtype.short}Tensor"
+    device = getattr(dtype, "device_type", None)
     if isinstance(dtype, str):
-        dtype = next((d for d in ALL if f"torch.{d.short}Tensor" == dtype), dtype)
-    return _cast(self, as_dtype(getattr(dtype, "dtype", dtype)))
+        name = dtype.removeprefix("torch.")
+        if "." in name:
+            device, _, name = name.partition(".")
+        elif name.endswith("Tensor"):
+            device = "cpu"
+        dtype = next((d for d in ALL if f"{d.short}Tensor" == name), dtype)
+    if isinstance(dtype, str):
+        raise fail(ValueError, f"invalid type: '{dtype}'", "Write a dtype, or a name such as 'torch.cuda.FloatTensor'.")
+    dtype = as_dtype(getattr(dtype, "dtype", dtype))
+    return _cast(self, dtype) if device in (None, self.device.type) else to(self, device, dtype)
 
 
 @composite(method=True, function=False)

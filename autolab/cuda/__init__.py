@@ -1,0 +1,43 @@
+"""`torch.cuda`: the GPUs there are, their memory, streams and times. Source: https://docs.pytorch.org/docs/2.13/cuda.html
+
+Three kinds of machine: with a GPU and CuPy, 'cuda' is the GPU; after `simulate()`, 'cuda' is a simulated GPU on any machine; otherwise asking
+is safe (`is_available()` is False) and using raises, as in PyTorch without CUDA.
+"""
+
+from ..engine import device as _devices
+from ..engine.device import AcceleratorError, OutOfMemoryError
+from .memory import (
+    empty_cache,
+    max_memory_allocated,
+    max_memory_reserved,
+    mem_get_info,
+    memory_allocated,
+    memory_reserved,
+    memory_stats,
+    reset_peak_memory_stats,
+)
+from .properties import (
+    can_device_access_peer,
+    current_device,
+    device,
+    device_count,
+    device_of,
+    get_device_capability,
+    get_device_name,
+    get_device_properties,
+    init,
+    is_available,
+    is_bf16_supported,
+    is_initialized,
+    set_device,
+    synchronize,
+)
+from .random import get_rng_state, initial_seed, manual_seed, manual_seed_all, seed, seed_all, set_rng_state
+from .simulation import Simulation, clock, is_simulated, perf_counter, simulate
+from .streams import Event, Stream, StreamContext, current_stream, default_stream, set_stream, stream
+from .types import *  # noqa: F403 - FloatTensor and its kin, by dtype
+
+default_generators = ()
+"""PyTorch's generators of its GPUs; here every device draws from the one CPU stream."""
+
+__all__ = [name for name in globals() if not name.startswith("_")]

@@ -1,0 +1,44 @@
+"""Random numbers on a GPU come from the one stream of the CPU, so that a seed gives the same numbers on every device.
+
+Without a GPU nothing is seeded, as in PyTorch. Source: https://docs.pytorch.org/docs/2.13/cuda.html#random-number-generator
+"""
+
+from ..engine import device as _devices
+from ..engine import random as _random
+from .properties import backend
+
+
+def manual_seed(seed):
+    """Seeds the stream that the GPUs draw from; does nothing without one. Source: torch.cuda.manual_seed"""
+    if _devices.backends("cuda"):
+        _random.manual_seed(seed)
+
+
+manual_seed_all = manual_seed
+
+
+def seed():
+    """Seeds with a number that nobody can foretell; does nothing without a GPU. Source: torch.cuda.seed"""
+    if _devices.backends("cuda"):
+        _random.seed()
+
+
+seed_all = seed
+
+
+def initial_seed():
+    """The seed last set. Raises AssertionError without a GPU. Source: torch.cuda.initial_seed"""
+    backend()
+    return _random.initial_seed()
+
+
+def get_rng_state(device="cuda"):
+    """The state of the stream. Raises AssertionError without a GPU. Source: torch.cuda.get_rng_state"""
+    backend(device)
+    return _random.get_rng_state()
+
+
+def set_rng_state(new_state, device="cuda"):
+    """Sets the state of the stream. Raises AssertionError without a GPU. Source: torch.cuda.set_rng_state"""
+    backend(device)
+    _random.set_rng_state(new_state)

@@ -1,0 +1,103 @@
+"""`simulate()`: 'cuda' becomes a simulated GPU, so that code written for a GPU runs unchanged where there is none.
+
+The numbers are computed by NumPy; memory, time and errors are those of the GPU that the profile describes. Time is *simulated* time: nothing
+sleeps, and the same program takes the same time on every machine. `perf_counter()` reads it, as does `torch.cuda.Event`.
+"""
+
+import re
+
+from ..engine import device as _devices
+from ..engine.errors import fail
+from ..engine.simulated.device import simulation
+from ..engine.simulated.profiles import PROFILES
+from .properties import backend
+
+_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30}
+
+
+class Simulation:
+    """A running simulation, as `simulate()` returns it: a context manager; `stop()` ends it. `devices` are its `torch.device`s, `clock` its
+    host clock (`clock.now` in seconds)."""
+
+    def __init__(self, devices, memory, profile):
+        self.profile, self.memory = PROFILES[profile], memory
+        self._backends = simulation("cuda", devices, memory, profile)
+        self.devices = tuple(b.device for b in self._backends)
+        self.clock = self._backends[0].clock
+        self._before, self._index = _devices.register_backends("cuda", self._backends), _devices.current_index("cuda")
+        _devices.set_current_index("cuda", 0)
+        self.running = True
+
+    def stop(self):
+        """'cuda' means again what it meant before. Tensors on the simulated GPUs keep working among themselves."""
+        if not self.running:
+            return
+        if _devices.backends("cuda") is not self._backends:
+            raise fail(RuntimeError, "a later simulation is still running", "Stop simulations in the reverse order of their start.")
+        self.running = False
+        for b in self._backends:
+            b.close()
+        _devices.register_backends("cuda", self._before)
+        _devices.set_current_index("cuda", self._index)
+        _devices.forget(self.devices)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.stop()
+
+    def __repr__(self):
+        state = "" if self.running else ", stopped"
+        n = len(self.devices)
+        return f"<Simulation: {n} simulated {self.profile.name}{'s' if n > 1 else ''} with {self.memory / (1 << 30):.3g} GiB each{state}>"
+
+
+def simulate(devices=1, memory="1GiB", profile="T4"):
+    """Makes 'cuda' mean simulated GPUs, until `.stop()` or the end of a `with` block; returns the `Simulation`.
+
+    devices: how many. memory: of each, in bytes or as text ("1GiB", "512 MB"); None: what such a GPU has (the computer's own memory holds the
+    tensors, so it bounds what can be used). profile: "laptop", "T4", "A100" or "H200", see `engine/simulated/profiles.py`.
+    Raises ValueError for an unknown profile, for less than one device, for memory that is no size."""
+    if profile not in PROFILES:
+        raise fail(
+            ValueError,
+            f"simulate(): unknown profile {profile!r}, expected one of {', '.join(map(repr, PROFILES))}",
+            "The profile says how fast the simulated GPU is.",
+        )
+    if not isinstance(devices, int) or isinstance(devices, bool) or devices < 1:
+        raise fail(ValueError, f"simulate(): devices must be a positive int, got {devices!r}", "devices=2 gives 'cuda:0' and 'cuda:1'.")
+    return Simulation(devices, PROFILES[profile].memory if memory is None else _bytes(memory), profile)
+
+
+def _bytes(memory):
+    found = re.fullmatch(r"([0-9.]+)\s*([A-Za-z]*)", memory.strip()) if isinstance(memory, str) else None
+    if found and found[2].upper() in _UNITS:
+        return int(float(found[1]) * _UNITS[found[2].upper()])
+    if isinstance(memory, int) and not isinstance(memory, bool) and memory > 0:
+        return memory
+    raise fail(ValueError, f"simulate(): memory must be a size such as '1GiB' or a number of bytes, got {memory!r}", "1GiB is 2**30 bytes.")
+
+
+def is_simulated(device=None) -> bool:
+    """Whether a GPU ('cuda' unless another is named) is a simulated one. Raises AssertionError where there is none."""
+    return backend(device).simulated
+
+
+def clock(device=None):
+    """The host's simulated clock: `clock().now` in seconds. Raises AssertionError for a GPU that is not simulated."""
+    b = backend(device)
+    if not b.simulated:
+        raise fail(RuntimeError, f"{b.device} is a real GPU and has no simulated clock", "Use time.perf_counter() after synchronize().")
+    return b.clock
+
+
+def perf_counter() -> float:
+    """What `time.perf_counter()` would show on the computer that 'cuda' belongs to: seconds, simulated under `simulate()`.
+
+    On a simulated GPU it goes forward by a fixed cost per launch and copy, and by what is waited for in `synchronize()`, `.item()`, `.cpu()`
+    and printing. With a real GPU, or none, it is `time.perf_counter()`."""
+    import time
+
+    there = _devices.backends("cuda")
+    return there[0].clock.now if there and there[0].simulated else time.perf_counter()

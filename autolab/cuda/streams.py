@@ -1,0 +1,150 @@
+"""Streams and events: queues of work, and points in them. Source: https://docs.pytorch.org/docs/2.13/notes/cuda.html#cuda-streams"""
+
+from ..engine.errors import fail
+from .properties import backend
+
+
+class Stream:
+    """A queue of work on a GPU: in order within, unordered between streams. `with torch.cuda.stream(s):` puts work into it.
+
+    Raises AssertionError where there is no GPU. Source: torch.cuda.Stream"""
+
+    def __init__(self, device=None, priority=0, _queue=None):
+        self._backend = backend(device)
+        self._queue = self._backend.new_queue(priority) if _queue is None else _queue
+
+    @property
+    def device(self):
+        return self._backend.device
+
+    @property
+    def stream_id(self) -> int:
+        return self._queue.number
+
+    @property
+    def priority(self) -> int:
+        return self._queue.priority
+
+    def synchronize(self):
+        """The host waits until this stream is empty."""
+        self._queue.synchronize()
+
+    def query(self) -> bool:
+        """Whether all work put into this stream is done."""
+        return self._queue.done()
+
+    def record_event(self, event=None):
+        """Records `event` (a new one unless given) here, and returns it."""
+        event = Event() if event is None else event
+        event.record(self)
+        return event
+
+    def wait_event(self, event):
+        """Later work of this stream waits for `event`; the host does not."""
+        if event._mark is not None:
+            self._queue.wait_for(event._mark)
+
+    def wait_stream(self, stream):
+        """Later work of this stream waits for what is in `stream` now."""
+        self.wait_event(stream.record_event())
+
+    def __eq__(self, other):
+        return isinstance(other, Stream) and self._queue is other._queue
+
+    def __hash__(self):
+        return hash(id(self._queue))
+
+    def __repr__(self):
+        return f"<torch.cuda.Stream device={self.device} cuda_stream={hex(self._queue.number)}>"
+
+
+class Event:
+    """A point in a stream. With `enable_timing=True`, `start.elapsed_time(end)` is the time between two in milliseconds.
+
+    Source: torch.cuda.Event"""
+
+    def __init__(self, enable_timing=False, blocking=False, interprocess=False, external=False):
+        if interprocess or external:
+            raise fail(NotImplementedError, "Event(): interprocess and external events are not supported by autolab", "One process, one GPU.")
+        backend()
+        self.enable_timing, self.blocking, self._mark = enable_timing, blocking, None
+
+    def record(self, stream=None):
+        """Puts this event into `stream`, the current one unless given."""
+        self._mark = (current_stream() if stream is None else stream)._queue.mark()
+
+    def wait(self, stream=None):
+        """Later work of `stream` (the current one unless given) waits for this event."""
+        (current_stream() if stream is None else stream).wait_event(self)
+
+    def query(self) -> bool:
+        """Whether the work before this event is done."""
+        return self._mark is None or self._mark.done()
+
+    def synchronize(self):
+        """The host waits for this event."""
+        if self._mark is not None:
+            self._mark.synchronize()
+
+    def elapsed_time(self, end_event) -> float:
+        """Milliseconds from this event to `end_event`. Raises RuntimeError unless both were recorded and reached, ValueError without
+        `enable_timing`."""
+        if not (self.enable_timing and end_event.enable_timing):
+            raise fail(
+                ValueError,
+                "Both events must be created with argument 'enable_timing=True'.",
+                "Write torch.cuda.Event(enable_timing=True).",
+            )
+        if self._mark is None or end_event._mark is None:
+            raise fail(
+                ValueError,
+                "Both events must be recorded before calculating elapsed time.",
+                "Call .record() on both, around the work.",
+            )
+        if not (self.query() and end_event.query()):
+            raise fail(
+                RuntimeError,
+                "Both events must be completed before calculating elapsed time.",
+                "The GPU is still at work: call torch.cuda.synchronize() (or end.synchronize()) first.",
+            )
+        return 1000 * self._mark.seconds_to(end_event._mark)
+
+    def __repr__(self):
+        return "<torch.cuda.Event uninitialized>" if self._mark is None else "<torch.cuda.Event recorded>"
+
+
+def current_stream(device=None):
+    """The stream that work goes into now. Source: torch.cuda.current_stream"""
+    return Stream(device, _queue=backend(device).queue)
+
+
+def default_stream(device=None):
+    """The stream that work goes into when no other is chosen. Source: torch.cuda.default_stream"""
+    return Stream(device, _queue=backend(device).queues[0])
+
+
+def set_stream(stream):
+    """Makes `stream` the current one of its device; None does nothing. Source: torch.cuda.set_stream"""
+    if stream is not None:
+        stream._backend.select(stream._queue)
+
+
+class StreamContext:
+    """`with torch.cuda.stream(s):` Source: torch.cuda.StreamContext"""
+
+    def __init__(self, stream):
+        self.stream = stream
+
+    def __enter__(self):
+        if self.stream is not None:
+            self._before = self.stream._backend.queue
+            set_stream(self.stream)
+
+    def __exit__(self, *error):
+        if self.stream is not None:
+            self.stream._backend.select(self._before)
+
+
+def stream(stream):
+    """A context manager that puts work into `stream`; None changes nothing. Source: torch.cuda.stream"""
+    return StreamContext(stream)

@@ -1,0 +1,210 @@
+"""A real GPU by CuPy (14 or newer), behind the interface of `engine/device.py`. CuPy is imported when a GPU is first asked for.
+
+Sources: https://docs.cupy.dev/en/stable/reference/cuda.html, https://docs.cupy.dev/en/stable/user_guide/memory.html
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+
+import numpy as np
+
+from . import observe
+from .device import CPU, OutOfMemoryError, new_canonical
+from .errors import fail
+
+OLDEST = 14
+
+
+def found() -> list:
+    """A CupyDevice for each GPU; an empty list without CuPy or without a GPU. Raises ImportError for a CuPy that is too old."""
+    spec = importlib.util.find_spec("cupy")
+    if spec is None or spec.origin is None:  # not there, or only a folder of that name
+        return []
+    import cupy
+
+    if int(cupy.__version__.split(".")[0]) < OLDEST:
+        raise fail(ImportError, f"autolab needs CuPy {OLDEST} or newer, found {cupy.__version__}", 'pip install -U "autolab-kit[gpu]"')
+    if not cupy.cuda.is_available():
+        return []
+    return [new_canonical("cuda", i, lambda d: CupyDevice(d, cupy)) for i in range(cupy.cuda.runtime.getDeviceCount())]
+
+
+class CupyDevice:
+    """One GPU. What it offers is what `SimDevice` offers; launches are not reported one by one (CuPy's profiler does that)."""
+
+    simulated, host, alive = False, False, True
+
+    def __init__(self, device, cupy):
+        self.device, self.xp, self.array, self.cupy = device, cupy, cupy.ndarray, cupy
+        self.gpu = cupy.cuda.Device(device.index)
+        self.pool = CupyPool(self)
+        with self.gpu:
+            self.queues = [CupyQueue(self, cupy.cuda.Stream.null, 0)]
+        self.queue = self.queues[0]
+        properties = cupy.cuda.runtime.getDeviceProperties(device.index)
+        self.name = properties["name"].decode()
+        self.capability = properties["major"], properties["minor"]
+        self.processors = properties["multiProcessorCount"]
+
+    def __enter__(self):
+        self.gpu.__enter__()
+
+    def __exit__(self, *error):
+        self.gpu.__exit__(*error)
+
+    def use(self):
+        self.gpu.use()
+
+    def run(self, state, kernel, *args):
+        """Calls `kernel(*args)` with this GPU as the current one. Raises OutOfMemoryError in PyTorch's words."""
+        with self.gpu:
+            try:
+                return state.run(kernel, *args)
+            except self.cupy.cuda.memory.OutOfMemoryError as error:
+                raise fail(OutOfMemoryError, f"CUDA out of memory. {error}", "Use a smaller batch, or delete tensors that are not needed.") from None
+
+    def synchronize(self):
+        began = time.perf_counter()
+        self.gpu.synchronize()
+        if observe.observer is not None:
+            observe.observer.synchronize(self.device, time.perf_counter() - began)
+
+    def _report(self, source, target, nbytes, began, pinned):
+        if observe.observer is not None:
+            observe.observer.transfer(source, target, nbytes, began, time.perf_counter() - began, pinned)
+
+    def from_host(self, array, pinned=False, non_blocking=False):
+        began = time.perf_counter()
+        with self.gpu:
+            made = self.cupy.asarray(np.asarray(array, order="C"), blocking=not (pinned and non_blocking))
+        self._report(CPU, self.device, made.nbytes, began, pinned)
+        return made
+
+    def to_host(self, array, pinned=False, non_blocking=False):
+        began = time.perf_counter()
+        with self.gpu:
+            host = array.get(blocking=not non_blocking)
+        self._report(self.device, CPU, host.nbytes, began, pinned)
+        return host
+
+    def from_peer(self, array, source):
+        began = time.perf_counter()
+        with self.gpu:
+            made = self.cupy.empty(array.shape, array.dtype)
+            made.data.copy_from_device_async(self._contiguous(array).data, made.nbytes, self.cupy.cuda.Stream.null)
+        self._report(source.device, self.device, made.nbytes, began, False)
+        return made
+
+    def _contiguous(self, array):
+        with array.device:
+            made = self.cupy.ascontiguousarray(array)
+            self.cupy.cuda.get_current_stream().synchronize()
+        return made
+
+    def pinned(self, host):
+        """A copy of a NumPy array in page-locked memory."""
+        import cupyx
+
+        made = cupyx.empty_pinned(host.shape, host.dtype)
+        made[...] = host
+        return made
+
+    def keepsake(self, array, most):
+        """Nothing is copied for the explorer: only (shape, dtype)."""
+        return array.shape, array.dtype
+
+    def new_queue(self, priority=0):
+        with self.gpu:
+            self.queues.append(CupyQueue(self, self.cupy.cuda.Stream(non_blocking=True, priority=priority), len(self.queues)))
+        return self.queues[-1]
+
+    def select(self, queue):
+        with self.gpu:
+            queue.stream.use()
+        self.queue = queue
+
+
+class CupyPool:
+    """Memory in use, from CuPy's pool. CuPy keeps no peaks: they are what was seen when somebody asked."""
+
+    def __init__(self, owner):
+        self.owner = owner
+        self._peaks = [0, 0]
+
+    def _pool(self):
+        return self.owner.cupy.get_default_memory_pool()
+
+    @property
+    def allocated(self) -> int:
+        with self.owner.gpu:
+            return self._pool().used_bytes()
+
+    @property
+    def reserved(self) -> int:
+        with self.owner.gpu:
+            return self._pool().total_bytes()
+
+    @property
+    def total(self) -> int:
+        return self.owner.gpu.mem_info[1]
+
+    @property
+    def peak_allocated(self) -> int:
+        self._peaks[0] = max(self._peaks[0], self.allocated)
+        return self._peaks[0]
+
+    @property
+    def peak_reserved(self) -> int:
+        self._peaks[1] = max(self._peaks[1], self.reserved)
+        return self._peaks[1]
+
+    def reset_peak(self):
+        self._peaks = [self.allocated, self.reserved]
+
+    def empty_cache(self):
+        with self.owner.gpu:
+            self._pool().free_all_blocks()
+
+
+class CupyQueue:
+    """A stream of CuPy's."""
+
+    def __init__(self, owner, stream, number):
+        self.owner, self.stream, self.number = owner, stream, number
+
+    @property
+    def priority(self) -> int:
+        return getattr(self.stream, "priority", 0)
+
+    def synchronize(self):
+        self.stream.synchronize()
+
+    def done(self) -> bool:
+        return self.stream.done
+
+    def mark(self):
+        with self.owner.gpu:
+            event = self.owner.cupy.cuda.Event()
+            event.record(self.stream)
+        return CupyMark(self.owner, event)
+
+    def wait_for(self, mark):
+        self.stream.wait_event(mark.event)
+
+
+class CupyMark:
+    """An event of CuPy's."""
+
+    def __init__(self, owner, event):
+        self.owner, self.event = owner, event
+
+    def done(self) -> bool:
+        return self.event.done
+
+    def synchronize(self):
+        self.event.synchronize()
+
+    def seconds_to(self, later) -> float:
+        return self.owner.cupy.cuda.get_elapsed_time(self.event, later.event) / 1000

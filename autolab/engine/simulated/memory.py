@@ -1,0 +1,128 @@
+"""The memory of a simulated GPU: PyTorch's caching allocator in small.
+
+Sizes are rounded up to 512 bytes and cut out of segments that stay reserved until `empty_cache()`: 2 MiB for requests of at most 1 MiB, 20 MiB
+for less than 10 MiB, and multiples of 2 MiB above that. Source: https://docs.pytorch.org/docs/2.13/notes/cuda.html#cuda-memory-management
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+
+from .. import observe
+
+ROUND, SMALL, SEGMENT, MEDIUM, MEDIUM_SEGMENT = 512, 1 << 20, 2 << 20, 10 << 20, 20 << 20
+
+
+class OutOfMemory(Exception):
+    """No room for `nbytes`; `Pool` raises it, the device puts it into PyTorch's words."""
+
+    def __init__(self, nbytes):
+        super().__init__(nbytes)
+        self.nbytes = nbytes
+
+
+class Block:
+    """Memory that some array owns; it goes back to the pool when the last array that looks into it dies."""
+
+    __slots__ = ("pool", "segment", "offset", "nbytes", "what", "__weakref__")
+
+    def __init__(self, pool, segment, offset, nbytes, what):
+        self.pool, self.segment, self.offset, self.nbytes, self.what = pool, segment, offset, nbytes, what
+
+    @property
+    def address(self) -> int:
+        return self.segment.address + self.offset if self.segment is not None else 0
+
+    def __del__(self):
+        self.pool.free(self)
+
+
+class _Segment:
+    """Reserved memory: `holes` are its free pieces (offset, size), in order."""
+
+    __slots__ = ("address", "size", "small", "holes")
+
+    def __init__(self, address, size, small):
+        self.address, self.size, self.small, self.holes = address, size, small, [(0, size)]
+
+    def give_back(self, offset, size):
+        insort(self.holes, (offset, size))
+        merged = []
+        for start, length in self.holes:
+            if merged and sum(merged[-1]) == start:
+                merged[-1] = (merged[-1][0], merged[-1][1] + length)
+            else:
+                merged.append((start, length))
+        self.holes = merged
+
+    @property
+    def unused(self) -> bool:
+        return self.holes == [(0, self.size)]
+
+
+class Pool:
+    """What one device has: `total` bytes, of which `reserved` are in segments and `allocated` belong to arrays."""
+
+    def __init__(self, owner, total):
+        self.owner, self.total = owner, total
+        self.allocated = self.reserved = self.peak_allocated = self.peak_reserved = 0
+        self.allocations = 0
+        self.segments = []
+        self.alive = {}  # id(block) -> (bytes, what)
+        self._next = 0x7F0000000000
+
+    def allocate(self, nbytes, what) -> Block:
+        """A block of `nbytes`, rounded up. what: (shape, dtype), for messages. Raises OutOfMemory."""
+        size = -(-nbytes // ROUND) * ROUND
+        if not size:
+            return Block(self, None, 0, 0, what)
+        small = size <= SMALL
+        segment, offset = self._hole(size, small) or self._new_segment(size, small)
+        hole = next(h for h in segment.holes if h[0] == offset)
+        segment.holes.remove(hole)
+        if hole[1] > size:
+            insort(segment.holes, (offset + size, hole[1] - size))
+        block = Block(self, segment, offset, size, what)
+        self.alive[id(block)] = (size, what)
+        self.allocations += 1
+        self.allocated += size
+        self.peak_allocated = max(self.peak_allocated, self.allocated)
+        if observe.observer is not None:
+            observe.observer.allocate(self.owner.device, size, self.allocated, self.reserved, block.address, what)
+        return block
+
+    def _hole(self, size, small):
+        """The smallest free piece that is big enough, as (segment, offset); None when there is none."""
+        fitting = [(h[1], s.address, s, h[0]) for s in self.segments if s.small == small for h in s.holes if h[1] >= size]
+        return min(fitting, key=lambda f: f[:2])[2:] if fitting else None
+
+    def _new_segment(self, size, small):
+        length = SEGMENT if small else MEDIUM_SEGMENT if size < MEDIUM else -(-size // SEGMENT) * SEGMENT
+        if self.reserved + length > self.total:
+            self.empty_cache()
+        if self.reserved + length > self.total:
+            raise OutOfMemory(size)
+        segment = _Segment(self._next, length, small)
+        self._next += length
+        self.segments.append(segment)
+        self.reserved += length
+        self.peak_reserved = max(self.peak_reserved, self.reserved)
+        return segment, 0
+
+    def free(self, block):
+        """Takes a block back; called when it dies."""
+        if block.segment is None:
+            return
+        self.alive.pop(id(block), None)
+        block.segment.give_back(block.offset, block.nbytes)
+        self.allocated -= block.nbytes
+        if observe.observer is not None:
+            observe.observer.free_memory(self.owner.device, block.nbytes, self.allocated, self.reserved, block.address)
+
+    def empty_cache(self):
+        """Gives unused segments back."""
+        self.reserved -= sum(s.size for s in self.segments if s.unused)
+        self.segments = [s for s in self.segments if not s.unused]
+
+    def reset_peak(self):
+        self.peak_allocated, self.peak_reserved = self.allocated, self.reserved
