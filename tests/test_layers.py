@@ -14,7 +14,7 @@ PACKAGE = ROOT / "autolab"
 LAYERS = [
     {"engine"},
     {"autograd", "nn", "optim", "utils", "vision"}
-    | {"cuda", "linalg", "random", "special", "func", "testing", "backends", "profiler"},
+    | {"cuda", "linalg", "random", "special", "func", "testing", "backends", "profiler", "serialization", "hub"},
     {"trace"},
     {"viz"},
     {"widgets"},

@@ -13,7 +13,7 @@ from goldens.oracle import ENGINE
 from test_datasets import archive_of, cifar_files, clothes, mnist_files, tiny_cifar
 
 from autolab.vision import datasets
-from autolab.vision.datasets.download import download
+from autolab.utils.download import download
 
 pytestmark = pytest.mark.skipif(ENGINE != "autolab", reason="autolab's own downloads")
 

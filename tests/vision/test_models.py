@@ -1,6 +1,7 @@
 """Networks: for the same seed the parameters, outputs and gradients of torchvision's and of the course's own classes."""
 
 import ast
+import urllib.error
 from pathlib import Path
 
 import numpy as np
@@ -159,16 +160,21 @@ def test_the_old_argument_pretrained_warns():
 @ours
 class TestWeights:
     @pytest.mark.filterwarnings("ignore:Arguments other than a weight enum")
-    def test_pretrained_weights_are_not_there_yet(self):
+    def test_pretrained_weights_are_downloaded_or_said_where_to_put(self, tmp_path, monkeypatch):
+        def offline(*args, **kwargs):
+            raise urllib.error.URLError("no network")
+
+        monkeypatch.setattr("urllib.request.urlopen", offline)
+        monkeypatch.setenv("TORCH_HOME", str(tmp_path))
         models = torch.vision.models
+        url = "https://download.pytorch.org/models/resnet18-f37072fd.pth"
+        place = tmp_path / "hub" / "checkpoints" / "resnet18-f37072fd.pth"
         for weights in (models.ResNet18_Weights.DEFAULT, "DEFAULT", "ResNet18_Weights.IMAGENET1K_V1"):
-            with pytest.raises(
-                NotImplementedError, match="pretrained weights are not shipped with autolab yet"
-            ) as caught:
+            with pytest.raises(RuntimeError, match=f"Error downloading {url}: <urlopen error no network>") as caught:
                 models.resnet18(weights=weights)
-            assert ".safetensors" in caught.value.__notes__[0] and "resnet18-f37072fd.pth" in caught.value.__notes__[0]
+            assert url in caught.value.__notes__[0] and f"put it at {place}" in caught.value.__notes__[0]
         with pytest.warns(UserWarning, match="The parameter 'pretrained' is deprecated"):
-            with pytest.raises(NotImplementedError, match="ResNet18_Weights.IMAGENET1K_V1: pretrained weights"):
+            with pytest.raises(RuntimeError, match="Error downloading"):
                 models.resnet18(pretrained=True)
 
     def test_weights_from_a_file(self, tmp_path):
@@ -193,8 +199,8 @@ class TestWeights:
         resnet18 = torch.vision.models.resnet18
         with pytest.raises(FileNotFoundError, match="no weights file 'nowhere.safetensors'"):
             resnet18(weights="nowhere.safetensors")
-        (tmp_path / "resnet18.pth").write_bytes(b"PK")
-        with pytest.raises(ValueError, match="weights file should end with .safetensors"):
+        (tmp_path / "resnet18.pth").write_bytes(b"PK\x03\x04")
+        with pytest.raises(RuntimeError, match="failed finding central directory|Invalid magic number|Weights only"):
             resnet18(weights=tmp_path / "resnet18.pth")
         (tmp_path / "cut.safetensors").write_bytes(b"\x10\0\0\0\0\0\0\0{}")
         with pytest.raises(ValueError, match="is not a whole .safetensors file"):

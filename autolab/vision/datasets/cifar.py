@@ -13,7 +13,7 @@ import tarfile
 import numpy as np
 
 from autolab.engine.errors import fail
-from autolab.vision.datasets.download import from_mirrors, is_whole
+from autolab.utils.download import from_mirrors, is_whole
 from autolab.vision.datasets.vision import VisionDataset, picture
 
 _RECONSTRUCT = np.empty(0).__reduce__()[0]

@@ -14,7 +14,7 @@ import numpy as np
 
 import autolab
 from autolab.engine.errors import fail
-from autolab.vision.datasets.download import from_mirrors
+from autolab.utils.download import from_mirrors
 from autolab.vision.datasets.vision import VisionDataset, picture
 
 _DTYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}

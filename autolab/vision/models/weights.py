@@ -4,13 +4,11 @@ https://docs.pytorch.org/vision/0.28/models.html#using-the-pre-trained-models
 
 import functools
 import json
-import os
 from collections import OrderedDict
 
 import numpy as np
 
 import autolab
-from autolab.engine.errors import fail
 from autolab.vision.models._api import SHIPPED, Weights, WeightsEnum
 
 _IMAGENET_CLASSES = (SHIPPED / "imagenet_classes.txt").read_text(encoding="utf-8").splitlines()
@@ -89,7 +87,7 @@ class ResNetDigits_Weights(WeightsEnum):
             "num_params": 77685,
             "recipe": "tools/pretrain_digits.py",
             "_metrics": {"UCI digits 0 to 4, test": {"acc@1": 98.333}},
-            "_ops": 0.0034,
+            "_ops": 0.003,
             "_file_size": 0.304,
             "license": "autolab: BSD 3-Clause; trained on the UCI handwritten digits, CC BY 4.0",
             "source": "https://doi.org/10.24432/C50P49, the training part of autolab.vision.datasets.Digits",
@@ -100,14 +98,13 @@ class ResNetDigits_Weights(WeightsEnum):
 
 
 def download(weights, *, progress=True, check_hash=False):
-    """The state dict of a member whose file is on the network. Raises NotImplementedError."""
-    file = weights.url.rsplit("/", 1)[-1]
-    raise fail(
-        NotImplementedError,
-        f"{weights}: pretrained weights are not shipped with autolab yet",
-        "Use weights=None, or the path of a .safetensors file. Where PyTorch is installed, "
-        f"safetensors.torch.save_file(torch.load('{file}'), 'resnet.safetensors') makes one of {weights.url}",
-    )
+    """The state dict of a member whose file is on the network: downloaded once into `autolab.hub.get_dir()`/checkpoints.
+
+    Raises RuntimeError that names the file and where to put it when there is no connection.
+    """
+    from autolab.hub import load_state_dict_from_url
+
+    return load_state_dict_from_url(weights.url, progress=progress, check_hash=check_hash)
 
 
 def read_shipped(path):
@@ -124,29 +121,7 @@ def read_shipped(path):
 
 
 def read_state_dict(path):
-    """The tensors of a .safetensors file by name.
+    """The tensors of a file by name: .safetensors, a checkpoint of PyTorch, or an index of several (see `read_weights`)."""
+    from autolab.serialization import read_weights
 
-    Raises ImportError without the package safetensors, FileNotFoundError, ValueError for a file of another kind or a
-    damaged one.
-    """
-    path = os.fspath(path)
-    if not path.endswith(".safetensors"):
-        raise fail(
-            ValueError,
-            f"weights file should end with .safetensors, but got '{path}'",
-            "A .pth file is a pickle, which can run code when it is read: convert it with "
-            "safetensors.torch.save_file(torch.load(path), 'weights.safetensors').",
-        )
-    try:
-        from safetensors import SafetensorError
-        from safetensors.numpy import load_file
-    except ImportError as error:
-        message = "reading weights from a file needs the package safetensors"
-        raise fail(ImportError, message, "Install it with: pip install safetensors") from error
-    try:
-        arrays = load_file(path)
-    except FileNotFoundError:
-        raise fail(FileNotFoundError, f"no weights file '{path}'", "Is the path right?") from None
-    except SafetensorError as error:
-        raise fail(ValueError, f"'{path}' is not a whole .safetensors file: {error}", "Copy it again.") from error
-    return OrderedDict((name, autolab.from_numpy(array)) for name, array in arrays.items())
+    return read_weights(path)

@@ -1,0 +1,89 @@
+"""Weights from the internet (`torch.hub`), kept in the same folder as PyTorch's, so that a file is downloaded once for both.
+
+Loading models with their code from repositories (`torch.hub.load`) is not here. Source: https://docs.pytorch.org/docs/2.13/hub.html
+"""
+
+import os
+import re
+import sys
+from urllib.parse import urlparse
+
+from autolab.engine.errors import fail
+from autolab.serialization import load, read_weights
+from autolab.utils.download import FAILURES, download
+
+__all__ = ["download_url_to_file", "get_dir", "load_state_dict_from_url", "set_dir"]
+
+_HASH_IN_NAME = re.compile(r"-([a-f0-9]*)\.")
+_chosen_dir: str | None = None
+
+
+def get_dir():
+    """The folder of downloads: what `set_dir` chose, else $TORCH_HOME/hub, else $XDG_CACHE_HOME/torch/hub, else ~/.cache/torch/hub."""
+    if _chosen_dir is not None:
+        return _chosen_dir
+    cache = os.path.join(os.getenv("XDG_CACHE_HOME", os.path.join("~", ".cache")), "torch")
+    return os.path.join(os.path.expanduser(os.getenv("TORCH_HOME", cache)), "hub")
+
+
+def set_dir(d):
+    """Choose the folder of downloads for this process."""
+    global _chosen_dir
+    _chosen_dir = os.path.expanduser(os.fspath(d))
+
+
+def download_url_to_file(url, dst, hash_prefix=None, progress=True):
+    """Download `url` into the file `dst`, which appears when it is whole; what a broken download left is continued.
+
+    hash_prefix: the first digits of the file's SHA-256. Raises RuntimeError for a wrong checksum or a web page in the file's
+    place, OSError when there is no connection.
+    """
+    dst = os.path.expanduser(os.fspath(dst))
+    if os.path.exists(dst) and not hash_prefix:
+        os.remove(dst)  # as PyTorch: without a checksum it cannot be known to be the same
+    download(url, dst, sha256_prefix=hash_prefix, progress=progress)
+
+
+def fetch_weights(url, model_dir=None, progress=True, check_hash=False, file_name=None):
+    """The path of the file at `url` in the folder of downloads, downloaded if it is not there.
+
+    check_hash: the name ends in "-<first digits of the SHA-256>.<ending>", which the content must have; a file that is there is
+    checked too. Raises RuntimeError that says what went wrong and where to put the file by hand.
+    """
+    model_dir = os.path.join(get_dir(), "checkpoints") if model_dir is None else os.fspath(model_dir)
+    name = os.path.basename(urlparse(url).path) if file_name is None else file_name
+    path = os.path.join(model_dir, name)
+    found = _HASH_IN_NAME.search(name) if check_hash else None
+    prefix = found.group(1) if found and found.group(1) else None
+    if os.path.exists(path) and prefix is None:
+        return path
+    try:
+        if not os.path.exists(path):
+            os.makedirs(model_dir, exist_ok=True)
+            if progress:
+                sys.stdout.write(f'Downloading: "{url}" to {path}\n')
+        download(url, path, sha256_prefix=prefix, progress=progress)
+    except FAILURES as error:
+        offline = fail(
+            RuntimeError,
+            f"Error downloading {url}: {error}",
+            f"Is this computer online? Run it again to continue where it stopped, or download {url} elsewhere and put it at "
+            f"{path} yourself.",
+        )
+        for note in getattr(error, "__notes__", ()):
+            offline.add_note(note)
+        raise offline from error
+    return path
+
+
+def load_state_dict_from_url(
+    url, model_dir=None, map_location=None, progress=True, check_hash=False, file_name=None, weights_only=True
+):
+    """The state dict in the file at `url`, which is downloaded once into `model_dir` (default: `get_dir()`/checkpoints).
+
+    See `fetch_weights` and `torch.load` for the arguments and errors. weights_only is True, where PyTorch's default is False.
+    """
+    path = fetch_weights(url, model_dir, progress, check_hash, file_name)
+    if path.endswith(".safetensors"):
+        return read_weights(path, map_location)
+    return load(path, map_location=map_location, weights_only=weights_only)

@@ -1,0 +1,30 @@
+"""Saving to files and loading from them (`torch.save`, `torch.load`, `torch.serialization`).
+
+The files are PyTorch's: what PyTorch wrote is read without PyTorch, what is written here PyTorch loads with `weights_only=True`.
+Source: https://docs.pytorch.org/docs/2.13/notes/serialization.html
+"""
+
+from autolab.serialization.names import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
+from autolab.serialization.reading import get_unsafe_globals_in_checkpoint, load
+from autolab.serialization.settings import (
+    LoadEndianness,
+    get_default_load_endianness,
+    set_default_load_endianness,
+)
+from autolab.serialization.weight_files import read_weights, save_safetensors
+from autolab.serialization.writing import save
+
+__all__ = [
+    "LoadEndianness",
+    "add_safe_globals",
+    "clear_safe_globals",
+    "get_default_load_endianness",
+    "get_safe_globals",
+    "get_unsafe_globals_in_checkpoint",
+    "load",
+    "read_weights",
+    "safe_globals",
+    "save",
+    "save_safetensors",
+    "set_default_load_endianness",
+]

@@ -1,0 +1,235 @@
+"""The names that classes and functions have in PyTorch's files, and which of them a file may name.
+
+A pickle names what it wants called. With `weights_only=True` only the names here can be reached, and behind each is a function that
+checks its arguments; nothing is imported because a file says so.
+"""
+
+import _compat_pickle  # what Python's own pickle uses
+import importlib
+from collections import Counter, OrderedDict
+from types import BuiltinFunctionType, FunctionType
+
+from autolab.engine import dtype as dtypes
+from autolab.engine.device import device
+from autolab.engine.errors import fail
+from autolab.engine.size import Size
+from autolab.engine.tensor import Tensor, strided
+from autolab.serialization import rebuild
+from autolab.serialization.errors import refuse
+
+BLOCKED = ("sys", "os", "posix", "nt")
+"""Modules that stay closed even when the user allows something from them."""
+
+_DTYPES_ELSEWHERE = (
+    *("bfloat16", "complex32", "quint8", "qint8", "qint32", "quint4x2", "quint2x4", "bits8", "bits16"),
+    *("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu", "float4_e2m1fn_x2"),
+)
+_UNSUPPORTED = {
+    "_rebuild_qtensor": "quantised tensors",
+    "_rebuild_sparse_tensor": "sparse tensors",
+    "_rebuild_meta_tensor_no_storage": "tensors without values (meta)",
+    "_rebuild_nested_tensor": "nested tensors",
+    "_rebuild_wrapper_subclass": "wrapper subclasses of tensors",
+    "_rebuild_device_tensor_from_numpy": "tensors of XLA and other accelerators",
+    "_rebuild_device_tensor_from_cpu_tensor": "tensors of XLA and other accelerators",
+}
+
+
+def _no_dtype(name):
+    def refused(*args):
+        raise fail(
+            NotImplementedError,
+            f"dtype 'torch.{name}' is not supported by autolab",
+            "NumPy has no such numbers: convert the tensors to float32 where the file was written, and save again.",
+        )
+
+    return refused
+
+
+def _unsupported(function, what):
+    def refused(*args):
+        raise fail(
+            NotImplementedError,
+            f"{function}(): {what} are not supported by autolab",
+            "Save dense tensors: .to_dense() or .dequantize() before torch.save.",
+        )
+
+    return refused
+
+
+def _encode(text, encoding="utf-8"):
+    """How protocol 2 writes bytes: a text in latin1."""
+    if type(text) is not str or encoding not in ("latin1", "utf-8", "ascii"):
+        raise refuse(f"_codecs.encode got {type(text).__name__}, {encoding!r}", "Only text becomes bytes this way.")
+    return text.encode(encoding)
+
+
+def _bytearray(content=b"", encoding="latin1"):
+    """As `bytearray`, but not with a number, which would ask for that much memory."""
+    if type(content) is str:
+        content = _encode(content, encoding)
+    if type(content) not in (bytes, bytearray):
+        raise refuse(f"bytearray got {type(content).__name__}", "A number here would ask for that much memory.")
+    return bytearray(content)
+
+
+def _size(numbers=()):
+    if type(numbers) is not tuple or not all(type(n) is int for n in numbers):
+        raise refuse(f"torch.Size got {type(numbers).__name__}", "A size is a tuple of whole numbers.")
+    return Size(numbers)
+
+
+def _get_layout(name):
+    if name != "torch.strided":
+        raise fail(
+            NotImplementedError, f"layout '{name}' is not supported by autolab", "Only dense tensors are supported."
+        )
+    return strided
+
+
+_allowed: dict = {}
+
+
+def allowed_globals():
+    """What a file may name, by its full name in PyTorch."""
+    if not _allowed:
+        from autolab.nn.parameter import Parameter
+
+        _allowed.update(
+            {
+                "collections.OrderedDict": OrderedDict,
+                "collections.Counter": Counter,
+                "torch.nn.parameter.Parameter": Parameter,
+                "torch.serialization._get_layout": _get_layout,
+                "torch.Size": _size,
+                "torch.Tensor": Tensor,
+                "torch.device": device,
+                "_codecs.encode": _encode,
+                "builtins.bytearray": _bytearray,
+                "builtins.set": set,
+                "builtins.complex": complex,
+                "torch._utils._rebuild_tensor": rebuild.tensor,
+                "torch._utils._rebuild_tensor_v2": rebuild.tensor,
+                "torch._utils._rebuild_tensor_v3": rebuild.tensor_with_dtype,
+                "torch._utils._rebuild_parameter": rebuild.parameter,
+                "torch._utils._rebuild_parameter_with_state": rebuild.parameter,
+                "torch._tensor._rebuild_from_type_v2": rebuild.from_type,
+                "torch.storage.UntypedStorage": rebuild.StorageType("uint8"),
+            }
+        )
+        for d in dtypes.BY_NAME.values():
+            _allowed[f"torch.{d.name}"] = d
+        for name in _DTYPES_ELSEWHERE:
+            _allowed.setdefault(f"torch.{name}", _no_dtype(name))
+        for name, kind in rebuild.STORAGES.items():
+            _allowed[f"torch.{name}"] = _allowed[f"torch.cuda.{name}"] = rebuild.StorageType(kind)
+        for name, what in _UNSUPPORTED.items():
+            _allowed[f"torch._utils.{name}"] = _unsupported(name, what)
+    return _allowed
+
+
+# what the user allows ------------------------------------------------------------------------------------------------
+
+_safe: set = set()
+
+
+def add_safe_globals(safe_globals):
+    """Let files loaded with `weights_only=True` name these classes and functions: a list of them, or of (object, name) pairs."""
+    _safe.update(safe_globals)
+
+
+def get_safe_globals():
+    """What `add_safe_globals` has allowed."""
+    return list(_safe)
+
+
+def clear_safe_globals():
+    """Allow nothing but what is allowed by default."""
+    _safe.clear()
+
+
+class safe_globals:
+    """`with torch.serialization.safe_globals([MyClass]): torch.load(file)` allows the class for this block only."""
+
+    def __init__(self, safe_globals):
+        self.safe_globals = safe_globals
+
+    def __enter__(self):
+        self._before = set(_safe)
+        add_safe_globals(self.safe_globals)
+
+    def __exit__(self, *exception):
+        _safe.clear()
+        _safe.update(self._before)
+
+
+def user_globals():
+    """What the user allows, by the full name that it has in a file. Raises ValueError, TypeError for a wrong pair."""
+    found = {}
+    for entry in _safe:
+        if not isinstance(entry, tuple):
+            found[".".join(name_in_files(entry))] = entry
+            continue
+        note = "Give (object, 'module.name')."
+        if len(entry) != 2:
+            message = f"Expected tuple of length 2 (global, str of callable full path), but got tuple of length: {len(entry)}"
+            raise fail(ValueError, message, note)
+        if type(entry[1]) is not str:
+            message = f"Expected second item in tuple to be str of callable full path, but got: {type(entry[1])}"
+            raise fail(TypeError, message, note)
+        found[entry[1]] = entry[0]
+    return found
+
+
+# both directions -----------------------------------------------------------------------------------------------------
+
+
+def name_in_files(thing):
+    """(module, name) of a class or function as PyTorch knows it: autolab's are named by where PyTorch has them."""
+    module, name = thing.__module__, thing.__qualname__
+    if module == "autolab" or module.startswith("autolab."):
+        for place in ("nn", "optim", "optim.lr_scheduler"):
+            if getattr(importlib.import_module(f"autolab.{place}"), name, None) is thing:
+                return f"torch.{place}", name
+        if module.startswith("autolab.vision"):
+            return "torchvision" + module[len("autolab.vision") :], name
+        module = "torch" + module[len("autolab") :]
+    return module, name
+
+
+def in_python3(module, name):
+    """The name in Python 3 of what a pickle of protocol 2 names as Python 2 did."""
+    if (module, name) in _compat_pickle.NAME_MAPPING:
+        return _compat_pickle.NAME_MAPPING[module, name]
+    return _compat_pickle.IMPORT_MAPPING.get(module, module), name
+
+
+def find_here(module, name):
+    """The object that a trusted file names: PyTorch's classes are found in autolab."""
+    module, name = in_python3(module, name)
+    full = f"{module}.{name}"
+    if full in allowed_globals():
+        return allowed_globals()[full]
+    for prefix, place in (("torchvision", "autolab.vision"), ("torch", "autolab")):
+        if module == prefix or module.startswith(f"{prefix}."):
+            return _find_class(place + module[len(prefix) :], name, full)
+    found = importlib.import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def _find_class(module, name, full):
+    places = [module, *(f"autolab.{place}" for place in ("nn", "optim", "optim.lr_scheduler"))]
+    for place in places:
+        try:
+            found = getattr(importlib.import_module(place), name, None)
+        except ImportError:
+            continue
+        if isinstance(found, (type, FunctionType, BuiltinFunctionType)):
+            return found
+    raise fail(
+        AttributeError,
+        f"Can't get attribute '{name}' on <module '{full.rpartition('.')[0]}'>",
+        f"The file holds a {full}, which autolab does not have. Save the state_dict() where the file was written.",
+    )

@@ -1,0 +1,291 @@
+"""`torch.load`: zip files of PyTorch 1.6 and later. Older ones are read by `legacy.py`, .safetensors by `weight_files.py`.
+
+Source: https://docs.pytorch.org/docs/2.13/generated/torch.load.html
+"""
+
+import io
+import os
+import pickle
+import re
+import sys
+import warnings
+import zipfile
+
+import numpy as np
+
+from autolab.engine.errors import fail, unsupported
+from autolab.serialization import legacy, pickles, settings
+from autolab.serialization.errors import AGAIN, UNSAFE, corrupted, refuse, weights_only_failed
+from autolab.serialization.names import allowed_globals, find_here, user_globals
+from autolab.serialization.rebuild import Storage, StorageType, UntypedStorage, restorer
+
+_TRUST = (
+    "torch.load with weights_only=False runs whatever code the file names: do it only with a file from a source you trust. "
+    "A file with nothing but a state_dict() loads with weights_only=True."
+)
+
+
+def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=None, **pickle_load_args):
+    """What `torch.save` wrote into `f`: a path, or a binary file that can seek.
+
+    map_location: where storages go: None (where they were saved from), a device or its name, a dict of names, or a function
+    (storage, location) -> storage. weights_only: True unless said otherwise; False runs code that the file names. mmap: read
+    storages only when they are used; changes stay in memory. Raises pickle.UnpicklingError for what weights_only does not
+    allow, RuntimeError for a damaged file, OSError for one that cannot be opened.
+    """
+    weights_only = _wanted_weights_only(weights_only)
+    if weights_only and pickle_module is not None:
+        message = "Can not safely load weights when explicit pickle_module is specified"
+        raise fail(RuntimeError, message, "Leave pickle_module out.")
+    if pickle_module not in (None, pickle):
+        raise unsupported("load", "pickle_module", "Python's own pickle is used.")
+    if pickle_load_args and weights_only:
+        warnings.warn("pickle_load_args only works if `weights_only=False`.", stacklevel=2)
+    if not weights_only:
+        warnings.warn(_TRUST, UserWarning, stacklevel=2)
+    restore = restorer(map_location)
+    if isinstance(f, (str, os.PathLike)):
+        path = os.fspath(f)
+        if path.endswith(".safetensors"):
+            from autolab.serialization.weight_files import load_safetensors
+
+            return load_safetensors(path, map_location)
+        with open(path, "rb") as file:
+            return _read(file, path, restore, weights_only, mmap, pickle_load_args)
+    if not (hasattr(f, "seek") and hasattr(f, "read") and hasattr(f, "tell")):
+        missing = next(name for name in ("seek", "tell", "read") if not hasattr(f, name))
+        raise fail(
+            AttributeError,
+            f"'{type(f).__name__}' object has no attribute '{missing}'. You can only torch.load from a file that is seekable. "
+            "Please pre-load the data into a buffer like io.BytesIO and try to load from it instead.",
+            "torch.load takes a path or an open binary file.",
+        )
+    content = f.read()
+    if not isinstance(content, (bytes, bytearray)):
+        raise fail(TypeError, "a bytes-like object is required, not 'str'", "Open the file in binary mode: open(path, 'rb').")
+    return _read(io.BytesIO(content), None, restore, weights_only, mmap, pickle_load_args)
+
+
+def _wanted_weights_only(given):
+    true = ("1", "y", "yes", "true")
+    force = os.getenv("TORCH_FORCE_WEIGHTS_ONLY_LOAD", "0").lower() in true
+    force_no = os.getenv("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "0").lower() in true
+    if force and force_no:
+        raise fail(
+            RuntimeError,
+            "Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` should be set, but both were "
+            "set.",
+            "They are environment variables.",
+        )
+    if force:
+        return True
+    return not force_no if given is None else bool(given)
+
+
+def _read(file, path, restore, weights_only, mmap, pickle_load_args):
+    head = file.read(4)
+    file.seek(0)
+    try:
+        if head == b"PK\x03\x04":
+            archive = Archive(file, path if mmap else None)
+            if mmap and path is None:
+                message = "f must be a file path in order to use the mmap argument"
+                raise fail(ValueError, message, "A buffer is in memory already.")
+            return _load_zip(archive, restore, weights_only, pickle_load_args)
+        if mmap:
+            raise fail(
+                RuntimeError,
+                "mmap can only be used with files saved with `torch.save("
+                f"{'' if path is None else path + ', '}_use_new_zipfile_serialization=True), please torch.save your checkpoint "
+                "with this option in order to use mmap.",
+                "This file is of the format before PyTorch 1.6, or no checkpoint.",
+            )
+        return legacy.load(file, restore, weights_only, pickle_load_args)
+    except pickle.UnpicklingError as error:
+        if not weights_only:
+            raise
+        raise weights_only_failed(error) from None
+
+
+# the archive ---------------------------------------------------------------------------------------------------------
+
+
+class Archive:
+    """A checked zip file: records of known size, stored as they are, within one folder. path: map storages from this file."""
+
+    def __init__(self, file, path=None):
+        self.file, self.path = file, path
+        size = file.seek(0, os.SEEK_END)
+        try:
+            self.zip = zipfile.ZipFile(file)
+        except (zipfile.BadZipFile, NotImplementedError, ValueError, OverflowError, EOFError) as error:
+            note = "The file ends too early: downloading or copying was interrupted. " + AGAIN
+            raise corrupted("reading zip archive: failed finding central directory", note) from error
+        self.records = self._checked(self.zip.infolist(), size)
+
+    def _checked(self, entries, size):
+        """The entries by name within the archive's folder."""
+        folders, records, total = set(), {}, 0
+        for entry in entries:
+            folder, slash, name = entry.filename.partition("/")
+            parts = entry.filename.split("/")
+            if not slash or ".." in parts or "" in parts[:-1] or "\\" in entry.filename or ":" in folder:
+                why = f"reading zip archive: unsafe record name {entry.filename!r}"
+                raise corrupted(why, "Records lie in one folder of the archive; this one points elsewhere. Do not use the file.")
+            if name in records:
+                raise corrupted(f"reading zip archive: two records {entry.filename!r}", "Which is meant cannot be known.")
+            if entry.flag_bits & 1:
+                raise corrupted(f"reading record {entry.filename!r}: it is encrypted", "PyTorch does not encrypt.")
+            if entry.compress_type != zipfile.ZIP_STORED:
+                raise corrupted(
+                    f"reading record {entry.filename!r}: it is compressed ({entry.file_size:,} bytes from {entry.compress_size:,})",
+                    "PyTorch stores records as they are. Unpack the archive and pack it again with `zip -0 -r`.",
+                )
+            total += entry.file_size
+            if entry.file_size != entry.compress_size or total > size:
+                raise corrupted(
+                    f"reading zip archive: records of {total:,} bytes declared in a file of {size:,} bytes",
+                    "Such an archive is made to fill a computer's memory, or it is damaged. Do not use it.",
+                )
+            folders.add(folder)
+            records[name] = entry
+        if len(folders) > 1:
+            raise corrupted(f"reading zip archive: records in {len(folders)} folders", "A checkpoint has one.")
+        if "data.pkl" not in records:
+            note = "It is a zip archive, but not one that torch.save wrote. "
+            raise corrupted("locating file data.pkl: file not found", note + "Unpack it and look what is inside.")
+        return records
+
+    def read(self, name):
+        """The content of a small record. Raises RuntimeError when it is damaged."""
+        try:
+            return self.zip.read(self.records[name])
+        except (zipfile.BadZipFile, EOFError, OSError) as error:
+            raise corrupted(f"reading file {name}: {error}") from error
+
+    def array(self, name, nbytes):
+        """A record as an array of bytes. Raises RuntimeError when it is missing, damaged, or not of this size."""
+        entry = self.records.get(name)
+        if entry is None:
+            raise corrupted(f"locating file {name}: file not found", "A storage is missing. " + AGAIN)
+        if entry.file_size != nbytes:
+            raise corrupted(
+                f"reading file {name}: storage has wrong byte size: expected {nbytes} got {entry.file_size}",
+                "A tensor's memory has another size than the tensor needs. " + AGAIN,
+            )
+        if self.path is not None and nbytes:
+            return np.memmap(self.path, np.uint8, "c", self._offset(entry), (nbytes,)).view(np.ndarray)
+        array = np.empty(nbytes, np.uint8)
+        try:
+            with self.zip.open(entry) as record:
+                if record.readinto(memoryview(array)) != nbytes or record.read(1):
+                    raise EOFError("it ends too early")
+        except (zipfile.BadZipFile, EOFError, OSError) as error:
+            raise corrupted(f"reading file {name}: {error}") from error
+        return array
+
+    def _offset(self, entry):
+        """Where in the file the record's content begins."""
+        self.file.seek(entry.header_offset)
+        header = self.file.read(30)
+        start = entry.header_offset + 30 + int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
+        if header[:4] != b"PK\x03\x04" or start + entry.file_size > os.path.getsize(self.path):
+            raise corrupted(f"reading record {entry.filename!r}: its header is damaged")
+        return start
+
+    def byteorder(self):
+        """'little' or 'big'. Raises ValueError for another word."""
+        if "byteorder" in self.records:
+            order = self.read("byteorder")
+            if order not in (b"little", b"big"):
+                note = "A file says whether its numbers begin with the least or the most significant byte. " + AGAIN
+                raise fail(ValueError, "Unknown endianness type: " + order.decode("latin1"), note)
+            return order.decode()
+        default = settings.get_default_load_endianness()
+        if default is settings.LoadEndianness.NATIVE:
+            return sys.byteorder
+        return "big" if default is settings.LoadEndianness.BIG else "little"
+
+
+def _load_zip(archive, restore, weights_only, pickle_load_args):
+    if "constants.pkl" in archive.records:
+        note = "It holds a compiled program. In PyTorch, torch.save(torch.jit.load(path).state_dict(), 'weights.pth') makes a file of weights."
+        if weights_only:
+            message = "Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``. " + UNSAFE
+            raise fail(RuntimeError, message, note)
+        raise fail(NotImplementedError, "TorchScript archives are not supported by autolab", note)
+    order, storages = archive.byteorder(), {}
+
+    def storage(pid):
+        if len(pid) != 5:
+            raise refuse(f"a storage is named by 5 things, but got {len(pid)}")
+        _, kind, key, location, numel = pid
+        key = checked_id(kind, key, location, numel)
+        if key not in storages:
+            raw = archive.array(f"data/{key}", numel * kind.itemsize)
+            if order != sys.byteorder:
+                raw = swapped(raw, kind)
+            storages[key] = Storage(restore(UntypedStorage(raw), location), kind.kind)
+        elif storages[key].kind != kind.kind or storages[key].raw.size != numel * kind.itemsize:
+            raise refuse(f"storage {key} is named twice with different types or sizes")
+        return storages[key]
+
+    content = archive.read("data.pkl")
+    if weights_only:
+        return pickles.of_bytes(content, storage)
+    return trusting(io.BytesIO(content), storage, pickle_load_args).load()
+
+
+def checked_id(kind, key, location, numel):
+    """The key of a storage, when what names it makes sense. Raises UnpicklingError otherwise."""
+    if not isinstance(kind, StorageType):
+        raise refuse(f"a storage's type is {kind!r}")
+    if type(location) is not str or type(numel) is not int or type(key) is not str:
+        raise refuse(f"a storage is named by {key!r}, {location!r}, {numel!r}")
+    if numel < 0:
+        raise refuse(f"Trying to create a storage with a negative number of elements: {numel}")
+    return key
+
+
+def swapped(raw, kind):
+    """The bytes of each number in the other order."""
+    itemsize = kind.itemsize // 2 if kind.kind.startswith("complex") else kind.itemsize
+    return raw if itemsize == 1 else raw.view(f"u{itemsize}").byteswap().view(np.uint8)
+
+
+def trusting(stream, persistent_load, pickle_load_args):
+    """Python's own unpickler, for files that are trusted: finds PyTorch's classes in autolab."""
+    unpickler = _Trusting(stream, **{"encoding": "utf-8", **pickle_load_args})
+    unpickler.storage = persistent_load
+    return unpickler
+
+
+class _Trusting(pickle.Unpickler):
+    def find_class(self, module, name):
+        return find_here(module, name)
+
+    def persistent_load(self, pid):
+        return self.storage(pid)
+
+
+def get_unsafe_globals_in_checkpoint(f):
+    """What the file names beyond what `torch.load(weights_only=True)` takes now: full names. Nothing is called.
+
+    Raises ValueError for a file of the format before PyTorch 1.6.
+    """
+    if isinstance(f, (str, os.PathLike)):
+        with open(f, "rb") as file:
+            return get_unsafe_globals_in_checkpoint(file)
+    start = f.tell()
+    head = f.read(4)
+    f.seek(start)
+    if head != b"PK\x03\x04":
+        message = "Expected input to be a checkpoint returned by torch.save"
+        raise fail(ValueError, message, "Only zip files, which PyTorch writes since 1.6, can be looked into.")
+    _, names = pickles.scan(io.BytesIO(Archive(f).read("data.pkl")))
+    return sorted(names - set(allowed_globals()) - set(user_globals()))
+
+
+def short_name(path):
+    """The file's name without its ending, as it may be used for the folder within an archive."""
+    return re.sub(r"[^\w.-]", "_", os.path.splitext(os.path.basename(os.fspath(path)))[0]) or "archive"

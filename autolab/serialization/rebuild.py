@@ -1,0 +1,293 @@
+"""Tensors out of storages: what the functions that PyTorch's pickles name do here, with every argument checked.
+
+A storage is the memory that several tensors of a file may share; they share it after loading too.
+"""
+
+import math
+import warnings
+
+import numpy as np
+
+from autolab.engine import device as devices
+from autolab.engine import dtype as dtypes
+from autolab.engine.errors import fail
+from autolab.engine.tensor import Tensor, wrap
+from autolab.serialization.errors import AGAIN, refuse
+
+STORAGES = {
+    "DoubleStorage": "float64",
+    "FloatStorage": "float32",
+    "HalfStorage": "float16",
+    "BFloat16Storage": "bfloat16",
+    "LongStorage": "int64",
+    "IntStorage": "int32",
+    "ShortStorage": "int16",
+    "CharStorage": "int8",
+    "ByteStorage": "uint8",
+    "BoolStorage": "bool",
+    "ComplexFloatStorage": "complex64",
+    "ComplexDoubleStorage": "complex128",
+}
+"""PyTorch's storage classes and the dtype of their elements."""
+
+
+class StorageType:
+    """Stands for one of PyTorch's storage classes: names the dtype of the elements."""
+
+    def __init__(self, kind):
+        self.kind = kind
+        self.itemsize = 2 if kind == "bfloat16" else dtypes.BY_NAME[kind].itemsize
+
+
+class UntypedStorage:
+    """The bytes of a storage and where they are to be. A callable `map_location` gets one and returns one."""
+
+    def __init__(self, raw, device=devices.CPU):
+        self.raw, self.device = raw, device
+
+    def nbytes(self):
+        """Its size in bytes."""
+        return self.raw.size
+
+    size = __len__ = nbytes
+
+    def to(self, *, device):
+        """The same bytes on another device. Raises RuntimeError when there is no such device."""
+        return UntypedStorage(self.raw, device_at(str(device)))
+
+    def cpu(self):
+        """The same bytes on the CPU."""
+        return UntypedStorage(self.raw)
+
+    def cuda(self, device=None):
+        """The same bytes on a GPU."""
+        index = getattr(device, "index", device)
+        return self.to(device="cuda" if index is None else f"cuda:{index}")
+
+    def __repr__(self):
+        return f"[torch.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
+
+
+def device_at(location):
+    """The device that a file or `map_location` names. Raises RuntimeError, in torch's words, when it is not here."""
+    try:
+        wanted = devices.device(location)
+    except RuntimeError:
+        wanted = None
+    if wanted is not None and wanted.type == "cuda":
+        import autolab
+
+        if not autolab.cuda.is_available():
+            raise fail(
+                RuntimeError,
+                "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are running on "
+                "a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your storages to the "
+                "CPU.",
+                "The file was saved from a GPU. map_location='cpu' loads the same numbers into this computer's memory.",
+            )
+        count = autolab.cuda.device_count()
+        if (wanted.index or 0) >= count:
+            raise fail(
+                RuntimeError,
+                f"Attempting to deserialize object on CUDA device {wanted.index} but torch.cuda.device_count() is {count}. "
+                "Please use torch.load with map_location to map your storages to an existing device.",
+                f"The GPUs here are numbered from 0 to {count - 1}.",
+            )
+    try:
+        if wanted is not None:
+            return devices.usable(wanted)
+    except RuntimeError:
+        pass
+    raise fail(
+        RuntimeError,
+        f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with {location})",
+        "There is no such device here; map_location='cpu' always works.",
+    )
+
+
+def restorer(map_location):
+    """A function (storage, location) -> storage on its device, of what was given as `map_location`."""
+
+    def usual(storage, location):
+        return storage.to(device=location)
+
+    if map_location is None:
+        return usual
+    if isinstance(map_location, dict):
+        return lambda storage, location: usual(storage, map_location.get(location, location))
+    if isinstance(map_location, (str, devices.device)):
+        return lambda storage, location: usual(storage, str(map_location))
+    if not callable(map_location):
+        raise fail(
+            TypeError,
+            f"'{type(map_location).__name__}' object is not callable",
+            "map_location is a device or its name, a dict of names, or a function (storage, location) -> storage.",
+        )
+
+    def called(storage, location):
+        result = map_location(storage, location)
+        if result is None:
+            return usual(storage, location)
+        if not isinstance(result, UntypedStorage):
+            raise fail(
+                TypeError,
+                f"Argument 'wrap_storage' must be UntypedStorage, but got {type(result)}",
+                "The function given as map_location returns the storage it got, moved or not: lambda storage, location: storage.",
+            )
+        return result
+
+    return called
+
+
+class Storage:
+    """A storage in memory, of which tensors are made. kind: its dtype in the file."""
+
+    def __init__(self, untyped, kind):
+        self.raw, self.device, self.kind = untyped.raw, untyped.device, kind
+        self._flat = {}
+
+    def flat(self, kind):
+        """All of it as a 1-d tensor of dtype `kind`, on its device."""
+        if kind not in self._flat:
+            raw = self.raw
+            if kind == "bfloat16" and kind not in dtypes.BY_NAME:
+                array = _widened(raw)
+            else:
+                if kind not in dtypes.BY_NAME or raw.size % dtypes.BY_NAME[kind].itemsize:
+                    raise refuse(f"a storage of {raw.size} bytes cannot hold {kind} elements")
+                array = raw.view(dtypes.BY_NAME[kind].np)
+                if not array.flags.aligned:
+                    array = array.copy()
+            flat = wrap(array)
+            self._flat[kind] = flat if self.device == devices.CPU else flat.to(self.device)
+        return self._flat[kind]
+
+    def tensor(self, offset, size, stride, kind):
+        """A tensor that looks into it; offset and strides in elements. Raises UnpicklingError when it would look beyond."""
+        flat = self.flat(kind)
+        _check_place(offset, size, stride, flat.numel(), flat.dtype.itemsize)
+        count = math.prod(size)
+        if _is_contiguous(size, stride):
+            array = flat._d[offset : offset + count].reshape(size)
+        elif self.device == devices.CPU:
+            steps = [s * flat.dtype.itemsize for s in stride]
+            array = np.lib.stride_tricks.as_strided(flat._d[offset:], size, steps)
+        else:
+            array = flat.as_strided(size, stride, offset)._d
+        result = wrap(array, flat.dtype, flat.device)
+        result._storage.array = flat._d
+        return result
+
+
+def _widened(raw):
+    """bfloat16 as float32, which holds each of its numbers exactly."""
+    if raw.size % 2:
+        raise refuse(f"a storage of {raw.size} bytes cannot hold bfloat16 elements")
+    warnings.warn(
+        "autolab has no bfloat16: the tensors of this file are read as float32, which holds the same numbers exactly",
+        stacklevel=2,
+    )
+    return (raw.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+
+
+def _is_contiguous(size, stride):
+    step = 1
+    for n, s in zip(reversed(size), reversed(stride), strict=True):
+        if n != 1 and s != step:
+            return False
+        step *= n
+    return True
+
+
+def _check_place(offset, size, stride, numel, itemsize):
+    whole = type(size) is tuple and type(stride) is tuple and all(type(n) is int for n in (offset, *size, *stride))
+    if not whole or len(size) != len(stride):
+        raise refuse(f"a tensor has size {size!r}, stride {stride!r} and storage offset {offset!r}")
+    if len(size) > 64:
+        raise refuse(f"a tensor has {len(size)} dimensions", "autolab has at most 64.")
+    for what, numbers in (("size", size), ("stride", stride), ("storage offset", (offset,))):
+        if any(n < 0 for n in numbers):
+            text = numbers[0] if what == "storage offset" else numbers
+            raise refuse(f"Trying to create tensor with negative {what}: {text}")
+    reach = offset + sum((n - 1) * s for n, s in zip(size, stride)) + 1 if 0 not in size else offset
+    if reach > numel:
+        raise refuse(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {itemsize} requiring "
+            f"a storage size of {reach * itemsize} are out of bounds for storage of size {numel * itemsize}",
+            "The tensor would look beyond its memory. " + AGAIN,
+        )
+    if math.prod(size) * itemsize >= 1 << 62:
+        raise refuse(f"a tensor of size {list(size)} cannot be addressed")
+
+
+# what pickles name ---------------------------------------------------------------------------------------------------
+
+
+def tensor(storage, storage_offset, size, stride, requires_grad=False, backward_hooks=None, metadata=None):
+    """`torch._utils._rebuild_tensor_v2`. Hooks are not restored: they are code."""
+    if not isinstance(storage, Storage):
+        raise refuse(f"a tensor is made of a storage, but got {type(storage).__name__}")
+    made = storage.tensor(storage_offset, size, stride, storage.kind)
+    if metadata:
+        if type(metadata) is not dict or set(metadata) - {"conj", "neg"}:
+            raise refuse("a tensor has unknown metadata")
+        made = made.conj() if metadata.get("conj") else made
+        made = -made if metadata.get("neg") else made
+    return _asking(made, requires_grad)
+
+
+def tensor_with_dtype(storage, storage_offset, size, stride, requires_grad, backward_hooks, dtype, metadata=None):
+    """`torch._utils._rebuild_tensor_v3`: the storage is of bytes, the tensor says its dtype."""
+    if not isinstance(storage, Storage):
+        raise refuse(f"a tensor is made of a storage, but got {type(storage).__name__}")
+    if callable(dtype) and not isinstance(dtype, dtypes.dtype):
+        dtype()  # a dtype that is not here: says so
+    if not isinstance(dtype, dtypes.dtype):
+        raise refuse(f"a tensor has dtype {dtype!r}")
+    return _asking(storage.tensor(storage_offset, size, stride, dtype.name), requires_grad)
+
+
+def _asking(made, requires_grad):
+    if type(requires_grad) is not bool:
+        raise refuse(f"requires_grad is a {type(requires_grad).__name__}")
+    made.requires_grad = requires_grad
+    return made
+
+
+def parameter(data, requires_grad, backward_hooks, state=None):
+    """`torch._utils._rebuild_parameter`, also with attributes (`_with_state`)."""
+    from autolab.nn.parameter import Parameter
+
+    if not isinstance(data, Tensor) or type(requires_grad) is not bool:
+        raise refuse(f"a parameter is made of a tensor, but got {type(data).__name__}")
+    return _with_attributes(Parameter(data, requires_grad), state)
+
+
+def from_type(function, new_type, arguments, state):
+    """`torch._tensor._rebuild_from_type_v2`: a tensor with attributes, or of a subclass that is allowed."""
+    if function not in (tensor, tensor_with_dtype, parameter) or not _is_tensor_class(new_type):
+        raise refuse(f"_rebuild_from_type_v2 got {function!r} for {new_type!r}")
+    made = function(*arguments)
+    if type(made) is not new_type:
+        made.__class__ = new_type
+    return _with_attributes(made, state)
+
+
+def _is_tensor_class(kind):
+    return isinstance(kind, type) and issubclass(kind, Tensor)
+
+
+def _with_attributes(made, state):
+    if isinstance(state, tuple) and len(state) == 2:
+        state, slots = state
+        if slots:
+            raise refuse("a tensor has slots of its own")
+    if state is None:
+        return made
+    if type(state) is not dict or not all(type(name) is str and not name.startswith("__") for name in state):
+        raise refuse("a tensor's attributes are no dict of names")
+    hidden = [name for name in state if hasattr(type(made), name)]
+    if hidden:
+        raise refuse(f"a tensor's attribute '{hidden[0]}' would hide one of its own")
+    made.__dict__.update(state)
+    return made

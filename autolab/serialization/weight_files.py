@@ -1,0 +1,205 @@
+"""Weights from files of any kind: .safetensors, checkpoints of PyTorch, and both in several pieces (shards).
+
+Sources: https://huggingface.co/docs/safetensors, https://huggingface.co/docs/transformers/big_models (index files).
+"""
+
+import json
+import math
+import os
+from collections import OrderedDict
+
+import numpy as np
+
+from autolab.engine import device as devices
+from autolab.engine.errors import fail
+from autolab.engine.tensor import Tensor, materialise
+from autolab.serialization.errors import AGAIN, kind_note
+from autolab.serialization.rebuild import Storage, UntypedStorage, device_at
+from autolab.serialization.writing import replacing
+
+_NAMES = {
+    "BOOL": "bool",
+    "U8": "uint8",
+    "I8": "int8",
+    "I16": "int16",
+    "U16": "uint16",
+    "I32": "int32",
+    "U32": "uint32",
+    "I64": "int64",
+    "U64": "uint64",
+    "F16": "float16",
+    "BF16": "bfloat16",
+    "F32": "float32",
+    "F64": "float64",
+    "C64": "complex64",
+}
+_INDEX = ".index.json"
+_PREFERRED = (
+    *("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json"),
+)
+
+
+def _library():
+    try:
+        import safetensors
+    except ImportError as error:
+        message = "reading weights from a file needs the package safetensors"
+        raise fail(ImportError, message, "Install it with: pip install safetensors") from error
+    return safetensors
+
+
+def read_weights(path, map_location=None):
+    """The tensors of a file by name: an OrderedDict, as `state_dict()` gives it.
+
+    path: .safetensors, a checkpoint of PyTorch (.pth, .pt, .bin) that holds a state dict, an index of shards
+    (*.index.json), or a folder with a model in one of these. Raises OSError when a file is not there, ValueError or
+    pickle.UnpicklingError for what is damaged or holds something else than named tensors.
+    """
+    path = os.fspath(path)
+    if os.path.isdir(path):
+        found = [name for name in _PREFERRED if os.path.isfile(os.path.join(path, name))]
+        if not found:
+            note = f"Looked for {', '.join(_PREFERRED)}. Name the file itself."
+            raise fail(FileNotFoundError, f"no weights in the folder '{path}'", note)
+        path = os.path.join(path, found[0])
+    if not os.path.isfile(path):
+        raise fail(FileNotFoundError, f"no weights file '{path}'", "Is the path right?")
+    if path.endswith(_INDEX):
+        return _read_shards(path, map_location)
+    if path.endswith(".safetensors"):
+        return load_safetensors(path, map_location)
+    from autolab.serialization.reading import load
+
+    return _only_tensors(load(path, map_location, weights_only=True), path)
+
+
+def _only_tensors(state, path):
+    if not isinstance(state, dict):
+        note = f"The file holds a {type(state).__name__}. Load it with torch.load(path) and look."
+        raise fail(ValueError, f"'{path}' does not hold tensors by name", note)
+    others = [name for name, value in state.items() if not (isinstance(name, str) and isinstance(value, Tensor))]
+    if others:
+        inner = next((name for name in others if isinstance(state[name], dict)), None)
+        note = f"It holds {', '.join(map(repr, list(state)[:8]))}. "
+        if inner is not None:
+            note += f"Perhaps torch.load(path)[{inner!r}] is what you want: load_state_dict takes it."
+        raise fail(ValueError, f"'{path}' holds more than tensors by name: {others[0]!r} is a {type(state[others[0]]).__name__}", note)
+    return state if isinstance(state, OrderedDict) else OrderedDict(state)
+
+
+# safetensors ---------------------------------------------------------------------------------------------------------
+
+
+def load_safetensors(path, map_location=None):
+    """The tensors of a .safetensors file by name.
+
+    Raises ImportError without the package safetensors, FileNotFoundError, ValueError for a damaged file, RuntimeError for a
+    device that is not here.
+    """
+    place = _one_device(map_location)
+    library = _library()
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+    except FileNotFoundError:
+        raise fail(FileNotFoundError, f"no weights file '{path}'", "Is the path right?") from None
+    _check_header(path, content)
+    try:
+        entries = library.deserialize(content)
+    except library.SafetensorError as error:
+        raise fail(ValueError, f"'{path}' is not a whole .safetensors file: {error}", AGAIN) from error
+    found = OrderedDict()
+    for name, entry in sorted(entries, key=lambda pair: pair[0]):
+        kind = _NAMES.get(entry["dtype"])
+        if kind is None:
+            message = f"dtype '{entry['dtype']}' is not supported by autolab"
+            note = f"'{name}' in '{path}' has it; NumPy has no such numbers. Convert the file to F32 or F16."
+            raise fail(NotImplementedError, message, note)
+        size = tuple(entry["shape"])
+        strides = tuple(math.prod(size[i + 1 :]) for i in range(len(size)))
+        raw = np.frombuffer(bytearray(entry["data"]), np.uint8)
+        found[name] = Storage(UntypedStorage(raw, place), kind).tensor(0, size, strides, kind)
+    return found
+
+
+def _one_device(map_location):
+    if isinstance(map_location, dict) or (callable(map_location) and not isinstance(map_location, devices.device)):
+        kind = "dict" if isinstance(map_location, dict) else "callable"
+        raise fail(
+            RuntimeError,
+            f"Loading safetensors file with {kind} map_location is not supported. Use a device string or torch.device "
+            "instead.",
+            "Such a file does not say which device its tensors were on.",
+        )
+    return devices.CPU if map_location is None else device_at(str(map_location))
+
+
+def _check_header(path, content):
+    """The header is 8 bytes of length, then JSON. What can be said better than the library says it, is said here."""
+    length = int.from_bytes(content[:8], "little")
+    if len(content) < 8 or content[8:9] != b"{":
+        raise fail(ValueError, f"'{path}' is not a whole .safetensors file: it has no header", kind_note(content[:64]))
+    if length > len(content) - 8:
+        message = f"'{path}' is not a whole .safetensors file: a header of {length:,} bytes in a file of {len(content):,}"
+        raise fail(ValueError, message, "The file ends too early, or it was made to fill a computer's memory. " + AGAIN)
+
+
+def save_safetensors(tensors, path, metadata=None):
+    """Write named tensors into a .safetensors file (atomically, as `torch.save` does).
+
+    tensors: a dict of names. metadata: a dict of texts. Raises TypeError for anything but tensors, RuntimeError when two
+    share memory, because the format cannot say so.
+    """
+    library = _library()
+    entries, memory = {}, {}
+    for name, tensor in tensors.items():
+        if not isinstance(name, str) or not isinstance(tensor, Tensor):
+            note = "This format holds named tensors and nothing else; torch.save writes anything."
+            raise fail(TypeError, f"'{name}' is a {type(tensor).__name__}, expected a tensor by name", note)
+        if tensor.dtype.name not in _NAMES.values():
+            raise fail(TypeError, f"'{name}' has dtype {tensor.dtype}, which .safetensors files cannot hold", "Convert it.")
+        array = np.ascontiguousarray(materialise(tensor.detach().cpu()))
+        key = (tensor.device, materialise(tensor).__array_interface__["data"][0]) if tensor.device == devices.CPU else None
+        other = memory.setdefault(key, name) if key is not None and tensor.numel() else name
+        if other != name:
+            message = f"Some tensors share memory, this will lead to duplicate memory on disk: {other!r}, {name!r}"
+            raise fail(RuntimeError, message, "Leave one out, or write clone(); torch.save keeps them shared.")
+        entries[name] = {"dtype": tensor.dtype.name, "shape": list(tensor.shape), "data": array.tobytes()}
+    content = library.serialize(entries, metadata)
+    with replacing(path) as file:
+        file.write(content)
+
+
+# shards --------------------------------------------------------------------------------------------------------------
+
+
+def _read_shards(path, map_location):
+    """The tensors that an index names, from the files it names. All files are checked to be there before one is read."""
+    with open(path, encoding="utf-8") as file:
+        try:
+            index = json.load(file)
+            files = index["weight_map"]
+            if not isinstance(files, dict) or not all(isinstance(name, str) for name in files.values()):
+                raise TypeError("weight_map is no dict of file names")
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            message = f"'{path}' is not an index of shards: {type(error).__name__}: {error}"
+            raise fail(ValueError, message, 'An index is JSON with {"weight_map": {tensor name: file name}}.') from error
+    folder = os.path.dirname(path)
+    for name in sorted(set(files.values())):
+        if name != os.path.basename(name) or name in ("", ".", "..") or "\\" in name or name.endswith(_INDEX):
+            note = "Shards lie beside their index; this one points elsewhere. Do not use the files."
+            raise fail(ValueError, f"'{path}' names the shard {name!r}", note)
+        if not os.path.isfile(os.path.join(folder, name)):
+            note = f"Put it into {folder or '.'}: the weights are in {len(set(files.values()))} files, and all are needed."
+            raise fail(FileNotFoundError, f"no weights file '{os.path.join(folder, name)}', named by '{path}'", note)
+    found = {}
+    for name in sorted(set(files.values())):
+        shard = read_weights(os.path.join(folder, name), map_location)
+        named = {key for key, place in files.items() if place == name}
+        if named != set(shard):
+            wrong = sorted(named ^ set(shard))[0]
+            side = "is not in it" if wrong in named else "is in it, but not in the index"
+            note = "Index and shards belong to different versions of a model. " + AGAIN
+            raise fail(ValueError, f"shard '{name}' does not fit '{path}': '{wrong}' {side}", note)
+        found.update(shard)
+    return OrderedDict((key, found[key]) for key in files)
