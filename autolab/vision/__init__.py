@@ -5,7 +5,7 @@ Source: https://docs.pytorch.org/vision/0.29/
 
 import importlib
 
-_ROOMS = ("models", "transforms", "datasets")
+_ROOMS = ("models", "transforms", "datasets", "utils")
 
 
 def __getattr__(name):

@@ -78,6 +78,8 @@ FIXED = {
     "FiveCrop": lambda T, t: T.FiveCrop(5),
     "Grayscale": lambda T, t: T.Grayscale(),
     "Grayscale 3": lambda T, t: T.Grayscale(3),
+    "TenCrop": lambda T, t: T.TenCrop(5),
+    "TenCrop vertical": lambda T, t: T.TenCrop((4, 5), vertical_flip=True),
     "Lambda": lambda T, t: T.Lambda(lambda img: T.functional.vflip(img)),
 }
 RANDOM = {
@@ -92,6 +94,22 @@ RANDOM = {
     "RandomRotation bilinear": lambda T, t: T.RandomRotation((10, 80), T.InterpolationMode.BILINEAR, fill=3),
     "RandomRotation expand": lambda T, t: T.RandomRotation(30, expand=True),
     "RandomRotation center": lambda T, t: T.RandomRotation(30, center=(2, 3)),
+    "ColorJitter": lambda T, t: T.ColorJitter(0.4, 0.5, 0.6, 0.2),
+    "ColorJitter ranges": lambda T, t: T.ColorJitter((0.5, 0.9), hue=(-0.4, -0.1)),
+    "GaussianBlur": lambda T, t: T.GaussianBlur(3),
+    "GaussianBlur fixed": lambda T, t: T.GaussianBlur((5, 3), sigma=1.3),
+    "RandomAffine": lambda T, t: T.RandomAffine(20),
+    "RandomAffine all": lambda T, t: T.RandomAffine(
+        (10, 50), (0.2, 0.3), (0.6, 1.5), (5, 20, -30, 10), T.InterpolationMode.BILINEAR, fill=5, center=(2, 4)
+    ),
+    "RandomAffine shear": lambda T, t: T.RandomAffine(0, shear=25, fill=7),
+    "RandomPerspective": lambda T, t: T.RandomPerspective(p=0.9),
+    "RandomPerspective nearest": lambda T, t: T.RandomPerspective(0.3, 1.0, T.InterpolationMode.NEAREST, fill=9),
+    "RandomInvert": lambda T, t: T.RandomInvert(),
+    "RandomSolarize": lambda T, t: T.RandomSolarize(0.5, p=1.0),
+    "RandomAdjustSharpness": lambda T, t: T.RandomAdjustSharpness(2.5, p=1.0),
+    "RandomAdjustSharpness smoother": lambda T, t: T.RandomAdjustSharpness(0.2),
+    "RandomAutocontrast": lambda T, t: T.RandomAutocontrast(p=1.0),
     "RandomResizedCrop": lambda T, t: T.RandomResizedCrop(8),
     "RandomResizedCrop fallback": lambda T, t: T.RandomResizedCrop((4, 6), scale=(3.0, 4.0), ratio=(0.2, 0.5)),
     "RandomApply": lambda T, t: T.RandomApply([T.CenterCrop(5), T.Pad(1)], p=0.4),
@@ -105,7 +123,12 @@ ON_TENSORS = {
     "RandomErasing random": lambda T, t: T.RandomErasing(p=1.0, value="random"),
     "RandomErasing colour": lambda T, t: T.RandomErasing(p=1.0, scale=(0.1, 0.2), value=(0.1, 0.2, 0.3)),
 }
-ALL = {**FIXED, **RANDOM, **ON_TENSORS}
+ON_BYTES = {
+    "RandomPosterize": lambda T, t: T.RandomPosterize(3),
+    "RandomEqualize": lambda T, t: T.RandomEqualize(p=1.0),
+    "RandomSolarize bytes": lambda T, t: T.RandomSolarize(100),
+}
+ALL = {**FIXED, **RANDOM, **ON_TENSORS, **ON_BYTES}
 
 
 @pytest.mark.parametrize("name", [name for name in FIXED if name != "Resize same"])
@@ -128,6 +151,38 @@ def test_random(name):
         return [found, t.rand(1), random.random()]
 
     check(name, program, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ON_BYTES)
+def test_on_bytes(name):
+    def program(v, t):
+        t.manual_seed(4)
+        transform = ON_BYTES[name](v.transforms, t)
+        big = Image.fromarray(rgb(40, 50))
+        pictures = {"big": big, "batch": t.stack([tensors(t)["bytes"]] * 2)}
+        pictures |= {kind: img for kind, img in images(t).items() if kind not in ("float", "double batch")}
+        return {kind: [shown(transform(img)) for _ in range(3)] for kind, img in pictures.items()}
+
+    check(name, program)
+
+
+def test_functions_of_colours():
+    """What the random transforms do not reach: single functions, and every mode of Pillow's that they take."""
+
+    def program(v, t):
+        F, found = v.transforms.functional, []
+        for kind, img in images(t).items():
+            found.append([kind, shown(F.adjust_gamma(img, 0.7, gain=0.9)), shown(F.adjust_gamma(img, 2))])
+            found.append([shown(F.gaussian_blur(img, [3, 5])), shown(F.adjust_hue(img, 0.5))])
+            found.append([shown(F.adjust_contrast(img, 0.0)), shown(F.adjust_saturation(img, 3.0))])
+            found.append([shown(F.affine(img, 15.0, [2, -1], 1.2, 10.0)), shown(F.invert(img))])
+        for mode in ("L", "RGBA", "I", "F"):
+            found.append(shown(F.adjust_hue(modes()[mode], 0.2)))
+        plain = t.full((3, 4, 4), 7, dtype=t.uint8)
+        found += [F.autocontrast(plain), F.equalize(plain), F.adjust_sharpness(plain[..., :2], 2.0)]
+        return found
+
+    check("colours", program, rtol=1e-5)
 
 
 @pytest.mark.parametrize("name", ON_TENSORS)
@@ -245,6 +300,51 @@ def test_errors():
                 "erasing scale": lambda: T.RandomErasing(scale=(0.1, 1.5)),
                 "erasing colour": lambda: T.RandomErasing(p=1.0, value=(1, 2))(tensor),
                 "order": lambda: T.RandomOrder(3),
+                "jitter": lambda: T.ColorJitter(-0.5),
+                "jitter range": lambda: T.ColorJitter(hue=0.7),
+                "jitter order": lambda: T.ColorJitter(contrast=(2, 1)),
+                "jitter kind": lambda: T.ColorJitter("much"),
+                "hue": lambda: F.adjust_hue(tensor, 0.7),
+                "brightness": lambda: F.adjust_brightness(tensor, -1),
+                "contrast": lambda: F.adjust_contrast(tensor, -1),
+                "saturation": lambda: F.adjust_saturation(tensor, -0.5),
+                "sharpness": lambda: F.adjust_sharpness(tensor, -2),
+                "gamma": lambda: F.adjust_gamma(tensor, -2),
+                "four channels": lambda: F.adjust_brightness(t.ones(4, 2, 2), 1.0),
+                "invert a flat image": lambda: F.invert(t.ones(2, 2)),
+                "bits": lambda: F.posterize(tensor, 9),
+                "posterize floats": lambda: F.posterize(tensor, 3),
+                "threshold": lambda: F.solarize(tensor, 2),
+                "equalize floats": lambda: F.equalize(tensor),
+                "equalize 5d": lambda: F.equalize(t.ones(1, 1, 1, 2, 2, dtype=t.uint8)),
+                "even kernel": lambda: T.GaussianBlur(4),
+                "kernel": lambda: T.GaussianBlur((3, 3, 3)),
+                "sigma": lambda: T.GaussianBlur(3, -1),
+                "sigma order": lambda: T.GaussianBlur(3, (2, 1)),
+                "sigma length": lambda: T.GaussianBlur(3, (2, 1, 3)),
+                "blur size": lambda: F.gaussian_blur(tensor, 2),
+                "blur kind": lambda: F.gaussian_blur(tensor, "3"),
+                "blur length": lambda: F.gaussian_blur(tensor, [3, 3, 3]),
+                "blur sigma": lambda: F.gaussian_blur(tensor, 3, 0.0),
+                "blur sigma length": lambda: F.gaussian_blur(tensor, 3, [1.0, 1.0, 1.0]),
+                "blur sigma kind": lambda: F.gaussian_blur(tensor, 3, "1"),
+                "affine degrees": lambda: T.RandomAffine(-1),
+                "affine translate": lambda: T.RandomAffine(0, translate=(0.1, 2)),
+                "affine translate length": lambda: T.RandomAffine(0, translate=(0.1,)),
+                "affine scale": lambda: T.RandomAffine(0, scale=(0, 1)),
+                "affine shear": lambda: T.RandomAffine(0, shear=(1, 2, 3)),
+                "affine fill": lambda: T.RandomAffine(0, fill={1}),
+                "affine center": lambda: T.RandomAffine(0, center=3),
+                "affine angle": lambda: F.affine(tensor, "1", [0, 0], 1.0, 0.0),
+                "affine moves": lambda: F.affine(tensor, 1, [0], 1.0, 0.0),
+                "affine moves kind": lambda: F.affine(tensor, 1, 3, 1.0, 0.0),
+                "affine size": lambda: F.affine(tensor, 1, [0, 0], -1.0, 0.0),
+                "affine shears": lambda: F.affine(tensor, 1, [0, 0], 1.0, [1.0, 2.0, 3.0]),
+                "affine shear kind": lambda: F.affine(tensor, 1, [0, 0], 1.0, "1"),
+                "affine about": lambda: F.affine(tensor, 1, [0, 0], 1.0, 0.0, center=3),
+                "affine colour": lambda: F.affine(tensor, 1, [0, 0], 1.0, 0.0, fill=[1.0, 2.0]),
+                "affine PIL colour": lambda: F.affine(pil, 1, [0, 0], 1.0, 0.0, fill=[1.0, 2.0]),
+                "perspective": lambda: F.perspective(tensor, [[0, 0]], [[0, 0]]),
                 "choice": lambda: T.RandomChoice([T.Pad(1)], p=0.5),
                 "vector": lambda: F.hflip(t.ones(3)),
                 "dtype of PIL": lambda: F.convert_image_dtype(pil),

@@ -8,6 +8,18 @@ Source: https://docs.pytorch.org/vision/0.29/transforms.html
 """
 
 from autolab.vision.transforms import functional
+from autolab.vision.transforms.distorted import (
+    ColorJitter,
+    GaussianBlur,
+    RandomAdjustSharpness,
+    RandomAffine,
+    RandomAutocontrast,
+    RandomEqualize,
+    RandomInvert,
+    RandomPerspective,
+    RandomPosterize,
+    RandomSolarize,
+)
 from autolab.vision.transforms.fixed import (
     CenterCrop,
     Compose,
@@ -19,6 +31,7 @@ from autolab.vision.transforms.fixed import (
     Pad,
     PILToTensor,
     Resize,
+    TenCrop,
     ToPILImage,
     ToTensor,
 )

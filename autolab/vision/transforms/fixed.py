@@ -162,6 +162,21 @@ class FiveCrop(_Transform):
         return f"size={self.size}"
 
 
+class TenCrop(_Transform):
+    """FiveCrop of the image and of the image flipped, left and right or (`vertical_flip`) top and bottom exchanged."""
+
+    def __init__(self, size, vertical_flip=False):
+        super().__init__()
+        self.size, self.vertical_flip = F.pair(size), vertical_flip
+
+    def forward(self, img):
+        """Ten images of (height, width) `size`."""
+        return F.ten_crop(img, self.size, self.vertical_flip)
+
+    def _settings(self):
+        return f"size={self.size}, vertical_flip={self.vertical_flip}"
+
+
 class Pad(_Transform):
     """The image with more pixels around it; see `functional.pad`."""
 

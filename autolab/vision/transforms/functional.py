@@ -9,6 +9,20 @@ import autolab
 from autolab.engine.errors import fail
 from autolab.engine.tensor import Tensor
 from autolab.vision.transforms import sampling
+from autolab.vision.transforms.colours import (  # noqa: F401
+    adjust_brightness,
+    adjust_contrast,
+    adjust_gamma,
+    adjust_hue,
+    adjust_saturation,
+    adjust_sharpness,
+    autocontrast,
+    equalize,
+    gaussian_blur,
+    invert,
+    posterize,
+    solarize,
+)
 from autolab.vision.transforms.images import (  # noqa: F401
     convert_image_dtype,
     get_dimensions,
@@ -138,6 +152,12 @@ def five_crop(img, size):
     return *(crop(img, top, left, height, width) for top, left in corners), center_crop(img, [height, width])
 
 
+def ten_crop(img, size, vertical_flip=False):
+    """`five_crop` of the image, and of the image flipped, left and right or (`vertical_flip`) top and bottom exchanged."""
+    flipped = vflip(img) if vertical_flip else hflip(img)
+    return five_crop(img, size) + five_crop(flipped, size)
+
+
 def hflip(img):
     """Left and right exchanged."""
     return _flipped(img, -1)
@@ -221,21 +241,90 @@ def rotate(img, angle, interpolation=InterpolationMode.NEAREST, expand=False, ce
     mode = mode_of(interpolation)
     if not isinstance(angle, (int, float)):
         raise fail(TypeError, "Argument angle should be int or float", "In degrees.")
+    fill = _colour(img, fill)
+    if is_pil(img):
+        resampling = getattr(pillow().Resampling, mode.name)
+        return img.rotate(angle, resampling, expand, center, fillcolor=_pil_colour(img, fill))
+    return _as_tensor(img, lambda tensor: sampling.rotate(tensor, angle, mode, expand, center, fill))
+
+
+def _colour(img, fill):
+    """`fill` as a list of floats, one or one per channel. Raises ValueError for another number."""
     channels = get_dimensions(img)[0]
     fill = [0] if fill is None else [fill] if isinstance(fill, numbers.Number) else list(fill)
     if len(fill) not in (1, channels):
-        message = (
-            "The number of elements in 'fill' does not match the number of channels of the image "
-            f"({len(fill)} != {channels})"
-        )
+        fails = "does not match" if is_pil(img) else "cannot broadcast to match"
+        message = f"The number of elements in 'fill' {fails} the number of channels of the image ({len(fill)} != {channels})"
         raise fail(ValueError, message, "One number for all channels, or one for each.")
+    return [float(value) for value in fill]
+
+
+def _pil_colour(img, fill):
+    channels = get_dimensions(img)[0]
+    colour = [value if img.mode == "F" else int(value) for value in fill]
+    return tuple(colour * (channels if len(colour) == 1 else 1)) if channels > 1 else colour[0]
+
+
+def _moved(img, how, data, mode, fill, on_tensor):
+    """`img` with its pixels read elsewhere: by Pillow's transform of the name `how`, or by `on_tensor`."""
+    colour = _colour(img, fill)
     if is_pil(img):
-        colour = [value if img.mode == "F" else int(value) for value in fill]
-        colour = tuple(colour * (channels if len(colour) == 1 else 1))
+        method = getattr(pillow().Transform, how)
         resampling = getattr(pillow().Resampling, mode.name)
-        return img.rotate(angle, resampling, expand, center, fillcolor=colour if channels > 1 else colour[0])
-    return _as_tensor(
-        img, lambda tensor: sampling.rotate(tensor, angle, mode, expand, center, [float(v) for v in fill])
+        return img.transform(img.size, method, data, resampling, fillcolor=_pil_colour(img, colour))
+    return _as_tensor(img, lambda tensor: on_tensor(tensor, None if fill is None else colour))
+
+
+def affine(img, angle, translate, scale, shear, interpolation=InterpolationMode.NEAREST, fill=None, center=None):
+    """`img` sheared by the angles `shear` (a number for x, or (x, y)), enlarged by `scale` and turned clockwise by `angle` degrees about
+    `center`, then moved by `translate` = (x, y) pixels.
+
+    center: (x, y) from the upper left corner, by default the middle. fill: colour of what was outside. Raises TypeError, ValueError
+    for arguments of other kinds and lengths.
+    """
+    mode = mode_of(interpolation)
+    if not isinstance(angle, (int, float)):
+        raise fail(TypeError, "Argument angle should be int or float", "In degrees.")
+    if not isinstance(translate, (list, tuple)):
+        raise fail(TypeError, "Argument translate should be a sequence", "(x, y) in pixels.")
+    if len(translate) != 2:
+        raise fail(ValueError, "Argument translate should be a sequence of length 2", "(x, y) in pixels.")
+    if scale <= 0.0:
+        raise fail(ValueError, "Argument scale should be positive", "1 leaves the size as it is.")
+    if not isinstance(shear, (numbers.Number, list, tuple)):
+        message = "Shear should be either a single value or a sequence of two values"
+        raise fail(TypeError, message, "Angles in degrees.")
+    shear = [shear, 0.0] if isinstance(shear, numbers.Number) else list(shear) * (2 if len(shear) == 1 else 1)
+    if len(shear) != 2:
+        message = f"Shear should be a sequence containing two values. Got {shear}"
+        raise fail(ValueError, message, "Angles in degrees.")
+    if center is not None and not isinstance(center, (list, tuple)):
+        raise fail(TypeError, "Argument center should be a sequence", "(x, y) in pixels.")
+    _, height, width = get_dimensions(img)
+    middle = np.array([width * 0.5, height * 0.5])
+    center = middle if center is None else np.asarray(center, float)
+    origin = center if is_pil(img) else center - middle
+    matrix = sampling.inverse_affine(origin, angle, translate, scale, shear)
+    return _moved(img, "AFFINE", matrix, mode, fill, lambda t, colour: sampling.affine(t, matrix, mode, colour))
+
+
+def perspective(img, startpoints, endpoints, interpolation=InterpolationMode.BILINEAR, fill=None):
+    """`img` distorted so that the four corners `startpoints` come to lie at `endpoints`, each [x, y] in pixels.
+
+    fill: colour of what was outside. Raises ValueError unless there are four of each.
+    """
+    if len(startpoints) != 4 or len(endpoints) != 4:
+        message = (
+            f"Please provide exactly four corners, got {len(startpoints)} startpoints and {len(endpoints)} endpoints."
+        )
+        raise fail(ValueError, message, "Upper left, upper right, lower right, lower left.")
+    equations = []
+    for (x, y), (u, v) in zip(endpoints, startpoints):  # where a pixel of the result comes from
+        equations += [[x, y, 1, 0, 0, 0, -u * x, -u * y], [0, 0, 0, x, y, 1, -v * x, -v * y]]
+    found = np.linalg.lstsq(np.array(equations, float), np.array(startpoints, float).ravel(), rcond=None)[0]
+    places, mode = found.astype(np.float32).tolist(), mode_of(interpolation)
+    return _moved(
+        img, "PERSPECTIVE", places, mode, fill, lambda t, colour: sampling.perspective(t, places, mode, colour)
     )
 
 

@@ -18,6 +18,22 @@ def _uniform(low, high):
     return autolab.empty(1).uniform_(float(low), float(high)).item()
 
 
+def check_fill(fill):
+    """`fill`, 0 for None. Raises TypeError for what is no colour."""
+    if fill is not None and not isinstance(fill, (Sequence, numbers.Number)):
+        raise fail(TypeError, "Fill should be either a sequence or a number.", "A colour.")
+    return 0 if fill is None else fill
+
+
+def check_two(name, value, lengths=(2,)):
+    """Raises TypeError, ValueError unless `value` is a sequence of one of the `lengths`."""
+    message = f"{name} should be a sequence of length {' or '.join(map(str, lengths))}."
+    if not isinstance(value, Sequence):
+        raise fail(TypeError, message, "Numbers, in a list or tuple.")
+    if len(value) not in lengths:
+        raise fail(ValueError, message, "Numbers, in a list or tuple.")
+
+
 def _place(free_rows, free_columns):
     """A random row and column, each from 0 to the free space."""
     row = autolab.randint(0, free_rows + 1, size=(1,)).item()
@@ -229,17 +245,12 @@ class RandomRotation(_Transform):
                 message = "If degrees is a single number, it must be positive."
                 raise fail(ValueError, message, "The angle is drawn from -degrees to degrees.")
             degrees = [-degrees, degrees]
-        if fill is not None and not isinstance(fill, (Sequence, numbers.Number)):
-            raise fail(TypeError, "Fill should be either a sequence or a number.", "A colour.")
+        fill = check_fill(fill)
         for name, value in (("degrees", degrees), ("center", center)):
-            if value is None:
-                continue
-            if not isinstance(value, Sequence):
-                raise fail(TypeError, f"{name} should be a sequence of length 2.", "Two numbers.")
-            if len(value) != 2:
-                raise fail(ValueError, f"{name} should be a sequence of length 2.", "Two numbers.")
+            if value is not None:
+                check_two(name, value)
         self.degrees, self.interpolation = [float(d) for d in degrees], mode_of(interpolation)
-        self.expand, self.center, self.fill = expand, center, 0 if fill is None else fill
+        self.expand, self.center, self.fill = expand, center, fill
 
     @staticmethod
     def get_params(degrees):

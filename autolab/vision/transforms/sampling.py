@@ -74,28 +74,93 @@ def _rotated_size(cos, sin, shift, width, height):
     return (high - low).astype(int).tolist()
 
 
+def _check_mode(mode):
+    if mode not in (InterpolationMode.NEAREST, InterpolationMode.BILINEAR):
+        raise fail(
+            ValueError,
+            f"Interpolation mode '{mode.value}' is unsupported with Tensor input",
+            "Rotated and distorted tensors take nearest and bilinear; Pillow images take bicubic too.",
+        )
+
+
+def _centers(width, height):
+    """Columns (width,) and rows (height, 1) of the pixels' centers, from the middle of the image."""
+    return np.arange(width) + 0.5 - width / 2, np.arange(height)[:, None] + 0.5 - height / 2
+
+
 def rotate(img, angle, mode, expand, center, fill):
     """The tensor `img` (..., H, W) turned counter-clockwise by `angle` degrees about `center`.
 
     center: (x, y) in pixels from the upper left corner, None for the middle. expand: make room for the corners. fill: numbers,
     one or one per channel. Raises ValueError for other modes than nearest and bilinear.
     """
-    if mode not in (InterpolationMode.NEAREST, InterpolationMode.BILINEAR):
-        raise fail(
-            ValueError,
-            f"Interpolation mode '{mode.value}' is unsupported with Tensor input",
-            "Rotated tensors take nearest and bilinear; Pillow images take bicubic too.",
-        )
+    _check_mode(mode)
     height, width = img.shape[-2:]
     cos, sin = math.cos(math.radians(-angle)), math.sin(math.radians(-angle))
     cx, cy = (0.0, 0.0) if center is None else (center[0] - width / 2, center[1] - height / 2)
     shift = (cx - cos * cx - sin * cy, cy + sin * cx - cos * cy)
-    new_width, new_height = _rotated_size(cos, sin, shift, width, height) if expand else (width, height)
-    x, y = np.arange(new_width) + 0.5 - new_width / 2, np.arange(new_height)[:, None] + 0.5 - new_height / 2
+    x, y = _centers(*(_rotated_size(cos, sin, shift, width, height) if expand else (width, height)))
+    return _read_at(img, cos * x + sin * y + shift[0], -sin * x + cos * y + shift[1], mode, fill)
+
+
+def inverse_affine(center, angle, translate, scale, shear):
+    """Where pixels come from: (a, b, c, d, e, f), so that (x, y) comes from (a x + b y + c, d x + e y + f).
+
+    The image is sheared by the angles `shear` = (x, y), enlarged by `scale` and turned by `angle` degrees about `center`, then
+    moved by `translate` = (x, y).
+    """
+    turn, lean_x, lean_y = (math.radians(v) for v in (angle, *shear))
+    forward = np.array(
+        [
+            [math.cos(turn - lean_y) / math.cos(lean_y), 0.0],
+            [math.sin(turn - lean_y) / math.cos(lean_y), 0.0],
+        ]
+    )
+    forward[:, 1] = -forward[:, 0] * math.tan(lean_x) + [-math.sin(turn), math.cos(turn)]
+    (a, b), (c, d) = forward  # its determinant is 1
+    back = np.array([[d, -b], [-c, a]]) / scale
+    (c0, f0) = np.asarray(center, float) - back @ (np.asarray(center, float) + np.asarray(translate, float))
+    return [float(v) for v in (*back[0], c0, *back[1], f0)]
+
+
+def affine(img, matrix, mode, fill):
+    """The tensor `img` (..., H, W) whose pixel (x, y), counted from the middle, comes from where `inverse_affine` says.
+
+    fill: numbers, one or one per channel, or None for 0. Raises ValueError for other modes than nearest and bilinear.
+    """
+    _check_mode(mode)
+    x, y = _centers(img.shape[-1], img.shape[-2])
+    a, b, c, d, e, f = matrix
+    return _read_at(img, a * x + b * y + c, d * x + e * y + f, mode, fill)
+
+
+def perspective(img, coefficients, mode, fill):
+    """The tensor `img` (..., H, W) whose pixel (x, y) comes from ((a x + b y + c) / (g x + h y + 1), (d x + e y + f) / (g x + h y + 1)).
+
+    coefficients: a … h; x and y are counted from the upper left corner. fill: as in `affine`. Raises ValueError for other modes
+    than nearest and bilinear.
+    """
+    _check_mode(mode)
+    height, width = img.shape[-2:]
+    real = img.dtype.np.type if img.is_floating_point() else np.float32  # rounded as torchvision does: many points lie half-way
+    x, y = (np.arange(width) + 0.5).astype(real), (np.arange(height)[:, None] + 0.5).astype(real)
+    a, b, c, d, e, f, g, h = (real(v) for v in coefficients)
+    below = g * x + h * y + real(1)
+    half_width, half_height = real(width / 2), real(height / 2)
+    columns = (a / half_width * x + b / half_width * y + c / half_width) / below - real(1)
+    rows = (d / half_height * x + e / half_height * y + f / half_height) / below - real(1)
+    return _read_at(img, columns * half_width, rows * half_height, mode, fill)
+
+
+def _read_at(img, x, y, mode, fill):
+    """The tensor `img` read at the points (x, y) from its middle; `fill` where these lie outside, None for 0."""
+    height, width = img.shape[-2:]
     floats = img if img.is_floating_point() else img.to(autolab.float32)
-    columns = (cos * x + sin * y + shift[0] + width / 2 - 0.5).astype(floats.dtype.np)
-    rows = (-sin * x + cos * y + shift[1] + height / 2 - 0.5).astype(floats.dtype.np)
-    around = autolab.tensor(fill, dtype=floats.dtype).view(-1, 1, 1) if img.ndim > 2 else float(fill[0])
+    columns = (x + width / 2 - 0.5).astype(floats.dtype.np)
+    rows = (y + height / 2 - 0.5).astype(floats.dtype.np)
+    around = (
+        autolab.tensor(fill or [0.0], dtype=floats.dtype).view(-1, 1, 1) if img.ndim > 2 else float((fill or [0])[0])
+    )
     if mode is InterpolationMode.NEAREST:
         pixels, inside = _pixels(floats, np.rint(rows), np.rint(columns))
         return _cast_back(autolab.where(autolab.from_numpy(inside), pixels, around), img.dtype)
@@ -106,8 +171,10 @@ def rotate(img, angle, mode, expand, center, fill):
         weight = _triangle(rows - near_rows) * _triangle(columns - near_columns) * inside
         weight = autolab.from_numpy(weight.astype(floats.dtype.np))
         mixed, covered = mixed + pixels * weight, covered + weight
-    # torchvision's blend, though what lies outside already counts as 0 in `mixed`: its edges are a little darker than they need be
-    return _cast_back(mixed * covered + (1 - covered) * around, img.dtype)
+    if fill is not None:
+        # torchvision's blend, though what lies outside already counts as 0 in `mixed`: its edges are a little darker than they need be
+        mixed = mixed * covered + (1 - covered) * around
+    return _cast_back(mixed, img.dtype)
 
 
 def _pixels(img, rows, columns):

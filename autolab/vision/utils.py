@@ -1,0 +1,69 @@
+"""Many images as one (`torchvision.utils`). Source: https://docs.pytorch.org/vision/0.29/utils.html"""
+
+import autolab
+from autolab.engine.errors import fail
+from autolab.engine.tensor import Tensor
+from autolab.vision.transforms.images import pillow
+
+
+def _batch(tensor):
+    """`tensor`, an image or a list of images as one tensor (N, C, H, W); a grey channel becomes three."""
+    if not isinstance(tensor, (Tensor, list)):
+        raise fail(TypeError, f"tensor or list of tensors expected, got {type(tensor)}", "Images (N, C, H, W).")
+    if isinstance(tensor, list):
+        for image in tensor:
+            if not isinstance(image, Tensor):
+                message = f"tensor or list of tensors expected, got a list containing {type(image)}"
+                raise fail(TypeError, message, "Images (C, H, W) of one size.")
+        tensor = autolab.stack(tensor, 0)
+    if tensor.dim() == 2:
+        tensor = tensor.unsqueeze(0)
+    if tensor.dim() == 3:
+        tensor = tensor.unsqueeze(0)
+    return autolab.cat([tensor] * 3, 1) if tensor.dim() == 4 and tensor.shape[1] == 1 else tensor
+
+
+def _scaled(images, low, high):
+    """The numbers from `low` to `high` as numbers from 0 to 1, others cut off."""
+    return images.clamp(low, high).sub(low).div(max(high - low, 1e-5))
+
+
+@autolab.no_grad()
+def make_grid(tensor, nrow=8, padding=2, normalize=False, value_range=None, scale_each=False, pad_value=0.0):
+    """Images (N, C, H, W), or a list of images (C, H, W), as one image (3, H', W') with `nrow` of them in a row.
+
+    padding: pixels of `pad_value` around each. normalize: bring numbers from `value_range` = (min, max), by default the smallest
+    and largest there are, to 0 … 1; scale_each: of each image by itself. A single image gets no frame. Raises TypeError for what
+    are no tensors, and for a value_range that is no tuple. Source: torchvision.utils.make_grid."""
+    images = _batch(tensor)
+    if normalize:
+        if value_range is not None and not isinstance(value_range, tuple):
+            message = "value_range has to be a tuple (min, max) if specified. min and max are numbers"
+            raise fail(TypeError, message, "Or leave it out.")
+        limits = lambda part: value_range or (float(part.min()), float(part.max()))
+        if scale_each:
+            images = autolab.stack([_scaled(image, *limits(image)) for image in images], 0)
+        else:
+            images = _scaled(images, *limits(images))
+    count = images.shape[0]
+    if count == 1:
+        return images.squeeze(0)
+    columns = min(nrow, count)
+    rows = -(-count // columns)
+    height, width = images.shape[2] + padding, images.shape[3] + padding
+    grid = images.new_full((images.shape[1], height * rows + padding, width * columns + padding), pad_value)
+    for k, image in enumerate(images):
+        top, left = k // columns * height + padding, k % columns * width + padding
+        grid[:, top : top + height - padding, left : left + width - padding] = image
+    return grid
+
+
+@autolab.no_grad()
+def save_image(tensor, fp, format=None, **options):
+    """Writes `make_grid(tensor, **options)`, numbers from 0 to 1 as bytes, to the file name or object `fp`.
+
+    format: Pillow's name of the format, by default by the file's ending. Raises ImportError without the package Pillow.
+    Source: torchvision.utils.save_image."""
+    grid = make_grid(tensor, **options)
+    pixels = grid.mul(255).add(0.5).clamp(0, 255).permute(1, 2, 0).to(autolab.uint8).numpy()
+    pillow().fromarray(pixels).save(fp, format=format)
