@@ -43,6 +43,7 @@ _LAZY = {
     "optim": "autolab.optim",
     "utils": "autolab.utils",
     "vision": "autolab.vision",
+    "finetune": "autolab.finetune",
     "autograd": "autolab.autograd",
     "viz": "autolab.viz",
     "widgets": "autolab.widgets",

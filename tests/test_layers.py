@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "autolab"
 LAYERS = [
     {"engine"},
-    {"autograd", "nn", "optim", "utils", "vision"}
+    {"autograd", "nn", "optim", "utils", "vision", "finetune"}
     | {"cuda", "linalg", "random", "special", "func", "testing", "backends", "profiler", "serialization", "hub"},
     {"trace"},
     {"viz"},

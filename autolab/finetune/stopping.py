@@ -1,0 +1,64 @@
+"""Early stopping. Source: L. Prechelt, "Early Stopping - But When?", 1998, https://doi.org/10.1007/3-540-49430-8_3"""
+
+from copy import deepcopy
+
+from autolab.engine.errors import fail
+
+
+class EarlyStopping:
+    """Says when a validation loss (or accuracy) has stopped getting better, and keeps the best weights.
+
+    patience: so many values without improvement stop the training. min_delta: what counts as improvement. mode: "min" for
+    losses, "max" for accuracies. A NaN is no improvement. `best` is the best value, `best_at` its number (from 0), `stale`
+    how many values came since. Raises ValueError for settings that make no sense.
+
+        stopping = EarlyStopping(patience=5)
+        for epoch in range(100):
+            ...
+            if stopping.step(validation_loss, model):
+                break
+        stopping.restore(model)
+    """
+
+    def __init__(self, patience=5, min_delta=0.0, mode="min"):
+        if not isinstance(patience, int) or patience < 1:
+            raise fail(ValueError, f"patience should be an integer of at least 1, but got {patience}", "In epochs.")
+        if not min_delta >= 0:
+            raise fail(ValueError, f"min_delta should be at least 0, but got {min_delta}", "mode says the direction.")
+        if mode not in ("min", "max"):
+            raise fail(ValueError, f"mode should be 'min' or 'max', but got {mode!r}", "Losses fall, accuracies rise.")
+        self.patience, self.min_delta, self.mode = patience, min_delta, mode
+        self.best, self.best_at, self.stale, self.seen = None, None, 0, 0
+        self._weights = None
+
+    def step(self, value, model=None):
+        """Take in the newest value, and `model`'s weights if it is the best. Returns whether to stop."""
+        value = float(value)
+        if self._is_better(value):
+            self.best, self.best_at, self.stale = value, self.seen, 0
+            self._weights = None if model is None else deepcopy(model.state_dict())
+        else:
+            self.stale += 1
+        self.seen += 1
+        return self.stale >= self.patience
+
+    def _is_better(self, value):
+        if self.best is None:
+            return value == value
+        gain = self.best - value if self.mode == "min" else value - self.best
+        return gain > self.min_delta
+
+    def restore(self, model):
+        """Give `model` the weights and running statistics it had at the best value. Raises RuntimeError without any."""
+        if self._weights is None:
+            raise fail(RuntimeError, "no weights were kept", "Pass the model: stopping.step(value, model).")
+        model.load_state_dict(self._weights)
+
+    def state_dict(self):
+        """What to save, to go on later."""
+        return {name: getattr(self, name) for name in ("best", "best_at", "stale", "seen", "_weights")}
+
+    def load_state_dict(self, state_dict):
+        """Take back what `state_dict` returned."""
+        for name in ("best", "best_at", "stale", "seen", "_weights"):
+            setattr(self, name, deepcopy(state_dict[name]))

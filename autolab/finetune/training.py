@@ -1,0 +1,218 @@
+"""A training loop that hands out a record whenever there is news, and waits: for a plot, a pause, a new learning rate."""
+
+import contextlib
+import itertools
+import math
+
+import autolab
+from autolab.engine.autograd.grad_mode import no_grad
+from autolab.engine.errors import fail
+from autolab.nn.functional import cross_entropy
+
+
+@contextlib.contextmanager
+def evaluating(model):
+    """`model` in evaluation mode; afterwards each of its modules is in the mode it was in."""
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        yield
+    finally:
+        for module, mode in modes:
+            module.training = mode
+
+
+class _Mean:
+    """Mean loss and accuracy of samples that come in batches."""
+
+    def __init__(self, loss=0.0, right=0, samples=0):
+        self.loss, self.right, self.samples = loss, right, samples
+
+    def add(self, loss, outputs, targets):
+        self.loss += float(loss) * len(targets)
+        self.samples += len(targets)
+        if self.right is None or outputs.ndim != 2 or targets.is_floating_point():
+            self.right = None  # no classes
+        else:
+            self.right += int((outputs.argmax(1) == targets).sum())
+
+    def values(self):
+        if not self.samples:
+            return None, None
+        return self.loss / self.samples, None if self.right is None else self.right / self.samples
+
+
+def evaluate(model, batches, loss=cross_entropy):
+    """(mean loss, accuracy) of `model` in evaluation mode on batches of (inputs, targets).
+
+    The accuracy, from 0 to 1, is None where targets are no class numbers. The modes of all modules stay as they are. Raises
+    ValueError when there is no batch.
+    """
+    mean = _Mean()
+    with evaluating(model), no_grad():
+        for inputs, targets in batches:
+            outputs = model(inputs)
+            mean.add(loss(outputs, targets), outputs, targets)
+    if not mean.samples:
+        raise fail(ValueError, "there are no batches to evaluate", "Is the data set empty?")
+    return mean.values()
+
+
+def gradient_norms(model):
+    """{path of a module: 2-norm of the gradients of its own parameters}, for modules with gradients."""
+    norms = {}
+    for name, module in model.named_modules():
+        grads = [p.grad for p in module.parameters(recurse=False) if p.grad is not None]
+        if grads:
+            norms[name] = math.sqrt(sum(float(grad.double().square().sum()) for grad in grads))
+    return norms
+
+
+class Training:
+    """The iterator that `training` returns. Between records it can be saved: see `state_dict`."""
+
+    def __init__(self, model, optimizer, loaders, epochs, *, loss, scheduler, stopping, every):
+        self.model, self.optimizer, self.loss = model, optimizer, loss
+        self.batches, self.validation = loaders
+        self.epochs, self.scheduler, self.stopping, self.every = epochs, scheduler, stopping, every
+        self.epoch, self.done, self.step, self.stopped = 0, 0, 0, False  # done: batches of this epoch
+        self._mean, self._epoch_start = _Mean(), None
+        self._records = self._run()
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        try:
+            return next(self._records)
+        except StopIteration:
+            raise
+        except BaseException:  # an interrupt, say: the next call goes on after the last whole step
+            self._records = self._run()
+            raise
+
+    def close(self):
+        """End the training; the iterator is exhausted."""
+        self._records.close()
+
+    def _run(self):
+        while self.epoch < self.epochs and not self.stopped:
+            batches = self._resumed() if self.done else self._begun()
+            following = next(batches, None)
+            if following is None and not self.done:
+                raise fail(ValueError, "there are no batches to train on", "Is the data set empty?")
+            while following is not None:
+                self._train_on(*following)
+                following = next(batches, None)
+                if following is not None and self.every and self.step % self.every == 0:
+                    yield self._record(self.epoch, (None, None))
+            yield self._finish_epoch()
+
+    def _begun(self):
+        self._epoch_start = autolab.get_rng_state()
+        return iter(self.batches)
+
+    def _resumed(self):
+        """The rest of an epoch: its order is drawn again, what was trained on is passed over."""
+        now = autolab.get_rng_state()
+        autolab.set_rng_state(self._epoch_start)
+        batches = iter(self.batches)
+        for _ in itertools.islice(batches, self.done):
+            pass
+        autolab.set_rng_state(now)
+        return batches
+
+    def _train_on(self, inputs, targets):
+        outputs = self.model(inputs)
+        loss = self.loss(outputs, targets)
+        self.optimizer.zero_grad()
+        loss.backward()
+        self._rate = max(group["lr"] for group in self.optimizer.param_groups)
+        self.optimizer.step()
+        self._mean.add(loss.item(), outputs.detach(), targets)
+        self.step += 1
+        self.done += 1
+
+    def _finish_epoch(self):
+        found = (None, None) if self.validation is None else evaluate(self.model, self.validation, self.loss)
+        if self.scheduler is not None:
+            on_plateau = isinstance(self.scheduler, autolab.optim.lr_scheduler.ReduceLROnPlateau)
+            self.scheduler.step(*([found[0]] if on_plateau else []))
+        if self.stopping is not None:
+            self.stopped = self.stopping.step(found[0], self.model)
+        record = self._record(self.epoch, found)
+        self.epoch, self.done = self.epoch + 1, 0
+        return record
+
+    def _record(self, epoch, validation):
+        (train_loss, train_accuracy), (val_loss, val_accuracy) = self._mean.values(), validation
+        self._mean = _Mean()
+        return {
+            "epoch": epoch,
+            "step": self.step,
+            "train_loss": train_loss,
+            "val_loss": val_loss,
+            "train_accuracy": train_accuracy,
+            "val_accuracy": val_accuracy,
+            "learning_rate": self._rate,
+            "gradient_norms": gradient_norms(self.model),
+        }
+
+    def state_dict(self):
+        """What is needed to go on at this record, besides the state dicts of model, optimizer, scheduler and stopping.
+
+        Valid between two records. It holds the state of the random stream, and where the epoch is.
+        """
+        return {
+            "epoch": self.epoch,
+            "done": self.done,
+            "step": self.step,
+            "stopped": self.stopped,
+            "epoch_start": self._epoch_start,
+            "random": autolab.get_rng_state(),
+        }
+
+    def load_state_dict(self, state_dict):
+        """Go on where `state_dict` was taken: the same batches, the same random numbers, the same bits.
+
+        Sets the random stream. Call it last, before the first record. For batches that are drawn from the random stream of
+        `torch.manual_seed`, not from a generator of the loader's own.
+        """
+        self.epoch, self.done, self.step = (state_dict[name] for name in ("epoch", "done", "step"))
+        self.stopped, self._epoch_start = state_dict["stopped"], state_dict["epoch_start"]
+        autolab.set_rng_state(state_dict["random"])
+
+
+def training(
+    model, optimizer, loaders, epochs, *, loss=cross_entropy, scheduler=None, stopping=None, every=None
+) -> Training:
+    """Trains `model` while it is iterated over; yields a dict after each epoch, and every `every` steps if that is given.
+
+    loaders: (training batches, validation batches or None); a batch is (inputs, targets). loss: function of (outputs,
+    targets) that returns their mean. scheduler: stepped after each epoch. stopping: an `EarlyStopping` of the validation
+    loss. Modules are trained in the mode they are in: call `model.train()` before, then what freezes statistics.
+
+    Keys of a record: "epoch" (from 0), "step" (steps done), "train_loss", "train_accuracy" (means since the record before, as
+    the batches were trained on), "val_loss", "val_accuracy" (after an epoch, else None), "learning_rate" (of the last step,
+    the largest of all groups), "gradient_norms" ({path of a module: 2-norm of the gradient of its own parameters}, last step).
+
+    Between records nothing runs, and what is changed then holds for the next step: `optimizer.param_groups[0]["lr"] = 0.01`,
+    a layer frozen or unfrozen, `optimizer.add_param_group(...)`. A scheduler sets rates again after each epoch. `state_dict()`
+    and `load_state_dict()` of what is returned save and resume.
+
+    Raises ValueError for settings that make no sense.
+
+        for record in training(model, optimizer, (train_loader, validation_loader), epochs=20):
+            print(record["epoch"], record["val_accuracy"])
+    """
+    if not isinstance(loaders, (tuple, list)) or len(loaders) != 2:
+        raise fail(ValueError, "loaders should be a pair (training, validation)", "The second may be None.")
+    if not isinstance(epochs, int) or epochs < 0:
+        raise fail(ValueError, f"epochs should be an integer of at least 0, but got {epochs}", "One is one pass.")
+    if every is not None and (not isinstance(every, int) or every < 1):
+        raise fail(ValueError, f"every should be an integer of at least 1, but got {every}", "In steps.")
+    if stopping is not None and loaders[1] is None:
+        raise fail(ValueError, "early stopping needs validation batches", "Pass (training, validation) as loaders.")
+    return Training(
+        model, optimizer, loaders, epochs, loss=loss, scheduler=scheduler, stopping=stopping, every=every
+    )
