@@ -107,7 +107,7 @@ class Event:
                 "Both events must be completed before calculating elapsed time.",
                 "The GPU is still at work: call torch.cuda.synchronize() (or end.synchronize()) first.",
             )
-        return 1000 * self._mark.seconds_to(end_event._mark)
+        return round(1000 * self._mark.seconds_to(end_event._mark), 6)
 
     def __repr__(self):
         return "<torch.cuda.Event uninitialized>" if self._mark is None else "<torch.cuda.Event recorded>"

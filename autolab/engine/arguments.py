@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 
-from .device import CPU, usable
+from .device import CPU, accelerator, usable
 from .dtype import FROM_NUMPY, get_default_dtype
 from .dtype import as_dtype as any_dtype
 from .errors import fail, unsupported
@@ -132,14 +132,14 @@ def _missing(function, names):
 class Options:
     """What every creation function takes by keyword: `dtype`, `device` and `requires_grad`.
 
-    `layout`, `pin_memory`, `memory_format` and `out` are taken with their usual values only.
+    `layout`, `memory_format` and `out` are taken with their usual values only, `pin_memory` where there is a GPU.
     Raises TypeError for other keywords or types, NotImplementedError for `out` and for other layouts.
     """
 
-    __slots__ = ("function", "dtype", "device", "requires_grad")
+    __slots__ = ("function", "dtype", "device", "requires_grad", "pinned")
 
     def __init__(self, function, given):
-        self.function, self.dtype, self.requires_grad = function, None, False
+        self.function, self.dtype, self.requires_grad, self.pinned = function, None, False, False
         device = None
         for name, value in given.items():
             if name == "dtype":
@@ -171,6 +171,9 @@ class Options:
         if name == "layout" and isinstance(value, str):
             raise mismatch(f"{self.function}(): argument 'layout' must be torch.layout, not {type(value).__name__}")
         if name == "pin_memory" and value:
+            self.pinned = True
+            if accelerator() is not None:
+                return
             message = (
                 "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator is available "
                 "on this system."
@@ -193,6 +196,8 @@ class Options:
         elif not array.ndim:
             array = array[()]
         t = wrap(array, dtype, self.device)
+        if self.pinned:
+            t = t.pin_memory()
         t._req = self.requires_grad
         return t
 

@@ -28,7 +28,31 @@ def found() -> list:
         raise fail(ImportError, f"autolab needs CuPy {OLDEST} or newer, found {cupy.__version__}", 'pip install -U "autolab-kit[gpu]"')
     if not cupy.cuda.is_available():
         return []
-    return [new_canonical("cuda", i, lambda d: CupyDevice(d, cupy)) for i in range(cupy.cuda.runtime.getDeviceCount())]
+    gpus = [new_canonical("cuda", i, lambda d: CupyDevice(d, cupy)) for i in range(cupy.cuda.runtime.getDeviceCount())]
+    _watch_memory(cupy, gpus)
+    return gpus
+
+
+def _watch_memory(cupy, gpus):
+    """Peaks, and the events `allocate` and `free_memory`, come from a hook of CuPy's memory pool. CuPy keeps hooks per thread: what other
+    threads allocate is in `allocated`, not in the peaks."""
+
+    class Watch(cupy.cuda.MemoryHook):
+        name = "autolab"
+
+        def malloc_postprocess(self, **event):
+            pool = gpus[event["device_id"]].pool
+            pool.note()
+            if observe.observer is not None:
+                what = ((event["size"],), np.dtype(np.uint8))
+                observe.observer.allocate(pool.owner.device, event["mem_size"], pool.allocated, pool.reserved, event["mem_ptr"], what)
+
+        def free_postprocess(self, **event):
+            pool = gpus[event["device_id"]].pool
+            if observe.observer is not None:
+                observe.observer.free_memory(pool.owner.device, event["mem_size"], pool.allocated, pool.reserved, event["mem_ptr"])
+
+    Watch().__enter__()
 
 
 class CupyDevice:
@@ -53,17 +77,17 @@ class CupyDevice:
 
     def __exit__(self, *error):
         self.gpu.__exit__(*error)
+        if error and isinstance(error[1], self.cupy.cuda.memory.OutOfMemoryError):
+            note = "Use a smaller batch, torch.no_grad() where no gradient is needed, or delete tensors that are no longer used."
+            raise fail(OutOfMemoryError, f"CUDA out of memory. {error[1]}", note) from None
 
     def use(self):
         self.gpu.use()
 
     def run(self, state, kernel, *args):
         """Calls `kernel(*args)` with this GPU as the current one. Raises OutOfMemoryError in PyTorch's words."""
-        with self.gpu:
-            try:
-                return state.run(kernel, *args)
-            except self.cupy.cuda.memory.OutOfMemoryError as error:
-                raise fail(OutOfMemoryError, f"CUDA out of memory. {error}", "Use a smaller batch, or delete tensors that are not needed.") from None
+        with self:
+            return state.run(kernel, *args)
 
     def synchronize(self):
         began = time.perf_counter()
@@ -77,7 +101,7 @@ class CupyDevice:
 
     def from_host(self, array, pinned=False, non_blocking=False):
         began = time.perf_counter()
-        with self.gpu:
+        with self:
             made = self.cupy.asarray(np.asarray(array, order="C"), blocking=not (pinned and non_blocking))
         self._report(CPU, self.device, made.nbytes, began, pinned)
         return made
@@ -91,7 +115,7 @@ class CupyDevice:
 
     def from_peer(self, array, source):
         began = time.perf_counter()
-        with self.gpu:
+        with self:
             made = self.cupy.empty(array.shape, array.dtype)
             made.data.copy_from_device_async(self._contiguous(array).data, made.nbytes, self.cupy.cuda.Stream.null)
         self._report(source.device, self.device, made.nbytes, began, False)
@@ -127,11 +151,11 @@ class CupyDevice:
 
 
 class CupyPool:
-    """Memory in use, from CuPy's pool. CuPy keeps no peaks: they are what was seen when somebody asked."""
+    """Memory in use, from CuPy's pool."""
 
     def __init__(self, owner):
         self.owner = owner
-        self._peaks = [0, 0]
+        self.peak_allocated = self.peak_reserved = 0
 
     def _pool(self):
         return self.owner.cupy.get_default_memory_pool()
@@ -150,18 +174,12 @@ class CupyPool:
     def total(self) -> int:
         return self.owner.gpu.mem_info[1]
 
-    @property
-    def peak_allocated(self) -> int:
-        self._peaks[0] = max(self._peaks[0], self.allocated)
-        return self._peaks[0]
-
-    @property
-    def peak_reserved(self) -> int:
-        self._peaks[1] = max(self._peaks[1], self.reserved)
-        return self._peaks[1]
+    def note(self):
+        """Keeps the peaks; called after each allocation."""
+        self.peak_allocated, self.peak_reserved = max(self.peak_allocated, self.allocated), max(self.peak_reserved, self.reserved)
 
     def reset_peak(self):
-        self._peaks = [self.allocated, self.reserved]
+        self.peak_allocated, self.peak_reserved = self.allocated, self.reserved
 
     def empty_cache(self):
         with self.owner.gpu:

@@ -198,6 +198,12 @@ def backends(kind) -> list:
     return found
 
 
+def accelerator():
+    """The first GPU: of 'cuda', else of 'sim' where it was used; None when there is none. Page-locked memory belongs to it."""
+    there = backends("cuda") or _backends.get("sim")
+    return there[0] if there else None
+
+
 SIM_DEVICES = 2
 """How many 'sim' devices there are without `autolab.cuda.simulate`: T4s with 1 GiB each."""
 

@@ -7,7 +7,6 @@ host memory, neither views nor inference tensors), which is nearly every op of a
 from __future__ import annotations
 
 import operator
-from typing import Any
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from .autograd.node import Packed, Unusual, accumulator, next_sequence_nr
 from .device import CPU
 from .dtype import FROM_NUMPY, bool_, get_default_dtype, python_scalar_dtype, result_type_of
 from .errors import fail
+from .placement import across, common_device, device_error, gathered, kept, on_device
 from .storage import InferenceStorage, Storage
 from .tensor import SMALL, Tensor, View, materialise, wrap
 from .views import AWAY
@@ -38,7 +38,7 @@ def apply(op, args):
         mixed = False
     state = per_thread.state
     if mixed:
-        args, raws = _gathered(op, args, device)
+        args, raws = gathered(op, args, device)
     if op.operands:
         raws = _promoted(op, args, raws, device)
     if op.view and (args[0]._storage.array is None or args[0]._d.__class__ is not device.backend.array):
@@ -121,77 +121,6 @@ def _unwrap(op, args):
     return tensors, raws
 
 
-_INDEXES = {"index", "index_put"}
-"""Ops whose tensors after the first are indices, which may stay on the CPU."""
-
-
-def common_device(op, args, tensors):
-    """The device that `op` runs on, and whether some of `tensors` lie elsewhere (0-d ones of the CPU, and indices, may).
-
-    Raises RuntimeError in torch's words when the tensors are on different devices."""
-    device = tensors[0]._storage.device
-    mixed = False
-    for t in tensors:
-        if t._storage.device is not device:
-            mixed = True
-            if device is CPU:
-                device = t._storage.device
-    if not mixed:
-        return device, False
-    indexes = op.name in _INDEXES
-    if indexes and tensors[0]._storage.device is CPU:
-        raise fail(
-            RuntimeError,
-            "indices should be either on cpu or on the same device as the indexed tensor (cpu)",
-            "Move the indices to the CPU, or the tensor to the device of the indices.",
-        )
-    for k, t in enumerate(tensors):
-        here = t._storage.device
-        if here is not device and not (here is CPU and ((op.broadcast and not t._d.ndim) or (indexes and k))):
-            raise device_error(op, args, device, here)
-    return device, True
-
-
-_NAMES_ARGUMENT = {
-    "mm": "mm", "addmm": "addmm", "bmm": "bmm", "baddbmm": "baddbmm", "mv": "addmv", "addmv": "addmv", "dot": "_dot", "gather": "gather",
-    "index_select": "_index_select", "embedding": "_index_select", "nll_loss": "nll_loss_forward", "scatter": "scatter_src",
-}  # fmt: skip
-"""Ops for which torch says which argument is elsewhere, with the name of its kernel."""
-
-
-def device_error(op, args, device, other):
-    """Torch's words for tensors on different devices. device: where the op would run; other: where one of `args` is."""
-    text = f"but found at least two devices, {device} and {other}!"
-    if op.name in _NAMES_ARGUMENT:
-        places = [(p, a._storage.device) for p, a in zip(op.params, args) if isinstance(a, Tensor)]
-        name, where = next((p, d) for p, d in places if d is not places[0][1])
-        text = (
-            f"but got {name} is on {where}, different from other tensors on {places[0][1]} (when checking argument in method "
-            f"wrapper_CUDA_{_NAMES_ARGUMENT[op.name]})"
-        )
-    note = "Nothing is copied between devices unless you say so: move one of them with .to(device) first."
-    return fail(RuntimeError, f"Expected all tensors to be on the same device, {text}", note)
-
-
-def _gathered(op, args, device):
-    """Arguments and raw values with what may lie on the CPU brought along: numbers as numbers, indices as copies on the device."""
-
-    def brought(a):
-        if not isinstance(a, Tensor) or a._storage.device is device:
-            return a
-        return a.to(device)
-
-    if op.name in _INDEXES:
-        args = tuple([brought(x) for x in a] if a.__class__ in (list, tuple) else brought(a) for a in args)
-    raws = []
-    for a in args:
-        if isinstance(a, Tensor):
-            raws.append(a._d if a._storage.device is device else a._d[()])
-        else:
-            raws.append([x._d if isinstance(x, Tensor) else x for x in a] if a.__class__ in (list, tuple) else a)
-    return args, raws
-
-
 def result_dtype(op, args):
     """The dtype that the operands of `op` are converted to."""
     dims, zeros, scalars = [], [], []
@@ -252,27 +181,6 @@ def _output(op, r, args, device, state, multi):
     return t
 
 
-def on_device(op, r, device):
-    """What a kernel returned, as an array of `device`. Raises RuntimeError if it computed on the host: nothing falls back silently."""
-    if r.__class__ is device.backend.array:
-        return r
-    if r.__class__ is np.ndarray or isinstance(r, np.generic):
-        raise fail(
-            RuntimeError,
-            f"{op.name}(): the kernel for {device} returned an array of the host",
-            "This operation does not run on devices yet; move its arguments with .cpu() first.",
-        )
-    return device.backend.run(per_thread.state, device.xp.asarray, r)
-
-
-def kept(d):
-    """What a node keeps of a result for the explorer: small ones as they are (from a device: as a copy on the host, where that costs
-    nothing), of others (shape, dtype)."""
-    if d.__class__ is np.ndarray:
-        return d if d.size <= SMALL else (d.shape, d.dtype)
-    return d if isinstance(d, np.generic) else devices.of(d).backend.keepsake(d, SMALL)
-
-
 def edge(t):
     """The node to which a gradient for `t` goes, or None."""
     if t._view is not None:
@@ -327,7 +235,7 @@ def record(op, args, outs, state, replaced=None):
         _pack(node, state.saved_hooks)
     node.fix = tuple(metas) if differs else None
     if out._storage.device is not CPU:
-        _across(node, sources, out._storage.device)
+        across(node, sources, out._storage.device)
     node.value = kept(out._d)
     node.operands = _operands(sources, edges) if missing else None
     if op.variadic:
@@ -402,30 +310,6 @@ def _pack(node, hooks):
     node.saved = Unusual(entries)
 
 
-class Elsewhere(tuple):
-    """(shape, dtype) of an operand on another device than its op's: its gradient goes there."""
-
-    device: Any
-
-
-def _across(node, sources, device):
-    """Numbers (0-d tensors) of the CPU took part in an op on `device`: their gradients go back, rules see copies of them."""
-    if all(not isinstance(s, Tensor) or s._storage.device is device for s in sources):
-        return
-    metas = []
-    for s in sources:
-        meta = (s._d.shape, s.dtype) if isinstance(s, Tensor) else None
-        if meta is not None and s._storage.device is not device:
-            meta = Elsewhere(meta)
-            meta.device = s._storage.device
-        metas.append(meta)
-    node.fix = tuple(metas)
-    node.saved = Unusual(
-        Packed(e, lambda e: e[0].to(device)) if e.__class__ is tuple and isinstance(e[0], Tensor) and e[0]._storage.device is not device else e
-        for e in node.saved
-    )
-
-
 def _operands(sources, edges):
     found = []
     for s, e in zip(sources, edges):
@@ -487,7 +371,7 @@ def apply_inplace(op, args):
     if device is not target._storage.device:
         raise device_error(op, args, device, target._storage.device)
     if mixed:
-        args, raws = _gathered(op, args, device)
+        args, raws = gathered(op, args, device)
     if op.operands:
         d = result_dtype(op, args) if op.dtype is not None else target.dtype
         if op.dtype == "bool":

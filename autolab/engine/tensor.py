@@ -25,7 +25,6 @@ node keeps (shape, dtype)."""
 _new = object.__new__
 
 
-
 class Tensor(Differentiable):
     """An array that remembers how it was computed. Source: https://docs.pytorch.org/docs/2.13/tensors.html
 
