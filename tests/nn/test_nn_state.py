@@ -91,7 +91,7 @@ def test_errors_of_loading(t):
         "shape without strict": error_of(lambda: m.load_state_dict({"0.weight": t.ones(3, 3)}, strict=False)),
         "no tensor": error_of(lambda: m.load_state_dict({**good, "0.bias": 3})),
         "extra state": [extra.state_dict(), repr(extra.load_state_dict(extra.state_dict())), extra.n],
-        "extra state missing": error_of(lambda: extra.load_state_dict(nn.Linear(1, 1).state_dict())),
+        "extra state missing": error_of(lambda: Extra(1, 1).load_state_dict(nn.Linear(1, 1).state_dict())),
         "extra state unexpected": error_of(lambda: nn.Linear(1, 1).load_state_dict(extra.state_dict())),
     }
 

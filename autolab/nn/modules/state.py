@@ -6,6 +6,7 @@ Source: https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torc
 import warnings
 from collections import OrderedDict, namedtuple
 from collections.abc import Mapping
+from functools import partial
 
 from autolab.engine.autograd.grad_mode import no_grad
 from autolab.engine.autograd.hooks import RemovableHandle
@@ -128,7 +129,7 @@ class ModuleState:
 
         With `strict` every key must match. With `assign` the given tensors become the parameters instead of being
         copied. Returns the named tuple `(missing_keys, unexpected_keys)`. Raises RuntimeError naming every missing
-        and unexpected key and every wrong shape.
+        and unexpected key and every wrong shape; nothing has been copied then (PyTorch copies what fits, and raises).
         """
         if not isinstance(state_dict, Mapping):
             raise fail(
@@ -137,34 +138,40 @@ class ModuleState:
                 "Pass what state_dict() returned.",
             )
         loading = _Loading(state_dict, assign)
-        loading.load(self, OrderedDict(state_dict), "")
-        errors, keys = loading.errors, loading.keys
-        if strict:
-            for title, names in (("Unexpected", keys.unexpected_keys), ("Missing", keys.missing_keys)):
-                if names:
-                    listed = ", ".join(f'"{name}"' for name in names)
-                    errors.insert(0, f"{title} key(s) in state_dict: {listed}. ")
+        loading.look(self, OrderedDict(state_dict), "")
+        if not loading.errors and (loading.post_hooks or not loading.wrong_keys(strict)):
+            loading.finish()  # hooks that run after loading may still forgive wrong keys
+        errors = loading.wrong_keys(strict) + loading.errors
         if errors:
             raise fail(
                 RuntimeError,
                 "Error(s) in loading state_dict for {}:\n\t{}".format(type(self).__name__, "\n\t".join(errors)),
                 "The dict was saved from a module built differently: compare its keys and shapes with state_dict().",
             )
-        return keys
+        return loading.keys
 
     def _load_from_state_dict(
         self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
     ):
-        """Load this module's own entries. Override it to read older versions (`local_metadata["version"]`)."""
+        """Load this module's own entries. Override it to read older versions (`local_metadata["version"]`).
+
+        What is to be copied goes to the list `local_metadata["later"]`, where there is one: all is checked first.
+        """
+        later = local_metadata.get("later")
         for hook in self._load_state_dict_pre_hooks.values():
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         own = self._own_state()
         for name, current in own.items():
             key = prefix + name
             if key in state_dict:
-                problem = self._load_one(
-                    name, key, current, state_dict[key], local_metadata.get("assign_to_params_buffers", False)
+                given, problem = _fitting(key, current, state_dict[key])
+                copy = partial(
+                    self._load_one, name, key, current, given, local_metadata.get("assign_to_params_buffers", False)
                 )
+                if problem is None and later is not None:
+                    later.append(copy)
+                    continue
+                problem = problem or copy()
                 if problem:
                     error_msgs.append(problem)
             elif strict:
@@ -172,7 +179,8 @@ class ModuleState:
         extra = prefix + _EXTRA_STATE
         takes_extra = type(self).set_extra_state is not ModuleState.set_extra_state
         if takes_extra and extra in state_dict:
-            self.set_extra_state(state_dict[extra])
+            take = partial(self.set_extra_state, state_dict[extra])
+            take() if later is None else later.append(take)
         elif strict and takes_extra != (extra in state_dict):
             (missing_keys if takes_extra else unexpected_keys).append(extra)
         if strict:
@@ -185,18 +193,6 @@ class ModuleState:
 
     def _load_one(self, name, key, current, given, assign):
         """Put `given` into the parameter or buffer `name`. Returns what went wrong, or None."""
-        if not isinstance(given, Tensor):
-            return (
-                f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
-                f"checkpoint but received {type(given)}"
-            )
-        if current.shape == () and given.shape == (1,):
-            given = given[0]  # scalars were saved with shape (1,) before PyTorch 0.4
-        if given.shape != current.shape:
-            return (
-                f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape in "
-                f"current model is {current.shape}."
-            )
         try:
             with no_grad():
                 if not assign:
@@ -217,25 +213,56 @@ class ModuleState:
         return None
 
 
+def _fitting(key, current, given):
+    """(`given` in the shape of `current`, None), or (None, why it does not fit)."""
+    if not isinstance(given, Tensor):
+        return None, (
+            f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
+            f"checkpoint but received {type(given)}"
+        )
+    if current.shape == () and given.shape == (1,):
+        given = given[0]  # scalars were saved with shape (1,) before PyTorch 0.4
+    if given.shape != current.shape:
+        return None, (
+            f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape in "
+            f"current model is {current.shape}."
+        )
+    return given, None
+
+
 class _Loading:
-    """One `load_state_dict`: the walk over the module tree and what it found."""
+    """One `load_state_dict`: a walk over the module tree that finds what is wrong and what is to be copied, then the copying."""
 
     def __init__(self, state_dict, assign):
         self.metadata = getattr(state_dict, "_metadata", None)
         self.assign = assign
-        self.errors = []
+        self.errors, self.later, self.post_hooks = [], [], []
         self.keys = _IncompatibleKeys([], [])
 
-    def load(self, module, state_dict, prefix):
+    def look(self, module, state_dict, prefix):
         metadata = {} if self.metadata is None else dict(self.metadata.get(prefix[:-1], {}))
         if self.assign:
             metadata["assign_to_params_buffers"] = True
+        metadata["later"] = self.later
         module._load_from_state_dict(state_dict, prefix, metadata, True, *self.keys, self.errors)
         for name, child in module._modules.items():
             if child is not None:
                 child_prefix = f"{prefix}{name}."
-                self.load(child, {k: v for k, v in state_dict.items() if k.startswith(child_prefix)}, child_prefix)
-        for hook in module._load_state_dict_post_hooks.values():
+                self.look(child, {k: v for k, v in state_dict.items() if k.startswith(child_prefix)}, child_prefix)
+        self.post_hooks += [(module, hook) for hook in module._load_state_dict_post_hooks.values()]
+
+    def wrong_keys(self, strict):
+        """What `strict` has to say about the keys."""
+        titled = (("Missing", self.keys.missing_keys), ("Unexpected", self.keys.unexpected_keys)) if strict else ()
+        return [
+            "{} key(s) in state_dict: {}. ".format(title, ", ".join(f'"{name}"' for name in names))
+            for title, names in titled
+            if names
+        ]
+
+    def finish(self):
+        self.errors += [problem for problem in (copy() for copy in self.later) if problem]
+        for module, hook in self.post_hooks:
             if hook(module, self.keys) is not None:
                 raise fail(
                     AssertionError,
