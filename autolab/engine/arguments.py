@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 
+from .autograd.grad_mode import per_thread
 from .device import CPU, accelerator, usable
 from .dtype import FROM_NUMPY, get_default_dtype
 from .dtype import as_dtype as any_dtype
@@ -189,11 +190,25 @@ class Options:
     def tensor(self, array):
         """A leaf over the host array `array`, on the device asked for, requiring grad if asked for."""
         dtype = FROM_NUMPY[array.dtype]
+        if self.device is not CPU and array.__class__ is not self.device.backend.array:
+            array = self.device.backend.from_host(array)
+        return self._leaf(array, dtype)
+
+    def computed(self, compute):
+        """A leaf over `compute(xp)`, which runs on the device asked for: nothing is copied to it."""
+        array = compute(np) if self.device is CPU else self.device.backend.run(per_thread.state, compute, self.device.xp)
+        return self._leaf(array, FROM_NUMPY[array.dtype])
+
+    def generated(self, array):
+        """A leaf over numbers that follow from a rule (a range): a GPU computes them itself, so there is no copy to it."""
+        if self.device is not CPU:
+            array = self.device.backend.generated(array)
+        return self._leaf(array, FROM_NUMPY[array.dtype])
+
+    def _leaf(self, array, dtype):
         if self.requires_grad:
             self._check_differentiable(dtype)
-        if self.device is not CPU:
-            array = self.device.backend.from_host(array)
-        elif not array.ndim:
+        if self.device is CPU and not array.ndim:
             array = array[()]
         t = wrap(array, dtype, self.device)
         if self.pinned:

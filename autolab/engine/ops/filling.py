@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arguments import OPTIONS, Options, as_int, as_number, bad_argument, check_fits, check_tensor, mismatch
 from ..arguments import overloads, pop_size, shape_of
-from ..dtype import FROM_NUMPY, float64, get_default_dtype, int64, python_scalar_dtype
+from ..dtype import float64, get_default_dtype, int64, python_scalar_dtype
 from ..errors import fail
 from ..registry import composite
 from ..rounding import cast, fma
@@ -23,21 +23,21 @@ from ..tensor import Tensor
 def zeros(*size, **options):
     """Zeros of the given shape: `zeros(2, 3)` or `zeros((2, 3))`. Source: torch.zeros."""
     shape, made = pop_size("zeros", size, options), Options("zeros", options)
-    return made.tensor(np.zeros(shape, made.dtype_or_default().np))
+    return made.computed(lambda xp: xp.zeros(shape, made.dtype_or_default().np))
 
 
 @composite()
 def ones(*size, **options):
     """Ones of the given shape. Source: torch.ones."""
     shape, made = pop_size("ones", size, options), Options("ones", options)
-    return made.tensor(np.ones(shape, made.dtype_or_default().np))
+    return made.computed(lambda xp: xp.ones(shape, made.dtype_or_default().np))
 
 
 @composite()
 def empty(*size, **options):
     """A tensor of the given shape whose values are whatever was in that memory. Source: torch.empty."""
     shape, made = pop_size("empty", size, options), Options("empty", options)
-    return made.tensor(np.empty(shape, made.dtype_or_default().np))
+    return made.computed(lambda xp: xp.empty(shape, made.dtype_or_default().np))
 
 
 @composite()
@@ -52,7 +52,7 @@ def full(size, fill_value, **options):
     value = _number("full", fill_value, 2)
     made = Options("full", options)
     dtype = made.dtype or python_scalar_dtype(value)
-    return made.tensor(_filled(np.empty(shape_of("full", (size,)), dtype.np), value))
+    return _filled(made, shape_of("full", (size,)), dtype, value)
 
 
 @composite()
@@ -60,7 +60,7 @@ def full(size, fill_value, **options):
 def scalar_tensor(s, **options):
     """The number `s` as a 0-d tensor of the default float dtype or the one named. Source: torch.scalar_tensor."""
     made = Options("scalar_tensor", options)
-    return made.tensor(_filled(np.empty((), made.dtype_or_default().np), _number("scalar_tensor", s, 1)))
+    return _filled(made, (), made.dtype_or_default(), _number("scalar_tensor", s, 1))
 
 
 def _number(function, value, position, name="fill_value"):
@@ -70,101 +70,106 @@ def _number(function, value, position, name="fill_value"):
     return number
 
 
-def _filled(array, value):
-    dtype = FROM_NUMPY[array.dtype]
+def _filled(made, shape, dtype, value, like=None):
+    """A tensor with the number `value` everywhere, in the order in memory of the tensor `like`."""
     check_fits(value, dtype)
     if isinstance(value, complex) and not dtype.is_complex:
         value = value.real
     if dtype._kind == 1 and value < 0 and not dtype.is_signed:
         value = int(value) & int(np.iinfo(dtype.np).max)
-    array.fill(int(value) if dtype._kind == 1 else value)
-    return array
+    value = int(value) if dtype._kind == 1 else value
+    if like is None or like._storage.device is not made.device:
+        return made.computed(lambda xp: xp.full(shape, value, dtype.np))
+    return made.computed(lambda xp: xp.full_like(like._d, value, dtype.np))
 
 
 # -- like another tensor -----------------------------------------------------------------------------------------------
 def like(function, input, options):
-    """The Options for a tensor like `input`, and an uninitialised array of its shape and order in memory.
+    """The Options for a tensor like `input`, and an uninitialised array of the host with its shape and order in memory.
 
     Raises TypeError unless `input` is a tensor.
     """
+    made = _like(function, input, options)
+    here = input._d if isinstance(input._d, (np.ndarray, np.generic)) else np.broadcast_to(np.empty((), made.dtype.np), input._d.shape)
+    return made, np.empty_like(here, made.dtype.np)
+
+
+def _like(function, input, options):
     check_tensor(function, input)
-    made = Options(function, {"dtype": input.dtype, "device": input.device} | _given(options))
-    return made, np.empty_like(_host(input), made.dtype.np)
+    return Options(function, {"dtype": input.dtype, "device": input.device} | _given(options))
 
 
 def _given(options):
     return {name: value for name, value in options.items() if value is not None or name not in ("dtype", "device")}
 
 
-def _host(t):
-    return t._d.get() if hasattr(t._d, "get") else t._d
-
-
 @composite()
 @overloads()
 def zeros_like(input, **options):
     """Zeros with the shape, dtype and device of `input`; never requiring grad by itself. Source: torch.zeros_like."""
-    made, array = like("zeros_like", input, options)
-    return made.tensor(_filled(array, 0))
+    made = _like("zeros_like", input, options)
+    return _filled(made, input._d.shape, made.dtype, 0, input)
 
 
 @composite()
 @overloads()
 def ones_like(input, **options):
     """Ones with the shape, dtype and device of `input`. Source: torch.ones_like."""
-    made, array = like("ones_like", input, options)
-    return made.tensor(_filled(array, 1))
+    made = _like("ones_like", input, options)
+    return _filled(made, input._d.shape, made.dtype, 1, input)
 
 
 @composite()
 @overloads()
 def empty_like(input, **options):
     """Uninitialised memory with the shape, dtype and device of `input`. Source: torch.empty_like."""
-    made, array = like("empty_like", input, options)
-    return made.tensor(array)
+    made = _like("empty_like", input, options)
+    if input._storage.device is made.device:
+        return made.computed(lambda xp: xp.empty_like(input._d, made.dtype.np))
+    return made.computed(lambda xp: xp.empty(input._d.shape, made.dtype.np))
 
 
 @composite()
 @overloads()
 def full_like(input, fill_value, **options):
     """`fill_value` everywhere, with the shape, dtype and device of `input`. Source: torch.full_like."""
-    made, array = like("full_like", input, options)
-    return made.tensor(_filled(array, _number("full_like", fill_value, 2)))
+    made = _like("full_like", input, options)
+    return _filled(made, input._d.shape, made.dtype, _number("full_like", fill_value, 2), input)
 
 
 def _new(function, self, args, options):
     shape = pop_size(function, args, options)
     made = Options(function, {"dtype": self.dtype, "device": self.device} | _given(options))
-    return made, np.empty(shape, made.dtype.np)
+    return made, shape
 
 
 @composite(method=True, function=False)
 def new_zeros(self, *size, **options):
     """Zeros of the given shape with this tensor's dtype and device. Source: torch.Tensor.new_zeros."""
-    made, array = _new("new_zeros", self, size, options)
-    return made.tensor(_filled(array, 0))
+    made, shape = _new("new_zeros", self, size, options)
+    return _filled(made, shape, made.dtype, 0)
 
 
 @composite(method=True, function=False)
 def new_ones(self, *size, **options):
     """Ones of the given shape with this tensor's dtype and device. Source: torch.Tensor.new_ones."""
-    made, array = _new("new_ones", self, size, options)
-    return made.tensor(_filled(array, 1))
+    made, shape = _new("new_ones", self, size, options)
+    return _filled(made, shape, made.dtype, 1)
 
 
 @composite(method=True, function=False)
 def new_empty(self, *size, **options):
     """Uninitialised memory of the given shape with this tensor's dtype and device. Source: torch.Tensor.new_empty."""
-    made, array = _new("new_empty", self, size, options)
-    return made.tensor(array)
+    made, shape = _new("new_empty", self, size, options)
+    return made.computed(lambda xp: xp.empty(shape, made.dtype.np))
 
 
 @composite(method=True, function=False)
 @overloads(method=True)
 def new_full(self, size, fill_value, **options):
     """`fill_value` in the given shape, with this tensor's dtype and device. Source: torch.Tensor.new_full."""
-    made, array = _new("new_full", self, (size,), options)
-    return made.tensor(_filled(array, _number("new_full", fill_value, 2)))
+    made, shape = _new("new_full", self, (size,), options)
+    return _filled(made, shape, made.dtype, _number("new_full", fill_value, 2))
 
 
 # -- ranges ------------------------------------------------------------------------------------------------------------
@@ -193,7 +198,7 @@ def arange(*bounds, start=None, end=None, step=None, **options):
         check_fits(number, int64)
     _check_range(start, end, step)
     values = _int_range if dtype._kind == 1 else _float_range
-    return made.tensor(values(start, end, step, dtype))
+    return made.generated(values(start, end, step, dtype))
 
 
 def _bounds(bounds, start, end, step):
@@ -265,7 +270,7 @@ def inclusive_range(start, end, step=1, **options):
     made = Options("range", options)
     _check_range(start, end, step)
     i = np.arange(math.floor((end - start) / step) + 1, dtype=np.float64)
-    return made.tensor(cast(start + i * step, made.dtype_or_default().np))
+    return made.generated(cast(start + i * step, made.dtype_or_default().np))
 
 
 _STEPS = tuple(f"{a} start, {b} end, int steps, {{}}*, {OPTIONS}" for a, b in
@@ -281,7 +286,7 @@ def linspace(start, end, steps, **options):
     """
     start, end, steps = _line("linspace", start, end, steps)
     made = Options("linspace", options)
-    return made.tensor(_line_values("linspace", start, end, steps, _line_dtype(start, end, made)))
+    return made.generated(_line_values("linspace", start, end, steps, _line_dtype(start, end, made)))
 
 
 @composite()
@@ -297,7 +302,7 @@ def logspace(start, end, steps, base=10.0, **options):
         start, end = int(start), int(end)
     exponents = _line_values("logspace", start, end, steps, dtype if dtype.is_complex else float64)
     with np.errstate(all="ignore"):
-        return made.tensor(cast(np.power(base, exponents), dtype.np))
+        return made.generated(cast(np.power(base, exponents), dtype.np))
 
 
 def _line(function, start, end, steps):
@@ -359,7 +364,7 @@ def eye(*sizes, **options):
             message = f"{name} must be greater or equal to 0, got {number}"
             raise fail(RuntimeError, message, "It counts rows or columns.")
     made = Options("eye", options)
-    return made.tensor(np.eye(*numbers, dtype=made.dtype_or_default().np))
+    return made.computed(lambda xp: xp.eye(*numbers, dtype=made.dtype_or_default().np))
 
 
 @composite()
@@ -392,7 +397,7 @@ def _triangle(function, row, col, options, inside):
         message = f"\"{function}\" not implemented for '{dtype.short}'"
         raise fail(NotImplementedError, message, "Indices are whole numbers.")
     places = np.nonzero(inside(*np.indices((row, col), sparse=True)))
-    return made.tensor(np.stack(places).astype(dtype.np))
+    return made.generated(np.stack(places).astype(dtype.np))
 
 
 @composite()
