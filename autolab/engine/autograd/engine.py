@@ -308,14 +308,15 @@ class _Pass:
             return
         if node.hooks is not None and node.hooks.pre:
             g = self._back(self.hooked(run_node_hooks, node.hooks.pre, (self._tensor(g),))[0])
-        if self.accumulate:
+        trained = leaf._req  # it may have been frozen since the graph was made
+        if self.accumulate and trained:
             accumulate(leaf, g, self.create_graph)
             if hooks is not None:
                 for fn in list(hooks.post.values()):
                     self.hooked(fn, leaf)
         if node.hooks is not None and node.hooks.post:
             self.hooked(run_node_hooks, node.hooks.post, (), (self._tensor(g),))
-        if observe.observer is not None:
+        if observe.observer is not None and trained:
             total = leaf._grad if self.accumulate else g if leaf._grad is None else plus(leaf.grad._d, getattr(g, "_d", g))
             observe.observer.accumulate(leaf, getattr(g, "_d", g), getattr(total, "_d", total))
 
