@@ -161,7 +161,8 @@ def _output(op, r, args, device, state, multi):
         r = on_device(op, r, device)
     elif r.__class__ is not np.ndarray and not isinstance(r, np.generic):
         r = np.asarray(r)
-    t._d, t.dtype, t._node, t._nr, t._req, t._view = r, FROM_NUMPY[r.dtype], None, 0, False, None
+    t._d, t.dtype, t._nr, t._req = r, FROM_NUMPY[r.dtype], 0, False
+    t._node = t._view = t._grad = t._acc = t._hooks = None
     if op.view:
         source = args[0]
         t._storage = source._storage

@@ -52,7 +52,7 @@ def call(a, b):
     s.device = CPU
     s.array = None
     t._storage = s
-    t._view = None
+    t._view = t._grad = t._acc = t._hooks = None
     t._nr = 0
     a_req = a._req
     if state.grad and (a_req or b_req) and DIFFERENTIABLE:
@@ -110,7 +110,7 @@ def call(aDEFAULTS):
     s.device = CPU
     s.array = None
     t._storage = s
-    t._view = None
+    t._view = t._grad = t._acc = t._hooks = None
     t._nr = 0
     if a._req and state.grad:
         t._node = n = new(node_class)

@@ -59,12 +59,6 @@ class Tensor(Differentiable):
 
         return legacy_constructor(cls, *args, **kwargs)
 
-    def __getattr__(self, name):
-        if name in ("_grad", "_acc", "_hooks"):  # slots that stay unset until used: one op less to pay per result
-            setattr(self, name, None)
-            return None
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-
     # -- what it is ------------------------------------------------------------------------------------------------------
     @property
     def shape(self):
@@ -470,7 +464,8 @@ def wrap(array, dtype=None, device=None) -> Tensor:
         s = _new(Storage)
         t._view = view
     s.version, s.device, s.array = 0, device, None
-    t._storage, t._node, t._nr, t._req = s, None, 0, False
+    t._storage, t._nr, t._req = s, 0, False
+    t._node = t._grad = t._acc = t._hooks = None
     return t
 
 

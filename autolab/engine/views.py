@@ -138,7 +138,7 @@ def piece_node(base, t):
     values = {"size": g[2], "stride": g[3], "storage_offset": g[4], "self_sym_sizes": g[0], "self_sym_strides": g[1]}
     node.saved = tuple(values[n] for n in op.saves)
     node.value = t._d if t._d.size <= 1024 else None
-    node.operands = None
+    node.operands = node.scope = None
     return node
 
 

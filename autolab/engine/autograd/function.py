@@ -75,7 +75,7 @@ class _FunctionNode(Node, FunctionCtx):
 
     def __init__(self):
         self.inputs, self.input_nrs, self.saved, self.fix, self.hooks = (), None, (), None, None
-        self.value = self.operands = self._extra = self._kept = None
+        self.value = self.operands = self._kept = None
         self.to_save, self.dirty_tensors, self.non_differentiable, self.materialize_grads = (), (), (), True
         self.needs_input_grad, self.num_outputs, self._arity, self._meta = (), 1, 0, ()
         self.scope = per_thread.state.scope
@@ -102,11 +102,6 @@ class _FunctionNode(Node, FunctionCtx):
         out = t.detach()  # an output is kept without its history, or node and tensor would hold each other
         out._node, out._nr, out._req = self, output_nr, True
         return out
-
-    def __getattr__(self, name):
-        if name in ("_extra",):
-            return Node.__getattr__(self, name)
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __dir__(self):
         return sorted([*object.__dir__(self)])
