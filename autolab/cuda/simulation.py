@@ -1,14 +1,17 @@
 """`simulate()`: 'cuda' becomes a simulated GPU, so that code written for a GPU runs unchanged where there is none.
 
 The numbers are computed by NumPy; memory, time and errors are those of the GPU that the profile describes. Time is *simulated* time: nothing
-sleeps, and the same program takes the same time on every machine. `perf_counter()` reads it, as does `torch.cuda.Event`.
+sleeps, and the same program takes the same time on every machine. `perf_counter()` reads it, as does `torch.cuda.Event`. Ops on the CPU take
+simulated time as well (`engine/simulated/host.py`), so that both can be compared.
 """
 
 import re
 
 from ..engine import device as _devices
+from ..engine import observe
 from ..engine.errors import fail
 from ..engine.simulated.device import simulation
+from ..engine.simulated.host import HostWork
 from ..engine.simulated.profiles import PROFILES
 from .properties import backend
 
@@ -26,6 +29,8 @@ class Simulation:
         self.clock = self._backends[0].clock
         self._before, self._index = _devices.register_backends("cuda", self._backends), _devices.current_index("cuda")
         _devices.set_current_index("cuda", 0)
+        self._host_work = HostWork(self.clock)
+        observe.add(self._host_work)
         self.running = True
 
     def stop(self):
@@ -35,6 +40,7 @@ class Simulation:
         if _devices.backends("cuda") is not self._backends:
             raise fail(RuntimeError, "a later simulation is still running", "Stop simulations in the reverse order of their start.")
         self.running = False
+        observe.remove(self._host_work)
         for b in self._backends:
             b.close()
         _devices.register_backends("cuda", self._before)
@@ -95,8 +101,8 @@ def clock(device=None):
 def perf_counter() -> float:
     """What `time.perf_counter()` would show on the computer that 'cuda' belongs to: seconds, simulated under `simulate()`.
 
-    On a simulated GPU it goes forward by a fixed cost per launch and copy, and by what is waited for in `synchronize()`, `.item()`, `.cpu()`
-    and printing. With a real GPU, or none, it is `time.perf_counter()`."""
+    On a simulated GPU it goes forward by a fixed cost per launch and copy, by what is waited for in `synchronize()`, `.item()`, `.cpu()` and
+    printing, and by what ops on CPU tensors take; your own Python code costs nothing. With a real GPU, or none, it is `time.perf_counter()`."""
     import time
 
     there = _devices.backends("cuda")

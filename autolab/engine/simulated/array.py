@@ -274,7 +274,8 @@ def owner_of(arrays):
 def _default():
     from ..device import backends
 
-    return backends("sim")[0]
+    cuda = backends("cuda")
+    return (cuda if cuda and cuda[0].simulated else backends("sim"))[0]
 
 
 def inputs(values, owner):

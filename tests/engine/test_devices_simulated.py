@@ -1,0 +1,334 @@
+"""The simulated GPU itself: its arrays are as strict as CuPy's, its memory counts, its clock is the same on every run."""
+
+import gc
+
+import numpy as np
+import pytest
+
+import autolab as torch
+from autolab.engine import device as devices
+from autolab.engine import observe
+from autolab.engine.simulated.array import SimArray
+
+
+@pytest.fixture
+def sim():
+    with torch.cuda.simulate(devices=2, memory="64MiB") as simulation:
+        yield simulation
+
+
+@pytest.fixture
+def gpu(sim):
+    return sim.devices[0].backend
+
+
+# -- arrays ------------------------------------------------------------------------------------------------------------------
+def test_an_array_is_no_numpy_array_and_does_not_become_one(gpu):
+    a = gpu.from_host(np.ones(3))
+    assert not isinstance(a, np.ndarray)
+    with pytest.raises(TypeError, match="Implicit conversion to a NumPy array is not allowed. Please use `.get\\(\\)`"):
+        np.asarray(a)
+    assert type(a.get()) is np.ndarray
+
+
+@pytest.mark.parametrize(
+    "mix",
+    [
+        lambda a, h: a + h, lambda a, h: h + a, lambda a, h: a @ h, lambda a, h: np.add(a, h), lambda a, h: np.concatenate([a, h]),
+        lambda a, h: a.__setitem__(0, h[:1]), lambda a, h: a[h.astype(int)], lambda a, h: a.dot(h), lambda a, h: np.where(a > 0, a, h),
+    ],
+)  # fmt: skip
+def test_arrays_of_the_host_are_refused(gpu, mix):
+    with pytest.raises(TypeError, match="Unsupported type <class 'numpy.ndarray'>"):
+        mix(gpu.from_host(np.ones(3)), np.ones(3))
+
+
+def test_arrays_of_another_device_are_refused(sim):
+    zero, one = (d.backend for d in sim.devices)
+    a, b = zero.from_host(np.ones(3)), one.from_host(np.ones(3))
+    with pytest.raises(ValueError, match="array device = 1 while current = 0"):
+        a + b
+    with pytest.raises(ValueError, match="array device = 1 while current = 0"):
+        b + b
+    with one:
+        assert (b + b).device is one
+
+
+def test_numbers_are_taken(gpu):
+    a = gpu.from_host(np.array([1, 2], np.float32))
+    assert (2 * a + 1).get().tolist() == [3, 5]
+    assert (a * 2.0).dtype == np.float32
+    assert (a * np.float64(2)).dtype == np.float64
+
+
+def test_reductions_and_elements_give_arrays_not_scalars(gpu):
+    a = gpu.from_host(np.arange(4.0))
+    for x in (a.sum(), a[1], gpu.xp.max(a), a.mean(), gpu.xp.array_equal(a, a)):
+        assert (type(x), x.shape) == (SimArray, ())
+    assert float(a.sum()) == 6
+
+
+def test_integer_arrays_out_of_range_wrap_around(gpu):
+    a = gpu.from_host(np.arange(4.0))
+    assert a[gpu.xp.asarray([5, -6])].get().tolist() == [1, 2]
+    assert gpu.xp.take(a, gpu.xp.asarray([4])).get().tolist() == [0]
+    with pytest.raises(IndexError):
+        a[4]
+
+
+def test_duplicate_indices_add_up_with_at(gpu):
+    a, xp = gpu.from_host(np.zeros(3)), gpu.xp
+    xp.add.at(a, xp.asarray([0, 0, 2]), gpu.from_host(np.array([1.0, 2.0, 4.0])))
+    assert a.get().tolist() == [3, 0, 4]
+
+
+def test_what_cupy_lacks_is_not_there(gpu):
+    xp = gpu.xp
+    for name in ("vecdot", "busday_count", "spacing", "nanquantile", "memmap"):
+        assert not hasattr(xp, name)
+    with pytest.raises(NotImplementedError, match="`cupy_maximum.reduce` is not supported yet"):
+        xp.maximum.reduce(xp.ones(2))
+    with pytest.raises(NotImplementedError, match="`cupy_multiply.at` is not supported yet"):
+        xp.multiply.at(xp.ones(2), xp.asarray([0]), 2.0)
+    with pytest.raises(TypeError, match="sum\\(\\) got an unexpected keyword argument 'where'"):
+        xp.sum(xp.ones(2), where=True)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'initial'"):
+        xp.ones(2).max(initial=0)
+
+
+def test_views_share_memory(gpu):
+    a = gpu.from_host(np.arange(6.0).reshape(2, 3))
+    before = gpu.pool.allocated
+    rows, turned, piece = a[1], a.T, a[:, 1:]
+    assert gpu.pool.allocated == before
+    piece[...] = 0
+    assert (rows.get().tolist(), turned.get().tolist()) == ([3, 0, 0], [[0, 3], [0, 0], [0, 0]])
+    assert rows.base.data.ptr == a.data.ptr
+    assert rows.data.ptr == a.data.ptr + 24
+
+
+# -- memory ------------------------------------------------------------------------------------------------------------------
+def test_memory_is_counted_in_blocks_of_512_bytes_and_given_back(sim):
+    assert torch.cuda.memory_allocated() == 0
+    x = torch.ones(100, device="cuda")
+    y = torch.ones(200, device="cuda")
+    assert torch.cuda.memory_allocated() == 512 + 1024
+    assert torch.cuda.memory_reserved() == 2 << 20
+    view = y[:2]
+    del y
+    assert torch.cuda.memory_allocated() == 512 + 1024, "the view keeps the memory"
+    del view, x
+    assert torch.cuda.memory_allocated() == 0
+    assert torch.cuda.max_memory_allocated() == 512 + 1024
+    assert torch.cuda.memory_reserved() == 2 << 20
+    torch.cuda.empty_cache()
+    assert torch.cuda.memory_reserved() == 0
+    torch.cuda.reset_peak_memory_stats()
+    assert torch.cuda.max_memory_allocated() == 0
+
+
+def test_free_pieces_are_used_again_and_joined(gpu):
+    blocks = [gpu.pool.allocate(512 * 1024, ((1,), "float32")) for _ in range(4)]
+    assert gpu.pool.reserved == 2 << 20
+    del blocks[1:3]
+    again = gpu.pool.allocate(1 << 20, ((1,), "float32"))
+    assert (gpu.pool.reserved, again.offset) == (2 << 20, 512 * 1024)
+
+
+def test_segments_have_pytorchs_sizes(gpu):
+    kept = []
+    for nbytes, reserved in ((1 << 20, 2 << 20), ((1 << 20) + 1, 22 << 20), (10 << 20, 22 << 20), ((12 << 20) + 1, 36 << 20)):
+        kept.append(gpu.pool.allocate(nbytes, ((), "")))
+        assert gpu.pool.reserved == reserved
+
+
+def test_out_of_memory_says_what_was_alive_and_changes_nothing(sim):
+    x = torch.ones(8 << 20, device="cuda")
+    with pytest.raises(torch.cuda.OutOfMemoryError) as caught:
+        x.exp().exp()
+    assert str(caught.value).startswith(
+        "CUDA out of memory. Tried to allocate 32.00 MiB. GPU 0 has a total capacity of 64.00 MiB of which 0 bytes is free. Including "
+        "non-PyTorch memory, this process has 64.00 MiB memory in use. Of the allocated memory 64.00 MiB is allocated by PyTorch, and "
+        "0 bytes is reserved by PyTorch but unallocated."
+    )
+    assert "the biggest 32.00 MiB (8388608,) float32" in caught.value.__notes__[0]
+    assert issubclass(torch.OutOfMemoryError, RuntimeError) and torch.OutOfMemoryError is torch.cuda.OutOfMemoryError
+    caught = None
+    gc.collect()
+    assert torch.cuda.memory_allocated() == 32 << 20
+    assert x.sum().item() == 8 << 20
+
+
+def test_a_training_loop_leaks_nothing(sim):
+    torch.manual_seed(0)
+    x, w = torch.randn(64, 10, device="cuda"), torch.randn(10, 3, device="cuda", requires_grad=True)
+
+    def step():
+        loss = (x @ w).relu().pow(2).mean()
+        loss.backward()
+        with torch.no_grad():
+            w.sub_(0.1 * w.grad)
+        w.grad = None
+
+    step()
+    gc.collect()
+    before = torch.cuda.memory_allocated()
+    for _ in range(100):
+        step()
+    assert torch.cuda.memory_allocated() == before
+
+
+def test_the_graph_keeps_what_was_saved_until_backward(sim):
+    x = torch.ones(1 << 18, device="cuda", requires_grad=True)
+    y = x.exp().exp()
+    assert torch.cuda.memory_allocated() == 3 << 20
+    y.sum().backward()
+    del y
+    assert torch.cuda.memory_allocated() == 2 << 20, "x and its gradient"
+
+
+# -- time --------------------------------------------------------------------------------------------------------------------
+def timed(work):
+    """Simulated seconds that `work` takes the host, and that it takes until the device is done."""
+    torch.cuda.synchronize()
+    began = torch.cuda.perf_counter()
+    work()
+    returned = torch.cuda.perf_counter() - began
+    torch.cuda.synchronize()
+    return returned, torch.cuda.perf_counter() - began
+
+
+def test_a_launch_returns_before_the_work_is_done(sim):
+    a = torch.ones(1024, 1024, device="cuda")
+    returned, done = timed(lambda: a @ a)
+    assert returned == pytest.approx(5e-6)
+    assert done == pytest.approx(5e-6 + 2 * 1024**3 / (0.7 * 8.1e12))
+    assert timed(lambda: a @ a) == (pytest.approx(returned), pytest.approx(done))
+
+
+@pytest.mark.parametrize("wait", [lambda t: t.item(), lambda t: t.cpu(), repr, bool, float, lambda t: t.tolist()])
+def test_whoever_reads_a_value_waits(sim, wait):
+    a = torch.ones(1024, 1024, device="cuda")
+    b = (a @ a).sum()
+    before = torch.cuda.perf_counter()
+    wait(b)
+    assert torch.cuda.perf_counter() - before > 300e-6
+
+
+def test_a_faster_gpu_is_faster():
+    times = []
+    for profile in ("laptop", "T4", "A100", "H200"):
+        with torch.cuda.simulate(profile=profile, memory="1GiB"):
+            a = torch.ones(1 << 24, device="cuda")
+            times.append(timed(a.exp)[1])
+            assert torch.cuda.get_device_name() == f"Simulated {profile}"
+    assert times == sorted(times, reverse=True)
+    assert times[1] == pytest.approx(5e-6 + 2 * (1 << 26) / (0.7 * 320e9))
+
+
+def test_pinned_memory_is_faster_and_lets_the_host_run_on(sim):
+    x = torch.ones(1 << 20)
+    pageable, pinned = timed(lambda: x.to("cuda")), timed(lambda: x.pin_memory().to("cuda"))
+    p = x.pin_memory()
+    running = timed(lambda: p.to("cuda", non_blocking=True))
+    assert pageable[0] == pytest.approx(pageable[1]) == pytest.approx(5e-6 + 10e-6 + (1 << 22) / 6e9)
+    assert pinned[1] == pytest.approx(5e-6 + 10e-6 + (1 << 22) / 12e9)
+    assert running[0] == pytest.approx(5e-6) and running[1] == pytest.approx(pinned[1])
+    assert timed(lambda: x.to("cuda", non_blocking=True))[0] == pytest.approx(pageable[0]), "only pinned memory can be copied meanwhile"
+
+
+def test_events_measure_the_device(sim):
+    a = torch.ones(1024, 1024, device="cuda")
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    torch.cuda.synchronize()
+    start.record()
+    a @ a
+    end.record()
+    assert not end.query()
+    with pytest.raises(RuntimeError, match="Both events must be completed"):
+        start.elapsed_time(end)
+    end.synchronize()
+    assert start.elapsed_time(end) == pytest.approx(0.3787, abs=0.006)
+
+
+def test_streams_overlap_and_wait_for_each_other(sim):
+    a = torch.ones(1024, 1024, device="cuda")
+
+    def both(wait):
+        second = torch.cuda.Stream()
+        a @ a
+        if wait:
+            second.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(second):
+            a @ a
+
+    one = timed(lambda: a @ a)[1]
+    assert timed(lambda: both(False))[1] == pytest.approx(one, rel=0.05)
+    assert timed(lambda: both(True))[1] == pytest.approx(2 * one, rel=0.05)
+
+
+def test_small_work_is_slower_on_the_gpu_and_big_work_faster(sim):
+    def seconds(n, device):
+        a = torch.ones(n, n, device=device)
+        return timed(lambda: a @ a)[1]
+
+    assert seconds(16, "cpu") < seconds(16, "cuda")
+    assert seconds(512, "cpu") > 10 * seconds(512, "cuda")
+
+
+# -- events ------------------------------------------------------------------------------------------------------------------
+class Log(observe.Observer):
+    def __init__(self):
+        self.seen = []
+
+    def launch(self, device, stream, name, start, duration, nbytes):
+        self.seen.append(("launch", str(device), stream, name, nbytes))
+
+    def transfer(self, source, target, nbytes, start, duration, pinned):
+        self.seen.append(("transfer", str(source), str(target), nbytes, pinned))
+
+    def allocate(self, device, nbytes, allocated, reserved, address, what):
+        self.seen.append(("allocate", str(device), nbytes, allocated))
+
+    def free_memory(self, device, nbytes, allocated, reserved, address):
+        self.seen.append(("free", str(device), nbytes, allocated))
+
+    def synchronize(self, device, waited, stream=None):
+        self.seen.append(("synchronize", str(device), waited > 0))
+
+
+def test_observers_are_told(sim):
+    log = Log()
+    with observe.watching(log):
+        x = torch.tensor([1.0, 2.0]).to("cuda")
+        y = x * 2
+        del x
+        y.to("cuda:1")
+        y.cpu()
+    assert log.seen == [
+        ("allocate", "cuda:0", 512, 512), ("transfer", "cpu", "cuda:0", 8, False), ("synchronize", "cuda:0", True),
+        ("allocate", "cuda:0", 512, 1024), ("launch", "cuda:0", 0, "multiply", 16), ("free", "cuda:0", 512, 512),
+        ("allocate", "cuda:1", 512, 512), ("transfer", "cuda:0", "cuda:1", 8, False), ("free", "cuda:1", 512, 0),
+        ("transfer", "cuda:0", "cpu", 8, False), ("synchronize", "cuda:0", True),
+    ]  # fmt: skip
+
+
+def test_a_kernel_that_falls_back_to_the_host_is_an_error(sim):
+    from autolab.engine.placement import on_device
+    from autolab.engine.registry import OPS
+
+    with pytest.raises(RuntimeError, match="exp\\(\\): the kernel for cuda:0 returned an array of the host"):
+        on_device(OPS["exp"], np.ones(2), devices.usable("cuda:0"))
+
+
+def test_creating_on_the_device_copies_nothing(sim):
+    counter = observe.TransferCounter()
+    with observe.watching(counter):
+        x = torch.zeros(2, 3, device="cuda")
+        for made in (torch.ones(2, device="cuda"), torch.full((2,), 3.0, device="cuda"), torch.arange(3, device="cuda"),
+                     torch.eye(2, device="cuda"), torch.linspace(0, 1, 5, device="cuda"), torch.empty(3, device="cuda"),
+                     torch.zeros_like(x), torch.ones_like(x), x.new_full((2,), 1.0), torch.empty_like(x)):  # fmt: skip
+            assert str(made.device) == "cuda:0"
+        assert counter.count == 0
+        torch.rand(2, device="cuda")
+    assert counter.count == 1, "random numbers are drawn on the CPU"
