@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -97,6 +97,8 @@ class Folding:
         self.trace = trace
         self.parts: dict[str, Part] = {}
         self.home: dict[str, str] = {}
+        self._folded: tuple[frozenset[str], Folded] | None = None  # the last answer: it is often asked for again
+        self._aliases = {edge.id for edge in trace.edges if edge.alias}
         self._sort_groups()
         self._sort_runs()
         self.parts = dict(sorted(self.parts.items(), key=lambda item: len(self._around(item[0]))))
@@ -236,8 +238,14 @@ class Folding:
         return self._around(self.home.get(item) or next(iter(self.held.get(item, [])), None))
 
     # -- what is drawn -----------------------------------------------------------------------------
-    def fold(self, expanded: Collection[str]) -> Folded:
+    def fold(self, expanded: Iterable[str]) -> Folded:
         """What is drawn when the parts `expanded` are open; one inside a closed part does not count."""
+        wanted = frozenset(expanded)
+        if self._folded is None or self._folded[0] != wanted:
+            self._folded = wanted, self._fold(wanted)
+        return self._folded[1]
+
+    def _fold(self, expanded: frozenset[str]) -> Folded:
         closed: dict[str | None, str | None] = {None: None}  # part -> the outermost closed one around it, or None
         for part in self.parts.values():
             closed[part.id] = closed[part.parent] or (None if part.id in expanded else part.id)
@@ -290,16 +298,12 @@ class Folding:
                 continue
             drawn: dict[str, str] = {}
             for link in found:
-                edges = [self._edge(e) for e in link.edges]
-                if all(e.alias for e in edges):
-                    of, key = boxes[start], drawn.setdefault(link.end, f"{edges[0].parent}_{link.id}")
-                    boxes.setdefault(key, Box(key, of.of, of.frame))
-                    link.start = key
+                if self._aliases.issuperset(link.edges):
+                    leaf = boxes[start]
+                    link.start = drawn.setdefault(link.end, f"{leaf.of}_{link.id}")
+                    boxes.setdefault(link.start, Box(link.start, leaf.of, leaf.frame))
             if all(link.start != start for link in found):
                 del boxes[start]
-
-    def _edge(self, edge_id: str) -> Edge:
-        return self.trace.edges[int(edge_id[1:])]
 
     def to_json(self) -> dict[str, Any]:
         """What `static/folding.js` needs: the parts, and per node the places of its parts in that list."""
@@ -307,6 +311,7 @@ class Folding:
         return {
             "parts": [part.to_json() for part in self.parts.values()],
             "home": [places[self.home[n.id]] if n.id in self.home else -1 for n in self.trace.nodes],
+            "aliases": sorted(self._aliases),
             "held": {node: [places[home] for home in homes] for node, homes in self.held.items()},
         }
 

@@ -39,7 +39,8 @@ INFIX = {
 }
 
 _QUIET = frozenset(["reduction", "ignore_index", "implicit"])  # bookkeeping that the learner did not write
-_USUAL = {"alpha": 1, "beta": 1, "ord": 2, "negative_slope": 0.01}
+_USUAL = {"alpha": 1, "beta": 1, "ord": 2, "negative_slope": 0.01, "groups": 1}
+_PER_SIDE = {"stride": 1, "padding": 0, "dilation": 1, "output_padding": 0}  # for each dimension, or one number for all
 _PLACEHOLDER = re.compile(r"(\\(?:mathrm|operatorname|text|mathbf|begin|end))?\{([A-Za-z_][A-Za-z_0-9]*)\}")
 
 
@@ -165,9 +166,10 @@ def call_text(op: str, operands: list[str], attrs: Mapping[str, Any]) -> str:
         for k, v in attrs.items()
         if v is not None
         and v is not False
-        and not k.endswith(("_sizes", "_sym_numel", "_sym_strides"))
+        and not k.endswith(("_sizes", "_sym_numel", "_sym_strides", "_sizes_opt"))
         and k not in _QUIET
         and (k not in _USUAL or _USUAL[k] != v)
+        and not (k in _PER_SIDE and set(v if isinstance(v, list) else [v]) == {_PER_SIDE[k]})
     ]
     return f"{op}({', '.join([*operands, *shown])})"
 

@@ -9,6 +9,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from . import layout
+
 # What anywidget gives a widget's script, as far as it needs it: state with change events, and no kernel to send to.
 HOST = """
 class Model {
@@ -21,7 +23,10 @@ class Model {
     this.emit("change");
   }
   save_changes() {}
-  send() {}
+  send(message) {
+    const viz = document.getElementById("autolab-viz");
+    if (message.kind === "need-viz" && viz) this.emit("msg:custom", { kind: "viz", source: viz.textContent });
+  }
   on(name, handler) { (this.handlers[name] ??= new Set()).add(handler); }
   off(name, handler) { this.handlers[name]?.delete(handler); }
   emit(name, ...parts) { for (const handler of [...(this.handlers[name] ?? [])]) handler(...parts); }
@@ -50,7 +55,7 @@ def page(widgets: Sequence[Any], title: str = "autolab") -> str:
     """
     scripts: dict[str, str] = {}  # each kind of widget brings its script, and its style, once
     styles: dict[str, None] = {STYLE: None}
-    places = []
+    places, foldable = [], False
     for widget in widgets:
         if getattr(widget, "svg", None) == "":
             raise RuntimeError(
@@ -59,21 +64,26 @@ def page(widgets: Sequence[Any], title: str = "autolab") -> str:
             )
         name = scripts.setdefault(widget._esm, f"widget{len(scripts)}")
         styles[getattr(widget, "_css", "")] = None
-        state = f'<script type="application/json">{_inline(json.dumps(_state(widget), separators=(",", ":")))}</script>'
+        known = _state(widget)
+        foldable = foldable or "cards" in known
+        state = f'<script type="application/json">{_inline(json.dumps(known, separators=(",", ":")))}</script>'
         places.append(f'<div class="autolab" data-script="{name}">{state}</div>')
     modules = [_module(name, esm) for esm, name in scripts.items()]
     head = (
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<link rel="icon" href="data:,"><title>{escape(title)}</title><style>{"".join(styles)}</style>'
     )
-    body = "\n".join([f"<h1>{escape(title)}</h1>", *places, *modules])
+    # What opens and closes on the page is laid out there.
+    viz = f'<script type="text/plain" id="autolab-viz">{_inline(layout.viz_js())}</script>' if foldable else ""
+    body = "\n".join([f"<h1>{escape(title)}</h1>", *places, viz, *modules])
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>{body}</body></html>\n'
 
 
 def _state(widget: Any) -> dict[str, Any]:
     """What the widget's script reads, without what belongs to the notebook it came from."""
     left_out = ("layout", "tabbable", "tooltip")
-    return {k: v for k, v in widget.get_state().items() if not k.startswith("_") and k not in left_out}
+    state = getattr(widget, "export_state", widget.get_state)()
+    return {k: v for k, v in state.items() if not k.startswith("_") and k not in left_out}
 
 
 def _module(name: str, esm: str) -> str:

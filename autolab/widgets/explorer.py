@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import functools
 import os
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import anywidget
 import traitlets as t
 
+from ..trace.folding import Folding
 from ..trace.model import Trace
 from ..viz import html, layout
 from . import assets
 from .geometry import geometry
-from .picture import Picture
+from .packing import BIG, columns, details, formulas, pack
+from .picture import Cards, Header, Picture
 
-MOST_NODES = 2000  # Graphviz needs a second for these, and minutes for ten times as many
+MOST_BOXES = 2000  # Graphviz needs a second for these, and minutes for ten times as many
 RANKDIRS = ("LR", "TB")  # data flows left to right; top to bottom where the page is narrow
-_VALUES = ("value", "grad", "grad_before", "total")
 
 
 class Explorer(anywidget.AnyWidget):
@@ -29,12 +31,16 @@ class Explorer(anywidget.AnyWidget):
     selected : id of the node that Details describes, "" for the one the step is about; a name may be assigned.
     playing  : True while it steps on by itself.
     interval : milliseconds between two steps of playing, at least 50.
+    expanded : ids of the parts that are open: modules ("g3") and, where there are no modules, runs of operations ("r0");
+               a module's path may be assigned ("layer1.0"). A part inside a closed one does not show.
     dimmed   : ids of nodes that are marked as frozen: backward would not come to them (FreezePanel sets it).
 
     These are set from either side. Everything else is worked out once in the kernel, so stepping, playing and
-    looking at nodes needs no kernel. `trace` is the Trace shown.
+    looking at nodes needs no kernel; opening and closing parts does (an exported page brings what it needs). Of a trace
+    of 4,000 nodes or more, the numbers stay in the kernel, which sends those of the step shown. `trace` is the Trace
+    shown.
 
-    Raises ValueError when the trace has more than 2,000 nodes.
+    Raises ValueError when even the folded picture has more than 2,000 boxes: thousands of results that lead nowhere.
     """
 
     _esm = assets.module("explorer")
@@ -42,42 +48,92 @@ class Explorer(anywidget.AnyWidget):
     selected = t.Unicode("").tag(sync=True)
     playing = t.Bool(False).tag(sync=True)
     interval = t.Int(1200).tag(sync=True)
+    expanded = t.List(t.Unicode()).tag(sync=True)
     dimmed = t.List(t.Unicode()).tag(sync=True)
     data = t.Dict().tag(sync=True)  # the trace, packed
+    folding = t.Dict().tag(sync=True)  # the parts, and which node is in which
     formulas = t.Dict().tag(sync=True)  # TeX -> MathML
     svg = t.Unicode("").tag(sync=True)  # "" until something has laid it out
     layouts = t.Dict().tag(sync=True)  # rankdir -> geometry
     dot = t.Dict().tag(sync=True)  # rankdir -> DOT, while there is no layout
 
-    def __init__(self, trace: Trace, **traits: Any):
+    def __init__(self, trace: Trace, expanded: list[str] | None = None, **traits: Any):
         self._take(trace)
-        super().__init__(data=pack(trace), formulas=formulas(trace), **traits)
+        super().__init__(**self._packed(), **traits)
+        with self._without_drawing():
+            self.expanded = self._cards.folding.first() if expanded is None else expanded
         self._draw()
         self.on_msg(self._on_message)
 
     def show(self, trace: Trace) -> None:
-        """Show another trace from its first step, wherever the explorer is on display. Raises ValueError as above."""
+        """Show another trace from its first step, wherever the explorer is on display."""
         self._take(trace)
-        with self.hold_sync():
+        with self.hold_sync(), self._without_drawing():
             self.step, self.selected, self.playing, self.dimmed = 0, "", False, []
-            self.data, self.formulas = pack(trace), formulas(trace)
+            packed = self._packed()
+            self.folding, self.formulas = packed["folding"], packed["formulas"]
+            self.expanded = self._cards.folding.first()
+            self.data = packed["data"]
             self._draw()
 
     def _take(self, trace: Trace) -> None:
-        if len(trace.nodes) > MOST_NODES:
-            raise ValueError(
-                f"this graph has {len(trace.nodes)} nodes; the explorer shows up to {MOST_NODES}. Explore a part: "
-                "an earlier result, or fewer repetitions."
-            )
-        self.trace = trace
-        self._picture = Picture(trace)
+        folding = Folding(trace)
+        boxes = len(folding.fold(folding.first()).boxes)
+        if boxes > MOST_BOXES:
+            raise ValueError(f"even folded, this graph has {boxes:,} boxes; the explorer draws up to {MOST_BOXES:,}")
+        self.trace, self._cards = trace, Cards(trace, folding)
+        self._around: dict[str, tuple[list[Any], list[Any]]] | None = None
+        self._drawn: dict[tuple[str, ...], tuple[dict[str, Any], str]] = {}
+
+    def _packed(self) -> dict[str, Any]:
+        big = len(self.trace.nodes) >= BIG
+        return {
+            "data": columns(self.trace) if big else pack(self.trace),
+            "formulas": {} if big else formulas(self.trace),
+            "folding": self._cards.folding.to_json(),
+        }
+
+    @contextmanager
+    def _without_drawing(self) -> Iterator[None]:
+        self._quiet = True
+        try:
+            yield
+        finally:
+            self._quiet = False
+
+    @t.validate("expanded")
+    def _expanded_parts(self, proposal: Any) -> list[str]:
+        folding = self._cards.folding
+        by_label = {part.label: part.id for part in reversed(folding.parts.values())}
+        unknown = [name for name in proposal["value"] if name not in folding.parts and name not in by_label]
+        if unknown:
+            known = ", ".join(list(by_label)[-20:]) or "none: this graph is shown whole"
+            raise t.TraitError(f'there is no part "{unknown[0]}"; there are {known}')
+        wanted = folding.ordered(by_label.get(name, name) for name in proposal["value"])
+        boxes = len(folding.fold(wanted).boxes)
+        if boxes > MOST_BOXES:
+            raise t.TraitError(f"with these parts open there are {boxes:,} boxes to draw; up to {MOST_BOXES:,} can be")
+        return wanted
+
+    @t.observe("expanded")
+    def _expanded_changed(self, _: Any) -> None:
+        if not getattr(self, "_quiet", True):
+            self._draw()
 
     def _draw(self) -> None:
+        self._picture = Picture(self.trace, self.expanded, self._cards)
+        known = self._drawn.get(tuple(self.expanded))
+        if known is not None:
+            self.layouts, self.dot = known[0], {}
+            self.svg = known[1]
+            return
         dots = {rankdir: self._picture.dot(rankdir) for rankdir in RANKDIRS}
         try:
             self._lay_out(_layouts(dots))
         except layout.LayoutUnavailable:
-            self.svg, self.dot = "", dots
+            if not self._drawn:
+                self.svg = ""
+            self.dot = dots
 
     @t.validate("step")
     def _step_within(self, proposal: Any) -> int:
@@ -89,9 +145,8 @@ class Explorer(anywidget.AnyWidget):
 
     @t.validate("selected")
     def _selected_node(self, proposal: Any) -> str:
-        wanted = proposal["value"]
-        ids = [node.id for node in self.trace.nodes]
-        if wanted == "" or wanted in ids:
+        wanted, nodes = proposal["value"], self.trace.nodes
+        if wanted == "" or wanted[0] == "n" and wanted[1:].isdigit() and int(wanted[1:]) < len(nodes):
             return wanted
         named = [node.id for node in self.trace.nodes if wanted in (node.name, node.label)]
         if not named:
@@ -112,12 +167,41 @@ class Explorer(anywidget.AnyWidget):
                     }
                 )
         elif content.get("kind") == "layouts":
-            self._lay_out(content["svgs"])
+            if content.get("for", self.expanded) == self.expanded:  # else something was opened or closed meanwhile
+                self._lay_out(content["svgs"])
+
+        elif content.get("kind") == "need-details":
+            self.send({"kind": "details", **self._details(content["step"], content["selected"])})
+
+    def _details(self, step: int, selected: str) -> dict[str, Any]:
+        if self._around is None:
+            self._around = {node.id: ([], []) for node in self.trace.nodes}
+            for edge in self.trace.edges:
+                self._around[edge.child][0].append(edge)
+            for saved in self.trace.saved:
+                self._around[saved.node][1].append(saved)
+        return details(self.trace, step, selected, self._around.__getitem__)
 
     def _lay_out(self, svgs: dict[str, str]) -> None:
-        self.layouts = {rankdir: geometry(svg) for rankdir, svg in svgs.items()}
-        self.dot = {}
-        self.svg = self._picture.svg(self.layouts["LR"])
+        layouts = {rankdir: geometry(svg) for rankdir, svg in svgs.items()}
+        svg = self._picture.svg(layouts["LR"])
+        self._drawn[tuple(self.expanded)] = layouts, svg
+        if len(self._drawn) > 12:
+            del self._drawn[next(iter(self._drawn))]
+        self.layouts, self.dot = layouts, {}
+        self.svg = svg
+
+    def export_state(self) -> dict[str, Any]:
+        """The state that a page without kernel needs: with the cards of all parts, so that they can be opened there. Of
+        a big graph the single operations stay closed."""
+        parts = self._cards.folding.parts
+        if not parts:
+            return self.get_state()
+        nodes = [node.id for node in self.trace.nodes] if len(self.trace.nodes) < BIG else []
+        made = {of: self._cards(of) for of in [*parts, *nodes]}
+        headers = {part: Header(parts[part]) for part in parts}
+        drawn = [{k: [c.width, c.height, c.draw()] for k, c in cards.items()} for cards in (made, headers)]
+        return self.get_state() | {"cards": drawn[0], "headers": drawn[1]}
 
     def to_html(self, path: str | os.PathLike[str], title: str = "autolab explorer") -> Path:
         """Write the explorer, as it stands now, to one HTML file without need of kernel or network; returns the path.
@@ -147,12 +231,13 @@ def explore(root_or_recording: Any, **options: Any) -> Explorer:
     """Step through a computation: an Explorer for a result tensor, a recording, or a Trace.
 
     root_or_recording: a tensor of autolab or of real PyTorch, or a list of them; what `autolab.record()` gave; a Trace.
-    options: `step`, `selected`, `playing`, `interval` to start with (see Explorer); for tensors also those of
-    `autolab.trace.trace`, such as `params={"w": w}` for names and `gradient=` for results of more than one number.
+    options: `step`, `selected`, `playing`, `interval`, `expanded` to start with (see Explorer); for tensors also those
+    of `autolab.trace.trace`, such as `params={"w": w}` for names and `gradient=` for results of more than one number.
+    The formulas of graphs of 4,000 operations or more are left out unless `formulas=True`.
 
     Raises TypeError for anything else.
     """
-    traits = {key: options.pop(key) for key in ("step", "selected", "playing", "interval") if key in options}
+    traits = {key: options.pop(key) for key in ("step", "selected", "playing", "interval", "expanded") if key in options}
     return Explorer(as_trace(root_or_recording, **options), **traits)
 
 
@@ -167,53 +252,22 @@ def as_trace(source: Any, **options: Any) -> Trace:
         if options:
             raise TypeError(f"{', '.join(options)}: only for tensors; this has been traced already")
         return source if isinstance(source, Trace) else source.trace()
+    if "formulas" not in options and operations(source, BIG) >= BIG:
+        options["formulas"] = False
     return trace(source, **options)
 
 
-def pack(trace: Trace) -> dict[str, Any]:
-    """`trace.to_json()` with every value once, in a list `values`, and its place there wherever it is used."""
-    values: list[Any] = []
-    places: dict[str, int] = {}
-
-    def place(value: dict[str, Any] | None) -> int | None:
-        if value is None:
-            return None
-        key = repr(value)
-        if key not in places:
-            places[key] = len(values)
-            values.append(value)
-        return places[key]
-
-    def packed(record: dict[str, Any]) -> dict[str, Any]:
-        record = record | {key: place(record[key]) for key in _VALUES if key in record}
-        if record.get("outputs"):
-            record["outputs"] = [packed(output) for output in record["outputs"]]
-        return record
-
-    data = trace.to_json()
-    for part in ("nodes", "edges", "saved", "frames"):
-        data[part] = [packed(record) for record in data[part]]
-    return data | {"values": values}
-
-
-def formulas(trace: Trace) -> dict[str, str]:
-    """MathML for every formula of a trace, by its TeX. One that cannot be converted is left out, and shown as TeX."""
-    found = {tex for part in (trace.nodes, trace.edges) for record in part for tex in (record.tex, record.tex_numbers)}
-    found |= {frame.tex for frame in trace.frames}
-    found |= {tex for node in trace.nodes if node.layer is not None for _, _, tex in node.layer["card"]}
-    return {tex: mathml for tex in sorted(found) if tex and (mathml := _mathml(tex))}
-
-
-@functools.lru_cache(maxsize=20_000)
-def _mathml(tex: str) -> str:
-    from latex2mathml.converter import convert
-
-    try:
-        mathml = convert(tex, display="block").replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "")
-    except Exception:  # the converter raises many kinds for TeX it does not know
-        return ""
-    # `\mathrel{+}=` is one sign to a reader; the converter makes two of it, with a gap.
-    return mathml.replace("<mo><mrow><mo>&#x0002B;</mo></mrow></mo><mo>&#x0003D;</mo>", "<mo>+=</mo>")
+def operations(source: Any, most: int) -> int:
+    """How many operations are behind a tensor or tensors; counting ends soon after `most`."""
+    tensors = source if isinstance(source, list | tuple) else [source]
+    todo = [fn for tensor in tensors if (fn := getattr(tensor, "grad_fn", None)) is not None]
+    seen = set(todo)
+    while todo and len(seen) < most:
+        for fn, _ in todo.pop().next_functions:
+            if fn is not None and fn not in seen:
+                seen.add(fn)
+                todo.append(fn)
+    return len(seen)
 
 
 def _layouts(dots: dict[str, str]) -> dict[str, str]:

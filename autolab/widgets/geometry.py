@@ -14,7 +14,8 @@ Point = tuple[float, float]
 
 
 def geometry(svg: str) -> dict[str, Any]:
-    """Sizes and places by id: `width`, `height`, centres of `nodes` and `pills`, `edges` as SVG path data, and `heads`.
+    """Sizes and places by id: `width`, `height`, centres of `nodes` and `pills`, `edges` as SVG path data, `heads`, and
+    `frames` as [x, y, width, height].
 
     A head is [x, y, direction in degrees] of the arrow at the end of an edge. Ids are those that `Picture.dot` gives:
     the line of edge e0 is e0a where it has no pill, and e0a, e0, e0b where it has one.
@@ -24,12 +25,12 @@ def geometry(svg: str) -> dict[str, Any]:
     root = ET.fromstring(re.sub(r"<!DOCTYPE[^>]*>", "", svg))
     graph = next((g for g in root.iter(f"{SVG}g") if g.get("class") == "graph"), None)
     moved = re.search(r"translate\(([-\d.]+)[ ,]+([-\d.]+)\)", graph.get("transform", "") if graph is not None else "")
-    box = [float(v) for v in root.get("viewBox", "").split()]
-    if graph is None or moved is None or len(box) != 4:
+    view = [float(v) for v in root.get("viewBox", "").split()]
+    if graph is None or moved is None or len(view) != 4:
         raise ValueError("not an SVG made by Graphviz: no graph, translate or viewBox in it")
     shift = (float(moved[1]) + MARGIN, float(moved[2]) + MARGIN)
-    found: dict[str, Any] = {"width": round(box[2] + 2 * MARGIN), "height": round(box[3] + 2 * MARGIN)}
-    found |= {"nodes": {}, "pills": {}, "edges": {}, "heads": {}}
+    found: dict[str, Any] = {"width": round(view[2] + 2 * MARGIN), "height": round(view[3] + 2 * MARGIN)}
+    found |= {"nodes": {}, "pills": {}, "edges": {}, "heads": {}, "frames": {}}
     lines: dict[str, list[Point]] = {}
     for g in graph.iter(f"{SVG}g"):
         name = g.get("id", "")
@@ -37,6 +38,10 @@ def geometry(svg: str) -> dict[str, Any]:
             xs, ys = zip(*_points(g, "polygon", "points", shift), strict=True)
             center = [round((min(xs) + max(xs)) / 2, 1), round((min(ys) + max(ys)) / 2, 1)]
             found["pills" if name.startswith("e") else "nodes"][name] = center
+        elif g.get("class") == "cluster":
+            xs, ys = zip(*_points(g, "polygon", "points", shift), strict=True)
+            box = [min(xs), min(ys), max(xs) - min(xs), max(ys) - min(ys)]
+            found["frames"][name] = [round(v, 1) for v in box]
         elif g.get("class") == "edge":
             lines[name] = _points(g, "path", "d", shift)
     for name, points in lines.items():

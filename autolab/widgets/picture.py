@@ -1,4 +1,5 @@
-"""The drawing of a trace for the explorer: a card for every node, lines between them.
+"""The drawing of a trace for the explorer: a card for every node and closed part, lines between them, frames around
+open parts. `static/draw.js` mirrors `Picture` for pages without a kernel.
 
 Graphviz only places boxes here: every card has a fixed size worked out below, so the layout does not depend on which
 fonts a machine has, and one skeleton serves the still picture, the widget and the exported page. The widget's script
@@ -9,10 +10,12 @@ Sizes are SVG user units (CSS pixels at scale 1).
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from html import escape
 from typing import Any
 
-from ..trace.model import Edge, Node, Saved, Trace
+from ..trace.folding import Folding, Link, Part
+from ..trace.model import Node, Saved, Trace
 from ..trace.text import shape_text
 from ..trace.values import Value
 from ..viz import palette
@@ -23,6 +26,7 @@ from . import heat
 TITLE, TEXT = 15, 13  # font sizes; the widget never scales the picture below 11 px for TEXT
 PAD, LINE, TAB = 8, 18, 19
 PILL = (50, 20)
+HEADER = (6, 5)  # where a frame's header stands in it
 MAX_TABS, MAX_PILLS = 3, 150
 FONT = ", ".join(f"'{name}'" if " " in name else name for name in palette.FONTS.split(","))
 MUTED, ALARM = "#555555", "#8F3A6E"  # text beside the main text; text about gradients cut off
@@ -150,10 +154,7 @@ class Card:
             y += LINE
         if self.strip:
             parts.append(self._gradient(y + 4))
-        for name, by in (("al-ring", 4), ("al-pick", 8)):  # around the node the step is about, around the one selected
-            size = {"width": w + 2 * by, "height": self.height + 2 * by, "rx": by + 5}
-            parts.append(element("rect", class_=name, x=-by, y=-by, **size, fill="none", stroke="none"))
-        return "".join(parts)
+        return "".join(parts) + _rings(w, self.height)
 
     def _thumb(self, name: str, y: float, value: Value | None) -> str:
         w, h = self.thumb
@@ -199,78 +200,219 @@ def gradients(trace: Trace) -> dict[str, list[Value]]:
     return grads
 
 
-class Picture:
-    """The explorer's picture of one trace; `dot(rankdir)` asks for a layout, `svg(geometry)` draws with it."""
+class PartCard:
+    """What is drawn for a closed part: name, type, how much is in it, the shape of its result, how far its gradients are.
 
-    def __init__(self, trace: Trace):
-        self.trace = trace
-        grads = gradients(trace)
-        saved: dict[str, list[Saved]] = {}
+    As `Card`: `draw()` gives SVG, `width` and `height` its size."""
+
+    def __init__(self, part: Part):
+        self.part, self.top = part, 0
+        self.title, self.kind = fit(part.name, TITLE, 150, bold=True), fit(part.type, TEXT, 160)
+        words = f"{part.ops:,} op" + ("s" if part.ops != 1 else "")
+        self.size = words + (f" · {count_words(part.parameters)} parameters" if part.parameters else "")
+        self.shape = "" if part.shape is None else shape_text(part.shape)
+        widest = max(text_width(words, TEXT) for words in (self.kind, self.size, self.shape))
+        self.width = round(max(widest, text_width(self.title, TITLE, True) + 30, 96) + 2 * PAD)
+        self.strip = LINE + 4 if part.requires_grad else 0
+        self.height = 26 + 3 * LINE + 6 + self.strip
+
+    def draw(self) -> str:
+        w, h = self.width, self.height
+        box = {"x": 0, "y": 0, "width": w, "height": h, "rx": 6}
+        pile = element("path", class_="al-pile", d=f"M6 -5H{w - 1}q6 0 6 6V{h - 6}", fill="none", stroke=RULE)
+        parts = [pile, element("rect", class_="al-card", **box, fill=PAPER, stroke=FORWARD, stroke_width=1.6)]
+        parts.append(label("al-title", PAD, 18, self.title, font_size=TITLE, font_weight="bold"))
+        parts.append(_sign(w - PAD - 16, 5, "M3 8H13M8 3V13"))
+        parts.append(label("al-kind", PAD, 38, self.kind, fill=MUTED))
+        parts.append(label("al-size", PAD, 56, self.size))
+        parts.append(label("al-value", PAD, 74, self.shape))
+        if self.strip:
+            y = h - self.strip
+            outline = f"M1 {y:g}H{w - 1}V{h - 7:g}q0 6 -6 6H7q-6 0 -6 -6Z"
+            strip = [
+                element("path", class_="al-strip", d=outline, fill=PAPER),
+                element("path", class_="al-rule", d=f"M1 {y:g}H{w - 1}", stroke=RULE, fill="none"),
+                label("al-gradname", PAD, y + 15, "grad"),
+                label("al-word", w - PAD, y + 15, "", text_anchor="end"),
+            ]
+            parts.append(element("g", *strip, class_="al-grad", data_state="none"))
+        return "".join(parts) + _rings(w, h)
+
+
+class Header:
+    """The label of an open part's frame, at its top left corner: a button that closes it."""
+
+    height = 26
+
+    def __init__(self, part: Part):
+        self.part = part
+        self.title, self.kind = fit(part.name, TITLE, 200, bold=True), fit(part.type, TEXT, 160)
+        self.split = PAD + round(text_width(self.title, TITLE, True)) + 8
+        self.width = self.split + round(text_width(self.kind, TEXT)) + 16 + 2 * PAD
+
+    def draw(self) -> str:
+        box = {"x": 0, "y": 0, "width": self.width, "height": self.height, "rx": 6}
+        return (
+            element("rect", class_="al-card", **box, fill=PAPER, stroke=RULE)
+            + label("al-title", PAD, 18, self.title, font_size=TITLE, font_weight="bold")
+            + label("al-kind", self.split, 18, self.kind, fill=MUTED)
+            + _sign(self.width - PAD - 14, 5, "M3 8H13")
+            + _rings(self.width, self.height)
+        )
+
+
+def count_words(count: int) -> str:
+    """A number of parameters: 9,408; 148k; 8.39M."""
+    if count < 10_000:
+        return f"{count:,}"
+    return f"{count / 1000:.3g}k" if count < 999_500 else f"{count / 1e6:.3g}M"
+
+
+def _sign(x: float, y: float, path: str) -> str:
+    """A plus or minus in a square: what a click does."""
+    square = element("rect", class_="al-sign", width=16, height=16, rx=3, fill=PAPER, stroke=RULE)
+    stroke = {"fill": "none", "stroke": INK, "stroke_width": 1.6}
+    return element("g", square, element("path", class_="al-signline", d=path, **stroke), transform=f"translate({x} {y})")
+
+
+def _rings(w: float, h: float) -> str:
+    """Outlines around the node that the step is about, and around the one selected."""
+    parts = []
+    for name, by in (("al-ring", 4), ("al-pick", 8)):
+        size = {"width": w + 2 * by, "height": h + 2 * by, "rx": by + 5}
+        parts.append(element("rect", class_=name, x=-by, y=-by, **size, fill="none", stroke="none"))
+    return "".join(parts)
+
+
+class Cards:
+    """The cards of a trace's nodes and parts, each made when it is asked for."""
+
+    def __init__(self, trace: Trace, folding: Folding):
+        self.trace, self.folding = trace, folding
+        self.grads = gradients(trace)
+        self.saved: dict[str, list[Saved]] = {}
         for s in trace.saved:
-            saved.setdefault(s.node, []).append(s)
-        # Frames around the nodes of a module would double the picture's height: its name stands on their cards instead.
-        types = {group.path: group.type for group in trace.groups}
-        modules = {n.id: f"{n.module} · {types.get(n.module, '')}".strip("· ") for n in trace.nodes if n.kind == "op"}
-        self.cards = {n.id: Card(n, saved.get(n.id, []), grads[n.id], modules.get(n.id, "")) for n in trace.nodes}
-        self.pills = {e.id for e in trace.edges if e.differentiable} if len(trace.edges) <= MAX_PILLS else set()
-        # A leaf used very often is drawn once per further use: a box of the same node, under a key of its own.
-        self.boxes = {n.id: n.id for n in trace.nodes if not self._only_aliased(n)}
-        self.boxes |= {self._start(e): e.parent for e in trace.edges if e.alias}
+            self.saved.setdefault(s.node, []).append(s)
+        self.types = {group.path: group.type for group in trace.groups}
+        self.sent = {f.edge: f.value for f in trace.frames if f.edge is not None and f.value is not None}
+        self._made: dict[str, Card | PartCard] = {}
 
-    def _only_aliased(self, node: Node) -> bool:
-        uses = [e for e in self.trace.edges if e.parent == node.id] if node.kind != "op" else []
-        return bool(uses) and all(e.alias for e in uses)
+    def __call__(self, of: str) -> Card | PartCard:
+        """The card of a node or closed part, by its id."""
+        if of not in self._made:
+            self._made[of] = PartCard(self.folding.parts[of]) if of in self.folding.parts else self._node(of)
+        return self._made[of]
 
-    @staticmethod
-    def _start(edge: Edge) -> str:
-        """Key of the box that an edge starts at."""
-        return f"{edge.parent}_{edge.id}" if edge.alias else edge.parent
+    def _node(self, of: str) -> Card:
+        node = self.trace.node(of)
+        # In a frame the module need not be said again.
+        said = node.kind == "op" and of not in self.folding.home
+        module = f"{node.module} · {self.types.get(node.module, '')}".strip("· ") if said else ""
+        return Card(node, self.saved.get(of, []), self.grads[of], module)
+
+
+class Picture:
+    """The explorer's picture of one trace with the parts `expanded` open (by default those of `Folding.first`);
+    `dot(rankdir)` asks for a layout, `svg(geometry)` draws with it."""
+
+    def __init__(self, trace: Trace, expanded: Collection[str] | None = None, cards: Cards | None = None):
+        self.trace = trace
+        self.cards = cards or Cards(trace, Folding(trace))
+        self.folding = self.cards.folding
+        self.expanded = self.folding.first() if expanded is None else list(expanded)
+        self.folded = self.folding.fold(self.expanded)
+        self.headers = {part: Header(self.folding.parts[part]) for part in self.folded.frames}
+        self.pills: set[str] = set()
+        if len(self.folded.links) <= MAX_PILLS:
+            self.pills = {link.id for link in self.folded.links if link.differentiable and _has_pill(link)}
 
     def dot(self, rankdir: str) -> str:
         """DOT with sizes and ids only; `rankdir` "LR" or "TB". What Graphviz makes of it is read by `geometry`."""
-        lines = [f"digraph {{ rankdir={rankdir}; nodesep=0.24; ranksep=0.15; edge [arrowhead=none];"]
-        lines.append('node [shape=box, fixedsize=true, label=""];')
-        for key, node_id in self.boxes.items():
-            lines.append(_box(key, self.cards[node_id].width, self.cards[node_id].height))
+        boxes = self.folded.boxes
+        inside: dict[str | None, list[str]] = {}
+        for key, box in boxes.items():
+            card = self.cards(box.of)
+            inside.setdefault(box.frame, []).append(_box(key, card.width, card.height))
         enter, leave = ("w", "e") if rankdir == "LR" else ("n", "s")  # a line goes straight through its pill
-        for edge in self.trace.edges:
+        lines = []
+        for link in self.folded.links:
             # The way from result to result runs straight; leaves stand beside it.
-            weight = 8 if self.cards[edge.parent].node.kind == "op" else 1
-            start, name = self._start(edge), edge.id
+            of, start, end, name = boxes[link.start].of, link.start, link.end, link.id
+            weight = 8 if of in self.folding.parts or self.trace.node(of).kind == "op" else 1
             if name in self.pills:
-                lines.append(_box(name, *PILL))
+                around = self._around_both(boxes[start].frame, boxes[end].frame)
+                inside.setdefault(around, []).append(_box(name, *PILL))
                 lines.append(f'{start} -> {name}:{enter} [id="{name}a", weight={weight}];')
-                lines.append(f'{name}:{leave} -> {edge.child} [id="{name}b", weight={weight}];')
+                lines.append(f'{name}:{leave} -> {end} [id="{name}b", weight={weight}];')
             else:
-                lines.append(f'{start} -> {edge.child} [id="{name}a", weight={weight}, minlen=2];')
-        return "\n".join([*lines, "}"])
+                lines.append(f'{start} -> {end} [id="{name}a", weight={weight}, minlen=2];')
+        head = f"digraph {{ rankdir={rankdir}; nodesep=0.24; ranksep=0.15; edge [arrowhead=none];"
+        frames = [line for part in self.folded.frames if self._frame_around(part) is None for line in self._cluster(part, inside)]
+        return "\n".join([head, 'node [shape=box, fixedsize=true, label=""];', *frames, *inside.get(None, []), *lines, "}"])
+
+    def _cluster(self, part: str, inside: dict[str | None, list[str]]) -> list[str]:
+        header = self.headers[part]
+        size = f'FIXEDSIZE="TRUE" WIDTH="{header.width}" HEIGHT="{header.height}"'
+        label = f'<<TABLE BORDER="0" CELLBORDER="0" CELLPADDING="0" CELLSPACING="0"><TR><TD {size}></TD></TR></TABLE>>'
+        lines = [f"subgraph cluster_{part} {{ id={part}; margin=12; labeljust=l; label={label};", *inside.get(part, [])]
+        for other in self.folded.frames:
+            if self._frame_around(other) == part:
+                lines += self._cluster(other, inside)
+        return [*lines, "}"]
+
+    def _frame_around(self, part: str) -> str | None:
+        return self.folding.parts[part].parent
+
+    def _around_both(self, a: str | None, b: str | None) -> str | None:
+        """The innermost frame around two frames, or None."""
+        chain = set()
+        while a is not None:
+            chain.add(a)
+            a = self._frame_around(a)
+        while b is not None and b not in chain:
+            b = self._frame_around(b)
+        return b
 
     def svg(self, geometry: dict[str, Any]) -> str:
         """The whole picture as SVG that stands alone, and whose parts the widget finds by class and data attribute."""
         size = {"width": geometry["width"], "height": geometry["height"]}
         parts = [element("rect", class_="al-paper", **size, fill=PAPER)]
-        parts += [self._line(edge, geometry) for edge in self.trace.edges]
-        for key, node_id in self.boxes.items():
-            card, (x, y) = self.cards[node_id], geometry["nodes"][key]
+        for part in self.folded.frames:
+            x, y, w, h = geometry["frames"][part]
+            box = {"x": x, "y": y, "width": w, "height": h, "rx": 8}
+            look = {"fill": "none", "stroke": RULE, "stroke_dasharray": "2 3"}
+            parts.append(element("rect", class_="al-frame", data_id=part, **box, **look))
+        parts += [self._line(link, geometry) for link in self.folded.links]
+        for key, box in self.folded.boxes.items():
+            card, (x, y) = self.cards(box.of), geometry["nodes"][key]
             place = f"translate({x - card.width / 2:g} {y - card.height / 2:g})"
-            data = {"data_id": node_id, "data_key": key, "data_w": card.width, "data_h": card.height}
-            parts.append(element("g", card.draw(), class_="al-node", **data, transform=place))
+            data = {"data_id": box.of, "data_key": key, "data_w": card.width, "data_h": card.height}
+            name = "al-node al-part" if box.of in self.folding.parts else "al-node"
+            parts.append(element("g", card.draw(), class_=name, **data, transform=place))
+        for part, header in self.headers.items():
+            x, y = geometry["frames"][part][:2]
+            data = {"data_id": part, "data_w": header.width, "data_h": header.height}
+            place = f"translate({x + HEADER[0]:g} {y + HEADER[1]:g})"
+            parts.append(element("g", header.draw(), class_="al-header", **data, transform=place))
         frame = {"viewBox": f"0 0 {size['width']} {size['height']}", "font_family": FONT}
-        return element("svg", *parts, xmlns="http://www.w3.org/2000/svg", **size, **frame)
+        opened = " ".join(self.expanded)
+        return element("svg", *parts, xmlns="http://www.w3.org/2000/svg", **size, data_open=opened, **frame)
 
-    def _line(self, edge: Edge, geometry: dict[str, Any]) -> str:
-        x, y, angle = geometry["heads"][edge.id]
-        color, place = FORWARD if edge.differentiable else RULE, f"translate({x:g} {y:g}) rotate({angle:g})"
+    def _line(self, link: Link, geometry: dict[str, Any]) -> str:
+        x, y, angle = geometry["heads"][link.id]
+        color, place = FORWARD if link.differentiable else RULE, f"translate({x:g} {y:g}) rotate({angle:g})"
         stroke = {"fill": "none", "stroke": color, "stroke_width": 1.6}
-        path = element("path", class_="al-line", d=geometry["edges"][edge.id], **stroke)
+        path = element("path", class_="al-line", d=geometry["edges"][link.id], **stroke)
         head = element("path", class_="al-head", d="M0 0L-10 -4.5L-10 4.5Z", fill=color, transform=place)
-        pill = self._pill(edge, geometry["pills"][edge.id]) if edge.id in geometry["pills"] else ""
-        return element("g", path, head, pill, class_="al-edge", data_id=edge.id)
+        pill = self._pill(link, geometry["pills"][link.id]) if link.id in geometry["pills"] else ""
+        return element("g", path, head, pill, class_="al-edge", data_id=link.id)
 
-    def _pill(self, edge: Edge, center: list[float]) -> str:
-        """The number on a line: the last contribution that went along it, hidden when there was none."""
-        sent = [f.value for f in self.trace.frames if f.edge == edge.id and f.value is not None]
-        words = sent[-1].text if sent and sent[-1].shape == () else shape_text(sent[-1].shape) if sent else ""
+    def _pill(self, link: Link, center: list[float]) -> str:
+        """The number on a line: the last contribution that went along it, hidden when there was none; where several
+        edges are merged, how many."""
+        sent = self.cards.sent.get(link.id)
+        words = "" if sent is None else sent.text if sent.shape == () else shape_text(sent.shape)
+        words = words if len(link.edges) == 1 else f"×{len(link.edges):,}"
         w, h = PILL
         box = {"x": -w // 2, "y": -h // 2, "width": w, "height": h, "rx": h // 2}
         look = {"fill": PAPER, "stroke": BACKWARD, "stroke_dasharray": "4 3"}
@@ -282,6 +424,11 @@ class Picture:
             visibility=None if words else "hidden",
             transform=f"translate({center[0]:g} {center[1]:g})",
         )
+
+
+def _has_pill(link: Link) -> bool:
+    """A line between two nodes has a number to show, a merged one how many it stands for."""
+    return len(link.edges) > 1 or (link.start[0] == "n" and link.end[0] == "n")
 
 
 def _box(name: str, width: float, height: float) -> str:

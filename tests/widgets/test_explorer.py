@@ -129,7 +129,7 @@ def test_a_missing_viz_js_is_said(sample, monkeypatch):
 
 
 def test_a_graph_too_big_to_draw_is_refused_at_once():
-    with pytest.raises(ValueError, match="2001 nodes; the explorer shows up to 2000"):
+    with pytest.raises(ValueError, match="even folded, this graph has 2,001 boxes; the explorer draws up to 2,000"):
         Explorer(Trace(tuple(Node(f"n{i}", "data") for i in range(2001))))
 
 

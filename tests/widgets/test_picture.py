@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from autolab.trace.folding import Folding
 from autolab.trace.model import Edge, Frame, Group, Node, Saved, Trace
 from autolab.trace.values import Value
 from autolab.viz import layout
@@ -17,8 +18,8 @@ from autolab.widgets.picture import TEXT, Card, Picture, fit, size_words, text_w
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def draw(trace, rankdir="LR"):
-    picture = Picture(trace)
+def draw(trace, expanded=None, rankdir="LR"):
+    picture = Picture(trace, expanded)
     found = geometry(layout.render(picture.dot(rankdir)).decode())
     return found, ET.fromstring(picture.svg(found))
 
@@ -70,7 +71,7 @@ def test_before_backward_there_is_no_gradient_and_none_is_made_up(sample):
 
 @pytest.mark.parametrize("rankdir", ["LR", "TB"])
 def test_nothing_overlaps_and_all_is_inside(sample, rankdir):
-    found, root = draw(sample, rankdir)
+    found, root = draw(sample, rankdir=rankdir)
     boxes = []
     for key, g in parts(root, "al-node").items():
         (x, y), w, h = found["nodes"][key], float(g.get("data-w")), float(g.get("data-h"))
@@ -167,8 +168,9 @@ def test_a_nodes_module_stands_on_its_card():
 def test_many_edges_have_no_pills():
     nodes = tuple(Node(f"n{i}", "op", op="mul", label=f"v{i}", shape=(), requires_grad=True) for i in range(200))
     edges = tuple(Edge(f"e{i}", f"n{i}", 0, f"n{i + 1}", 0) for i in range(199))
-    found, _ = draw(Trace(nodes, edges))
-    assert found["pills"] == {} and len(found["edges"]) == 199
+    trace = Trace(nodes, edges)
+    found, _ = draw(trace, list(Folding(trace).parts))
+    assert found["pills"] == {} and len(found["edges"]) == 199 and len(found["frames"]) == 20
 
 
 def test_what_is_not_graphvizs_is_refused():

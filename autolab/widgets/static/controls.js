@@ -1,6 +1,6 @@
 // Toolbar, slider and keys.
 import { h, svgEl } from "./dom.js";
-import { goTo, lastStep, setPlaying } from "./player.js";
+import { goTo, lastStep, setPlaying, stepCount } from "./player.js";
 
 const ICONS = {
   first: "M3 3h2v10H3zM13 3v10L6 8z",
@@ -84,9 +84,9 @@ export class Controls {
         h(
           "div",
           { class: "al-buttons al-zoom" },
-          button("Zoom out", "", "out", () => zoom(-1)),
-          button("Zoom in", "", "in", () => zoom(1)),
-          button("Fit", "", "fit", () => zoom(0)),
+          button("Zoom out", "-", "out", () => zoom(-1)),
+          button("Zoom in", "+", "in", () => zoom(1)),
+          button("Fit", "0", "fit", () => zoom(0)),
         ),
     );
   }
@@ -94,12 +94,12 @@ export class Controls {
   update() {
     const last = lastStep(this.model),
       step = this.model.get("step"),
-      frames = this.model.get("data").frames;
+      count = stepCount(this.model);
     this.slider.max = last;
     this.slider.value = step;
     this.slider.style.setProperty("--part", last ? `${(step / last) * 100}%` : "0%");
-    const words = frames.length ? `Step ${step + 1} of ${frames.length}` : "No steps";
-    this.slider.setAttribute("aria-valuetext", frames[step]?.phase ? `${words}, ${frames[step].phase}` : words);
+    const words = count ? `Step ${step + 1} of ${count}` : "No steps", phase = this.model.get("data").frames[step]?.phase;
+    this.slider.setAttribute("aria-valuetext", phase ? `${words}, ${phase}` : words);
     this.count.textContent = words;
     const name = this.model.get("playing") ? "Pause" : "Play";
     if (this.play.getAttribute("aria-label") === name) return;
@@ -110,10 +110,11 @@ export class Controls {
 }
 
 // Arrows, Home and End step; space plays; up and down move between nodes; Escape lets go of the selected node.
-export function onKey(event, model, nodes) {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
+// `more`: further keys, as "n" or "Shift+ArrowLeft", and what they do.
+export function onKey(event, model, nodes, more = {}) {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input[type=search]")) return;
   const target = event.target,
-    node = target.closest(".al-node"),
+    node = target.closest(".al-node, .al-header"),
     slider = target.matches("input[type=range]");
   const step = model.get("step"),
     press = target.closest("button");
@@ -121,6 +122,7 @@ export function onKey(event, model, nodes) {
     model.set("selected", node.dataset.id);
     model.save_changes();
   };
+  const use = () => (node.hasAttribute("aria-expanded") ? node.dispatchEvent(new MouseEvent("click")) : select());
   const move = (by) => node && nodes[nodes.indexOf(node) + by]?.focus();
   const keys = {
     ArrowRight: () => goTo(model, step + 1),
@@ -129,15 +131,16 @@ export function onKey(event, model, nodes) {
     End: () => goTo(model, lastStep(model)),
     ArrowDown: () => move(1),
     ArrowUp: () => move(-1),
-    " ": () => (node ? select() : press ? press.click() : setPlaying(model, !model.get("playing"))),
-    Enter: () => (node ? select() : press?.click()),
+    " ": () => (node ? use() : press ? press.click() : setPlaying(model, !model.get("playing"))),
+    Enter: () => (node ? use() : press?.click()),
     Escape: () => {
       model.set("selected", "");
       model.save_changes();
     },
   };
-  const act = keys[event.key];
-  if (!act || (["ArrowUp", "ArrowDown"].includes(event.key) && !node) || (slider && event.key === "Enter")) return;
+  const act = more[event.shiftKey ? `Shift+${event.key}` : event.key] ?? more[event.key] ?? keys[event.key];
+  const still = ["ArrowUp", "ArrowDown"].includes(event.key) && !node && act === keys[event.key];
+  if (!act || still || (slider && event.key === "Enter")) return;
   event.preventDefault();
   event.stopPropagation();
   act();

@@ -1,7 +1,7 @@
 // The Details region: what this step does, and everything known about the node that is looked at.
 import { h } from "./dom.js";
 import { valueView, shapeWords, sizeWords, words, short, isBad } from "./values.js";
-import { soFar } from "./states.js";
+import { soFar, edgesInto, sentAlong } from "./states.js";
 import { STATE_WORDS } from "./graph.js";
 import { Pictures } from "./pictures.js";
 
@@ -90,7 +90,7 @@ export class Details {
 
   compute(frame) {
     const node = this.nodeById.get(frame.node);
-    const locals = this.trace.edges.filter((e) => e.child === node.id && e.differentiable);
+    const locals = edgesInto(this.trace, node.id).filter((e) => e.differentiable);
     return [
       this.formula(node.tex, "formula"),
       node.tex_numbers !== node.tex ? this.formula(node.tex_numbers, "with numbers") : null,
@@ -111,7 +111,7 @@ export class Details {
   }
 
   operand(edge) {
-    const twice = this.trace.edges.filter((e) => e.child === edge.child && e.parent === edge.parent).length > 1;
+    const twice = edgesInto(this.trace, edge.child).filter((e) => e.parent === edge.parent).length > 1;
     return this.label(edge.parent) + (twice ? ` (operand ${edge.slot + 1})` : "");
   }
 
@@ -120,7 +120,7 @@ export class Details {
   }
 
   contribution(frame, index, now) {
-    const edge = this.trace.edges.find((e) => e.id === frame.edge),
+    const edge = edgesInto(this.trace, frame.node).find((e) => e.id === frame.edge),
       child = this.label(frame.node),
       parent = this.label(frame.receiver);
     return [
@@ -136,14 +136,13 @@ export class Details {
 
   // What the node has sent to each of its operands by now, one line each.
   arrivals(frame, index) {
-    const edges = this.trace.edges.filter((e) => e.child === frame.node && e.differentiable);
+    const edges = edgesInto(this.trace, frame.node).filter((e) => e.differentiable);
     if (edges.length < 2) return null;
-    const sent = new Map(
-      this.trace.frames
-        .slice(0, index + 1)
-        .filter((f) => f.run === frame.run && f.edge !== null)
-        .map((f) => [f.edge, inLine(f.value)]),
-    );
+    const sent = new Map();
+    for (const { id } of edges) {
+      const value = sentAlong(this.trace, id, index);
+      if (value !== undefined) sent.set(id, inLine(value));
+    }
     return h(
       "div",
       { class: "al-row" },

@@ -1,21 +1,25 @@
 // The explorer's view and its entry points. It needs only get, set, save_changes, on, off and send of its host, so it
 // runs in any notebook and, with the small host of viz/html.py, in a page of its own.
-import { h, themeOf, clamp } from "./dom.js";
-import { unpack, momentAt } from "./states.js";
+import { h, themeOf } from "./dom.js";
+import { unpack, momentAt, addDetails } from "./states.js";
+import { Folding } from "./folding.js";
+import { Camera } from "./zoom.js";
+import { Finder } from "./search.js";
 import { Graph } from "./graph.js";
 import { Details } from "./details.js";
 import { Controls, onKey } from "./controls.js";
 import { startClock } from "./player.js";
-import { layOut } from "./layout.js";
+import { layOut, drawHere } from "./layout.js";
 
-const DETAILS_WIDTH = 380;
+const DETAILS_WIDTH = 380, PATIENCE = 15000;
+const MANY = 30; // nodes from which on a search box helps
 
 class View {
   constructor(model, el) {
     this.model = model;
     this.host = el;
     this.trace = unpack(model.get("data"));
-    this.zoom = 1;
+    this.folding = new Folding(this.trace, model.get("folding"));
     const shadow = el.shadowRoot ?? el.attachShadow({ mode: "open" });
     shadow.replaceChildren(h("style", { text: STYLE }));
     // JupyterLab's shortcuts look for this attribute on the event's target, which for them is the host element.
@@ -23,7 +27,13 @@ class View {
     this.pane = h("div", { class: "al-pane" });
     this.details = h("div", { class: "al-details", role: "region", "aria-label": "Details", tabindex: "0" });
     this.sentence = h("p", { class: "al-sentence", role: "status", "aria-live": "polite", "aria-atomic": "true" });
-    this.controls = new Controls(model, (way) => this.setZoom(way));
+    this.camera = new Camera(this.pane, () => this.fit(), () => this.graph?.svg.clientWidth || 1);
+    this.controls = new Controls(model, (way) => this.camera.step(way));
+    this.finder = new Finder(this.trace, this.folding, {
+      show: (id) => this.show(id),
+      open: (parts) => this.open(parts),
+    });
+    const searched = this.folding.parts.length || this.trace.nodes.length > MANY;
     this.root = h(
       "div",
       {
@@ -34,14 +44,16 @@ class View {
         "aria-label": "Autograd explorer. Arrow keys step, space plays or pauses, Home and End jump.",
       },
       this.controls.element,
+      searched ? this.finder.element : null,
       this.sentence,
       this.why(),
       h("div", { class: "al-main" }, h("div", { class: "al-left" }, this.pane, (this.legend = legend())), this.details),
     );
     shadow.append(this.root);
-    this.text = new Details(this.details, this.trace, model.get("formulas"), { select: (id) => this.select(id) });
+    this.formulas = { ...model.get("formulas") };
+    this.text = new Details(this.details, this.trace, this.formulas, { select: (id) => this.select(id) });
     this.root.addEventListener("keydown", (event) =>
-      onKey(event, model, this.graph ? this.graph.cards.map((card) => card.g) : []),
+      onKey(event, model, this.graph?.stops() ?? [], { ...this.camera.keys(), ...this.finder.keys() }),
     );
     this.listen();
     this.setTheme();
@@ -64,6 +76,8 @@ class View {
       "change:playing": () => this.controls.update(),
       "change:dimmed": () => this.update(false),
       "change:svg": () => this.drawGraph(),
+      "change:dot": () => this.layOut(),
+      "msg:custom": (message) => this.onDetails(message),
     };
     for (const [name, handler] of Object.entries(events)) this.model.on(name, handler);
     const theme = () => this.setTheme(),
@@ -94,21 +108,96 @@ class View {
   }
 
   drawGraph() {
-    const markup = this.model.get("svg");
+    const markup = this.model.get("svg"), before = this.graph;
     if (markup) {
-      this.graph = new Graph(this.pane, this.trace, markup, this.model.get("layouts"), {
+      before?.stop();
+      const layouts = this.model.get("layouts");
+      this.graph = new Graph(this.pane, this.trace, this.folding, markup, layouts, {
         select: (id) => this.select(id),
+        toggle: (id) => this.toggle(id),
       });
+      this.waiting(false);
       this.fit();
+      this.settle();
     } else {
+      this.graph = null;
       this.pane.replaceChildren(h("p", { class: "al-why", text: "The graph is being laid out in the browser." }));
-      layOut(this.model).catch((error) =>
-        this.pane.replaceChildren(
-          h("p", { class: "al-error", role: "alert", text: `The graph cannot be drawn: ${error.message}` }),
-        ),
-      );
+      this.layOut();
     }
     this.update(false);
+  }
+
+  // In the browser, when the kernel has no Graphviz.
+  layOut() {
+    if (!Object.keys(this.model.get("dot")).length) return;
+    layOut(this.model).catch((error) => {
+      const text = `The graph cannot be drawn: ${error.message}`;
+      if (this.graph) this.finder.say(text);
+      else this.pane.replaceChildren(h("p", { class: "al-error", role: "alert", text }));
+    });
+  }
+
+  toggle(part) {
+    const open = new Set(this.graph.open);
+    if (!open.delete(part)) open.add(part);
+    this.open([...open], part);
+  }
+
+  // Opens the parts that hide a node or part, then focuses it.
+  show(id) {
+    const open = new Set([...this.graph.open, ...this.folding.opening(id)]);
+    if (open.size > this.graph.open.size) this.open([...open], id);
+    else this.focus(id);
+  }
+
+  focus(id) {
+    const element = this.graph.elementOf(id);
+    element?.focus({ preventScroll: true });
+    if (element) this.graph.reveal([element]);
+  }
+
+  // Draws the graph with these parts open, and no others; then `focus` (a part or node) gets the focus. The kernel does
+  // it, or on an exported page the browser.
+  open(parts, focus = "") {
+    const order = new Map(this.folding.parts.map(({ id }, place) => [id, place]));
+    const wanted = parts.sort((a, b) => order.get(a) - order.get(b));
+    if (wanted.join() === [...this.graph.open].join()) return;
+    this.next = { focus, at: focus && this.graph.elementOf(focus).getBoundingClientRect() };
+    this.waiting(true);
+    if (this.model.get("cards")) {
+      // First a paint: laying out keeps the browser busy.
+      setTimeout(() => drawHere(this.model, this.folding, wanted).catch((error) => this.giveUp(error.message)), 20);
+      return;
+    }
+    clearTimeout(this.patience);
+    this.patience = setTimeout(() => this.giveUp("the kernel does not answer; run the cell again"), PATIENCE);
+    this.model.set("expanded", wanted);
+    this.model.save_changes();
+  }
+
+  giveUp(reason) {
+    this.waiting(false);
+    this.next = null;
+    this.finder.say(`This cannot be drawn: ${reason}.`);
+    if (this.model.get("cards")) return;
+    this.model.set("expanded", [...this.graph.open]);
+    this.model.save_changes();
+  }
+
+  waiting(now) {
+    clearTimeout(this.patience);
+    this.pane.setAttribute("aria-busy", String(now));
+  }
+
+  // After opening or closing: the label of the part is where its box was, and has the focus.
+  settle() {
+    const { focus, at } = this.next ?? {};
+    this.next = null;
+    const element = focus && this.graph.elementOf(focus);
+    if (!element) return;
+    const box = element.getBoundingClientRect();
+    this.pane.scrollBy({ left: box.left - at.left, top: box.top - at.top });
+    this.focus(focus);
   }
 
   // Wide enough for graph and Details side by side, or one above the other; top to bottom where the page is narrow.
@@ -126,14 +215,8 @@ class View {
     this.graph.arrange(down ? "TB" : "LR");
     // A graph that runs down the page is scrolled through; one that runs across it should be seen whole.
     const height = down ? Infinity : parseFloat(getComputedStyle(this.pane).maxHeight) - 4;
-    this.graph.resize(this.pane.clientWidth - 2, height || Infinity, this.zoom);
+    this.graph.resize(this.pane.clientWidth - 2, height || Infinity, this.camera.zoom);
     this.update(false);
-  }
-
-  setZoom(way) {
-    const current = this.zoom === "fit" ? 1 : this.zoom;
-    this.zoom = way === 0 ? "fit" : clamp(current * (way > 0 ? 1.2 : 1 / 1.2), 0.4, 3);
-    this.fit();
   }
 
   update(moved) {
@@ -142,7 +225,7 @@ class View {
       frame = trace.frames[index],
       selected = model.get("selected");
     this.controls.update();
-    const words = frame ? frame.text : "";
+    const words = frame ? frame.text + this.where(frame) : "";
     if (this.shown !== index) {
       this.shown = index;
       this.sentence.replaceChildren(
@@ -157,6 +240,7 @@ class View {
       );
     }
     const now = momentAt(trace, index);
+    this.askForDetails(index, selected);
     this.text.update(index, now, selected);
     if (!this.graph) return;
     const dimmed = new Set(model.get("dimmed"));
@@ -166,6 +250,31 @@ class View {
       this.graph.animate(frame, Math.min(650, 0.7 * model.get("interval")));
       this.graph.follow(frame);
     }
+  }
+
+  // Which closed part hides what a step is about.
+  where(frame) {
+    const box = this.graph && frame.node && this.folding.boxOf(frame.node, this.graph.open);
+    return box && this.folding.isPart(box) ? ` (in ${this.folding.byId.get(box).label})` : "";
+  }
+
+  // The numbers of a big trace come step by step, when the kernel is there to send them.
+  askForDetails(step, selected) {
+    const key = `${step} ${selected}`;
+    if (!this.trace.columns || this.asked?.has(key)) return;
+    clearTimeout(this.asking);
+    this.asking = setTimeout(() => {
+      (this.asked ??= new Set()).add(key);
+      this.model.send({ kind: "need-details", step, selected });
+    }, 60);
+  }
+
+  onDetails(message) {
+    if (message?.kind !== "details") return;
+    addDetails(this.trace, message);
+    Object.assign(this.formulas, message.formulas);
+    this.shown = null;
+    this.update(false);
   }
 }
 

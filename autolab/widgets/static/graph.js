@@ -12,9 +12,11 @@ export const STATE_WORDS = {
 const LEAST_SCALE = 0.85, MOST_SCALE = 1.5; // at the least, text of 13 units is 11 px
 
 export class Graph {
-  constructor(pane, trace, markup, layouts, actions) {
+  // actions: select(id) for nodes, toggle(id) for parts.
+  constructor(pane, trace, folding, markup, layouts, actions) {
     this.pane = pane;
     this.trace = trace;
+    this.folding = folding;
     this.layouts = layouts;
     const parsed = new DOMParser().parseFromString(markup, "image/svg+xml");
     this.svg = document.importNode(parsed.documentElement, true);
@@ -23,9 +25,13 @@ export class Graph {
     this.svg.prepend(defs());
     pane.replaceChildren(this.svg);
     this.direction = "LR";
+    this.open = new Set((this.svg.dataset.open ?? "").split(" ").filter(Boolean));
+    this.links = new Map(folding.fold(this.open).links.map((link) => [link.id, link]));
     this.nodeById = new Map(trace.nodes.map((node) => [node.id, node]));
     this.edgeById = new Map(trace.edges.map((edge) => [edge.id, edge]));
-    this.cards = [...this.svg.querySelectorAll(".al-node")].map((g) => this.prepareCard(g, actions));
+    this.cards = [...this.svg.querySelectorAll(".al-node:not(.al-part)")].map((g) => this.prepareCard(g, actions));
+    this.parts = [...this.svg.querySelectorAll(".al-part")].map((g) => this.preparePart(g, actions));
+    this.headers = [...this.svg.querySelectorAll(".al-header")].map((g) => this.prepareHeader(g, actions));
     this.lines = [...this.svg.querySelectorAll(".al-edge")].map((g) => this.prepareEdge(g));
     this.tightenText();
   }
@@ -72,8 +78,37 @@ export class Graph {
     };
   }
 
+  // A closed part: a button that opens it.
+  preparePart(g, actions) {
+    const part = this.folding.byId.get(g.dataset.id), of = (name) => g.querySelector(name);
+    asToggle(g, false, () => actions.toggle(part.id));
+    return { g, part, value: of(".al-value"), grad: of(".al-grad"), strip: of(".al-strip"), word: of(".al-word") };
+  }
+
+  // The label of an open part: a button that closes it.
+  prepareHeader(g, actions) {
+    const part = this.folding.byId.get(g.dataset.id);
+    asToggle(g, true, () => actions.toggle(part.id));
+    g.setAttribute("aria-label", `${part.label}, ${part.type}`);
+    return { g, part, frame: this.svg.querySelector(`.al-frame[data-id="${part.id}"]`) };
+  }
+
+  // Everything that can be focused, as it is met from top left to bottom right.
+  stops() {
+    const boxes = [...this.headers, ...this.cards, ...this.parts].map(({ g }) => [g, g.getBoundingClientRect()]);
+    return boxes.sort(([, a], [, b]) => a.left - b.left || a.top - b.top).map(([g]) => g);
+  }
+
+  // The box of a node or part, or of the closed part that holds it; the header of an open part.
+  elementOf(id) {
+    const shown = this.folding.isPart(id)
+      ? [...this.folding.opening(id), id].find((part) => !this.open.has(part)) ?? id
+      : this.folding.boxOf(id, this.open);
+    return this.svg.querySelector(`.al-node[data-id="${shown}"], .al-header[data-id="${shown}"]`);
+  }
+
   prepareEdge(g) {
-    const edge = this.edgeById.get(g.dataset.id),
+    const edge = this.links.get(g.dataset.id),
       line = g.querySelector(".al-line"),
       flow = line.cloneNode();
     flow.setAttribute("class", "al-flow");
@@ -93,7 +128,7 @@ export class Graph {
 
   // A font wider than Helvetica must not run over a card's edge.
   tightenText() {
-    for (const { g } of this.cards) {
+    for (const { g } of [...this.cards, ...this.parts]) {
       const width = Number(g.dataset.w) - 12;
       for (const text of g.querySelectorAll("text")) {
         if (text.getComputedTextLength() > width) {
@@ -113,9 +148,14 @@ export class Graph {
     const paper = this.svg.querySelector(".al-paper");
     paper.setAttribute("width", layout.width);
     paper.setAttribute("height", layout.height);
-    for (const { g } of this.cards) {
+    for (const { g } of [...this.cards, ...this.parts]) {
       const [x, y] = layout.nodes[g.dataset.key];
       g.setAttribute("transform", `translate(${x - g.dataset.w / 2} ${y - g.dataset.h / 2})`);
+    }
+    for (const { g, part, frame } of this.headers) {
+      const [x, y, width, height] = layout.frames[part.id];
+      for (const [name, value] of Object.entries({ x, y, width, height })) frame.setAttribute(name, value);
+      g.setAttribute("transform", `translate(${x + 6} ${y + 5})`);
     }
     for (const line of this.lines) {
       const [x, y, angle] = layout.heads[line.edge.id],
@@ -145,10 +185,35 @@ export class Graph {
   update(index, now, selected, dimmed) {
     const frame = this.trace.frames[index];
     for (const card of this.cards) this.updateCard(card, frame, now, selected, dimmed.has(card.node.id));
+    for (const part of this.parts) this.updatePart(part, frame, now);
     for (const line of this.lines) {
       this.updateEdge(line, frame, now);
-      line.g.classList.toggle("al-dimmed", dimmed.has(line.edge.parent) || dimmed.has(line.edge.child));
+      const ends = ({ parent, child }) => dimmed.has(parent) || dimmed.has(child);
+      line.g.classList.toggle("al-dimmed", Boolean(dimmed.size) && line.edge.edges.every((id) => ends(this.edgeById.get(id))));
     }
+  }
+
+  updatePart(box, frame, now) {
+    const { g, part } = box, { computed, state } = now.parts[part.id];
+    const here = frame && this.folding.around(frame.node).includes(part.id);
+    const there = frame?.receiver && frame.event !== "free" && this.folding.around(frame.receiver).includes(part.id);
+    const phase = here || (there && frame.phase === "backward") ? frame.phase : "";
+    const done = computed >= part.ops || !this.trace.frames.length;
+    if (!differs(box, [computed, state, phase])) return;
+    g.classList.toggle("al-pending", !done);
+    g.classList.toggle("al-now-forward", phase === "forward");
+    g.classList.toggle("al-now-backward", phase === "backward");
+    box.value.textContent = done ? shapeWords(part.shape) : computed ? `${computed} of ${part.ops} computed` : "…";
+    if (box.grad) {
+      box.strip.setAttribute("fill", "#ffffff");
+      box.grad.dataset.state = state;
+      box.word.textContent = PART_WORDS[state];
+    }
+    const size = [`${part.ops} operation${part.ops === 1 ? "" : "s"}`];
+    if (part.parameters) size.push(`${part.parameters} parameters`);
+    size.push(done ? `result of shape ${shapeWords(part.shape)}` : computed ? `${computed} computed` : "not computed yet");
+    if (part.requires_grad) size.push(`gradients ${PART_WORDS[state]}`);
+    g.setAttribute("aria-label", [part.label, part.type, ...size].filter(Boolean).join(", "));
   }
 
   updateCard(card, frame, now, selected, dim) {
@@ -194,20 +259,27 @@ export class Graph {
   }
 
   updateEdge(line, frame, now) {
-    const { g, edge, head, pill, pillText } = line, { state, sent } = now.edges[edge.id];
-    const forward = Boolean(frame && frame.event === "compute" && frame.node === edge.child);
-    const active = forward || Boolean(frame && frame.edge === edge.id);
+    const { g, edge, head, pill, pillText } = line, { state, sent } = stateOf(edge, now);
+    const forward = Boolean(frame && frame.event === "compute" && this.leadsTo(edge, frame.node));
+    const active = forward || Boolean(frame && frame.edge && edge.edges.includes(frame.edge));
     if (!differs(line, [state, sent, active])) return;
     g.dataset.state = state;
     g.classList.toggle("al-now", active);
     line.tail ??= tailOf(line.line);
     head.setAttribute("transform", state === "backward" ? line.tail : line.at);
     if (!pill) return;
-    const words = { backward: pillWords(sent), forward: localFactor(edge) }[state] ?? "";
+    const single = edge.edges.length === 1 && this.edgeById.get(edge.id);
+    const words = !single
+      ? `×${edge.edges.length}`
+      : ({ backward: pillWords(sent), forward: localFactor(single) }[state] ?? "");
     pill.setAttribute("visibility", words ? "visible" : "hidden");
     pillText.textContent = words;
     pillText.removeAttribute("textLength");
     if (pillText.getComputedTextLength() > 44) pillText.setAttribute("textLength", 44);
+  }
+
+  leadsTo(link, node) {
+    return link.edges.some((id) => this.edgeById.get(id).child === node);
   }
 
   // A token travels along the edges that this frame is about; nothing moves for those who asked for less motion.
@@ -217,7 +289,7 @@ export class Graph {
     if (!frame || reducedMotion()) return;
     const back = frame.phase === "backward";
     const lines = this.lines.filter(({ edge }) =>
-      back ? edge.id === frame.edge : frame.event === "compute" && edge.child === frame.node,
+      back ? edge.edges.includes(frame.edge) : frame.event === "compute" && this.leadsTo(edge, frame.node),
     );
     const tokens = lines.map(({ line }) => ({
       line,
@@ -243,10 +315,14 @@ export class Graph {
   // Scrolls the pane, never the page, until what this frame is about can be seen.
   follow(frame) {
     if (!frame) return;
-    const ids = [frame.node, frame.receiver],
-      pane = this.pane.getBoundingClientRect();
-    const boxes = this.cards.filter(({ node }) => ids.includes(node.id)).map(({ g }) => g.getBoundingClientRect());
-    if (!boxes.length) return;
+    const ids = new Set([frame.node, frame.receiver].filter(Boolean).map((id) => this.folding.boxOf(id, this.open)));
+    const boxes = [...this.cards, ...this.parts].filter(({ g }) => ids.has(g.dataset.id));
+    this.reveal(boxes.map(({ g }) => g));
+  }
+
+  reveal(elements) {
+    if (!elements.length) return;
+    const pane = this.pane.getBoundingClientRect(), boxes = elements.map((g) => g.getBoundingClientRect());
     const left = Math.min(...boxes.map((b) => b.left)) - pane.left - 24,
       right = Math.max(...boxes.map((b) => b.right)) - pane.left + 24;
     const top = Math.min(...boxes.map((b) => b.top)) - pane.top - 24,
@@ -262,6 +338,22 @@ export class Graph {
   stop() {
     cancelAnimationFrame(this.moving);
   }
+}
+
+const PART_WORDS = { none: "not yet", contribution: "in progress", accumulated: "done" };
+
+function asToggle(g, expanded, toggle) {
+  g.setAttribute("role", "button");
+  g.setAttribute("tabindex", "0");
+  g.setAttribute("aria-expanded", String(expanded));
+  g.addEventListener("click", toggle);
+}
+
+// State and last contribution of a line; of a merged one the furthest state that any of its edges is in.
+function stateOf(link, now) {
+  if (link.edges.length === 1) return now.edges[link.id];
+  const states = link.edges.map((id) => now.edges[id].state);
+  return { state: ["backward", "forward"].find((state) => states.includes(state)) ?? "", sent: null };
 }
 
 // Whether `look` is another than the part was last drawn with; drawing only what changed keeps big graphs quick.

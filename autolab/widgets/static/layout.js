@@ -1,5 +1,8 @@
-// Layout in the browser, for a kernel that has no Graphviz: the kernel sends viz.js on request and gets SVG back, from
-// which it makes the picture. Only a custom message carries viz.js, so it is never stored in a notebook.
+// Layout in the browser, for a kernel that has no Graphviz and for pages without a kernel. viz.js comes by a custom
+// message on request, so it is never stored in a notebook; an exported page brings it along and answers itself.
+import { Drawing, placesIn } from "./draw.js";
+
+let loaded = null; // once for all explorers of a page
 
 function ask(model, kind) {
   return new Promise((resolve, reject) => {
@@ -18,17 +21,39 @@ function ask(model, kind) {
   });
 }
 
-export async function layOut(model) {
-  const source = await ask(model, "need-viz");
-  const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+async function load(model) {
+  const source = await ask(model, "need-viz"), url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
   try {
     const library = await import(/* webpackIgnore: true */ url);
-    const viz = await (library.instance ?? library.default.instance)();
-    const svgs = Object.fromEntries(
-      Object.entries(model.get("dot")).map(([direction, dot]) => [direction, viz.renderString(dot, { format: "svg" })]),
-    );
-    model.send({ kind: "layouts", svgs });
+    return await (library.instance ?? library.default.instance)();
   } finally {
     URL.revokeObjectURL(url);
   }
+}
+
+async function pictures(model, dots) {
+  loaded ??= load(model);
+  loaded.catch(() => (loaded = null));
+  const viz = await loaded;
+  return Object.fromEntries(
+    Object.entries(dots).map(([direction, dot]) => [direction, viz.renderString(dot, { format: "svg" })]),
+  );
+}
+
+// The kernel gets the layout and makes the picture.
+export async function layOut(model) {
+  const dots = model.get("dot");
+  model.send({ kind: "layouts", svgs: await pictures(model, dots), for: model.get("expanded") });
+}
+
+// No kernel: the picture is made here, of the cards that the page brings.
+export async function drawHere(model, folding, expanded) {
+  const folded = folding.fold(new Set(expanded));
+  const drawing = new Drawing(folding, folded, model.get("cards"), model.get("headers"));
+  if (drawing.missing()) throw new Error("this page brings only the parts of so big a graph; a notebook shows its operations");
+  const svgs = await pictures(model, { LR: drawing.dot("LR"), TB: drawing.dot("TB") });
+  const layouts = { LR: placesIn(svgs.LR), TB: placesIn(svgs.TB) };
+  model.set("layouts", layouts);
+  model.set("expanded", expanded);
+  model.set("svg", drawing.svg(layouts.LR, expanded));
 }

@@ -1,8 +1,14 @@
 // Playing: one clock per model, however many views show it.
 import { clamp } from "./dom.js";
 
+// How many steps there are; the frames of a big trace come as columns.
+export function stepCount(model) {
+  const { frames } = model.get("data");
+  return frames.length ?? frames.node.length;
+}
+
 export function lastStep(model) {
-  return Math.max(0, model.get("data").frames.length - 1);
+  return Math.max(0, stepCount(model) - 1);
 }
 
 export function goTo(model, step) {

@@ -1,0 +1,118 @@
+"""A trace as a widget's script gets it: every value once, and columns instead of records where there are very many."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ..trace.model import Trace
+
+BIG = 4000
+"""From this many nodes on a trace is sent as columns without its numbers; the kernel sends those of single steps."""
+
+_VALUES = ("value", "grad", "grad_before", "total")
+
+
+def pack(trace: Trace) -> dict[str, Any]:
+    """`trace.to_json()` with every value once, in a list `values`, and its place there wherever it is used."""
+    values: list[Any] = []
+    places: dict[str, int] = {}
+
+    def place(value: dict[str, Any] | None) -> int | None:
+        if value is None:
+            return None
+        key = repr(value)
+        if key not in places:
+            places[key] = len(values)
+            values.append(value)
+        return places[key]
+
+    def packed(record: dict[str, Any]) -> dict[str, Any]:
+        record = record | {key: place(record[key]) for key in _VALUES if key in record}
+        if record.get("outputs"):
+            record["outputs"] = [packed(output) for output in record["outputs"]]
+        return record
+
+    data = trace.to_json()
+    for part in ("nodes", "edges", "saved", "frames"):
+        data[part] = [packed(record) for record in data[part]]
+    return data | {"values": values}
+
+
+def formulas(trace: Trace) -> dict[str, str]:
+    """MathML for every formula of a trace, by its TeX. One that cannot be converted is left out, and shown as TeX."""
+    found = {tex for part in (trace.nodes, trace.edges) for record in part for tex in (record.tex, record.tex_numbers)}
+    found |= {frame.tex for frame in trace.frames}
+    found |= {tex for node in trace.nodes if node.layer is not None for _, _, tex in node.layer["card"]}
+    return {tex: mathml for tex in sorted(found) if tex and (mathml := _mathml(tex))}
+
+
+@functools.lru_cache(maxsize=20_000)
+def _mathml(tex: str) -> str:
+    from latex2mathml.converter import convert
+
+    try:
+        mathml = convert(tex, display="block").replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "")
+    except Exception:  # the converter raises many kinds for TeX it does not know
+        return ""
+    # `\mathrel{+}=` is one sign to a reader; the converter makes two of it, with a gap.
+    return mathml.replace("<mo><mrow><mo>&#x0002B;</mo></mrow></mo><mo>&#x0003D;</mo>", "<mo>+=</mo>")
+
+
+def columns(trace: Trace) -> dict[str, Any]:
+    """A big trace without values, formulas and sentences: what stepping through a folded picture and searching need.
+
+    A column whose entries repeat is {"table", "at"}: the different entries, and the place of each in them. Nodes, edges
+    and saved tensors are referred to by their number, -1 for none."""
+    nodes, edges, saved, frames = trace.nodes, trace.edges, trace.saved, trace.frames
+    return {
+        "columns": True,
+        "meta": trace.meta,
+        "groups": [],
+        "nodes": {
+            "label": [n.label for n in nodes],
+            "facts": _table((n.kind, n.op, n.grad_fn, n.shape, n.dtype, n.device, n.requires_grad, n.module) for n in nodes),
+            "name": {str(i): n.name for i, n in enumerate(nodes) if n.name},
+        },
+        "edges": {
+            "parent": [_place(e.parent) for e in edges],
+            "child": [_place(e.child) for e in edges],
+            "facts": _table((e.parent_nr, e.slot, e.differentiable, e.alias) for e in edges),
+        },
+        "saved": {"node": [_place(s.node) for s in saved], "facts": _table((s.name, s.state) for s in saved)},
+        "frames": {
+            "node": [_place(f.node) for f in frames],
+            "edge": [_place(f.edge) for f in frames],
+            "receiver": [_place(f.receiver) for f in frames],
+            "facts": _table((f.phase, f.event, f.run, f.state) for f in frames),
+        },
+    }
+
+
+def _place(name: str | None) -> int:
+    return int(name[1:]) if name else -1
+
+
+def _table(entries: Iterable[tuple[Any, ...]]) -> dict[str, Any]:
+    found: dict[tuple[Any, ...], int] = {}
+    at = [found.setdefault(entry, len(found)) for entry in entries]
+    return {"table": [list(entry) for entry in found], "at": at}
+
+
+def details(trace: Trace, index: int, selected: str, around: Callable[[str], tuple[list[Any], list[Any]]]) -> dict[str, Any]:
+    """What `columns` left out of one step and one node, packed as `pack` does. `around`: (edges to a node, what it
+    saved)."""
+    frame = trace.frames[index] if 0 <= index < len(trace.frames) else None
+    wanted = {selected} if selected else set()
+    if frame is not None:
+        wanted |= {frame.node, frame.receiver or frame.node} - {""}
+    edges, saved = [], []
+    for node in sorted(wanted):
+        to, kept = around(node)
+        edges += to
+        saved += kept
+    part = Trace(
+        tuple(trace.node(n) for n in sorted(wanted)), tuple(edges), tuple(saved), () if frame is None else (frame,)
+    )
+    return pack(part) | {"formulas": formulas(part)}

@@ -1,0 +1,96 @@
+// Which parts of a graph are open, and what is drawn then: the same as `Folding.fold` in trace/folding.py.
+import { timelineOf } from "./states.js";
+
+const ALIAS_FROM = 4;
+
+export class Folding {
+  constructor(trace, { parts, home, held, aliases }) {
+    this.trace = trace;
+    this.parts = parts;
+    this.byId = new Map(parts.map((part) => [part.id, part]));
+    this.aliases = new Set(aliases);
+    this.home = new Map(trace.nodes.map((node, i) => [node.id, home[i] < 0 ? null : parts[home[i]].id]));
+    this.held = new Map(Object.entries(held).map(([node, places]) => [node, places.map((place) => parts[place].id)]));
+    this.chains = new Map([[null, []]]); // part -> it and all around it, the outermost first
+    for (const part of parts) this.chains.set(part.id, [...this.chains.get(part.parent), part.id]);
+    if (parts.length) timelineOf(trace).sortParts([...this.byId.keys()], (id) => this.around(id));
+  }
+
+  isPart(id) {
+    return this.byId.has(id);
+  }
+
+  homeOf(node) {
+    return this.home.get(node) ?? this.held.get(node)?.[0] ?? null;
+  }
+
+  // The parts that a node is in, the outermost first.
+  around(node) {
+    return this.chains.get(this.homeOf(node));
+  }
+
+  // The parts that must be open for a node or part to be seen.
+  opening(id) {
+    return this.isPart(id) ? this.chains.get(this.byId.get(id).parent) : this.around(id);
+  }
+
+  // The box that shows a node when `expanded` (a Set) is open: a closed part around it, or itself.
+  boxOf(node, expanded) {
+    return this.around(node).find((part) => !expanded.has(part)) ?? node;
+  }
+
+  fold(expanded) {
+    const closed = new Map([[null, null]]); // part -> the outermost closed one around it, or null
+    for (const { id, parent } of this.parts) closed.set(id, closed.get(parent) ?? (expanded.has(id) ? null : id));
+    const boxes = new Map(), links = new Map();
+    const box = (key, of, home) => {
+      const hidden = closed.get(home), shown = hidden ?? key;
+      if (!boxes.has(shown))
+        boxes.set(shown, hidden ? { of: hidden, frame: this.byId.get(hidden).parent } : { of, frame: home });
+      return shown;
+    };
+    for (const edge of this.trace.edges) {
+      const end = box(edge.child, edge.child, this.home.get(edge.child));
+      const [key, home] = this.startOf(edge), start = box(key, edge.parent, home);
+      if (start === end) continue;
+      const single = start[0] === "n" && end[0] === "n";
+      const name = single ? edge.id : `${start} ${end} ${edge.differentiable}`;
+      if (!links.has(name))
+        links.set(name, { id: edge.id, start, end, differentiable: edge.differentiable, edges: [] });
+      links.get(name).edges.push(edge.id);
+    }
+    for (const { id, kind } of this.trace.nodes)
+      if (kind === "op" || !this.held.has(id)) box(id, id, this.home.get(id));
+    this.repeatLeaves(boxes, [...links.values()]);
+    const frames = this.parts.map((part) => part.id).filter((id) => expanded.has(id) && closed.get(id) === null);
+    return { boxes, links: [...links.values()], frames };
+  }
+
+  startOf({ parent, child }) {
+    const homes = this.held.get(parent);
+    if (!homes) return [parent, this.home.get(parent)];
+    const home = this.home.get(child);
+    return [home === homes[0] ? parent : `${parent}_${home}`, home];
+  }
+
+  repeatLeaves(boxes, links) {
+    const uses = new Map();
+    for (const link of links) {
+      const of = boxes.get(link.start).of;
+      if (link.start[0] !== "n" || this.home.get(of)) continue;
+      if (!uses.has(link.start)) uses.set(link.start, []);
+      uses.get(link.start).push(link);
+    }
+    for (const [start, found] of uses) {
+      const ends = new Set(found.map((link) => link.end)), drawn = new Map(), leaf = boxes.get(start);
+      if (ends.size <= ALIAS_FROM && [...ends].some((end) => end[0] !== "n")) continue;
+      for (const link of found) {
+        if (!link.edges.every((id) => this.aliases.has(id))) continue;
+        if (!drawn.has(link.end)) drawn.set(link.end, `${leaf.of}_${link.id}`);
+        link.start = drawn.get(link.end);
+        if (!boxes.has(link.start)) boxes.set(link.start, { ...leaf });
+      }
+      if (found.every((link) => link.start !== start)) boxes.delete(start);
+    }
+  }
+}

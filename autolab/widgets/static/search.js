@@ -1,0 +1,113 @@
+// Opening and closing all parts at once, and finding nodes and parts by what is written on them.
+import { h } from "./dom.js";
+import { shapeWords } from "./values.js";
+
+export const MOST_BOXES = 500; // "Expand all" stops before more
+
+export class Finder {
+  // actions: show(id) opens what hides a node or part and focuses it; open(ids) opens these parts and no others.
+  constructor(trace, folding, actions) {
+    Object.assign(this, { trace, folding, actions, found: [], at: -1 });
+    this.input = h("input", {
+      type: "search",
+      "aria-label": "Search",
+      placeholder: "name, operation, module, shape",
+      title: "Finds nodes by name, operation, grad_fn, module or shape (Enter; then n and N go on)",
+      autocomplete: "off",
+      spellcheck: "false",
+      oninput: () => this.look(),
+      onkeydown: (event) => this.onKey(event),
+    });
+    this.count = h("span", { class: "al-matches", "aria-live": "polite" });
+    this.note = h("span", { class: "al-note", "aria-live": "polite" });
+    const button = (name, title, text, onclick) => h("button", { type: "button", "aria-label": name, title, text, onclick });
+    this.steps = [
+      button("Previous match", "Previous match (N)", "‹", () => this.go(-1)),
+      button("Next match", "Next match (n)", "›", () => this.go(1)),
+    ];
+    this.element = h(
+      "div",
+      { class: "al-bar al-finder", role: "toolbar", "aria-label": "Parts and search" },
+      folding.parts.length
+        ? h(
+            "div",
+            { class: "al-buttons" },
+            h("button", { type: "button", text: "Expand all", onclick: () => this.openAll() }),
+            h("button", { type: "button", text: "Collapse all", onclick: () => this.closeAll() }),
+          )
+        : null,
+      h("div", { class: "al-buttons al-search" }, this.input, ...this.steps, this.count),
+      this.note,
+    );
+    this.look();
+  }
+
+  // From the outside in, as long as the picture can still be taken in.
+  openAll() {
+    const { parts, chains } = this.folding, depths = [...new Set(parts.map(({ id }) => chains.get(id).length))];
+    let open = [];
+    for (const depth of depths.sort((a, b) => a - b)) {
+      const more = parts.map(({ id }) => id).filter((id) => chains.get(id).length <= depth);
+      if (this.folding.fold(new Set(more)).boxes.size > MOST_BOXES) break;
+      open = more;
+    }
+    this.say(open.length < parts.length ? `${parts.length - open.length} parts stay closed: all would be too many to see.` : "");
+    this.actions.open(open);
+  }
+
+  closeAll() {
+    this.say("");
+    this.actions.open([]);
+  }
+
+  say(text) {
+    this.note.textContent = text;
+  }
+
+  look() {
+    const terms = this.input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const hit = ({ words }) => terms.every((term) => words.includes(term));
+    this.found = terms.length ? this.entries().filter(hit).map(({ id }) => id) : [];
+    this.at = -1;
+    this.tell();
+  }
+
+  entries() {
+    this.known ??= [
+      ...this.folding.parts.map(({ id, label, type }) => [id, label, type]),
+      ...this.trace.nodes.map((node) => {
+        const shape = node.shape ? [shapeWords(node.shape), node.shape.join("x")] : [];
+        return [node.id, node.label, node.op, node.grad_fn, node.module, ...shape];
+      }),
+    ].map(([id, ...words]) => ({ id, words: words.join("\n").toLowerCase() }));
+    return this.known;
+  }
+
+  go(way) {
+    if (!this.found.length) return;
+    const count = this.found.length;
+    this.at = this.at < 0 ? (way > 0 ? 0 : count - 1) : (this.at + way + count) % count;
+    this.tell();
+    this.actions.show(this.found[this.at]);
+  }
+
+  tell() {
+    const count = this.found.length, all = `${count} match${count === 1 ? "" : "es"}`;
+    this.count.textContent = !this.input.value.trim() ? "" : this.at < 0 ? all : `${this.at + 1} of ${all}`;
+    for (const button of this.steps) button.disabled = !count;
+  }
+
+  onKey(event) {
+    if (event.key === "Enter") this.go(event.shiftKey ? -1 : 1);
+    else if (event.key === "Escape" && this.input.value) {
+      this.input.value = "";
+      this.look();
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  keys() {
+    return this.found.length ? { n: () => this.go(1), "Shift+N": () => this.go(-1) } : {};
+  }
+}
