@@ -190,14 +190,13 @@ def test_cells_print_on_a_simulated_gpu_what_they_print_on_the_cpu(transcripts, 
     for number, (found, expected) in enumerate(zip(transcripts[name], seeds.expected(name), strict=True)):
         if (name, number) in DIFFERENT:
             assert found["out"] == DIFFERENT[name, number]
-        elif seeds.cells(name)[number].mark != "memory" and (name, number) != ("tensors_and_parameters", 10):
+        elif seeds.cells(name)[number].mark != "memory":
             assert on_the_cpu(found["out"]) == expected["out"], seeds.cells(name)[number].code
 
 
-def test_the_regression_of_a_thousand_epochs_converges_on_a_simulated_gpu(transcripts):
+def test_the_regression_of_a_thousand_epochs_ends_where_the_course_says(transcripts):
     out = transcripts["tensors_and_parameters"][10]["out"]
     assert out.endswith("a is: tensor([1.0235], device='cuda:0', requires_grad=True)\nb is: tensor([1.9690], device='cuda:0', requires_grad=True)")
-    assert on_the_cpu(out).splitlines()[:6] == seeds.expected("tensors_and_parameters")[10]["out"].splitlines()[:6]
 
 
 def test_parameters_as_the_course_prints_them(transcripts):

@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 
-from .. import observe
+from .. import demands, observe
 from ..device import CPU, OutOfMemoryError, new_canonical
 from ..errors import fail
 from .clock import Clock, Queue
@@ -41,6 +41,7 @@ class SimDevice:
         self.queue = self.queues[0]
         self.xp, self.array = xp, SimArray
         self.alive = True
+        self.unmet = None  # the first demand that was not met (`engine/demands.py`), until the host waits
 
     # -- whose turn it is ------------------------------------------------------------------------------------------------
     def __enter__(self):
@@ -106,6 +107,7 @@ class SimDevice:
         waited = self.clock.wait_until(max(q.end for q in self.queues))
         if observe.observer is not None:
             observe.observer.synchronize(self.device, waited)
+        self._raise_unmet()
 
     def _transfer(self, source, target, nbytes, bandwidth, pinned, waits):
         duration = round(self.profile.copy + nbytes / bandwidth, 10)
@@ -117,6 +119,16 @@ class SimDevice:
             waited = self.clock.wait_until(self.queue.end)
             if observe.observer is not None:
                 observe.observer.synchronize(self.device, waited)
+
+    def demand_none(self, wrong, message):
+        """Notes `message` for the next wait of the host when an entry of the bool array `wrong` is true."""
+        if wrong._host.any():
+            self.unmet = self.unmet or message
+
+    def _raise_unmet(self):
+        message, self.unmet = self.unmet, None
+        if message is not None:
+            raise demands.device_side(message)
 
     # -- copies ----------------------------------------------------------------------------------------------------------
     def from_host(self, array, pinned=False, non_blocking=False):

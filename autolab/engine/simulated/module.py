@@ -9,7 +9,7 @@ from math import prod
 
 import numpy as np
 
-from .array import SimArray, arrays_in, inputs, owner_of, wrap
+from .array import SimArray, arrays_in, inputs, owner_of, total, wrap
 from .cupy_names import FFT, FUNCTIONS, LINALG, SIGNATURES, TYPES, UFUNCS
 
 _FROM_HOST = {"array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray"}
@@ -83,7 +83,7 @@ class Ufunc(Function):
             setattr(self, attribute, getattr(numpy_function, attribute, None))
 
     def _part(self, method, *args, **kwargs):
-        bound = getattr(self.numpy, method)
+        bound = total if method == "reduce" and self.name == "add" else getattr(self.numpy, method)
         run = Function(f"{self.name}.{method}", lambda *a, **k: bound(*a, **k))
         run.name = f"{self.name}.{method}"
         return run(*args, **kwargs)
@@ -145,7 +145,7 @@ class Namespace:
             if name in UFUNCS and not self._prefix:
                 found = Ufunc(name, found)
             else:
-                found = (Take if full == "take" else Function)(full, found, SIGNATURES.get(full))
+                found = (Take if full == "take" else Function)(full, total if full == "sum" else found, SIGNATURES.get(full))
         setattr(self, name, found)
         return found
 
