@@ -182,7 +182,7 @@ function overlay(panel, i, rows, columns) {
   );
   return svgEl(
     "svg",
-    { class: "al-lay", viewBox: `0 0 ${columns} ${rows}`, preserveAspectRatio: "none" },
+    { class: "al-lay", "aria-hidden": "true", viewBox: `0 0 ${columns} ${rows}`, preserveAspectRatio: "none" },
     frames ? svgEl("path", { class: "al-windows", d: frames }) : null,
     dots,
   );
