@@ -9,7 +9,7 @@ from autolab.utils.data import TensorDataset
 from autolab.vision.datasets import Digits
 from autolab.vision.transforms import Compose, InterpolationMode, RandomCrop, RandomRotation
 
-DEGREES, SHIFT = 20, 3
+DEGREES, SHIFT = 25, 4
 
 
 class FewShot(NamedTuple):
@@ -21,7 +21,7 @@ class FewShot(NamedTuple):
 
 
 def unseen_digits(per_class=10, seed=0, classes=(5, 6, 7, 8, 9)):
-    """A few digits of each of `classes`, turned by up to 20 degrees and shifted by up to 3 pixels: a `FewShot`.
+    """A few digits of each of `classes`, turned by up to 25 degrees and shifted by up to 4 pixels: a `FewShot`.
 
     train: `per_class` images of each class; validation: 20 of each, others. Both are drawn by `seed` from
     `Digits(train=True)`. test: all images of these classes in `Digits(train=False)`, the same for every seed. The pretrained
