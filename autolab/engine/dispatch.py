@@ -307,7 +307,7 @@ def _pack(node, hooks):
     entries = []
     for k, e in enumerate(node.saved):
         is_tensor = e is not None and node.op.save_kinds[k] in ("input", "output") and e.__class__ is tuple
-        entries.append(Packed(pack(node.unpack(k)), unpack) if is_tensor else e)
+        entries.append(Packed.by_hook(node, k, pack, unpack) if is_tensor else e)
     node.saved = Unusual(entries)
 
 

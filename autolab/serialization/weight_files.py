@@ -150,7 +150,7 @@ def save_safetensors(tensors, path, metadata=None):
     tensors: a dict of names. metadata: a dict of texts. Raises TypeError for anything but tensors, RuntimeError when two
     share memory, because the format cannot say so.
     """
-    library = _library()
+    _library()
     entries, memory = {}, {}
     for name, tensor in tensors.items():
         if not isinstance(name, str) or not isinstance(tensor, Tensor):
@@ -158,14 +158,16 @@ def save_safetensors(tensors, path, metadata=None):
             raise fail(TypeError, f"'{name}' is a {type(tensor).__name__}, expected a tensor by name", note)
         if tensor.dtype.name not in _NAMES.values():
             raise fail(TypeError, f"'{name}' has dtype {tensor.dtype}, which .safetensors files cannot hold", "Convert it.")
-        array = np.ascontiguousarray(materialise(tensor.detach().cpu()))
+        array = np.asarray(materialise(tensor.detach().cpu()), order="C")
         key = (tensor.device, materialise(tensor).__array_interface__["data"][0]) if tensor.device == devices.CPU else None
         other = memory.setdefault(key, name) if key is not None and tensor.numel() else name
         if other != name:
             message = f"Some tensors share memory, this will lead to duplicate memory on disk: {other!r}, {name!r}"
             raise fail(RuntimeError, message, "Leave one out, or write clone(); torch.save keeps them shared.")
-        entries[name] = {"dtype": tensor.dtype.name, "shape": list(tensor.shape), "data": array.tobytes()}
-    content = library.serialize(entries, metadata)
+        entries[name] = array
+    from safetensors.numpy import save
+
+    content = save(entries, metadata)
     with replacing(path) as file:
         file.write(content)
 

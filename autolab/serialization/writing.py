@@ -22,7 +22,7 @@ from autolab.engine.device import CPU, device
 from autolab.engine.dtype import dtype
 from autolab.engine.errors import fail, unsupported
 from autolab.engine.size import Size
-from autolab.engine.tensor import Tensor, layout, materialise
+from autolab.engine.tensor import Tensor, layout, materialise, wrap
 from autolab.nn.parameter import Parameter
 from autolab.serialization.names import name_in_files
 from autolab.serialization.reading import short_name
@@ -154,18 +154,21 @@ class _Memory:
     def _layout(self, tensor):
         """(array that owns the memory, address of the first element, strides in elements), all on the host."""
         array, storage = materialise(tensor), tensor._storage
-        key = (id(storage), id(array.base), tensor.storage_offset(), array.shape, array.strides, tensor.dtype.name)
+        key = (id(storage), tensor.storage_offset(), array.shape, array.strides, tensor.dtype.name)
         if key not in self._layouts:
             self._layouts[key] = (*self._found(tensor, array), storage, array)
         return self._layouts[key][:3]
 
     def _found(self, tensor, array):
-        storage = tensor._storage
         if tensor.device != CPU:
-            whole = storage.array is array
-            if not whole or id(storage) not in self._on_host:
-                self._on_host[id(storage)] = tensor.detach().cpu().contiguous()
-            tensor = self._on_host[id(storage)] if whole else tensor.detach().cpu().contiguous()
+            whole = wrap(tensor._storage.array, tensor.dtype, tensor.device)
+            if id(tensor._storage) not in self._on_host:
+                self._on_host[id(tensor._storage)] = materialise(whole.cpu())
+            host = self._on_host[id(tensor._storage)]
+            if whole.is_contiguous() and host.flags.c_contiguous:
+                start = host.__array_interface__["data"][0] + tensor.storage_offset() * tensor.dtype.itemsize
+                return host, start, tuple(tensor.stride())
+            tensor = tensor.detach().cpu().contiguous()
             array = materialise(tensor)
         size = tensor.dtype.itemsize
         if any(s < 0 or s % size for s in array.strides):

@@ -1,13 +1,15 @@
-"""`torch.utils`: data loading and hooks. Source: https://docs.pytorch.org/docs/2.13/data.html"""
+"""`torch.utils`: data loading, activation checkpointing, hooks. Source: https://docs.pytorch.org/docs/2.13/data.html"""
 
 import importlib
 
+_ROOMS = ("checkpoint", "data", "hooks")
+
 
 def __getattr__(name):
-    if name in ("data", "hooks"):
+    if name in _ROOMS:
         return importlib.import_module(f"autolab.utils.{name}")
     raise AttributeError(f"module 'autolab.utils' has no attribute {name!r}")
 
 
 def __dir__():
-    return sorted([*globals(), "data", "hooks"])
+    return sorted({*globals(), *_ROOMS})

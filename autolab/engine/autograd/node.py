@@ -13,7 +13,8 @@ import numpy as np
 
 from ..errors import fail
 
-next_sequence_nr = count().__next__
+sequence = count()
+next_sequence_nr = sequence.__next__
 ACCUMULATE_NR = (
     2**64 - 1
 )  # AccumulateGrad runs as soon as its last contribution is in: torch gives it the highest number
@@ -41,17 +42,48 @@ class SavedTensor:
                 "A saved tensor can only have one pair of hooks",
                 "Register the hooks once, before backward().",
             )
-        packed = Packed(pack_hook(node.unpack(k)), unpack_hook)
+        packed = Packed.by_hook(node, k, pack_hook, unpack_hook)
         node.saved = Unusual(packed if i == k else e for i, e in enumerate(saved))
 
 
 class Packed:
-    """A saved tensor that hooks took: `value` is what pack returned."""
+    """A saved tensor that hooks took: `value` is what pack returned, `origin` (node, output number) where the tensor came from.
 
-    __slots__ = ("value", "unpack")
+    node is None for an output of the node that saved it, which must not hold itself; origin is None for a tensor without history."""
 
-    def __init__(self, value, unpack):
-        self.value, self.unpack = value, unpack
+    __slots__ = ("value", "unpack", "origin")
+
+    def __init__(self, value, unpack, origin=None):
+        self.value, self.unpack, self.origin = value, unpack, origin
+
+    @classmethod
+    def by_hook(cls, node, k, pack, unpack):
+        """What takes the place of the saved entry `k` of `node`."""
+        node.node_hooks()  # the hooks may ask which pass runs, so the pass that asks nothing must not take this graph
+        return cls.of(node.unpack(k), pack, unpack, node)
+
+    @classmethod
+    def of(cls, t, pack, unpack, node=None):
+        """The tensor `t` as it is kept, by `node`."""
+        origin = None
+        if t.requires_grad:
+            made_by = t.grad_fn
+            origin = (accumulator(t), 0) if made_by is None else (None if made_by is node else made_by, t._nr)
+        return cls(pack(t), unpack, origin)
+
+    def tensor(self, node=None):
+        """What unpack returns, with the history that the tensor had: a second derivative goes on from there."""
+        t = self.unpack(self.value)
+        if self.origin is None or t.requires_grad:
+            return t
+        made_by, nr = self.origin
+        t = t.detach()
+        if isinstance(made_by, AccumulateGrad):
+            t._acc = weakref.ref(made_by)
+        else:
+            t._node, t._nr = made_by or node, nr
+        t._req = True
+        return t
 
 
 class Unusual(list):
@@ -209,7 +241,7 @@ class Node:
         if entry is None or kind not in ("input", "output"):
             return entry
         if entry.__class__ is Packed:
-            return entry.unpack(entry.value)
+            return entry.tensor(self)
         if kind == "output":
             array, storage, version = entry
             if storage.version != version:
@@ -484,8 +516,7 @@ def _unusual(node, traced):
     values = []
     for e in entries:
         if e.__class__ is Packed:
-            t = e.unpack(e.value)
-            values.append(t if traced else t._d)
+            values.append(e.tensor(node) if traced else e.unpack(e.value)._d)
         else:
             values.append(e)
     return tuple(values)

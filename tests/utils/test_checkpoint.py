@@ -1,0 +1,190 @@
+"""Activation checkpointing: PyTorch's gradients, errors and number of recomputations; less memory than without."""
+
+import warnings
+import weakref
+
+import pytest
+from goldens.oracle import ENGINE, engine, error_of, same_as_torch
+
+torch = engine()
+ours = pytest.mark.skipif(ENGINE != "autolab", reason="autolab's own")
+
+
+def network(t, dropout=0.0):
+    t.manual_seed(0)
+    nn = t.nn
+    return nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Dropout(dropout), nn.Linear(8, 8), nn.Sigmoid(), nn.Linear(8, 2))
+
+
+def grads(t, run, dropout=0.0):
+    """Loss and all gradients of `run(network, input)`; what is drawn from the random stream afterwards."""
+    m = network(t, dropout)
+    x = t.linspace(-1, 1, 12).reshape(4, 3).requires_grad_()
+    loss = run(m, x).pow(2).sum()
+    loss.backward()
+    return [loss, x.grad, [p.grad for p in m.parameters()], t.rand(2)]
+
+
+@same_as_torch
+def test_gradients_are_those_without(t):
+    ck = t.utils.checkpoint
+    ways = {
+        "without": lambda m, x: m(x),
+        "whole": lambda m, x: ck.checkpoint(m, x, use_reentrant=False),
+        "old": lambda m, x: ck.checkpoint(m, x, use_reentrant=True),
+        "part": lambda m, x: m[3:](ck.checkpoint(m[:3], x, use_reentrant=False)),
+        "pieces": lambda m, x: ck.checkpoint_sequential(m, 3, x, use_reentrant=False),
+        "old pieces": lambda m, x: ck.checkpoint_sequential(m, 2, x, use_reentrant=True),
+        "nested": lambda m, x: ck.checkpoint(
+            lambda y: m[3:](ck.checkpoint(m[:3], y, use_reentrant=False)), x, use_reentrant=False
+        ),
+        "to the end": lambda m, x: ck.checkpoint(m, x, use_reentrant=False, early_stop=False),
+        "unchecked": lambda m, x: ck.checkpoint(m, x, use_reentrant=False, determinism_check="none"),
+    }
+    result = {name: grads(t, way) for name, way in ways.items()}
+    result["dropout"] = {name: grads(t, ways[name], 0.5) for name in ways}
+    return result
+
+
+@ours
+@pytest.mark.parametrize("reentrant", [False, True])
+def test_dropout_draws_the_same_numbers_again(reentrant):
+    def run(m, x):
+        return torch.utils.checkpoint.checkpoint(m, x, use_reentrant=reentrant)
+
+    plain, checkpointed = grads(torch, lambda m, x: m(x), 0.5), grads(torch, run, 0.5)
+    assert plain[0].item() == checkpointed[0].item()
+    assert plain[1].tolist() == checkpointed[1].tolist()
+    assert [g.tolist() for g in plain[2]] == [g.tolist() for g in checkpointed[2]]
+    assert plain[3].tolist() == checkpointed[3].tolist(), "the random stream goes on as if nothing had been recomputed"
+
+
+@same_as_torch
+def test_how_often_it_runs(t):
+    ck, runs = t.utils.checkpoint, []
+
+    def f(x, scale=1.0):
+        runs.append(t.is_grad_enabled())
+        return (x.exp() * scale).sin()
+
+    def count(action):
+        runs.clear()
+        return [action(), list(runs)]
+
+    x = t.tensor([0.5, 1.0], requires_grad=True)
+    y = ck.checkpoint(f, x, use_reentrant=False, scale=2.0)
+    twice = count(lambda: (y.sum().backward(retain_graph=True), y.sum().backward(), x.grad)[-1])
+    with t.no_grad():
+        quiet = count(lambda: ck.checkpoint(f, x, use_reentrant=False))
+    return {
+        "twice": twice,
+        "no_grad": quiet,
+        "grad": count(lambda: t.autograd.grad(ck.checkpoint(f, x, use_reentrant=False).sum(), x)[0]),
+        "second": count(
+            lambda: t.autograd.grad(
+                t.autograd.grad(ck.checkpoint(f, x, use_reentrant=False).sum(), x, create_graph=True)[0].sum(), x
+            )[0]
+        ),
+        "list": count(lambda: t.autograd.grad(ck.checkpoint(lambda xs: f(xs[0]), [x], use_reentrant=False).sum(), x)[0]),
+    }
+
+
+@same_as_torch
+def test_errors(t):
+    ck = t.utils.checkpoint
+    x = t.tensor([0.5, 1.0], requires_grad=True)
+    state = {"n": 0}
+
+    def fewer(x):
+        state["n"] += 1
+        return x.exp() if state["n"] > 1 else x.exp().sin().exp()
+
+    def other_shape(x):
+        state["n"] += 1
+        return x.exp().sum() * t.ones(2) if state["n"] == 1 else x[:1].exp().sum() * t.ones(2)
+
+    def more(x):
+        state["n"] += 1
+        return x.exp() if state["n"] == 1 else x.exp().sin().exp()
+
+    def fails(function, **options):
+        state["n"] = 0
+        text = error_of(lambda: ck.checkpoint(function, x, use_reentrant=False, **options).sum().backward())
+        return text.partition("\nTip:")[0].strip()
+
+    def changed():
+        y = x * 1
+        z = ck.checkpoint(lambda a: a.exp() * 2, y, use_reentrant=False)
+        y.add_(1)
+        z.sum().backward()
+
+    double = t.nn.Linear(1, 1, bias=False)
+    return {
+        "fewer": fails(fewer),
+        "shape": fails(other_shape),
+        "shape unchecked": error_of(lambda: ck.checkpoint(lambda a: a, x, use_reentrant=False, determinism_check="x")),
+        "more": fails(more, early_stop=False),
+        "more, early": fails(more),
+        "inplace": error_of(changed).partition(" is at version")[0],
+        "kwargs": error_of(lambda: ck.checkpoint(fewer, x, use_reentrant=True, scale=2)),
+        "context": error_of(lambda: ck.checkpoint(fewer, x, use_reentrant=True, context_fn=lambda: None)),
+        "grad": error_of(lambda: t.autograd.grad(ck.checkpoint(t.exp, x, use_reentrant=True).sum(), x)),
+        "nothing": error_of(lambda: ck.checkpoint(lambda a: a.detach(), x, use_reentrant=True).sum().backward()),
+        "inside": error_of(lambda: ck.checkpoint(lambda a: 1 / 0, x, use_reentrant=False)),
+        "sequential": error_of(lambda: ck.checkpoint_sequential([double], 1, x, use_reentrant=False, scale=1)),
+        "variables": error_of(lambda: ck.detach_variable([x])),
+        "freed": error_of(lambda: [y := ck.checkpoint(t.exp, x, use_reentrant=False), *[y.sum().backward() for _ in "12"]]),
+    }
+
+
+@same_as_torch
+def test_contexts_and_warnings(t):
+    ck, log = t.utils.checkpoint, []
+
+    class Context:
+        def __init__(self, name):
+            self.name = name
+
+        def __enter__(self):
+            log.append(self.name)
+
+        def __exit__(self, *error):
+            log.append(f"end of {self.name}")
+
+    x = t.tensor([0.5, 1.0], requires_grad=True)
+    y = ck.checkpoint(lambda a: a.exp(), x, use_reentrant=False, context_fn=lambda: (Context("first"), Context("again")))
+    log.append("backward")
+    y.sum().backward()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ck.checkpoint(lambda a: a.exp(), x)
+        ck.checkpoint_sequential([t.exp], 1, x)
+        ck.checkpoint(lambda a: a.exp(), x.detach(), use_reentrant=True)
+    return [log, [str(w.message) for w in caught if "checkpoint" in str(w.message) or "None of the" in str(w.message)]]
+
+
+@ours
+def test_inner_tensors_are_not_kept():
+    """Bytes that the graph keeps for backward: counted where they are stored, through weak references to them."""
+    kept = []
+
+    def block(x):
+        for _ in range(10):
+            x = (x * 1.5).tanh()
+            kept.append(weakref.ref(x._d if x._d.base is None else x._d.base))
+        return x
+
+    x = torch.randn(100_000, requires_grad=True)
+    for use, expected in ((False, 10), (True, 1)):
+        kept.clear()
+        y = torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False) if use else block(x)
+        assert sum(reference() is not None for reference in kept) == expected
+        y.sum().backward()
+    del y
+
+
+@ours
+def test_debug_is_refused():
+    x = torch.ones(2, requires_grad=True)
+    with pytest.raises(NotImplementedError, match="argument 'debug' is not supported"):
+        torch.utils.checkpoint.checkpoint(torch.exp, x, use_reentrant=False, debug=True)
