@@ -26,13 +26,13 @@ DIRECTIONS = ("forward", "backward")
 
 
 class ConvExplorer(anywidget.AnyWidget):
-    """Shows what `conv2d(image, weight, bias, stride, padding, dilation)` does, one output number at a time.
+    """Shows what `conv2d(image, weight, bias, stride, padding, dilation, groups)` does, one output number at a time.
 
     image  : (H, W) or (C, H, W): a tensor of autolab or of PyTorch, an array or nested lists. H, W at most 16, C at most 4.
-    weight : (O, C, kh, kw), or (kh, kw) for one filter of one channel, at most 8 filters of 7x7; or an `nn.Conv2d`, which
-             brings its own bias, stride, padding and dilation.
+    weight : (O, C / groups, kh, kw), or (kh, kw) for one filter of one channel, at most 8 filters of 7x7; or an `nn.Conv2d`
+             of either library, which brings its own bias, stride, padding, dilation and groups.
     bias   : (O,), or None.
-    stride, padding, dilation : as for `torch.nn.functional.conv2d`; padding may be "same" or "valid".
+    stride, padding, dilation, groups : as for `torch.nn.functional.conv2d`; padding may be "same" or "valid".
     gradient : (O, H', W'): what `backward` starts with, d loss / d output; ones (as from `output.sum()`) when None.
 
     Step s is about output number s, row by row and filter by filter. Forward it is the sum of the products of window and
@@ -46,7 +46,7 @@ class ConvExplorer(anywidget.AnyWidget):
     playing   : True while it steps on by itself.
     interval  : milliseconds between two steps of playing, at least 50.
 
-    Raises ValueError when something is larger than can be shown, TypeError for what is neither numbers nor Conv2d, and
+    Raises ValueError when something is larger than can be shown or a layer is of another kind, TypeError for what is neither numbers nor Conv2d, and
     RuntimeError, in PyTorch's words, when sizes do not fit.
     Source: https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.conv2d.html
     """
@@ -60,8 +60,8 @@ class ConvExplorer(anywidget.AnyWidget):
     data = t.Dict().tag(sync=True)
 
     def __init__(self, image: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
-                 *, gradient: Any = None, **traits: Any):
-        conv = _read(image, weight, bias, stride, padding, dilation)
+                 groups: int = 1, *, gradient: Any = None, **traits: Any):
+        conv = _read(image, weight, bias, stride, padding, dilation, groups)
         super().__init__(data=walk(conv, gradient), **traits)
 
     @t.validate("step")
@@ -92,7 +92,8 @@ class ConvExplorer(anywidget.AnyWidget):
     def __repr__(self) -> str:
         channels, (height, width) = len(self.data["image"]), self.data["size"]
         (kh, kw), filters = self.data["kernel"], len(self.data["weight"])
-        kernels = f"{filters} {'filter' if filters == 1 else 'filters'} of {channels}x{kh}x{kw}"
+        read = channels // self.data["groups"]
+        kernels = f"{filters} {'filter' if filters == 1 else 'filters'} of {read}x{kh}x{kw}"
         return f"ConvExplorer({channels}x{height}x{width} image, {kernels}: {len(self.data['frames'])} steps)"
 
 
@@ -106,19 +107,29 @@ class _Conv:
     stride: tuple[int, int]
     dilation: tuple[int, int]
     pads: tuple[int, int, int, int]
+    groups: int
     output: Any
 
+    def channels(self, filter_: int) -> slice:
+        """The channels of the image that a filter reads."""
+        filters, read = self.weight.shape[:2]
+        first = filter_ // (filters // self.groups) * read
+        return slice(first, first + read)
 
-def _read(image: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any) -> _Conv:
+
+def _read(image: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> _Conv:
     if hasattr(weight, "weight"):
-        if bias is not None or (stride, padding, dilation) != (1, 0, 1):
-            raise TypeError("a Conv2d brings its own bias, stride, padding and dilation: leave them out here")
+        if bias is not None or (stride, padding, dilation, groups) != (1, 0, 1, 1):
+            raise TypeError("a Conv2d brings its own bias, stride, padding, dilation and groups: leave them out here")
         layer = weight
-        if getattr(layer, "groups", 1) != 1 or getattr(layer, "padding_mode", "zeros") != "zeros":
-            raise ValueError("ConvExplorer shows convolutions with groups=1 and padding_mode='zeros'")
+        if getattr(layer, "transposed", False) or getattr(layer, "padding_mode", "zeros") != "zeros":
+            raise ValueError(
+                f"ConvExplorer shows nn.Conv2d with padding_mode='zeros', not {type(layer).__name__} with "
+                f"padding_mode={getattr(layer, 'padding_mode', 'zeros')!r}"
+            )
         try:
             weight, bias = layer.weight, layer.bias
-            stride, padding, dilation = layer.stride, layer.padding, layer.dilation
+            stride, padding, dilation, groups = layer.stride, layer.padding, layer.dilation, layer.groups
         except AttributeError:
             raise TypeError(f"weight: numbers or an nn.Conv2d, not {type(layer).__name__}") from None
     image, weight = _tensor("image", image), _tensor("weight", weight)
@@ -131,10 +142,10 @@ def _read(image: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilatio
             f"{list(weight.shape)}. Of a batch, show one image: image[0]."
         )
     with torch.no_grad():
-        output = torch.nn.functional.conv2d(image, weight, bias, stride, padding, dilation)
+        output = torch.nn.functional.conv2d(image, weight, bias, stride, padding, dilation, groups)
     stride, dilation = _pair(stride), _pair(dilation)
     pads = _pads(padding, weight.shape[2:], dilation)
-    conv = _Conv(image, weight, bias, stride, dilation, pads, output)
+    conv = _Conv(image, weight, bias, stride, dilation, pads, groups, output)
     _check_sizes(conv)
     return conv
 
@@ -167,10 +178,10 @@ def _pads(padding: Any, kernel: Any, dilation: tuple[int, int]) -> tuple[int, in
 
 def _check_sizes(conv: _Conv) -> None:
     channels, height, width = conv.image.shape
-    filters, _, kh, kw = conv.weight.shape
+    filters, read, kh, kw = conv.weight.shape
     top, bottom, left, right = conv.pads
     side = max(height + top + bottom, width + left + right)
-    products = prod(conv.output.shape) * channels * kh * kw
+    products = prod(conv.output.shape) * read * kh * kw
     for what, size, most, shown in (
         (f"the image is {height}x{width}", max(height, width), MOST_SIDE, "pixels along a side"),
         (f"the image and its padding have {side} pixels along a side", side, MOST_PADDED, "of them"),
@@ -193,7 +204,7 @@ def walk(conv: _Conv, gradient: Any = None) -> dict[str, Any]:
     The image is given with its padding. A frame holds, for output number `cell` = [filter, row, column]: `corner`
     (row, column of its window in the padded image); `products`, their `sum` and the output's `value`; what it sends,
     `to_kernel` and `to_image`, and what has arrived there up to and with this step, `kernel_total`, `image_total`,
-    `bias_total`. These are flat, in the order of the window: channel, row, column.
+    `bias_total`. These are flat, in the order of the window: channel (of the filter's group), row, column.
 
     Raises ValueError when `gradient` has not the shape of the output.
     """
@@ -215,7 +226,7 @@ def walk(conv: _Conv, gradient: Any = None) -> dict[str, Any]:
             rows, columns = (
                 slice(at, at + d * (k - 1) + 1, d) for at, d, k in zip(corner, conv.dilation, (kh, kw))
             )
-            window = (slice(None), rows, columns)
+            window = (conv.channels(o), rows, columns)
             products = leaves[0][window] * leaves[1][o]
             total = products.sum()
             value = total + leaves[2][o] if conv.bias is not None else total
@@ -235,7 +246,7 @@ def walk(conv: _Conv, gradient: Any = None) -> dict[str, Any]:
         "weight": _nested(conv.weight.numpy()), "kernel": [kh, kw],
         "bias": None if conv.bias is None else _nested(conv.bias.numpy()),
         "output_shape": list(conv.output.shape), "gradient": _nested(sent.numpy()),
-        "stride": list(conv.stride), "dilation": list(conv.dilation),
+        "stride": list(conv.stride), "dilation": list(conv.dilation), "groups": conv.groups,
     }
 
 
@@ -257,15 +268,17 @@ CELL, SMALL, GAP, TOP = 44, 22, 44, 26
 
 
 def still(data: dict[str, Any], step: int) -> str:
-    """One SVG picture of a step: first channel of image and kernel, all of the output of that filter, window framed."""
+    """One SVG picture of a step: first channel that the filter reads, its kernel there, all of the output of that filter, window framed."""
     frame = data["frames"][step]
     o, r, c = frame["cell"]
     _, rows, columns = data["output_shape"]
     outputs = [[f["value"] for f in data["frames"] if f["cell"][:2] == [o, row]] for row in range(rows)]
     spans = [d * (k - 1) + 1 for d, k in zip(data["dilation"], data["kernel"])]
-    many = len(data["image"]) > 1
+    many, read = len(data["image"]) > 1, len(data["weight"][0])
+    first = o // (len(data["weight"]) // data["groups"]) * read
     grids = (
-        (f"image{'[0]' if many else ''}{' and padding' if any(data['pads']) else ''}", data["image"][0], (*frame["corner"], *spans)),
+        (f"image{f'[{first}]' if many else ''}{' and padding' if any(data['pads']) else ''}", data["image"][first],
+         (*frame["corner"], *spans)),
         (f"weight[{o}{', 0' if many else ''}]", data["weight"][o][0], None),
         (f"output[{o}]", outputs, (r, c, 1, 1)),
     )

@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 import traitlets
+from goldens import oracle
 
 import autolab as torch
 from autolab.widgets import ConvExplorer, assets
@@ -21,6 +22,8 @@ SETTINGS = {
     "each side its own": {"stride": (1, 2), "padding": (0, 2), "dilation": (2, 1)},
     "same": {"padding": "same", "dilation": (1, 2)},
     "valid": {"padding": "valid", "dilation": 2},
+    "groups": {"groups": 2, "padding": 1},
+    "depthwise": {"groups": 4, "stride": 2, "dilation": 2, "padding": (2, 1)},
 }
 
 
@@ -29,37 +32,78 @@ def scattered(widget, key):
     data = widget.data
     total = np.zeros(np.shape(data["image"]))
     (kh, kw), (dh, dw) = data["kernel"], data["dilation"]
+    read = len(data["weight"][0])
     for frame in data["frames"]:
         r, c = frame["corner"]
-        window = total[:, r : r + dh * (kh - 1) + 1 : dh, c : c + dw * (kw - 1) + 1 : dw]
+        first = frame["cell"][0] // (len(data["weight"]) // data["groups"]) * read
+        window = total[first : first + read, r : r + dh * (kh - 1) + 1 : dh, c : c + dw * (kw - 1) + 1 : dw]
         window[...] = np.reshape(frame[key], window.shape)
     return total
 
 
-@pytest.mark.parametrize("options", SETTINGS.values(), ids=SETTINGS.keys())
-@pytest.mark.parametrize("with_bias", [True, False], ids=["bias", "no bias"])
-def test_steps_add_up_to_conv2d_and_its_gradients(options, with_bias):
+def example(torch, options, with_bias):
+    """Image, weight, bias, output and its gradient, after backward()."""
     torch.manual_seed(1)
-    image = torch.randn(2, 6, 7, requires_grad=True)
-    weight = torch.randn(3, 2, 3, 3 if options.get("padding") == "same" else 2, requires_grad=True)
-    bias = torch.randn(3, requires_grad=True) if with_bias else None
-    output = F.conv2d(image, weight, bias, **options)
+    groups = options.get("groups", 1)
+    channels = 4 if groups > 1 else 2
+    image = torch.randn(channels, 6, 7, requires_grad=True)
+    columns = 3 if options.get("padding") == "same" else 2
+    weight = torch.randn(channels if groups > 1 else 3, channels // groups, 3, columns, requires_grad=True)
+    bias = torch.randn(weight.shape[0], requires_grad=True) if with_bias else None
+    output = torch.nn.functional.conv2d(image, weight, bias, **options)
     gradient = torch.randn(*output.shape)
     output.backward(gradient)
-    widget = ConvExplorer(image, weight, bias, **options, gradient=gradient)
-    frames, data = widget.data["frames"], widget.data
+    return image, weight, bias, output, gradient
 
-    close = lambda ours, theirs: np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
-    assert data["output_shape"] == list(output.shape) and len(frames) == output.numel()
-    close(np.reshape([f["value"] for f in frames], output.shape), output.detach().numpy())
-    top, _, left, _ = data["pads"]
-    close(scattered(widget, "image_total")[:, top : top + 6, left : left + 7], image.grad.numpy())
+
+@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("with_bias", [True, False], ids=["bias", "no bias"])
+def test_steps_add_up_to_pytorchs_conv2d_and_its_gradients(name, with_bias):
+    def program(torch):
+        image, weight, bias, output, _ = example(torch, SETTINGS[name], with_bias)
+        grads = [image.grad, weight.grad, *([bias.grad] if with_bias else [])]
+        return [output.tolist(), *[g.tolist() for g in grads]]
+
+    wanted = oracle.answer("test_conv", f"{name}, {'bias' if with_bias else 'no bias'}", program)
+    image, weight, bias, output, gradient = example(torch, SETTINGS[name], with_bias)
+    widget = ConvExplorer(image, weight, bias, **SETTINGS[name], gradient=gradient)
+    compare(widget, weight.shape, wanted)
+
+
+def compare(widget, weight_shape, wanted):
+    """The widget's last totals with [output, gradient of image, of weight, of bias]."""
+    frames, data = widget.data["frames"], widget.data
+    close = lambda ours, theirs: np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)
+    shape = np.shape(wanted[0])
+    assert data["output_shape"] == list(shape) and len(frames) == np.size(wanted[0])
+    close(np.reshape([f["value"] for f in frames], shape), wanted[0])
+    (top, _, left, _), (height, width) = data["pads"], data["size"]
+    close(scattered(widget, "image_total")[:, top : top + height, left : left + width], wanted[1])
     last = {f["cell"][0]: f for f in frames}
-    close(np.reshape([last[o]["kernel_total"] for o in range(3)], weight.shape), weight.grad.numpy())
-    if with_bias:
-        close([last[o]["bias_total"] for o in range(3)], bias.grad.numpy())
+    close(np.reshape([last[o]["kernel_total"] for o in range(shape[0])], weight_shape), wanted[2])
+    if len(wanted) == 4:
+        close([last[o]["bias_total"] for o in range(shape[0])], wanted[3])
     else:
         assert {f["bias_total"] for f in frames} == {None}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_takes_pytorchs_own_tensors_and_modules(name):
+    real = pytest.importorskip("torch")
+    image, weight, bias, output, gradient = example(real, SETTINGS[name], True)
+    layer = real.nn.Conv2d(image.shape[0], weight.shape[0], tuple(weight.shape[2:]), **SETTINGS[name])
+    with real.no_grad():
+        layer.weight.copy_(weight)
+        layer.bias.copy_(bias)
+    layer(image.detach()).backward(gradient)
+    wanted = [output.tolist(), image.grad.tolist(), layer.weight.grad.tolist(), layer.bias.grad.tolist()]
+    of_layer = ConvExplorer(image, layer, gradient=gradient)
+    compare(of_layer, weight.shape, wanted)
+    assert of_layer.data == ConvExplorer(image, weight, bias, **SETTINGS[name], gradient=gradient).data
+    half = ConvExplorer(image.to(real.bfloat16), layer)
+    assert half.data["image"] != of_layer.data["image"] and half.data["output_shape"] == of_layer.data["output_shape"]
+    with pytest.raises(ValueError, match="not ConvTranspose2d"):
+        ConvExplorer(image, real.nn.ConvTranspose2d(image.shape[0], 2, 2))
 
 
 def test_one_step_in_whole_numbers():
@@ -106,10 +150,6 @@ def test_works_under_no_grad_and_takes_arrays():
     assert widget.data["frames"][1]["to_kernel"] == [0, 1]
 
 
-class Batched:
-    weight, bias, stride, padding, dilation, groups = torch.ones(2, 1, 2, 2), None, 1, 0, 1, 2
-
-
 @pytest.mark.parametrize(
     ("arguments", "kind", "words"),
     [
@@ -120,7 +160,8 @@ class Batched:
         ((torch.zeros(16, 16), torch.zeros(3, 3), None, 1, 5), ValueError, "the image and its padding have 26 pixels"),
         ((torch.zeros(3, 16, 16), torch.zeros(4, 3, 3, 3)), ValueError, "21,168 products"),
         ((torch.zeros(1, 1, 4, 4), SOBEL), ValueError, "Of a batch, show one image"),
-        ((torch.zeros(2, 4, 4), Batched()), ValueError, "groups=1"),
+        ((torch.zeros(2, 4, 4), torch.nn.ConvTranspose2d(2, 2, 2)), ValueError, "not ConvTranspose2d"),
+        ((torch.zeros(2, 4, 4), torch.nn.Conv2d(2, 2, 2, padding_mode="circular")), ValueError, "padding_mode='circular'"),
         ((EDGE, torch.nn.Conv2d(1, 1, 2), None, 2), TypeError, "leave them out here"),
         ((EDGE, torch.nn.Linear(2, 2)), TypeError, "weight: numbers or an nn.Conv2d, not Linear"),
         ((EDGE, "sobel"), TypeError, "weight: numbers or an nn.Conv2d, not str"),

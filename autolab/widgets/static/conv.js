@@ -238,15 +238,23 @@ class Convolution {
 
   // [channel, row, column] in the padded image of every number of a frame's window, in the frame's order.
   places(frame) {
-    const { kernel, dilation, image } = this.data,
+    const { kernel, dilation } = this.data,
       [top, left] = frame.corner;
-    return image.flatMap((_, channel) =>
+    return this.channels(frame.cell[0]).flatMap((channel) =>
       Array.from({ length: kernel[0] * kernel[1] }, (_, i) => [
         channel,
         top + Math.floor(i / kernel[1]) * dilation[0],
         left + (i % kernel[1]) * dilation[1],
       ]),
     );
+  }
+
+  // The channels that filter `o` reads: all, or those of its group.
+  channels(o) {
+    const { weight, groups } = this.data,
+      read = weight[0].length,
+      first = Math.floor(o / (weight.length / groups)) * read;
+    return Array.from({ length: read }, (_, i) => first + i);
   }
 
   inPadding(r, c) {
@@ -337,18 +345,20 @@ class Convolution {
     const [o, r, c] = frame.cell,
       here = selected.length && selected[0] === o,
       field = here ? this.data.frames[this.frameOf(selected)].corner : null;
-    for (const grid of this.images) {
-      grid.frame("field", field, this.spans);
-      grid.frame("now", frame.corner, this.spans, backward);
-    }
+    this.images.forEach((grid, channel) => {
+      const read = this.channels(o).includes(channel);
+      grid.frame("field", read ? field : null, this.spans);
+      grid.frame("now", read ? frame.corner : null, this.spans, backward);
+    });
     this.output.frame("field", here ? selected.slice(1) : null);
     this.output.frame("now", [r, c], [1, 1], backward);
-    const used = new Set(this.places(frame).map(([, row, column]) => `${row},${column}`));
+    const used = new Set(this.places(frame).map(String));
     const gaps = this.data.dilation.some((d) => d > 1);
-    for (const grid of this.images)
+    this.images.forEach((grid, channel) =>
       grid.cells.forEach((cell, i) =>
-        cell.classList.toggle("al-used", gaps && used.has(`${Math.floor(i / grid.columns)},${i % grid.columns}`)),
-      );
+        cell.classList.toggle("al-used", gaps && used.has(`${channel},${Math.floor(i / grid.columns)},${i % grid.columns}`)),
+      ),
+    );
     const focus = selected.length && here ? selected : frame.cell;
     const held = this.output.cells.indexOf(this.root.getRootNode().activeElement);
     this.output.cells.forEach((cell, i) => {
@@ -394,7 +404,7 @@ class Convolution {
   three(columns, about) {
     const [kh, kw] = this.data.kernel,
       size = kh * kw,
-      channels = this.data.image.length;
+      channels = this.data.weight[0].length;
     return Array.from({ length: channels }, (_, ch) =>
       h("div", { class: "al-three" }, columns.map(([name, flat]) => {
         const grid = new Grid(channels > 1 ? `${name} [${ch}]` : name, kh, kw);
