@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..engine.device import peek
+from ..engine.observe import Observer
 from . import words
 from .model import Edge, Frame, Node
 from .values import Value
@@ -34,7 +36,7 @@ class Shot:
     note: str = ""  # what only the event knows: an error's message, the names of freed values
 
 
-class Film:
+class Film(Observer):
     """Notes frames. The backward events are those of `engine.observe.Observer`, sent by the engine or by a replay.
 
     rehearsal: the events come from a replay that frees nothing, so frames say what backward() would free."""
@@ -75,6 +77,7 @@ class Film:
 
     # -- backward: events --------------------------------------------------------------------------
     def seed(self, node: Any, output_nr: int, grad: Any) -> None:
+        grad = peek(grad)
         if not self.running:
             self._begin()
         receiver = self._node_id(node)
@@ -90,6 +93,7 @@ class Film:
         )
 
     def before_node(self, node: Any, grads: tuple[Any, ...]) -> None:
+        grads = tuple(peek(g) for g in grads)
         self._free_rehearsed()
         self._at = node_id = self._node_id(node)
         self._complete(node_id)
@@ -108,6 +112,7 @@ class Film:
                 )
 
     def contribution(self, node: Any, slot: int, target: Any, target_nr: int, grad: Any) -> None:
+        grad = peek(grad)
         child = self._node_id(node)
         edge = self.builder.edge_at(child, slot)
         self.builder.pictures.contribution(self.builder.draft(child), slot, grad, self.run)
@@ -134,6 +139,7 @@ class Film:
             self._to_free = node
 
     def accumulate(self, tensor: Any, grad: Any, total: Any) -> None:
+        grad, total = peek(grad), peek(total)
         receiver = self._leaf_id(tensor)
         arrived = self._sums.pop((receiver, 0), None)
         value, total = self._value(grad), self._value(total)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..engine import device as devices
 from ..engine.autograd.node import Packed, Unusual
 from ..engine.registry import OPS
 from .values import type_name
@@ -96,8 +97,7 @@ class Reader:
     # -- tensors -----------------------------------------------------------------------------------
     def array(self, tensor: Any) -> Any:
         """The numbers, as a NumPy array or scalar."""
-        data = tensor._d
-        return data.get() if hasattr(data, "get") and not isinstance(data, (np.ndarray, np.generic)) else data
+        return devices.peek(tensor._d)
 
     def facts(self, tensor: Any) -> Facts:
         return Facts(
@@ -238,7 +238,8 @@ class Reader:
     def _ones_like(self, root: Any) -> Any:
         from ..engine.tensor import wrap
 
-        return wrap(np.ones(root.shape, self.array(root).dtype)[()])
+        ones = devices.filled(root.device, 1, root.shape, root.dtype)
+        return wrap(ones[()] if root.device.type == "cpu" else ones)
 
     def walked(self, nodes: list[Any]) -> None:
         """Is told all nodes of the graph, oldest first."""

@@ -163,6 +163,10 @@ class SimDevice:
         """A NumPy array whose memory is page-locked: here any."""
         return host
 
+    def peek(self, array):
+        """The numbers, without a copy that counts."""
+        return array._host.copy()
+
     def keepsake(self, array, most):
         """What the explorer keeps of a result: at most `most` numbers, which cost nothing to read here."""
         return array._host.copy() if array.size <= most else (array.shape, array.dtype)
