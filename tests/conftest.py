@@ -19,6 +19,17 @@ def pytest_ignore_collect(collection_path, config):
     return None
 
 
+def pytest_collection_modifyitems(config, items):
+    """Tests of a real GPU are left out where there is none."""
+    import autolab
+
+    if not autolab.cuda.is_available():
+        gpu = [item for item in items if item.get_closest_marker("gpu")]
+        if gpu:
+            config.hook.pytest_deselected(items=gpu)
+            items[:] = [item for item in items if not item.get_closest_marker("gpu")]
+
+
 def pytest_report_header(config):
     return f"engine under test: {oracle.ENGINE}; compared with: {oracle.describe()}"
 

@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 
-from . import observe
+from . import demands, observe
 from .device import CPU, OutOfMemoryError, new_canonical
 from .errors import fail
 
@@ -67,6 +67,7 @@ class CupyDevice:
         with self.gpu:
             self.queues = [CupyQueue(self, cupy.cuda.Stream.null, 0)]
         self.queue = self.queues[0]
+        self.verdict, self.messages, self.asked = None, {}, False  # of `engine/demands.py`
         properties = cupy.cuda.runtime.getDeviceProperties(device.index)
         self.name = properties["name"].decode()
         self.capability = properties["major"], properties["minor"]
@@ -94,6 +95,23 @@ class CupyDevice:
         self.gpu.synchronize()
         if observe.observer is not None:
             observe.observer.synchronize(self.device, time.perf_counter() - began)
+        self._raise_unmet()
+
+    def demand_none(self, wrong, message):
+        """Notes on the GPU that an entry of the bool array `wrong` is true; `_raise_unmet` reads it when the host waits anyway."""
+        if self.verdict is None:
+            self.verdict = self.cupy.zeros((), np.int32)
+        number = self.messages.setdefault(message, len(self.messages) + 1)
+        self.cupy.maximum(self.verdict, wrong.any() * np.int32(number), out=self.verdict)
+        self.asked = True
+
+    def _raise_unmet(self):
+        if not self.asked:
+            return
+        self.asked, number = False, int(self.verdict)
+        if number:
+            self.verdict.fill(0)
+            raise demands.device_side(list(self.messages)[number - 1])
 
     def _report(self, source, target, nbytes, began, pinned):
         if observe.observer is not None:
@@ -114,6 +132,8 @@ class CupyDevice:
         began = time.perf_counter()
         with self.gpu:
             host = array.get(blocking=not non_blocking)
+            if not non_blocking:
+                self._raise_unmet()
         self._report(self.device, CPU, host.nbytes, began, pinned)
         return host
 
@@ -138,6 +158,11 @@ class CupyDevice:
         made = cupyx.empty_pinned(host.shape, host.dtype)
         made[...] = host
         return made
+
+    def peek(self, array):
+        """The numbers, for an observer."""
+        with self.gpu:
+            return array.get()
 
     def keepsake(self, array, most):
         """Nothing is copied for the explorer: only (shape, dtype)."""

@@ -9,6 +9,8 @@ Mathematical Library by Stephen L. Moshier (see THIRD_PARTY_NOTICES), rearranged
 
 import math
 
+import numpy as np
+
 # elements worked on at a time: the dozens of temporaries of a rational approximation then stay in the cache
 BLOCK = 1 << 14
 
@@ -104,6 +106,8 @@ def _erf_array(xp, x):
     size = xp.abs(x)
     out = _erf_core(xp, x)
     large = size > 1
+    if xp is not np:  # both branches everywhere: to look for large numbers, the host would have to wait
+        return xp.where(large, xp.copysign(1 - _erfc_tail(xp, xp.clip(size, 1.0, 10.0)), x), out)
     if large.any():
         tail = 1 - _erfc_tail(xp, xp.minimum(size[large], 10.0))
         out[large] = xp.copysign(tail, x[large])
@@ -114,6 +118,9 @@ def _erfc_array(xp, x):
     """erfc(x) = 1 - erf(x), without the loss of digits at large x."""
     out = 1 - _erf_core(xp, x)
     large = xp.abs(x) > 1
+    if xp is not np:
+        tail = _erfc_tail(xp, xp.clip(xp.abs(x), 1.0, 30.0))
+        return xp.where(large, xp.where(x < 0, 2 - tail, tail), out)
     if large.any():
         tail = _erfc_tail(xp, xp.minimum(xp.abs(x[large]), 30.0))
         out[large] = xp.where(x[large] < 0, 2 - tail, tail)
@@ -193,7 +200,7 @@ def _zeta_array(xp, q, s):
     """Hurwitz zeta, the sum over k >= 0 of (k + q)^-s, for a whole number s >= 2 (Euler-Maclaurin summation)."""
     total = q ** -s
     a, power, k = xp.where(q == -xp.inf, xp.nan, q), total, 0
-    while k < 9 or (a <= 9).any():
+    while k < 9 or (a <= 9).any():  # the host waits for a GPU here: how many terms a number below 0 needs is in the number
         active = (a <= 9) | (k < 9)
         a = xp.where(active, a + 1, a)
         power = a ** -s
@@ -235,4 +242,4 @@ def polygamma(xp, n, x):
         return digamma(xp, x)
     if n == 1:
         return _trigamma(xp, x)
-    return xp.asarray((1 if n % 2 else -1) * math.factorial(n), x.dtype) * zeta(xp, x, n + 1)
+    return x.dtype.type((1 if n % 2 else -1) * math.factorial(n)) * zeta(xp, x, n + 1)

@@ -37,6 +37,7 @@ NOT_SAMPLED = {
         ("linalg_cholesky", "linalg_eigh"),
         "test_linalg.py: their argument must stay symmetric, which gradcheck's steps do not know",
     ),
+    "to_device": "test_devices.py: it takes a device",
     "to_copy": "test_ops_promotion.py and test_autograd_accumulate.py: it takes a dtype",
 }
 

@@ -84,7 +84,7 @@ def test_mean_and_its_gradient(win, count_include_pad):
     assume(min(win.out) > 0)
     rng = np.random.default_rng(2)
     x, g = rng.standard_normal((2, *win.size)), rng.standard_normal((2, *win.out))
-    divisor = kernels.divisors(win, count_include_pad, None)
+    divisor = kernels.divisors(np, win, count_include_pad, None)
     y, dx = kernels.mean(x, win, divisor), kernels.mean_backward(g, win, divisor)
     for r, c in np.ndindex(*win.out):
         seen = inside(win, r, c)

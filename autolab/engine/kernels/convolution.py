@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from . import memory, threads
+from . import memory, threads, whole
 
 BLOCK = 1 << 21  # bytes of windows in one block
 COLUMNS = 512  # a matrix product of fewer columns is slow
@@ -156,6 +156,8 @@ def _blocks(part, parts, oh, rows):
 # -- the three maps --------------------------------------------------------------------------------------------------------
 def forward(x, weight, bias, geo):
     """y[o] = sum over channels and kernel positions of weight * window, plus bias[o]."""
+    if whole.off_host(x):
+        return whole.forward(x, weight, bias, geo)
     xt, groups = batch_last(x), geo.groups
     c, _, _, n = xt.shape
     o, cg = weight.shape[:2]
@@ -203,6 +205,8 @@ def _strided(xt, geo):
 
 def grad_input(g, weight, geo):
     """The adjoint of `forward` in x: what each input position contributed to, weighted by g (N, O, *geo.out)."""
+    if whole.off_host(g):
+        return whole.grad_input(g, weight, geo)
     (sy, sx), (kh, kw) = geo.stride, geo.kernel
     o, cg = weight.shape[:2]
     if (sy, sx) == (1, 1) and not geo.pointwise and o <= 1.5 * cg * geo.groups:
@@ -303,6 +307,8 @@ def _join_phases(dx, taps, geo):
 
 def grad_weight(g, x, geo):
     """The adjoint of `forward` in the weight: sums over positions of g times window; shape (O, C / groups, kh, kw)."""
+    if whole.off_host(g):
+        return whole.grad_weight(g, x, geo)
     gt, xt, groups, (kh, kw), (oh, ow) = batch_last(g), batch_last(x), geo.groups, geo.kernel, geo.out
     o, c, n = gt.shape[0], xt.shape[0], xt.shape[3]
     cg, og, row = c // groups, o // groups, ow * n
@@ -340,6 +346,8 @@ def grad_weight(g, x, geo):
 
 def grad_bias(g):
     """The sum of g over everything but channels, (O,)."""
+    if whole.off_host(g):
+        return whole.grad_bias(g)
     if g.size == 0:
         return np.zeros(g.shape[1], g.dtype)
     flat = batch_last(g).reshape(g.shape[1], -1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import memory, threads
+from . import memory, threads, whole
 from .convolution import ones
 
 BLOCK = 1 << 19
@@ -18,7 +18,7 @@ _OPERATIONS = 20  # per element, times the cost of memory: for `threads.split`
 def channel_rows(x):
     """(N, C, …) -> contiguous (C, M): a row per channel, the batch innermost; no copy of what a convolution made."""
     t = x.transpose(*range(1, x.ndim), 0)
-    if not t.flags.c_contiguous:
+    if not t.flags.c_contiguous and not whole.off_host(x):
         t, given = memory.empty(t.shape, t.dtype), t
         t[...] = given
     return t.reshape(x.shape[1], -1)
@@ -27,7 +27,7 @@ def channel_rows(x):
 def from_channel_rows(rows, shape):
     """The inverse of `channel_rows`. Only images keep the batch innermost in memory."""
     x = rows.reshape(*shape[1:], shape[0]).transpose(len(shape) - 1, *range(len(shape) - 1))
-    return x if len(shape) == 4 else np.ascontiguousarray(x)
+    return x if len(shape) == 4 and not whole.off_host(x) else whole.module(x).ascontiguousarray(x)
 
 
 def _in_blocks(rows, work):
@@ -49,6 +49,8 @@ def _dot(a, b):
 
 def standardize(rows, weight, bias, eps):
     """(result, mean, variance, 1 / sqrt(variance + eps)) of each row; weight and bias are per row, or None."""
+    if whole.off_host(rows):
+        return whole.standardize(rows, weight, bias, eps)
     count, length = rows.shape
     result, d = memory.empty(rows.shape, rows.dtype), rows.dtype
     mean, variance, inverse = (np.empty(count, d) for _ in range(3))
@@ -69,6 +71,8 @@ def standardize(rows, weight, bias, eps):
 
 def scaled(rows, weight, bias):
     """weight * row + bias, per row."""
+    if whole.off_host(rows):
+        return whole.scaled(rows, weight, bias)
     result = memory.empty(rows.shape, rows.dtype)
 
     def work(q):
@@ -81,6 +85,8 @@ def scaled(rows, weight, bias):
 
 def standardize_backward(g, rows, mean, inverse, weight, want_input=True):
     """(gradient of the rows or None, sum of g * standardized row, sum of g), for weights per row or None."""
+    if whole.off_host(g):
+        return whole.standardize_backward(g, rows, mean, inverse, weight, want_input)
     count, length = rows.shape
     d = rows.dtype
     dx = memory.empty(g.shape, g.dtype) if want_input else None
@@ -104,6 +110,8 @@ def standardize_backward(g, rows, mean, inverse, weight, want_input=True):
 
 def fixed_backward(g, rows, mean, scale, inverse, want_input=True):
     """As `standardize_backward`, for mean and variance that do not depend on the rows; scale = weight * inverse."""
+    if whole.off_host(g):
+        return whole.fixed_backward(g, rows, mean, scale, inverse, want_input)
     count, length = rows.shape
     d = rows.dtype
     dx = memory.empty(g.shape, g.dtype) if want_input else None

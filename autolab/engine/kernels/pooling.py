@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from . import memory, threads
+from .whole import module, off_host
 
 BLOCK = 1 << 19
 _OPERATIONS = 20  # per element, times the cost of memory: for `threads.split`
@@ -52,7 +53,10 @@ def _covered(x, win, fill):
     """`x` with borders of `fill`, exactly what the windows cover (rows that none covers are cut off)."""
     if win.padding == (0, 0) and all(r <= n for r, n in zip(win.reach, x.shape[-2:])):
         return x
-    padded = memory.empty_like(x, shape=(*x.shape[:-2], *win.reach))
+    if off_host(x):
+        padded = module(x).empty((*x.shape[:-2], *win.reach), x.dtype)
+    else:
+        padded = memory.empty_like(x, shape=(*x.shape[:-2], *win.reach))
     padded.fill(fill)
     part = padded[..., win.padding[0] : win.padding[0] + x.shape[-2], win.padding[1] : win.padding[1] + x.shape[-1]]
     part[...] = x[..., : part.shape[-2], : part.shape[-1]]
@@ -65,9 +69,15 @@ def _uncovered(padded, win):
     part = padded[..., ph : ph + h, pw : pw + w]
     if part.shape[-2:] == (h, w):
         return part
-    whole = memory.zeros_like(padded, shape=(*padded.shape[:-2], h, w))
+    whole = _zeros(padded, (h, w))
     whole[..., : part.shape[-2], : part.shape[-1]] = part
     return whole
+
+
+def _zeros(x, size):
+    """Zeros of the dtype, order in memory and leading dimensions of `x`."""
+    shape = (*x.shape[:-2], *size)
+    return module(x).zeros(shape, x.dtype) if off_host(x) else memory.zeros_like(x, shape=shape)
 
 
 def _combined(function, x, win, axis, out=None):
@@ -87,6 +97,12 @@ def _combined(function, x, win, axis, out=None):
 
 def _over_windows(function, x, win, fill):
     """`function` over all positions of each window; `fill` stands in the padding."""
+    if off_host(x):
+        xp, covered = module(x), _covered(x, win, fill)
+        *lead, row, column = covered.strides
+        steps = (*lead, win.stride[0] * row, win.stride[1] * column, win.dilation[0] * row, win.dilation[1] * column)
+        windows = xp.lib.stride_tricks.as_strided(covered, (*x.shape[:-2], *win.out, *win.kernel), steps)
+        return (windows.max if function is np.maximum else windows.sum)(axis=(-2, -1)).astype(x.dtype, copy=False)
     result = memory.empty_like(x, shape=(*x.shape[:-2], *win.out))
 
     def work(q):
@@ -123,24 +139,24 @@ def maximum(x, win):
 
 def max_indices(x, win):
     """Where the largest number of each window lies, as h * W + w (int64). NaN counts as largest, and the last one wins."""
-    (h, w), (sy, sx), (py, px), (dy, dx) = win.size, win.stride, win.padding, win.dilation
-    top, left = np.arange(win.out[0]) * sy - py, np.arange(win.out[1]) * sx - px
-    best = np.full((*x.shape[:-2], *win.out), lowest(x.dtype), x.dtype)
-    where = np.full(best.shape, -1, np.int64)
+    xp, (h, w), (sy, sx), (py, px), (dy, dx) = module(x), win.size, win.stride, win.padding, win.dilation
+    top, left = xp.arange(win.out[0]) * sy - py, xp.arange(win.out[1]) * sx - px
+    best = xp.full((*x.shape[:-2], *win.out), lowest(x.dtype), x.dtype)
+    where = xp.full(best.shape, -1, np.int64)
     for i in range(win.kernel[0]):
         for j in range(win.kernel[1]):
             y, c = top + i * dy, left + j * dx
             inside = ((y >= 0) & (y < h))[:, None] & ((c >= 0) & (c < w))
             value = x[..., y.clip(0, h - 1)[:, None], c.clip(0, w - 1)]
             wins = inside & ((value > best) | (value != value) | (where < 0))
-            best = np.where(wins, value, best)
-            where = np.where(wins, y[:, None] * w + c, where)
+            best = xp.where(wins, value, best)
+            where = xp.where(wins, y[:, None] * w + c, where)
     return where
 
 
 def max_backward(g, x, largest, win):
     """Sends each g to the first position of its window that holds `largest`."""
-    if g.size == 0 or g.dtype.kind != "f" or g.dtype.itemsize < 4 or not np.isfinite(largest).all():
+    if off_host(g) or g.size == 0 or g.dtype.kind != "f" or g.dtype.itemsize < 4 or not np.isfinite(largest).all():
         return scatter(g, max_indices(x, win), win.size)
     if g.strides != largest.strides:
         g, given = memory.empty_like(largest), g
@@ -185,49 +201,55 @@ def _tiles(win):
 def scatter(g, indices, size):
     """Adds each g at its flat index into zeros (…, *size)."""
     lead, count = g.shape[:-2], size[0] * size[1]
-    flat = np.zeros((int(np.prod(lead)), count), g.dtype)
-    rows, each = np.arange(len(flat))[:, None], int(np.prod(g.shape[-2:]))
+    xp = module(g)
+    flat = xp.zeros((int(np.prod(lead)), count), g.dtype)
+    rows, each = xp.arange(len(flat))[:, None], int(np.prod(g.shape[-2:]))
     indices, g = indices.reshape(len(flat), each), g.reshape(len(flat), each)
-    if (indices < 0).any():  # a window that sees nothing but padding has no winner
-        indices, g = indices.clip(0), np.where(indices < 0, g.dtype.type(0), g)
-    np.add.at(flat, (rows, indices), g)
+    if off_host(g) or (indices < 0).any():  # a window that sees nothing but padding has no winner
+        indices, g = xp.maximum(indices, 0), xp.where(indices < 0, g.dtype.type(0), g)
+    xp.add.at(flat, (rows, indices), g)
     return flat.reshape(*lead, *size)
 
 
-def adaptive_edges(n, out):
+def adaptive_edges(n, out, xp=np):
     """First and one past the last position of each of `out` windows that share `n` positions out evenly."""
-    i = np.arange(out)
+    i = xp.arange(out)
     return i * n // out, -(-(i + 1) * n // out)
 
 
 def adaptive_maximum(x, out):
     """(values, flat indices) of the largest number in each of `out` (rows, columns) windows."""
-    values = np.empty((*x.shape[:-2], *out), x.dtype)
-    indices = np.empty(values.shape, np.int64)
+    xp = module(x)
+    values = xp.empty((*x.shape[:-2], *out), x.dtype)
+    indices = xp.empty(values.shape, np.int64)
     width = x.shape[-1]
     for i, (top, bottom) in enumerate(zip(*adaptive_edges(x.shape[-2], out[0]))):
         for j, (left, right) in enumerate(zip(*adaptive_edges(width, out[1]))):
             window = x[..., top:bottom, left:right].reshape(*x.shape[:-2], -1)
             k = window.argmax(-1)
-            values[..., i, j] = np.take_along_axis(window, k[..., None], -1)[..., 0]
+            values[..., i, j] = xp.take_along_axis(window, k[..., None], -1)[..., 0]
             indices[..., i, j] = (top + k // (right - left)) * width + left + k % (right - left)
     return values, indices
 
 
 # -- mean ------------------------------------------------------------------------------------------------------------------
-def divisors(win, count_include_pad, override):
-    """By how much each window's sum is divided: a number, or an array (rows, columns)."""
+def divisors(xp, win, count_include_pad, override):
+    """By how much each window's sum is divided: a number, or an array of `xp` (rows, columns)."""
     if override is not None:
         return override
-    counts = []
-    for n, o, k, s, p in zip(win.size, win.out, win.kernel, win.stride, win.padding):
-        start = np.arange(o) * s - p
-        stop = np.minimum(start + k, n + p)
-        counts.append(stop - start if count_include_pad else np.minimum(stop, n) - np.maximum(start, 0))
-    rows, columns = counts
+    rows, columns = _counts(np, win, count_include_pad)
     if (rows == rows[0]).all() and (columns == columns[0]).all():
         return int(rows[0] * columns[0])
+    rows, columns = _counts(xp, win, count_include_pad)
     return rows[:, None] * columns
+
+
+def _counts(xp, win, count_include_pad):
+    """How many rows and how many columns each window counts."""
+    for n, o, k, s, p in zip(win.size, win.out, win.kernel, win.stride, win.padding):
+        start = xp.arange(o) * s - p
+        stop = xp.minimum(start + k, n + p)
+        yield stop - start if count_include_pad else xp.minimum(stop, n) - xp.maximum(start, 0)
 
 
 def mean(x, win, divisor):
@@ -236,7 +258,7 @@ def mean(x, win, divisor):
 
 
 def _divided(a, divisor):
-    if isinstance(divisor, np.ndarray):
+    if not isinstance(divisor, int):
         return a / divisor.astype(a.dtype)
     return a / a.dtype.type(divisor) if a.dtype.kind == "f" else a // divisor
 
@@ -244,17 +266,15 @@ def _divided(a, divisor):
 def mean_backward(g, win, divisor):
     """The adjoint of `mean`."""
     share = _divided(g, divisor)
-    dx = memory.zeros_like(
-        g, shape=(*g.shape[:-2], *(max(r, p + n) for r, p, n in zip(win.reach, win.padding, win.size)))
-    )
+    dx = _zeros(g, tuple(max(r, p + n) for r, p, n in zip(win.reach, win.padding, win.size)))
     for tap in win.taps():
         dx[tap] += share
     return _uncovered(dx, win)
 
 
-def adaptive_weights(n, out, dtype):
+def adaptive_weights(xp, n, out, dtype):
     """The matrix (out, n) whose rows take means over windows that share `n` positions out evenly."""
-    start, stop = adaptive_edges(n, out)
-    position = np.arange(n)
+    start, stop = adaptive_edges(n, out, xp)
+    position = xp.arange(n)
     inside = (position >= start[:, None]) & (position < stop[:, None])
     return inside.astype(dtype) / (stop - start)[:, None].astype(dtype)

@@ -225,7 +225,7 @@ def _pow_rule(m, g, self, exponent):
     if exponent == 0:
         return m.zeros_like(g)
     if exponent == 2 and not m.traced:  # the square is the most frequent power; torch's x ** 1 would cost a copy here
-        return g * (self * 2)
+        return g * (self + self)
     return g * m.mul_scalar(m.pow_scalar(self, exponent - 1), exponent)
 
 
@@ -286,7 +286,7 @@ pow_tensor = register(
 
 pow_base = register(
     "pow_base(self, exponent)",
-    forward=lambda xp, self, exponent: xp.power(xp.asarray(self, exponent.dtype), exponent),
+    forward=lambda xp, self, exponent: xp.power(exponent.dtype.type(self), exponent),
     dtype="promote",
     check=_no_bool_power,
     operands=("self", "exponent"),

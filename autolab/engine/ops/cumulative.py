@@ -4,6 +4,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..dtype import as_dtype
+from ..kernels.reduce import accumulate
 from ..overloading import public
 from ..registry import register
 from ..return_types import return_type
@@ -91,7 +92,7 @@ _along(cumprod_op, "cumprod", "The running product")
 def _logcumsumexp(xp, self, dim):
     if self.ndim == 0:
         return self
-    return xp.logaddexp.accumulate(self, axis=dim)
+    return accumulate(xp, "logaddexp", self, dim)
 
 
 def _logcumsumexp_rule(m, g, self, dim, result):
@@ -124,12 +125,12 @@ def logcumsumexp(input, dim):
 def _extreme(ufunc):
     def forward(xp, self, dim):
         if self.ndim == 0:
-            return self, np.int64(0)
-        values = getattr(xp, ufunc).accumulate(self, axis=dim)
+            return self, xp.zeros((), np.int64)[()]
+        values = accumulate(xp, ufunc, self, dim)
         place = xp.arange(self.shape[dim]).reshape([-1 if d == dim % self.ndim else 1 for d in range(self.ndim)])
         # the latest place where the running extreme was met, as in torch
         new = (self == values) | (xp.isnan(self) if self.dtype.kind == "f" else False)
-        return values, xp.maximum.accumulate(xp.where(new, place, 0), axis=dim)
+        return values, accumulate(xp, "maximum", xp.where(new, place, 0), dim)
     return forward
 
 

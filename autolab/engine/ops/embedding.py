@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .. import demands
 from ..errors import fail
 from ..registry import register
 
@@ -18,12 +19,9 @@ def _embedding(xp, weight, indices, padding_idx, scale_grad_by_freq, sparse):
             f"torch.{FROM_NUMPY[indices.dtype].short}Tensor instead (while checking arguments for embedding)",
             "Indices are whole numbers: call .long().",
         )
-    if indices.size and (indices.min() < 0 or indices.max() >= weight.shape[0]):
-        raise fail(
-            IndexError,
-            "index out of range in self",
-            f"The table has {weight.shape[0]} rows, numbered from 0 to {weight.shape[0] - 1}.",
-        )
+    rows = weight.shape[0]
+    note = f"The table has {rows} rows, numbered from 0 to {rows - 1}."
+    demands.in_range(xp, indices, 0, rows, lambda bad: fail(IndexError, "index out of range in self", note))
     return weight[indices]
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from ..arguments import mismatch
 from ..dtype import FROM_NUMPY
 from ..errors import check_dim, fail, no_complex
+from ..kernels.reduce import reduce
 from ..overloading import public
 from ..registry import METHODS, register
 from ..return_types import return_type
@@ -49,7 +50,7 @@ def at_indices(xp, self, index, dim, keepdim):
 # -- max, min ----------------------------------------------------------------------------------------------------------
 def _share_rule(m, g, self, result):
     """All elements equal to the result get an equal share."""
-    mask = m.isnan(self) if bool(m.isnan(result)) else self == result
+    mask = (self == result) | (m.isnan(self) & m.isnan(result))
     return mask * (g / m.sum(mask, None, False, dtype_of(g)))
 
 
@@ -74,12 +75,12 @@ _MAX_FORMS = ("Tensor input, *, Tensor out = None", "Tensor input, Tensor other,
 def _extreme(name, pick, pair, doc):
     def whole(xp, self):
         no_complex(self, f"\"{name}_all\" not implemented for '{FROM_NUMPY[self.dtype].short}'")
-        return getattr(xp, pair).reduce(self, axis=None)
+        return reduce(xp, pair, self)
 
     def along(xp, self, dim, keepdim):
         no_complex(self, f"{name}(): does not support complex input", RuntimeError)
         if self.ndim == 0:
-            return self, np.int64(0)
+            return self, xp.zeros((), np.int64)[()]
         return at_indices(xp, self, xp.expand_dims(getattr(xp, pick)(self, axis=dim), dim), dim, keepdim)
 
     title = name.capitalize()
@@ -139,8 +140,7 @@ def _aminmax_rule(m, g, self, dim, keepdim, min, max):
 
 def _amax(name, ufunc, doc):
     op = register(f"{name}(self, dim=(), keepdim=False)", vjp={"self": _amax_rule}, method=False, function=False,
-                  forward=lambda xp, self, dim, keepdim: getattr(xp, ufunc).reduce(self, axis=axes(self, dim),
-                                                                                   keepdims=keepdim),
+                  forward=lambda xp, self, dim, keepdim: reduce(xp, ufunc, self, axes(self, dim), keepdim),
                   latex=rf"\{name[1:]}_{{{{dim}}}} {{self}}", vjp_latex={"self": r"{g} \cdot [{self} = {result}]"},
                   samples=lambda s: [s.distinct(4), (s.distinct(2, 3), (1,)), (s.distinct(2, 3, 2), (0, 2), True)])
 
@@ -160,9 +160,8 @@ _amax("amin", "minimum", "smallest")
 
 aminmax_op = register("aminmax(self, *, dim=None, keepdim=False)", outputs=("min", "max"),
                       return_type=return_type("aminmax", ("min", "max")),
-                      forward=lambda xp, self, dim, keepdim: tuple(f.reduce(self, axis=axes(self, dim),
-                                                                            keepdims=keepdim)
-                                                                   for f in (xp.minimum, xp.maximum)),
+                      forward=lambda xp, self, dim, keepdim: tuple(reduce(xp, f, self, axes(self, dim), keepdim)
+                                                                   for f in ("minimum", "maximum")),
                       vjp={"self": _aminmax_rule}, method=False, function=False, latex=r"\min {self}, \max {self}",
                       vjp_latex={"self": r"{g} \cdot [{self} = {result}]"},
                       samples=lambda s: [s.distinct(4), (s.distinct(2, 3), {"dim": 1}),
@@ -237,7 +236,7 @@ def _median_all(skip_nan):
 def _median_dim(skip_nan):
     def forward(xp, self, dim, keepdim):
         if self.ndim == 0:
-            return self, np.int64(0)
+            return self, xp.zeros((), np.int64)[()]
         order = xp.moveaxis(xp.argsort(self, axis=dim, kind="stable"), dim, -1)
         ordered = xp.take_along_axis(xp.moveaxis(self, dim, -1), order, -1)
         index = xp.moveaxis(xp.take_along_axis(order, _middle(xp, ordered, skip_nan), -1), -1, dim)
@@ -273,9 +272,9 @@ _median("nanmedian", True, "The middle of the elements that are not nan.")
 
 def _kthvalue(xp, self, k, dim, keepdim):
     if self.ndim == 0:
-        return self, np.int64(0)
+        return self, xp.zeros((), np.int64)[()]
     order = xp.argsort(self, axis=dim, kind="stable")
-    return at_indices(xp, self, xp.take(order, xp.asarray([k - 1]), axis=dim), dim, keepdim)
+    return at_indices(xp, self, order[(slice(None),) * (dim % self.ndim) + (slice(k - 1, k),)], dim, keepdim)
 
 
 kthvalue_op = picked("kthvalue", "kthvalue(self, k, dim=-1, keepdim=False)", _kthvalue, "KthvalueBackward0",
@@ -296,7 +295,7 @@ def kthvalue(input, k, dim=-1, keepdim=False):
 
 def _mode(xp, self, dim, keepdim):
     if self.ndim == 0:
-        return self, np.int64(0)
+        return self, xp.zeros((), np.int64)[()]
     rows = xp.moveaxis(self, dim, -1)
     equal = rows[..., :, None] == rows[..., None, :]
     times = equal.sum(-1)

@@ -6,6 +6,7 @@ from operator import index as index_of
 
 import numpy as np
 
+from .. import demands
 from ..autograd.grad_mode import per_thread
 from ..dispatch import check_inplace, write_inplace
 from ..errors import check_dim, fail
@@ -116,24 +117,24 @@ def _key(indices):
     return tuple(slice(None) if i is None else i for i in indices)
 
 
-def _checked(self, indices):
-    for dim, i in enumerate(indices):
-        if i is None or not i.size:
-            continue
-        n = self.shape[dim]
-        low, high = int(i.min()), int(i.max())
-        if low < -n or high >= n:
-            raise fail(
-                IndexError,
-                f"index {high if high >= n else low} is out of bounds for dimension {dim} with size {n}",
-                f"Every entry of an index tensor counts from 0 to {n - 1}, or from -{n} backwards.",
-            )
+def _checked(xp, self, indices):
+    for dim, (i, n) in enumerate(zip(indices, self.shape)):
+        if i is not None:
+            demands.in_range(xp, i, -n, n, lambda bad, dim=dim, n=n: _out_of_bounds(bad, dim, n))
     return _key(indices)
+
+
+def _out_of_bounds(bad, dim, n):
+    return fail(
+        IndexError,
+        f"index {bad} is out of bounds for dimension {dim} with size {n}",
+        f"Every entry of an index tensor counts from 0 to {n - 1}, or from -{n} backwards.",
+    )
 
 
 def _index(xp, self, indices):
     try:
-        return xp.array(self[_checked(self, indices)])
+        return xp.array(self[_checked(xp, self, indices)])
     except IndexError as error:
         if "broadcast" in str(error):
             shapes = ", ".join(str(list(i.shape)) for i in indices if i is not None)
@@ -176,7 +177,7 @@ index_spread = register(
 
 
 def _index_put(xp, self, indices, values, accumulate):
-    out, key = xp.array(self), _checked(self, indices)
+    out, key = xp.array(self), _checked(xp, self, indices)
     values = xp.asarray(values)
     target = out[key].shape
     if values.shape != target:

@@ -27,57 +27,57 @@ def _step(n, out, scale, real):
     return real(1 / scale) if scale is not None and scale > 0 else real(n) / real(out)
 
 
-def _nearest(n, out, scale, dtype, exact):
+def _nearest(xp, n, out, scale, dtype, exact):
     real = np.float32
-    i = np.arange(out).astype(real) + real(0.5 if exact else 0)
-    index = np.floor(i * _step(n, out, scale, real)).astype(np.int64).clip(0, n - 1)
-    return (index[:, None] == np.arange(n)).astype(dtype)
+    i = xp.arange(out).astype(real) + real(0.5 if exact else 0)
+    index = xp.floor(i * _step(n, out, scale, real)).astype(np.int64).clip(0, n - 1)
+    return (index[:, None] == xp.arange(n)).astype(dtype)
 
 
-def _source(n, out, scale, align_corners, real):
+def _source(xp, n, out, scale, align_corners, real):
     """Where output positions lie in the input, as real numbers."""
-    i = np.arange(out).astype(real)
+    i = xp.arange(out).astype(real)
     if align_corners:
         return i * (real(n - 1) / real(out - 1) if out > 1 else real(0))
     return _step(n, out, scale, real) * (i + real(0.5)) - real(0.5)
 
 
-def _linear(n, out, scale, dtype, align_corners):
-    source = _source(n, out, scale, align_corners, np.dtype(dtype).type).clip(0)
+def _linear(xp, n, out, scale, dtype, align_corners):
+    source = _source(xp, n, out, scale, align_corners, np.dtype(dtype).type).clip(0)
     low = source.astype(np.int64).clip(0, n - 1)
     share = (source - low).clip(0, 1)
-    matrix = np.zeros((out, n), dtype)
-    rows = np.arange(out)
-    np.add.at(matrix, (rows, low), 1 - share)
-    np.add.at(matrix, (rows, np.minimum(low + 1, n - 1)), share)
+    matrix = xp.zeros((out, n), dtype)
+    rows = xp.arange(out)
+    xp.add.at(matrix, (rows, low), 1 - share)
+    xp.add.at(matrix, (rows, xp.minimum(low + 1, n - 1)), share)
     return matrix
 
 
-def _cubic(n, out, scale, dtype, align_corners):
-    source = _source(n, out, scale, align_corners, np.dtype(dtype).type)
-    low = np.floor(source)
+def _cubic(xp, n, out, scale, dtype, align_corners):
+    source = _source(xp, n, out, scale, align_corners, np.dtype(dtype).type)
+    low = xp.floor(source)
     t = source - low
     near = lambda d: ((_CUBIC + 2) * d - (_CUBIC + 3)) * d * d + 1
     far = lambda d: ((_CUBIC * d - 5 * _CUBIC) * d + 8 * _CUBIC) * d - 4 * _CUBIC
-    matrix = np.zeros((out, n), dtype)
-    rows = np.arange(out)
+    matrix = xp.zeros((out, n), dtype)
+    rows = xp.arange(out)
     for offset, weight in ((-1, far(t + 1)), (0, near(t)), (1, near(1 - t)), (2, far(2 - t))):
-        np.add.at(matrix, (rows, (low.astype(np.int64) + offset).clip(0, n - 1)), weight)
+        xp.add.at(matrix, (rows, (low.astype(np.int64) + offset).clip(0, n - 1)), weight)
     return matrix
 
 
-def _triangle(x):
-    return np.maximum(0, 1 - abs(x))
+def _triangle(xp, x):
+    return xp.maximum(0, 1 - abs(x))
 
 
-def _keys(x):
+def _keys(xp, x):
     a = x.dtype.type(-0.5)  # the constant that Keys recommends, and that antialiasing takes
     near, far = ((a + 2) * x - (a + 3)) * x * x + 1, ((x - 5) * x + 8) * a * x - 4 * a
-    return np.where(x < 1, near, np.where(x < 2, far, x.dtype.type(0)))
+    return xp.where(x < 1, near, xp.where(x < 2, far, x.dtype.type(0)))
 
 
-def _lanczos(x):
-    return np.where(x < 3, np.sinc(x) * np.sinc(x / 3), 0).astype(x.dtype)
+def _lanczos(xp, x):
+    return xp.where(x < 3, xp.sinc(x) * xp.sinc(x / 3), 0).astype(x.dtype)
 
 
 _FILTERS = {"linear-aa": (_triangle, 1), "cubic-aa": (_keys, 2), "lanczos-aa": (_lanczos, 3)}  # and how far they reach
@@ -87,25 +87,25 @@ def _smooth(kind):
     """The matrix of a filter that, in a smaller image, is stretched over all positions that one covers, and cut at the edges."""
     weight, reach = _FILTERS[kind]
 
-    def make(n, out, scale, dtype, align_corners):
+    def make(xp, n, out, scale, dtype, align_corners):
         real = np.dtype(dtype).type
         if align_corners:
             step = real(n - 1) / real(out - 1) if out > 1 else real(0)
         else:
             step = _step(n, out, scale, real)
         stretch = max(step, real(1))
-        centers, support, columns = step * (np.arange(out).astype(real) + real(0.5)), reach * stretch, np.arange(n)
-        first = np.maximum((centers - support + real(0.5)).astype(np.int64), 0)[:, None]
-        end = np.minimum((centers + support + real(0.5)).astype(np.int64), n)[:, None]
+        centers, support, columns = step * (xp.arange(out).astype(real) + real(0.5)), reach * stretch, xp.arange(n)
+        first = xp.maximum((centers - support + real(0.5)).astype(np.int64), 0)[:, None]
+        end = xp.minimum((centers + support + real(0.5)).astype(np.int64), n)[:, None]
         distance = abs(columns.astype(real) - centers[:, None] + real(0.5)) * (1 / stretch)
-        matrix = np.where((columns >= first) & (columns < end), weight(distance), real(0))
+        matrix = xp.where((columns >= first) & (columns < end), weight(xp, distance), real(0))
         total = matrix.sum(1, keepdims=True)
-        return np.divide(matrix, total, out=matrix, where=total != 0)
+        return xp.divide(matrix, total, out=matrix, where=total != 0)
 
     return make
 
 
-def _matrices(kind, sizes, outs, scales, align_corners, dtype):
+def _matrices(xp, kind, sizes, outs, scales, align_corners, dtype):
     make, last = {
         "nearest": (_nearest, False),
         "exact": (_nearest, True),
@@ -113,16 +113,16 @@ def _matrices(kind, sizes, outs, scales, align_corners, dtype):
         "cubic": (_cubic, align_corners),
         **{name: (_smooth(name), align_corners) for name in _FILTERS},
     }[kind]
-    return [make(n, out, scale, dtype, last) for n, out, scale in zip(sizes, outs, scales)]
+    return [make(xp, n, out, scale, dtype, last) for n, out, scale in zip(sizes, outs, scales)]
 
 
-def _resized(x, matrices):
+def _resized(xp, x, matrices):
     """The matrices applied along the last axes of x."""
     d = x.dtype
     x = x.astype(np.float32) if d.itemsize == 2 else x
-    x = np.matmul(x, matrices[-1].T)
+    x = xp.matmul(x, matrices[-1].T)
     if len(matrices) == 2:
-        x = np.matmul(matrices[0], x)
+        x = xp.matmul(matrices[0], x)
     return x.astype(d, copy=False)
 
 
@@ -173,12 +173,12 @@ def _upsample(name, dims, kind, node):
     def forward(xp, x, output_size, *rest):
         _refuse(x, kind, dims)
         align, given = (rest[0], rest[1:]) if corners else (False, rest)
-        return _resized(x, _matrices(kind, x.shape[2:], output_size, given, align, _work_dtype(x.dtype)))
+        return _resized(xp, x, _matrices(xp, kind, x.shape[2:], output_size, given, align, _work_dtype(x.dtype)))
 
     def backward(xp, g, output_size, input_size, *rest):
         align, given = (rest[0], rest[1:]) if corners else (False, rest)
-        matrices = _matrices(kind, input_size[2:], output_size, given, align, _work_dtype(g.dtype))
-        return _resized(g, [a.T for a in matrices])
+        matrices = _matrices(xp, kind, input_size[2:], output_size, given, align, _work_dtype(g.dtype))
+        return _resized(xp, g, [a.T for a in matrices])
 
     shape, size = ((1, 2, 4), (6,)) if dims == 1 else ((1, 2, 3, 4), (5, 6))
     options = (

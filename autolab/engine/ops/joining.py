@@ -191,7 +191,7 @@ def _split_rule(m, g, self_sym_sizes, dim):
 
 
 def _sections(xp, self, sizes, dim):
-    edges = np.cumsum(sizes)[:-1]
+    edges = np.cumsum(sizes)[:-1].tolist()
     return tuple(xp.split(self, edges, dim))
 
 

@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 
+from .. import demands
 from ..errors import fail
 from .activation import floating, internal, not_implemented
 
@@ -229,16 +230,12 @@ def _soft_margin_curvature(m, g, target, s):
 
 # -- of probabilities ------------------------------------------------------------------------------------------------
 def _bce(xp, self, target, weight, reduction):
-    if (self < 0).any() or (self > 1).any():
-        raise fail(
-            RuntimeError,
-            "all elements of input should be between 0 and 1",
-            "The input must be probabilities: pass it through sigmoid first, or use binary_cross_entropy_with_logits.",
-        )
-    if (target < 0).any() or (target > 1).any():
-        raise fail(
-            RuntimeError, "all elements of target should be between 0 and 1", "Targets are probabilities, often 0 or 1."
-        )
+    for name, values, note in (
+        ("input", self, "It must hold probabilities: pass it through sigmoid first, or use binary_cross_entropy_with_logits."),
+        ("target", target, "Targets are probabilities, often 0 or 1."),
+    ):
+        message = f"all elements of {name} should be between 0 and 1"
+        demands.none(xp, (values < 0) | (values > 1), lambda message=message, note=note: fail(RuntimeError, message, note))
     loss = (target - 1) * xp.maximum(xp.log1p(-self), -100) - target * xp.maximum(xp.log(self), -100)
     return _reduced(xp, loss if weight is None else loss * weight, reduction)
 
@@ -383,14 +380,14 @@ class _Classes:
         self.counted = counted = target != ignore_index
         self.classes = xp.where(counted, target, 0)
         wrong = counted & ((target < 0) | (target >= self.scores.shape[1]))
-        if wrong.any():
-            raise fail(
-                IndexError,
-                f"Target {int(target[wrong][0])} is out of bounds.",
-                f"There are {self.scores.shape[1]} classes, numbered from 0 to {self.scores.shape[1] - 1}.",
-            )
+        demands.none(xp, wrong, lambda: self._out_of_bounds(target[wrong][0] if xp is np else "of a sample"))
         one = counted.astype(scores.dtype)
         self.weights = one if weight is None else one * weight[self.classes]
+
+    def _out_of_bounds(self, found):
+        count = self.scores.shape[1]
+        note = f"There are {count} classes, numbered from 0 to {count - 1}."
+        return fail(IndexError, f"Target {found} is out of bounds.", note)
 
     def picked(self):
         """The score of the right class of each sample."""
@@ -409,8 +406,8 @@ def _nll(xp, self, target, weight, reduction, ignore_index):
     batch = _Classes(xp, self, target, weight, ignore_index)
     loss = -batch.picked() * batch.weights
     if reduction == NONE:
-        loss[batch.weights == 0] = 0  # an ignored -inf must not become nan
-        return loss.reshape(batch.target_shape), self.dtype.type(0)
+        loss = xp.where(batch.weights == 0, 0, loss)  # an ignored -inf must not become nan
+        return loss.reshape(batch.target_shape), xp.zeros((), self.dtype)[()]
     total_weight = xp.add.reduce(batch.weights, axis=None)
     total = xp.add.reduce(loss, axis=None)
     return (total / total_weight if reduction == MEAN else total), total_weight

@@ -8,6 +8,7 @@ import numpy as np
 from .. import cascade
 from ..dtype import FROM_NUMPY, as_dtype
 from ..errors import check_dim, fail, unsupported
+from ..kernels.reduce import reduce
 from ..overloading import public
 from ..registry import METHODS, NAMESPACES, register
 from .reduction import axes, dtype_of, restored, the_dims
@@ -39,7 +40,7 @@ def _reduce_norm(xp, x, ord, axis, keepdim):
         return xp.sqrt(xp.add.reduce(x * x, axis=axis, keepdims=keepdim))
     size = xp.abs(x)
     if ord in (math.inf, -math.inf):
-        return (xp.maximum if ord > 0 else xp.minimum).reduce(size, axis=axis, keepdims=keepdim)
+        return reduce(xp, "maximum" if ord > 0 else "minimum", size, axis, keepdim)
     if ord == 0:
         return xp.add.reduce(size != 0, axis=axis, keepdims=keepdim, dtype=x.dtype)
     if ord == 1:

@@ -52,9 +52,9 @@ def _batch_norm(xp, x, weight, bias, running_mean, running_var, training, moment
     _refuse_integers("batch_norm", x)
     wide = x.astype(np.float32) if x.dtype.itemsize == 2 else x
     rows = kernels.channel_rows(wide)
-    none = np.empty(0, rows.dtype)
+    none = xp.empty(0, rows.dtype)
     if not training:
-        scale = 1 / np.sqrt(running_var + running_var.dtype.type(eps))
+        scale = 1 / xp.sqrt(running_var + running_var.dtype.type(eps))
         if weight is not None:
             scale = scale * weight
         shift = -running_mean * scale if bias is None else bias - running_mean * scale
@@ -106,7 +106,7 @@ def _batch_fused(m, g, wanted, *, input, weight, running_mean, running_var, trai
     if training:
         dx, product, total = kernels.standardize_backward(g2, rows, result1, result2, weight, wanted[0])
     else:
-        inverse = (1 / np.sqrt(running_var + running_var.dtype.type(eps))).astype(rows.dtype)
+        inverse = (1 / m.xp.sqrt(running_var + running_var.dtype.type(eps))).astype(rows.dtype)
         scale = inverse if weight is None else inverse * weight
         dx, product, total = kernels.fixed_backward(
             g2, rows, running_mean.astype(rows.dtype), scale, inverse, wanted[0]
@@ -161,7 +161,7 @@ _WEIGHTED = (
 def _layer_norm(xp, x, normalized_shape, weight, bias, eps):
     _refuse_integers("LayerNormKernelImpl", x)
     n = math.prod(normalized_shape)
-    wide = np.ascontiguousarray(x, np.float32 if x.dtype.itemsize == 2 else None)
+    wide = xp.ascontiguousarray(x, np.float32 if x.dtype.itemsize == 2 else None)
     rows, mean, _, inverse = kernels.standardize(wide.reshape(-1, n), None, None, eps)
     y = rows.reshape(x.shape)
     if weight is not None:
@@ -188,8 +188,8 @@ def _layer_fused(m, g, wanted, *, input, normalized_shape, weight, eps, result1,
     g, d, n = g[0], input.dtype, math.prod(normalized_shape)
     if d.itemsize == 2:
         g, input = g.astype(np.float32), input.astype(np.float32)
-    rows, mean, inverse = np.ascontiguousarray(input).reshape(-1, n), result1.reshape(-1), result2.reshape(-1)
-    g2 = np.ascontiguousarray(g).reshape(-1, n)
+    rows, mean, inverse = m.xp.ascontiguousarray(input).reshape(-1, n), result1.reshape(-1), result2.reshape(-1)
+    g2 = m.xp.ascontiguousarray(g).reshape(-1, n)
     dx = dweight = None
     if wanted[0]:
         weighted = g2 if weight is None else g2 * weight.reshape(-1).astype(g2.dtype, copy=False)
@@ -199,8 +199,8 @@ def _layer_fused(m, g, wanted, *, input, normalized_shape, weight, eps, result1,
             .astype(d, copy=False)
         )
     if wanted[1]:
-        dweight = np.einsum("ij,ij->j", g2, (rows - mean[:, None]) * inverse[:, None]).reshape(normalized_shape)
-    return dx, dweight, np.add.reduce(g2, axis=0).reshape(normalized_shape) if wanted[2] else None
+        dweight = m.xp.einsum("ij,ij->j", g2, (rows - mean[:, None]) * inverse[:, None]).reshape(normalized_shape)
+    return dx, dweight, m.xp.add.reduce(g2, axis=0).reshape(normalized_shape) if wanted[2] else None
 
 
 layer_norm_op = _inside(
@@ -240,7 +240,7 @@ layer_norm_op = _inside(
 # -- group norm ------------------------------------------------------------------------------------------------------------
 def _group_norm(xp, x, weight, bias, N, C, HxW, group, eps):
     _refuse_integers("GroupNormKernelImpl", x)
-    wide = np.ascontiguousarray(x, np.float32 if x.dtype.itemsize == 2 else None)
+    wide = xp.ascontiguousarray(x, np.float32 if x.dtype.itemsize == 2 else None)
     rows, mean, _, inverse = kernels.standardize(wide.reshape(N * group, -1), None, None, eps)
     y = rows.reshape(N, C, HxW)
     if weight is not None:
@@ -275,8 +275,8 @@ def _group_fused(m, g, wanted, *, input, weight, N, C, HxW, group, eps, result1,
     mean, inverse, x, g3 = (
         result1.reshape(-1),
         result2.reshape(-1),
-        np.ascontiguousarray(input),
-        np.ascontiguousarray(g).reshape(N, C, HxW),
+        m.xp.ascontiguousarray(input),
+        m.xp.ascontiguousarray(g).reshape(N, C, HxW),
     )
     dx = dweight = None
     if wanted[0]:
@@ -287,8 +287,8 @@ def _group_fused(m, g, wanted, *, input, weight, N, C, HxW, group, eps, result1,
         dx = dx.reshape(input.shape).astype(d, copy=False)
     if wanted[1]:
         standard = (x.reshape(N * group, -1) - mean[:, None]) * inverse[:, None]
-        dweight = np.einsum("ncs,ncs->c", g3, standard.reshape(N, C, HxW))
-    return dx, dweight, np.add.reduce(g3, axis=(0, 2)) if wanted[2] else None
+        dweight = m.xp.einsum("ncs,ncs->c", g3, standard.reshape(N, C, HxW))
+    return dx, dweight, m.xp.add.reduce(g3, axis=(0, 2)) if wanted[2] else None
 
 
 group_norm_op = _inside(

@@ -45,29 +45,29 @@ constant_pad = _inside(
 
 
 # -- numbers of the input itself -----------------------------------------------------------------------------------------
-def _reflected(n, before, after):
+def _reflected(xp, n, before, after):
     """Which of n positions stands at each position of the padded dimension, mirrored at the edges."""
-    i = abs(np.arange(-before, n + after))
-    return np.where(i >= n, 2 * (n - 1) - i, i)
+    i = abs(xp.arange(-before, n + after))
+    return xp.where(i >= n, 2 * (n - 1) - i, i)
 
 
-def _replicated(n, before, after):
-    return np.arange(-before, n + after).clip(0, n - 1)
+def _replicated(xp, n, before, after):
+    return xp.arange(-before, n + after).clip(0, n - 1)
 
 
 def _at(axis, index):
     return (..., index, *(slice(None),) * (-1 - axis))
 
 
-def _positions(shape, padding, source):
+def _positions(xp, shape, padding, source):
     """(axis, positions) for each padded axis, the last one first."""
-    return [(-1 - k, source(shape[-1 - k], padding[2 * k], padding[2 * k + 1])) for k in range(len(padding) // 2)]
+    return [(-1 - k, source(xp, shape[-1 - k], padding[2 * k], padding[2 * k + 1])) for k in range(len(padding) // 2)]
 
 
 def _taken(source):
     def forward(xp, x, padding):
-        for axis, positions in _positions(x.shape, padding, source):
-            x = np.take(x, positions, axis)
+        for axis, positions in _positions(xp, x.shape, padding, source):
+            x = xp.take(x, positions, axis)
         return x
 
     return forward
@@ -77,11 +77,11 @@ def _returned(source):
     """The adjoint of `_taken`: every number goes back to where it was read."""
 
     def forward(xp, g, x, padding):
-        for axis, positions in reversed(_positions(x.shape, padding, source)):
+        for axis, positions in reversed(_positions(xp, x.shape, padding, source)):
             shape = list(g.shape)
             shape[axis] = x.shape[axis]
             back = xp.zeros(shape, g.dtype)
-            np.add.at(back, _at(axis, positions), g)
+            xp.add.at(back, _at(axis, positions), g)
             g = back
         return g
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .. import demands
 from ..dtype import FROM_NUMPY
 from ..errors import check_dim, fail, unsupported
 from ..registry import METHODS, composite, register
@@ -14,16 +15,20 @@ from .indexing import at, written
 # -- gather, scatter -------------------------------------------------------------------------------------------------------
 def _along(xp, self, dim, index):
     n = self.shape[dim] if self.ndim else 1
-    if index.size and (index.min() < 0 or index.max() >= n):
-        bad = int(index.max() if index.max() >= n else index.min())
-        raise fail(
+    demands.in_range(
+        xp,
+        index,
+        0,
+        n,
+        lambda bad: fail(
             RuntimeError,
             f"index {bad} is out of bounds for dimension {dim} with size {n}",
             f"Each index counts from 0 to {n - 1}.",
-        )
-    grid = list(xp.indices(index.shape, sparse=True)) if index.ndim else [xp.asarray(0)]
+        ),
+    )
     if not index.ndim:
         return (index,) if self.ndim else ()
+    grid = [xp.arange(k).reshape(-1, *(1,) * (index.ndim - 1 - i)) for i, k in enumerate(index.shape)]
     grid[dim] = index
     return tuple(grid)
 
@@ -162,8 +167,9 @@ def _index_select(xp, self, dim, index):
         raise fail(IndexError, "index_select(): Index is supposed to be a vector", "Give the positions as one list.")
     d = check_dim(dim, self.ndim)
     n = self.shape[d] if self.ndim else 1
-    if index.size and (index.min() < 0 or index.max() >= n):
-        raise fail(IndexError, "index out of range in self", f"Positions count from 0 to {n - 1}.")
+    demands.in_range(
+        xp, index, 0, n, lambda bad: fail(IndexError, "index out of range in self", f"Positions count from 0 to {n - 1}.")
+    )
     return xp.take(self, xp.atleast_1d(index), axis=d) if self.ndim else self
 
 
@@ -254,12 +260,17 @@ for _op in (index_add, index_fill, index_copy):
 
 def _take(xp, self, index):
     n = self.size
-    if index.size and (index.min() < -n or index.max() >= n):
-        raise fail(
+    demands.in_range(
+        xp,
+        index,
+        -n,
+        n,
+        lambda bad: fail(
             IndexError,
-            f"out of range: tried to access index {int(index.max())} on a tensor of {n} elements.",
+            f"out of range: tried to access index {bad} on a tensor of {n} elements.",
             "take counts over all elements.",
-        )
+        ),
+    )
     return self.reshape(-1)[index]
 
 

@@ -156,9 +156,9 @@ _inside(
 
 
 # -- mean ------------------------------------------------------------------------------------------------------------------
-def _mean_of(x, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
+def _mean_of(xp, x, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
     win = windows(x, kernel_size, stride, padding, (1, 1), ceil_mode)
-    return win, kernels.divisors(win, count_include_pad, divisor_override)
+    return win, kernels.divisors(xp, win, count_include_pad, divisor_override)
 
 
 def _wide(kernel, x, *rest):
@@ -168,7 +168,7 @@ def _wide(kernel, x, *rest):
 
 def _avg_pool(xp, x, *options):
     _refuse_bool("avg_pool2d_out_frame", x)
-    return _wide(kernels.mean, x, *_mean_of(x, *options))
+    return _wide(kernels.mean, x, *_mean_of(xp, x, *options))
 
 
 def _avg_samples(s):
@@ -197,7 +197,7 @@ avg_pool = _inside(
 
 _inside(
     "avg_pool2d_backward(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)",
-    forward=lambda xp, g, x, *options: _wide(kernels.mean_backward, g, *_mean_of(x, *options)),
+    forward=lambda xp, g, x, *options: _wide(kernels.mean_backward, g, *_mean_of(xp, x, *options)),
     node="AvgPool2DBackwardBackward0",
     vjp={
         "grad_output": lambda m, g, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: (
@@ -212,23 +212,23 @@ _inside(
 
 
 # -- windows that share the input out --------------------------------------------------------------------------------------
-def _shared(x, rows, columns):
+def _shared(xp, x, rows, columns):
     """Matrix products along both of the last dimensions: rows @ x @ columns.T."""
-    return np.matmul(rows, np.matmul(x, columns.T))
+    return xp.matmul(rows, xp.matmul(x, columns.T))
+
+
+def _weights(xp, size, out, dtype):
+    return [kernels.adaptive_weights(xp, n, o, dtype) for n, o in zip(size, out)]
 
 
 def _adaptive_avg(xp, x, output_size):
     (h, w), (oh, ow), d = x.shape[-2:], output_size, x.dtype if x.dtype.itemsize > 2 else np.float32
-    return _shared(x, kernels.adaptive_weights(h, oh, d), kernels.adaptive_weights(w, ow, d)).astype(
-        x.dtype, copy=False
-    )
+    return _shared(xp, x, *_weights(xp, (h, w), (oh, ow), d)).astype(x.dtype, copy=False)
 
 
 def _adaptive_avg_backward(xp, g, x):
     (h, w), (oh, ow), d = x.shape[-2:], g.shape[-2:], x.dtype if x.dtype.itemsize > 2 else np.float32
-    return _shared(g, kernels.adaptive_weights(h, oh, d).T, kernels.adaptive_weights(w, ow, d).T).astype(
-        g.dtype, copy=False
-    )
+    return _shared(xp, g, *(weights.T for weights in _weights(xp, (h, w), (oh, ow), d))).astype(g.dtype, copy=False)
 
 
 adaptive_avg_pool = _inside(

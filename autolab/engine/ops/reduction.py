@@ -16,6 +16,7 @@ from .. import cascade, precise
 from ..arguments import bad_argument, mismatch
 from ..dtype import FROM_NUMPY, as_dtype, get_default_dtype
 from ..errors import check_dim, check_dims, fail
+from ..kernels.reduce import reduce
 from ..overloading import public
 from ..registry import METHODS, register
 from ..tensor import Tensor
@@ -383,7 +384,7 @@ def _logsumexp(xp, self, dim, keepdim):
     axis = axes(self, dim)
     if not self.size:
         return xp.log(xp.add.reduce(xp.exp(self), axis=axis, keepdims=keepdim))
-    top = xp.maximum.reduce(self, axis=axis, keepdims=True)
+    top = reduce(xp, "maximum", self, axis, True)
     top = xp.where(xp.isinf(top), 0, top).astype(self.dtype)
     exp, log = (_exp, _log) if xp is np else (xp.exp, xp.log)
     terms = exp(self - top)
@@ -417,7 +418,7 @@ def _truth(name, ufunc, tex, doc):
     def forward(xp, self, dim, keepdim):
         if dim == ():
             return self.astype(bool)
-        found = getattr(xp, ufunc).reduce(self.astype(bool, copy=False), axis=axes(self, dim), keepdims=keepdim)
+        found = reduce(xp, ufunc, self.astype(bool, copy=False), axes(self, dim), keepdim)
         return found.astype(self.dtype) if self.dtype == np.uint8 else found
 
     op = register(f"{name}(self, dim=None, keepdim=False)", forward=forward, method=False, function=False, latex=tex,

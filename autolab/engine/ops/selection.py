@@ -305,7 +305,8 @@ def _masked_fill(xp, self, mask, value):
             raise fail(RuntimeError, f"value cannot be converted to type {self.dtype.name}_t without overflow",
                        "The tensor's dtype cannot hold it.")
     try:
-        return xp.where(mask, self.dtype.type(value), self)[()]
+        value = value.astype(self.dtype) if hasattr(value, "dtype") else self.dtype.type(value)
+        return xp.where(mask, value, self)[()]
     except ValueError:
         raise broadcast_error([np.shape(mask), np.shape(self)]) from None
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import check_dim, fail
+from ..kernels.reduce import reduce
 from ..registry import composite
 from .activation import floating, internal, logistic, not_implemented
 
@@ -95,7 +96,7 @@ def _log_softmax(xp, x, dim):
 
 def _below_maximum(xp, x, dim):
     x = xp.asarray(x, np.float32 if x.dtype.itemsize == 2 else None)
-    return x if x.size == 0 else x - xp.maximum.reduce(x, axis=dim, keepdims=True)
+    return x if x.size == 0 else x - reduce(xp, "maximum", x, dim, True)
 
 
 def _total(xp, x, dim):

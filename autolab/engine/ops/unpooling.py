@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .. import demands
 from ..dtype import FROM_NUMPY, int64
 from ..errors import fail
 from ..registry import composite, register
@@ -26,13 +27,17 @@ def _placed(xp, x, indices, output_size):
     lead = x.shape[: x.ndim - dims]
     flat = xp.zeros((*lead, volume), x.dtype)
     places = indices.reshape(*lead, -1)
-    outside = places[(places < 0) | (places >= volume)]
-    if outside.size:
-        raise fail(
+    demands.in_range(
+        xp,
+        places,
+        0,
+        volume,
+        lambda bad: fail(
             RuntimeError,
-            f"Found an invalid max index: {int(outside[-1])} (output volumes are of size {'x'.join(map(str, output_size))})",
+            f"Found an invalid max index: {bad} (output volumes are of size {'x'.join(map(str, output_size))})",
             "Indices count the positions of one channel of the result, row by row: those that pooling returned fit.",
-        )
+        ),
+    )
     xp.put_along_axis(flat, places, x.reshape(*lead, -1), -1)
     return flat.reshape(*lead, *output_size)
 

@@ -1,0 +1,109 @@
+"""The kernels of convolution and normalisation for arrays of a GPU: whole arrays at a time, in the words that NumPy and CuPy share.
+
+A GPU wants few large kernels; the blocks, threads and reused memory by which the other files of this folder serve a CPU's caches would
+only be in the way. The functions have the names and arguments of those that they stand for.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import device as devices
+
+
+def off_host(x):
+    """Whether `x` is an array of a GPU."""
+    return x.__class__ is not np.ndarray and not isinstance(x, np.generic)
+
+
+def module(x):
+    """The array module of `x`: NumPy, CuPy or the simulated GPU's."""
+    return devices.of(x).xp
+
+
+# -- convolution -----------------------------------------------------------------------------------------------------------
+def _columns(x, geo):
+    """What the windows read, as matrices (groups, C / groups * kh * kw, N * oh * ow)."""
+    xp, (n, c) = module(x), x.shape[:2]
+    (oh, ow), (kh, kw), (sy, sx), (py, px), (dy, dx) = geo.out, geo.kernel, geo.stride, geo.padding, geo.dilation
+    x = xp.pad(x, ((0, 0), (0, 0), (py, py), (px, px))) if py or px else xp.ascontiguousarray(x)
+    batch, channel, row, column = x.strides
+    windows = xp.lib.stride_tricks.as_strided(
+        x, (c, kh, kw, n, oh, ow), (channel, dy * row, dx * column, batch, sy * row, sx * column)
+    )
+    return windows.reshape(geo.groups, -1, n * oh * ow)
+
+
+def _by_channel(y, groups):
+    """(N, O, …) as (groups, O / groups, N * …)."""
+    return y.swapaxes(0, 1).reshape(groups, y.shape[1] // groups, -1)
+
+
+def _by_batch(y, channels, n, size):
+    """The inverse of `_by_channel`, contiguous."""
+    return module(y).ascontiguousarray(y.reshape(channels, n, *size).swapaxes(0, 1))
+
+
+def forward(x, weight, bias, geo):
+    o = weight.shape[0]
+    y = module(x).matmul(weight.reshape(geo.groups, o // geo.groups, -1), _columns(x, geo))
+    y = _by_batch(y, o, x.shape[0], geo.out)
+    if bias is not None:
+        y += bias[:, None, None]
+    return y
+
+
+def grad_weight(g, x, geo):
+    o, c = g.shape[1], x.shape[1]
+    found = module(g).matmul(_by_channel(g, geo.groups), _columns(x, geo).swapaxes(1, 2))
+    return found.reshape(o, c // geo.groups, *geo.kernel)
+
+
+def grad_input(g, weight, geo):
+    xp, n, (o, cg) = module(g), g.shape[0], weight.shape[:2]
+    (h, w), (oh, ow), (kh, kw), (sy, sx), (py, px), (dy, dx) = (
+        geo.size, geo.out, geo.kernel, geo.stride, geo.padding, geo.dilation,
+    )  # fmt: skip
+    columns = xp.matmul(weight.reshape(geo.groups, o // geo.groups, -1).swapaxes(1, 2), _by_channel(g, geo.groups))
+    columns = columns.reshape(cg * geo.groups, kh, kw, n, oh, ow)
+    height, width = max(h + 2 * py, (oh - 1) * sy + dy * (kh - 1) + 1), max(w + 2 * px, (ow - 1) * sx + dx * (kw - 1) + 1)
+    padded = xp.zeros((cg * geo.groups, n, height, width), g.dtype)
+    for i in range(kh):
+        for j in range(kw):
+            rows = slice(i * dy, i * dy + (oh - 1) * sy + 1, sy)
+            padded[:, :, rows, slice(j * dx, j * dx + (ow - 1) * sx + 1, sx)] += columns[:, i, j]
+    return xp.ascontiguousarray(padded[:, :, py : py + h, px : px + w].swapaxes(0, 1))
+
+
+def grad_bias(g):
+    return g.sum(axis=(0, *range(2, g.ndim)))
+
+
+# -- normalisation of rows -------------------------------------------------------------------------------------------------
+def standardize(rows, weight, bias, eps):
+    d = rows.dtype
+    mean = rows.mean(axis=1)
+    centred = rows - mean[:, None]
+    variance = (centred * centred).mean(axis=1)
+    inverse = 1 / module(rows).sqrt(variance + d.type(eps))
+    result = centred * (inverse if weight is None else inverse * weight)[:, None]
+    return (result if bias is None else result + bias[:, None]), mean, variance, inverse
+
+
+def scaled(rows, weight, bias):
+    return rows * weight[:, None] + bias[:, None]
+
+
+def standardize_backward(g, rows, mean, inverse, weight, want_input=True):
+    share = rows.dtype.type(1 / rows.shape[1])
+    standard = (rows - mean[:, None]) * inverse[:, None]
+    total, product = g.sum(axis=1), (g * standard).sum(axis=1)
+    if not want_input:
+        return None, product, total
+    scale = (inverse if weight is None else inverse * weight)[:, None]
+    return (g - (total * share)[:, None] - standard * (product * share)[:, None]) * scale, product, total
+
+
+def fixed_backward(g, rows, mean, scale, inverse, want_input=True):
+    product = (g * (rows - mean[:, None])).sum(axis=1) * inverse
+    return (g * scale[:, None] if want_input else None), product, g.sum(axis=1)
