@@ -32,7 +32,7 @@ def add(x, axis=None, keepdims=False):
     lanes = 8 if dtype is _F32 else 4
     if (axis is None or x.ndim == 1) and x.flags.c_contiguous:
         total = _row(x if x.ndim == 1 else x.reshape(-1), lanes)
-        return total.reshape((1,) * x.ndim) if keepdims else total
+        return total[0] if not keepdims else total if x.ndim == 1 else total.reshape((1,) * x.ndim)
     if x.ndim == 2 and axis is not None and x.flags.c_contiguous and 1 not in x.shape:
         only = axis if axis.__class__ is int else axis[0] if len(axis) == 1 else None
         if only is not None:
@@ -121,13 +121,13 @@ def _accumulated(parts, x, axis):
 
 # -- contiguous rows ---------------------------------------------------------------------------------------------------
 def _row(x, lanes):
-    """The sum of a contiguous 1-d array of more than one element."""
+    """The sum of a contiguous 1-d array of more than one element, as an array of one."""
     n = len(x)
     if n < lanes:
-        return _in_order(x if n < 4 else x[_SHORT[n]])[-1] + 0
+        return _in_order(x if n < 4 else x[_SHORT[n]])[-1:] + 0
     if n >= _BLOCK * _BLOCK * _INTERLEAVED * lanes:
-        return _rows(x.reshape(1, n), lanes)[0]
-    return _planned(x, n, lanes)[-1]
+        return _rows(x.reshape(1, n), lanes)
+    return _planned(x, n, lanes)[-1:]
 
 
 def _planned(x, n, lanes):

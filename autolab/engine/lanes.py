@@ -10,7 +10,7 @@ import numpy as np
 
 from . import observe
 from .autograd.grad_mode import per_thread
-from .autograd.node import accumulator, next_sequence_nr
+from .autograd.node import accumulator, sequence
 from .device import CPU
 from .dispatch import apply
 from .dtype import bool_
@@ -25,13 +25,15 @@ TENSORS = {Tensor}
 _BINARY = """
 def call(a, b):
     state = per_thread.state
-    tensor = b.__class__ in TENSORS
+    kind = type(b)
+    tensor = kind is Tensor or kind in TENSORS
     if tensor:
-        if a.__class__ not in TENSORS or a.dtype is not b.dtype or a._view is not None or b._view is not None:
+        kind = type(a)
+        if NUMBERS_ONLY kind is not Tensor and kind not in TENSORS or a.dtype is not b.dtype or a._view is not None or b._view is not None:
             return slow(a, b)
         y = b._d
         b_req = b._req
-    elif (b.__class__ is float or b.__class__ is int) and a.__class__ in TENSORS and a._view is None:
+    elif (kind is float or kind is int) and a.__class__ in TENSORS and a._view is None:
         y = b
         b_req = False
     else:
@@ -41,54 +43,47 @@ def call(a, b):
         return slow(a, b)
     x = a._d
     try:
-        d = state.run(fast, x, y)
+        if tensor and (type(x) is ndarray or type(y) is ndarray) and x.shape != y.shape:
+            fix = ((x.shape, dtype), (y.shape, dtype))
+            d = state.run(fast, *one_as_number(x, y))
+        else:
+            fix = None
+            d = state.run(fast, x, y)
     except ValueError:
         return slow(a, b)
     t = new(Tensor)
     t._d = d
     t.dtype = RESULT
-    s = new(Storage)
+    t._storage = s = new(Storage)
     s.version = 0
     s.device = CPU
-    s.array = None
-    t._storage = s
-    t._view = t._grad = t._acc = t._hooks = None
+    s.array = t._view = t._grad = t._acc = t._hooks = None
     t._nr = 0
     a_req = a._req
     if state.grad and (a_req or b_req) and DIFFERENTIABLE:
         t._node = n = new(node_class)
         t._req = True
-        e = f = None
+        e = f = n.input_nrs = n.hooks = n.operands = None
         if a_req:
             e = a._node
             if e is None: e = a._acc and a._acc() or accumulator(a)
+            if a._nr: n.input_nrs = (a._nr, b._nr if b_req else 0)
         if b_req:
             f = b._node
             if f is None: f = b._acc and b._acc() or accumulator(b)
+            if b._nr: n.input_nrs = (a._nr if a_req else 0, b._nr)
         n.inputs = INPUTS
-        n.input_nrs = None
-        if (a_req and a._nr) or (b_req and b._nr):
-            n.input_nrs = (a._nr, b._nr if b_req else 0)
-        n.sequence_nr = next_sequence_nr()
+        n.sequence_nr = next(sequence)
         n.scope = state.scope
-        n.hooks = None
         n.saved = SAVED
-        n.fix = None
-        if d.__class__ is ndarray:
-            shape = d.shape
-            if x.shape != shape or (tensor and y.shape != shape):
-                n.fix = ((x.shape, dtype), (y.shape, dtype) if tensor else None)
-            n.value = d if d.size <= SMALL else (d.shape, d.dtype)
-        else:
-            n.value = d
-        n.operands = None
+        n.fix = fix
+        n.value = d if type(d) is not ndarray or d.size <= SMALL else (d.shape, d.dtype)
         if e is None or f is None:
-            n.operands = (x if e is None and (x.__class__ is not ndarray or x.size <= SMALL) else None,
-                          y if f is None and (y.__class__ is not ndarray or y.size <= SMALL) else None)
+            n.operands = (x if e is None and (type(x) is not ndarray or x.size <= SMALL) else None,
+                          y if f is None and (type(y) is not ndarray or y.size <= SMALL) else None)
     else:
-        t._node = None
+        t._node = n = None
         t._req = False
-        n = None
     if observe.observer is not None:
         observe.observer.forward(op, (a, b), None, (t,), n)
     return t
@@ -97,20 +92,18 @@ def call(a, b):
 _UNARY = """
 def call(aDEFAULTS):
     state = per_thread.state
-    if a.__class__ not in TENSORS or a._view is not None or state.special or a.dtype._kind != 2 UNLESS_DEFAULT:
+    kind = type(a)
+    if kind is not Tensor and kind not in TENSORS or a._view is not None or state.special or a.dtype._kind != 2 UNLESS_DEFAULT:
         return apply(op, (aARGUMENTS,))
-    dtype = a.dtype
     x = a._d
     d = state.run(fast, x)
     t = new(Tensor)
     t._d = d
-    t.dtype = dtype
-    s = new(Storage)
+    t.dtype = a.dtype
+    t._storage = s = new(Storage)
     s.version = 0
     s.device = CPU
-    s.array = None
-    t._storage = s
-    t._view = t._grad = t._acc = t._hooks = None
+    s.array = t._view = t._grad = t._acc = t._hooks = None
     t._nr = 0
     if a._req and state.grad:
         t._node = n = new(node_class)
@@ -119,19 +112,27 @@ def call(aDEFAULTS):
         if e is None: e = a._acc and a._acc() or accumulator(a)
         n.inputs = (e,)
         n.input_nrs = (a._nr,) if a._nr else None
-        n.sequence_nr = next_sequence_nr()
+        n.sequence_nr = next(sequence)
         n.scope = state.scope
         n.hooks = n.fix = n.operands = None
         n.saved = SAVED
-        n.value = d if d.__class__ is not ndarray or d.size <= SMALL else (d.shape, d.dtype)
+        n.value = d if type(d) is not ndarray or d.size <= SMALL else (d.shape, d.dtype)
     else:
-        t._node = None
+        t._node = n = None
         t._req = False
-        n = None
     if observe.observer is not None:
         observe.observer.forward(op, (aARGUMENTS,), None, (t,), n)
     return t
 """
+
+
+def one_as_number(x, y):
+    """Operands that broadcast, an array of one element made 0-d: that is what NumPy broadcasts quickly."""
+    if x.size == 1 and 0 < x.ndim <= y.ndim:
+        return x.reshape(()), y
+    if y.size == 1 and 0 < y.ndim <= x.ndim:
+        return x, y.reshape(())
+    return x, y
 
 
 def _saved_expression(op):
@@ -161,6 +162,7 @@ def _compile_lane(op, source, slow=None):
         source.replace("INPUTS", f"({inputs},)" if inputs else "()")
         .replace("SAVED", _saved_expression(op))
         .replace("DIFFERENTIABLE", str(bool(op.rules)))
+        .replace("NUMBERS_ONLY", "")
         .replace("RESULT", "bool_" if op.dtype == "bool" else "dtype")
     )
     environment = {
@@ -175,7 +177,8 @@ def _compile_lane(op, source, slow=None):
         "new": _new,
         "node_class": op.node_class,
         "accumulator": accumulator,
-        "next_sequence_nr": next_sequence_nr,
+        "sequence": sequence,
+        "one_as_number": one_as_number,
         "ndarray": np.ndarray,
         "SMALL": SMALL,
         "observe": observe,
@@ -198,6 +201,8 @@ def compiled_on_first_use(make, op):
     def get():
         if not made:
             made.append(make(op))
+            if op.call is stub:
+                op.call = made[0]
         return made[0]
 
     stub.made = get
@@ -219,7 +224,7 @@ def make_operator(op, of_tensors=None):
             return of_tensors(a, b)
         return apply(op, (a, b)) if isinstance(b, _NUMBERS) else NotImplemented
 
-    source = _BINARY if of_tensors is None else _BINARY.replace("if a.__class__ not in TENSORS or", "if True or")
+    source = _BINARY if of_tensors is None else _BINARY.replace("NUMBERS_ONLY", "True or")
     return _compile_lane(op, source, slow)
 
 

@@ -69,6 +69,8 @@ ones_like_op = register(
 
 
 def _sum_to(xp, self, shape):
+    if xp is np and self.ndim == 1 == len(shape) and self.shape != tuple(shape):
+        return cascade.add(self, None, True)
     if math.prod(shape) == 1 and xp is np:
         return cascade.add(self).reshape(shape)
     axes = _broadcast_axes(self.shape, tuple(shape))
@@ -420,7 +422,7 @@ def pin_memory(self, device=None):
         )
     if is_pinned(self):
         return self
-    gpu = devices.accelerator()
+    gpu = devices.accelerator() if device is None else devices.backend_of(devices.device(device))
     if gpu is None:
         raise fail(
             RuntimeError,
