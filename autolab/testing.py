@@ -39,10 +39,14 @@ def assert_close(
             f"Both 'rtol' and 'atol' must be either specified or unspecified, but got no {'rtol' if rtol is None else 'atol'}.",
             "Give both tolerances or neither.",
         )
-    a, b = (x.detach().numpy() if isinstance(x, Tensor) else np.asarray(x) for x in (actual, expected))
+    a, b = (x.detach().cpu().numpy() if isinstance(x, Tensor) else np.asarray(x) for x in (actual, expected))
     if a.shape != b.shape:
         raise AssertionError(
             msg or f"The values for attribute 'shape' do not match: {list(a.shape)} != {list(b.shape)}."
+        )
+    if check_device and isinstance(actual, Tensor) and isinstance(expected, Tensor) and actual.device != expected.device:
+        raise AssertionError(
+            msg or f"The values for attribute 'device' do not match: {actual.device} != {expected.device}."
         )
     if (
         check_dtype

@@ -199,8 +199,8 @@ def backends(kind) -> list:
 
 
 def accelerator():
-    """The first GPU: of 'cuda', else of 'sim' where it was used; None when there is none. Page-locked memory belongs to it."""
-    there = backends("cuda") or _backends.get("sim")
+    """The first GPU of 'cuda'; None when there is none. Page-locked memory belongs to it."""
+    there = backends("cuda")
     return there[0] if there else None
 
 
@@ -352,6 +352,14 @@ def plus(a, b):
         return a + b
     with of(a).backend:
         return a + b
+
+
+def stand_in(array):
+    """A NumPy array with the shape, dtype and order in memory of a raw array, its values unset: random numbers for a device are drawn into it."""
+    if array.__class__ is numpy.ndarray or isinstance(array, numpy.generic):
+        return array
+    extent = array.itemsize + sum((n - 1) * s for n, s in zip(array.shape, array.strides)) if array.size else 0
+    return numpy.ndarray(array.shape, array.dtype, numpy.empty(extent, numpy.uint8), strides=array.strides)
 
 
 def peek(array):

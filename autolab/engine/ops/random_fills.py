@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+from .. import device as devices
 from .. import draws, random
 from ..arguments import as_int, as_number, bad_argument, mismatch, overloads
 from ..autograd.grad_mode import per_thread
@@ -37,17 +38,20 @@ _bernoulli_ops = {k: _node_op(f"bernoulli_{k}", f"BernoulliBackward{k}", r"\math
 
 
 def _fill(op, target, draw):
-    """Replaces the values of `target` by `draw()`, which may look at the raw array; records `op`. Returns `target`."""
+    """Replaces the values of `target` by `draw(raw)`, which looks at the shape, dtype and order in memory of the array; records `op`.
+
+    The numbers are drawn on the CPU, so that they are the same for every device, and copied. Returns `target`."""
     state = per_thread.state
     check_inplace(target, state, target._req)
-    raw = target._d
-    if raw.__class__ is np.ndarray and any(step == 0 and n > 1 for step, n in zip(raw.strides, raw.shape, strict=True)):
+    raw, device = target._d, target._storage.device
+    if not isinstance(raw, np.generic) and any(step == 0 and n > 1 for step, n in zip(raw.strides, raw.shape, strict=True)):
         message = (
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."
         )
         raise fail(RuntimeError, message, "expand() repeats elements without copying them.")
-    write_inplace(op, (target,), np.asarray(draw(raw)).astype(target.dtype.np), state)
+    values = np.asarray(draw(devices.stand_in(raw))).astype(target.dtype.np)
+    write_inplace(op, (target,), values if device is devices.CPU else device.backend.from_host(values), state)
     return target
 
 
@@ -167,7 +171,7 @@ def bernoulli_(self, p=0.5, *, generator=None):
         raise fail(NotImplementedError, message, "Fill a float tensor and convert it.")
     if isinstance(p, Tensor):
         try:
-            spread = np.broadcast_to(p._d, self._d.shape)
+            spread = np.broadcast_to(devices.to_host(p._d), self._d.shape)
         except ValueError:
             p.expand(self._d.shape)  # raises what PyTorch says
             raise

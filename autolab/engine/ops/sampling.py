@@ -6,6 +6,7 @@ Source: https://docs.pytorch.org/docs/2.13/torch.html#random-sampling
 
 import numpy as np
 
+from .. import device as devices
 from .. import draws, random
 from ..arguments import OPTIONS, Options, as_int, as_number, bad_argument, check_fits, check_tensor, mismatch
 from ..arguments import overloads, pop_size, shape_of
@@ -142,7 +143,13 @@ def _zero(m, g):
     return m.zeros_like(g)
 
 
-def _normal_kernel(xp, mean, std, generator):
+def _drawn(xp, draw, *parameters):
+    """`draw(*parameters)`, on the CPU as all random numbers are; parameters and result are copied from and to a device."""
+    values = draw(*(devices.to_host(p) if hasattr(p, "dtype") else p for p in parameters))
+    return values if xp is np else xp.asarray(values)
+
+
+def _normal_values(mean, std, generator):
     wide = [a for a in (mean, std) if hasattr(a, "dtype")]
     try:
         shape = np.broadcast_shapes(*(a.shape for a in wide))
@@ -156,6 +163,10 @@ def _normal_kernel(xp, mean, std, generator):
     if hasattr(std, "dtype"):
         values = values * std.astype(dtype.np)
     return (values + mean).astype(dtype.np)
+
+
+def _normal_kernel(xp, mean, std, generator):
+    return _drawn(xp, _normal_values, mean, std, generator)
 
 
 _NORMAL_NODES = {("mean",): "NormalBackward1", ("std",): "NormalBackward2", ("mean", "std"): "NormalBackward3"}
@@ -205,7 +216,7 @@ def normal(mean, std=1.0, size=None, *, generator=None, **options):
 _bernoulli_op = register(
     "bernoulli(self, generator)", vjp={"self": _zero}, node="BernoulliBackward0", method=False, function=False,
     latex=r"\sim \mathrm{Bernoulli}({self})", vjp_latex={"self": "0"},
-    forward=lambda xp, self, generator: draws.bernoulli(self, self, generator).astype(self.dtype),
+    forward=lambda xp, self, generator: _drawn(xp, lambda p: draws.bernoulli(p, p, generator).astype(p.dtype), self),
 )  # fmt: skip
 
 
@@ -226,8 +237,14 @@ def bernoulli(input, p=None, *, generator=None, **options):
     if p is None:
         return _bernoulli_op.call(input, g)
     draws.check_probability(p)
-    values = draws.arranged(random.bernoulli(g, input._d.size, p), input._d)
-    return wrap(values.astype(input.dtype.np), input.dtype, input.device)
+    values = draws.arranged(random.bernoulli(g, input._d.size, p), devices.stand_in(input._d))
+    return _placed(values.astype(input.dtype.np), input)
+
+
+def _placed(values, like):
+    """A tensor of `values` (a NumPy array) where the tensor `like` is."""
+    device = like._storage.device
+    return wrap(values if device is devices.CPU else device.backend.from_host(values))
 
 
 @composite(method=True)
@@ -242,10 +259,10 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
     n = as_int(num_samples)
     if n is None:
         raise bad_argument("multinomial", "num_samples", 2, "int", num_samples)
-    weights = np.asarray(input._d)
+    weights = np.asarray(devices.to_host(input._d))
     _check_weights(weights, input.dtype, n, replacement)
     picks = draws.multinomial(np.atleast_2d(weights), n, replacement, draws.source("multinomial", generator))
-    return wrap(picks if weights.ndim == 2 else picks[0], int64, input.device)
+    return _placed(picks if weights.ndim == 2 else picks[0], input)
 
 
 def _check_weights(weights, dtype, n, replacement):
