@@ -146,12 +146,15 @@ class Notebook(Explorer):
 
     def run(self) -> Notebook:
         """Run every cell and wait for the explorer."""
+        self.run_cells()
+        expect(self.graph).to_be_visible(timeout=30_000)
+        return self
+
+    def run_cells(self) -> None:
         self._panel(
             """await panel.sessionContext.session.kernel.info;
                await jupyterapp.commands.execute('notebook:run-all-cells');"""
         )
-        expect(self.graph).to_be_visible(timeout=30_000)
-        return self
 
     def save(self) -> None:
         self._panel("await panel.context.save();")

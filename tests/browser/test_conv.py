@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import CHECKS
+from lab import CHECKS, Notebook, Server
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import autolab as torch
@@ -29,6 +29,9 @@ class Shown:
 
     def open(self, widget: ConvExplorer) -> Shown:
         self.page.goto(widget.to_html(self.folder / "conv.html").as_uri())
+        return self.find()
+
+    def find(self) -> Shown:
         self.root = self.page.get_by_role("group", name=re.compile("^Convolution explorer"))
         self.details = self.root.get_by_role("region", name="Details", exact=True)
         self.slider = self.root.get_by_role("slider", name="Step", exact=True)
@@ -144,3 +147,115 @@ def test_script_and_kernel_write_numbers_into_cells_alike(shown: Shown) -> None:
         [module, numbers],
     )
     assert said == [brief(n) for n in numbers]
+
+
+# -- in JupyterLab, with a kernel ------------------------------------------------------------------------------------------
+CELL = """
+import autolab as torch
+from autolab.widgets import ConvExplorer
+torch.manual_seed(0)
+layer = torch.nn.Conv2d(2, 4, 3, stride=2, padding=1, groups=2)
+conv = ConvExplorer(torch.randn(2, 7, 7), layer, interval=50)
+conv
+"""
+
+
+class InLab(Shown):
+    """The convolution explorer of a notebook, and its kernel."""
+
+    def __init__(self, notebook: Notebook):
+        self.notebook, self.page, self.complaints = notebook, notebook.page, []
+        notebook.run_cells()
+        self.find()
+
+
+@pytest.fixture(scope="module")
+def lab(server: Server, open_notebook: Callable[..., Notebook]) -> InLab:
+    server.write("conv.ipynb", CELL)
+    return InLab(open_notebook("conv.ipynb", reduced_motion="reduce"))
+
+
+@pytest.fixture
+def conv(lab: InLab) -> InLab:
+    lab.notebook.execute("conv.playing = False")
+    expect(lab.button("Play")).to_be_visible()
+    lab.notebook.execute("conv.step = 0; conv.direction = 'forward'; conv.selected = []; conv.interval = 50")
+    expect(lab.slider).to_have_value("0")
+    expect(lab.button("Forward")).to_have_attribute("aria-pressed", "true")
+    return lab
+
+
+def test_lab_step_goes_both_ways(conv: InLab) -> None:
+    conv.button("Next step").click()
+    conv.notebook.in_kernel("conv.step", 1)
+    conv.root.focus()
+    conv.page.keyboard.press("End")
+    conv.notebook.in_kernel("conv.step", 63)
+    conv.notebook.execute("conv.step = 18")
+    expect(conv.slider).to_have_value("18")
+    expect(conv.said).to_contain_text("output[1, 0, 2] is")
+    conv.notebook.execute("conv.step = 1000")
+    expect(conv.slider).to_have_value("63")
+    conv.notebook.in_kernel("conv.step", 63)
+
+
+def test_lab_direction_goes_both_ways(conv: InLab) -> None:
+    conv.button("Backward").click()
+    conv.notebook.in_kernel("conv.direction", "backward")
+    expect(conv.said).to_contain_text("Gradient 1 arrives at output[0, 0, 0]")
+    conv.notebook.execute("conv.direction = 'forward'")
+    expect(conv.button("Forward")).to_have_attribute("aria-pressed", "true")
+    expect(conv.said).to_contain_text("9 products add up to")
+
+
+def test_lab_the_selected_output_goes_both_ways(conv: InLab) -> None:
+    output = conv.root.get_by_role("grid", name="output[0]")
+    output.get_by_role("gridcell").nth(5).click()
+    conv.notebook.in_kernel("conv.selected", [0, 1, 1])
+    expect(conv.details).to_contain_text("Receptive field: rows 1 to 3, columns 1 to 3 of the image.")
+    conv.notebook.execute("conv.selected = [0, 3, 0]")
+    expect(conv.details).to_contain_text("output[0, 3, 0] =")
+    assert output.get_by_role("gridcell", selected=True).get_attribute("title").startswith("output[0, 3, 0]")  # type: ignore[union-attr]
+    conv.page.keyboard.press("Escape")
+    conv.notebook.in_kernel("conv.selected", [])
+
+
+def test_lab_plays_from_either_side(conv: InLab) -> None:
+    conv.notebook.execute("conv.step = 59; conv.playing = True")
+    expect(conv.slider).to_have_value("63")
+    conv.notebook.in_kernel("(conv.step, conv.playing)", (63, False))
+    conv.notebook.execute("conv.interval = 5000; conv.step = 3")
+    expect(conv.slider).to_have_value("3")
+    conv.button("Play").click()
+    conv.notebook.in_kernel("conv.playing", True)
+    conv.notebook.execute("conv.playing = False")
+    expect(conv.button("Play")).to_be_visible()
+    conv.notebook.in_kernel("conv.step", 3)
+
+
+def test_lab_a_filter_of_a_group_looks_at_its_channels_only(conv: InLab) -> None:
+    conv.root.get_by_role("combobox", name="Filter").select_option("filter 2")
+    conv.notebook.in_kernel("conv.step", 32)
+    frames = conv.root.locator(".al-frame-now")
+    expect(frames.nth(1)).to_be_visible()
+    first, second = conv.root.locator('table[aria-label="image[0]"]'), conv.root.locator('table[aria-label="image[1]"]')
+    expect(first.locator("xpath=..").locator(".al-frame-now")).to_be_hidden()
+    expect(second.locator("xpath=..").locator(".al-frame-now")).to_be_visible()
+    # What the page shows is what the kernel has: value by value, in both directions.
+    conv.notebook.execute("conv.step = 63")
+    shown = [float(t) for t in conv.table("output[3]") if t]
+    wanted = eval(conv.notebook.kernel("[f['value'] for f in conv.data['frames'][48:]]"))
+    assert shown == pytest.approx(wanted, rel=0.05, abs=0.006)
+    conv.notebook.execute("conv.direction = 'backward'")
+    expect(conv.said).to_contain_text("Gradient 1 arrives at output[3, 3, 3]")
+    wanted = eval(conv.notebook.kernel("conv.data['frames'][63]['kernel_total']"))
+    assert [float(t) for t in conv.table("weight.grad[3, 0] so far")] == pytest.approx(wanted, rel=0.06, abs=0.006)
+
+
+def test_lab_keys_do_not_reach_the_notebook(conv: InLab) -> None:
+    cells = "panel => panel.content.widgets.length"
+    count = conv.page.evaluate(f"({cells})(jupyterapp.shell.currentWidget)")
+    conv.root.focus()
+    for key in ("b", "a", "d", "d"):
+        conv.page.keyboard.press(key)
+    assert conv.page.evaluate(f"({cells})(jupyterapp.shell.currentWidget)") == count
