@@ -177,6 +177,18 @@ class TestWeights:
             with pytest.raises(RuntimeError, match="Error downloading"):
                 models.resnet18(pretrained=True)
 
+    def test_a_download_that_was_put_there_by_hand(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("TORCH_HOME", str(tmp_path))
+        place = tmp_path / "hub" / "checkpoints" / "resnet18-f37072fd.pth"
+        place.parent.mkdir(parents=True)
+        models = torch.vision.models
+        torch.manual_seed(0)
+        state = models.resnet18().state_dict()
+        torch.save(state, place)
+        found = models.ResNet18_Weights.DEFAULT.get_state_dict(progress=False)
+        assert list(found) == list(state)
+        assert all(torch.equal(found[name], value) for name, value in state.items())
+
     def test_weights_from_a_file(self, tmp_path):
         save = pytest.importorskip("safetensors.numpy").save_file
         torch.manual_seed(0)

@@ -84,16 +84,21 @@ class WeightsEnum(Enum):
         """A dict: `num_params`, `categories` (names of the classes), `license`, `source`, `sha256`, accuracies."""
         return self.value.meta
 
-    def get_state_dict(self, *, progress=True, check_hash=False):
-        """The tensors by name, from the shipped file or downloaded.
+    def get_state_dict(self, *, progress=True, check_hash=False, **options):
+        """The tensors by name, from the shipped file, or downloaded once.
 
         check_hash: compare the file's SHA-256 with the one in `meta` (of a download: with the one in the file's name).
-        Raises RuntimeError when it differs.
+        options: `model_dir`, `map_location`, `file_name` of `torch.hub.load_state_dict_from_url`, for downloads. Raises
+        RuntimeError when the checksum differs, or that says where to put the file when there is no connection.
         """
+        from autolab import hub
         from autolab.vision.models import weights
 
         if "://" in self.url:
-            return weights.download(self, progress=progress, check_hash=check_hash)
+            return hub.load_state_dict_from_url(self.url, progress=progress, check_hash=check_hash, **options)
+        if options:
+            note = f"{self} is shipped with autolab and not downloaded."
+            raise fail(TypeError, f"get_state_dict() got an unexpected keyword argument '{next(iter(options))}'", note)
         path = SHIPPED / self.url
         if check_hash:
             _check_hash(path, self.meta["sha256"])
@@ -139,17 +144,17 @@ def model_builder(known=None):
 _WEIGHTS = """
 
     weights: None (random values), a member of the weights enum or its name, or the path of a file with torchvision's
-    names. progress: show the progress of a download. Other arguments go to the network. Raises RuntimeError for weights
-    that do not fit.
+    names (see `autolab.serialization.read_weights`). progress: show the progress of a download. Other arguments go to the
+    network. Raises RuntimeError for weights that do not fit or cannot be downloaded.
     """
 
 
 def _state_of(weights, known, progress, kwargs):
     """The state dict that `weights` means; sets the number of classes in `kwargs`."""
-    from autolab.vision.models.weights import read_state_dict
+    from autolab.serialization import read_weights
 
     if isinstance(weights, (str, os.PathLike)) and not _names_member(weights, known):
-        state = read_state_dict(weights)
+        state = read_weights(weights)
         if "fc.weight" in state:
             kwargs.setdefault("num_classes", state["fc.weight"].shape[0])
         return state

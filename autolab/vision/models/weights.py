@@ -1,4 +1,4 @@
-"""The pretrained weights there are, and how weights are read from a file. Source:
+"""The pretrained weights there are. Source:
 https://docs.pytorch.org/vision/0.28/models.html#using-the-pre-trained-models
 """
 
@@ -97,18 +97,8 @@ class ResNetDigits_Weights(WeightsEnum):
     DEFAULT = ZERO_TO_FOUR_V1
 
 
-def download(weights, *, progress=True, check_hash=False):
-    """The state dict of a member whose file is on the network: downloaded once into `autolab.hub.get_dir()`/checkpoints.
-
-    Raises RuntimeError that names the file and where to put it when there is no connection.
-    """
-    from autolab.hub import load_state_dict_from_url
-
-    return load_state_dict_from_url(weights.url, progress=progress, check_hash=check_hash)
-
-
 def read_shipped(path):
-    """The tensors of a shipped .safetensors file by name; its checksum has vouched for it."""
+    """The tensors of a shipped .safetensors file by name, read without the package safetensors, which few will have."""
     content = path.read_bytes()
     size = int.from_bytes(content[:8], "little")
     header, data, found = json.loads(content[8 : 8 + size]), content[8 + size :], OrderedDict()
@@ -118,10 +108,3 @@ def read_shipped(path):
             array = np.frombuffer(data[first:end], {"F32": "<f4", "I64": "<i8"}[entry["dtype"]])
             found[name] = autolab.from_numpy(array.reshape(entry["shape"]).astype(array.dtype.newbyteorder("=")))
     return found
-
-
-def read_state_dict(path):
-    """The tensors of a file by name: .safetensors, a checkpoint of PyTorch, or an index of several (see `read_weights`)."""
-    from autolab.serialization import read_weights
-
-    return read_weights(path)

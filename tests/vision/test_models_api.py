@@ -1,0 +1,226 @@
+"""Networks and weights by name, as torchvision has them; how networks print."""
+
+import hashlib
+import json
+import re
+
+import numpy as np
+import pytest
+import vision_oracle
+from goldens.oracle import ENGINE, engine, error_of
+
+torch = engine()
+ours = pytest.mark.skipif(ENGINE != "autolab", reason="autolab's own")
+
+
+@pytest.mark.parametrize("name", ["resnet18", "resnet34", "resnet50"])
+def test_printed_character_for_character(name):
+    def program(v, t):
+        model = v.models.get_model(name, num_classes=7)
+        total = sum(p.numel() for p in model.parameters())
+        return [str(model), total, [n for n, _ in model.named_modules()], [n for n, _ in model.named_buffers()]]
+
+    vision_oracle.check(f"printed {name}", program)
+
+
+def test_networks_by_name():
+    def program(v, t):
+        m = v.models
+        found = [m.list_models(include=["resnet18", "resnet3*"]), m.list_models(m, include="resnet?0", exclude="resnet3*")]
+        found += [m.list_models(include="vgg_of_nobody"), m.get_model_builder("ResNet18") is m.resnet18]
+        found += [m.get_model_weights("resnet34") is m.ResNet34_Weights]
+        found += [m.get_model_weights(m.resnet50) is m.ResNet50_Weights]
+        t.manual_seed(0)
+        first = m.get_model("resnet18", num_classes=2).fc.bias
+        t.manual_seed(0)
+        return [*found, t.equal(first, m.resnet18(num_classes=2).fc.bias), first]
+
+    vision_oracle.check("networks by name", program)
+
+
+def test_weights_by_name():
+    def program(v, t):
+        m = v.models
+        names = ["ResNet18_Weights.DEFAULT", "ResNet50_Weights.IMAGENET1K_V1", "ResNet34_Weights.IMAGENET1K_V1"]
+        return [repr(m.get_weight(name)) for name in names] + [m.ResNet18_Weights.verify(None)]
+
+    vision_oracle.check("weights by name", program)
+
+
+def test_names_that_there_are_not():
+    def program(v, t):
+        m = v.models
+        wrong = [
+            lambda: m.get_model("resnet19"),
+            lambda: m.get_model_builder("Nobody"),
+            lambda: m.get_model_weights("nobody"),
+            lambda: m.get_model_weights(lambda x: x),
+            lambda: m.get_weight("ResNet18_Weights"),
+            lambda: m.get_weight("Nobody_Weights.DEFAULT"),
+            lambda: m.get_weight("ResNet18_Weights.NOBODY"),
+            lambda: m.ResNet18_Weights.verify(3),
+            lambda: m.get_model("resnet18", weights="NOBODY"),
+            lambda: m.get_model("resnet18", depth=3),
+        ]
+        return [error_of(action) for action in wrong]
+
+    vision_oracle.check("names that there are not", program)
+
+
+def test_facts_about_weights():
+    def program(v, t):
+        found = []
+        for enum in (v.models.ResNet18_Weights, v.models.ResNet34_Weights, v.models.ResNet50_Weights):
+            for member in enum:
+                facts = ("min_size", "num_params", "recipe", "_metrics", "_ops", "_file_size", "categories")
+                found.append([repr(member), member.url, {name: member.meta[name] for name in facts}])
+        return found
+
+    vision_oracle.check("facts about weights", program)
+
+
+@ours
+class TestOurNetworks:
+    def test_which_there_are(self):
+        m = torch.vision.models
+        assert m.list_models() == ["lenet5", "resnet18", "resnet34", "resnet50", "resnet9", "resnet_digits"]
+        shapes = {"lenet5": (1, 32, 32), "resnet9": (3, 32, 32), "resnet_digits": (1, 32, 32)}
+        for name, shape in shapes.items():
+            model = m.get_model(name, num_classes=3).eval()
+            assert model(torch.zeros(2, *shape)).shape == (2, 3)
+
+    @pytest.mark.parametrize(
+        ("name", "parameters"),
+        [
+            ("lenet5", 61706),
+            ("resnet9", 2447946),
+            ("resnet_digits", 78010),
+            ("resnet18", 11689512),
+            ("resnet34", 21797672),
+            ("resnet50", 25557032),
+        ],
+    )
+    def test_as_many_parameters_as_the_documentation_says(self, name, parameters):
+        m = torch.vision.models
+        builder = m.get_model_builder(name)
+        assert sum(p.numel() for p in builder().parameters()) == parameters
+        assert re.search(r"([\d,]+) parameters", builder.__doc__)[1] == f"{parameters:,}"
+        enum = builder.weights_enum
+        for member in enum or ():
+            model = builder(num_classes=len(member.meta["categories"]))
+            assert member.meta["num_params"] == sum(p.numel() for p in model.parameters())
+
+    def test_networks_without_weights_say_so(self):
+        m = torch.vision.models
+        with pytest.raises(ValueError, match="The method is missing the 'weights' argument") as caught:
+            m.get_model_weights("lenet5")
+        assert "no weights to load" in caught.value.__notes__[0]
+        with pytest.raises(ValueError, match="there are no pretrained weights 3"):
+            m.lenet5(weights=3)
+
+    def test_resnet_digits_prints(self):
+        text = repr(torch.vision.models.resnet_digits())
+        assert text.startswith(
+            "DigitsResNet(\n  (conv1): Conv2d(1, 16, kernel_size=(5, 5), stride=(2, 2), padding=(2, 2), bias=False)\n  (bn1): "
+        )
+        assert text.endswith(
+            "  (avgpool): AdaptiveAvgPool2d(output_size=(1, 1))\n  (fc): Linear(in_features=64, out_features=10, bias=True)\n)"
+        )
+
+    def test_resnet_digits_is_a_resnet_of_the_same_blocks(self):
+        """Its layers are those that the large networks are made of, so what is learnt on it holds for them."""
+        m = torch.vision.models
+        small, large = m.resnet_digits(), m.resnet18()
+        assert type(small.layer1[0]) is type(large.layer1[0])
+        names = [name for name, _ in small.named_children()]
+        assert names == [name for name, _ in large.named_children() if name not in ("maxpool", "layer4")]
+
+
+@ours
+class TestShippedWeights:
+    def known(self, train):
+        digits = torch.vision.datasets.Digits(train=train, size=32)
+        chosen = digits.targets < 5
+        return digits.data[chosen].unsqueeze(1).float() / 255, digits.targets[chosen]
+
+    def test_the_accuracy_is_the_one_that_the_metadata_state(self):
+        m = torch.vision.models
+        model = m.resnet_digits(weights="DEFAULT")
+        assert model.training and model.fc.out_features == 5
+        images, labels = self.known(train=False)
+        with torch.no_grad():
+            right = int((model.eval()(images).argmax(1) == labels).sum())
+        stated = m.ResNetDigits_Weights.DEFAULT.meta["_metrics"]["UCI digits 0 to 4, test"]["acc@1"]
+        assert len(labels) == 180 and stated == round(100 * right / 180, 3) > 95
+
+    def test_facts(self):
+        member = torch.vision.models.get_weight("ResNetDigits_Weights.ZERO_TO_FOUR_V1")
+        path = torch.vision.models._api.SHIPPED / member.url
+        content = path.read_bytes()
+        assert member.meta["sha256"] == hashlib.sha256(content).hexdigest()
+        assert member.meta["_file_size"] == round(len(content) / 2**20, 3)
+        assert member.meta["categories"] == ["0", "1", "2", "3", "4"]
+        assert "CC BY 4.0" in member.meta["license"] and member.meta["source"].startswith("https://doi.org/10.24432/C50P49")
+        assert member.meta["recipe"] == "tools/pretrain_digits.py"
+
+    def test_all_numbers_are_on_the_grid_that_makes_them_reproducible(self):
+        state = torch.vision.models.ResNetDigits_Weights.DEFAULT.get_state_dict(check_hash=True)
+        model = torch.vision.models.resnet_digits(num_classes=5)
+        assert sorted(state) == sorted(model.state_dict())
+        for name, value in state.items():
+            steps = value.double().numpy() * 2**16
+            assert np.array_equal(steps, np.rint(steps)), name
+        assert state["bn1.num_batches_tracked"].item() == 30 * (729 // 32)
+
+    def test_the_preprocessing_is_that_of_the_training(self):
+        """The digits at 32x32, and the same through the transforms from any image."""
+        weights, Digits = torch.vision.models.ResNetDigits_Weights.DEFAULT, torch.vision.datasets.Digits
+        digits = Digits(train=False, size=32)
+        first = next(i for i in range(len(digits)) if digits.targets[i] < 5)
+        picture, _ = digits[first]
+        made = weights.transforms()(picture)
+        assert made.shape == (1, 32, 32) and torch.equal(made, self.known(train=False)[0][0])
+        assert weights.transforms()(picture.convert("RGB").resize((50, 60))).shape == (1, 32, 32)
+
+    def test_a_damaged_file_is_refused(self, tmp_path, monkeypatch):
+        m = torch.vision.models
+        member = m.ResNetDigits_Weights.DEFAULT
+        content = bytearray((m._api.SHIPPED / member.url).read_bytes())
+        content[-1] ^= 1
+        (tmp_path / member.url).write_bytes(content)
+        monkeypatch.setattr(m._api, "SHIPPED", tmp_path)
+        for load in (lambda: m.resnet_digits(weights=member), lambda: member.get_state_dict(check_hash=True)):
+            with pytest.raises(RuntimeError, match=r'invalid hash value \(expected "[0-9a-f]{64}", got "[0-9a-f]{64}"\)'):
+                load()
+
+    def test_the_number_of_classes_must_fit(self):
+        with pytest.raises(ValueError, match="The parameter 'num_classes' expected value 5 but got 10 instead"):
+            torch.vision.models.resnet_digits(weights="DEFAULT", num_classes=10)
+
+    def test_any_reader_of_safetensors_reads_it(self):
+        load = pytest.importorskip("safetensors.numpy").load_file
+        m = torch.vision.models
+        member = m.ResNetDigits_Weights.DEFAULT
+        read, ours = load(m._api.SHIPPED / member.url), member.get_state_dict()
+        assert sorted(read) == sorted(ours)
+        for name, value in ours.items():
+            assert value.numpy().dtype == read[name].dtype and np.array_equal(value.numpy(), read[name]), name
+
+
+@ours
+def test_shipped_data_are_small():
+    """Data set and weights together stay far below 3 MB of the wheel."""
+    root = torch.vision.models._api.SHIPPED.parent.parent
+    total = sum(path.stat().st_size for path in root.rglob("data/*"))
+    assert 300_000 < total < 1_000_000
+
+
+@ours
+def test_the_header_of_the_shipped_file_is_canonical():
+    m = torch.vision.models
+    content = (m._api.SHIPPED / m.ResNetDigits_Weights.DEFAULT.url).read_bytes()
+    size = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + size])
+    names = [name for name in header if name != "__metadata__"]
+    assert size % 8 == 0 and names == sorted(names)
+    assert header[names[-1]]["data_offsets"][1] == len(content) - 8 - size
