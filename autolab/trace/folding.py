@@ -19,7 +19,8 @@ from .model import Edge, Node, Trace
 FEW_NODES = 24
 """A trace of at most this many nodes begins with everything open."""
 FEW_BOXES, ENOUGH_BOXES = 8, 40
-"""A picture of fewer operations and parts than the first number opens its largest part, up to the second number."""
+"""A picture of fewer operations and parts than the first number opens all of its parts, or only the largest, so that there
+are at most the second number."""
 LONGEST, RUNS = 60, 40
 """More operations than `LONGEST` side by side are put into at most `RUNS` runs."""
 MOST_VARIABLES = 30
@@ -146,6 +147,8 @@ class Folding:
         kind = "ops" if all(item[0] == "n" for item in items) else "parts"
         for start in range(0, len(items), size):
             chunk = items[start : start + size]
+            if len(chunk) == 1:
+                continue  # the last one stays as it is
             name = f"{kind} {before + start + 1:,}–{before + start + len(chunk):,}"
             run = Part(f"r{next(numbers)}", name, name + inside, "", around)
             self.parts[run.id] = run
@@ -216,20 +219,34 @@ class Folding:
             children.setdefault(part.parent, []).append(part.id)
         own = Counter(self.home.get(n.id) for n in self.trace.nodes if n.kind == "op")
         boxes, closed, opened = own[None] + len(children.get(None, [])), list(children.get(None, [])), []
+        inner = {part: own[part] + len(children.get(part, [])) - 1 for part in self.parts}
         while closed and boxes < FEW_BOXES:
-            largest = max(closed, key=lambda p: self.parts[p].ops)
-            boxes += own[largest] + len(children.get(largest, [])) - 1
+            wanted = closed if boxes + sum(inner[part] for part in closed) <= ENOUGH_BOXES else [max(closed, key=self._ops)]
+            boxes += sum(inner[part] for part in wanted)
             if boxes > ENOUGH_BOXES:
                 break
-            closed.remove(largest)
-            closed += children.get(largest, [])
-            opened.append(largest)
+            opened += wanted
+            closed = [part for part in closed if part not in wanted] + [p for part in wanted for p in children.get(part, [])]
         return self.ordered(opened)
+
+    def _ops(self, part: str) -> int:
+        return self.parts[part].ops
 
     def ordered(self, expanded: Iterable[str]) -> list[str]:
         """The known ids among `expanded`, outer parts first."""
         wanted = set(expanded)
         return [part for part in self.parts if part in wanted]
+
+    def named(self, names: Iterable[str]) -> list[str]:
+        """The ids of parts that are given by id or label, outer parts first. Raises ValueError for one that is not
+        there."""
+        by_label = {part.label: part.id for part in reversed(self.parts.values())}
+        names = list(names)
+        for name in names:
+            if name not in self.parts and name not in by_label:
+                known = ", ".join(list(by_label)[:-21:-1])
+                raise ValueError(f'there is no part "{name}"; there are {known or "none: the graph is shown whole"}')
+        return self.ordered(by_label.get(name, name) for name in names)
 
     def opening(self, item: str) -> list[str]:
         """The parts that must be open for a node or part to be seen, the outermost first."""

@@ -54,7 +54,7 @@ def trace(
             if reader_for(tensor).library == reader.library:
                 builder.name(name, tensor)
         if reader.library == "torch":
-            scopes.from_names(builder.nodes, scopes.module_types(namespace))
+            scopes.from_names(builder.nodes, scopes.module_types(namespace, builder.nodes))
         meta = {
             "library": reader.library,
             "source": "graph",

@@ -133,9 +133,13 @@ def _common(a: list[str], b: list[str]) -> list[str]:
     return a[:length]
 
 
-def module_types(namespace: Mapping[str, Any]) -> dict[str, str]:
-    """Type name by path ("" for the root) of the first module among the variables."""
+def module_types(namespace: Mapping[str, Any], nodes: Iterable[Draft]) -> dict[str, str]:
+    """Type name by path ("" for the root) of the module among the variables that calls the parameters what the nodes do;
+    empty when there is none."""
+    named = {draft.name: draft.tensor() for draft in nodes if draft.kind == "leaf" and draft.tensor is not None}
+    best: tuple[int, Any] = 0, None
     for item in list(namespace.values()):
-        if hasattr(type(item), "named_modules") and hasattr(item, "_modules"):
-            return {name: type(module).__name__ for name, module in item.named_modules()}
-    return {}
+        if hasattr(type(item), "named_parameters") and hasattr(type(item), "named_modules"):
+            fits = sum(named.get(name) is parameter for name, parameter in item.named_parameters())
+            best = max(best, (fits, item), key=lambda pair: pair[0])
+    return {} if best[1] is None else {path: type(module).__name__ for path, module in best[1].named_modules()}

@@ -82,6 +82,13 @@ def shape_text(shape: tuple[int, ...]) -> str:
     return f"[{', '.join(map(str, shape))}]"
 
 
+def count_words(count: int) -> str:
+    """A number of parameters: 9,408; 148k; 8.39M."""
+    if count < 10_000:
+        return f"{count:,}"
+    return f"{count / 1000:.3g}k" if count < 999_500 else f"{count / 1e6:.3g}M"
+
+
 def _table(rows: list[list[str]], right: int = 0) -> list[str]:
     """Rows with aligned columns, two blanks apart; the last column is not padded, the first `right` are set to the
     right."""

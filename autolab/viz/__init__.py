@@ -1,4 +1,4 @@
-"""Pictures of computations: `make_dot` (graphviz), `plot_...` (matplotlib), `html.page` (widgets).
+"""Pictures of computations: `make_dot`, `draw` (graphviz), `plot_...` (matplotlib), `html.page` (widgets).
 
 Each is loaded on first use.
 """
@@ -9,6 +9,7 @@ _WHERE = {
     "make_dot": "dot",
     "to_dot": "dot",
     "Picture": "dot",
+    "draw": "modules",
     "plot_losses": "curves",
     "plot_profile": "profile",
     "plot_filters": "filters",
@@ -21,6 +22,7 @@ _WHERE = {
 
 __all__ = [
     "Picture",
+    "draw",
     "make_dot",
     "plot_confusion",
     "plot_feature_maps",

@@ -166,19 +166,7 @@ def to_dot(
     In the SVG, the box of node "n3" has the title `n3` and the classes `al-node n3` and its kind, the line of edge
     "e5" the classes `al-edge e5`; a second box of a leaf that is used often has the class `al-alias` and its leaf's id
     as class."""
-    picture = Picture(
-        "autolab",
-        graph_attr={"rankdir": rankdir, "bgcolor": palette.PAPER, "pad": "0.2", "ranksep": "0.4", "nodesep": "0.25"},
-        node_attr={
-            "shape": "box",
-            "style": "rounded,filled",
-            "fontname": palette.FONTS,
-            "fontsize": "12",
-            "margin": "0.14,0.07",
-            "fontcolor": palette.INK,
-        },
-        edge_attr={"fontname": palette.FONTS, "fontsize": "11", "color": palette.FORWARD, "arrowsize": "0.7"},
-    )
+    picture = empty_picture(rankdir)
     roots = set(trace.meta.get("roots", ()))
     modules: dict[str, list[Node]] = {}
     for node in trace.nodes:
@@ -194,6 +182,23 @@ def to_dot(
     picture.boxes = len(trace.nodes) + (len(trace.saved) if show_saved else 0)
     picture.about = f"graph of {names or 'nothing'}, {len(trace.nodes)} nodes"
     return picture
+
+
+def empty_picture(rankdir: str) -> Picture:
+    """A picture with the look that all of them share, and nothing in it yet."""
+    return Picture(
+        "autolab",
+        graph_attr={"rankdir": rankdir, "bgcolor": palette.PAPER, "pad": "0.2", "ranksep": "0.4", "nodesep": "0.25"},
+        node_attr={
+            "shape": "box",
+            "style": "rounded,filled",
+            "fontname": palette.FONTS,
+            "fontsize": "12",
+            "margin": "0.14,0.07",
+            "fontcolor": palette.INK,
+        },
+        edge_attr={"fontname": palette.FONTS, "fontsize": "11", "color": palette.FORWARD, "arrowsize": "0.7"},
+    )
 
 
 def _statement(what: str, attrs: Mapping[str, str]) -> str:

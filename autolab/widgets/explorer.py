@@ -104,12 +104,10 @@ class Explorer(anywidget.AnyWidget):
     @t.validate("expanded")
     def _expanded_parts(self, proposal: Any) -> list[str]:
         folding = self._cards.folding
-        by_label = {part.label: part.id for part in reversed(folding.parts.values())}
-        unknown = [name for name in proposal["value"] if name not in folding.parts and name not in by_label]
-        if unknown:
-            known = ", ".join(list(by_label)[-20:]) or "none: this graph is shown whole"
-            raise t.TraitError(f'there is no part "{unknown[0]}"; there are {known}')
-        wanted = folding.ordered(by_label.get(name, name) for name in proposal["value"])
+        try:
+            wanted = folding.named(proposal["value"])
+        except ValueError as error:
+            raise t.TraitError(str(error)) from None
         boxes = len(folding.fold(wanted).boxes)
         if boxes > MOST_BOXES:
             raise t.TraitError(f"with these parts open there are {boxes:,} boxes to draw; up to {MOST_BOXES:,} can be")

@@ -16,7 +16,7 @@ from typing import Any
 
 from ..trace.folding import Folding, Link, Part
 from ..trace.model import Node, Saved, Trace
-from ..trace.text import shape_text
+from ..trace.text import count_words, shape_text
 from ..trace.values import Value
 from ..viz import palette
 from ..viz.palette import BACKWARD, FORWARD, INK, LEAF, PAPER, SAVED
@@ -261,13 +261,6 @@ class Header:
         )
 
 
-def count_words(count: int) -> str:
-    """A number of parameters: 9,408; 148k; 8.39M."""
-    if count < 10_000:
-        return f"{count:,}"
-    return f"{count / 1000:.3g}k" if count < 999_500 else f"{count / 1e6:.3g}M"
-
-
 def _sign(x: float, y: float, path: str) -> str:
     """A plus or minus in a square: what a click does."""
     square = element("rect", class_="al-sign", width=16, height=16, rx=3, fill=PAPER, stroke=RULE)
@@ -307,7 +300,8 @@ class Cards:
         node = self.trace.node(of)
         # In a frame the module need not be said again.
         said = node.kind == "op" and of not in self.folding.home
-        module = f"{node.module} · {self.types.get(node.module, '')}".strip("· ") if said else ""
+        kind = self.types.get(node.module, "")
+        module = (node.module if kind in ("", node.module) else f"{node.module} · {kind}") if said else ""
         return Card(node, self.saved.get(of, []), self.grads[of], module)
 
 
@@ -379,21 +373,21 @@ class Picture:
         parts = [element("rect", class_="al-paper", **size, fill=PAPER)]
         for part in self.folded.frames:
             x, y, w, h = geometry["frames"][part]
-            box = {"x": x, "y": y, "width": w, "height": h, "rx": 8}
+            place = {"x": x, "y": y, "width": w, "height": h, "rx": 8}
             look = {"fill": "none", "stroke": RULE, "stroke_dasharray": "2 3"}
-            parts.append(element("rect", class_="al-frame", data_id=part, **box, **look))
+            parts.append(element("rect", class_="al-frame", data_id=part, **place, **look))
         parts += [self._line(link, geometry) for link in self.folded.links]
         for key, box in self.folded.boxes.items():
             card, (x, y) = self.cards(box.of), geometry["nodes"][key]
-            place = f"translate({x - card.width / 2:g} {y - card.height / 2:g})"
+            moved = f"translate({x - card.width / 2:g} {y - card.height / 2:g})"
             data = {"data_id": box.of, "data_key": key, "data_w": card.width, "data_h": card.height}
             name = "al-node al-part" if box.of in self.folding.parts else "al-node"
-            parts.append(element("g", card.draw(), class_=name, **data, transform=place))
+            parts.append(element("g", card.draw(), class_=name, **data, transform=moved))
         for part, header in self.headers.items():
             x, y = geometry["frames"][part][:2]
             data = {"data_id": part, "data_w": header.width, "data_h": header.height}
-            place = f"translate({x + HEADER[0]:g} {y + HEADER[1]:g})"
-            parts.append(element("g", header.draw(), class_="al-header", **data, transform=place))
+            moved = f"translate({x + HEADER[0]:g} {y + HEADER[1]:g})"
+            parts.append(element("g", header.draw(), class_="al-header", **data, transform=moved))
         frame = {"viewBox": f"0 0 {size['width']} {size['height']}", "font_family": FONT}
         opened = " ".join(self.expanded)
         return element("svg", *parts, xmlns="http://www.w3.org/2000/svg", **size, data_open=opened, **frame)
