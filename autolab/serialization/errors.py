@@ -80,4 +80,4 @@ def kind_note(head):
     for pattern, kind in _KINDS:
         if re.match(pattern, head):
             return f"This file is not a checkpoint but {kind}."
-    return "This file is no checkpoint of PyTorch, or it is damaged. " + AGAIN
+    return "This file is damaged, or no checkpoint of PyTorch's usual kind. " + AGAIN

@@ -42,7 +42,9 @@ class _Interpreter:
         self.allowed = {**user_globals(), **allowed_globals()}
 
     def load(self):
-        started = False
+        start = self.stream.tell()
+        head = self.stream.read(64)
+        self.stream.seek(start)
         while True:
             code = self.stream.read(1)
             if not code:
@@ -50,9 +52,7 @@ class _Interpreter:
             opcode = pickletools.code2op.get(code.decode("latin1"))
             action = getattr(self, f"_{opcode.name.lower()}", None) if opcode is not None else None
             if action is None:
-                note = AGAIN if started else kind_note(code + self.stream.read(64))
-                raise refuse(f"Unsupported operand {code[0]}", note)
-            started = True
+                raise refuse(f"Unsupported operand {code[0]}", kind_note(head))
             try:
                 argument = opcode.arg.reader(self.stream) if opcode.arg is not None else None
                 if opcode.name == "STOP":
@@ -60,8 +60,8 @@ class _Interpreter:
                 action(argument)
             except pickle.UnpicklingError:
                 raise
-            except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError) as error:
-                if type(error) is not ValueError and isinstance(error, NotImplementedError):
+            except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
+                if opcode.name == "BINPERSID":  # an error of the function that the user gave as map_location
                     raise
                 kind = type(error).__name__
                 raise refuse(f"the pickle is damaged at {opcode.name}: {kind}: {error}") from error

@@ -1,0 +1,312 @@
+"""Files that are damaged, or made to do harm: each is refused with an error of its own and a note, and nothing is run or left."""
+
+import io
+import os
+import pickle
+import struct
+import zipfile
+from pathlib import Path
+
+import pytest
+from goldens.oracle import ENGINE
+
+import autolab as torch
+
+pytestmark = pytest.mark.skipif(ENGINE != "autolab", reason="autolab's own reader")
+FILES = Path(__file__).parent / "files"
+
+
+def good():
+    buffer = io.BytesIO()
+    torch.save({"x": torch.arange(4.0)}, buffer)
+    return buffer.getvalue()
+
+
+def archive(changes=(), add=(), compression=zipfile.ZIP_STORED, folder="archive"):
+    """A checkpoint whose records `changes` (name -> content, or None to leave out) differ; `add`: more (name, content)."""
+    out, changes = io.BytesIO(), dict(changes)
+    with zipfile.ZipFile(io.BytesIO(good())) as source, zipfile.ZipFile(out, "w", compression) as target:
+        for name in source.namelist():
+            short = name.partition("/")[2]
+            content = changes.get(short, source.read(name))
+            if content is not None:
+                target.writestr(f"{folder}/{short}", content)
+        for name, content in add:
+            target.writestr(name, content)
+    return out.getvalue()
+
+
+def pickled(body):
+    """A checkpoint with this pickle (without PROTO and STOP)."""
+    return archive({"data.pkl": b"\x80\x02" + body + b"."})
+
+
+def text(word):
+    return b"X" + struct.pack("<I", len(word)) + word.encode()
+
+
+def number(n):
+    data = pickle.encode_long(n)
+    return b"\x8a" + bytes([len(data)]) + data
+
+
+def tensor(offset=0, size=(4,), stride=(1,), numel=4, storage="FloatStorage", key="0", end=b"\x89"):
+    """The pickle of a tensor; `end`: requires_grad."""
+    shape = lambda numbers: b"(" + b"".join(map(number, numbers)) + b"t"
+    return (
+        b"ctorch._utils\n_rebuild_tensor_v2\n((" + text("storage") + b"ctorch\n" + storage.encode() + b"\n" + text(key)
+        + text("cpu") + number(numel) + b"tQ" + number(offset) + shape(size) + shape(stride) + end
+        + b"ccollections\nOrderedDict\n)RtR"
+    )  # fmt: skip
+
+
+def reduce(function, *arguments):
+    module, _, name = function.rpartition(".")
+    return f"c{module}\n{name}\n(".encode() + b"".join(arguments) + b"tR"
+
+
+def tar():
+    import tarfile
+
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as target:
+        target.addfile(tarfile.TarInfo("pickle"))
+    return out.getvalue()
+
+
+def legacy(cut=0, keys=None, magic=None):
+    content = (FILES / "legacy.pth").read_bytes()
+    if magic is not None:
+        return pickle.dumps(magic, 2) + content[15:]
+    if keys is not None:
+        return content.replace(*keys)
+    return content[: len(content) - cut]
+
+
+def bomb():
+    """Ten records that declare 4 GB together, of a few kB."""
+    return archive(add=[(f"archive/data/{i}", bytes(1 << 20)) for i in range(1, 11)], compression=zipfile.ZIP_DEFLATED)
+
+
+def lying_sizes():
+    """The directory declares more than the file has."""
+    content = bytearray(good())
+    start = content.rindex(b"PK\x01\x02", 0, content.index(b"archive/version", content.index(b"PK\x01\x02")))
+    content[start + 20 : start + 28] = struct.pack("<II", 1 << 30, 1 << 30)
+    return bytes(content)
+
+
+def flipped(name="data/0"):
+    """One bit of a storage is another."""
+    content = bytearray(good())
+    with zipfile.ZipFile(io.BytesIO(good())) as z:
+        info = z.getinfo(f"archive/{name}")
+    content[info.header_offset + 30 + len(info.filename) + len(info.extra) + 8] ^= 1
+    return bytes(content)
+
+
+WO = "Weights only load failed"
+CASES = {
+    # not a checkpoint
+    "empty": (b"", EOFError, "Ran out of input", "empty or ends too early"),
+    "web page": (b"<!DOCTYPE html><html>404", pickle.UnpicklingError, "Unsupported operand 60", "a web page"),
+    "lfs pointer": (b"version https://git-lfs.github.com/spec/v1\noid", pickle.UnpicklingError, "Unsupported operand 118", "git lfs pull"),
+    "picture": (b"\x89PNG\r\n\x1a\n", pickle.UnpicklingError, "Unsupported operand 80", "a picture"),
+    "gzip": (b"\x1f\x8b\x08\x00", pickle.UnpicklingError, "Unsupported operand 31", "gzip"),
+    "json": (b'{"a": 1}', pickle.UnpicklingError, "Unsupported operand 123", "JSON"),
+    "tar": (tar(), RuntimeError, "legacy .tar format", "has to be unpacked"),
+    "another pickle": (pickle.dumps([1, 2], 2), RuntimeError, "Invalid magic number; corrupt file?", "not one that torch.save wrote"),
+    "another zip": (archive({"data.pkl": None}), RuntimeError, "locating file data.pkl", "not one that torch.save wrote"),
+    "TorchScript": (archive(add=[("archive/constants.pkl", b"")]), RuntimeError, "TorchScript archives", "compiled program"),
+    # damaged
+    "truncated": (good()[:-60], RuntimeError, "failed finding central directory", "ends too early"),
+    "start of a zip": (b"PK\x03\x04abc", RuntimeError, "failed finding central directory", "ends too early"),
+    "flipped bit": (flipped(), RuntimeError, "reading file data/0: Bad CRC-32", "again"),
+    "flipped bit in the pickle": (flipped("data.pkl"), RuntimeError, "reading file data.pkl: Bad CRC-32", "again"),
+    "no storage": (archive({"data/0": None}), RuntimeError, "locating file data/0: file not found", "A storage is missing"),
+    "short storage": (archive({"data/0": bytes(8)}), RuntimeError, "expected 16 got 8", "another size"),
+    "long storage": (archive({"data/0": bytes(32)}), RuntimeError, "expected 16 got 32", "another size"),
+    "pickle cut": (archive({"data.pkl": b"\x80\x02}("}), EOFError, "Ran out of input", "ends too early"),
+    "byte order": (archive({"byteorder": b"middle"}), ValueError, "Unknown endianness type: middle", "significant byte"),
+    "legacy cut": (legacy(cut=10), RuntimeError, "unexpected EOF, expected 10 more bytes", "ends too early"),
+    "legacy magic": (legacy(magic=5), RuntimeError, "Invalid magic number", "not one that torch.save wrote"),
+    "empty stack": (pickled(b"0" * 0 + b"R"), pickle.UnpicklingError, "more from its stack than is there", "again"),
+    "no mark": (pickled(b"N" + b"u"), pickle.UnpicklingError, "more from its stack", "again"),
+    "unknown memo": (pickled(b"h\x05"), pickle.UnpicklingError, "asks for object 5", "again"),
+    "unhashable key": (pickled(b"}]Ns"), pickle.UnpicklingError, "damaged at SETITEM: TypeError", "again"),
+    # tricks in the archive
+    "compressed": (bomb(), RuntimeError, "it is compressed", "zip -0"),
+    "sizes that lie": (lying_sizes(), RuntimeError, "declared in a file of", "fill a computer's memory"),
+    "path": (archive(add=[("archive/../../etc/passwd", b"x")]), RuntimeError, "unsafe record name", "points elsewhere"),
+    "absolute path": (archive(add=[("/etc/passwd", b"x")]), RuntimeError, "unsafe record name", "points elsewhere"),
+    "windows path": (archive(add=[("archive\\..\\x", b"x")]), RuntimeError, "unsafe record name", "points elsewhere"),
+    "two folders": (archive(add=[("other/x", b"x")]), RuntimeError, "records in 2 folders", "A checkpoint has one"),
+    # what would run or reach code
+    "os.system": (pickled(reduce("posix.system", text("true"))), pickle.UnpicklingError, "whose module posix is blocked", "Delete it"),
+    "eval": (pickled(reduce("builtins.eval", text("1"))), pickle.UnpicklingError, "GLOBAL eval was not an allowed", "code that loading"),
+    "Python 2's eval": (pickled(reduce("__builtin__.eval", text("1"))), pickle.UnpicklingError, "GLOBAL eval was not", "code"),
+    "getattr": (pickled(reduce("builtins.getattr", text("a"), text("b"))), pickle.UnpicklingError, "GLOBAL getattr", "code"),
+    "dotted name": (pickled(b"ctorch\nTensor.__init__.__globals__\n"), pickle.UnpicklingError, "was not an allowed global", "code"),
+    "protocol 4": (archive({"data.pkl": b"\x80\x04\x8c\x02os\x8c\x06system\x93."}), pickle.UnpicklingError, "Unsupported operand 140", ""),
+    "out of band": (archive({"data.pkl": b"\x80\x05\x97."}), pickle.UnpicklingError, "Unsupported operand 151", "again"),
+    "extension": (pickled(b"\x82\x01"), pickle.UnpicklingError, "Unsupported operand 130", "again"),
+    "instance": (pickled(b"(i__main__\nX\n"), pickle.UnpicklingError, "Unsupported operand 105", "again"),
+    "calling a result": (pickled(text("abc") + b")R"), pickle.UnpicklingError, "unrecognized function 'abc'", "again"),
+    "state of a dtype": (pickled(b"ctorch\nfloat32\n}b"), pickle.UnpicklingError, "Can only build Tensor", "again"),
+    "attributes": (pickled(b"ccollections\nOrderedDict\n)R}" + text("pop") + b"Nsb"), pickle.UnpicklingError, "attributes that it cannot", ""),
+    "append to a dict": (pickled(b"}Na"), pickle.UnpicklingError, "Can only append to lists", "again"),
+    "a persistent id": (pickled(text("x") + b"Q"), pickle.UnpicklingError, "persistent_load id must be tuple", "again"),
+    # what would take all memory
+    "tensor of a number": (pickled(reduce("torch.Tensor", number(10**13))), pickle.UnpicklingError, "unrecognized function", "again"),
+    "bytearray": (pickled(reduce("builtins.bytearray", number(10**13))), pickle.UnpicklingError, "bytearray got int", "memory"),
+    "huge text": (archive({"data.pkl": b"\x80\x02X\xff\xff\xff\x7f."}), pickle.UnpicklingError, "damaged at BINUNICODE", "again"),
+    "huge storage": (pickled(tensor(numel=1 << 40)), RuntimeError, f"expected {1 << 42} got 16", "another size"),
+    # tensors that would look beyond their memory
+    "offset": (pickled(tensor(offset=1)), pickle.UnpicklingError, "storage offset 1, .* requiring a storage size of 20", "beyond"),
+    "size": (pickled(tensor(size=(5,))), pickle.UnpicklingError, "out of bounds for storage of size 16", "beyond"),
+    "stride": (pickled(tensor(stride=(2,))), pickle.UnpicklingError, "requiring a storage size of 28", "beyond"),
+    "negative size": (pickled(tensor(size=(-4,))), pickle.UnpicklingError, r"negative size: \(-4,\)", "again"),
+    "negative stride": (pickled(tensor(stride=(-1,))), pickle.UnpicklingError, r"negative stride: \(-1,\)", "again"),
+    "negative offset": (pickled(tensor(offset=-1)), pickle.UnpicklingError, "negative storage offset: -1", "again"),
+    "negative storage": (pickled(tensor(numel=-4)), pickle.UnpicklingError, "negative number of elements: -4", "again"),
+    "too few strides": (pickled(tensor(size=(2, 2))), pickle.UnpicklingError, r"has size \(2, 2\), stride \(1,\)", "again"),
+    "overflow": (pickled(tensor(size=(1 << 40, 1 << 40), stride=(0, 0))), pickle.UnpicklingError, "cannot be addressed", "again"),
+    "no flag": (pickled(tensor(end=b"N")), pickle.UnpicklingError, "requires_grad is a NoneType", "again"),
+    "key with a path": (pickled(tensor(key="../x")), RuntimeError, "locating file data/../x", "missing"),
+    # what is not here
+    "wrong dtype": (pickled(tensor(storage="FooStorage")), pickle.UnpicklingError, "GLOBAL torch.FooStorage was not", "code"),
+    "another width": (pickled(tensor(storage="DoubleStorage")), RuntimeError, "expected 32 got 16", "another size"),
+    "float8": (pickled(b"ctorch\nfloat8_e5m2\n)R"), NotImplementedError, "float8_e5m2' is not supported", "NumPy has no such"),
+    "sparse": (pickled(reduce("torch._utils._rebuild_sparse_tensor", b"N")), NotImplementedError, "sparse tensors are not supported", "dense"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("place", ["path", "buffer"])
+@pytest.mark.filterwarnings("ignore:Detected pickle protocol", "ignore:Duplicate name")
+def test_refused(name, place, tmp_path, monkeypatch):
+    content, kind, words, note = CASES[name]
+    monkeypatch.setattr(os, "system", lambda *a: pytest.fail("code of the file was run"))
+    path = tmp_path / "model.pth"
+    path.write_bytes(content)
+    with pytest.raises(kind, match=words) as caught:
+        torch.load(path if place == "path" else io.BytesIO(content))
+    assert note in " ".join(getattr(caught.value, "__notes__", [""])), caught.value
+    if kind is pickle.UnpicklingError:
+        assert str(caught.value).startswith(WO)
+    assert [*tmp_path.iterdir()] == [path], "nothing is unpacked"
+
+
+def test_the_good_file_is_good():
+    """Each case above differs from this in one thing."""
+    assert torch.load(io.BytesIO(archive()))["x"].tolist() == [0, 1, 2, 3]
+    assert torch.load(io.BytesIO(pickled(tensor()))).tolist() == [0, 1, 2, 3]
+    assert torch.load(io.BytesIO(pickled(tensor(size=(2, 2), stride=(1, 2))))).tolist() == [[0, 2], [1, 3]]
+
+
+def test_every_cut_is_an_error(tmp_path):
+    """However many bytes of a file have arrived."""
+    for content in (good(), (FILES / "legacy.pth").read_bytes()):
+        for length in range(0, len(content), 7):
+            with pytest.raises((RuntimeError, EOFError, pickle.UnpicklingError)) as caught:
+                torch.load(io.BytesIO(content[:length]))
+            assert caught.value.__notes__, length
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_changed_bytes_give_an_error_or_a_value():
+    """No changed byte in the pickle leads to anything but the errors that torch.load names."""
+    import random
+
+    content = zipfile.ZipFile(io.BytesIO((FILES / "values.pth").read_bytes())).read("values/data.pkl")
+    draw, ended = random.Random(0), {"error": 0, "value": 0}
+    for _ in range(400):
+        changed = bytearray(content)
+        changed[draw.randrange(len(changed))] = draw.randrange(256)
+        out = io.BytesIO()
+        with zipfile.ZipFile(FILES / "values.pth") as source, zipfile.ZipFile(out, "w") as target:
+            for name in source.namelist():
+                target.writestr(name, bytes(changed) if name.endswith("data.pkl") else source.read(name))
+        try:
+            torch.load(io.BytesIO(out.getvalue()))
+            ended["value"] += 1
+        except (pickle.UnpicklingError, RuntimeError, EOFError, NotImplementedError):
+            ended["error"] += 1
+    assert ended["error"] > 100 and ended["value"] > 20, ended
+
+
+def test_no_file_and_no_reader(tmp_path):
+    with pytest.raises(FileNotFoundError, match="No such file or directory"):
+        torch.load(tmp_path / "nothing.pth")
+    with pytest.raises(IsADirectoryError, match="Is a directory"):
+        torch.load(tmp_path)
+    with pytest.raises(AttributeError, match="'NoneType' object has no attribute 'seek'. You can only torch.load from a file"):
+        torch.load(None)
+    with pytest.raises(TypeError, match="a bytes-like object is required"):
+        torch.load(io.StringIO("text"))
+
+
+class Allowed:
+    def __init__(self):
+        self.n = 3
+
+
+def test_what_the_user_allows():
+    buffer = io.BytesIO()
+    torch.save({"a": Allowed()}, buffer)
+    content = buffer.getvalue()
+    with pytest.raises(pickle.UnpicklingError, match="Allowed was not an allowed global by default"):
+        torch.load(io.BytesIO(content))
+    assert [name.rpartition(".")[2] for name in torch.serialization.get_unsafe_globals_in_checkpoint(io.BytesIO(content))] == ["Allowed"]
+    with torch.serialization.safe_globals([Allowed]):
+        assert torch.load(io.BytesIO(content))["a"].n == 3
+        assert torch.serialization.get_safe_globals() == [Allowed]
+    assert torch.serialization.get_safe_globals() == []
+    with torch.serialization.safe_globals([(os.system, "posix.system")]):
+        with pytest.raises(pickle.UnpicklingError, match="whose module posix is blocked"):
+            torch.load(io.BytesIO(CASES["os.system"][0]))
+
+
+class TestStateDicts:
+    """Files that are whole, but of another network: nothing is copied."""
+
+    def check(self, change, words):
+        model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3), torch.nn.Linear(3, 1))
+        before = {name: t.clone() for name, t in model.state_dict().items()}
+        state = {name: t + 1 for name, t in model.state_dict().items()}
+        change(state)
+        with pytest.raises(RuntimeError, match=words) as caught:
+            model.load_state_dict(state)
+        assert caught.value.__notes__
+        assert all((t == before[name]).all() for name, t in model.state_dict().items()), "nothing was copied"
+
+    def test_missing(self):
+        self.check(lambda s: s.pop("2.bias"), 'Missing key.s. in state_dict: "2.bias"')
+
+    def test_unexpected(self):
+        self.check(lambda s: s.update(more=torch.ones(1)), 'Unexpected key.s. in state_dict: "more"')
+
+    def test_shape_of_the_last(self):
+        self.check(lambda s: s.update({"2.weight": torch.ones(2, 3)}), "size mismatch for 2.weight")
+
+    def test_no_tensor(self):
+        self.check(lambda s: s.update({"2.weight": [1.0]}), 'expected torch.Tensor or Tensor-like object from checkpoint')
+
+    def test_another_architecture(self):
+        other = torch.vision.models.lenet5().state_dict()
+        self.check(lambda s: (s.clear(), s.update(other)), "Missing key.*\n.*Unexpected key")
+
+    def test_shape_without_strict(self):
+        model = torch.nn.Linear(2, 2)
+        before = model.bias.detach().clone()
+        with pytest.raises(RuntimeError, match="size mismatch for weight"):
+            model.load_state_dict({"bias": before + 1, "weight": torch.ones(3, 3)}, strict=False)
+        assert (model.bias == before).all()
+
+    def test_optimizer_of_another_model(self):
+        small, big = (torch.optim.SGD(torch.nn.Linear(n, 1).parameters(), lr=0.1 * n) for n in (1, 2))
+        state = big.state_dict()
+        state["param_groups"][0]["params"].append(2)
+        with pytest.raises(ValueError, match="doesn't match the size of optimizer's group"):
+            small.load_state_dict(state)
+        assert small.param_groups[0]["lr"] == 0.1
