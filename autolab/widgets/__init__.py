@@ -11,10 +11,11 @@ _NAMES = {
     "FreezePanel": "freeze",
     "explore": "explorer",
     "Prediction": "predict",
+    "ReceptiveField": "field",
     "Message": "message",
 }
 
-__all__ = ["ConvExplorer", "Explorer", "FreezePanel", "Message", "Prediction", "explore"]
+__all__ = ["ConvExplorer", "Explorer", "FreezePanel", "Message", "Prediction", "ReceptiveField", "explore"]
 
 
 def __getattr__(name: str) -> Any:

@@ -11,7 +11,7 @@ const ROW = 30,
   CHART_LEFT = 96;
 
 // [map][row][column] of a panel; a byte of -128 stands for what is not finite.
-function valuesOf(panel) {
+export function valuesOf(panel) {
   if (panel.numbers) return panel.numbers;
   const [maps, rows, columns] = panel.shape,
     bytes = Int8Array.from(atob(panel.bytes), (c) => c.charCodeAt(0));
@@ -160,7 +160,7 @@ export class Pictures {
   }
 }
 
-function heatMap(map, scale) {
+export function heatMap(map, scale) {
   const canvas = h("canvas", { class: "al-pixels", width: map[0].length, height: map.length }),
     context = canvas.getContext("2d"),
     image = context.createImageData(map[0].length, map.length);
