@@ -359,13 +359,15 @@ def apply_inplace(op, args):
     """Runs `op` and writes the result into its first argument, whose version goes up by one. Returns that tensor."""
     target = args[0]
     state = per_thread.state
-    if op.fast in _IN_PLACE and not (state.grad or state.special) and observe.observer is None and _plain_pair(*args):
-        try:  # an optimizer's update: no history, one dtype
-            target._d = state.run(_IN_PLACE[op.fast], target._d, args[1]._d)
-            target._storage.version += 1
-            return target
-        except ValueError:  # does not fit: the general lane says so in torch's words
-            pass
+    if not (state.grad or state.special) and observe.observer is None and op.fast in _IN_PLACE and target._view is None:
+        other = _plain_operand(target, args[1])
+        if other is not None:  # an optimizer's update: no history, one dtype
+            try:
+                target._d = state.run(_IN_PLACE[op.fast], target._d, other)
+                target._storage.version += 1
+                return target
+            except ValueError:  # does not fit: the general lane says so in torch's words
+                pass
     tensors, raws = _unwrap(op, args)
     check_inplace(target, state, any(t._req for t in tensors))
     device, mixed = common_device(op, args, tensors)
@@ -395,15 +397,15 @@ def apply_inplace(op, args):
     return target
 
 
-def _plain_pair(a, b):
-    return (
-        b.__class__ is Tensor
-        and a.dtype is b.dtype
-        and a.dtype._kind == 2
-        and a._view is None
-        and b._view is None
-        and (a._d.__class__ is np.ndarray or b._d.ndim == 0)
-    )
+def _plain_operand(target, other):
+    """`other` as an operand for NumPy to change the plain floats of `target` with, or None."""
+    if target.dtype._kind != 2:
+        return None
+    if type(other) is Tensor:
+        d = other._d
+        same = other.dtype is target.dtype and other._view is None and (type(target._d) is np.ndarray or not d.ndim)
+        return d if same else None
+    return other if type(other) is float and type(target._d) is np.ndarray else None
 
 
 def write_inplace(op, args, result, state):

@@ -26,6 +26,8 @@ CREATE_GRAPH_WARNING = (
 
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
     """Accumulates gradients of `tensors` into the leaves' `.grad`. Source: torch.autograd.backward."""
+    if grad_tensors is grad_variables is inputs is None and not create_graph and straight.of_number(tensors, retain_graph):
+        return
     if inputs is not None and not isinstance(inputs, Tensor) and len(inputs) == 0:
         raise fail(
             RuntimeError,

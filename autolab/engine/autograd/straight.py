@@ -11,12 +11,28 @@ from operator import attrgetter
 import numpy as np
 from numpy import ndarray
 
+from .. import device as devices
+from .. import observe
+from ..tensor import Tensor
 from . import namespaces
 from .engine import accumulate
 from .grad_mode import per_thread
 from .node import AccumulateGrad, apply_fix
 
 _by_age = attrgetter("sequence_nr")
+
+
+def of_number(loss, retain_graph) -> bool:
+    """`loss.backward()` of a 0-d tensor, if it can be done here."""
+    return (
+        type(loss) is Tensor
+        and loss._node is not None
+        and loss._view is None
+        and not loss._d.ndim
+        and observe.observer is None
+        and not devices.away()
+        and backward(loss._node, loss.dtype.scalar(1), retain_graph)
+    )
 
 
 def backward(root, g, retain_graph) -> bool:

@@ -412,7 +412,7 @@ def _inplace_method(name, op):
 
 def _inplace_scaled(name, op):
     def method(self, other, *, alpha=1):
-        return apply_inplace(op, (self, _scaled(other, alpha)))
+        return apply_inplace(op, (self, other if alpha == 1 else other * alpha))
 
     method.__name__ = name
     method.__doc__ = f"In-place `{op.name}`; `other` is multiplied by alpha first. Source: torch.Tensor.{name}"

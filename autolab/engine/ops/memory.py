@@ -71,7 +71,7 @@ ones_like_op = register(
 def _sum_to(xp, self, shape):
     if xp is np and self.ndim == 1 == len(shape) and self.shape != tuple(shape):
         return cascade.add(self, None, True)
-    if math.prod(shape) == 1 and xp is np:
+    if xp is np and math.prod(shape) == 1:
         return cascade.add(self).reshape(shape)
     axes = _broadcast_axes(self.shape, tuple(shape))
     if not axes:

@@ -7,6 +7,7 @@ https://docs.pytorch.org/docs/2.13/torch.html#reduction-ops
 """
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 
@@ -146,7 +147,7 @@ def _mean_rule(m, g, dim, keepdim, self_sym_numel, self_sym_sizes):
 def _mean_all_rule(m, g, self_sym_numel, self_sym_sizes):
     if m.traced:
         return m.div_scalar(m.expand(g, self_sym_sizes), self_sym_numel)
-    return m.expand(m.div_scalar(g, self_sym_numel), self_sym_sizes)
+    return m.expand(g / self_sym_numel, self_sym_sizes)
 
 
 def _fast_mean(x):
@@ -187,6 +188,13 @@ def _sum_or_mean(name, whole, along):
     call.__doc__ = (f"The {name} of all elements, or along `dim` (an int or a tuple). dtype: converts first. Raises "
                     f"IndexError for a `dim` that "
                     f"does not exist. Source: torch.{name}")
+    general = METHODS[name]
+
+    @functools.wraps(general)
+    def method(self, *args, **kwargs):  # `x.mean()` ends most losses
+        return general(self, *args, **kwargs) if args or kwargs else whole.call(self, None)
+
+    METHODS[name] = method
 
 
 _sum_or_mean("sum", sum_all, sum_op)
