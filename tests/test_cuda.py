@@ -176,7 +176,8 @@ def transcripts():
 
 
 DIFFERENT = {
-    ("tensors_and_parameters", 2): "TypeError: can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.",
+    ("tensors_and_parameters", 2): "TypeError: can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
+                                   "host memory first.",
     ("tensors_and_parameters", 5): "tensor([0.2345], device='cuda:0', grad_fn=<ToCopyBackward0>)\n"
                                    "tensor([0.2303], device='cuda:0', grad_fn=<ToCopyBackward0>)",
     ("graph_and_gpu", 10): "True",

@@ -67,6 +67,9 @@ class Adam(Optimizer):
             self._update(group, state, count_step(state), array_of(parameter), grad, parameter)
         return loss
 
+    def _buffers(self, group):
+        return 3 if group["amsgrad"] else 2
+
     def _start(self, group, parameter):
         state = self.state[parameter]
         state["step"] = zero_step()

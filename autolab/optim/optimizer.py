@@ -13,6 +13,7 @@ from itertools import chain
 import autolab
 from autolab.engine.autograd.grad_mode import enable_grad
 from autolab.engine.autograd.hooks import RemovableHandle
+from autolab.engine.device import CPU
 from autolab.engine.errors import fail, unsupported
 from autolab.engine.tensor import Tensor
 from autolab.utils._shared import reset_grad, typename
@@ -346,13 +347,31 @@ class Optimizer:
             return closure()
 
     def _with_grad(self):
-        """(group, parameter, raw gradient) of every parameter that has a gradient; with its sign turned to maximize."""
-        for group in self.param_groups:
-            sign_turned = group["maximize"]
-            for parameter in group["params"]:
-                grad = parameter.grad
-                if grad is not None:
-                    yield group, parameter, -grad._d if sign_turned else grad._d
+        """(group, parameter, raw gradient) of every parameter that has a gradient; with its sign turned to maximize.
+
+        The parameter's device is the current one meanwhile. Raises OutOfMemoryError before the first parameter is changed when the step
+        would not fit into a device's memory."""
+        items = [(group, p, p.grad) for group in self.param_groups for p in group["params"] if p.grad is not None]
+        if any(p._storage.device is not CPU for _, p, _ in items):
+            self._check_room(items)
+        for group, parameter, grad in items:
+            with parameter._storage.device.backend:
+                yield group, parameter, -grad._d if group["maximize"] else grad._d
+
+    def _check_room(self, items):
+        """Tries whether what a step allocates fits: state that is not there yet, and three float64 arrays of the biggest parameter."""
+        needed = defaultdict(lambda: [0, 0])
+        for group, parameter, _ in items:
+            room = needed[parameter._storage.device]
+            room[0] += 0 if self.state.get(parameter) else self._buffers(group) * parameter.nbytes
+            room[1] = max(room[1], 3 * 8 * parameter.numel())
+        for device, sizes in needed.items():
+            if device is not CPU:
+                device.backend.try_room(sum(sizes))
+
+    def _buffers(self, group):
+        """How many arrays of a parameter's size the first step keeps for it."""
+        return 3
 
 
 def _fitted(parameter, value, key=None):
@@ -381,5 +400,5 @@ def count_step(state):
 def zero_step():
     """The step count of a parameter that was not stepped yet: a 0-d tensor of floats, as PyTorch keeps it."""
     return autolab.tensor(
-        0.0, dtype=autolab.float64 if autolab.get_default_dtype() is autolab.float64 else autolab.float32
+        0.0, dtype=autolab.float64 if autolab.get_default_dtype() is autolab.float64 else autolab.float32, device="cpu"
     )

@@ -92,6 +92,8 @@ def test_what_cupy_lacks_is_not_there(gpu):
         xp.multiply.at(xp.ones(2), xp.asarray([0]), 2.0)
     with pytest.raises(TypeError, match="sum\\(\\) got an unexpected keyword argument 'where'"):
         xp.sum(xp.ones(2), where=True)
+    with pytest.raises(TypeError, match="add\\(\\) got an unexpected keyword argument 'where'"):
+        xp.add(xp.ones(2), 1, where=True)
     with pytest.raises(TypeError, match="unexpected keyword argument 'initial'"):
         xp.ones(2).max(initial=0)
 
@@ -157,6 +159,37 @@ def test_out_of_memory_says_what_was_alive_and_changes_nothing(sim):
     gc.collect()
     assert torch.cuda.memory_allocated() == 32 << 20
     assert x.sum().item() == 8 << 20
+
+
+@pytest.mark.parametrize("optimizer", [torch.optim.SGD, torch.optim.Adam])
+def test_a_step_that_does_not_fit_changes_nothing(optimizer):
+    with torch.cuda.simulate(memory="32MiB"):
+        small, big = (torch.ones(n, device="cuda", requires_grad=True) for n in (1000, 1 << 20))
+        o = optimizer([small, big], lr=0.1)
+        small.grad, big.grad = torch.ones_like(small), torch.ones_like(big)
+        with pytest.raises(torch.cuda.OutOfMemoryError, match="Tried to allocate"):
+            o.step()
+        assert (small.sum().item(), big.sum().item(), len(o.state)) == (1000, 1 << 20, 0)
+
+
+@pytest.mark.parametrize("device", ["cuda:0", "cuda:1"])
+def test_optimizers_work_where_their_parameters_are(sim, device):
+    def trained(where):
+        torch.manual_seed(0)
+        model = torch.nn.Linear(3, 2).to(where)
+        for make in (
+            lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.1), torch.optim.Adam, torch.optim.AdamW,
+            torch.optim.RMSprop, lambda p: torch.optim.Adagrad(p, lr=0.1), lambda p: torch.optim.Adam(p, amsgrad=True),
+        ):  # fmt: skip
+            o = make(model.parameters())
+            for _ in range(3):
+                o.zero_grad()
+                model(torch.ones(4, 3, device=where)).pow(2).mean().backward()
+                o.step()
+            assert all(str(v.device) == where for s in o.state.values() for k, v in s.items() if k != "step")
+        return model.weight.detach().cpu()
+
+    assert trained("cpu").tolist() == trained(device).tolist()
 
 
 def test_a_training_loop_leaks_nothing(sim):

@@ -72,6 +72,11 @@ class SimDevice:
         except OutOfMemory as error:
             raise self.out_of_memory(error.nbytes) from None
 
+    def try_room(self, nbytes):
+        """Raises OutOfMemoryError unless `nbytes` in one piece are free."""
+        if not self.pool.fits(nbytes):
+            raise self.out_of_memory(nbytes)
+
     def out_of_memory(self, nbytes):
         """PyTorch's error, with what was alive and how to fit."""
         pool, index = self.pool, self.device.index

@@ -60,6 +60,10 @@ class _Segment:
         return self.holes == [(0, self.size)]
 
 
+def _segment_length(size, small):
+    return SEGMENT if small else MEDIUM_SEGMENT if size < MEDIUM else -(-size // SEGMENT) * SEGMENT
+
+
 class Pool:
     """What one device has: `total` bytes, of which `reserved` are in segments and `allocated` belong to arrays."""
 
@@ -91,13 +95,20 @@ class Pool:
             observe.observer.allocate(self.owner.device, size, self.allocated, self.reserved, block.address, what)
         return block
 
+    def fits(self, nbytes) -> bool:
+        """Whether `allocate(nbytes)` would find room."""
+        size = -(-nbytes // ROUND) * ROUND
+        small = size <= SMALL
+        unused = sum(s.size for s in self.segments if s.unused)
+        return self._hole(size, small) is not None or self.reserved - unused + _segment_length(size, small) <= self.total
+
     def _hole(self, size, small):
         """The smallest free piece that is big enough, as (segment, offset); None when there is none."""
         fitting = [(h[1], s.address, s, h[0]) for s in self.segments if s.small == small for h in s.holes if h[1] >= size]
         return min(fitting, key=lambda f: f[:2])[2:] if fitting else None
 
     def _new_segment(self, size, small):
-        length = SEGMENT if small else MEDIUM_SEGMENT if size < MEDIUM else -(-size // SEGMENT) * SEGMENT
+        length = _segment_length(size, small)
         if self.reserved + length > self.total:
             self.empty_cache()
         if self.reserved + length > self.total:

@@ -78,7 +78,7 @@ class Ufunc(Function):
     """A universal function of `xp`, with the methods that CuPy has: of all ufuncs, only those of sums and products reduce."""
 
     def __init__(self, name, numpy_function):
-        super().__init__(name, numpy_function, frozenset(("out", "where", "dtype", "casting")))
+        super().__init__(name, numpy_function, frozenset(("out", "dtype", "casting")))
         for attribute in ("nin", "nout", "nargs"):
             setattr(self, attribute, getattr(numpy_function, attribute, None))
 
