@@ -159,6 +159,11 @@ class CupyDevice:
         made[...] = host
         return made
 
+    def try_room(self, nbytes):
+        """Raises OutOfMemoryError unless `nbytes` in one piece are free."""
+        with self:
+            self.cupy.cuda.alloc(nbytes)
+
     def peek(self, array):
         """The numbers, for an observer."""
         with self.gpu:
