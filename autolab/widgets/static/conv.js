@@ -384,12 +384,12 @@ class Convolution {
     const g = short(data.gradient[o][r][c]);
     const parts = backward
       ? [
-          this.three([["weight", weights], [`× ${g}, to the image`, frame.to_image]], "to the image"),
-          this.three([["window", window_], [`× ${g}, to the kernel`, frame.to_kernel]], "to the kernel"),
+          this.three(o, [["weight", weights], [`× ${g}, to the image`, frame.to_image]], "to the image"),
+          this.three(o, [["window", window_], [`× ${g}, to the kernel`, frame.to_kernel]], "to the kernel"),
           h("p", { class: "al-note", text: "Each is added to what is there: windows overlap, and the kernel is used at every step." }),
         ]
       : [
-          this.three([["window", window_], ["× weight", weights], ["= products", frame.products]], "products"),
+          this.three(o, [["window", window_], ["× weight", weights], ["= products", frame.products]], "products"),
           h("p", { class: "al-total", text: this.total(frame) }),
         ];
     this.details.replaceChildren(
@@ -401,13 +401,15 @@ class Convolution {
   }
 
   // Tables side by side, one row of them for each channel.
-  three(columns, about) {
+  three(o, columns, about) {
     const [kh, kw] = this.data.kernel,
       size = kh * kw,
       channels = this.data.weight[0].length;
     return Array.from({ length: channels }, (_, ch) =>
       h("div", { class: "al-three" }, columns.map(([name, flat]) => {
-        const grid = new Grid(channels > 1 ? `${name} [${ch}]` : name, kh, kw);
+        // A group's filter reads channels of the image that are counted from where the group begins.
+        const channel = /window|image/.test(name) ? this.channels(o)[ch] : ch;
+        const grid = new Grid(channels > 1 ? `${name} [${channel}]` : name, kh, kw);
         const rows = chunk(flat.slice(ch * size, (ch + 1) * size), kw);
         grid.table.setAttribute("aria-label", `${about}: ${name}, channel ${ch}`);
         grid.paint((r, c) => ({ value: rows[r][c] }), scaleOf([flat]), (r, c) => `${name} ${ch}, ${r}, ${c}`);

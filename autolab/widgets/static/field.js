@@ -166,7 +166,9 @@ class Field {
     const [, height, width] = maps[0].size,
       values = plane(part, maps[0].size),
       cell = this.maps[0].cell;
-    const text = `Gradient of the chosen number at the image, magnitudes summed over channels: ${part.count} pixels have one, the largest is ${short(part.scale)}.`;
+    const text = part.count
+      ? `Gradient of the chosen number at the image, magnitudes summed over channels: ${part.count} pixels have one, the largest is ${short(part.scale)}.`
+      : "Gradient of the chosen number at the image: 0 everywhere. On every way back something is flat, such as a ReLU below 0.";
     const frame = h("div", { class: "al-frame al-frame-field", "aria-hidden": "true" });
     Object.assign(frame.style, {
       top: `${top * cell}px`,
