@@ -129,9 +129,10 @@ class profile:
 
     schedule: a function from step number to ProfilerAction; call `prof.step()` after each step. on_trace_ready: called
     with the profiler when a cycle of it, or the block, is over. record_shapes, profile_memory: note shapes of
-    arguments, bytes of results. acc_events: keep the events of earlier cycles. Raises AssertionError when no activity
-    is left that can be measured, NotImplementedError for with_stack, with_flops and with_modules. Source:
-    torch.profiler.profile."""
+    arguments, bytes of results. with_stack: Python functions are events too. with_flops: count floating-point operations.
+    with_modules: for compiled modules only, so without effect, as in PyTorch. acc_events: keep the events of earlier
+    cycles. Raises AssertionError when no activity is left that can be measured, NotImplementedError for
+    experimental_config and execution_trace_observer. Source: torch.profiler.profile."""
 
     def __init__(
         self,
@@ -152,10 +153,7 @@ class profile:
         post_processing_timeout_s=None,
     ):
         check_options(
-            with_flops,
-            with_stack,
-            with_modules,
-            experimental_config,
+            experimental_config=experimental_config,
             execution_trace_observer=execution_trace_observer,
             custom_trace_id_callback=custom_trace_id_callback,
         )
@@ -167,6 +165,7 @@ class profile:
                 AssertionError, "No valid profiler activities found", "Activities are members of ProfilerActivity."
             )
         self.record_shapes, self.profile_memory, self.acc_events = record_shapes, profile_memory, acc_events
+        self.with_flops, self.with_stack, self.with_modules = with_flops, with_stack, with_modules
         self.schedule, self.on_trace_ready = schedule or (lambda step: ProfilerAction.RECORD), on_trace_ready
         self.record_steps = schedule is not None
         self.step_num, self.current_action = 0, self.schedule(0)
@@ -241,7 +240,7 @@ class profile:
                 "No activities specified for the profiler",
                 "Only ProfilerActivity.CPU can be measured here.",
             )
-        self._recorder = Recorder(self.record_shapes, self.profile_memory)
+        self._recorder = Recorder(self.record_shapes, self.profile_memory, self.with_flops, self.with_stack)
 
     def start_trace(self):
         """Begins to measure."""
@@ -255,7 +254,9 @@ class profile:
         if self.acc_events:
             self._kept = events + self._kept
             events = self._kept
-        self._events = EventList(events, profile_memory=self.profile_memory)
+        self._events = EventList(
+            events, profile_memory=self.profile_memory, with_flops=self.with_flops, with_stack=self.with_stack
+        )
 
     def _must(self, doing, value):
         if value is None:
@@ -286,5 +287,5 @@ class profile:
         write_chrome_trace(self.events(), path, self._metadata, recorder.base_ns)
 
     def export_stacks(self, path, metric="self_cpu_time_total"):
-        """Raises AssertionError: stacks are not recorded."""
+        """Writes the callers of all events; see EventList.export_stacks."""
         return self.events().export_stacks(path, metric)

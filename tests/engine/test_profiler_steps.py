@@ -59,16 +59,9 @@ def test_asked_too_early_or_twice(torch):
 
 
 @pytest.mark.parametrize("make", [profiler.profile, autolab.profiler.profile])
-@pytest.mark.parametrize("option", ["with_stack", "with_flops", "with_modules", "experimental_config"])
-def test_what_is_not_supported_is_refused(make, option):
-    with pytest.raises(NotImplementedError, match=option):
-        make(**{option: True})
-
-
-def test_stacks_are_refused():
-    prof = step(autolab)
-    with pytest.raises(NotImplementedError, match="group_by_stack_n"):
-        prof.key_averages(group_by_stack_n=2)
+def test_what_is_not_supported_is_refused(make):
+    with pytest.raises(NotImplementedError, match="experimental_config"):
+        make(experimental_config=True)
 
 
 # -- steps and schedules --------------------------------------------------------------------------------------------
@@ -165,7 +158,8 @@ def test_chrome_trace(tmp_path):
     assert {e["name"] for e in entries if e["ph"] == "M"} == {"process_name", "thread_name"}
     arrows = [[e for e in entries if e["ph"] == ph] for ph in "sf"]
     assert [e["id"] for e in arrows[0]] == [e["id"] for e in arrows[1]] and len(arrows[0]) == 6
-    starts = {e["ts"]: e["name"] for e in complete if not e["name"].startswith("autograd::engine")}
+    outer = [e for e in complete if not e["name"].startswith("autograd::engine")]
+    starts = {e["ts"]: e["name"] for e in reversed(outer)}  # of several that begin together, the first is the outer
     assert [(starts[s["ts"]], starts[f["ts"]]) for s, f in zip(*arrows)][:2] == [
         ("aten::sum", "SumBackward0"),
         ("aten::relu", "ReluBackward0"),
@@ -173,8 +167,9 @@ def test_chrome_trace(tmp_path):
 
 
 def test_chrome_trace_gzipped_with_metadata(tmp_path):
+    x = autolab.ones(2)
     with autolab.profiler.profile() as prof:
-        autolab.ones(2).exp()
+        x.exp()
     prof.add_metadata("lesson", "3")
     prof.export_chrome_trace(str(tmp_path / "t.json.gz"))
     with gzip.open(tmp_path / "t.json.gz", "rt") as file:
@@ -185,9 +180,10 @@ def test_chrome_trace_gzipped_with_metadata(tmp_path):
 def test_tensorboard_trace_handler(tmp_path):
     handler = autolab.profiler.tensorboard_trace_handler(str(tmp_path / "log"), "worker")
     schedule = autolab.profiler.schedule(wait=0, warmup=1, active=1, repeat=2)
+    x = autolab.ones(2)
     with autolab.profiler.profile(schedule=schedule, on_trace_ready=handler) as prof:
         for _ in range(5):
-            autolab.ones(2).exp()
+            x.exp()
             prof.step()
     paths = sorted((tmp_path / "log").iterdir())
     assert len(paths) == 2 and all(p.name.startswith("worker.") and p.name.endswith(".pt.trace.json") for p in paths)

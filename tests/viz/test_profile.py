@@ -82,7 +82,7 @@ def test_every_call_is_on_the_timeline_under_the_call_around_it(prof):
             depth, around = depth + 1, around.cpu_parent
         expected = pytest.approx((e.time_range.start - start, e.cpu_time, 0.06, depth), abs=1e-6)
         assert any(place == expected for place in places)
-    assert ax.get_ylim() == (3, 0) and ax.get_title() == f"{len(prof.function_events)} calls in order"
+    assert ax.get_ylim() == (4, 0) and ax.get_title() == f"{len(prof.function_events)} calls in order"
 
 
 def test_names_on_the_timeline_fit_or_are_shortened():

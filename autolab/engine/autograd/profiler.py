@@ -17,7 +17,6 @@ from .profiler_events import (  # noqa: F401 (names of torch.autograd.profiler)
     FunctionEvent,
     FunctionEventAvg,
     Interval,
-    without_stack,
     write_chrome_trace,
 )
 from .profiler_recorder import Recorder, clock, running
@@ -27,21 +26,14 @@ def _warn(message, category=UserWarning):
     warnings.warn(message, category, stacklevel=4)
 
 
-def check_options(with_flops=False, with_stack=False, with_modules=False, experimental_config=None, **others):
+def check_options(**others):
     """Raises NotImplementedError for what this profiler does not measure."""
-    if with_stack:
-        raise without_stack("with_stack=True")
-    for name, value in {
-        "with_flops": with_flops,
-        "with_modules": with_modules,
-        "experimental_config": experimental_config,
-        **others,
-    }.items():
+    for name, value in others.items():
         if value:
             raise fail(
                 NotImplementedError,
                 f"{name}={value!r} is not supported by autolab's profiler",
-                "It measures times, shapes and bytes.",
+                "It measures times, shapes, bytes and floating-point operations.",
             )
 
 
@@ -49,10 +41,12 @@ class profile:
     """`with profile() as prof:` measures what runs inside, in this thread; `print(prof.key_averages().table())` shows
     it.
 
-    enabled: False measures nothing. record_shapes: note the shapes of arguments. profile_memory: note the bytes of the
-    results that each call allocated (what is freed is not subtracted). use_cuda, use_device: there is nothing to time
-    but the CPU; asking for CUDA warns. Raises RuntimeError when entered twice, NotImplementedError for with_flops,
-    with_stack and with_modules. Source: torch.autograd.profiler.profile."""
+    enabled: False measures nothing. record_shapes: note the shapes of arguments. profile_memory: note the bytes that each call
+    allocated for its results, less those that were freed meanwhile. with_flops: count floating-point operations of products
+    and 2-d convolutions, additions and multiplications. with_stack: Python functions are events too, and every event
+    knows its callers. with_modules: for compiled modules only, so without effect, as in PyTorch. use_cuda, use_device: there is
+    nothing to time but the CPU; asking for CUDA warns. Raises RuntimeError when entered twice, NotImplementedError for
+    experimental_config. Source: torch.autograd.profiler.profile."""
 
     def __init__(
         self,
@@ -81,14 +75,12 @@ class profile:
             False,
         )
         self.record_shapes, self.profile_memory, self.acc_events = record_shapes, profile_memory, acc_events
+        self.with_flops, self.with_stack, self.with_modules = with_flops, with_stack, with_modules
         self.use_device = None
         if not enabled:
             return
         check_options(
-            with_flops,
-            with_stack,
-            with_modules,
-            experimental_config,
+            experimental_config=experimental_config,
             custom_trace_id_callback=custom_trace_id_callback,
             activity_filters=activity_filters,
         )
@@ -117,14 +109,19 @@ class profile:
                 RuntimeError, "Profiler context manager is not reentrant", "Make a new profile() for each block."
             )
         self.entered = True
-        self._recorder = Recorder(self.record_shapes, self.profile_memory)
+        self._recorder = Recorder(self.record_shapes, self.profile_memory, self.with_flops, self.with_stack)
         self._recorder.start()
         return self
 
     def __exit__(self, *exc):
         if self.enabled:
             self._recorder.stop()
-            self.function_events = EventList(self._recorder.events(), profile_memory=self.profile_memory)
+            self.function_events = EventList(
+                self._recorder.events(),
+                profile_memory=self.profile_memory,
+                with_flops=self.with_flops,
+                with_stack=self.with_stack,
+            )
             self._finished = True
         return False
 
@@ -169,7 +166,7 @@ class profile:
         write_chrome_trace(self.function_events, path, base_ns=self._recorder.base_ns)
 
     def export_stacks(self, path, metric="self_cpu_time_total"):
-        """Raises AssertionError: stacks are not recorded."""
+        """Writes the callers of all events; see EventList.export_stacks."""
         return self._events("export_stacks").export_stacks(path, metric)
 
 

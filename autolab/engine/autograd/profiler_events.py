@@ -4,10 +4,12 @@ Source: https://docs.pytorch.org/docs/2.13/profiler.html; the trace's format: "T
 
 from __future__ import annotations
 
+import bisect
 import enum
 import os
 
 from ..errors import fail
+from .profiler_names import INLINED
 from .profiler_table import format_time, table
 
 
@@ -34,7 +36,7 @@ class _Formatted:
 
     device_type, use_device, node_id, overload_name = DeviceType.CPU, None, -1, ""
     device_time = device_time_total = self_device_time_total = 0
-    device_memory_usage = self_device_memory_usage = flops = 0
+    device_memory_usage = self_device_memory_usage = 0
     is_async = is_remote = is_legacy = False
 
     cpu_time_str = property(lambda self: format_time(self.cpu_time))
@@ -57,7 +59,8 @@ class FunctionEvent(_Formatted):
         self.name = self.key = "ProfilerStep*" if row.name.startswith("ProfilerStep#") else row.name
         self.time_range = Interval(start, end)
         self.input_shapes, self.self_cpu_memory_usage = row.shapes, row.allocated
-        self.sequence_nr, self.scope, self.stack = row.sequence_nr, row.scope, []
+        self.sequence_nr, self.scope, self.stack, self.flops = row.sequence_nr, row.scope, [], row.flops
+        self.is_python_function = row.python
         self.fwd_thread = thread if row.backward else 0
         self.is_user_annotation = row.scope == USER_SCOPE
         self.cpu_parent, self.cpu_children, self.kernels = None, [], []
@@ -96,6 +99,7 @@ class FunctionEventAvg(_Formatted):
     def __init__(self, key, first=None):
         self.key, self.count, self.input_shapes, self.stack = key, 0, "", []
         self.cpu_time_total = self.self_cpu_time_total = self.cpu_memory_usage = self.self_cpu_memory_usage = 0
+        self.flops = 0
         self.scope = 0 if first is None else first.scope
         self.is_user_annotation = first is not None and first.is_user_annotation
         self.cpu_parent = None if first is None else first.cpu_parent
@@ -108,6 +112,7 @@ class FunctionEventAvg(_Formatted):
         self.self_cpu_time_total += other.self_cpu_time_total
         self.cpu_memory_usage += other.cpu_memory_usage
         self.self_cpu_memory_usage += other.self_cpu_memory_usage
+        self.flops += other.flops
         return self
 
     @property
@@ -126,9 +131,9 @@ class FunctionEventAvg(_Formatted):
 class EventList(list):
     """Events, or averages of events. `str(events)` is their table."""
 
-    def __init__(self, *args, profile_memory=False):
+    def __init__(self, *args, profile_memory=False, with_flops=False, with_stack=False):
         super().__init__(*args)
-        self.profile_memory = profile_memory
+        self.profile_memory, self.with_flops, self.with_stack = profile_memory, with_flops, with_stack
 
     def __str__(self):
         return self.table()
@@ -166,24 +171,28 @@ class EventList(list):
             header=header,
             top_level_only=top_level_events_only,
             unit=time_unit,
+            source_width=max_src_column_width,
             memory=self.profile_memory,
+            flops=self.with_flops,
         )
 
     def key_averages(self, group_by_input_shapes=False, group_by_stack_n=0, group_by_overload_name=False):
-        """One FunctionEventAvg per name, in the order of their first calls; per name and shapes when asked.
-
-        Raises NotImplementedError for group_by_stack_n: stacks are not recorded."""
-        if group_by_stack_n:
-            raise without_stack("group_by_stack_n")
+        """One FunctionEventAvg per name, in the order of their first calls; when asked per name and shapes, and per the
+        `group_by_stack_n` innermost callers (with_stack)."""
         found = {}
         for event in self:
-            key = (event.key, str(event.input_shapes)) if group_by_input_shapes else event.key
+            stack = event.stack[:group_by_stack_n] if group_by_stack_n > 0 else []
+            key = (event.key, str(event.input_shapes) if group_by_input_shapes else "", *stack)
             if key not in found:
                 found[key] = FunctionEventAvg(event.key, event)
+                found[key].stack = stack
                 if group_by_input_shapes:
                     found[key].input_shapes = event.input_shapes
             found[key].add(event)
-        return EventList(found.values(), profile_memory=self.profile_memory)
+        return EventList(found.values(), **self._kinds())
+
+    def _kinds(self):
+        return {kind: getattr(self, kind) for kind in ("profile_memory", "with_flops", "with_stack")}
 
     def total_average(self):
         """All events as one FunctionEventAvg with the key 'Total'."""
@@ -198,26 +207,62 @@ class EventList(list):
         write_chrome_trace(self, path)
 
     def export_stacks(self, path, metric):
-        """Raises: stacks are not recorded."""
-        raise fail(
-            AssertionError, "export_stacks() requires with_stack=True", "Stacks are not recorded here; see with_stack."
-        )
+        """Writes a line per call with its callers, outermost first, and its `metric` ('self_cpu_time_total') to the file `path`, as
+        flame graph tools read them. Raises AssertionError unless the profile was made with_stack, ValueError for another metric."""
+        if not self.with_stack:
+            raise fail(
+                AssertionError, "export_stacks() requires with_stack=True", "Only then the callers are recorded."
+            )
+        known = ["self_cpu_time_total", "self_cuda_time_total", "self_xpu_time_total", "self_privateuse1_time_total"]
+        if metric not in known:
+            raise fail(ValueError, f"metric should be one of: {known}", "Only the CPU is timed.")
+        name = metric if metric == known[0] else "self_device_time_total"
+        with open(path, "w", encoding="utf-8") as file:
+            for event in self:
+                if event.stack and int(getattr(event, name)) > 0:
+                    callers = ";".join(call.translate(_NO_SEPARATORS) for call in reversed(event.stack))
+                    file.write(f"{callers} {int(getattr(event, name))}\n")
 
 
-def without_stack(argument):
-    """The error for arguments that ask for call stacks."""
-    return fail(
-        NotImplementedError,
-        f"{argument} is not supported by autolab's profiler",
-        "It notes no call stacks; name the part of your code that you ask about with record_function('...') instead.",
-    )
+_NO_SEPARATORS = str.maketrans(" ;\t\n", "____")
 
 
-def events_of(rows, origin, thread=1):
-    """The FunctionEvents of a profiler's rows, each with the calls inside it; times from `origin` (ns)."""
+def _shown(rows):
+    """The rows in order, outer ones before those inside; without functions that only hand on to an op of the same name."""
     rows = sorted(
         rows, key=lambda row: (row.start, -row.end)
     )  # stable: of two that coincide, the one opened first is the outer
+    hidden, inside = set(), []
+    for row in rows:
+        while inside and inside[-1].end < row.end:
+            inside.pop()
+        if inside and inside[-1].composed and inside[-1].name == row.name:
+            hidden.add(id(inside[-1]))
+        if inside and row.composed and (inside[-1].name, row.name) in INLINED:
+            hidden.add(id(row))
+        inside.append(row)
+    return [row for row in rows if id(row) not in hidden]
+
+
+def _freed(rows, freed):
+    """`rows` with the bytes of `freed` (ns, bytes) taken off the innermost one that ran at that time, or as rows of their own."""
+    alone, starts = [], [row.start for row in rows]
+    for at, nbytes in freed:
+        k = bisect.bisect_right(starts, at) - 1
+        while k >= 0 and rows[k].end < at:
+            k -= 1
+        if k >= 0:
+            rows[k].allocated -= nbytes
+        elif rows:
+            alone.append(type(rows[0])("[memory]", at, at, allocated=-nbytes))
+    return sorted([*rows, *alone], key=lambda row: (row.start, -row.end)) if alone else rows
+
+
+def events_of(rows, origin, thread=1, freed=()):
+    """The FunctionEvents of a profiler's rows, each with the calls inside it; times from `origin` (ns).
+
+    freed: (when, how many bytes)."""
+    rows = _freed(_shown(rows), freed)
     events, inside = [], []
     for id, row in enumerate(rows, 1):
         event = FunctionEvent(id, row, origin, thread)
@@ -226,6 +271,8 @@ def events_of(rows, origin, thread=1):
         if inside:
             event.cpu_parent = inside[-1][1]
             event.cpu_parent.cpu_children.append(event)
+            parent = event.cpu_parent
+            event.stack = [parent.name, *parent.stack] if parent.is_python_function else parent.stack
         inside.append((row.end, event))
         events.append(event)
     for event in reversed(events):  # children stand behind their parents

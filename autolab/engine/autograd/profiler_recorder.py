@@ -9,55 +9,26 @@ at counts to what surrounds it.
 from __future__ import annotations
 
 import functools
-import re
+import itertools
 import threading
 import time
+import weakref
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from .. import observe
 from ..tensor import Tensor
-from . import namespaces
+from . import namespaces, profiler_functions
 from .grad_mode import per_thread
 from .node import Node
-from .profiler_events import BACKWARD_SCOPE, FUNCTION_SCOPE, events_of
+from .profiler_events import BACKWARD_SCOPE, FUNCTION_SCOPE, USER_SCOPE, events_of
+from .profiler_names import COMPUTED_WHOLE, LAYERS, LEAVES, MADE_BY, aten_name, flops
+from .profiler_stacks import CallWatcher
 
 clock = time.perf_counter_ns
 _EVALUATE = "autograd::engine::evaluate_function: "
 _ACCUMULATE = "torch::autograd::AccumulateGrad"
-
-_PYTORCH_NAMES = {
-    "unsafe_view": "_unsafe_view",
-    "reshape_raw": "_reshape_alias",
-    "to_copy": "_to_copy",
-    "narrow_raw": "narrow",
-    "matmul_raw": "matmul",
-    "sum_to": "sum",
-    "index_spread": "index_put",
-    "index_select_spread": "index_select_backward",
-    "masked_spread": "masked_scatter",
-    "strided_take": "as_strided",
-    "strided_spread": "as_strided_scatter",
-    "strided_put": "as_strided_scatter",
-    "max_pool2d_indices": "max_pool2d_with_indices",
-    "remainder_of_number": "remainder",
-    "floor_divide_scalar": "floor_divide",
-    "floor_divide_tensor": "floor_divide",
-    "unique_values": "_unique2",
-}
-"""What PyTorch calls the ops whose name or node does not tell."""
-
-
-@functools.cache
-def aten_name(op) -> str:
-    """PyTorch's name of an op: 'aten::mul', also for the variant that multiplies by a number."""
-    found = _PYTORCH_NAMES.get(op.name, op.name)
-    base = re.sub(r"Backward\d*$", "", op.node)
-    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", base).lower()
-    if op.name.startswith(snake + "_") or (base.endswith("Backward") and not op.name.endswith("backward")):
-        found = snake
-    return "aten::" + found
 
 
 @dataclass(eq=False, slots=True)
@@ -72,6 +43,9 @@ class _Row:
     backward: bool = False
     shapes: list = field(default_factory=list)
     allocated: int = 0
+    flops: int = 0
+    composed: bool = False  # a function made of ops: not shown where it only hands on to an op of the same name
+    python: bool = False  # a Python function, with_stack
 
 
 # -- kernels tell when they begin ------------------------------------------------------------------------------------------
@@ -107,14 +81,15 @@ class _TimedNamespace(namespaces.Namespace):
         @functools.wraps(call)
         def timed(*args, **kwargs):
             mine = [r for r in running if r.thread == threading.get_ident()]
-            rows = [r.open(label, r.shapes_of(args)) for r in mine]
+            rows = [r.open_part(label, args) for r in mine]
             try:
                 result = call(*args, **kwargs)
             finally:
-                for row in rows:
-                    row.end = clock()
+                now = clock()
+                for row in itertools.chain.from_iterable(rows):
+                    row.end = now
             for recorder, row in zip(mine, rows):
-                recorder.allocate(row, result, args)
+                recorder.allocate(row[-1], result, args)
             return result
 
         setattr(self, name, timed)
@@ -135,10 +110,11 @@ def _in_its_thread(event):
 class Recorder(observe.Observer):
     """Notes a row per call in the thread that started it."""
 
-    def __init__(self, record_shapes=False, profile_memory=False):
-        self.record_shapes, self.profile_memory = record_shapes, profile_memory
-        self.rows = []
-        self.thread = self.kernel_start = self.evaluating = self.node_row = None
+    def __init__(self, record_shapes=False, profile_memory=False, with_flops=False, with_stack=False):
+        self.record_shapes, self.profile_memory = record_shapes or with_flops, profile_memory
+        self.with_flops, self.calls = with_flops, CallWatcher(self) if with_stack else None
+        self.rows, self.freed, self._alive, self._owners = [], [], {}, set()
+        self.thread = self.kernel_start = self.evaluating = self.evaluated = self.node_row = None
         self.fresh, self.functions = [], []
         self.origin = self.mark = self.base_ns = 0
 
@@ -150,20 +126,27 @@ class Recorder(observe.Observer):
         if not running:
             _untimed.append(namespaces.raw(np))
             namespaces._raw[np] = _TimedNamespace(False, np)
+            profiler_functions.exchange(_composed_call, _optimizer_call)
         running.append(self)
         observe.add(self)
         self.base_ns, self.origin = time.time_ns(), clock()
         self.mark = self.origin
+        if self.calls is not None:
+            self.calls.start()
 
     def stop(self):
         """Stops watching. Calls that are still running end now."""
         now = clock()
+        if self.calls is not None:
+            self.calls.stop()
+        self._alive = {}
         observe.remove(self)
         running.remove(self)
         if not any(r.state is self.state for r in running):
             self.state.run = self.state.run.__wrapped__
         if not running:
             namespaces._raw[np] = _untimed.pop()
+            profiler_functions.put_back()
         unfinished = {id(row) for _, row in self.functions}  # custom functions that raised: nobody told when
         self.rows = [row for row in self.rows if id(row) not in unfinished]
         for row in self.rows:
@@ -171,13 +154,43 @@ class Recorder(observe.Observer):
 
     def events(self, thread=1):
         """The FunctionEvents of all rows."""
-        return events_of(self.rows, self.origin, thread)
+        return events_of(self.rows, self.origin, thread, self.freed)
 
     def open(self, name, shapes=(), **more):
         """A row that begins now."""
         row = _Row(name, clock(), shapes=list(shapes), **more)
         self.rows.append(row)
         return row
+
+    def _layers(self, row):
+        """Appends `row`, and before it rows for the calls in which PyTorch nests it. Returns all of these."""
+        names = LAYERS.get(row.name)
+        if names is None:
+            self.rows.append(row)
+            return [row]
+        outer = [_Row(name, row.start, row.end, backward=row.backward, shapes=row.shapes) for name in names[:-1]]
+        outer[0].sequence_nr, row.sequence_nr, row.name = row.sequence_nr, -1, names[-1]
+        self.rows += [*outer, row]
+        return [*outer, row]
+
+    def open_part(self, name, args):
+        """Rows of a call inside a backward rule, begun now: one for all parts of what PyTorch computes in one call."""
+        last = self.rows[-1] if self.rows else None
+        if (
+            name == "aten::convolution_backward"
+            and last is not None
+            and last.name == name
+            and last.end > self._node_start()
+        ):
+            return [last]
+        return self._layers(_Row(name, clock(), shapes=self.shapes_of(args), flops=self.flops_of(name, args)))
+
+    def _node_start(self):
+        return self.node_row.start if self.node_row is not None else clock()
+
+    def flops_of(self, name, args):
+        """The floating-point operations of a call, when they are counted."""
+        return flops(name, list(args)) if self.with_flops else 0
 
     # -- forward -----------------------------------------------------------------------------------------------------------
     @_in_its_thread
@@ -193,12 +206,13 @@ class Recorder(observe.Observer):
         else:
             start = now if self.kernel_start is None else self.kernel_start
             self.kernel_start = None
-            row = _Row(aten_name(op) + "_" * inplace, start, now, sequence_nr=sequence_nr)
+            name = aten_name(op) + "_" * inplace
+            row = _Row(name, start, now, sequence_nr=sequence_nr, flops=self.flops_of(name, args))
             if self.record_shapes:
                 row.shapes = self.shapes_of(args) + [[] for _ in op.constants]
             if self.profile_memory and not (inplace or op.view):
-                self.allocate(row, tuple(o._d for o in outputs), [a._d for a in args if isinstance(a, Tensor)])
-            self.rows.append(row)
+                self.allocate(row, outputs, [a._d for a in args if isinstance(a, Tensor)])
+            self._layers(row)
         self.mark = clock()
 
     def _end_function(self, node, args, sequence_nr, now):
@@ -209,6 +223,17 @@ class Recorder(observe.Observer):
                 row.sequence_nr = sequence_nr
                 row.shapes = self.shapes_of(a for a in args if isinstance(a, Tensor))
                 return
+
+    def made(self, row, result):
+        """Rows for the parts of a function that makes a tensor of nothing, and the bytes it allocated."""
+        parts, owner = MADE_BY.get(row.name, ()), row
+        if parts:
+            owner = _Row(parts[0], row.start, row.start + 1)
+            self.rows += [owner, *(_Row(part, row.start + 1, row.end) for part in parts[1:])]
+        elif row.name != "aten::empty":
+            return
+        if result._view is None:
+            self.allocate(owner, (result,), ())
 
     def shapes_of(self, values):
         """The shape of each tensor or array, [] for anything else; nothing unless shapes are recorded."""
@@ -221,18 +246,44 @@ class Recorder(observe.Observer):
         those counted before."""
         if not self.profile_memory:
             return
-        known = [_memory(array) for array in (*args, *self.fresh)]
-        for array in result if isinstance(result, (tuple, list)) else (result,):
-            memory = _memory(array)
-            if isinstance(memory, (np.ndarray, np.generic)) and not any(memory is other for other in known):
+        known = [_memory(array) for array in args] + [ref() for ref in self.fresh]
+        for made in result if isinstance(result, (tuple, list)) else (result,):
+            memory = _memory(made._d if isinstance(made, Tensor) else made)
+            if id(memory) in self._owners or any(memory is other for other in known):
+                continue
+            if isinstance(memory, (np.ndarray, np.generic)):
                 row.allocated += memory.nbytes
                 known.append(memory)
-                if self.node_row is not None:
-                    self.fresh.append(memory)
+                self._watch(
+                    made._storage if isinstance(memory, np.generic) and isinstance(made, Tensor) else memory,
+                    memory.nbytes,
+                )
+                if self.node_row is not None and isinstance(memory, np.ndarray):
+                    self.fresh.append(weakref.ref(memory))
+
+    def _watch(self, owner, nbytes):
+        """Notes when `owner` of `nbytes` bytes is gone. NumPy's scalars are not told of: they are counted as freed at once."""
+        if isinstance(owner, np.generic):
+            self.freed.append((clock(), nbytes))
+            return
+
+        key = id(owner)
+
+        def gone(ref):
+            self._owners.discard(key)
+            if self._alive.pop(id(ref), None) is not None and threading.get_ident() == self.thread:
+                now, last = clock(), self.evaluated
+                # what a node received lives on until the next one begins: it counts to the node
+                self.freed.append((now if last is None or not last.end else min(now, last.end - 1), nbytes))
+
+        self._owners.add(key)
+        ref = weakref.ref(owner, gone)
+        self._alive[id(ref)] = ref
 
     # -- backward ----------------------------------------------------------------------------------------------------------
     def _close(self, at):
         if self.evaluating is not None:
+            self.evaluated = self.evaluating
             self.evaluating.end = at
             self.evaluating = None
 
@@ -243,9 +294,11 @@ class Recorder(observe.Observer):
     @_in_its_thread
     def before_node(self, node, grads):
         self._close(self.mark)
+        self.evaluated = None
         name, about = node.name(), {"sequence_nr": node.sequence_nr, "backward": True}
         self.evaluating = self.open(_EVALUATE + name, **about)
-        self.fresh = [g for g in grads if g is not None] if self.profile_memory else []
+        owners = [_memory(g) for g in grads if g is not None] if self.profile_memory else []
+        self.fresh = [weakref.ref(g) for g in owners if isinstance(g, np.ndarray)]
         self.node_row = self.open(
             name, self.shapes_of(g for g in grads if g is not None), scope=BACKWARD_SCOPE, **about
         )
@@ -254,8 +307,13 @@ class Recorder(observe.Observer):
     def after_node(self, node, grad_inputs):
         if self.node_row is None:  # watching began inside it
             return
-        self.node_row.end = clock()
-        self.allocate(self.node_row, [g for g in grad_inputs if _memory(g) is g], ())
+        now = clock()
+        self.node_row.end = now
+        computed, whole = self.node_row, COMPUTED_WHOLE.get(node.name())
+        if whole is not None and self.rows[-1] is computed:
+            computed = _Row(whole, computed.start, now, backward=True, shapes=computed.shapes)
+            self.rows.append(computed)
+        self.allocate(computed, [g for g in grad_inputs if _memory(g) is g], ())
         self.node_row, self.fresh = None, []
         self.mark = clock()
 
@@ -268,7 +326,11 @@ class Recorder(observe.Observer):
         now, start = clock(), self.mark
         self._close(start)
         self.rows.append(_Row(_EVALUATE + _ACCUMULATE, start, now, backward=True))
-        self.rows.append(_Row(_ACCUMULATE, start, now, BACKWARD_SCOPE, backward=True, shapes=self.shapes_of((grad,))))
+        shapes = self.shapes_of((grad,))
+        self.rows.append(_Row(_ACCUMULATE, start, now, BACKWARD_SCOPE, backward=True, shapes=shapes))
+        for name in _how_accumulated(tensor, grad, total):
+            self.rows.append(_Row(name, start, now, backward=True, shapes=shapes * (2 if name == "aten::add_" else 1)))
+        self.allocate(self.rows[-1], (total,), ())
         self.mark = clock()
 
     @_in_its_thread
@@ -280,8 +342,65 @@ class Recorder(observe.Observer):
     def backward_end(self, error):
         now = clock()
         self._close(now if error is not None else self.mark)
+        self.evaluated = None
         if self.node_row is not None:  # the node that raised
             self.node_row.end, self.node_row, self.fresh = now, None, []
+
+
+def _in_this_thread():
+    thread = threading.get_ident()
+    return [r for r in running if r.thread == thread]
+
+
+def _composed_call(name, original, args, kwargs):
+    """Calls a function made of ops, with a row around it."""
+    mine = _in_this_thread()
+    if not mine:
+        return original(*args, **kwargs)
+    given = _given(original, args, kwargs)
+    rows = [r.open(name, r.shapes_of(given), composed=name not in MADE_BY, flops=r.flops_of(name, given)) for r in mine]
+    counts = [len(r.rows) for r in mine]
+    try:
+        result = original(*args, **kwargs)
+    finally:
+        now = clock()
+        for row in rows:
+            row.end = now
+    for recorder, row, count in zip(mine, rows, counts):
+        if name in LEAVES:  # what PyTorch computes in one call is counted once
+            for part in recorder.rows[count:]:
+                part.flops = 0
+        if len(recorder.rows) == count and isinstance(result, Tensor):
+            recorder.made(row, result)
+        recorder.kernel_start, recorder.mark = None, clock()
+    return result
+
+
+def _given(f, args, kwargs):
+    """All positional arguments of `f` in order, defaults filled in."""
+    names = f.__code__.co_varnames[len(args) : f.__code__.co_argcount]
+    defaults = dict(zip(f.__code__.co_varnames[: f.__code__.co_argcount][::-1], (f.__defaults__ or ())[::-1]))
+    return [*args, *(kwargs.get(name, defaults.get(name)) for name in names)]
+
+
+def _optimizer_call(name, original, args, kwargs):
+    """Calls an optimizer's step or zero_grad, with a named block around it."""
+    title = f"Optimizer.{name}#{type(args[0]).__name__}.{name}"
+    rows = [r.open(title, scope=USER_SCOPE) for r in _in_this_thread()]
+    try:
+        return original(*args, **kwargs)
+    finally:
+        now = clock()
+        for row in rows:
+            row.end = now
+
+
+def _how_accumulated(tensor, grad, total):
+    """What PyTorch calls how `grad` came into `tensor.grad`, which is now `total`."""
+    if total is grad:
+        return ("aten::detach", "detach")
+    kept = tensor._grad
+    return ("aten::clone",) if isinstance(kept, Tensor) and not kept._storage.version else ("aten::add_",)
 
 
 def _memory(array):

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
 _UNITS = {"s": 1e6, "ms": 1e3, "us": 1.0}
 _SIZES = (("GB", 1024**3), ("MB", 1024**2), ("KB", 1024))
 _WIDTH = 12
+_FLOPS = ("FLOPs", "KFLOPs", "MFLOPs", "GFLOPs", "TFLOPs", "PFLOPs")
 
 
 def format_time(us, unit=None):
@@ -32,45 +37,66 @@ def _width(texts, limit):
     return width if limit is None else min(width, limit)
 
 
-def table(events, *, row_limit, name_width, shapes_width, header, top_level_only, unit, memory):
+def table(events, *, row_limit, name_width, shapes_width, source_width, header, top_level_only, unit, memory, flops):
     """The table of `events`, which are in order; '' when there are none."""
     if not events:
         return ""
-    with_shapes = any(event.input_shapes for event in events)
-    widths = [_width([event.key for event in events], name_width)]
-    names = ["Name", "Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg"]
-    names += ["CPU Mem", "Self CPU Mem"] * memory + ["# of Calls"]
-    widths += [_WIDTH] * (len(names) - 1)
-    if with_shapes:
-        names.append("Input Shapes")
-        widths.append(_width([str(event.input_shapes) for event in events], shapes_width))
     total = sum(event.self_cpu_time_total for event in events)
-    rule = "".join("-" * width + "  " for width in widths)
-    thick = "=" * (sum(widths) + 2 * (len(widths) - 1))
+    columns = [
+        _Column("Name", lambda e: _shortened(e.key, name_width), _width([e.key for e in events], name_width)),
+        _Column("Self CPU %", lambda e: format_share(e.self_cpu_time_total, total)),
+        _Column("Self CPU", lambda e: format_time(e.self_cpu_time_total, unit)),
+        _Column("CPU total %", lambda e: format_share(e.cpu_time_total, total)),
+        _Column("CPU total", lambda e: format_time(e.cpu_time_total, unit)),
+        _Column("CPU time avg", lambda e: format_time(e.cpu_time, unit)),
+    ]
+    if memory:
+        columns.append(_Column("CPU Mem", lambda e: format_memory(e.cpu_memory_usage)))
+        columns.append(_Column("Self CPU Mem", lambda e: format_memory(e.self_cpu_memory_usage)))
+    columns.append(_Column("# of Calls", lambda e: e.count))
+    if any(event.input_shapes for event in events):
+        wide = _width([str(event.input_shapes) for event in events], shapes_width)
+        columns.append(_Column("Input Shapes", lambda e: str(e.input_shapes)[:wide], wide))
+    sources = None
+    if any(event.stack for event in events):
+        sources = _width([call for event in events for call in event.stack], source_width)
+        columns.append(_Column(_SOURCE, lambda e: _clipped(e.stack[0], sources) if e.stack else "", sources, "<"))
+    counted = [event.flops for event in events if event.flops > 0] if flops else []
+    if counted:
+        power = max(0, min(int(math.log10(min(counted)) / 3), len(_FLOPS) - 1))
+        text = lambda e: f"{e.flops / 1000**power:8.3f}" if e.flops > 0 else "--"
+        columns.append(_Column(f"Total {_FLOPS[power]}", text))
+    rule = "".join("-" * column.width + "  " for column in columns)
+    thick = "=" * (len(rule) - 2)
     lines = [] if header is None else [thick, header]
     lines += [thick, "This report only display top-level ops statistics"] if top_level_only else []
-    lines += [rule, _line(names, widths), rule]
+    lines += [rule, _line(columns, [column.title for column in columns]), rule]
     shown = [event for event in events if not (top_level_only and event.cpu_parent is not None)]
     for event in shown if row_limit < 0 else shown[:row_limit]:
-        key = event.key
-        if name_width is not None and len(key) >= name_width - 3:
-            key = key[: name_width - 3] + "..."
-        cells = [
-            key,
-            format_share(event.self_cpu_time_total, total),
-            format_time(event.self_cpu_time_total, unit),
-            format_share(event.cpu_time_total, total),
-            format_time(event.cpu_time_total, unit),
-            format_time(event.cpu_time, unit),
-        ]
-        if memory:
-            cells += [format_memory(event.cpu_memory_usage), format_memory(event.self_cpu_memory_usage)]
-        cells.append(event.count)
-        if with_shapes:
-            cells.append(str(event.input_shapes)[: widths[-1]])
-        lines.append(_line(cells, widths))
+        lines.append(_line(columns, [column.text(event) for column in columns]))
+        if sources is not None:  # the other callers below the first, and an empty line
+            for call in [*(_clipped(call, sources) for call in event.stack[1:]), ""]:
+                lines.append(_line(columns, [call if column.title == _SOURCE else "" for column in columns]))
     return "\n".join([*lines, rule, f"Self CPU time total: {format_time(total, unit)}", ""])
 
 
-def _line(cells, widths):
-    return "".join(f"{cell: >{width}}  " for cell, width in zip(cells, widths))
+_SOURCE = "Source Location"
+
+
+class _Column(NamedTuple):
+    title: str
+    text: Callable  # of an event
+    width: int = _WIDTH
+    align: str = ">"
+
+
+def _shortened(key, width):
+    return key[: width - 3] + "..." if width is not None and len(key) >= width - 3 else key
+
+
+def _clipped(text, width):
+    return "..." + text[len(text) - width + 3 :] if len(text) > width else text
+
+
+def _line(columns, cells):
+    return "".join(f"{cell: {column.align}{column.width}}  " for column, cell in zip(columns, cells))

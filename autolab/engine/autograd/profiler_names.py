@@ -1,0 +1,180 @@
+"""What PyTorch's profiler calls what runs here: ops, what it nests inside one of them, functions made of several, and their FLOPs.
+
+Source: PyTorch 2.13, torch.profiler; for FLOPs its `with_flops`.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+
+_PYTORCH_NAMES = {
+    "unsafe_view": "_unsafe_view",
+    "reshape_raw": "_reshape_alias",
+    "to_copy": "_to_copy",
+    "narrow_raw": "narrow",
+    "matmul_raw": "matmul",
+    "sum_to": "sum",
+    "index_spread": "index_put",
+    "index_select_spread": "index_select_backward",
+    "masked_spread": "masked_scatter",
+    "strided_take": "as_strided",
+    "strided_spread": "as_strided_scatter",
+    "strided_put": "as_strided_scatter",
+    "max_pool2d_indices": "max_pool2d_with_indices",
+    "remainder_of_number": "remainder",
+    "floor_divide_scalar": "floor_divide",
+    "floor_divide_tensor": "floor_divide",
+    "unique_values": "_unique2",
+}
+"""What PyTorch calls the ops whose name or node does not tell."""
+
+
+@functools.cache
+def aten_name(op) -> str:
+    """PyTorch's name of an op: 'aten::mul', also for the variant that multiplies by a number."""
+    found = _PYTORCH_NAMES.get(op.name, op.name)
+    base = re.sub(r"Backward\d*$", "", op.node)
+    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", base).lower()
+    if op.name.startswith(snake + "_") or (base.endswith("Backward") and not op.name.endswith("backward")):
+        found = snake
+    return "aten::" + found
+
+
+def _chains(text):
+    """{innermost or only name: the names from outer to inner} of lines 'a > b > c'; the key is the name that an op has here."""
+    found = {}
+    for line in text.split("\n"):
+        if line.strip():
+            key, _, names = line.strip().partition(": ")
+            found[f"aten::{key}"] = tuple(f"aten::{name}" for name in names.split(" > "))
+    return found
+
+
+LAYERS = _chains("""
+    relu: relu > clamp_min
+    relu_: relu_ > clamp_min_
+    t: t > transpose > as_strided
+    transpose: transpose > as_strided
+    permute: permute > as_strided
+    expand: expand > as_strided
+    select: select > as_strided
+    slice: slice > as_strided
+    squeeze: squeeze > as_strided
+    unsqueeze: unsqueeze > as_strided
+    diagonal: diagonal > as_strided
+    unfold: unfold > as_strided
+    narrow: narrow > slice > as_strided
+    max_pool2d: max_pool2d > max_pool2d_with_indices
+    convolution: convolution > _convolution
+    nll_loss: nll_loss_nd > nll_loss > nll_loss_forward
+    nll_loss2d: nll_loss_nd > nll_loss2d > nll_loss2d_forward
+    _log_softmax: log_softmax > _log_softmax
+    _softmax: softmax > _softmax
+    celu: celu > elu
+    rsub: rsub > sub
+    stack: stack > cat
+    isnan: isnan > ne
+    embedding: embedding > index_select
+    log_sigmoid: log_sigmoid > log_sigmoid_forward
+    logcumsumexp: logcumsumexp > _logcumsumexp
+    linalg_inv: linalg_inv > linalg_inv_ex
+    linalg_solve: linalg_solve > linalg_solve_ex > _linalg_solve_ex
+    native_batch_norm: batch_norm > _batch_norm_impl_index > native_batch_norm
+    native_layer_norm: layer_norm > native_layer_norm
+    native_group_norm: group_norm > native_group_norm
+    _reshape_alias: reshape > view
+""")
+"""What PyTorch shows for one op of ours: the outer call first. Calls of one op that do nothing here (`empty`, `resolve_conj`) are
+left out."""
+
+COMPUTED_WHOLE = {
+    "MaxPool2DWithIndicesBackward0": "aten::max_pool2d_with_indices_backward",
+    "NativeBatchNormBackward0": "aten::native_batch_norm_backward",
+    "NativeLayerNormBackward0": "aten::native_layer_norm_backward",
+    "NativeGroupNormBackward0": "aten::native_group_norm_backward",
+}
+"""Nodes whose gradients one kernel computes, and what PyTorch calls it."""
+
+LEAVES = {"aten::baddbmm", "aten::conv2d"}
+"""Functions made of several ops here that PyTorch computes, and counts, in one call."""
+
+MADE_BY = {
+    f"aten::{name}": tuple(f"aten::{part}" for part in parts.split())
+    for name, parts in {
+        "ones": "empty fill_",
+        "zeros": "empty zero_",
+        "full": "empty fill_",
+        "rand": "empty uniform_",
+        "randn": "empty normal_",
+        "randint": "empty random_",
+        "arange": "empty arange",
+        "linspace": "empty linspace",
+        "eye": "empty eye",
+        "randperm": "empty randperm",
+        "ones_like": "empty_like fill_",
+        "zeros_like": "empty_like zero_",
+        "full_like": "empty_like fill_",
+        "rand_like": "empty_like uniform_",
+        "randn_like": "empty_like normal_",
+        "randint_like": "empty_like random_",
+    }.items()
+}
+"""Functions that make tensors: who allocates the memory, who fills it."""
+
+COMPOSED = frozenset(
+    """
+    prelu add sub div pow square reshape permute movedim squeeze flatten ravel unflatten narrow conv1d conv2d conv_transpose1d
+    conv_transpose2d broadcast_to broadcast_tensors tile repeat_interleave mv dot vdot bmm addmm addmv baddbmm matmul outer inner
+    tensordot kron einsum zeros ones empty full zeros_like ones_like empty_like full_like arange linspace logspace eye
+    tril_indices triu_indices meshgrid select stack hstack vstack split chunk unbind tensor_split slogdet logdet cholesky
+    matrix_power batch_norm layer_norm group_norm pixel_shuffle pixel_unshuffle scatter scatter_add nonzero argwhere
+    take_along_dim max_pool2d max_pool1d avg_pool1d adaptive_avg_pool1d roll diag rand randn randint randperm rand_like randn_like
+    randint_like normal bernoulli multinomial softmax log_softmax linear pad avg_pool2d adaptive_avg_pool2d adaptive_max_pool2d
+    adaptive_max_pool1d view_as reshape_as sum_to_size expand_as repeat new_zeros new_ones new_empty new_full copy_ to type_as
+    zero_ fill_ uniform_ normal_ exponential_ random_ bernoulli_ log_normal_ cauchy_ geometric_ detach dropout alpha_dropout
+    feature_alpha_dropout embedding one_hot bilinear cosine_similarity pairwise_distance binary_cross_entropy
+    binary_cross_entropy_with_logits nll_loss kl_div l1_loss mse_loss smooth_l1_loss huber_loss soft_margin_loss
+    triplet_margin_loss margin_ranking_loss hinge_embedding_loss cosine_embedding_loss poisson_nll_loss instance_norm rms_norm
+    relu6 selu selu_ glu cross_entropy searchsorted bucketize histc bincount
+    """.split()
+)
+"""Functions made of several ops that PyTorch shows as a call of its own."""
+
+INLINED = {("aten::flatten", "aten::reshape")}
+"""(function, function that it calls here, which PyTorch does not show inside it)."""
+
+RENAMED = {"cross_entropy": "cross_entropy_loss", "nll_loss": "nll_loss_nd"} | dict.fromkeys(
+    ("float", "double", "half", "long", "int", "bool"), "to"
+)
+"""Functions that PyTorch shows under another name."""
+
+
+# -- floating-point operations ---------------------------------------------------------------------------------------------
+def flops(name, args):
+    """The floating-point operations that PyTorch counts for a call of `name` with tensors, numbers and settings `args`; 0 for ops
+    that it does not count. A multiplication and the addition that follows are two."""
+    shapes = [tuple(getattr(a, "shape", ())) for a in args]
+    if name in ("aten::mul", "aten::add") and shapes:
+        return math.prod(shapes[0])
+    if name in ("aten::mm", "aten::addmm"):
+        (m, k), (_, n) = shapes[-2:] if name == "aten::mm" else shapes[1:3]
+        return 2 * m * k * n
+    if name in ("aten::bmm", "aten::baddbmm"):
+        (b, m, k), (_, _, n) = shapes[:2] if name == "aten::bmm" else shapes[1:3]
+        return 2 * b * m * k * n
+    if name == "aten::conv2d" and len(shapes[0]) == 4:
+        return _conv2d_flops(shapes, *args[3:7])
+    return 0
+
+
+def _conv2d_flops(shapes, stride=1, padding=0, dilation=1, groups=1):
+    if isinstance(padding, str):
+        return 0
+    (n, channels, *size), (out_channels, _, *kernel) = shapes[:2]
+    pairs = (
+        (v, v) if isinstance(v, int) else tuple(v) * (2 if len(v) == 1 else 1) for v in (stride, padding, dilation)
+    )
+    places = [(i + 2 * p - d * (k - 1) - 1) // s + 1 for i, k, s, p, d in zip(size, kernel, *pairs)]
+    return 2 * n * math.prod(places) * math.prod(kernel) * channels * out_channels // groups

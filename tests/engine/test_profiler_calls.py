@@ -1,0 +1,281 @@
+"""The profiler on networks: which calls nest in which, compared with PyTorch's; bytes freed; floating-point operations; callers."""
+
+import weakref
+
+import numpy as np
+import pytest
+from engine_profiles import nothing_is_left_watching, of  # noqa: F401 (a fixture)
+from goldens.oracle import check, same_as_torch
+
+import autolab
+from autolab.autograd import profiler
+from autolab.engine.autograd import profiler_functions
+
+# What PyTorch calls inside its kernels, and nothing corresponds to here: see docs/differences.md.
+INSIDE_KERNELS = {
+    f"aten::{name}"
+    for name in "mkldnn_convolution thnn_conv2d _slow_conv2d_forward _nnpack_available as_strided_ resize_ resolve_conj copy_ to "
+    "_to_copy empty_strided _local_scalar_dense div_".split()
+}
+
+
+def tree(events, without=INSIDE_KERNELS):
+    """The calls as nested text, without those named and what is inside them."""
+
+    def text(event):
+        inside = " ".join(text(e) for e in event.cpu_children if e.name not in without)
+        return f"{event.name}({inside})" if inside else event.name
+
+    return [text(e) for e in events if e.cpu_parent is None and e.name not in without and e.name != "[memory]"]
+
+
+def lenet(t):
+    """A network with layers of most kinds, a batch and its labels."""
+    t.manual_seed(0)
+    nn = t.nn
+    network = nn.Sequential(
+        nn.Conv2d(1, 6, 5),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(6, 16, 5),
+        nn.ReLU(inplace=True),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(256, 120),
+        nn.ReLU(),
+        nn.Linear(120, 10),
+    )
+    return network, t.rand(4, 1, 28, 28), t.tensor([1, 2, 3, 4])
+
+
+def training_step(t, **options):
+    network, x, y = lenet(t)
+    optimizer = t.optim.SGD(network.parameters(), lr=0.1)
+    network(x).sum().backward()
+    with t.autograd.profiler.profile(**options) as prof:
+        loss = t.nn.functional.cross_entropy(network(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        del loss
+    return prof
+
+
+def test_the_calls_of_a_forward_pass_nest_as_pytorchs():
+    """Without what PyTorch prepares inside `addmm` (`expand` of the bias)."""
+
+    def program(t):
+        events = training_step(t).function_events
+        end = next(k for k, e in enumerate(events) if e.name.startswith("Optimizer.zero_grad"))
+        without = INSIDE_KERNELS | {"aten::empty", "aten::expand", "aten::fill_"}
+        return tree(events[: end + 1], without)
+
+    check("test_profiler_calls", "forward pass", program)
+
+
+ONLY_PYTORCH = INSIDE_KERNELS | {
+    f"aten::{name}" for name in "empty expand ones_like empty_like fill_ zero_ add_ as_strided t transpose view".split()
+}
+"""Calls of a training step that are not, or not as often, here."""
+
+
+def test_the_calls_of_a_training_step():
+    def program(t):
+        counts = {a.key: a.count for a in training_step(t).key_averages() if a.key != "[memory]"}
+        return {name: counts[name] for name in sorted(counts) if name not in ONLY_PYTORCH}
+
+    check("test_profiler_calls", "training step", program)
+
+
+FUNCTIONS = {
+    "linear": lambda t, x: t.nn.functional.linear(x, x, x[0]),
+    "conv1d": lambda t, x: t.nn.functional.conv1d(x[None], x[:2, :, None]),
+    "views": lambda t, x: [x.t(), x[0], x[:, 1:2], x.unsqueeze(0), x.permute(1, 0), x.expand(2, 4, 4), x.flatten()],
+    "reshape": lambda t, x: x.reshape(2, 8),
+    "losses": lambda t, x: [t.nn.functional.cross_entropy(x, t.arange(4)), t.nn.functional.softmax(x, 1)],
+    "ones": lambda t, x: [t.ones(2, 3), t.zeros(4), t.rand(2), t.randn(3), t.full((2,), 3.0), t.empty(2)],
+    "matmul": lambda t, x: [x @ x, t.matmul(x, x[0])],
+    "normalized": lambda t, x: [
+        t.nn.functional.layer_norm(x, (4,)),
+        t.nn.functional.batch_norm(x, None, None, training=True),
+    ],
+    "pooled": lambda t, x: [t.nn.functional.max_pool2d(x[None], 2), t.nn.functional.avg_pool2d(x[None], 2)],
+    "relu": lambda t, x: [
+        x.relu(),
+        t.nn.functional.relu(x),
+        x.clone().relu_(),
+        t.nn.functional.relu(x.clone(), inplace=True),
+    ],
+    "chunk": lambda t, x: t.stack([x, x]),
+}
+
+
+PARTS = {"linear": "expand", "conv1d": "unsqueeze squeeze", "matmul": "addmv_", "chunk": "view"}
+PARTS["normalized"] = "view empty_like zeros zero_"
+"""What PyTorch calls inside these, where one kernel does it here."""
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_nest_as_pytorchs(name):
+    def program(t):
+        x = t.arange(16.0).reshape(4, 4)
+        with t.autograd.profiler.profile() as prof:
+            FUNCTIONS[name](t, x)
+        without = INSIDE_KERNELS | {f"aten::{part}" for part in PARTS.get(name, "").split()}
+        return tree(prof.function_events, without if name == "ones" else without | {"aten::empty", "aten::arange"})
+
+    check("test_profiler_calls", f"functions: {name}", program)
+
+
+@same_as_torch
+def test_floating_point_operations(torch):
+    x, conv = torch.ones(6, 6), torch.nn.functional.conv2d
+    with torch.autograd.profiler.profile(with_flops=True) as prof:
+        x @ x, x * x, x * 2, x + x, x - x, torch.addmm(x, x, x), torch.nn.functional.linear(x, x, x[0])
+        torch.bmm(x.view(2, 3, 6), x.view(2, 6, 3))
+        torch.baddbmm(torch.ones(2, 3, 3), x.view(2, 3, 6), x.view(2, 6, 3))
+        conv(torch.ones(2, 4, 8, 9), torch.ones(6, 2, 3, 2), stride=(2, 1), padding=1, dilation=(1, 2), groups=2)
+        conv(torch.ones(1, 1, 4, 4), torch.ones(1, 1, 3, 3), padding="same")
+    counted = [(e.name, e.flops) for e in prof.function_events if e.flops]
+    return counted, {a.key: a.flops for a in prof.key_averages() if a.flops}, prof.total_average().flops
+
+
+@same_as_torch
+def test_tables_of_operations_and_of_callers(torch):
+    def averages(**options):
+        with torch.autograd.profiler.profile(**options) as prof:
+            for name in ("first", "second"):
+                with torch.profiler.record_function(name):
+                    pass
+        found = prof.key_averages()
+        found = [a for a in found if a.key in ("first", "second")]
+        for average in found:
+            average.self_cpu_time_total = average.cpu_time_total = 2.5
+        return type(prof.key_averages())(found, **{k: v for k, v in options.items() if k == "with_flops"})
+
+    tables = []
+    for counts in ((0, 0), (12, 0), (1234, 5), (10**7, 3 * 10**13)):
+        counted = averages(with_flops=True)
+        for average, count in zip(counted, counts):
+            average.flops = count
+        tables.append(counted.table())
+    called = averages()
+    called[0].stack = ["lesson.py(3): step", "a/very/long/path/" * 6 + "main.py(1): <module>"]
+    return [*tables, called.table(), called.table(max_src_column_width=30)]
+
+
+def test_bytes_that_are_freed_are_subtracted():
+    x = autolab.ones(100, 10)
+    with profiler.profile(profile_memory=True) as prof:
+        y = x.exp()
+        with profiler.record_function("drops it"):
+            del y
+        z = x.sin()
+        z = x.cos()
+        with profiler.record_function("a scalar"):
+            total = x.sum()
+            del total
+    found = [(e.name, e.self_cpu_memory_usage) for e in prof.function_events]
+    assert found == [
+        ("aten::exp", 4000),
+        ("drops it", -4000),
+        ("aten::sin", 4000),
+        ("aten::cos", 4000),
+        ("[memory]", -4000),
+        ("a scalar", -4),
+        ("aten::sum", 4),
+    ]
+    assert z.shape == (100, 10)
+
+
+def test_bytes_are_kept_track_of_in_reused_memory():
+    x = autolab.ones(1, 8, 64, 64)
+    weight = autolab.ones(8, 8, 3, 3)
+    with profiler.profile(profile_memory=True) as prof:
+        for _ in range(3):
+            y = autolab.nn.functional.conv2d(x, weight, padding=1).relu()
+        del y
+    assert prof.total_average().self_cpu_memory_usage == 0
+    assert sum(e.self_cpu_memory_usage for e in of(prof.function_events, "aten::_convolution")) == 3 * 8 * 64 * 64 * 4
+
+
+def test_a_training_step_leaves_the_gradients():
+    prof = training_step(autolab, profile_memory=True)
+    network, _, _ = lenet(autolab)
+    kept = sum(p.numel() for p in network.parameters()) * 4
+    assert prof.total_average().self_cpu_memory_usage == kept
+
+
+def multiplied(x):
+    return inner(x) + 1
+
+
+def inner(x):
+    return x @ x
+
+
+def test_callers():
+    x = autolab.ones(2, 2)
+    with profiler.profile(with_stack=True) as prof:
+        multiplied(x)
+    (product,) = of(prof.function_events, "aten::mm")
+    (addition,) = of(prof.function_events, "aten::add")
+    names = [call.rsplit(": ")[-1] for call in product.stack]
+    assert names[:2] == ["inner", "multiplied"] and [c.rsplit(": ")[-1] for c in addition.stack[:1]] == ["multiplied"]
+    assert product.stack[0].startswith(("engine/test_profiler_calls.py(", "test_profiler_calls.py(", "tests/engine/"))
+    assert [e.name.rsplit(": ")[-1] for e in prof.function_events[:2]] == ["multiplied", "inner"]
+    assert not any("autolab/engine" in e.name for e in prof.function_events)
+
+
+def test_averages_by_caller(tmp_path):
+    x = autolab.ones(2, 2)
+    with profiler.profile(with_stack=True) as prof:
+        multiplied(x), inner(x), inner(x)
+    rows = [(a.stack, a.count) for a in prof.key_averages(group_by_stack_n=2) if a.key == "aten::mm"]
+    assert [(len(stack), count) for stack, count in rows] == [(2, 1), (1, 2)]
+    assert [a.count for a in prof.key_averages() if a.key == "aten::mm"] == [3]
+    assert "Source Location" in prof.key_averages(group_by_stack_n=2).table()
+    prof.export_stacks(tmp_path / "stacks.txt")
+    for line in (tmp_path / "stacks.txt").read_text().splitlines():
+        callers, _, time = line.rpartition(" ")
+        assert int(time) > 0 and callers and " " not in callers
+    with pytest.raises(ValueError, match="metric should be one of"):
+        prof.export_stacks(tmp_path / "stacks.txt", "count")
+
+
+def test_functions_are_as_before_after_a_profile():
+    linear = autolab.nn.functional.linear
+    code = linear.__code__
+    with pytest.raises(ZeroDivisionError):
+        with profiler.profile():
+            assert linear.__code__ is not code
+            raise ZeroDivisionError
+    assert linear.__code__ is code and profiler_functions._exchanged == []
+
+
+def test_an_error_inside_a_function_ends_its_row():
+    x = autolab.ones(2, 3)
+    with profiler.profile() as prof:
+        with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
+            autolab.nn.functional.linear(x, autolab.ones(2, 2))
+        x.sin()
+    (sine,) = of(prof.function_events, "aten::sin")
+    assert sine.cpu_parent is None
+
+
+def test_keywords_and_defaults_reach_the_functions():
+    with profiler.profile(record_shapes=True) as prof:
+        y = autolab.nn.functional.conv2d(input=autolab.ones(1, 1, 4, 4), weight=autolab.ones(1, 1, 3, 3), padding=1)
+        z = autolab.ones((2, 3), dtype=autolab.float64)
+    assert y.sum().item() == 100 and z.dtype is autolab.float64
+    (conv,) = of(prof.function_events, "aten::conv2d")
+    assert conv.input_shapes == [[1, 1, 4, 4], [1, 1, 3, 3], [], [], [], [], []]
+
+
+def test_the_profiler_keeps_nothing_alive():
+    x = autolab.ones(1000)
+    with profiler.profile(profile_memory=True) as prof:
+        y = x.exp()
+        gone = weakref.ref(y)
+        del y
+    assert gone() is None and np.isfinite(prof.self_cpu_time_total)
