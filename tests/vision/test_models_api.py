@@ -23,6 +23,59 @@ def test_printed_character_for_character(name):
     vision_oracle.check(f"printed {name}", program)
 
 
+def digits_network(v, t):
+    """`resnet_digits`, and its definition written out with torchvision's blocks."""
+    if hasattr(v.models, "resnet_digits"):
+        return v.models.resnet_digits(num_classes=5)
+    nn, block = t.nn, v.models.resnet.BasicBlock
+
+    def stage(inplanes, planes):
+        shortcut = nn.Sequential(nn.Conv2d(inplanes, planes, 1, 2, bias=False), nn.BatchNorm2d(planes))
+        return nn.Sequential(block(inplanes, planes, 2, shortcut))
+
+    class DigitsResNet(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv1, self.bn1 = nn.Conv2d(1, 16, 5, 2, 2, bias=False), nn.BatchNorm2d(16)
+            self.relu = nn.ReLU(inplace=True)
+            self.layer1, self.layer2, self.layer3 = nn.Sequential(block(16, 16)), stage(16, 32), stage(32, 64)
+            self.avgpool, self.fc = nn.AdaptiveAvgPool2d((1, 1)), nn.Linear(64, 5)
+
+        def forward(self, x):
+            x = self.layer3(self.layer2(self.layer1(self.relu(self.bn1(self.conv1(x))))))
+            return self.fc(t.flatten(self.avgpool(x), 1))
+
+    return DigitsResNet()
+
+
+def test_the_shipped_weights_answer_the_same_in_pytorch():
+    """In evaluation, and through two steps of fine-tuning, statistics included."""
+
+    def program(v, t):
+        import autolab
+
+        state = autolab.vision.models.ResNetDigits_Weights.DEFAULT.get_state_dict()
+        model = digits_network(v, t)
+        missing = model.load_state_dict({name: t.from_numpy(value.numpy().copy()) for name, value in state.items()})
+        digits = autolab.vision.datasets.Digits(train=False, size=32)
+        images = t.from_numpy(digits.data[:12].unsqueeze(1).float().numpy() / 255)
+        labels = t.from_numpy(digits.targets[:12].numpy()) % 5
+        model.eval()
+        with t.no_grad():
+            found = [str(missing), repr(model), model(images)]
+        model.train()
+        optimizer = t.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+        for _ in range(2):
+            loss = t.nn.functional.cross_entropy(model(images), labels)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            found.append(loss.item())
+        return [*found, model.bn1.running_var, model.layer3[0].bn2.running_mean, model.fc.weight]
+
+    vision_oracle.check("shipped weights", program, rtol=1e-4, atol=1e-5)
+
+
 def test_networks_by_name():
     def program(v, t):
         m = v.models
