@@ -14,6 +14,7 @@ import autolab as torch
 from autolab.viz import html
 
 IMAGES = Path(__file__).parent / "images"
+NAMES = re.compile("^(Autograd explorer|Convolution explorer|Receptive field)")
 
 
 def chain_rule() -> Any:
@@ -46,7 +47,38 @@ def convolution() -> Any:
     return torch.widgets.ConvExplorer(image, sobel, padding=1, step=11, selected=[0, 1, 3])
 
 
+def pooled() -> Any:
+    """Max pooling of a digit, when its gradient has gone back."""
+    torch.manual_seed(1)
+    nn = torch.nn
+    model = nn.Sequential(nn.Conv2d(1, 2, 3, padding=1), nn.Tanh(), nn.MaxPool2d(2))
+    image = torch.vision.datasets.Digits().data[3].float().reshape(1, 1, 8, 8) / 255
+    with torch.record() as recording:
+        (model(image) ** 2).sum().backward()
+    trace = recording.trace()
+    node = next(n for n in trace.nodes if n.layer is not None and n.layer["kind"] == "max pooling")
+    return torch.explore(trace, step=len(trace.frames) - 1, selected=node.id)
+
+
+def seen() -> Any:
+    """What a number after two convolutions and two poolings has seen of a digit."""
+    torch.manual_seed(0)
+    nn = torch.nn
+    image = torch.vision.datasets.Digits(size=28).data[3].float() / 255
+    layers = [nn.Conv2d(1, 6, 5, padding=2), nn.Tanh(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.Tanh(), nn.AvgPool2d(2)]
+    return torch.widgets.ReceptiveField(image, nn.Sequential(*layers))
+
+
+def part(page: Any, name: str) -> Any:
+    """What is shown in a picture: the widget, or a part of it."""
+    if name == "layers.png":
+        return page.get_by_role("region", name=re.compile("card and pictures$"))
+    return page.get_by_role("group", name=NAMES)
+
+
 SHOTS = (
+    ("layers.png", pooled, 800, "light"),
+    ("field.png", seen, 1300, "light"),
     ("conv.png", convolution, 1300, "light"),
     ("explorer.png", chain_rule, 1500, "light"),
     ("explorer-network.png", network, 1700, "light"),
@@ -64,7 +96,7 @@ def main() -> None:
             page = browser.new_page(viewport={"width": width, "height": 900}, **look)
             page.goto(path.as_uri())
             page.wait_for_timeout(500)
-            page.get_by_role("group", name=re.compile("^(Autograd|Convolution) explorer")).screenshot(path=IMAGES / name)
+            part(page, name).screenshot(path=IMAGES / name)
             print(f"{name}: {(IMAGES / name).stat().st_size / 1000:.0f} kB")
         browser.close()
 
