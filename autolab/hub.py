@@ -39,9 +39,9 @@ def download_url_to_file(url, dst, hash_prefix=None, progress=True):
     place, OSError when there is no connection.
     """
     dst = os.path.expanduser(os.fspath(dst))
-    if os.path.exists(dst) and not hash_prefix:
-        os.remove(dst)  # as PyTorch: without a checksum it cannot be known to be the same
-    download(url, dst, sha256_prefix=hash_prefix, progress=progress)
+    fresh = f"{dst}.download"  # what is there stays until the new file is whole
+    download(url, fresh, sha256_prefix=hash_prefix, progress=progress)
+    os.replace(fresh, dst)
 
 
 def fetch_weights(url, model_dir=None, progress=True, check_hash=False, file_name=None):

@@ -393,7 +393,11 @@ def count_step(state):
     """Add one to the 0-d tensor `state["step"]` and return it as a Python number."""
     step = state["step"]
     step._storage.version += 1
-    step._d = step._d + step.dtype.scalar(1)
+    one = step.dtype.scalar(1)
+    if step._storage.array is None:
+        step._d = step._d + one
+    else:  # its memory was looked into (saved, loaded, detached): count there
+        step._d += one
     return step._d.item()
 
 

@@ -174,10 +174,11 @@ class _Memory:
         if any(s < 0 or s % size for s in array.strides):
             array = np.ascontiguousarray(array)
             return array, array.__array_interface__["data"][0], tuple(s // size for s in array.strides)
-        owner = tensor._storage.array
-        if owner is None or any(s < 0 for s in owner.strides):
+        address, owner = array.__array_interface__["data"][0], tensor._storage.array
+        low, high = np.lib.array_utils.byte_bounds(owner)
+        if any(s < 0 for s in owner.strides) or not low <= address <= high:
             owner = array
-        return owner, array.__array_interface__["data"][0], tuple(tensor.stride())
+        return owner, address, tuple(tensor.stride())
 
     def settle(self):
         """Pieces that overlap become one storage; storages are numbered as they were met."""

@@ -1,0 +1,168 @@
+"""Weights from the internet: a server on this machine that breaks off, lies, or is not there."""
+
+import hashlib
+import http.server
+import io
+import re
+import socket
+import threading
+
+import pytest
+from goldens.oracle import ENGINE
+
+import autolab as torch
+
+pytestmark = pytest.mark.skipif(ENGINE != "autolab", reason="autolab's own downloads")
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """Serves `server.files`; breaks off after so many bytes, once for each entry of `server.breaks`."""
+
+    def log_message(self, *args):
+        pass
+
+    def do_GET(self):
+        server, name, start = self.server, self.path.strip("/").partition("?")[0], 0
+        asked = self.headers.get("Range")
+        server.log.append((name, asked))
+        if name not in server.files:
+            return self.send_error(404)
+        content = server.files[name]
+        if asked and server.ranges:
+            start = int(re.fullmatch(r"bytes=(\d+)-", asked)[1])
+            if start >= len(content):
+                return self.send_error(416)
+        self.send_response(206 if start else 200)
+        self.send_header("Content-Length", str(len(content) - start))
+        self.end_headers()
+        self.wfile.write(content[start:][: server.breaks.pop(0) if server.breaks else None])
+
+
+@pytest.fixture
+def server(monkeypatch, tmp_path):
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.setenv("TORCH_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr("autolab.hub._chosen_dir", None)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
+        running.files, running.breaks, running.ranges, running.log = {}, [], True, []
+        running.url = f"http://127.0.0.1:{running.server_port}/"
+        threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        yield running
+        running.shutdown()
+
+
+def checkpoint():
+    buffer = io.BytesIO()
+    torch.save({"w": torch.arange(50_000.0)}, buffer)
+    return buffer.getvalue()
+
+
+def named(content):
+    return f"net-{hashlib.sha256(content).hexdigest()[:8]}.pth"
+
+
+def test_fetched_once_into_pytorchs_folder(server, tmp_path, capsys):
+    name = named(checkpoint())
+    server.files[name] = checkpoint()
+    for _ in range(2):
+        found = torch.hub.load_state_dict_from_url(server.url + name, check_hash=True)
+        assert found["w"][-1].item() == 49_999.0
+    assert [path.name for path in (tmp_path / "home" / "hub" / "checkpoints").iterdir()] == [name]
+    assert len(server.log) == 1
+    shown = capsys.readouterr()
+    assert shown.out.startswith(f'Downloading: "{server.url}{name}" to ') and f"{name}: 100%" in shown.err
+
+
+def test_quiet_and_elsewhere(server, tmp_path, capsys):
+    server.files["a.pth"] = checkpoint()
+    torch.hub.load_state_dict_from_url(server.url + "a.pth?x=1", tmp_path / "d", progress=False, file_name="b.pth")
+    assert (tmp_path / "d" / "b.pth").read_bytes() == checkpoint()
+    shown = capsys.readouterr()
+    assert shown.out == "" and shown.err == ""
+
+
+def test_a_broken_connection_is_continued(server):
+    name = named(checkpoint())
+    server.files[name], server.breaks = checkpoint(), [100_000, 50_000]
+    assert torch.hub.load_state_dict_from_url(server.url + name, check_hash=True)["w"].numel() == 50_000
+    assert [asked for _, asked in server.log] == [None, "bytes=100000-", "bytes=150000-"]
+
+
+def test_what_has_arrived_is_kept(server, tmp_path):
+    server.files["a.pth"], server.breaks = checkpoint(), [100_000, 0]
+    with pytest.raises(RuntimeError, match="connection closed after 100,000 of") as caught:
+        torch.hub.load_state_dict_from_url(server.url + "a.pth")
+    folder = tmp_path / "home" / "hub" / "checkpoints"
+    assert f"put it at {folder / 'a.pth'} yourself" in caught.value.__notes__[0]
+    assert [path.name for path in folder.iterdir()] == ["a.pth.part"]
+    torch.hub.load_state_dict_from_url(server.url + "a.pth")
+    assert server.log[-1] == ("a.pth", "bytes=100000-")
+
+
+def test_a_server_without_ranges(server):
+    server.files["a.pth"], server.breaks, server.ranges = checkpoint(), [100_000], False
+    assert torch.hub.load_state_dict_from_url(server.url + "a.pth")["w"].numel() == 50_000
+
+
+def test_a_wrong_checksum(server, tmp_path):
+    server.files["net-0123abcd.pth"] = checkpoint()
+    digest = hashlib.sha256(checkpoint()).hexdigest()
+    with pytest.raises(RuntimeError, match=f'invalid hash value .expected "0123abcd", got "{digest}"'):
+        torch.hub.load_state_dict_from_url(server.url + "net-0123abcd.pth", check_hash=True)
+    assert not [*(tmp_path / "home" / "hub" / "checkpoints").iterdir()]
+
+
+def test_a_damaged_file_in_the_folder_is_fetched_again(server, tmp_path):
+    name = named(checkpoint())
+    folder = tmp_path / "home" / "hub" / "checkpoints"
+    folder.mkdir(parents=True)
+    (folder / name).write_bytes(b"half")
+    server.files[name] = checkpoint()
+    assert torch.hub.load_state_dict_from_url(server.url + name, check_hash=True)["w"].numel() == 50_000
+
+
+@pytest.mark.parametrize("page", [b"<!DOCTYPE html><html>Please log in", b"\n <html><body>404"])
+def test_a_web_page_instead(server, tmp_path, page):
+    server.files["a.pth"] = page
+    with pytest.raises(RuntimeError, match="answered with a web page instead of a file") as caught:
+        torch.hub.load_state_dict_from_url(server.url + "a.pth")
+    assert any("login page" in note for note in caught.value.__notes__)
+    assert not [*(tmp_path / "home" / "hub" / "checkpoints").iterdir()]
+
+
+def test_offline_and_not_found(server, tmp_path):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        dead = f"http://127.0.0.1:{free.getsockname()[1]}/a.pth"
+    for url, words in ((dead, "urlopen error"), (server.url + "a.pth", "HTTP Error 404: Not Found")):
+        with pytest.raises(RuntimeError, match=f"Error downloading {url}: .*{words}") as caught:
+            torch.hub.load_state_dict_from_url(url)
+        note = caught.value.__notes__[0]
+        place = tmp_path / "home" / "hub" / "checkpoints" / "a.pth"
+        assert "Is this computer online?" in note and url in note and str(place) in note
+    place.write_bytes(checkpoint())
+    assert torch.hub.load_state_dict_from_url(dead)["w"].numel() == 50_000, "put there by hand"
+
+
+def test_the_folder(monkeypatch, tmp_path):
+    hub = torch.hub
+    monkeypatch.setattr("autolab.hub._chosen_dir", None)
+    monkeypatch.delenv("TORCH_HOME", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert hub.get_dir() == str(tmp_path / "cache" / "torch" / "hub")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert hub.get_dir() == str(tmp_path / ".cache" / "torch" / "hub")
+    hub.set_dir(tmp_path / "x")
+    assert hub.get_dir() == str(tmp_path / "x")
+
+
+def test_download_url_to_file(server, tmp_path):
+    server.files["a"] = b"content"
+    torch.hub.download_url_to_file(server.url + "a", tmp_path / "b", progress=False)
+    server.files["a"] = b"newer"
+    torch.hub.download_url_to_file(server.url + "a", tmp_path / "b", progress=False)
+    assert (tmp_path / "b").read_bytes() == b"newer"
+    with pytest.raises(RuntimeError, match="invalid hash value"):
+        torch.hub.download_url_to_file(server.url + "a", tmp_path / "c", "abcd", progress=False)
+    assert not (tmp_path / "c").exists()
