@@ -15,6 +15,7 @@ import tempfile
 import zipfile
 from collections import OrderedDict
 from types import FunctionType
+from typing import Any
 
 import numpy as np
 
@@ -255,10 +256,13 @@ class Global:
         raise TypeError(f"{self.module}.{self.name} is only a name here")
 
 
-class _Pickler(pickle._Pickler):
-    """Python's pickler (the one written in Python), except that it writes PyTorch's names. place: see `_Memory`."""
+_Python: Any = pickle._Pickler  # the one written in Python: the one in C looks up every name that it writes
 
-    dispatch = pickle._Pickler.dispatch.copy()
+
+class _Pickler(_Python):
+    """Python's pickler, except that it writes PyTorch's names. place: see `_Memory`."""
+
+    dispatch = _Python.dispatch.copy()
 
     def __init__(self, file, protocol, place):
         super().__init__(file, protocol)
