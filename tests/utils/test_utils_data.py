@@ -1,7 +1,7 @@
 """Data sets, samplers and loaders: PyTorch's order for the same seed, its batches, its words."""
 
 import warnings
-from collections import OrderedDict, namedtuple
+from collections import OrderedDict, defaultdict, deque, namedtuple
 
 import numpy as np
 import pytest
@@ -230,3 +230,102 @@ def test_a_data_set_of_ones_own_with_type_hints():
     loader: DataLoader[dict] = DataLoader(Squares(), batch_size=2)
     assert [batch["y"].tolist() for batch in loader] == [[0, 1], [4, 9], [16]]
     assert next(iter(loader))["x"].dtype is autolab.float64
+
+
+class Squares:
+    """A data set that gives several samples at once."""
+
+    def __len__(self):
+        return 7
+
+    def __getitem__(self, index):
+        return index**2
+
+    def __getitems__(self, indices):
+        return [("together", index**2) for index in indices]
+
+
+class TooFew(Squares):
+    def __getitems__(self, indices):
+        return [0]
+
+
+@same_as_torch
+def test_several_samples_at_once(t):
+    D = t.utils.data
+    data = [
+        Squares(),
+        D.Subset(Squares(), [3, 1, 5]),
+        D.Subset(range(9), [3, 1, 5]),
+        D.StackDataset(Squares(), range(7)),
+        D.StackDataset(a=Squares(), b=range(7)),
+        D.ConcatDataset([Squares(), range(3)]),
+    ]
+    found = [list(D.DataLoader(dataset, batch_size=3)) for dataset in data]
+    return found, error_of(lambda: list(D.DataLoader(D.StackDataset(TooFew(), range(7)), batch_size=3)))
+
+
+class Settings(dict):
+    """A dict with an attribute."""
+
+
+@same_as_torch
+def test_containers_keep_their_kind_and_attributes(t):
+    first = Settings(a=1, b=[1.0, 2.0])
+    first.note = "kept"
+    collate = t.utils.data.default_collate
+    batch = collate([first, Settings(a=2, b=[3.0, 4.0])])
+    counts = collate([defaultdict(int, a=1), {"a": 3}])
+    row = collate([deque([1, 2]), deque([3, 4])])
+    return [type(batch).__name__, batch.note, batch, first["a"], repr(counts), repr(row)], [
+        repr(t.utils.data.default_convert(defaultdict(int, a=np.ones(1)))),
+        repr(collate([range(2), range(2)])),
+    ]
+
+
+class Money:
+    def __init__(self, cents):
+        self.cents = cents
+
+
+class Euros(Money):
+    pass
+
+
+@same_as_torch
+def test_classes_of_ones_own_in_the_map(t):
+    inner = t.utils.data._utils.collate
+    of_money = lambda batch, *, collate_fn_map=None: t.tensor([m.cents for m in batch])
+    own = {**inner.default_collate_fn_map, Money: of_money}
+    found = [inner.collate([{"a": Money(3), "b": 1}, {"a": Euros(5), "b": 2}], collate_fn_map=own)]
+    found.append(error_of(lambda: t.utils.data.default_collate([Money(3)])).replace("utils.", ""))
+    inner.default_collate_fn_map[Money] = of_money
+    try:
+        found.append(t.utils.data.default_collate([[Money(1), 2], [Euros(4), 5]]))
+    finally:
+        del inner.default_collate_fn_map[Money]
+    return found
+
+
+@same_as_torch
+def test_shares_of_a_data_set(t):
+    make = t.utils.data.DistributedSampler
+    found = []
+    for length, options in ((10, {}), (10, {"drop_last": True}), (10, {"shuffle": False}), (2, {"seed": 4}), (9, {})):
+        for rank in range(3):
+            sampler = make(range(length), num_replicas=3, rank=rank, **options)
+            orders = [list(sampler)]
+            sampler.set_epoch(2)
+            found.append([len(sampler), *orders, list(sampler)])
+    loader = t.utils.data.DataLoader(range(8), batch_size=2, sampler=make(range(8), 2, 1))
+    return found, list(loader), error_of(lambda: make(range(3), 2, 2))
+
+
+@same_as_torch
+def test_what_torch_renamed_and_refuses(t):
+    D = t.utils.data
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        sizes = D.ConcatDataset([range(3), range(2)]).cummulative_sizes
+    refused = error_of(lambda: D.IterableDataset()).split(" with")[0]
+    return sizes, [f"{w.category.__name__}: {w.message}" for w in caught], refused

@@ -1,5 +1,6 @@
 """Data sets and how they become batches (`torch.utils.data`). Source: https://docs.pytorch.org/docs/2.13/data.html"""
 
+from autolab.utils.data import _utils  # noqa: F401
 from autolab.utils.data.collate import default_collate, default_convert  # noqa: F401
 from autolab.utils.data.dataloader import DataLoader  # noqa: F401
 from autolab.utils.data.dataset import (
@@ -12,6 +13,7 @@ from autolab.utils.data.dataset import (
     TensorDataset,
     random_split,
 )
+from autolab.utils.data.distributed import DistributedSampler  # noqa: F401
 from autolab.utils.data.sampler import (
     BatchSampler,
     RandomSampler,

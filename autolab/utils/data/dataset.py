@@ -4,6 +4,7 @@ import bisect
 import itertools
 import math
 import warnings
+from abc import ABC, abstractmethod
 
 import autolab
 from autolab.engine.errors import fail
@@ -22,8 +23,12 @@ class Dataset:
         return ConcatDataset([self, other])
 
 
-class IterableDataset(Dataset):
-    """Base class of data sets that are only gone through: define `__iter__`."""
+class IterableDataset(Dataset, ABC):
+    """Base class of data sets that are only gone through: define `__iter__`. Raises TypeError when made without."""
+
+    @abstractmethod
+    def __iter__(self):
+        """A pass through the samples."""
 
     def __add__(self, other):
         return ChainDataset([self, other])
@@ -68,8 +73,27 @@ class StackDataset(Dataset):
             return {name: dataset[index] for name, dataset in self.datasets.items()}
         return tuple(dataset[index] for dataset in self.datasets)
 
+    def __getitems__(self, indices):
+        """Several samples at once, as the data sets themselves give them if they can."""
+        named = isinstance(self.datasets, dict)
+        columns = [_samples(dataset, indices) for dataset in (self.datasets.values() if named else self.datasets)]
+        for column in columns:
+            if len(column) != len(indices):
+                raise fail(
+                    ValueError,
+                    f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(column)}",
+                    "__getitems__ returns one sample for each index.",
+                )
+        return [dict(zip(self.datasets, row)) if named else row for row in zip(*columns)]
+
     def __len__(self):
         return self._length
+
+
+def _samples(dataset, indices):
+    """The samples at `indices`, by the data set's own `__getitems__` where it has one."""
+    many = getattr(dataset, "__getitems__", None)
+    return many(indices) if callable(many) else [dataset[i] for i in indices]
 
 
 class ConcatDataset(Dataset):
@@ -82,6 +106,12 @@ class ConcatDataset(Dataset):
         if any(isinstance(dataset, IterableDataset) for dataset in self.datasets):
             raise fail(AssertionError, "ConcatDataset does not support IterableDataset", "Use ChainDataset.")
         self.cumulative_sizes = list(itertools.accumulate(map(len, self.datasets)))
+
+    @property
+    def cummulative_sizes(self):
+        """`cumulative_sizes` by its former name."""
+        warnings.warn("`cummulative_sizes` attribute is renamed to `cumulative_sizes`", FutureWarning, stacklevel=2)
+        return self.cumulative_sizes
 
     def __len__(self):
         return self.cumulative_sizes[-1]
@@ -129,6 +159,10 @@ class Subset(Dataset):
         if isinstance(index, list):
             return self.dataset[[self.indices[i] for i in index]]
         return self.dataset[self.indices[index]]
+
+    def __getitems__(self, indices):
+        """Several samples at once, as the data set itself gives them if it can."""
+        return _samples(self.dataset, [self.indices[i] for i in indices])
 
     def __len__(self):
         return len(self.indices)
