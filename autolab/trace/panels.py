@@ -146,8 +146,8 @@ def _some(count: int, shown: int, word: str, words: str = "") -> str:
     return f"{words} 0 to {shown - 1} of {count}" if shown > 1 else f"{word} 0 of {count}"
 
 
-def _averaged(factor: int) -> str:
-    return f"each square is the mean of {factor}×{factor} numbers" if factor > 1 else ""
+def _averaged(factor: int, rows: int) -> str:
+    return f"each square is the mean of {min(factor, rows)}×{factor} numbers" if factor > 1 else ""
 
 
 def _caption(*parts: str) -> str:
@@ -268,7 +268,7 @@ def feature_maps(view: View, what: str, array: np.ndarray, run: int, edge: str |
     names = [f"channel {i}" for i in range(len(small))]
     title = TITLES[what, run > 0]
     marks = view.marks if what == "x" else []
-    notes = [f"image 0 of {count}" if count > 1 else "", _some(channels, len(small), "channel"), cut, _averaged(factor)]
+    notes = [f"image 0 of {count}" if count > 1 else "", _some(channels, len(small), "channel"), cut, _averaged(factor, planes.shape[1])]
     if marks:
         notes.append("dots mark the winner of each window")
     elif crop is not None and run and what == "x":
@@ -308,7 +308,7 @@ def kernel_maps(view: View, what: str, weight: np.ndarray, run: int, edge: str |
     notes = [
         _some(first, shown.shape[0], rows),
         _some(second, shown.shape[1], columns) + (" of a group" if groups > 1 else "") if second > 1 else "",
-        _averaged(factor),
+        _averaged(factor, weight.shape[2]),
     ]
     return Maps(
         what, title, _caption(*notes), described(title, small, names), names, list(small.shape), **encoded(small),

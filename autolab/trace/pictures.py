@@ -106,7 +106,7 @@ class Pictures:
         shapes = {what: self._shape(draft, what) for what in ARGUMENTS}
         if shapes["x"] is None or draft.shape is None or (op == "convolution" and shapes["w"] is None):
             return None
-        bias = shapes["b"] is not None or bool(draft.attrs.get("bias_sym_sizes_opt"))
+        bias = shapes["b"] is not None or sum(draft.attrs.get("bias_sym_sizes_opt") or [0]) > 0  # frozen, and not kept
         return cards.Sizes(op, shapes["x"], tuple(draft.shape), shapes["w"], bias, dict(draft.attrs))
 
     def _shape(self, draft: Draft, what: str) -> tuple[int, ...] | None:

@@ -24,6 +24,18 @@ def convolution(torch, **options):
     return (call(x, w, b, **options) ** 2).sum(), {"x": x, "w": w, "b": b}
 
 
+def sequence(torch):
+    torch.manual_seed(4)
+    x, w = torch.randn(2, 3, 40, requires_grad=True), torch.randn(2, 3, 5, requires_grad=True)
+    return (torch.nn.functional.conv1d(x, w, padding=2) ** 2).sum(), {"x": x, "w": w}
+
+
+def frozen(torch):
+    torch.manual_seed(5)
+    x, w, b = torch.randn(1, 1, 4, 4), torch.randn(2, 1, 3, 3, requires_grad=True), torch.randn(2)
+    return (torch.nn.functional.conv2d(x, w, b) ** 2).sum(), {"w": w}
+
+
 def pooling(torch, name, *args, size=(2, 3, 7, 8), **options):
     torch.manual_seed(2)
     x = torch.randn(*size, requires_grad=True)
@@ -45,6 +57,8 @@ LAYERS = {
     "strides and dilation": lambda t: convolution(t, stride=(2, 1), padding=(1, 2), dilation=(1, 2)),
     "groups": lambda t: convolution(t, groups=2),
     "transposed": lambda t: convolution(t, transposed=True, stride=2, padding=1, output_padding=1),
+    "sequence without bias": sequence,
+    "frozen bias": frozen,
     "max": lambda t: pooling(t, "max_pool2d", 2),
     "max, overlapping": lambda t: pooling(t, "max_pool2d", 3, stride=2, padding=1),
     "max, ceil": lambda t: pooling(t, "max_pool2d", (2, 3), ceil_mode=True, dilation=(2, 1), stride=1),
@@ -94,7 +108,8 @@ def test_pytorchs_graph_gives_the_same_pictures_and_card(name):
                 plain |= {"numbers": shown(panel).tolist(), "windows": panel["windows"], "marks": panel["marks"]}
             else:
                 plain |= {"columns": panel["columns"], "intervals": panel["intervals"]}
-        return [layer["kind"], layer["names"], json.dumps(layer["card"]), drawn, layer["missing"]]
+        names_of = layer["names"] if name != "frozen bias" else ""  # ours keeps a frozen bias, PyTorch's graph does not
+        return [layer["kind"], names_of, json.dumps(layer["card"]), drawn, layer["missing"]]
 
     oracle.check("test_pictures", name, program, rtol=1e-2, atol=2e-3)
 
@@ -147,6 +162,22 @@ def test_a_recording_shows_the_tensors_themselves():
     assert find(layer, "w")["columns"] == 4
     assert find(layer, "y")["caption"] == "Image 0 of 2; all 6 channels."
     assert layer["missing"] == []
+
+
+@pytest.mark.parametrize(("name", "words"), [("sequence without bias", "no bias."), ("frozen bias", "and 2 biases: 20.")])
+def test_the_card_knows_whether_there_is_a_bias(name, words):
+    result, names = LAYERS[name](autolab)
+    card = {line[0]: line[1] for line in layer_of(trace(result, names, namespace={}))["card"]}
+    assert card["parameters"].endswith(words) and ("gradient of b" in card) is ("biases" in words)
+
+
+def test_a_sequence_is_a_row():
+    layer, tensors = recorded(sequence)
+    assert find(layer, "x")["caption"].endswith("all 3 channels; each square is the mean of 1×2 numbers.")
+    assert find(layer, "x")["shape"] == [3, 1, 20] and find(layer, "w")["shape"] == [6, 1, 5]
+    np.testing.assert_allclose(
+        shown(find(layer, "x"))[:, 0], tensors["x"].detach().numpy()[0].reshape(3, 20, 2).mean(2), rtol=1e-3, atol=1e-4
+    )
 
 
 def test_groups_name_the_channels_that_a_filter_reads():
