@@ -204,3 +204,44 @@ def test_parameters_as_the_course_prints_them(transcripts):
     assert transcripts["tensors_and_parameters"][6]["out"] == (
         "tensor([-1.1229], device='cuda:0', requires_grad=True)\ntensor([-0.1863], device='cuda:0', requires_grad=True)"
     )
+
+
+NETWORKS = {
+    "autograd_pretrained": [],
+    "autograd_cifar10": [("'cpu'", "'cuda'")],  # as the course has it
+    "lenet_on_fashion_mnist": [
+        ("device = torch.device('cpu')", "device = torch.device('cuda:0')"),
+        ("loss.detach().numpy()", "loss.detach().cpu().numpy()"),
+        ("N_epochs = 5", "N_epochs = 1"),  # to save time
+    ],
+}
+"""Cells with networks, and what is put into them to run on a GPU, where they do not choose one by themselves."""
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_networks_of_the_courses_train_on_a_simulated_gpu_as_on_the_cpu(name, monkeypatch):
+    original = seeds._text
+
+    def on_the_gpu(asked):
+        text = original(asked)
+        for cpu, gpu in NETWORKS[name] if asked == name else ():
+            assert cpu in text
+            text = text.replace(cpu, gpu)
+        return text
+
+    monkeypatch.setattr(seeds, "_text", on_the_gpu)
+    with torch.cuda.simulate() as simulation:
+        found = seeds.run(name, oracle.ENGINE)
+    assert simulation.clock.now > 0.005, "it ran on the GPU"
+    compared = 0
+    for number, (run, expected) in enumerate(zip(found, seeds.expected(name), strict=True)):
+        cell = seeds.cells(name)[number]
+        out, there = on_the_cpu(run["out"]).replace("device = cuda:0", "device = cpu").splitlines(), expected["out"].splitlines()
+        if name == "lenet_on_fashion_mnist" and number == 0:
+            there = there[:1]
+        if cell.mark == "close":
+            assert not seeds.differing_numbers("\n".join(out), "\n".join(there), cell.tolerance)
+            compared += len(there)
+        elif cell.mark != "memory":
+            assert out == there
+    assert compared
