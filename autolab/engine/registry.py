@@ -71,11 +71,8 @@ class Op:
     saves_tensors: bool = False
     return_type: Callable | None = None
     call: Any = None
-
-    @property
-    def spread(self) -> bool:
-        """Whether the one differentiable argument is a list, so that the rule returns a gradient per element."""
-        return bool(self.rules) and self.params[self.rules[0][0]] in self.lists
+    save: Any = None  # see saving.py; compiled on first use
+    spread: bool = False  # whether the one differentiable argument is a list, so that the rule returns a gradient per element
 
     def __repr__(self):
         return f"<Op {self.name}({', '.join(self.params)})>"
@@ -188,6 +185,7 @@ def _plan_saving(op):
             raise ValueError(f"op {op.name!r}: a rule reads {n!r}, which is no argument, output or derived name")
     op.saves, op.save_kinds, op.save_index = tuple(readers), tuple(kinds), tuple(index)
     op.rules = tuple(rules)
+    op.spread = bool(rules) and op.params[rules[0][0]] in op.lists
     op.needed_by = tuple(None if r is None else frozenset(r) for r in readers.values())
     op.saves_tensors = any(k in ("input", "output") for k in kinds)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import functools
 import warnings
 
 import numpy as np
@@ -199,11 +200,11 @@ class Tensor(Differentiable):
 
     def stride(self, dim=None):
         """Steps in elements from one entry to the next, per dimension."""
-        strides = (
-            contiguous_strides(self._d.shape)
-            if self.is_contiguous()
-            else tuple(s // self.dtype.itemsize for s in self._d.strides)
-        )
+        if self.is_contiguous():
+            strides = contiguous_strides(self._d.shape)
+        else:
+            size = self.dtype.itemsize
+            strides = tuple([s // size for s in self._d.strides])
         return strides if dim is None else strides[dim]
 
     def storage_offset(self) -> int:
@@ -436,6 +437,7 @@ class layout:
 strided = layout()
 
 
+@functools.lru_cache(maxsize=1024)
 def contiguous_strides(shape):
     """Strides in elements of a row-major array."""
     strides, step = [], 1

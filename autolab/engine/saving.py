@@ -1,0 +1,84 @@
+"""What a node keeps for its backward rules, compiled from the op's record: `save(args, outs, edges)` gives the tuple of entries.
+
+An input is kept as (Tensor, version), an output as (array, storage, version), so that nothing holds itself; numbers and attributes as they
+are; None stands for what no gradient will ask for. Compiled on first use: reading the plan at each call cost as much as a small kernel.
+"""
+
+from __future__ import annotations
+
+from .errors import fail
+from .storage import InferenceStorage
+from .tensor import Tensor
+
+
+def saver(op):
+    """The `save` of an op; made once."""
+    entries = []
+    for kind, index, readers in zip(op.save_kinds, op.save_index, op.needed_by):
+        a = f"args[{index}]"
+        if kind == "output":
+            text = f"output(outs[{index}])"
+        elif kind == "attr":
+            text = a
+        elif kind == "input":
+            text = f"operands({a})" if op.params[index] in op.lists else f"operand({a})"
+        else:
+            text = f"{kind.partition(':')[2]}({a})"
+        if readers is not None and not op.spread:
+            wanted = " or ".join(f"edges[{r}] is not None" for r in sorted(readers))
+            text = f"({text} if {wanted} else None)"
+        entries.append(text)
+    environment = dict(_KINDS)
+    exec(f"def save(args, outs, edges):\n return ({', '.join(entries)}{',' if entries else ''})", environment)
+    op.save = environment["save"]
+    return op.save
+
+
+def _output(o):
+    return o._d, o._storage, o._storage.version
+
+
+def _operand(a):
+    if not isinstance(a, Tensor):
+        return a
+    storage = a._storage
+    if storage.__class__ is InferenceStorage:
+        raise inference_saved()
+    return a, storage.version
+
+
+def _operands(a):
+    return _operand(a) if isinstance(a, Tensor) else tuple(a)
+
+
+def _derived(of_tensor):
+    """What `of_tensor` says of a Tensor, or of each in a list."""
+
+    def of(a):
+        return tuple(of(x) for x in a) if a.__class__ in (list, tuple) else of_tensor(a)
+
+    return of
+
+
+_KINDS = {
+    "output": _output,
+    "operand": _operand,
+    "operands": _operands,
+    "sizes": _derived(lambda a: a._d.shape),
+    "sizes_opt": _derived(lambda a: (0,) if a is None else a._d.shape),
+    "numel": _derived(lambda a: int(a._d.size)),
+    "strides": _derived(lambda a: a.stride()),
+    "argsize_0": _derived(lambda a: a._d.shape[0]),
+    "argsize_minus_1": _derived(lambda a: a._d.shape[-1]),
+    "argsize_minus_2": _derived(lambda a: a._d.shape[-2]),
+}
+
+
+def inference_saved():
+    return fail(
+        RuntimeError,
+        "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
+        "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
+        "`torch.no_grad()` instead of `torch.inference_mode()`.",
+        "Inference mode keeps no version counter, so the graph could not notice later changes.",
+    )
