@@ -216,7 +216,7 @@ class _Interpreter:
     def _reduce(self, _):
         arguments, function = self._pop(), self._pop()
         if type(arguments) is not tuple or not self._may_call(function):
-            raise refuse(f"Trying to call reduce for unrecognized function {function!r}")
+            raise refuse(f"Trying to call reduce for unrecognized function {function}")
         self._push(function(*arguments))
 
     def _may_call(self, function):

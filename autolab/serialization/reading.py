@@ -19,6 +19,7 @@ from autolab.serialization.errors import AGAIN, UNSAFE, corrupted, refuse, weigh
 from autolab.serialization.names import allowed_globals, find_here, user_globals
 from autolab.serialization.rebuild import Storage, StorageType, UntypedStorage, restorer
 
+_SHORTEST = 22  # bytes of an empty zip archive
 _TRUST = (
     "torch.load with weights_only=False runs whatever code the file names: do it only with a file from a source you trust. "
     "A file with nothing but a state_dict() loads with weights_only=True."
@@ -120,7 +121,8 @@ class Archive:
             self.zip = zipfile.ZipFile(file)
         except (zipfile.BadZipFile, NotImplementedError, ValueError, OverflowError, EOFError) as error:
             note = "The file ends too early: downloading or copying was interrupted. " + AGAIN
-            raise corrupted("reading zip archive: failed finding central directory", note) from error
+            why = "not a ZIP archive" if size < _SHORTEST else "failed finding central directory"
+            raise corrupted(f"reading zip archive: {why}", note) from error
         self.records = self._checked(self.zip.infolist(), size)
 
     def _checked(self, entries, size):
@@ -169,9 +171,11 @@ class Archive:
         if entry is None:
             raise corrupted(f"locating file {name}: file not found", "A storage is missing. " + AGAIN)
         if entry.file_size != nbytes:
-            raise corrupted(
-                f"reading file {name}: storage has wrong byte size: expected {nbytes} got {entry.file_size}",
-                "A tensor's memory has another size than the tensor needs. " + AGAIN,
+            raise fail(
+                RuntimeError,
+                f"record size ({entry.file_size} bytes) does not match expected size ({nbytes} bytes = {nbytes} elements * 1 "
+                "bytes/element) for dtype Byte",
+                f"The record {name}, a tensor's memory, has another size than the tensor needs. " + AGAIN,
             )
         if self.path is not None and nbytes:
             return np.memmap(self.path, np.uint8, "c", self._offset(entry), (nbytes,)).view(np.ndarray)

@@ -8,7 +8,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from goldens.oracle import ENGINE
+from goldens.oracle import ENGINE, LIVE
 
 import autolab as torch
 
@@ -120,12 +120,12 @@ CASES = {
     "TorchScript": (archive(add=[("archive/constants.pkl", b"")]), RuntimeError, "TorchScript archives", "compiled program"),
     # damaged
     "truncated": (good()[:-60], RuntimeError, "failed finding central directory", "ends too early"),
-    "start of a zip": (b"PK\x03\x04abc", RuntimeError, "failed finding central directory", "ends too early"),
+    "start of a zip": (b"PK\x03\x04abc", RuntimeError, "reading zip archive: not a ZIP archive", "ends too early"),
     "flipped bit": (flipped(), RuntimeError, "reading file data/0: Bad CRC-32", "again"),
     "flipped bit in the pickle": (flipped("data.pkl"), RuntimeError, "reading file data.pkl: Bad CRC-32", "again"),
     "no storage": (archive({"data/0": None}), RuntimeError, "locating file data/0: file not found", "A storage is missing"),
-    "short storage": (archive({"data/0": bytes(8)}), RuntimeError, "expected 16 got 8", "another size"),
-    "long storage": (archive({"data/0": bytes(32)}), RuntimeError, "expected 16 got 32", "another size"),
+    "short storage": (archive({"data/0": bytes(8)}), RuntimeError, r"record size .8 bytes. does not match expected size .16 bytes", "another size"),
+    "long storage": (archive({"data/0": bytes(32)}), RuntimeError, r"record size .32 bytes. does not match expected size .16 bytes", "another size"),
     "pickle cut": (archive({"data.pkl": b"\x80\x02}("}), EOFError, "Ran out of input", "ends too early"),
     "byte order": (archive({"byteorder": b"middle"}), ValueError, "Unknown endianness type: middle", "significant byte"),
     "legacy cut": (legacy(cut=10), RuntimeError, "unexpected EOF, expected 10 more bytes", "ends too early"),
@@ -151,7 +151,7 @@ CASES = {
     "out of band": (archive({"data.pkl": b"\x80\x05\x97."}), pickle.UnpicklingError, "Unsupported operand 151", "again"),
     "extension": (pickled(b"\x82\x01"), pickle.UnpicklingError, "Unsupported operand 130", "again"),
     "instance": (pickled(b"(i__main__\nX\n"), pickle.UnpicklingError, "Unsupported operand 105", "again"),
-    "calling a result": (pickled(text("abc") + b")R"), pickle.UnpicklingError, "unrecognized function 'abc'", "again"),
+    "calling a result": (pickled(text("abc") + b")R"), pickle.UnpicklingError, "unrecognized function abc", "again"),
     "state of a dtype": (pickled(b"ctorch\nfloat32\n}b"), pickle.UnpicklingError, "Can only build Tensor", "again"),
     "attributes": (pickled(b"ccollections\nOrderedDict\n)R}" + text("pop") + b"Nsb"), pickle.UnpicklingError, "attributes that it cannot", ""),
     "append to a dict": (pickled(b"}Na"), pickle.UnpicklingError, "Can only append to lists", "again"),
@@ -160,7 +160,7 @@ CASES = {
     "tensor of a number": (pickled(reduce("torch.Tensor", number(10**13))), pickle.UnpicklingError, "unrecognized function", "again"),
     "bytearray": (pickled(reduce("builtins.bytearray", number(10**13))), pickle.UnpicklingError, "bytearray got int", "memory"),
     "huge text": (archive({"data.pkl": b"\x80\x02X\xff\xff\xff\x7f."}), pickle.UnpicklingError, "damaged at BINUNICODE", "again"),
-    "huge storage": (pickled(tensor(numel=1 << 40)), RuntimeError, f"expected {1 << 42} got 16", "another size"),
+    "huge storage": (pickled(tensor(numel=1 << 40)), RuntimeError, f"does not match expected size .{1 << 42} bytes", "another size"),
     # tensors that would look beyond their memory
     "offset": (pickled(tensor(offset=1)), pickle.UnpicklingError, "storage offset 1, .* requiring a storage size of 20", "beyond"),
     "size": (pickled(tensor(size=(5,))), pickle.UnpicklingError, "out of bounds for storage of size 16", "beyond"),
@@ -175,7 +175,7 @@ CASES = {
     "key with a path": (pickled(tensor(key="../x")), RuntimeError, "locating file data/../x", "missing"),
     # what is not here
     "wrong dtype": (pickled(tensor(storage="FooStorage")), pickle.UnpicklingError, "GLOBAL torch.FooStorage was not", "code"),
-    "another width": (pickled(tensor(storage="DoubleStorage")), RuntimeError, "expected 32 got 16", "another size"),
+    "another width": (pickled(tensor(storage="DoubleStorage")), RuntimeError, "does not match expected size .32 bytes", "another size"),
     "float8": (pickled(b"ctorch\nfloat8_e5m2\n)R"), NotImplementedError, "float8_e5m2' is not supported", "NumPy has no such"),
     "sparse": (pickled(reduce("torch._utils._rebuild_sparse_tensor", b"N")), NotImplementedError, "sparse tensors are not supported", "dense"),
 }  # fmt: skip
@@ -195,6 +195,27 @@ def test_refused(name, place, tmp_path, monkeypatch):
     if kind is pickle.UnpicklingError:
         assert str(caught.value).startswith(WO)
     assert [*tmp_path.iterdir()] == [path], "nothing is unpacked"
+
+
+IN_PYTORCHS_WORDS = (
+    *("web page", "lfs pointer", "picture", "gzip", "json", "another pickle", "another zip", "TorchScript", "truncated"),
+    *("start of a zip", "no storage", "byte order", "legacy magic", "os.system", "eval", "Python 2's eval", "getattr"),
+    *("dotted name", "protocol 4", "out of band", "extension", "instance", "calling a result", "append to a dict"),
+    *("a persistent id", "key with a path", "wrong dtype"),
+)
+
+
+@pytest.mark.parametrize("name", IN_PYTORCHS_WORDS)
+@pytest.mark.filterwarnings("ignore")
+def test_refused_in_pytorchs_words(name):
+    if not LIVE:
+        pytest.skip("PyTorch 2.13 is not installed")
+    said = []
+    for library in (pytest.importorskip("torch"), torch):
+        with pytest.raises(CASES[name][1]) as caught:
+            library.load(io.BytesIO(CASES[name][0]))
+        said.append(str(caught.value))
+    assert said[1] == said[0]
 
 
 def test_the_good_file_is_good():

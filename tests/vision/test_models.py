@@ -212,7 +212,7 @@ class TestWeights:
         with pytest.raises(FileNotFoundError, match="no weights file 'nowhere.safetensors'"):
             resnet18(weights="nowhere.safetensors")
         (tmp_path / "resnet18.pth").write_bytes(b"PK\x03\x04")
-        with pytest.raises(RuntimeError, match="failed finding central directory|Invalid magic number|Weights only"):
+        with pytest.raises(RuntimeError, match="not a ZIP archive"):
             resnet18(weights=tmp_path / "resnet18.pth")
         (tmp_path / "cut.safetensors").write_bytes(b"\x10\0\0\0\0\0\0\0{}")
         with pytest.raises(ValueError, match="is not a whole .safetensors file"):
