@@ -205,7 +205,7 @@ def orthogonal_(tensor, gain=1, generator=None):
         return tensor
     rows = tensor.shape[0]
     columns = tensor.numel() // rows
-    draws = autolab.empty((rows, columns), dtype=tensor.dtype).normal_(0, 1, generator=generator).numpy()
+    draws = autolab.empty((rows, columns), dtype=tensor.dtype).normal_(0, 1, generator=generator).cpu().numpy()
     q, r = np.linalg.qr(draws.T if rows < columns else draws)
     q *= np.sign(np.diagonal(r))  # with a positive diagonal of r, q is unique
     tensor.copy_(autolab.from_numpy(q.T if rows < columns else q).reshape(tensor.shape))

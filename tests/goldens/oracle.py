@@ -83,16 +83,45 @@ def save_recorded() -> None:
         )
 
 
-def check(suite: str, key: str, program, **tolerance) -> None:
+def check(suite: str, key: str, program, only_cpu: str = "", **tolerance) -> None:
     """Asserts that the engine returns for `program` what PyTorch returns: structure, dtypes, shapes, texts, and
-    numbers.
+    numbers. Programs about autograd, nn and optim must return the same with every new tensor on a device (see
+    `devices`), unless `only_cpu` says why not.
 
     Numbers that are not floats are compared exactly; floats within a few units in the last place of their dtype (or
     `rtol`, `atol`)."""
     expected = answer(suite, key, program)
-    found = plain(program(engine()))
-    wrong = differences(found, expected, **tolerance)
+    wrong = differences(plain(program(engine())), expected, **tolerance)
     assert not wrong, f"{key}: differs from PyTorch\n" + "\n".join(wrong[:20])
+    if only_cpu or not suite.startswith(ON_DEVICES):
+        return
+    for name in devices():
+        with engine().device(name):
+            found = plain(program(engine()))
+        wrong = differences(_without_place(found, name), expected, **tolerance)
+        assert not wrong, f"{key}: on {name} differs from PyTorch on the CPU\n" + "\n".join(wrong[:20])
+
+
+ON_DEVICES = ("test_autograd_", "test_nn_", "test_optim_", "test_conv_modules", "test_network_functions", "test_unpooling")
+"""Suites whose programs also run with a GPU as the default device."""
+
+
+@functools.cache
+def devices() -> tuple[str, ...]:
+    """The simulated GPU, and a real one where there is one."""
+    if ENGINE != "autolab":
+        return ()
+    return ("sim:0", *(["cuda:0"] if engine().cuda.is_available() else []))
+
+
+def _without_place(value, device):
+    """Plain data with the device's name taken out of what was printed."""
+    if isinstance(value, str):
+        kind = device.split(":")[0]
+        return value.replace(f", device='{device}'", "").replace(f"torch.{kind}.", "torch.")
+    if isinstance(value, list):
+        return [_without_place(v, device) for v in value]
+    return {k: _without_place(v, device) for k, v in value.items()} if isinstance(value, dict) else value
 
 
 def same_as_torch(program=None, **tolerance):

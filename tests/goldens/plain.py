@@ -18,9 +18,8 @@ def plain(value):
     if isinstance(value, (np.ndarray, np.generic)):
         return np.array(value)
     if hasattr(value, "detach") and hasattr(value, "numpy"):
-        return np.array(
-            value.detach().resolve_conj().numpy() if hasattr(value, "resolve_conj") else value.detach().numpy()
-        )
+        value = value.detach().cpu()
+        return np.array(value.resolve_conj().numpy() if hasattr(value, "resolve_conj") else value.numpy())
     if isinstance(value, dict):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):

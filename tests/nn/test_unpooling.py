@@ -157,4 +157,5 @@ def test_errors(name):
         y, indices = t.nn.functional.max_pool2d(images(t, 1, 2, 4, 4), 2, return_indices=True)
         return error_of(lambda: WRONG[name](t.nn.functional, t, y, indices))
 
-    check("test_unpooling", f"error: {name}", program)
+    only_cpu = "a GPU tells at the next wait (test_devices_demands.py)" if "too" in name else ""
+    check("test_unpooling", f"error: {name}", program, only_cpu)

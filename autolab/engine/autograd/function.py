@@ -9,8 +9,10 @@ import warnings
 
 import numpy as np
 
+from .. import device as devices
 from .. import observe
 from ..errors import fail, unsupported
+from ..placement import kept
 from ..tensor import SMALL, Tensor, materialise, wrap
 from ..views import View
 from .grad_mode import no_grad, per_thread, set_grad_enabled
@@ -138,7 +140,10 @@ class _FunctionNode(Node, FunctionCtx):
             else [None] * self.num_outputs
         )
         if self.materialize_grads:
-            grads = [wrap(np.zeros(shape, d.np)) if x is None else x for x, (shape, d) in zip(grads, self._meta)]
+            grads = [
+                wrap(devices.filled(device, 0, shape, d)) if x is None else x
+                for x, (shape, d, device) in zip(grads, self._meta)
+            ]
         cls = self.function_class
         rule = cls.backward if cls.backward is not Function.backward else cls.vjp
         if rule is Function.vjp:
@@ -168,7 +173,7 @@ class _FunctionNode(Node, FunctionCtx):
                         "Return None for arguments that are not tensors.",
                     )
                 continue
-            shape, dtype = self._input_meta[position]
+            meta = self._input_meta[position]
             target = self.inputs[position]
             position += 1
             if r is None or target is None:
@@ -180,10 +185,19 @@ class _FunctionNode(Node, FunctionCtx):
                     f"expected Variable or None (got {type(r).__name__})",
                     "backward returns tensors, or None.",
                 )
-            out.append(self._fitted(r, shape, dtype, i, traced))
+            out.append(self._fitted(r, meta, i, traced))
         return tuple(out)
 
-    def _fitted(self, r, shape, dtype, i, traced):
+    def _fitted(self, r, meta, i, traced):
+        shape, dtype, device = meta
+        if r.device is not device:
+            if r.ndim:
+                raise fail(
+                    RuntimeError,
+                    f"Function {self._name} returned an invalid gradient at index {i} - expected device {device} but got {r.device}",
+                    "A gradient is where the input is that it belongs to: create it with device=x.device.",
+                )
+            r = r.to(device)
         if r._d.shape != shape:
             if not _expands_to(shape, r._d.shape):
                 raise fail(
@@ -197,9 +211,7 @@ class _FunctionNode(Node, FunctionCtx):
             r = r.to(dtype)
         if traced:
             return r
-        return (
-            np.array(r._d) if r._d.__class__ is np.ndarray else r._d
-        )  # a copy: the user may hold the tensor that backward returned
+        return devices.copied(r._d)  # the user may hold the tensor that backward returned
 
     _tensor_positions: tuple = ()
     _input_meta: tuple = ()
@@ -305,7 +317,7 @@ class Function(metaclass=_FunctionMeta):
         if recording:
             node.inputs, node.input_nrs = edges, nrs if any(nrs) else None
             node._tensor_positions, node._arity = positions, len(args)
-            node._input_meta = tuple((t._d.shape, t.dtype) for t in tensors)
+            node._input_meta = tuple((t._d.shape, t.dtype, t.device) for t in tensors)
             node.sequence_nr, node._identity_inputs = next_sequence_nr(), _Identity(tensors)
             node.keep(outputs)
             node._identity_inputs = ()
@@ -347,10 +359,10 @@ class Function(metaclass=_FunctionMeta):
                     )
                 o._node, o._nr, o._req = node, nr, True
             finished.append(o)
-        shapes = tuple((o._d.shape, o.dtype) if isinstance(o, Tensor) else ((), None) for o in finished)
+        shapes = tuple((o._d.shape, o.dtype, o.device) if isinstance(o, Tensor) else ((), None, None) for o in finished)
         node._meta = shapes
         first = finished[0]
-        node.value = first._d if isinstance(first, Tensor) and first._d.size <= SMALL else None
+        node.value = kept(first._d) if isinstance(first, Tensor) and first._d.size <= SMALL else None
         return tuple(finished)
 
 

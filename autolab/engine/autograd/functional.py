@@ -4,8 +4,7 @@ Source: https://docs.pytorch.org/docs/2.13/autograd.html#functional-higher-level
 
 from __future__ import annotations
 
-import numpy as np
-
+from .. import device as devices
 from ..errors import fail, unsupported
 from ..tensor import Tensor, wrap
 from .differentiate import grad
@@ -52,7 +51,20 @@ def _finished(items, create_graph):
 
 
 def _zeros(t):
-    return wrap(np.zeros(t._d.shape, t.dtype.np))
+    return _number(t, 0)
+
+
+def _number(t, value, *before):
+    """`value` everywhere, in a tensor of t's device and dtype and of shape (*before, *t.shape)."""
+    return wrap(devices.filled(t._storage.device, value, (*before, *t._d.shape), t.dtype))
+
+
+def unit(t, position):
+    """A tensor like `t` of zeros with a 1 at a flat position: the gradient that asks for one row of the Jacobian."""
+    v = devices.filled(t._storage.device, 0, t._d.shape, t.dtype)
+    with t._storage.device.backend:
+        v.reshape(-1)[position] = 1
+    return wrap(v)
 
 
 def _filled(grads, inputs, strict, message):
@@ -93,13 +105,11 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
                         "differentiable manner from the input when running in strict mode.",
                         "The output does not depend on the input.",
                     )
-                rows.append(tuple(wrap(np.zeros((*y._d.shape, *x._d.shape), x.dtype.np)) for x in xs))
+                rows.append(tuple(_number(x, 0, *y._d.shape) for x in xs))
                 continue
             columns = []
             for j in range(y.numel()):
-                v = np.zeros(y._d.shape, y.dtype.np)
-                v.reshape(-1)[j] = 1
-                gs = grad(y, xs, wrap(v), retain_graph=True, create_graph=create_graph, allow_unused=True)
+                gs = grad(y, xs, unit(y, j), retain_graph=True, create_graph=create_graph, allow_unused=True)
                 columns.append(
                     _filled(
                         gs,
@@ -116,7 +126,7 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
                 tuple(
                     stack([c[k] for c in columns]).view(*y._d.shape, *x._d.shape)
                     if columns
-                    else wrap(np.zeros((*y._d.shape, *x._d.shape), x.dtype.np))
+                    else _number(x, 0, *y._d.shape)
                     for k, x in enumerate(xs)
                 )
             )
@@ -157,7 +167,7 @@ def _single(func, args, function):
 def _vectors(v, like, function, what):
     if v is None:
         if len(like) == 1 and like[0].numel() == 1:
-            return (wrap(np.ones(like[0]._d.shape, like[0].dtype.np)),), False
+            return (_number(like[0], 1),), False
         raise fail(
             RuntimeError,
             f"The vector v can only be None if the {what} with a single element.",

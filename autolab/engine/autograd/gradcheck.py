@@ -9,9 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .. import device as devices
 from ..errors import fail, unsupported
 from ..tensor import Tensor, materialise, wrap
 from .differentiate import grad
+from .functional import unit
 
 
 class GradcheckError(RuntimeError):
@@ -142,7 +144,8 @@ def _undefined(func, inputs, checked):
     if len(outputs) < 2:
         return
     for o in outputs:
-        grad(o, [x for _, x in checked], wrap(np.ones(o._d.shape, o.dtype.np)), retain_graph=True, allow_unused=True)
+        ones = wrap(devices.filled(o._storage.device, 1, o._d.shape, o.dtype))
+        grad(o, [x for _, x in checked], ones, retain_graph=True, allow_unused=True)
 
 
 def _outputs(func, inputs):
@@ -165,7 +168,7 @@ def _differentiable(inputs):
                 UserWarning,
                 stacklevel=5,
             )
-        if x._d.__class__ is np.ndarray and any(s == 0 and n > 1 for s, n in zip(x._d.strides, x._d.shape)):
+        if any(s == 0 and n > 1 for s, n in zip(x._d.strides, x._d.shape)):
             raise fail(
                 RuntimeError,
                 f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be able to "
@@ -187,14 +190,18 @@ def _differentiable(inputs):
 def numerical_jacobian(func, inputs, x, k, eps):
     """Central differences: entry (i, j) is d output[j] / d x[i]; x is nudged in place and put back."""
     values = materialise(x)
+    place = x._storage.device.backend
     columns = []
     for position in np.ndindex(values.shape):
-        before = values[position]
+        with place:
+            before = values[position].copy()
         nudged = []
         for step in (eps, -eps):
-            values[position] = before + step
-            nudged.append(np.array(_outputs(func, inputs)[k]._d))
-        values[position] = before
+            with place:
+                values[position] = before + step
+            nudged.append(_host(_outputs(func, inputs)[k]))
+        with place:
+            values[position] = before
         if nudged[0].dtype == bool:
             raise fail(
                 RuntimeError,
@@ -207,14 +214,17 @@ def numerical_jacobian(func, inputs, x, k, eps):
     return np.array(columns).reshape(len(columns), size)
 
 
+def _host(t):
+    """A copy of the values in host memory."""
+    return np.array(t._storage.device.backend.to_host(t._d))
+
+
 def analytical_jacobian(output, x):
     """From backward: one vector-Jacobian product per entry of the output."""
     columns = []
     for j in range(output.numel()):
-        v = np.zeros(output._d.shape, output.dtype.np)
-        v.reshape(-1)[j] = 1
-        (g,) = grad(output, x, wrap(v), retain_graph=True, allow_unused=True)
-        columns.append(np.zeros(x.numel(), x.dtype.np) if g is None else np.asarray(g._d).ravel())
+        (g,) = grad(output, x, unit(output, j), retain_graph=True, allow_unused=True)
+        columns.append(np.zeros(x.numel(), x.dtype.np) if g is None else _host(g).ravel())
     return np.array(columns).T.reshape(x.numel(), output.numel())
 
 
@@ -250,7 +260,7 @@ def gradgradcheck(
     outputs = [o for o in _outputs(func, inputs) if o.requires_grad]
     if grad_outputs is None:
         generator = np.random.default_rng(0)
-        grad_outputs = [wrap(generator.standard_normal(o._d.shape).astype(o.dtype.np)) for o in outputs]
+        grad_outputs = [wrap(generator.standard_normal(o._d.shape).astype(o.dtype.np)).to(o.device) for o in outputs]
         for g in grad_outputs:
             g._req = True
     else:

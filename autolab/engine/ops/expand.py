@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..dtype import int64
 from ..errors import check_dim, fail
 from ..registry import METHODS, NAMESPACES, composite, register
 from .shape import sizes_from, unsqueeze, view_op
@@ -141,7 +142,8 @@ def repeat_interleave(input, repeats, dim=None, *, output_size=None):
         shape = list(input.shape)
         shape[dim] *= repeats
         return view_op.call(METHODS["clone"](expand_op.call(inserted, tuple(size))), tuple(shape))
-    index = np.repeat(np.arange(input.shape[dim]), repeats._d)
-    from ..tensor import wrap
+    times = repeats.tolist() * (input.shape[dim] if repeats.numel() == 1 else 1)
+    index = [i for i, n in enumerate(times) for _ in range(n)]
+    from .creation import tensor
 
-    return NAMESPACES[""]["index_select"](input, dim, wrap(index))
+    return NAMESPACES[""]["index_select"](input, dim, tensor(index, dtype=int64, device=input.device))

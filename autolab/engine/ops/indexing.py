@@ -178,7 +178,7 @@ index_spread = register(
 
 def _index_put(xp, self, indices, values, accumulate):
     out, key = xp.array(self), _checked(xp, self, indices)
-    values = xp.asarray(values)
+    values = xp.asarray(values) if xp is np else values
     target = out[key].shape
     if values.shape != target:
         try:
@@ -237,7 +237,8 @@ def as_index(x, dim, shape):
                     f"index {dim + k}",
                     "A mask says yes or no for every entry, so it has the tensor's sizes.",
                 )
-        return [wrap(i) for i in np.nonzero(np.asarray(x._d))]
+        with x._storage.device.backend:
+            return [wrap(i) for i in x._storage.device.xp.nonzero(x._d if x.ndim else x._d.reshape(1))]
     if x.dtype._kind != 1:
         raise fail(
             IndexError,
@@ -366,7 +367,7 @@ def setitem(self, key, value):
             view.fill_(scalar_tensor(value))
         return
     if not isinstance(value, Tensor):
-        value = wrap(np.asarray(value).astype(self.dtype.np), self.dtype)
+        value = wrap(np.asarray(value).astype(self.dtype.np), self.dtype).to(self.device)
     elif value.dtype is not self.dtype:
         raise fail(
             RuntimeError,
@@ -405,7 +406,8 @@ def written(op, args):
         else a
         for a in args
     ]
-    write_inplace(op, args, state.run(op.forward, np, *raws), state)
+    device = target._storage.device
+    write_inplace(op, args, device.backend.run(state, op.forward, device.xp, *raws), state)
     return target
 
 

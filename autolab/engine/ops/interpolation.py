@@ -100,7 +100,7 @@ def _smooth(kind):
         distance = abs(columns.astype(real) - centers[:, None] + real(0.5)) * (1 / stretch)
         matrix = xp.where((columns >= first) & (columns < end), weight(xp, distance), real(0))
         total = matrix.sum(1, keepdims=True)
-        return xp.divide(matrix, total, out=matrix, where=total != 0)
+        return matrix / xp.where(total == 0, real(1), total)
 
     return make
 

@@ -361,7 +361,7 @@ def matrix_power(A, n):
             result = A if result is None else result @ A
         A, n = (A @ A if n > 1 else A), n >> 1
     if result is None:
-        return wrap(np.broadcast_to(np.eye(A.shape[-1], dtype=A.dtype.np), A.shape).copy(), FROM_NUMPY[A.dtype.np])
+        return wrap(np.broadcast_to(np.eye(A.shape[-1], dtype=A.dtype.np), A.shape).copy()).to(A.device)
     return result
 
 

@@ -341,10 +341,12 @@ masked_spread = register(
 @composite(method=True)
 def nonzero(input, *, as_tuple=False):
     """Positions of the entries that are not zero: (n, dims), or one vector per dimension. Source: torch.nonzero."""
-    found = np.nonzero(np.atleast_1d(input._d) if as_tuple else input._d if input.ndim else np.atleast_1d(input._d))
-    if as_tuple:
-        return tuple(wrap(i) for i in found)
-    return wrap(np.stack(found, 1)) if input.ndim else wrap(np.zeros((len(found[0]), 0), np.int64))
+    xp = input.device.xp
+    with input.device.backend:
+        found = xp.nonzero(input._d if input.ndim else input._d.reshape(1))
+        if as_tuple:
+            return tuple(wrap(i) for i in found)
+        return wrap(xp.stack(found, 1) if input.ndim else xp.zeros((len(found[0]), 0), np.int64))
 
 
 @composite()

@@ -104,7 +104,7 @@ def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
         raise fail(RuntimeError, f"quantile() interpolation must be one of linear, lower, higher, midpoint or "
                                  f"nearest, but got {interpolation}",
                    "It says what to do between two elements.")
-    shares = np.asarray(q._d if isinstance(q, Tensor) else q, input.dtype.np)
+    shares = np.asarray(q.tolist() if isinstance(q, Tensor) else q, input.dtype.np)
     if np.any((shares < 0) | (shares > 1)):
         which, got = ("values ", "") if shares.ndim else ("", f" but got {float(shares):g}")
         raise fail(RuntimeError, f"quantile() q {which}must be in the range [0, 1]{got}", "q is a share: 0.5 is the median.")
@@ -115,10 +115,11 @@ def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
     rank = (rank if whole is None else whole(rank)).astype(input.dtype.np)
     low = np.floor(rank).astype(np.int64)
     weight = (rank - low) if interpolation != "midpoint" else np.where(rank > low, 0.5, 0.0)
-    below = METHODS["index_select"](ordered, -1, wrap(low))
+    there = lambda a: wrap(a).to(input.device)
+    below = METHODS["index_select"](ordered, -1, there(low))
     if interpolation in ("linear", "midpoint"):
-        above = METHODS["index_select"](ordered, -1, wrap(np.ceil(rank).astype(np.int64)))
-        below = METHODS["lerp"](below, above, wrap(weight.astype(input.dtype.np)))
+        above = METHODS["index_select"](ordered, -1, there(np.ceil(rank).astype(np.int64)))
+        below = METHODS["lerp"](below, above, there(weight.astype(input.dtype.np)))
     found = METHODS["movedim"](below, -1, 0)
     if keepdim and dim is not None:
         found = METHODS["unsqueeze"](found, 1 + dim % input._d.ndim)

@@ -111,13 +111,13 @@ class SimArray:
     def real(self):
         return view(self, self._host.real)
 
-    @property
-    def imag(self):
-        return wrap(self._owner, self._host.imag, [self], "imag")
-
     @real.setter
     def real(self, value):
         self._host.real[...] = inputs([value], self._owner)[0]
+
+    @property
+    def imag(self):
+        return wrap(self._owner, self._host.imag, [self], "imag")
 
     @imag.setter
     def imag(self, value):
@@ -156,6 +156,8 @@ class SimArray:
             function = getattr(function, method, None)
             if function is None:
                 return NotImplemented
+        if ufunc.__name__ in _COMPARISONS.values():  # NumPy hands its own scalars over as 0-d arrays here, and CuPy lets them pass
+            args = [a.item() if isinstance(a, np.ndarray) and not a.ndim else a for a in args]
         out = kwargs.get("out")
         if out.__class__ is tuple and len(out) == 1:
             kwargs["out"] = out[0]

@@ -124,6 +124,7 @@ class SimDevice:
             waited = self.clock.wait_until(self.queue.end)
             if observe.observer is not None:
                 observe.observer.synchronize(self.device, waited)
+            self._raise_unmet()
 
     def demand_none(self, wrong, message):
         """Notes `message` for the next wait of the host when an entry of the bool array `wrong` is true."""

@@ -74,6 +74,16 @@ class Take(Function):
         return self.numpy(*args, **kwargs, mode="wrap")
 
 
+class Along(Function):
+    """`take_along_axis` and `put_along_axis`, whose out-of-range indices wrap around in CuPy too."""
+
+    def call(self, args, kwargs):
+        bound = dict(zip(("arr", "indices", *(("axis",) if self.name.startswith("take") else ("values", "axis"))), args)) | kwargs
+        size = bound["arr"].size if bound["axis"] is None else bound["arr"].shape[bound["axis"]]
+        bound["indices"] = np.mod(bound["indices"], max(size, 1))
+        return self.numpy(**bound)
+
+
 class Ufunc(Function):
     """A universal function of `xp`, with the methods that CuPy has: of all ufuncs, only those of sums and products reduce."""
 
@@ -145,7 +155,8 @@ class Namespace:
             if name in UFUNCS and not self._prefix:
                 found = Ufunc(name, found)
             else:
-                found = (Take if full == "take" else Function)(full, total if full == "sum" else found, SIGNATURES.get(full))
+                kind = {"take": Take, "take_along_axis": Along, "put_along_axis": Along}.get(full, Function)
+                found = kind(full, total if full == "sum" else found, SIGNATURES.get(full))
         setattr(self, name, found)
         return found
 
