@@ -11,10 +11,11 @@ from typing import Any
 from playwright.sync_api import sync_playwright
 
 import autolab as torch
+from autolab.finetune.training import evaluating, training
 from autolab.viz import html
 
 IMAGES = Path(__file__).parent / "images"
-NAMES = re.compile("^(Autograd explorer|Convolution explorer|Receptive field)")
+NAMES = re.compile("^(Autograd explorer|Convolution explorer|Receptive field|Freeze panel|Training dashboard)")
 
 
 def chain_rule() -> Any:
@@ -45,6 +46,47 @@ def convolution() -> Any:
     image = torch.tensor([[0.0, 0, 1, 1, 0], [0, 1, 0, 0, 1], [0, 0, 0, 1, 0], [0, 0, 1, 0, 0], [0, 1, 1, 1, 1]])
     sobel = torch.tensor([[1.0, 0, -1], [2, 0, -2], [1, 0, -1]])
     return torch.widgets.ConvExplorer(image, sobel, padding=1, step=11, selected=[0, 1, 3])
+
+
+def frozen() -> Any:
+    """A ResNet-18 of which the last block and the head are trained; its statistics still move in the first block."""
+    torch.manual_seed(0)
+    model = torch.vision.models.resnet18(num_classes=5)
+    optimizer = torch.optim.Adam(model.parameters())
+    panel = torch.widgets.FreezePanel(model, optimizer, forward=lambda: model(torch.randn(2, 3, 64, 64)).sum())
+    panel.from_layer("layer4.1")
+    panel.modes = {"": "eval", "bn1": "train"}
+    panel.run_forward()
+    return panel
+
+
+def trained() -> Any:
+    """A small network on the digits, its learning rate changed on the way, at a pause."""
+    torch.manual_seed(0)
+    nn, data = torch.nn, torch.utils.data
+    parts = [torch.vision.datasets.Digits(train=train) for train in (True, False)]
+    train, test = (data.TensorDataset(d.data[:600].float().unsqueeze(1) / 255, d.targets[:600]) for d in parts)
+    body = nn.Sequential(nn.Conv2d(1, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2))
+    model = nn.Sequential(body, nn.Flatten(), nn.Linear(128, 10))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    schedule = torch.optim.lr_scheduler.StepLR(optimizer, 3, 0.5)
+    loaders = (data.DataLoader(train, batch_size=20, shuffle=True), data.DataLoader(test, batch_size=360))
+
+    def predict() -> Any:
+        with torch.no_grad(), evaluating(model):
+            return (*test.tensors, model(test.tensors[0]))
+
+    def records() -> Any:
+        for record in training(model, optimizer, loaders, epochs=9, scheduler=schedule, every=1):
+            if record["step"] == 100:
+                dashboard.learning_rates = [0.02]
+            elif record["step"] == 170:
+                dashboard.pause()
+            yield record
+
+    dashboard = torch.widgets.TrainingDashboard(records(), optimizer, predict=predict)
+    dashboard.run_blocking()
+    return dashboard
 
 
 def pooled() -> Any:
@@ -79,6 +121,9 @@ def part(page: Any, name: str) -> Any:
 SHOTS = (
     ("layers.png", pooled, 800, "light"),
     ("field.png", seen, 1300, "light"),
+    ("freeze.png", frozen, 1000, "light"),
+    ("dashboard.png", trained, 1200, "light"),
+    ("dashboard-dark-narrow.png", trained, 480, "dark"),
     ("conv.png", convolution, 1300, "light"),
     ("explorer.png", chain_rule, 1500, "light"),
     ("explorer-network.png", network, 1700, "light"),

@@ -9,13 +9,14 @@ _NAMES = {
     "ConvExplorer": "conv",
     "Explorer": "explorer",
     "FreezePanel": "freeze",
+    "TrainingDashboard": "dashboard",
     "explore": "explorer",
     "Prediction": "predict",
     "ReceptiveField": "field",
     "Message": "message",
 }
 
-__all__ = ["ConvExplorer", "Explorer", "FreezePanel", "Message", "Prediction", "ReceptiveField", "explore"]
+__all__ = ["ConvExplorer", "Explorer", "FreezePanel", "Message", "Prediction", "ReceptiveField", "TrainingDashboard", "explore"]
 
 
 def __getattr__(name: str) -> Any:

@@ -197,6 +197,8 @@ def names(paths: list[str], most: int = 4) -> str:
     """ "layer fc1", "layers fc1, fc2, fc3, fc4 and 3 more", "the network itself"."""
     if paths == [""]:
         return "the network itself"
+    if len(paths) == 1 and paths[0].startswith("layer"):  # "layer layer4" says it twice
+        return paths[0]
     shown = ", ".join(path or "the network itself" for path in paths[:most])
     more = f" and {len(paths) - most} more" if len(paths) > most else ""
     return f"{'layer' if len(paths) == 1 else 'layers'} {shown}{more}"
@@ -204,7 +206,7 @@ def names(paths: list[str], most: int = 4) -> str:
 
 def _about(paths: list[str]) -> str:
     said = names(paths)
-    return said[0].upper() + said[1:]
+    return said if said in paths else said[0].upper() + said[1:]
 
 
 def _frozen_head(found: list[Layer], path: str) -> list[dict[str, str]]:

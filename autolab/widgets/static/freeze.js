@@ -4,6 +4,7 @@ import { h, followTheme } from "./dom.js";
 
 const MOST_OPEN = 24, // rows that are open at first
   PATIENCE = 2500; // ms until an answer of the kernel is missed
+const MODE_WORDS = { train: "train", eval: "eval", mixed: "mixed" };
 const STATE_NAMES = { true: "trainable", false: "frozen", mixed: "partly" };
 
 // The state of a module with all in it; `subtree` in freeze.py is the same function.
@@ -26,7 +27,7 @@ class Panel {
     // JupyterLab's shortcuts look for this attribute on the event's target, which for them is the host element.
     el.setAttribute("data-lm-suppress-shortcuts", "true");
     this.status = h("p", { class: "al-hidden", role: "status", "aria-live": "polite" });
-    this.alarm = h("p", { class: "al-error", role: "alert", hidden: true });
+    this.alarm = h("div");
     this.grid = h("table", { class: "al-tree", role: "treegrid", "aria-label": "Layers" });
     this.facts = h("dl", { class: "al-costs" });
     this.reach = h("div", { role: "region", "aria-label": "Where backward stops" });
@@ -101,8 +102,7 @@ class Panel {
   }
 
   alert(text) {
-    this.alarm.textContent = text;
-    this.alarm.hidden = !text;
+    if (this.alarm.textContent !== (text ?? "")) this.alarm.replaceChildren(text ? h("p", { class: "al-error", role: "alert", text }) : "");
   }
 
   build() {
@@ -128,10 +128,10 @@ class Panel {
         "aria-setsize": brothers.length, onfocus: () => this.stand(row),
       },
       h("th", { role: "rowheader", scope: "row", style: `--level:${row.level - 1}` }, twisty,
-        h("span", { class: "al-layer", text: name }), " ", h("span", { class: "al-type", text: row.type }), mark),
+        h("span", { class: "al-module", text: name }), " ", h("span", { class: "al-type", text: row.type }), mark),
       h("td", { role: "gridcell", class: "al-num", text: row.parameters ? row.parameters.toLocaleString("en") : "–" }),
       h("td", { role: "gridcell" }, row.parameters ? turn : h("span", { class: "al-name", text: "–" })),
-      h("td", { role: "gridcell" }, row.kind ? mode : ""),
+      h("td", {}, this.modeOf(row) ? mode : ""),
     );
     return { row, tr, twisty, mark, turn, mode, name, parent: this.parent(row) };
   }
@@ -151,12 +151,17 @@ class Panel {
     };
   }
 
+  // "train", "eval" or "mixed" of the layers in it that differ by mode; null when there are none.
+  modeOf(row) {
+    return stateOf(this.model.get("modes"), row.path);
+  }
+
   freeze(row) {
     this.ask({ kind: "trainable", path: row.path, value: stateOf(this.model.get("trainable"), row.path) !== true });
   }
 
   changeMode(row) {
-    this.ask({ kind: "mode", path: row.path, value: this.model.get("modes")[row.path] === "train" ? "eval" : "train" });
+    this.ask({ kind: "mode", path: row.path, value: this.modeOf(row) === "train" ? "eval" : "train" });
   }
 
   toggle(row) {
@@ -188,6 +193,13 @@ class Panel {
       if (parent) tr.setAttribute("aria-expanded", String(open));
       twisty.textContent = parent ? (open ? "▾" : "▸") : "";
     }
+    // Where the layer itself is not open to view, what it lies in bears the mark.
+    const { end } = this.model.get("data"),
+      last = typeof end === "string" && this.lines.findLast(({ row }) => (row.path === end || this.inside({ path: end }, row)) && this.shown(row));
+    for (const line of this.lines) {
+      line.mark.hidden = line !== last;
+      line.mark.textContent = line.row.path === end ? "backward ends here" : "backward ends in it";
+    }
     const closed = this.lines.some((line) => line.parent && !this.open.has(line.row.path));
     this.all.textContent = closed ? "Show all layers" : "Show fewer layers";
     this.all.hidden = !this.lines.some((line) => line.parent && line.row.path);
@@ -214,7 +226,7 @@ class Panel {
     };
     if (onRow) {
       keys[" "] = keys.Enter = () => line.row.parameters && this.live && this.freeze(line.row);
-      keys.m = () => line.row.kind && this.live && this.changeMode(line.row);
+      keys.m = () => this.modeOf(line.row) && this.live && this.changeMode(line.row);
     }
     if (!keys[event.key]) return;
     event.preventDefault();
@@ -224,21 +236,20 @@ class Panel {
 
   update() {
     const data = this.model.get("data"),
-      trainable = this.model.get("trainable"),
-      modes = this.model.get("modes");
+      trainable = this.model.get("trainable");
     clearTimeout(this.waiting);
     for (const line of this.lines) {
-      const { row, turn, mode, mark, tr } = line,
+      const { row, turn, mode, tr } = line,
         state = stateOf(trainable, row.path),
         word = STATE_NAMES[state] ?? "";
       turn.setAttribute("aria-checked", String(state));
       turn.setAttribute("aria-label", `${row.path || "network"}: trainable${state === "mixed" ? ", partly" : ""}`);
       turn.replaceChildren(state === false ? h("span", { "aria-hidden": "true", text: "❄ " }) : "", word);
       turn.dataset.state = mode.dataset.state = String(state);
-      mode.setAttribute("aria-checked", String(modes[row.path] === "train"));
-      mode.setAttribute("aria-label", `${row.path}: train mode`);
-      mode.textContent = modes[row.path] ?? "";
-      mark.hidden = data.end !== row.path;
+      const now = this.modeOf(row);
+      mode.setAttribute("aria-checked", now === "mixed" ? "mixed" : String(now === "train"));
+      mode.setAttribute("aria-label", `${row.path || "network"}: train mode${now === "mixed" ? ", partly" : ""}`);
+      mode.textContent = MODE_WORDS[now] ?? "";
       tr.classList.toggle("al-unvisited", Boolean(data.unvisited?.includes(row.path)));
     }
     this.layOut();

@@ -1,0 +1,213 @@
+"""The training dashboard: curves of a training while it runs, and the means to pause it and change its learning rate."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets as t
+
+from ..viz import html
+from . import assets
+from .charts import still
+from .export import Exported
+from .history import History, digits, read_confusion, read_examples
+from .running import STATES, Run
+
+PERIOD = 0.1  # seconds between two updates of the browser
+
+
+class TrainingDashboard(anywidget.AnyWidget):
+    """Shows a training while it runs; pauses, steps and stops it, and changes its learning rate in mid-run.
+
+    training  : an iterable of records, such as a generator that trains one step, or one epoch, for each:
+                {"epoch", "step", "train_loss", "val_loss", "train_accuracy", "val_accuracy" (0 to 1), "learning_rate",
+                "gradient_norms": {layer: norm}, "examples", "confusion"}; all may be missing or None.
+                `autolab.finetune.training(...)` is one.
+    optimizer : its optimizer; the control of the learning rate sets `param_groups[i]["lr"]`.
+    predict   : a function that returns (images, targets, predictions), predictions classes or scores: called when a record
+                brings validation numbers. It runs between two steps: put the network into eval mode in it, and back. The first
+                twelve images are shown; all count in the confusion matrix.
+    classes   : names of the classes.
+
+    It is driven by one of
+
+        await dashboard.run()      # this cell ends when the training does
+        dashboard.start()          # in the background: the cell ends at once
+        dashboard.run_blocking()   # without an event loop, as in a script
+
+    and pauses between two records: by its button, `pause()`, or the kernel's interrupt; `resume()`, the button or running
+    again goes on. While a cell awaits `run()` the buttons answer in kernels with subshells (ipykernel 7 and JupyterLab 4.4
+    or newer); elsewhere use `start()`.
+
+    Traits: `state` ("idle", "running", "paused", "finished", "stopped", "failed", read only); `learning_rates`, one for
+    each parameter group, set from either side. `history.records` has every record. An error in the training is shown, and
+    raised by `run()` and `run_blocking()`; `start()` prints it.
+
+    Raises TypeError for a training that cannot be iterated over.
+    """
+
+    _esm = assets.module("dashboard")
+    state = t.Enum(STATES, "idle").tag(sync=True)
+    learning_rates = t.List(t.Float()).tag(sync=True)
+    data = t.Dict().tag(sync=True)
+    pictures = t.Dict().tag(sync=True)
+    error = t.Unicode("").tag(sync=True)
+    live = t.Bool(True).tag(sync=True)
+
+    def __init__(
+        self,
+        training: Iterable[Any],
+        optimizer: Any = None,
+        *,
+        predict: Callable[[], Any] | None = None,
+        classes: Sequence[str] | None = None,
+    ):
+        if not hasattr(training, "__iter__"):
+            hint = ": call it, training(...)" if callable(training) else ""
+            raise TypeError(f"training must be an iterable of records, got {type(training).__name__}{hint}")
+        if predict is not None and not callable(predict):
+            raise TypeError(f"predict must be a function without arguments, got {type(predict).__name__}")
+        if optimizer is not None and not hasattr(optimizer, "param_groups"):
+            raise TypeError(f"optimizer must be an optimizer of autolab or PyTorch, got {type(optimizer).__name__}")
+        self.optimizer, self.predict, self.classes = optimizer, predict, classes and [str(c) for c in classes]
+        self.history = History()
+        self._run = Run(training, self._take, self._changed)
+        self._sent = -math.inf
+        super().__init__(learning_rates=self._rates(), data=self.history.to_json())
+        self.on_msg(self._on_message)
+
+    # -- driving -----------------------------------------------------------------------------------------------------
+    async def run(self) -> None:
+        """Train to the end on the event loop. After a pause or an interrupt, run again to go on.
+
+        Raises what the training raised, and KeyboardInterrupt when the kernel was interrupted."""
+        await self._run.run()
+
+    def start(self) -> None:
+        """Train in the background, on the event loop of the notebook; returns at once. Same as `resume()`.
+
+        Raises RuntimeError without an event loop, and when the training is over."""
+        self._run.ask("run")
+
+    resume = start
+
+    def run_blocking(self) -> None:
+        """Train to the end, or to a pause, without an event loop. Raises what the training raised."""
+        self._run.run_blocking()
+
+    def pause(self) -> None:
+        """Pause before the next record. Raises RuntimeError when the training is over."""
+        self._run.ask("pause")
+
+    def step(self) -> None:
+        """Take one record, then pause. Raises RuntimeError when the training is over."""
+        self._run.ask("step")
+
+    def stop(self) -> None:
+        """End the training before the next record, for good. Raises RuntimeError when it is over."""
+        self._run.ask("stop")
+
+    @property
+    def exception(self) -> BaseException | None:
+        """What the training raised, or None."""
+        return self._run.error
+
+    # -- learning rates ----------------------------------------------------------------------------------------------
+    def _rates(self) -> list[float]:
+        return [] if self.optimizer is None else [float(group["lr"]) for group in self.optimizer.param_groups]
+
+    @t.validate("learning_rates")
+    def _set_rates(self, proposal: Any) -> list[float]:
+        wanted, now = [float(v) for v in proposal["value"]], self._rates()
+        if len(wanted) != len(now):
+            raise t.TraitError(
+                "learning_rates cannot be set: no optimizer= was given" if self.optimizer is None else
+                f"learning_rates: one for each of {len(now)} parameter groups, got {len(wanted)}"
+            )  # fmt: skip
+        bad = next((v for v in wanted if not (math.isfinite(v) and v >= 0)), None)
+        if bad is not None:
+            raise t.TraitError(f"a learning rate is a number of at least 0, got {bad}")
+        for i, (old, new) in enumerate(zip(now, wanted)):
+            if old != new:
+                group = self.optimizer.param_groups[i]
+                if hasattr(group["lr"], "fill_"):  # PyTorch allows a tensor here
+                    group["lr"].fill_(new)
+                else:
+                    group["lr"] = new
+                which = f" of group {i}" if len(now) > 1 else ""
+                self.history.mark(f"learning rate{which} {old:.3g} → {new:.3g}")
+        return wanted
+
+    @t.observe("learning_rates")
+    def _rates_changed(self, _: Any) -> None:
+        if self._sent > -math.inf:
+            self._update()
+
+    # -- what the run says -------------------------------------------------------------------------------------------
+    def _take(self, record: Any) -> None:
+        self.history.add(record, self._rates())
+        pictures = {**self.pictures, "classes": self.classes}
+        if record.get("examples") is not None:
+            pictures["examples"], pictures["confusion"] = read_examples(record["examples"], self.classes)
+        if record.get("confusion") is not None:
+            pictures["confusion"] = read_confusion(record["confusion"])
+        elif self.predict is not None and any(record.get(name) is not None for name in ("val_loss", "val_accuracy")):
+            pictures["examples"], pictures["confusion"] = read_examples(self.predict(), self.classes)
+        if len(pictures) > 1:
+            self.pictures = pictures
+
+    def _changed(self) -> None:
+        error = self._run.error
+        said = "" if error is None else f"{type(error).__name__}: {error}"
+        turned = self.state != self._run.state or self.error != said
+        if turned or time.monotonic() - self._sent >= PERIOD:
+            self._sent = time.monotonic()
+            self._update()
+        if turned:
+            self.error = said
+            self.state = self._run.state  # last: who waits for it finds the rest in place
+
+    def _update(self) -> None:
+        self.data = self.history.to_json()
+        # The kernel's thread for messages may set a rate at this moment: what it set is in the optimizer.
+        self.set_trait("learning_rates", self._rates())
+
+    def _on_message(self, _: Any, content: dict[str, Any], buffers: Any) -> None:
+        kind = content.get("kind")
+        try:
+            if kind in ("run", "pause", "step", "stop"):
+                self._run.ask(kind)
+        except RuntimeError as error:  # a comm message has no cell to show a traceback in
+            self.error = str(error)
+        self.send({"kind": "done"})
+
+    # -- shown without a kernel --------------------------------------------------------------------------------------
+    def to_html(self, path: str | os.PathLike[str], title: str = "Training") -> Path:
+        """Write curves, numbers and pictures, as they stand now, to one HTML file without need of kernel or network;
+        returns the path."""
+        return html.write(path, [Exported(self, data=self.history.to_json())], title=title)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if bundle is not None:
+            # No times in it: a stored notebook must show the same on every run.
+            bundle[0].update({"text/plain": repr(self), "image/svg+xml": still(self.history.to_json(), repr(self))})
+        return bundle
+
+    def __repr__(self) -> str:
+        count, epochs = len(self.history.records), self.history.epoch_count
+        parts = [f"{count} {'record' if count == 1 else 'records'}"]
+        if epochs:
+            parts.append(f"{epochs} {'epoch' if epochs == 1 else 'epochs'}")
+        for name, words in (("val_loss", "validation loss"), ("train_loss", "loss")):
+            series = self.history.series.get(name)
+            if series is not None:
+                parts.append(f"{words} {digits(series.last, 4)}")
+                break
+        return f"TrainingDashboard({self.state}: {', '.join(parts)})"

@@ -1,0 +1,493 @@
+"""The training dashboard in the kernel: what it keeps of the records, how it is driven, paused, interrupted, and shown."""
+
+import asyncio
+import base64
+import json
+import math
+import re
+import signal
+import threading
+import time
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+import traitlets
+
+import autolab
+from autolab.widgets import TrainingDashboard, assets, charts
+from autolab.widgets.history import History, Series, read_confusion, read_examples
+
+
+def records(count, epochs=1):
+    """Losses 1, 1/2, 1/3 …; validation at the end of each epoch."""
+    for i in range(count):
+        last = (i + 1) % (count // epochs) == 0
+        yield {
+            "epoch": i * epochs // count, "step": i + 1, "train_loss": 1 / (i + 1), "val_loss": 2 / (i + 1) if last else None,
+            "gradient_norms": {"fc1": 10.0 / (i + 1), "fc2": 0.0},
+        }  # fmt: skip
+
+
+def descent(lib, rate=0.1, steps=50):
+    """Gradient descent on w², one record a step; (generator, optimizer, w)."""
+    w = lib.tensor([1.0], requires_grad=True)
+    optimizer = lib.optim.SGD([w], lr=rate)
+
+    def train():
+        for step in range(1, steps + 1):
+            loss = (w * w).sum()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            yield {"step": step, "train_loss": loss.item()}
+
+    return train(), optimizer, w
+
+
+# -- curves ------------------------------------------------------------------------------------------------------------
+def test_a_short_curve_is_kept_point_by_point():
+    series = Series(4)
+    for i in range(4):
+        series.add(i, i * 1.5)
+    assert series.to_json() == {"x": [0, 1, 2, 3], "y": [0, 1.5, 3, 4.5], "bad": [], "last": 4.5}
+
+
+def test_a_long_curve_keeps_means_and_extremes():
+    series = Series(4)
+    for i in range(9):
+        series.add(i, 100.0 if i == 2 else float(i))
+    assert series.width == 4, "merged twice"
+    assert series.points == [[3, 26.0, 0, 100, 4], [7, 5.5, 4, 7, 4], [8, 8, 8, 8, 1]]
+    assert series.to_json()["high"] == [100, 7, 8] and series.to_json()["last"] == 8
+
+
+def test_a_million_points_cost_as_little_as_a_thousand():
+    series = Series()
+    for i in range(100_000):
+        series.add(i, math.sin(i / 1000))
+    assert 200 < len(series.points) <= 400 and series.points[-1][0] == 99_999
+    assert sum(point[4] for point in series.points) == 100_000
+
+
+def test_what_is_not_finite_is_marked_and_not_averaged():
+    series = Series(4)
+    for i, y in enumerate([1.0, math.nan, 3.0, math.inf]):
+        series.add(i, y)
+    assert series.to_json() == {"x": [0, 2], "y": [1, 3], "bad": [1, 3], "last": "inf"}
+
+
+def test_history_reads_records():
+    history = History()
+    for record in records(6, epochs=2):
+        history.add(record)
+    data = history.to_json()
+    assert (data["count"], data["x"], data["epoch"], data["epochs"]) == (6, 6, 1, [4])
+    assert data["series"]["train_loss"]["y"] == [1, 0.5, 0.33333, 0.25, 0.2, 0.16667]
+    assert data["series"]["val_loss"]["x"] == [3, 6] and "val_accuracy" not in data["series"]
+    norms = dict(data["norms"])
+    assert list(norms) == ["fc1", "fc2"] and norms["fc1"]["y"][:2] == [10, 5] and norms["fc2"]["last"] == 0
+    assert data["table"] == [
+        {"epoch": 0, "step": 3, "train_loss": 0.33333, "val_loss": 0.66667},
+        {"epoch": 1, "step": 6, "train_loss": 0.16667, "val_loss": 0.33333},
+    ]
+    assert history.records[1] == {"epoch": 0, "step": 2, "train_loss": 0.5, "gradient_norms": {"fc1": 5, "fc2": 0}}
+
+
+def test_steps_that_begin_again_or_are_missing_go_on_counting():
+    history = History()
+    for step in (5, 6, 6, 1, 2, None, 20):
+        history.add({"step": step, "train_loss": autolab.tensor(0.5)})
+    assert history.to_json()["series"]["train_loss"]["x"] == [5, 6, 6, 7, 8, 9, 20]
+
+
+def test_rates_of_several_groups():
+    history = History()
+    history.add({"learning_rate": 0.1}, [0.3])
+    history.add({}, [0.2])
+    assert history.to_json()["rates"] == {"learning rate": {"x": [1, 2], "y": [0.1, 0.2], "bad": [], "last": 0.2}}
+    history = History()
+    history.add({"learning_rate": 0.3}, [0.1, 0.3])
+    history.add({"learning_rate": [0.2, 0.4]})
+    assert {name: s["y"] for name, s in history.to_json()["rates"].items()} == {"group 0": [0.1, 0.2], "group 1": [0.3, 0.4]}
+
+
+@pytest.mark.parametrize(
+    ("record", "words"),
+    [
+        ([1, 2], "record 0 of the training must be a dict such as {'step': 1, 'train_loss': 0.5}, got [1, 2]"),
+        ({"train_loss": "low"}, "record 0['train_loss'] must be a number or a one-element tensor, got 'low'"),
+        ({"val_loss": [1.0, 2.0]}, "record 0['val_loss'] must be a number"),
+        ({"gradient_norms": [1.0]}, "record 0['gradient_norms'] must be a dict of layer: norm, got list"),
+        ({"gradient_norms": {"fc": None}}, "record 0['gradient_norms']['fc'] must be a number"),
+    ],
+)
+def test_a_record_that_says_nothing_is_refused_whole(record, words):
+    history = History()
+    with pytest.raises(TypeError, match=re.escape(words)):
+        history.add(record)
+    assert history.records == [] and history.series == {}
+
+
+def test_what_the_browser_gets_is_bounded():
+    history, long = History(), "a" * 10
+    for i in range(5000):
+        norms = {f"{long}.{k}": 0.123456 * i for k in range(20)}
+        history.add({"epoch": i // 10, "train_loss": i / 7, "val_loss": i / 3, "learning_rate": 0.1, "gradient_norms": norms})
+    data = history.to_json()
+    assert len(json.dumps(data)) < 120_000 and len(history.records) == 5000
+    assert len(data["table"]) <= 60 and data["table"][-1]["epoch"] == 499 and len(data["epochs"]) <= 40
+
+
+# -- pictures ----------------------------------------------------------------------------------------------------------
+def test_examples_and_confusion():
+    images = np.zeros((15, 1, 2, 3))
+    images[0, 0, 1] = [0, 4, 2]
+    scores = np.full((15, 3), -9.0)
+    scores[:, 1] = 0
+    targets = np.array([1, 2] + [1] * 13)
+    examples, counts = read_examples((images, autolab.tensor(targets), autolab.tensor(scores)), ["cat", "dog", "emu"])
+    assert len(examples) == 12 and counts == [[0, 0, 0], [0, 14, 0], [0, 1, 0]]
+    first = examples[0]
+    assert (first["height"], first["width"], first["colour"], first["probability"]) == (2, 3, False, 1.0)
+    assert list(base64.b64decode(first["pixels"])) == [0, 0, 0, 0, 255, 128]
+    assert [(e["target"], e["prediction"], e["right"]) for e in examples[:2]] == [("dog", "dog", True), ("emu", "dog", False)]
+
+
+def test_colour_images_and_large_ones():
+    images = np.zeros((1, 3, 100, 130))
+    images[0, 0] = 1.0
+    (example,), counts = read_examples({"images": images, "targets": [0], "predictions": [0], "confusion": [[5]]})
+    assert (example["height"], example["width"], example["colour"]) == (34, 44, True) and counts == [[5]]
+    assert list(base64.b64decode(example["pixels"])[:6]) == [255, 0, 0] * 2
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ([1], "examples must be a tuple (images, targets, predictions)"),
+        ({"images": [[[1]]]}, "there is no targets and no predictions"),
+        ((np.zeros((2, 3, 3)), [1], [1]), "2 images, but 1 targets"),
+        ((np.zeros((2, 3)), [1, 1], [1, 1]), "images must have shape"),
+    ],
+)
+def test_examples_that_do_not_fit(given, words):
+    with pytest.raises((TypeError, ValueError), match=re.escape(words)):
+        read_examples(given)
+
+
+def test_confusion_of_a_record():
+    assert read_confusion(([0, 1, 1], [0, 1, 0])) == [[1, 0], [1, 1]]
+    with pytest.raises(ValueError, match="as many rows as columns"):
+        read_confusion([[1, 2]])
+
+
+# -- driving -----------------------------------------------------------------------------------------------------------
+def test_blocking():
+    dashboard = TrainingDashboard(records(6, epochs=2))
+    assert repr(dashboard) == "TrainingDashboard(idle: 0 records)"
+    dashboard.run_blocking()
+    assert dashboard.state == "finished" and dashboard.data["count"] == 6
+    assert repr(dashboard) == "TrainingDashboard(finished: 6 records, 2 epochs, validation loss 0.3333)"
+    dashboard.run_blocking()
+    assert len(dashboard.history.records) == 6, "nothing happens again"
+    with pytest.raises(RuntimeError, match=r"this training is over \(finished\)"):
+        dashboard.step()
+
+
+def test_steps_without_a_loop():
+    dashboard = TrainingDashboard(records(3))
+    dashboard.step()
+    dashboard.step()
+    assert (dashboard.state, dashboard.data["x"]) == ("paused", 2)
+    with pytest.raises(RuntimeError, match=r"no event loop to train on: call run_blocking\(\)"):
+        dashboard.start()
+    dashboard.step()
+    dashboard.step()
+    assert (dashboard.state, dashboard.data["x"]) == ("finished", 3)
+
+
+def test_others_run_in_between():
+    """Training takes turns with the event loop: it is paused, stepped and resumed by another task."""
+    generator, optimizer, w = descent(autolab, steps=100_000)
+    dashboard = TrainingDashboard(generator, optimizer)
+
+    async def wait_for(state):
+        for _ in range(400):
+            if dashboard.state == state:
+                return
+            await asyncio.sleep(0.01)
+        raise AssertionError(f"{dashboard.state}, not {state}")
+
+    async def scene():
+        running = asyncio.ensure_future(dashboard.run())
+        await wait_for("running")
+        dashboard.pause()
+        await wait_for("paused")
+        at = len(dashboard.history.records)
+        await asyncio.sleep(0.1)
+        assert len(dashboard.history.records) == at == dashboard.data["count"] and not running.done()
+        dashboard.step()
+        await asyncio.sleep(0.1)
+        assert len(dashboard.history.records) == at + 1 and dashboard.state == "paused"
+        dashboard.resume()
+        await wait_for("running")
+        await asyncio.sleep(0.1)
+        assert len(dashboard.history.records) > at + 1
+        dashboard.stop()
+        await running
+        assert dashboard.state == "stopped"
+        with pytest.raises(RuntimeError, match=r"over \(stopped\)"):
+            dashboard.resume()
+
+    asyncio.run(scene())
+    assert generator.gi_frame is None, "the generator was closed"
+
+
+def test_in_the_background():
+    async def scene():
+        dashboard = TrainingDashboard(records(5))
+        dashboard.start()
+        assert dashboard.state == "idle", "returns at once"
+        await dashboard.run()
+        assert dashboard.state == "finished" and len(dashboard.history.records) == 5
+
+    asyncio.run(scene())
+
+
+def test_a_rate_set_in_mid_run_is_in_the_optimizer_and_in_the_weights():
+    generator, optimizer, w = descent(autolab, rate=0.25)
+    dashboard = TrainingDashboard(generator, optimizer)
+    assert dashboard.learning_rates == [0.25]
+    dashboard.step()
+    assert w.item() == 0.5, "1 - 0.25 * 2"
+    dashboard.learning_rates = [0.125]
+    assert optimizer.param_groups[0]["lr"] == 0.125
+    dashboard.step()
+    assert w.item() == 0.375, "0.5 - 0.125 * 1"
+    assert dashboard.data["marks"] == [{"x": 1, "text": "learning rate 0.25 → 0.125"}]
+    assert dashboard.data["rates"]["learning rate"]["y"] == [0.25, 0.125]
+    optimizer.param_groups[0]["lr"] = 0.5
+    dashboard.step()
+    assert dashboard.learning_rates == [0.5], "what a scheduler sets is shown"
+
+
+def test_pytorchs_optimizers_too():
+    torch = pytest.importorskip("torch")
+    generator, optimizer, w = descent(torch, rate=torch.tensor(0.25))
+    dashboard = TrainingDashboard(generator, optimizer)
+    dashboard.learning_rates = [0.125]
+    dashboard.step()
+    assert w.item() == 0.75 and isinstance(optimizer.param_groups[0]["lr"], torch.Tensor)
+
+
+@pytest.mark.parametrize(
+    ("rates", "words"),
+    [([0.1, 0.2], "one for each of 1 parameter groups, got 2"), ([-1.0], "at least 0, got -1"), ([math.nan], "got nan")],
+)
+def test_a_wrong_rate_changes_nothing(rates, words):
+    generator, optimizer, _ = descent(autolab)
+    dashboard = TrainingDashboard(generator, optimizer)
+    with pytest.raises(traitlets.TraitError, match=re.escape(words)):
+        dashboard.learning_rates = rates
+    assert optimizer.param_groups[0]["lr"] == 0.1 and dashboard.learning_rates == [0.1]
+    with pytest.raises(traitlets.TraitError, match="no optimizer= was given"):
+        TrainingDashboard(records(3)).learning_rates = [0.1]
+
+
+# -- what goes wrong ---------------------------------------------------------------------------------------------------
+def failing():
+    yield {"train_loss": 1.0}
+    raise ZeroDivisionError("float division by zero")
+
+
+def test_an_error_in_the_training_is_shown_and_raised():
+    dashboard = TrainingDashboard(failing())
+    with pytest.raises(ZeroDivisionError, match="float division by zero"):
+        asyncio.run(dashboard.run())
+    assert dashboard.state == "failed" and dashboard.error == "ZeroDivisionError: float division by zero"
+    assert dashboard.data["count"] == 1, "what came before is there"
+    with pytest.raises(ZeroDivisionError):
+        dashboard.run_blocking()
+
+
+def test_an_error_in_the_background_is_printed_and_raised_when_asked(capsys):
+    async def scene():
+        dashboard = TrainingDashboard(failing())
+        dashboard.start()
+        await asyncio.sleep(0.2)
+        assert dashboard.state == "failed" and isinstance(dashboard.exception, ZeroDivisionError)
+        with pytest.raises(ZeroDivisionError):
+            await dashboard.run()
+
+    asyncio.run(scene())
+    assert "ZeroDivisionError: float division by zero" in capsys.readouterr().err
+
+
+def test_a_bad_record_pauses_and_the_training_can_go_on():
+    dashboard = TrainingDashboard([{"train_loss": 1.0}, {"train_loss": "?"}, {"train_loss": 0.5}])
+    with pytest.raises(TypeError, match=r"record 1\['train_loss'\]"):
+        dashboard.run_blocking()
+    assert dashboard.state == "paused" and "record 1['train_loss']" in dashboard.error
+    dashboard.run_blocking()
+    assert (dashboard.state, dashboard.error, dashboard.data["count"]) == ("finished", "", 2)
+
+
+def test_predict_is_called_with_validation_numbers_and_its_errors_pause():
+    calls = []
+
+    def predict():
+        calls.append(len(dashboard.history.records))
+        if len(calls) == 2:
+            raise ValueError("no images")
+        return np.zeros((1, 2, 2)), [0], [1]
+
+    dashboard = TrainingDashboard(records(6, epochs=3), predict=predict)
+    with pytest.raises(ValueError, match="no images"):
+        dashboard.run_blocking()
+    assert dashboard.state == "paused" and dashboard.pictures["confusion"] == [[0, 1], [0, 0]]
+    dashboard.run_blocking()
+    assert calls == [2, 4, 6] and dashboard.state == "finished"
+
+
+def test_an_interrupt_pauses_and_nothing_is_lost():
+    """As the notebook's stop button: SIGINT in the middle of a step."""
+    where = []
+
+    def train():
+        for step in range(1, 6):
+            if step == 3 and "interrupted" not in where:
+                where.append("interrupted")
+                signal.raise_signal(signal.SIGINT)
+            where.append(step)
+            yield {"step": step, "train_loss": 1 / step}
+
+    dashboard = TrainingDashboard(train())
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(dashboard.run())
+    assert dashboard.state == "paused" and where == [1, 2, "interrupted", 3], "the step was finished"
+    assert signal.getsignal(signal.SIGINT) is before
+    asyncio.run(dashboard.run())
+    assert dashboard.state == "finished" and [r["step"] for r in dashboard.history.records] == [1, 2, 3, 4, 5]
+
+
+def test_a_second_interrupt_strikes_at_once():
+    def train():
+        yield {"train_loss": 1.0}
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+        yield {"train_loss": 0.5}
+
+    dashboard = TrainingDashboard(train())
+    with pytest.raises(KeyboardInterrupt):
+        dashboard.run_blocking()
+    assert dashboard.state == "failed" and dashboard.error == "KeyboardInterrupt: "
+
+
+def test_a_cancelled_cell_leaves_the_training_paused():
+    async def scene():
+        dashboard = TrainingDashboard(descent(autolab, steps=100_000)[0])
+        cell = asyncio.ensure_future(dashboard.run())
+        await asyncio.sleep(0.15)
+        cell.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await cell
+        assert dashboard.state == "paused" and dashboard.history.records
+        at = len(dashboard.history.records)
+        dashboard.step()  # the button, later
+        await asyncio.sleep(0.1)
+        assert len(dashboard.history.records) == at + 1
+        dashboard.stop()
+        await asyncio.sleep(0.1)
+        assert dashboard.state == "stopped"
+
+    asyncio.run(scene())
+
+
+def test_buttons_may_be_answered_in_another_thread():
+    """As kernels with subshells do."""
+    async def scene():
+        dashboard = TrainingDashboard(descent(autolab, steps=100_000)[0])
+        ask = lambda kind: threading.Thread(target=dashboard._on_message, args=(dashboard, {"kind": kind}, [])).start()
+        ask("run")
+        await asyncio.sleep(0.2)
+        assert dashboard.state == "running"
+        ask("pause")
+        await asyncio.sleep(0.2)
+        assert dashboard.state == "paused"
+        ask("stop")
+        await asyncio.sleep(0.2)
+        assert dashboard.state == "stopped"
+        ask("run")
+        await asyncio.sleep(0.1)
+        assert "this training is over (stopped)" in dashboard.error
+
+    asyncio.run(scene())
+
+
+def test_updates_are_rare_however_fast_the_training():
+    dashboard, updates = TrainingDashboard(descent(autolab, steps=3000)[0]), []
+    dashboard.observe(lambda change: updates.append(time.monotonic()), "data")
+    start = time.monotonic()
+    asyncio.run(dashboard.run())
+    took = time.monotonic() - start
+    assert len(updates) <= took / 0.1 + 4 and dashboard.data["count"] == 3000, "the last one is sent"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((records,), "training must be an iterable of records, got function: call it, training(...)"),
+        ((5,), "training must be an iterable of records, got int"),
+        (([], "sgd"), "optimizer must be an optimizer of autolab or PyTorch, got str"),
+    ],
+)
+def test_what_cannot_be_run_is_refused(arguments, words):
+    with pytest.raises(TypeError, match=re.escape(words)):
+        TrainingDashboard(*arguments)
+    with pytest.raises(TypeError, match="predict must be a function"):
+        TrainingDashboard([], predict=3)
+
+
+# -- shown without a kernel --------------------------------------------------------------------------------------------
+def test_a_saved_notebook_shows_the_curves_and_the_same_every_time(tmp_path):
+    def bundle():
+        dashboard = TrainingDashboard(records(6, epochs=2))
+        dashboard.run_blocking()
+        return dashboard, dashboard._repr_mimebundle_()[0]
+
+    (dashboard, one), (_, two) = bundle(), bundle()
+    assert one["image/svg+xml"] == two["image/svg+xml"] and one["text/plain"] == repr(dashboard)
+    svg = ET.fromstring(one["image/svg+xml"])
+    words = [e.text for e in svg.iter("{http://www.w3.org/2000/svg}text")]
+    assert "train 0.16667" in words and "validation 0.33333" in words and words[0] == repr(dashboard)
+    page = dashboard.to_html(tmp_path / "run.html").read_text()
+    assert '"live":false' in page and '"state":"finished"' in page and len(page) < 60_000
+    empty = TrainingDashboard([])._repr_mimebundle_()[0]["image/svg+xml"]
+    assert "No record yet: run the training." in empty
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [(0, 1, [0, 0.5, 1]), (0, 2.5, [0, 1, 2]), (-0.3, 0.3, [-0.2, 0, 0.2]), (3, 3, [3]), (0, 1000, [0, 500, 1000])],
+)
+def test_ticks_are_round(low, high, expected):
+    assert charts.ticks(low, high) == expected
+
+
+def test_the_script_is_one_module():
+    module = assets.module("dashboard")
+    assert module.count("export ") == 1 and "@import" not in module and len(module) < 60_000
+    assert not re.search(r"https?://(?!www\.w3\.org/)", module), "nothing is fetched"
+    names = []
+    for name in ("freeze", "dashboard"):
+        sources = [path.read_text() for path in assets.files(name)]
+        declared = r"^(?:export )?(?:async )?(?:function|class|const|let) (\w+)"
+        names = [found for source in sources for found in re.findall(declared, source, re.MULTILINE)]
+        assert sorted(names) == sorted(set(names))
+        for path in assets.files(name):
+            for wanted, other in re.findall(r'import \{([^}]*)\} from "\./(\w+)\.js"', path.read_text()):
+                source = (path.parent / f"{other}.js").read_text()
+                exported = re.findall(r"^export (?:async )?(?:function|class|const) (\w+)", source, re.MULTILINE)
+                assert {n.strip() for n in wanted.split(",")} <= set(exported), f"{path.stem} imports from {other}"
