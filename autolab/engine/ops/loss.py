@@ -391,11 +391,16 @@ class _Classes:
 
     def picked(self):
         """The score of the right class of each sample."""
+        if self.scores.ndim == 2:
+            return self.scores[self.xp.arange(len(self.classes)), self.classes]
         return self.xp.take_along_axis(self.scores, self.classes[:, None], axis=1)[:, 0]
 
     def placed(self, values):
         """An array of the scores' shape with `values` (one per sample) at the right classes and 0 elsewhere."""
         grad = self.xp.zeros(self.scores.shape, values.dtype)
+        if grad.ndim == 2:
+            grad[self.xp.arange(len(self.classes)), self.classes] = values
+            return grad.reshape(self.shape)
         self.xp.put_along_axis(
             grad, self.classes[:, None], self.xp.broadcast_to(values, self.classes.shape)[:, None], axis=1
         )
