@@ -7,6 +7,7 @@ import io
 import os
 import pickle
 import re
+import struct
 import sys
 import warnings
 import zipfile
@@ -19,6 +20,7 @@ from autolab.serialization.errors import AGAIN, UNSAFE, corrupted, refuse, weigh
 from autolab.serialization.names import allowed_globals, find_here, user_globals
 from autolab.serialization.rebuild import Storage, StorageType, UntypedStorage, restorer
 
+_DAMAGE = (zipfile.BadZipFile, NotImplementedError, ValueError, OverflowError, EOFError, OSError, struct.error)
 _SHORTEST = 22  # bytes of an empty zip archive
 _TRUST = (
     "torch.load with weights_only=False runs whatever code the file names: do it only with a file from a source you trust. "
@@ -119,7 +121,7 @@ class Archive:
         size = file.seek(0, os.SEEK_END)
         try:
             self.zip = zipfile.ZipFile(file)
-        except (zipfile.BadZipFile, NotImplementedError, ValueError, OverflowError, EOFError) as error:
+        except _DAMAGE as error:
             note = "The file ends too early: downloading or copying was interrupted. " + AGAIN
             why = "not a ZIP archive" if size < _SHORTEST else "failed finding central directory"
             raise corrupted(f"reading zip archive: {why}", note) from error
@@ -162,7 +164,7 @@ class Archive:
         """The content of a small record. Raises RuntimeError when it is damaged."""
         try:
             return self.zip.read(self.records[name])
-        except (zipfile.BadZipFile, EOFError, OSError) as error:
+        except _DAMAGE as error:
             raise corrupted(f"reading file {name}: {error}") from error
 
     def array(self, name, nbytes):
@@ -184,7 +186,7 @@ class Archive:
             with self.zip.open(entry) as record:
                 if record.readinto(memoryview(array)) != nbytes or record.read(1):
                     raise EOFError("it ends too early")
-        except (zipfile.BadZipFile, EOFError, OSError) as error:
+        except _DAMAGE as error:
             raise corrupted(f"reading file {name}: {error}") from error
         return array
 

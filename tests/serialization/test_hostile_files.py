@@ -256,6 +256,23 @@ def test_changed_bytes_give_an_error_or_a_value():
     assert ended["error"] > 100 and ended["value"] > 20, ended
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["values.pth", "legacy.pth", "module.pth"])
+def test_changed_bytes_anywhere(name):
+    """No changed byte of a file leads to anything but the errors that torch.load names."""
+    import random
+
+    content, draw = (FILES / name).read_bytes(), random.Random(1)
+    for _ in range(300):
+        changed = bytearray(content)
+        for _ in range(draw.choice([1, 1, 5])):
+            changed[draw.randrange(len(changed))] = draw.randrange(256)
+        try:
+            torch.load(io.BytesIO(bytes(changed)))
+        except (pickle.UnpicklingError, RuntimeError, EOFError) as error:
+            assert error.__notes__
+
+
 def test_no_file_and_no_reader(tmp_path):
     with pytest.raises(FileNotFoundError, match="No such file or directory"):
         torch.load(tmp_path / "nothing.pth")
