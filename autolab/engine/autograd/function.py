@@ -7,8 +7,6 @@ from __future__ import annotations
 import functools
 import warnings
 
-import numpy as np
-
 from .. import device as devices
 from .. import observe
 from ..errors import fail, unsupported

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..dtype import FROM_NUMPY
 from ..errors import LinAlgError, fail
 from ..registry import METHODS, NAMESPACES, composite, register
 from ..return_types import return_type

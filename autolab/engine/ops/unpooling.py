@@ -34,7 +34,8 @@ def _placed(xp, x, indices, output_size):
         volume,
         lambda bad: fail(
             RuntimeError,
-            f"Found an invalid max index: {places[(places < 0) | (places >= volume)][-1]} (output volumes are of size {'x'.join(map(str, output_size))})",
+            f"Found an invalid max index: {places[(places < 0) | (places >= volume)][-1]} (output volumes are of size "
+            f"{'x'.join(map(str, output_size))})",
             "Indices count the positions of one channel of the result, row by row: those that pooling returned fit.",
         ),
     )
