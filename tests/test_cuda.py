@@ -125,6 +125,12 @@ def test_modules_move_with_their_gradients_and_stay_leaves(sim):
     )
 
 
+def test_a_data_loader_pins_its_batches(sim):
+    loader = torch.utils.data.DataLoader([(torch.ones(2) * i, {"name": "a", "label": i}) for i in range(4)], batch_size=2, pin_memory=True)
+    for x, rest in loader:
+        assert (x.is_pinned(), rest["label"].is_pinned(), rest["name"]) == (True, True, ["a", "a"])
+
+
 def test_old_tensor_types(sim):
     x = torch.cuda.FloatTensor([1, 2])
     assert (repr(x), x.type()) == ("tensor([1., 2.], device='cuda:0')", "torch.cuda.FloatTensor")

@@ -7,10 +7,12 @@ import itertools
 import os
 import warnings
 
+from autolab.engine.device import accelerator
 from autolab.engine.errors import fail
 from autolab.utils.data.collate import default_collate, default_convert
 from autolab.utils.data.dataset import IterableDataset
 from autolab.utils.data.fetch import Fetching
+from autolab.utils.data.pin import pinned
 from autolab.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler, draw_seed
 from autolab.utils.data.workers import WorkerPass, context_of
 
@@ -27,8 +29,8 @@ class DataLoader:
     num_workers: how many processes fetch batches ahead, 0 for none. The batches and their order do not depend on it.
     prefetch_factor: batches ahead per worker, 2 by default. worker_init_fn: called in each worker with its number.
     persistent_workers: keep them from pass to pass. timeout: seconds to wait for a batch, 0 for ever. in_order=False:
-    batches as they get ready. multiprocessing_context: how workers are started (see `workers.context_of`). Memory is
-    never pinned: pin_memory=True warns, as PyTorch does where there is no accelerator.
+    batches as they get ready. multiprocessing_context: how workers are started (see `workers.context_of`).
+    pin_memory: batches lie in page-locked memory; without a GPU it warns, as PyTorch does.
 
     Raises ValueError for options that exclude each other. An exception in a worker is raised in the loop, with the
     worker's traceback as its message; RuntimeError when a worker is killed or `timeout` is over.
@@ -110,7 +112,7 @@ class DataLoader:
         super().__setattr__(name, value)
 
     def __iter__(self):
-        if self.pin_memory:
+        if self.pin_memory and accelerator() is None:
             warnings.warn(
                 "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be "
                 "used.",
@@ -144,6 +146,7 @@ class _Pass:
         self._dataset, self._index_sampler = loader.dataset, loader._index_sampler
         self._workers, self._kept = loader.num_workers, loader.persistent_workers
         self._yielded, self._length_told = 0, loader._length_told
+        self._pins = loader.pin_memory and accelerator() is not None
         if self._workers:
             self._source = WorkerPass(loader)
         else:
@@ -176,7 +179,7 @@ class _Pass:
         self._yielded += 1
         if self._length_told is not None and self._yielded > self._length_told:
             self._warn_of_length(self._length_told)
-        return batch
+        return pinned(batch) if self._pins else batch
 
     def _warn_of_length(self, told):
         message = (
