@@ -237,14 +237,14 @@ class TestResuming:
         assert again.bits() == whole.bits()
 
     def test_through_a_file(self):
-        whole = Scene(every=1)
+        whole = Scene(every=1, patience=5)
         expected = list(whole.training)
-        killed, file = Scene(every=1), io.BytesIO()
+        killed, file = Scene(every=1, patience=5), io.BytesIO()
         for _ in range(6):
             next(killed.training)
         torch.save({name: part.state_dict() for name, part in killed.parts().items()}, file)
         file.seek(0)
-        again, saved = Scene(every=1, seed=9), torch.load(file)
+        again, saved = Scene(every=1, seed=9, patience=5), torch.load(file)
         for name, part in again.parts().items():
             part.load_state_dict(saved[name])
         assert list(again.training) == expected[6:] and again.bits() == whole.bits()
