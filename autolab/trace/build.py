@@ -250,7 +250,11 @@ class Builder:
         kept = sorted(self.reader.saved(fn), key=place(names))
         saved = {name: entry for name, entry in kept if isinstance(entry, SavedEntry)}
         attrs = {name: plain(item) for name, item in kept if not isinstance(item, SavedEntry)}
-        parents = [self._parent(fn, slot, record, names, saved) for slot in range(len(inputs))]
+        parents = [
+            None if names and attrs.get(f"{names[slot]}_sym_sizes_opt") == [0]  # a convolution without bias says so
+            else self._parent(fn, slot, record, names, saved)
+            for slot in range(len(inputs))
+        ]  # fmt: skip
         beside = self._beside(record, names, saved)
         outputs = self.reader.outputs(fn)
         result = self.reader.result(fn)

@@ -94,6 +94,7 @@ def operation_name(grad_fn: str) -> str:
     head, found, tail = grad_fn.rpartition("Backward")
     base = head if found and (not tail or tail.isdigit() or tail == "s") else grad_fn
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", base).lower()
+    words = re.sub(r"(\d)_d(?=_|$)", r"\1d", words)  # MaxPool2D is max_pool2d
     return _OVERLOAD.sub("", words) or grad_fn
 
 

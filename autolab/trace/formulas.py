@@ -40,6 +40,7 @@ INFIX = {
 
 _QUIET = frozenset(["reduction", "ignore_index", "implicit"])  # bookkeeping that the learner did not write
 _USUAL = {"alpha": 1, "beta": 1, "ord": 2, "negative_slope": 0.01, "groups": 1}
+_ADDED = re.compile(r" \+ \{(\w+)\}")
 _PER_SIDE = {"stride": 1, "padding": 0, "dilation": 1, "output_padding": 0}  # for each dimension, or one number for all
 _PLACEHOLDER = re.compile(r"(\\(?:mathrm|operatorname|text|mathbf|begin|end))?\{([A-Za-z_][A-Za-z_0-9]*)\}")
 
@@ -123,8 +124,8 @@ def _bare(text: str) -> str:
 
 def forward(template: str, op: str, names: Mapping[str, str], order: list[str]) -> str:
     r"""The right-hand side of an operation: its template filled in, or `\operatorname{op}(x, y)` without one."""
-    if template:
-        return fill(template, names)
+    if template:  # without the terms of operands that were left out
+        return fill(_ADDED.sub(lambda m: m[0] if m[1] in names else "", template), names)
     name = re.sub(r"_", r"\\_", op.rstrip("_"))
     return rf"\operatorname{{{name}}}({', '.join(names[n] for n in order if n in names)})"
 

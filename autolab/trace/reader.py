@@ -145,7 +145,7 @@ class Reader:
                 if node.op is None
                 else len([n for n in node.op.outputs if n not in node.op.nondiff]) or len(shapes)
             )
-            return [(tuple(shape), dtype_name(dtype), "") for shape, dtype in shapes[:count]]
+            return [(tuple(shape), dtype_name(dtype), "") for shape, dtype, *_ in shapes[:count]]
         result = getattr(node, "value", None)
         if isinstance(result, tuple):  # too big to keep: the node remembers (shape, dtype)
             first = (result[0], type_name(result[1]), "")

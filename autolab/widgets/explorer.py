@@ -195,7 +195,9 @@ class Explorer(anywidget.AnyWidget):
         parts = self._cards.folding.parts
         if not parts:
             return self.get_state()
-        nodes = [node.id for node in self.trace.nodes] if len(self.trace.nodes) < BIG else []
+        nodes = [node.id for node in self.trace.nodes]
+        if len(nodes) >= BIG:
+            nodes = [box.of for box in self._cards.folding.fold([]).boxes.values() if box.of not in parts]
         made = {of: self._cards(of) for of in [*parts, *nodes]}
         headers = {part: Header(parts[part]) for part in parts}
         drawn = [{k: [c.width, c.height, c.draw()] for k, c in cards.items()} for cards in (made, headers)]

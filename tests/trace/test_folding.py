@@ -142,7 +142,7 @@ def test_runs_are_in_runs_until_they_can_be_seen():
     names = []
     while at:
         names.append((at[0].name, at[0].type))
-        opened = folding.fold([p for p in folding._around(at[0].id)])
+        opened = folding.fold(folding._around(at[0].id))
         assert len(opened.boxes) <= RUNS * len(names) + LONGEST
         at = [p for p in folding.parts.values() if p.parent == at[0].id][:1]
     assert names == [

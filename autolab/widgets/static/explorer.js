@@ -226,8 +226,8 @@ class View {
       selected = model.get("selected");
     this.controls.update();
     const words = frame ? frame.text + this.where(frame) : "";
-    if (this.shown !== index) {
-      this.shown = index;
+    if (this.shown !== `${index} ${words}`) {
+      this.shown = `${index} ${words}`;
       this.sentence.replaceChildren(
         ...(frame
           ? [
@@ -273,7 +273,6 @@ class View {
     if (message?.kind !== "details") return;
     addDetails(this.trace, message);
     Object.assign(this.formulas, message.formulas);
-    this.shown = null;
     this.update(false);
   }
 }
