@@ -339,6 +339,12 @@ def apply_inplace(op, args):
                 "An in-place operation keeps the tensor's dtype; convert the tensor first, or use the out-of-place form.",
             )
         raws = _promoted(op, args, raws, device)
+    if device is not CPU and op.fast in _IN_PLACE and not (state.grad and any(t._req for t in tensors)) and _fits(target, raws[1]):
+        device.backend.run(state, _IN_PLACE[op.fast], target._d, raws[1])  # no array for the result: memory is what a GPU is short of
+        target._storage.version += 1
+        if observe.observer is not None:
+            observe.observer.forward(op, args, None, (target,), None, inplace=True)
+        return target
     result = compute(op, state, device, raws)
     if result.shape != target._d.shape:
         raise fail(
@@ -348,6 +354,13 @@ def apply_inplace(op, args):
         )
     write_inplace(op, args, result, state)
     return target
+
+
+def _fits(target, other):
+    """Whether an array or number has the dtype of `target` and broadcasts to its shape."""
+    shape = getattr(other, "shape", ())
+    fits = len(shape) <= target._d.ndim and all(n in (1, m) for n, m in zip(reversed(shape), reversed(target._d.shape)))
+    return fits and getattr(other, "dtype", target._d.dtype) == target._d.dtype
 
 
 def _plain_operand(target, other):

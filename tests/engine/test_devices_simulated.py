@@ -211,6 +211,17 @@ def test_a_training_loop_leaks_nothing(sim):
     assert torch.cuda.memory_allocated() == before
 
 
+def test_in_place_arithmetic_needs_no_memory(sim):
+    x, y = torch.ones(1 << 20, device="cuda"), torch.ones(1 << 20, device="cuda")
+    before = torch.cuda.max_memory_allocated()
+    x += y
+    x.mul_(2).sub_(1).div_(3)
+    assert torch.cuda.max_memory_allocated() == before == 8 << 20
+    assert (x[0].item(), x._version) == (1, 4)
+    with pytest.raises(RuntimeError, match="doesn't match the broadcast shape"):
+        torch.ones(1, device="cuda").add_(torch.ones(3, device="cuda"))
+
+
 def test_the_graph_keeps_what_was_saved_until_backward(sim):
     x = torch.ones(1 << 18, device="cuda", requires_grad=True)
     y = x.exp().exp()
