@@ -70,6 +70,9 @@ class Pictures:
         if layer.view is None:
             layer.missing.append("Nothing can be shown: the sizes of this layer are not known.")
             return
+        if 0 in layer.view.sizes.x:
+            layer.missing.append("There is nothing to show: x is empty.")
+            return
         self._drawn += 1
         make = self._convolution if KINDS[op] == "convolution" else self._pooling if _pools(op) else self._normalisation
         make(draft, layer, layer.view)

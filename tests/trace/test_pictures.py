@@ -329,6 +329,22 @@ def test_what_was_changed_in_place_is_not_shown_as_it_was():
     assert shown(find(layer_of(recording.trace()), "y")).max() == 1, "the picture is a copy"
 
 
+@pytest.mark.parametrize("call", [lambda x: F.conv2d(x, autolab.ones(2, 1, 2, 2)), lambda x: F.max_pool2d(x, 2), autolab.nn.BatchNorm2d(1).eval()])
+def test_an_empty_batch_has_a_card_and_nothing_to_show(call):
+    with autolab.record() as recording:
+        call(autolab.ones(0, 1, 4, 4))
+    layer = layer_of(recording.trace())
+    assert layer["card"] and layer["panels"] == [] and layer["missing"] == ["There is nothing to show: x is empty."]
+
+
+def test_numbers_that_are_none_are_shown_as_such():
+    with autolab.record() as recording:
+        F.max_pool2d(autolab.tensor([[[[1.0, float("nan")], [float("inf"), 2.0]]]]), 2)
+    panel = find(layer_of(recording.trace()), "x")
+    assert panel["numbers"] == [[[1.0, "nan"], ["inf", 2.0]]] and panel["scale"] == 2.0
+    assert panel["label"].endswith("2 of them NaN or infinite.") and panel["marks"] == [[[0, 1, 1]]]
+
+
 def test_another_backward_pass_has_pictures_of_its_own():
     with autolab.record() as recording:
         result, _ = LAYERS["convolution"](autolab)
