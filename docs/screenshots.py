@@ -41,6 +41,19 @@ def network() -> Any:
     return torch.explore(recording, step=sent[len(sent) // 2])
 
 
+def resnet() -> Any:
+    """ResNet-18 with its first block open, as the gradient comes to the block's shortcut."""
+    torch.manual_seed(0)
+    model = torch.vision.models.resnet18()
+    images, labels = torch.randn(2, 3, 64, 64), torch.tensor([1, 2])
+    loss = torch.nn.functional.cross_entropy(model(images), labels)
+    explorer = torch.explore(loss, expanded=["layer1", "layer1.0"])
+    trace = explorer.trace
+    adds = {n.id for n in trace.nodes if n.module == "layer1.0" and n.op == "add"}
+    explorer.step = next(f.index for f in trace.frames if f.event == "contribution" and f.node in adds)
+    return explorer
+
+
 def convolution() -> Any:
     """An edge filter on a padded digit; the receptive field of another output number is marked."""
     image = torch.tensor([[0.0, 0, 1, 1, 0], [0, 1, 0, 0, 1], [0, 0, 0, 1, 0], [0, 0, 1, 0, 0], [0, 1, 1, 1, 1]])
@@ -128,6 +141,7 @@ SHOTS = (
     ("explorer.png", chain_rule, 1500, "light"),
     ("explorer-network.png", network, 1700, "light"),
     ("explorer-dark-narrow.png", chain_rule, 480, "dark"),
+    ("explorer-resnet.png", resnet, 1500, "light"),
 )
 
 
