@@ -7,7 +7,7 @@ import numpy as np
 
 import autolab
 from autolab.engine.errors import fail
-from autolab.nn.functional import interpolate
+from autolab.engine.ops.interpolation import interpolate
 
 
 class InterpolationMode(Enum):
