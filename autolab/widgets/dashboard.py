@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -58,6 +59,7 @@ class TrainingDashboard(anywidget.AnyWidget):
     data = t.Dict().tag(sync=True)
     pictures = t.Dict().tag(sync=True)
     error = t.Unicode("").tag(sync=True)
+    _reader: int | None  # the thread that copies the optimizer's rates to `learning_rates` just now
     live = t.Bool(True).tag(sync=True)
 
     def __init__(
@@ -78,8 +80,9 @@ class TrainingDashboard(anywidget.AnyWidget):
         self.optimizer, self.predict, self.classes = optimizer, predict, classes and [str(c) for c in classes]
         self.history = History()
         self._run = Run(training, self._take, self._changed)
-        self._sent = -math.inf
+        self._sent, self._reader = -math.inf, threading.get_ident()
         super().__init__(learning_rates=self._rates(), data=self.history.to_json())
+        self._reader = None
         self.on_msg(self._on_message)
 
     # -- driving -----------------------------------------------------------------------------------------------------
@@ -125,6 +128,8 @@ class TrainingDashboard(anywidget.AnyWidget):
     @t.validate("learning_rates")
     def _set_rates(self, proposal: Any) -> list[float]:
         wanted, now = [float(v) for v in proposal["value"]], self._rates()
+        if self._reader == threading.get_ident():
+            return wanted  # read from the optimizer: nothing to be set there
         if len(wanted) != len(now):
             raise t.TraitError(
                 "learning_rates cannot be set: no optimizer= was given" if self.optimizer is None else
@@ -146,7 +151,7 @@ class TrainingDashboard(anywidget.AnyWidget):
 
     @t.observe("learning_rates")
     def _rates_changed(self, _: Any) -> None:
-        if self._sent > -math.inf:
+        if self.state != "running":  # else the thread that trains does it soon
             self._update()
 
     # -- what the run says -------------------------------------------------------------------------------------------
@@ -175,8 +180,12 @@ class TrainingDashboard(anywidget.AnyWidget):
 
     def _update(self) -> None:
         self.data = self.history.to_json()
-        # The kernel's thread for messages may set a rate at this moment: what it set is in the optimizer.
-        self.set_trait("learning_rates", self._rates())
+        # The kernel's thread for messages may set a rate at this moment: it must not be overwritten by the old one.
+        self._reader = threading.get_ident()
+        try:
+            self.learning_rates = self._rates()
+        finally:
+            self._reader = None
 
     def _on_message(self, _: Any, content: dict[str, Any], buffers: Any) -> None:
         kind = content.get("kind")

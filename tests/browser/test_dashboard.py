@@ -176,6 +176,10 @@ def test_the_kernels_interrupt_pauses_and_the_button_resumes(lab: Notebook, dash
     expect(dashboard.badge).to_have_text("running", timeout=LATE)
     lab._panel("await panel.sessionContext.session.kernel.interrupt();")
     expect(dashboard.badge).to_have_text("paused", timeout=LATE)
+    lab.page.wait_for_function("jupyterapp.shell.currentWidget.content.widgets.at(-1).model.toJSON().outputs.length > 0")
+    outputs = lab._panel("return panel.content.widgets.at(-1).model.toJSON().outputs.map((o) => o.ename);")
+    assert outputs[0] in ("KeyboardInterrupt", "CancelledError"), "the cell has ended"
+    lab.page.wait_for_timeout(500)  # what was asked for in the meantime is dropped by the kernel, as after any error
     lab.in_kernel("dashboard.state", "paused")
     at = count(lab)
     dashboard.button("Resume").click()
@@ -269,7 +273,7 @@ def test_an_exported_page_shows_the_finished_run(page: Page, tmp_path: Path) -> 
     ]  # fmt: skip
     records[-1]["examples"] = (np.eye(8)[None], [1], [2])
     widget = TrainingDashboard(records)
-    widget._run.run_blocking()
+    widget.run_blocking()
     page.goto(widget.to_html(tmp_path / "run.html").as_uri())
     shown = Dashboard(page)
     expect(shown.badge).to_have_text("finished")

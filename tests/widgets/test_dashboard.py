@@ -270,6 +270,7 @@ def test_a_rate_set_in_mid_run_is_in_the_optimizer_and_in_the_weights():
     optimizer.param_groups[0]["lr"] = 0.5
     dashboard.step()
     assert dashboard.learning_rates == [0.5], "what a scheduler sets is shown"
+    assert len(dashboard.data["marks"]) == 1, "and is no change made here"
 
 
 def test_pytorchs_optimizers_too():

@@ -26,7 +26,7 @@ class Dashboard {
     this.alarm = h("div");
     this.where = h("span", { class: "al-count" });
     this.badge = h("span", { class: "al-badge" });
-    this.log = h("input", { type: "checkbox", onchange: () => this.turn() });
+    this.log = h("input", { type: "checkbox", "aria-label": "Logarithmic loss", onchange: () => this.turn() });
     this.charts = h("div", { class: "al-charts", role: "group", "aria-label": "Curves" },
       this.loss.element, this.accuracy.element, this.rates.element, this.strip.element);
     this.examples = h("div", { class: "al-examples", role: "list", "aria-label": "Examples" });
