@@ -60,6 +60,8 @@ def device_error(op, args, device, other):
         given = [(p, x) for p, a in zip(op.params, args) for x in (a if isinstance(a, (list, tuple)) else (a,))]
         places = [(p, x._storage.device) for p, x in given if isinstance(x, Tensor)]
         name, where = next((p, d) for p, d in places if d is not places[0][1])
+        if op.name == "embedding":  # PyTorch's index_select
+            name = "index"
         text = (
             f"but got {name} is on {where}, different from other tensors on {places[0][1]} (when checking argument in method "
             f"wrapper_CUDA_{_NAMES_ARGUMENT[op.name]})"

@@ -156,3 +156,46 @@ def test_double_backward_on_a_device():
     (g,) = torch.autograd.grad((x**3).sum(), x, create_graph=True)
     (h,) = torch.autograd.grad(g.sum(), x)
     assert (h.tolist(), str(h.device)) == ([6, 12], SIM)
+
+
+def test_indices_of_the_cpu_may_be_assigned_to():
+    x = torch.zeros(3, device=SIM)
+    x[torch.tensor([0, 2])] = torch.tensor(5.0)
+    assert x.tolist() == [5, 0, 5]
+    with pytest.raises(RuntimeError, match="found at least two devices, sim:0 and cpu!"):
+        x[torch.tensor([0, 2])] = torch.ones(2)
+    assert x.tolist() == [5, 0, 5]
+
+
+def test_a_graph_over_two_devices():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = (x.to(SIM) * 3).to("sim:1")
+    y.pow(2).sum().backward()
+    assert repr(x.grad) == "tensor([18., 36.])"
+    (g,) = torch.autograd.grad((x.to("sim:1") ** 3).sum(), x, create_graph=True)
+    (h,) = torch.autograd.grad(g.sum(), x)
+    assert repr(h) == "tensor([ 6., 12.])"
+
+
+def test_two_devices_by_hand_are_one():
+    torch.manual_seed(0)
+    x, y = torch.randn(8, 4), torch.randn(8, 2)
+    whole = torch.nn.Linear(4, 2)
+    halves = [copy.deepcopy(whole).to(d) for d in (SIM, "sim:1")]
+    for half, part in zip(halves, (slice(0, 4), slice(4, 8))):
+        device = half.weight.device
+        ((half(x[part].to(device)) - y[part].to(device)) ** 2).mean().backward()
+    ((whole(x) - y) ** 2).mean().backward()
+    mean = (halves[0].weight.grad + halves[1].weight.grad.to(SIM)) / 2
+    torch.testing.assert_close(mean.cpu(), whole.weight.grad)
+
+
+def test_a_recording_on_a_device_copies_nothing():
+    counter = observe.TransferCounter()
+    x = torch.tensor([1.0, 2.0], device=SIM, requires_grad=True)
+    with observe.watching(counter), torch.record() as recording:
+        (x * x).sum().backward()
+    trace = recording.trace()
+    assert counter.count == 0
+    assert [n.grad.data for n in trace.nodes if n.name == "x"] == [[2.0, 4.0]]
+    assert {n.device for n in trace.nodes if n.kind != "data"} == {SIM}

@@ -13,6 +13,7 @@ _PYTORCH_NAMES = {
     "unsafe_view": "_unsafe_view",
     "reshape_raw": "_reshape_alias",
     "to_copy": "_to_copy",
+    "to_device": "_to_copy",
     "narrow_raw": "narrow",
     "matmul_raw": "matmul",
     "sum_to": "sum",

@@ -89,7 +89,7 @@ class _TimedNamespace(namespaces.Namespace):
                 for row in itertools.chain.from_iterable(rows):
                     row.end = now
             for recorder, row in zip(mine, rows):
-                recorder.allocate(row[-1], result, args)
+                recorder.count_new(row[-1], result, args)
             return result
 
         setattr(self, name, timed)
@@ -211,7 +211,7 @@ class Recorder(observe.Observer):
             if self.record_shapes:
                 row.shapes = self.shapes_of(args) + [[] for _ in op.constants]
             if self.profile_memory and not (inplace or op.view):
-                self.allocate(row, outputs, [a._d for a in args if isinstance(a, Tensor)])
+                self.count_new(row, outputs, [a._d for a in args if isinstance(a, Tensor)])
             self._layers(row)
         self.mark = clock()
 
@@ -233,7 +233,7 @@ class Recorder(observe.Observer):
         elif row.name != "aten::empty":
             return
         if result._view is None:
-            self.allocate(owner, (result,), ())
+            self.count_new(owner, (result,), ())
 
     def shapes_of(self, values):
         """The shape of each tensor or array, [] for anything else; nothing unless shapes are recorded."""
@@ -241,7 +241,7 @@ class Recorder(observe.Observer):
             return []
         return [list(getattr(v, "shape", ())) for v in values]
 
-    def allocate(self, row, result, args):
+    def count_new(self, row, result, args):
         """Counts to `row` the bytes of new arrays in `result`: not those that came in, those that share memory, or
         those counted before."""
         if not self.profile_memory:
@@ -313,7 +313,7 @@ class Recorder(observe.Observer):
         if whole is not None and self.rows[-1] is computed:
             computed = _Row(whole, computed.start, now, backward=True, shapes=computed.shapes)
             self.rows.append(computed)
-        self.allocate(computed, [g for g in grad_inputs if _memory(g) is g], ())
+        self.count_new(computed, [g for g in grad_inputs if _memory(g) is g], ())
         self.node_row, self.fresh = None, []
         self.mark = clock()
 
@@ -330,7 +330,7 @@ class Recorder(observe.Observer):
         self.rows.append(_Row(_ACCUMULATE, start, now, BACKWARD_SCOPE, backward=True, shapes=shapes))
         for name in _how_accumulated(tensor, grad, total):
             self.rows.append(_Row(name, start, now, backward=True, shapes=shapes * (2 if name == "aten::add_" else 1)))
-        self.allocate(self.rows[-1], (total,), ())
+        self.count_new(self.rows[-1], (total,), ())
         self.mark = clock()
 
     @_in_its_thread

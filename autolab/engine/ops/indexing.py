@@ -10,6 +10,7 @@ from .. import demands
 from ..autograd.grad_mode import per_thread
 from ..dispatch import check_inplace, write_inplace
 from ..errors import check_dim, fail
+from ..placement import common_device, device_error, gathered
 from ..registry import METHODS, NAMESPACES, composite, register
 from ..tensor import Tensor, scalar_tensor, wrap
 from .shape import unsqueeze
@@ -398,15 +399,11 @@ def written(op, args):
     """Runs an op on its arguments and writes the result into the first, as an in-place op."""
     target, state = args[0], per_thread.state
     check_inplace(target, state, any(isinstance(a, Tensor) and a._req for a in args))
-    raws = [
-        a._d
-        if isinstance(a, Tensor)
-        else [x._d if isinstance(x, Tensor) else x for x in a]
-        if a.__class__ in (list, tuple)
-        else a
-        for a in args
-    ]
-    device = target._storage.device
+    tensors = [x for a in args for x in (a if a.__class__ in (list, tuple) else (a,)) if isinstance(x, Tensor)]
+    device, _ = common_device(op, args, tensors)
+    if device is not target._storage.device:
+        raise device_error(op, args, device, target._storage.device)
+    args, raws = gathered(op, args, device)
     write_inplace(op, args, device.backend.run(state, op.forward, device.xp, *raws), state)
     return target
 

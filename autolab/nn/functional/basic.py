@@ -194,7 +194,7 @@ def one_hot(tensor, num_classes=-1):
         num_classes = largest + 1
     elif num_classes <= largest:
         raise fail(RuntimeError, "Class values must be smaller than num_classes.", f"The largest class is {largest}.")
-    return (tensor.unsqueeze(-1) == autolab.arange(num_classes)).long()
+    return (tensor.unsqueeze(-1) == autolab.arange(num_classes, device=tensor.device)).long()
 
 
 # distances ---------------------------------------------------------------------------------------
