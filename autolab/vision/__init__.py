@@ -1,6 +1,6 @@
 """Images: models, transforms and data sets under torchvision's names. `import autolab.vision as torchvision` runs tutorials.
 
-Source: https://docs.pytorch.org/vision/0.29/
+Source: https://docs.pytorch.org/vision/0.28/
 """
 
 import importlib
