@@ -198,3 +198,23 @@ def test_batched_gradients_give_the_rows_of_the_jacobian(torch):
     x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
     y = x**2 * x[0]
     return torch.autograd.grad(y, x, torch.eye(3), is_grads_batched=True)
+
+
+@same_as_torch
+def test_what_a_node_tells_after_its_saved_tensors_were_freed(torch):
+    """Freed tensors raise; arguments that are no tensors, and tensors that were never saved, can still be asked for."""
+
+    def told(output, *names):
+        node = output.grad_fn
+        output.sum().backward()
+        return {name: error_of(lambda: getattr(node, name)) for name in names}
+
+    x = torch.ones(1, 1, 3, 3, requires_grad=True)
+    data, w = torch.ones(1, 1, 3, 3), torch.ones(1, 1, 2, 2, requires_grad=True)
+    conv = torch.nn.functional.conv2d
+    return [
+        told(conv(x, w), "_saved_input", "_saved_weight", "_saved_stride", "_saved_groups"),
+        told(conv(data, w), "_saved_input", "_saved_weight"),
+        told(x.exp(), "_saved_result"),
+        told(torch.nn.functional.batch_norm(x, None, None, training=True), "_saved_input", "_saved_weight", "_saved_eps"),
+    ]

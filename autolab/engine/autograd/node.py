@@ -90,6 +90,9 @@ class Unusual(list):
     """Saved entries that the compiled rules cannot read directly, because some are Packed."""
 
 
+GONE = ("a saved tensor that backward freed",)
+
+
 class Freed(list):
     """What is left of the saved entries after freeing: plain attributes; tensors are gone."""
 
@@ -295,7 +298,9 @@ class Node:
         saved = self.saved
         if not self.op.saves_tensors or saved is None or saved.__class__ is Freed:
             return False
-        self.saved = Freed(None if k in ("input", "output") else e for e, k in zip(saved, self.op.save_kinds))
+        self.saved = Freed(
+            GONE if e is not None and k in ("input", "output") else e for e, k in zip(saved, self.op.save_kinds)
+        )
         return True
 
 
