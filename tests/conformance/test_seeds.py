@@ -21,6 +21,8 @@ def transcript(name, module):
 
 @pytest.mark.parametrize("name, number", CASES)
 def test_cell(name, number):
+    if oracle.ENGINE == "torch" and seeds.needs_torchvision(name) and vision_oracle.torchvision() is None:
+        pytest.skip("torchvision is not installed")
     cell = seeds.cells(name)[number]
     found, expected = transcript(name, oracle.ENGINE)[number], seeds.expected(name)[number]
     if cell.mark == "memory":

@@ -5,7 +5,7 @@ import weakref
 import numpy as np
 import pytest
 from engine_profiles import nothing_is_left_watching, of  # noqa: F401 (a fixture)
-from goldens.oracle import check, same_as_torch
+from goldens.oracle import check, error_of, same_as_torch
 
 import autolab
 from autolab.autograd import profiler
@@ -261,6 +261,18 @@ def test_an_error_inside_a_function_ends_its_row():
         x.sin()
     (sine,) = of(prof.function_events, "aten::sin")
     assert sine.cpu_parent is None
+
+
+def test_errors_about_arguments_are_those_without_a_profiler():
+    mistakes = [
+        lambda: autolab.nn.functional.linear(),
+        lambda: autolab.ones(2).reshape(),
+        lambda: autolab.eye(2, what=3),
+    ]
+    plain = [error_of(mistake) for mistake in mistakes]
+    with profiler.profile():
+        assert [error_of(mistake) for mistake in mistakes] == plain
+    assert all(text.startswith(("TypeError", "RuntimeError")) for text in plain)
 
 
 def test_keywords_and_defaults_reach_the_functions():

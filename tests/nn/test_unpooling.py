@@ -118,6 +118,7 @@ def test_layers(torch):
     found += [repr([nn.MaxUnpool1d(2), nn.MaxUnpool3d(2, padding=1), nn.LPPool1d(2, 3)])]
     found += [nn.MaxUnpool1d(2)(*sequences), nn.LPPool1d(2, 3, 1)(x[0])]
     found += [*torch.nn.functional.adaptive_max_pool2d_with_indices(x, (2, 3))]
+    found += [*torch.nn.functional.max_pool1d_with_indices(x[0], 3, 2, 1)]
     return found
 
 

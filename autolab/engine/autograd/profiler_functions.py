@@ -30,7 +30,7 @@ def _inner(code):
 def _reporting(f, code, report):
     """Code for `f` that calls `report(original, args, kwargs)`; `code` is the original's."""
     original = FunctionType(code, f.__globals__, f.__name__, f.__defaults__, f.__closure__)
-    original.__kwdefaults__ = f.__kwdefaults__
+    original.__kwdefaults__, original.__qualname__ = f.__kwdefaults__, f.__qualname__
     template = _template(code.co_freevars)
 
     def call(*args, **kwargs):

@@ -261,6 +261,14 @@ _max_pool1d.__doc__ = max_pool1d.__doc__
 
 
 @composite(namespace="nn.functional")
+def max_pool1d_with_indices(
+    input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
+):
+    """(values, indices); see `max_pool1d`. Source: torch.nn.functional.max_pool1d_with_indices."""
+    return _max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode, True)
+
+
+@composite(namespace="nn.functional")
 def avg_pool2d(
     input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
 ):
