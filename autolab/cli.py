@@ -123,13 +123,16 @@ def trust_course(source: Path, target: Path) -> None:
 
 def doctor() -> int:
     """Print what autolab finds on this machine, one line each."""
+    from .engine.kernels import blas
     from .viz import layout
 
+    chosen = ", as OPENBLAS_CORETYPE says" if "OPENBLAS_CORETYPE" in os.environ else ""
     drawing = {"dot": "system Graphviz (dot)", "pygraphviz": "pygraphviz", "browser": "in the browser only (viz.js)"}
     lines = {
         "autolab": __version__,
         "Python": f"{platform.python_version()} ({sys.executable})",
         "numpy": _version_of("numpy"),
+        "BLAS": f"OpenBLAS, kernels for {blas.core()}{chosen}" if blas.core() else "not OpenBLAS",
         "graph layout": drawing[layout.which()],
         "JupyterLab": _version_of("jupyterlab"),
         "GPU (cupy)": _gpu(),

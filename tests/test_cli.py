@@ -10,6 +10,7 @@ import pytest
 
 from autolab import cli
 from autolab._version import __version__
+from autolab.engine.kernels import blas
 
 
 @pytest.fixture
@@ -211,6 +212,17 @@ def test_the_doctor_says_what_is_found(monkeypatch, capsys):
     assert found["GPU (cupy)"].startswith("not installed")
     assert found["Python"].endswith(f"({sys.executable})")
     assert Path(found["course"]).is_dir()
+
+
+def test_the_doctor_names_the_blas(monkeypatch, capsys):
+    monkeypatch.setattr(blas, "core", lambda: "Haswell")
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
+    assert cli.main(["doctor"]) == 0
+    assert "BLAS          OpenBLAS, kernels for Haswell, as OPENBLAS_CORETYPE says\n" in capsys.readouterr().out
+    monkeypatch.delenv("OPENBLAS_CORETYPE")
+    monkeypatch.setattr(blas, "core", lambda: "")
+    assert cli.main(["doctor"]) == 0
+    assert "BLAS          not OpenBLAS\n" in capsys.readouterr().out
 
 
 def test_the_doctor_counts_gpus_or_says_why_not(monkeypatch, capsys):

@@ -7,14 +7,14 @@ used as BLAS would use: OPENBLAS_NUM_THREADS=1 gives one. Where NumPy's BLAS is 
 
 from __future__ import annotations
 
-import ctypes
 import os
 import threading
 from functools import cache
-from pathlib import Path
 from queue import SimpleQueue
 
 import numpy as np
+
+from . import blas
 
 WORTH_IT = 2e7  # floating-point operations below which a second thread costs more than it saves
 TINY = 5e5  # floating-point operations below which BLAS itself uses one thread
@@ -22,26 +22,7 @@ _lock = threading.Lock()
 _holders = [0, 1]  # how many kernels hold BLAS at one thread, and how many threads it had before
 
 
-@cache
-def _blas():
-    """(get, set) for the number of threads of the OpenBLAS that came with NumPy; None when there is no such library."""
-    package = Path(np.__file__).parent
-    for folder in (package.parent / "numpy.libs", package / ".dylibs", package / ".libs"):
-        for path in sorted(folder.glob("*openblas*")) if folder.is_dir() else ():
-            try:
-                library = ctypes.CDLL(str(path))
-            except OSError:
-                continue
-            for prefix in ("scipy_", ""):
-                for suffix in ("64_", ""):
-                    try:
-                        return (
-                            getattr(library, f"{prefix}openblas_get_num_threads{suffix}"),
-                            getattr(library, f"{prefix}openblas_set_num_threads{suffix}"),
-                        )
-                    except AttributeError:
-                        continue
-    return None
+_blas = cache(blas.thread_functions)
 
 
 def available() -> int:
