@@ -83,7 +83,7 @@ class Link:
 
 @dataclass(slots=True)
 class Folded:
-    """What is drawn: boxes by key, links, and the open parts that have a frame, outer before inner."""
+    """What is drawn: boxes by key in forward order, further boxes of leaves last; links; and the open parts that have a frame, outer before inner."""
 
     boxes: dict[str, Box]
     links: list[Link]
@@ -293,7 +293,12 @@ class Folding:
                 box(node.id, node.id, self.home.get(node.id))
         self._repeat_leaves(boxes, list(links.values()))
         frames = [part for part in self.parts if part in expanded and closed[part] is None]
-        return Folded(boxes, list(links.values()), frames)
+        in_order = sorted(boxes.items(), key=lambda item: ("_" in item[0], self.place(item[1].of)))
+        return Folded(dict(in_order), list(links.values()), frames)
+
+    def place(self, item: str) -> int:
+        """Where a node, or the first operation of a part, stands in forward order."""
+        return int((self.parts[item].first if item in self.parts else item)[1:])
 
     def _start(self, edge: Edge) -> tuple[str, str | None]:
         """(key, home) of the box that an edge starts at: a leaf that several parts hold is drawn in each."""

@@ -377,20 +377,25 @@ class Picture:
             look = {"fill": "none", "stroke": RULE, "stroke_dasharray": "2 3"}
             parts.append(element("rect", class_="al-frame", data_id=part, **place, **look))
         parts += [self._line(link, geometry) for link in self.folded.links]
+        # In forward order, which is the order of Tab; a frame's label comes before what is in it.
+        labels = sorted(self.headers, key=self.folding.place)
         for key, box in self.folded.boxes.items():
+            while labels and self.folding.place(labels[0]) <= self.folding.place(box.of):
+                parts.append(self._header(labels.pop(0), geometry))
             card, (x, y) = self.cards(box.of), geometry["nodes"][key]
             moved = f"translate({x - card.width / 2:g} {y - card.height / 2:g})"
             data = {"data_id": box.of, "data_key": key, "data_w": card.width, "data_h": card.height}
             name = "al-node al-part" if box.of in self.folding.parts else "al-node"
             parts.append(element("g", card.draw(), class_=name, **data, transform=moved))
-        for part, header in self.headers.items():
-            x, y = geometry["frames"][part][:2]
-            data = {"data_id": part, "data_w": header.width, "data_h": header.height}
-            moved = f"translate({x + HEADER[0]:g} {y + HEADER[1]:g})"
-            parts.append(element("g", header.draw(), class_="al-header", **data, transform=moved))
         frame = {"viewBox": f"0 0 {size['width']} {size['height']}", "font_family": FONT}
         opened = " ".join(self.expanded)
         return element("svg", *parts, xmlns="http://www.w3.org/2000/svg", **size, data_open=opened, **frame)
+
+    def _header(self, part: str, geometry: dict[str, Any]) -> str:
+        header, (x, y) = self.headers[part], geometry["frames"][part][:2]
+        moved = f"translate({x + HEADER[0]:g} {y + HEADER[1]:g})"
+        data = {"data_id": part, "data_w": header.width, "data_h": header.height}
+        return element("g", header.draw(), class_="al-header", **data, transform=moved)
 
     def _line(self, link: Link, geometry: dict[str, Any]) -> str:
         x, y, angle = geometry["heads"][link.id]

@@ -21,6 +21,7 @@ from autolab.widgets import assets, explore
 
 CELL = """
 import autolab as torch
+from autolab.vision import models
 
 torch.manual_seed(0)
 model = models.resnet18()

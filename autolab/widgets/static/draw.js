@@ -71,20 +71,24 @@ export class Drawing {
       parts.push(`<rect class="al-frame" data-id="${part}" x="${x}" y="${y}" width="${w}" height="${h}" ${look}/>`);
     }
     for (const link of this.folded.links) parts.push(this.line(link, places));
+    const place = (id) => this.folding.placeOf(id);
+    const labels = [...this.folded.frames].sort((a, b) => place(a) - place(b)); // before what is in the frame
     for (const [key, { of }] of this.folded.boxes) {
+      while (labels.length && place(labels[0]) <= place(of)) parts.push(this.header(labels.shift(), places));
       const [w, h, markup] = this.cards[of], [x, y] = places.nodes[key];
       const name = this.folding.isPart(of) ? "al-node al-part" : "al-node";
       const data = `data-id="${of}" data-key="${key}" data-w="${w}" data-h="${h}"`;
       parts.push(`<g class="${name}" ${data} transform="translate(${x - w / 2} ${y - h / 2})">${markup}</g>`);
     }
-    for (const part of this.folded.frames) {
-      const [w, h, markup] = this.headers[part], [x, y] = places.frames[part];
-      const place = `translate(${x + HEADER[0]} ${y + HEADER[1]})`;
-      parts.push(`<g class="al-header" data-id="${part}" data-w="${w}" data-h="${h}" transform="${place}">${markup}</g>`);
-    }
     const size = `width="${width}" height="${height}" viewBox="0 0 ${width} ${height}"`;
     const head = `<svg xmlns="http://www.w3.org/2000/svg" ${size} data-open="${open.join(" ")}"`;
     return `${head} font-family="Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif">${parts.join("")}</svg>`;
+  }
+
+  header(part, places) {
+    const [w, h, markup] = this.headers[part], [x, y] = places.frames[part];
+    const place = `translate(${x + HEADER[0]} ${y + HEADER[1]})`;
+    return `<g class="al-header" data-id="${part}" data-w="${w}" data-h="${h}" transform="${place}">${markup}</g>`;
   }
 
   line({ id, differentiable }, places) {

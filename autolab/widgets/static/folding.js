@@ -63,7 +63,13 @@ export class Folding {
       if (kind === "op" || !this.held.has(id)) box(id, id, this.home.get(id));
     this.repeatLeaves(boxes, [...links.values()]);
     const frames = this.parts.map((part) => part.id).filter((id) => expanded.has(id) && closed.get(id) === null);
-    return { boxes, links: [...links.values()], frames };
+    const rank = ([key, { of }]) => (key.includes("_") ? this.trace.nodes.length : 0) + this.placeOf(of);
+    return { boxes: new Map([...boxes].sort((a, b) => rank(a) - rank(b))), links: [...links.values()], frames };
+  }
+
+  // Where a node, or the first operation of a part, stands in forward order.
+  placeOf(id) {
+    return Number((this.byId.get(id)?.first ?? id).slice(1));
   }
 
   startOf({ parent, child }) {

@@ -93,10 +93,9 @@ export class Graph {
     return { g, part, frame: this.svg.querySelector(`.al-frame[data-id="${part.id}"]`) };
   }
 
-  // Everything that can be focused, as it is met from top left to bottom right.
+  // Everything that can be focused, in forward order.
   stops() {
-    const boxes = [...this.headers, ...this.cards, ...this.parts].map(({ g }) => [g, g.getBoundingClientRect()]);
-    return boxes.sort(([, a], [, b]) => a.left - b.left || a.top - b.top).map(([g]) => g);
+    return [...this.svg.querySelectorAll(".al-node, .al-header")];
   }
 
   // The box of a node or part, or of the closed part that holds it; the header of an open part.
