@@ -20,6 +20,7 @@ from .frozen import MIXED, below, cost_words, costs, layers, parameters, warning
 from .frozen import head as last_layer
 from .picture import FONT, element, label, text_width
 from .reach import Reach, as_trained, by_order, full_trace, in_trace
+from .running import home
 
 PRESETS = ("Head only", "All", "None")
 MODES = ("train", "eval")
@@ -78,6 +79,7 @@ class FreezePanel(anywidget.AnyWidget):
         if explorer is not None and not isinstance(explorer, Explorer):
             raise TypeError(f"explorer must be an Explorer (autolab.explore(loss)), got {type(explorer).__name__}")
         self._explorer = explorer
+        self._at_home = home()
         named = dict(parameters(self._layers))
         if forward is not None:
             self._trace = full_trace(model, forward) if named else None
@@ -244,6 +246,9 @@ class FreezePanel(anywidget.AnyWidget):
             self._explorer.selected = (reach.node or "") if reach else ""
 
     def _on_message(self, _: Any, content: dict[str, Any], buffers: Any) -> None:
+        self._at_home(lambda: self._answer(content))  # never in the middle of a training step
+
+    def _answer(self, content: dict[str, Any]) -> None:
         kind, path = content.get("kind"), content.get("path", "")
         try:
             if kind == "trainable":

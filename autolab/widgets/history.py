@@ -13,7 +13,7 @@ from ..viz import confusion as pictures
 from ..viz.panels import numbers
 
 SCALARS = ("train_loss", "val_loss", "train_accuracy", "val_accuracy")
-MOST_POINTS, MOST_COLUMNS, MOST_ROWS = 400, 80, 60  # of a curve, of the gradient strip, of the table
+MOST_POINTS, MOST_COLUMNS, MOST_ROWS = 400, 60, 60  # of a curve, of the gradient strip, of the table
 MOST_EXAMPLES, MOST_PIXELS, MOST_MARKS = 12, 64, 40
 
 
@@ -52,6 +52,10 @@ class Series:
         columns = [[digits(point[i]) for point in self.points] for i in range(4)]
         data = {"x": columns[0], "y": columns[1], "bad": self.bad, "last": digits(self.last)}
         return data if self.width == 1 else data | {"low": columns[2], "high": columns[3]}
+
+    def brief(self) -> dict[str, Any]:
+        """Means only, of three digits: a network may have a hundred layers."""
+        return {"y": [digits(point[1], 3) for point in self.points], "bad": self.bad, "last": digits(self.last, 3)}
 
 
 def _merge(into: list[float], other: list[float]) -> None:
@@ -166,7 +170,7 @@ class History:
             "series": {name: series.to_json() for name, series in self.series.items()},
             "rates": {name: series.to_json() for name, series in self.rates.items()},
             # A list: JavaScript would put a layer called "2" before one called "0.1".
-            "norms": [[name, series.to_json()] for name, series in self.norms.items()],
+            "norms": [[name, series.brief()] for name, series in self.norms.items()],
             "epochs": _thinned(self.epochs, MOST_MARKS), "marks": self.marks,
             "table": _thinned(list(self.table.values()), MOST_ROWS),
         }  # fmt: skip

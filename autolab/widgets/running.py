@@ -179,6 +179,20 @@ class Run:
         self._changed()
 
 
+def home() -> Callable[[Callable[[], None]], None]:
+    """A function that runs what it is given in this thread: at once, or between two turns of this thread's event loop
+    when another thread calls it, as kernels with subshells do for a widget's messages."""
+    loop, thread = _loop_here(), threading.get_ident()
+
+    def call(action: Callable[[], None]) -> None:
+        if loop is None or loop.is_closed() or threading.get_ident() == thread:
+            action()
+        else:
+            loop.call_soon_threadsafe(action)
+
+    return call
+
+
 def _loop_here() -> asyncio.AbstractEventLoop | None:
     try:
         return asyncio.get_running_loop()

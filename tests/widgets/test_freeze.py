@@ -1,7 +1,9 @@
 """The freeze panel's numbers, switches, traps and its reading of the graph; with autolab's modules and PyTorch's."""
 
+import asyncio
 import json
 import re
+import threading
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -409,6 +411,23 @@ def test_what_the_browser_asks_for():
     ask(kind="preset", name="All")
     ask(kind="trainable", path="gone", value=True)
     assert panel.data["error"].startswith("TraitError: there is no layer 'gone'") and set(panel.trainable.values()) == {True}
+
+
+def test_a_switch_waits_for_the_step_that_is_being_trained():
+    """Kernels with subshells give messages to another thread, while this one trains."""
+    model = small(autolab)
+
+    async def scene():
+        panel = FreezePanel(model)
+        message = ({"kind": "preset", "name": "None"}, [])
+        clicked = threading.Thread(target=panel._on_message, args=(panel, *message))
+        clicked.start()
+        clicked.join()
+        assert all(p.requires_grad for p in model.parameters()), "not before this thread has a moment"
+        await asyncio.sleep(0.05)
+        assert not any(p.requires_grad for p in model.parameters()) and panel.trainable["0"] is False
+
+    asyncio.run(scene())
 
 
 def test_a_saved_notebook_and_an_exported_page(tmp_path):
