@@ -9,6 +9,7 @@ from math import prod
 
 import numpy as np
 
+from ..kernels import threads
 from .array import SimArray, arrays_in, inputs, owner_of, total, wrap
 from .cupy_names import FFT, FUNCTIONS, LINALG, SIGNATURES, TYPES, UFUNCS
 
@@ -72,6 +73,18 @@ class Take(Function):
 
     def call(self, args, kwargs):
         return self.numpy(*args, **kwargs, mode="wrap")
+
+
+class Product(Function):
+    """A product of matrices; by one thread unless it is big (`kernels/threads.py` says why)."""
+
+    def call(self, args, kwargs):
+        a = args[0]
+        small = a.__class__ is np.ndarray and threads.TINY < 2.0 * a.size * getattr(args[1], "shape", (1,))[-1] < threads.WORTH_IT
+        if small and threads.available() > 1:
+            with threads.one_blas_thread():
+                return self.numpy(*args, **kwargs)
+        return self.numpy(*args, **kwargs)
 
 
 class Along(Function):
@@ -155,7 +168,7 @@ class Namespace:
             if name in UFUNCS and not self._prefix:
                 found = Ufunc(name, found)
             else:
-                kind = {"take": Take, "take_along_axis": Along, "put_along_axis": Along}.get(full, Function)
+                kind = {"matmul": Product, "dot": Product, "take": Take, "take_along_axis": Along, "put_along_axis": Along}.get(full, Function)
                 found = kind(full, total if full == "sum" else found, SIGNATURES.get(full))
         setattr(self, name, found)
         return found
