@@ -156,6 +156,16 @@ def test_the_rate_is_changed_in_mid_run(lab: Notebook, dashboard: Dashboard) -> 
     lab.in_kernel("optimizer.param_groups[0]['lr'], dashboard.state", (0.01, "running"))
 
 
+def test_a_group_that_joins_the_optimizer_gets_a_control(lab: Notebook, dashboard: Dashboard) -> None:
+    lab.execute("optimizer.add_param_group({'params': [torch.zeros(2, requires_grad=True)], 'lr': 0.3})")
+    dashboard.button("Step").click()
+    second = dashboard.root.get_by_role("textbox", name="Learning rate of group 1")
+    expect(second).to_have_value("0.3")
+    second.fill("0.03")
+    second.press("Enter")
+    lab.in_kernel("[g['lr'] for g in optimizer.param_groups]", [0.05, 0.03])
+
+
 def test_buttons_answer_while_a_cell_awaits_the_training(lab: Notebook, dashboard: Dashboard) -> None:
     cell(lab, "await dashboard.run()", wait=False)
     expect(dashboard.badge).to_have_text("running", timeout=LATE)

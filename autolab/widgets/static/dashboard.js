@@ -62,14 +62,22 @@ class Dashboard {
     this.main.classList.add("al-playbutton");
     this.stepper = button("Step", () => "step");
     this.stopper = button("Stop", () => "stop");
-    this.fields = this.model.get("learning_rates").map((_, i, all) => this.field(i, all.length));
+    this.ratesBox = h("div", { class: "al-rates", role: "group", "aria-label": "Learning rate" });
+    this.buildRates();
     return h(
       "div",
       { class: "al-bar" },
       this.live ? h("div", { class: "al-buttons", role: "toolbar", "aria-label": "Training" }, this.main, this.stepper, this.stopper) : null,
       h("div", { class: "al-state3" }, this.badge, this.where),
-      this.live && this.fields.length ? h("div", { class: "al-rates", role: "group", "aria-label": "Learning rate" }, this.fields.map((f) => f.element)) : null,
+      this.live ? this.ratesBox : null,
     );
+  }
+
+  // Layers that are unfrozen in mid-run may join the optimizer as a new group.
+  buildRates() {
+    this.fields = this.model.get("learning_rates").map((_, i, all) => this.field(i, all.length));
+    this.ratesBox.replaceChildren(...this.fields.map((f) => f.element));
+    this.ratesBox.hidden = !this.fields.length;
   }
 
   // A rate is set by Enter or by leaving the field; the buttons divide and multiply.
@@ -192,9 +200,11 @@ class Dashboard {
     this.badge.textContent = state;
     this.badge.dataset.state = state;
     this.where.textContent = this.stateWords().slice(state.length + 2);
-    this.model.get("learning_rates").forEach((rate, i) => {
-      const input = this.fields[i]?.input;
-      if (input && this.root.getRootNode().activeElement !== input) input.value = String(Number(rate.toPrecision(6)));
+    const rates = this.model.get("learning_rates");
+    if (rates.length !== this.fields.length) this.buildRates();
+    rates.forEach((rate, i) => {
+      const { input } = this.fields[i];
+      if (this.root.getRootNode().activeElement !== input) input.value = String(Number(rate.toPrecision(6)));
     });
     const span = spanOfAll([data.series, data.rates]);
     for (const [chart, kind] of [[this.loss, "loss"], [this.accuracy, "accuracy"]])
