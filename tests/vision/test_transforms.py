@@ -126,6 +126,10 @@ ON_TENSORS = {
 ON_BYTES = {
     "RandomPosterize": lambda T, t: T.RandomPosterize(3),
     "RandomEqualize": lambda T, t: T.RandomEqualize(p=1.0),
+    "RandAugment": lambda T, t: T.RandAugment(),
+    "RandAugment strong": lambda T, t: T.RandAugment(4, 20, 25, fill=5),
+    "TrivialAugmentWide": lambda T, t: T.TrivialAugmentWide(),
+    "TrivialAugmentWide filled": lambda T, t: T.TrivialAugmentWide(num_magnitude_bins=11, fill=[9]),
     "RandomSolarize bytes": lambda T, t: T.RandomSolarize(100),
 }
 ALL = {**FIXED, **RANDOM, **ON_TENSORS, **ON_BYTES}
@@ -161,7 +165,8 @@ def test_on_bytes(name):
         big = Image.fromarray(rgb(40, 50))
         pictures = {"big": big, "batch": t.stack([tensors(t)["bytes"]] * 2)}
         pictures |= {kind: img for kind, img in images(t).items() if kind not in ("float", "double batch")}
-        return {kind: [shown(transform(img)) for _ in range(3)] for kind, img in pictures.items()}
+        draws = 12 if "Augment" in name else 3
+        return [{kind: [shown(transform(img)) for _ in range(draws)] for kind, img in pictures.items()}, t.rand(1)]
 
     check(name, program)
 

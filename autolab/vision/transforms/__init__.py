@@ -8,6 +8,7 @@ Source: https://docs.pytorch.org/vision/0.29/transforms.html
 """
 
 from autolab.vision.transforms import functional
+from autolab.vision.transforms.autoaugment import RandAugment, TrivialAugmentWide
 from autolab.vision.transforms.distorted import (
     ColorJitter,
     GaussianBlur,

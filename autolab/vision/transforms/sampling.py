@@ -100,7 +100,7 @@ def rotate(img, angle, mode, expand, center, fill):
     cx, cy = (0.0, 0.0) if center is None else (center[0] - width / 2, center[1] - height / 2)
     shift = (cx - cos * cx - sin * cy, cy + sin * cx - cos * cy)
     x, y = _centers(*(_rotated_size(cos, sin, shift, width, height) if expand else (width, height)))
-    return _read_at(img, cos * x + sin * y + shift[0], -sin * x + cos * y + shift[1], mode, fill)
+    return _read_at(img, *_moved(img, (cos, sin, shift[0], -sin, cos, shift[1]), x, y), mode, fill)
 
 
 def inverse_affine(center, angle, translate, scale, shear):
@@ -129,9 +129,24 @@ def affine(img, matrix, mode, fill):
     fill: numbers, one or one per channel, or None for 0. Raises ValueError for other modes than nearest and bilinear.
     """
     _check_mode(mode)
-    x, y = _centers(img.shape[-1], img.shape[-2])
-    a, b, c, d, e, f = matrix
-    return _read_at(img, a * x + b * y + c, d * x + e * y + f, mode, fill)
+    return _read_at(img, *_moved(img, matrix, *_centers(img.shape[-1], img.shape[-2])), mode, fill)
+
+
+def _real(img):
+    """The dtype in which torchvision computes places: rounded so, points half-way between two pixels go to the same one."""
+    return img.dtype.np.type if img.is_floating_point() else np.float32
+
+
+def _moved(img, matrix, x, y):
+    """Where the points (x, y) from the middle come from, as parts of half the image's sides."""
+    real = _real(img)
+    half_height, half_width = (real(n / 2) for n in img.shape[-2:])
+    a, b, c, d, e, f = (real(v) for v in matrix)
+    x, y = x.astype(real), y.astype(real)
+    return (
+        a / half_width * x + b / half_width * y + c / half_width,
+        d / half_height * x + e / half_height * y + f / half_height,
+    )
 
 
 def perspective(img, coefficients, mode, fill):
@@ -142,22 +157,21 @@ def perspective(img, coefficients, mode, fill):
     """
     _check_mode(mode)
     height, width = img.shape[-2:]
-    real = img.dtype.np.type if img.is_floating_point() else np.float32  # rounded as torchvision does: many points lie half-way
+    real = _real(img)
     x, y = (np.arange(width) + 0.5).astype(real), (np.arange(height)[:, None] + 0.5).astype(real)
     a, b, c, d, e, f, g, h = (real(v) for v in coefficients)
     below = g * x + h * y + real(1)
     half_width, half_height = real(width / 2), real(height / 2)
     columns = (a / half_width * x + b / half_width * y + c / half_width) / below - real(1)
     rows = (d / half_height * x + e / half_height * y + f / half_height) / below - real(1)
-    return _read_at(img, columns * half_width, rows * half_height, mode, fill)
+    return _read_at(img, columns, rows, mode, fill)
 
 
 def _read_at(img, x, y, mode, fill):
-    """The tensor `img` read at the points (x, y) from its middle; `fill` where these lie outside, None for 0."""
+    """The tensor `img` read at the points (x, y), from -1 to 1 across the image; `fill` where these lie outside, None for 0."""
     height, width = img.shape[-2:]
     floats = img if img.is_floating_point() else img.to(autolab.float32)
-    columns = (x + width / 2 - 0.5).astype(floats.dtype.np)
-    rows = (y + height / 2 - 0.5).astype(floats.dtype.np)
+    columns, rows = (((place + 1) * n - 1) / 2 for place, n in ((x, width), (y, height)))
     around = (
         autolab.tensor(fill or [0.0], dtype=floats.dtype).view(-1, 1, 1) if img.ndim > 2 else float((fill or [0])[0])
     )
