@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import nbformat
 import numpy as np
 import pytest
 from lab import CHECKS, Notebook, Server
@@ -259,6 +260,23 @@ def test_can_be_read_in_both_themes(lab: Notebook, dashboard: Dashboard, theme: 
             assert dashboard.check(check) == [], check
     finally:
         lab.command("apputils:change-theme", theme="JupyterLab Light")
+
+
+def test_a_saved_notebook_shows_the_run_again(server: Server, open_notebook: Callable[..., Notebook]) -> None:
+    path = server.write("run.ipynb", MAKE, "make(30)\ndashboard", "await dashboard.run()", "dashboard")
+    first = open_notebook("run.ipynb")
+    first._panel("await panel.sessionContext.session.kernel.info; await jupyterapp.commands.execute('notebook:run-all-cells');")
+    expect(Dashboard(first.page).badge).to_have_text("finished", timeout=30_000)
+    first.in_kernel("dashboard.state", "finished")
+    first.save()
+    first.shut_down()
+    output = nbformat.read(path, as_version=4).cells[3].outputs[0].data
+    assert re.fullmatch(r"TrainingDashboard\(finished: 30 records, 2 epochs, validation loss \d\.\d+\)", output["text/plain"])
+    assert "validation" in output["image/svg+xml"], "what is shown where there are no widgets"
+
+    again = Dashboard(open_notebook("run.ipynb").page)
+    expect(again.badge).to_have_text("finished", timeout=30_000)
+    expect(again.chart("Loss")).to_have_attribute("aria-label", re.compile(r"^Loss: train [\d.]+, validation [\d.]+$"))
 
 
 # -- without a kernel --------------------------------------------------------------------------------------------------
