@@ -344,9 +344,9 @@ def _run_length(count: int) -> int:
 
 
 def _round_numbers() -> Iterator[int]:
-    scale = 10
+    scale = 50
     while True:
-        yield from (scale, 2 * scale, 5 * scale)
+        yield from (scale, 2 * scale, 4 * scale)
         scale *= 10
 
 

@@ -170,7 +170,7 @@ def test_many_edges_have_no_pills():
     edges = tuple(Edge(f"e{i}", f"n{i}", 0, f"n{i + 1}", 0) for i in range(199))
     trace = Trace(nodes, edges)
     found, _ = draw(trace, list(Folding(trace).parts))
-    assert found["pills"] == {} and len(found["edges"]) == 199 and len(found["frames"]) == 20
+    assert found["pills"] == {} and len(found["edges"]) == 199 and len(found["frames"]) == 4
 
 
 def test_what_is_not_graphvizs_is_refused():
