@@ -10,14 +10,12 @@ import warnings
 import weakref
 from collections import OrderedDict
 
-from autolab.engine.autograd import grad_mode
-from autolab.engine.autograd.function import Function
 from autolab.engine.autograd.grad_mode import per_thread
 from autolab.engine.autograd.hooks import RemovableHandle
 from autolab.engine.errors import fail
 from autolab.engine.tensor import Tensor
 
-_DOCS = "https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"
+from .backward_hooks import BackwardHook
 
 
 class _GlobalHooks:
@@ -409,117 +407,3 @@ class WrappedHook:
                     "Copy or pickle the module together with its hook.",
                 )
             self.module = weakref.ref(state["module"])
-
-
-class BackwardHookFunction(Function):
-    """Identity: a node at the border of a module, where its backward hooks sit."""
-
-    @staticmethod
-    def forward(ctx, *args):
-        ctx.mark_non_differentiable(*[arg for arg in args if not arg.requires_grad])
-        return args
-
-    @staticmethod
-    def backward(ctx, *grads):
-        return grads
-
-
-class BackwardHook:
-    """Full backward hooks of one forward call: grad_output is noted at the outputs, used at the inputs."""
-
-    def __init__(self, module, user_hooks, user_pre_hooks):
-        self.module, self.user_hooks, self.user_pre_hooks = module, user_hooks, user_pre_hooks
-        self.grad_outputs = None
-        self.n_inputs = self.n_outputs = -1
-        self.input_index = self.output_index = None
-
-    def setup_input_hook(self, args):
-        """`args` with its tensors passed through a node where grad_input is reported."""
-        args, self.input_index = self._through_identity(args, self._on_grad_input)
-        self.n_inputs = len(args)
-        return args
-
-    def setup_output_hook(self, result):
-        """`result` with its tensors passed through a node where grad_output is reported."""
-        outputs = result if isinstance(result, tuple) else (result,)
-        outputs, self.output_index = self._through_identity(outputs, self._on_grad_output)
-        self.n_outputs = len(outputs)
-        return outputs if isinstance(result, tuple) else outputs[0]
-
-    @staticmethod
-    def _through_identity(values, hook):
-        index = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
-        tensors = [values[i] for i in index]
-        if not (grad_mode.is_grad_enabled() and any(t.requires_grad for t in tensors)):
-            return values, None
-        results = BackwardHookFunction.apply(*tensors)
-        node = next(t.grad_fn for t in results if t.grad_fn is not None)
-        node.register_hook(hook)
-        changed = list(values)
-        for i, tensor in zip(index, results, strict=True):
-            changed[i] = tensor
-        return (tuple(changed) if type(values) is tuple else type(values)(*changed)), index
-
-    def _on_grad_input(self, grad_input, _):
-        if self.grad_outputs is None:
-            return None  # the outputs never got a gradient: nothing to report
-        result = _spread(self.input_index, grad_input, self.n_inputs)
-        for hook in self.user_hooks:
-            replacement = hook(self.module, result, self.grad_outputs)
-            if replacement is None:
-                continue
-            if len(replacement) != len(result):
-                raise fail(
-                    RuntimeError,
-                    "Backward hook returned an invalid number of grad_input, got "
-                    f"{len(replacement)}, but expected {len(result)}",
-                    "Return one gradient for each input.",
-                )
-            result = replacement
-        self.grad_outputs = None
-        return tuple(result[i] for i in self.input_index)
-
-    def _on_grad_output(self, _, grad_output):
-        self.grad_outputs = _spread(self.output_index, grad_output, self.n_outputs)
-        for hook in self.user_pre_hooks:
-            replacement = hook(self.module, self.grad_outputs)
-            if replacement is None:
-                continue
-            if len(replacement) != len(self.grad_outputs):
-                raise fail(
-                    RuntimeError,
-                    "Backward pre hook returned an invalid number of grad_output, got "
-                    f"{len(replacement)}, but expected {len(self.grad_outputs)}",
-                    "Return one gradient for each output.",
-                )
-            self.grad_outputs = replacement
-        grads = self.grad_outputs
-        if self.input_index is None:
-            self._without_differentiable_input()
-        return tuple(grads[i] for i in self.output_index)
-
-    def _without_differentiable_input(self):
-        """No input needs a gradient, so no node at the inputs will fire: the hooks run now."""
-        warnings.warn(
-            "Full backward hook is firing when gradients are computed with respect to module outputs since "
-            f"no inputs require gradients. See {_DOCS}#torch.nn.Module.register_full_backward_hook for more "
-            "details.",
-            stacklevel=5,
-        )
-        for hook in self.user_hooks:
-            result = hook(self.module, (None,) * self.n_inputs, self.grad_outputs)
-            if result is not None and not (isinstance(result, tuple) and all(g is None for g in result)):
-                raise fail(
-                    RuntimeError,
-                    "Backward hook for Modules where no input requires gradient should always "
-                    "return None or None for all gradients.",
-                    "There is no input gradient to replace here.",
-                )
-        self.grad_outputs = None
-
-
-def _spread(index, values, size):
-    result = [None] * size
-    for i, value in zip(index, values, strict=True):
-        result[i] = value
-    return tuple(result)
