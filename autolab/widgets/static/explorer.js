@@ -191,8 +191,10 @@ class View {
 
   // After opening or closing: the label of the part is where its box was, and has the focus.
   settle() {
-    const { focus, at } = this.next ?? {};
+    const { focus, at } = this.next ?? {}, step = this.model.get("step");
     this.next = null;
+    if (!this.begun && step) this.graph.follow(this.trace.frames[step]); // opened in the middle
+    this.begun = true;
     const element = focus && this.graph.elementOf(focus);
     if (!element) return;
     const box = element.getBoundingClientRect();
