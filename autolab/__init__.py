@@ -66,6 +66,7 @@ globals().update(
 _LAZY_NAMES = {
     "explore": ("autolab.widgets", "explore"),
     "record": ("autolab.trace", "record"),
+    "record_devices": ("autolab.trace", "record_devices"),
     "save": ("autolab.serialization", "save"),
     "load": ("autolab.serialization", "load"),
 }

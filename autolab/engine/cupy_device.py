@@ -79,6 +79,9 @@ class CupyDevice:
     def __exit__(self, *error):
         self.gpu.__exit__(*error)
         if error and isinstance(error[1], self.cupy.cuda.memory.OutOfMemoryError):
+            if observe.observer is not None:
+                asked = getattr(error[1], "_size", 0)
+                observe.observer.out_of_memory(self.device, asked, self.pool.allocated, self.pool.reserved, self.pool.total)
             note = "Use a smaller batch, torch.no_grad() where no gradient is needed, or delete tensors that are no longer used."
             raise fail(OutOfMemoryError, f"CUDA out of memory. {error[1]}", note) from None
 
@@ -159,10 +162,11 @@ class CupyDevice:
         made[...] = host
         return made
 
-    def try_room(self, nbytes):
-        """Raises OutOfMemoryError unless `nbytes` in one piece are free."""
+    def try_room(self, sizes):
+        """Raises OutOfMemoryError unless blocks of these sizes (bytes) are free, all at the same time."""
         with self:
-            self.cupy.cuda.alloc(nbytes)
+            blocks = [self.cupy.cuda.alloc(nbytes) for nbytes in sizes]
+        del blocks
 
     def peek(self, array):
         """The numbers, for an observer."""

@@ -198,6 +198,11 @@ def backends(kind) -> list:
     return found
 
 
+def in_use() -> list:
+    """The backends of all devices that have been used so far, the CPU left out."""
+    return [b for there in _backends.values() for b in there]
+
+
 def accelerator():
     """The first GPU of 'cuda'; None when there is none. Page-locked memory belongs to it."""
     there = backends("cuda")

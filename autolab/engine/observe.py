@@ -49,6 +49,9 @@ class Observer:
     def free_memory(self, device, nbytes, allocated, reserved, address):
         """The block at `address` is free again."""
 
+    def out_of_memory(self, device, nbytes, allocated, reserved, total):
+        """`device` has no room for `nbytes`: OutOfMemoryError is raised next. Of its `total` bytes, `allocated` belong to arrays."""
+
     def synchronize(self, device, waited, stream=None):
         """The host waited `waited` seconds for `device` (for one of its streams, when `stream` is a number)."""
 

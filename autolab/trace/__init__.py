@@ -4,12 +4,16 @@ import sys
 import types
 
 from ..engine.registry import NAMESPACES
+from .device_model import DeviceTrace
+from .devices import DeviceRecording, record_devices
 from .graph import trace
 from .model import Edge, Frame, Group, Node, Output, Saved, Source, Trace
 from .record import Recording, record
 from .values import Value
 
 __all__ = [
+    "DeviceRecording",
+    "DeviceTrace",
     "Edge",
     "Frame",
     "Group",
@@ -21,6 +25,7 @@ __all__ = [
     "Trace",
     "Value",
     "record",
+    "record_devices",
     "trace",
 ]
 

@@ -72,14 +72,17 @@ class SimDevice:
         except OutOfMemory as error:
             raise self.out_of_memory(error.nbytes) from None
 
-    def try_room(self, nbytes):
-        """Raises OutOfMemoryError unless `nbytes` in one piece are free."""
-        if not self.pool.fits(nbytes):
-            raise self.out_of_memory(nbytes)
+    def try_room(self, sizes):
+        """Raises OutOfMemoryError unless blocks of these sizes (bytes) are free, all at the same time."""
+        missing = self.pool.missing(sizes)
+        if missing:
+            raise self.out_of_memory(missing)
 
     def out_of_memory(self, nbytes):
         """PyTorch's error, with what was alive and how to fit."""
         pool, index = self.pool, self.device.index
+        if observe.observer is not None:
+            observe.observer.out_of_memory(self.device, nbytes, pool.allocated, pool.reserved, pool.total)
         message = (
             f"CUDA out of memory. Tried to allocate {human(nbytes)}. GPU {index} has a total capacity of {human(pool.total)} of which "
             f"{human(pool.total - pool.reserved)} is free. Including non-PyTorch memory, this process has {human(pool.reserved)} memory in "
