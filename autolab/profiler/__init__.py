@@ -11,7 +11,7 @@ import warnings
 
 from ..engine.autograd.profiler import check_options, record_function
 from ..engine.autograd.profiler_events import DeviceType, EventList, write_chrome_trace
-from ..engine.autograd.profiler_recorder import Recorder
+from ..engine.autograd.profiler_recorder import Recorder, simulated_clock
 from ..engine.errors import fail
 
 __all__ = [
@@ -28,7 +28,7 @@ __all__ = [
 
 
 class ProfilerActivity(enum.Enum):
-    """What is measured. Only the CPU can be."""
+    """What is measured: the CPU, and CUDA while it is simulated."""
 
     CPU = 0
     XPU = 1
@@ -59,7 +59,7 @@ _INCORRECT = (
 
 def supported_activities() -> set:
     """What can be measured. Source: torch.profiler.supported_activities."""
-    return {ProfilerActivity.CPU}
+    return {ProfilerActivity.CPU} | ({ProfilerActivity.CUDA} if simulated_clock() is not None else set())
 
 
 def kineto_available() -> bool:
@@ -232,7 +232,8 @@ class profile:
 
     def prepare_trace(self):
         """Makes what the measuring needs. The CPU's time counts only where the CPU is among the activities."""
-        if ProfilerActivity.CUDA in self.activities:
+        cuda = ProfilerActivity.CUDA in self.activities
+        if cuda and simulated_clock() is None:
             warnings.warn("CUDA is not available, disabling CUDA profiling", UserWarning, stacklevel=5)
         if ProfilerActivity.CPU not in self.activities:
             raise fail(
@@ -240,7 +241,8 @@ class profile:
                 "No activities specified for the profiler",
                 "Only ProfilerActivity.CPU can be measured here.",
             )
-        self._recorder = Recorder(self.record_shapes, self.profile_memory, self.with_flops, self.with_stack)
+        use_device = "cuda" if cuda and simulated_clock() is not None else None
+        self._recorder = Recorder(self.record_shapes, self.profile_memory, self.with_flops, self.with_stack, use_device)
 
     def start_trace(self):
         """Begins to measure."""

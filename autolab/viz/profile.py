@@ -26,7 +26,8 @@ def plot_profile(prof: Any, *, row_limit: int = 12, axes: Any = None, title: str
     axes      : two Axes to draw into; default: a new figure.
 
     Above, a bar per name: the filled part is its own time, the pale one what the calls inside it took as well. Below,
-    every call on a time axis, calls inside it under it. Raises TypeError or ValueError naming the argument that does not
+    every call on a time axis, calls inside it under it; at the bottom what the calls had a GPU do, and when (only a simulated GPU
+    is timed). Raises TypeError or ValueError naming the argument that does not
     fit."""
     events = _events(prof)
     if isinstance(row_limit, bool) or not isinstance(row_limit, int) or row_limit < 1:
@@ -34,7 +35,7 @@ def plot_profile(prof: Any, *, row_limit: int = 12, axes: Any = None, title: str
     averages = sorted(events.key_averages(), key=lambda average: average.self_cpu_time_total, reverse=True)
     shown = averages[:row_limit]
     if axes is None:
-        axes = _figure(len(shown), 1 + max(_depths(events)))
+        axes = _figure(len(shown), 1 + max(_depths(events)) + 1.5 * len(_queues(events)))
     elif not isinstance(axes, Sequence) and not hasattr(axes, "__len__") or len(axes) != 2:
         raise TypeError(f"axes must be two matplotlib Axes, got {axes!r}")
     bars, timeline = axes
@@ -56,7 +57,7 @@ def _events(prof: Any) -> Any:
     return events
 
 
-def _figure(rows: int, depth: int) -> Any:
+def _figure(rows: int, depth: float) -> Any:
     import matplotlib.pyplot as plt
 
     heights = (0.9 + 0.3 * rows, 0.9 + 0.36 * depth)
@@ -123,12 +124,24 @@ def _depths(events: Any) -> list[int]:
     return [depths[event.id] for event in events]
 
 
+def _queues(events: Any) -> dict[tuple[int, int], list[Any]]:
+    """What ran on devices, by device and stream."""
+    found: dict[tuple[int, int], list[Any]] = {}
+    for event in events:
+        for kernel in event.kernels:
+            if hasattr(kernel, "start"):  # PyTorch's do not say when
+                found.setdefault((kernel.device, kernel.stream), []).append(kernel)
+    return dict(sorted(found.items()))
+
+
 def _draw_timeline(ax: Any, events: Any) -> None:
     from matplotlib.patches import Patch
 
     depths = _depths(events)
     start = min(event.time_range.start for event in events)
-    span = max(event.time_range.end for event in events) - start
+    queues = _queues(events)
+    ends = [k.start + k.duration for work in queues.values() for k in work]
+    span = max([event.time_range.end for event in events] + ends) - start
     size, unit = _unit(span)
     used = {name: [d for e, d in zip(events, depths) if kind(e) == name] for name in _KINDS}
     for name, (colour, hatch) in _KINDS.items():
@@ -148,14 +161,23 @@ def _draw_timeline(ax: Any, events: Any) -> None:
             text = name if len(name) <= room else name[: room - 1] + "…"
             _label(ax, text, (event.time_range.start - start + event.cpu_time / 2) / size, depth + 0.5)
     ax.set_xlim(0, span / size or 1)
-    ax.set_ylim(max(depths) + 1, 0)
+    bottom = max(depths) + 1.0
     ax.set_yticks([])
+    for (device, stream), work in queues.items():
+        ranges = [((k.start - start) / size, k.duration / size) for k in work]
+        ax.broken_barh(ranges, (bottom + 0.6, 0.8), facecolor=palette.CUDA, hatch="//", edgecolor=palette.DATA, linewidth=0.4)
+        name = f"cuda:{device}" + f", stream {stream}" * bool(stream)
+        ax.annotate(name, (0, bottom + 0.56), fontsize=8, color=palette.INK, va="bottom")
+        bottom += 1.5
+    ax.set_ylim(bottom, 0)
     ax.set(xlabel=f"time in {unit}", ylabel="calls, and the calls inside", title=f"{len(events):,} calls in order")
     handles = [
         Patch(facecolor=colour, hatch=hatch, edgecolor=palette.PAPER, label=name)
         for name, (colour, hatch) in _KINDS.items()
         if used[name]
     ]
+    if queues:
+        handles.append(Patch(facecolor=palette.CUDA, hatch="//", edgecolor=palette.DATA, label="on the GPU"))
     ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
     ax.spines[["top", "right", "left"]].set_visible(False)
 

@@ -19,7 +19,7 @@ from .profiler_events import (  # noqa: F401 (names of torch.autograd.profiler)
     Interval,
     write_chrome_trace,
 )
-from .profiler_recorder import Recorder, clock, running
+from .profiler_recorder import Recorder, clock, running, simulated_clock
 
 
 def _warn(message, category=UserWarning):
@@ -44,8 +44,8 @@ class profile:
     enabled: False measures nothing. record_shapes: note the shapes of arguments. profile_memory: note the bytes that each call
     allocated for its results, less those that were freed meanwhile. with_flops: count floating-point operations of products
     and 2-d convolutions, additions and multiplications. with_stack: Python functions are events too, and every event
-    knows its callers. with_modules: for compiled modules only, so without effect, as in PyTorch. use_cuda, use_device: there is
-    nothing to time but the CPU; asking for CUDA warns. Raises RuntimeError when entered twice, NotImplementedError for
+    knows its callers. with_modules: for compiled modules only, so without effect, as in PyTorch. use_device='cuda' (formerly
+    use_cuda=True): simulated GPUs are timed too; a real one is not, and asking warns. Raises RuntimeError when entered twice, NotImplementedError for
     experimental_config. Source: torch.autograd.profiler.profile."""
 
     def __init__(
@@ -97,7 +97,10 @@ class profile:
             )
             use_device = "cuda"
         if use_device == "cuda":
-            _warn("CUDA is not available, disabling CUDA profiling")
+            if simulated_clock() is None:
+                _warn("CUDA is not available, disabling CUDA profiling")
+            else:
+                self.use_device = "cuda"
         elif use_device is not None:
             _warn(f"The {use_device} is not a valid device option.")
 
@@ -109,7 +112,9 @@ class profile:
                 RuntimeError, "Profiler context manager is not reentrant", "Make a new profile() for each block."
             )
         self.entered = True
-        self._recorder = Recorder(self.record_shapes, self.profile_memory, self.with_flops, self.with_stack)
+        self._recorder = Recorder(
+            self.record_shapes, self.profile_memory, self.with_flops, self.with_stack, self.use_device
+        )
         self._recorder.start()
         return self
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import bisect
 import enum
 import os
+from typing import NamedTuple
 
 from ..errors import fail
 from .profiler_names import INLINED
@@ -29,6 +30,16 @@ class Interval:
     def elapsed_us(self):
         """The length in µs."""
         return self.end - self.start
+
+
+class Kernel(NamedTuple):
+    """What one call put into a device's queue: a kernel or a copy, on which device and stream; when it ran, µs since the profiler was started."""
+
+    name: str
+    device: int
+    duration: float
+    stream: int
+    start: float
 
 
 class _Formatted:
@@ -54,7 +65,7 @@ class FunctionEvent(_Formatted):
     count = 1
 
     def __init__(self, id, row, origin, thread):
-        start, end = (row.start - origin) / 1000, (row.end - origin) / 1000
+        start, end = (round((moment - origin) / 1000, 5) for moment in (row.start, row.end))
         self.id, self.thread, self.trace_name = id, thread, row.name
         self.name = self.key = "ProfilerStep*" if row.name.startswith("ProfilerStep#") else row.name
         self.time_range = Interval(start, end)
@@ -64,7 +75,7 @@ class FunctionEvent(_Formatted):
         self.fwd_thread = thread if row.backward else 0
         self.is_user_annotation = row.scope == USER_SCOPE
         self.cpu_parent, self.cpu_children, self.kernels = None, [], []
-        self.cpu_memory_usage = 0
+        self.cpu_memory_usage = self.device_time_total = self.self_device_time_total = 0
 
     @property
     def cpu_time_total(self):
@@ -72,6 +83,8 @@ class FunctionEvent(_Formatted):
         return self.time_range.elapsed_us()
 
     cpu_time = cpu_time_total
+
+    device_time = property(lambda self: self.device_time_total)
 
     @property
     def self_cpu_time_total(self):
@@ -99,7 +112,7 @@ class FunctionEventAvg(_Formatted):
     def __init__(self, key, first=None):
         self.key, self.count, self.input_shapes, self.stack = key, 0, "", []
         self.cpu_time_total = self.self_cpu_time_total = self.cpu_memory_usage = self.self_cpu_memory_usage = 0
-        self.flops = 0
+        self.flops = self.device_time_total = self.self_device_time_total = 0
         self.scope = 0 if first is None else first.scope
         self.is_user_annotation = first is not None and first.is_user_annotation
         self.cpu_parent = None if first is None else first.cpu_parent
@@ -112,6 +125,8 @@ class FunctionEventAvg(_Formatted):
         self.self_cpu_time_total += other.self_cpu_time_total
         self.cpu_memory_usage += other.cpu_memory_usage
         self.self_cpu_memory_usage += other.self_cpu_memory_usage
+        self.device_time_total += other.device_time_total
+        self.self_device_time_total += other.self_device_time_total
         self.flops += other.flops
         return self
 
@@ -119,6 +134,11 @@ class FunctionEventAvg(_Formatted):
     def cpu_time(self):
         """µs of one call, on average."""
         return self.cpu_time_total / self.count if self.count else 0.0
+
+    @property
+    def device_time(self):
+        """µs that a device was busy for one call, on average."""
+        return self.device_time_total / self.count if self.count else 0.0
 
     def __repr__(self):
         return (
@@ -157,7 +177,7 @@ class EventList(list):
         """The events as text, one a line.
 
         sort_by: an attribute, largest first: 'cpu_time', 'cpu_time_total', 'self_cpu_time_total', 'cpu_memory_usage',
-        'self_cpu_memory_usage', 'count'. row_limit: how many, -1 for all. time_unit: 's', 'ms', 'us' for one unit in
+        'self_cpu_memory_usage', 'count', with devices 'self_cuda_time_total' and the like. row_limit: how many, -1 for all. time_unit: 's', 'ms', 'us' for one unit in
         all rows. Raises AttributeError for another sort_by. Source: torch.autograd.profiler.EventList.table."""
         events = self
         if sort_by is not None:
@@ -258,10 +278,10 @@ def _freed(rows, freed):
     return sorted([*rows, *alone], key=lambda row: (row.start, -row.end)) if alone else rows
 
 
-def events_of(rows, origin, thread=1, freed=()):
+def events_of(rows, origin, thread=1, freed=(), kernels=()):
     """The FunctionEvents of a profiler's rows, each with the calls inside it; times from `origin` (ns).
 
-    freed: (when, how many bytes)."""
+    freed: (when, how many bytes). kernels: (when it was launched, name, device, stream, start, duration), in ns."""
     rows = _freed(_shown(rows), freed)
     events, inside = [], []
     for id, row in enumerate(rows, 1):
@@ -275,11 +295,27 @@ def events_of(rows, origin, thread=1, freed=()):
             event.stack = [parent.name, *parent.stack] if parent.is_python_function else parent.stack
         inside.append((row.end, event))
         events.append(event)
+    _give_kernels(events, rows, kernels, origin)
     for event in reversed(events):  # children stand behind their parents
         event.cpu_memory_usage = event.self_cpu_memory_usage + sum(
             child.cpu_memory_usage for child in event.cpu_children
         )
+        event.self_device_time_total = sum(kernel.duration for kernel in event.kernels)
+        event.device_time_total = event.self_device_time_total + sum(
+            child.device_time_total for child in event.cpu_children
+        )
     return events
+
+
+def _give_kernels(events, rows, kernels, origin):
+    """Hands each kernel to the innermost of `events` (one for each of `rows`, in order) that ran when it was launched."""
+    starts = [row.start for row in rows]
+    for at, name, device, stream, start, duration in kernels:
+        k = bisect.bisect_right(starts, at) - 1
+        while k >= 0 and rows[k].end < at:
+            k -= 1
+        if k >= 0:
+            events[k].kernels.append(Kernel(name, device, duration / 1000, stream, (start - origin) / 1000))
 
 
 _CATEGORIES = {FUNCTION_SCOPE: "cpu_op", BACKWARD_SCOPE: "cpu_op", USER_SCOPE: "user_annotation"}

@@ -4,6 +4,8 @@ A recorder is an observer, and nothing in the engine is slower while none runs. 
 is when an op began: so, while one runs, every kernel is called through a function that notes the time. An op's time is
 its kernel, the wrapping of its result and the recording of its node; the microsecond in which its arguments were looked
 at counts to what surrounds it.
+
+While 'cuda' means simulated GPUs, times are simulated ones: the same on every run.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from .. import device as devices
 from .. import observe
 from ..tensor import Tensor
 from . import namespaces, profiler_functions
@@ -26,7 +29,26 @@ from .profiler_events import BACKWARD_SCOPE, FUNCTION_SCOPE, USER_SCOPE, events_
 from .profiler_names import COMPUTED_WHOLE, LAYERS, LEAVES, MADE_BY, aten_name, flops
 from .profiler_stacks import CallWatcher
 
-clock = time.perf_counter_ns
+_ticks = time.perf_counter_ns
+
+
+def clock():
+    """Now, in ns: the computer's clock, or the host's in a simulation."""
+    return _ticks()
+
+
+def simulated_clock():
+    """The clock of the simulated GPUs that 'cuda' means now; None where it means something else."""
+    there = devices.backends("cuda")
+    return there[0].clock if there and there[0].simulated else None
+
+
+def _ordered(simulated):
+    """Readings of a simulated clock in ns, each a millionth of a ns later: calls that take no time still have an order."""
+    readings = itertools.count()
+    return lambda: simulated.now * 1e9 + next(readings) * 1e-6
+
+
 _EVALUATE = "autograd::engine::evaluate_function: "
 _ACCUMULATE = "torch::autograd::AccumulateGrad"
 
@@ -110,10 +132,11 @@ def _in_its_thread(event):
 class Recorder(observe.Observer):
     """Notes a row per call in the thread that started it."""
 
-    def __init__(self, record_shapes=False, profile_memory=False, with_flops=False, with_stack=False):
+    def __init__(self, record_shapes=False, profile_memory=False, with_flops=False, with_stack=False, use_device=None):
         self.record_shapes, self.profile_memory = record_shapes or with_flops, profile_memory
         self.with_flops, self.calls = with_flops, CallWatcher(self) if with_stack else None
         self.rows, self.freed, self._alive, self._owners = [], [], {}, set()
+        self.use_device, self.kernels, self._copying = use_device, [], False
         self.thread = self.kernel_start = self.evaluating = self.evaluated = self.node_row = None
         self.fresh, self.functions = [], []
         self.origin = self.mark = self.base_ns = 0
@@ -124,6 +147,9 @@ class Recorder(observe.Observer):
         if not hasattr(self.state.run, "__wrapped__"):
             self.state.run = _timed(self.state.run)
         if not running:
+            global _ticks
+            simulated = simulated_clock()
+            _ticks = time.perf_counter_ns if simulated is None else _ordered(simulated)
             _untimed.append(namespaces.raw(np))
             namespaces._raw[np] = _TimedNamespace(False, np)
             profiler_functions.exchange(_composed_call, _optimizer_call)
@@ -154,7 +180,7 @@ class Recorder(observe.Observer):
 
     def events(self, thread=1):
         """The FunctionEvents of all rows."""
-        return events_of(self.rows, self.origin, thread, self.freed)
+        return events_of(self.rows, self.origin, thread, self.freed, self.kernels)
 
     def open(self, name, shapes=(), **more):
         """A row that begins now."""
@@ -279,6 +305,31 @@ class Recorder(observe.Observer):
         self._owners.add(key)
         ref = weakref.ref(owner, gone)
         self._alive[id(ref)] = ref
+
+    # -- devices -----------------------------------------------------------------------------------------------------------
+    @_in_its_thread
+    def launch(self, device, stream, name, start, duration, nbytes):
+        if self.use_device:
+            self.kernels.append((clock(), name, device.index, stream, start * 1e9, duration * 1e9))
+
+    @_in_its_thread
+    def transfer(self, source, target, nbytes, start, duration, pinned):
+        if self.use_device:
+            host = "Pinned" if pinned else "Pageable"
+            ends = [host if d.type == "cpu" else "Device" for d in (source, target)]
+            way = "to".join("H" if d.type == "cpu" else "D" for d in (source, target)).replace("DtoD", "PtoP")
+            device = target if source.type == "cpu" else source
+            name = f"Memcpy {way} ({ends[0]} -> {ends[1]})"
+            self.kernels.append((clock(), name, device.index, 0, start * 1e9, duration * 1e9))
+            self._copying = True
+
+    @_in_its_thread
+    def synchronize(self, device, waited, stream=None):
+        if self.use_device and waited:
+            whole = stream is None and not self._copying
+            now = clock()
+            self.rows.append(_Row(f"cuda{'Device' if whole else 'Stream'}Synchronize", now - waited * 1e9, now))
+        self._copying = False
 
     # -- backward ----------------------------------------------------------------------------------------------------------
     def _close(self, at):

@@ -50,6 +50,14 @@ def table(events, *, row_limit, name_width, shapes_width, source_width, header, 
         _Column("CPU total", lambda e: format_time(e.cpu_time_total, unit)),
         _Column("CPU time avg", lambda e: format_time(e.cpu_time, unit)),
     ]
+    device_total = sum(event.self_device_time_total for event in events)
+    if device_total:
+        columns += [
+            _Column("Self CUDA", lambda e: format_time(e.self_device_time_total, unit)),
+            _Column("Self CUDA %", lambda e: format_share(e.self_device_time_total, device_total)),
+            _Column("CUDA total", lambda e: format_time(e.device_time_total, unit)),
+            _Column("CUDA time avg", lambda e: format_time(e.device_time, unit), 13),
+        ]
     if memory:
         columns.append(_Column("CPU Mem", lambda e: format_memory(e.cpu_memory_usage)))
         columns.append(_Column("Self CPU Mem", lambda e: format_memory(e.self_cpu_memory_usage)))
@@ -77,7 +85,9 @@ def table(events, *, row_limit, name_width, shapes_width, source_width, header, 
         if sources is not None:  # the other callers below the first, and an empty line
             for call in [*(_clipped(call, sources) for call in event.stack[1:]), ""]:
                 lines.append(_line(columns, [call if column.title == _SOURCE else "" for column in columns]))
-    return "\n".join([*lines, rule, f"Self CPU time total: {format_time(total, unit)}", ""])
+    totals = [f"Self CPU time total: {format_time(total, unit)}"]
+    totals += [f"Self CUDA time total: {format_time(device_total, unit)}"] if device_total else []
+    return "\n".join([*lines, rule, *totals, ""])
 
 
 _SOURCE = "Source Location"

@@ -1,0 +1,102 @@
+"""The profiler while GPUs are simulated: simulated times, and what each call had the GPU do. The numbers follow from the profile of a T4:
+5 µs for a launch, 2.5 µs for the shortest kernel, 0.7 of 8.1 TFLOP/s and of 320 GB/s, 10 µs for a copy at 6 GB/s."""
+
+import pytest
+
+import autolab as torch
+from autolab.profiler import ProfilerActivity, profile, supported_activities
+
+BOTH = [ProfilerActivity.CPU, ProfilerActivity.CUDA]
+
+
+@pytest.fixture
+def sim():
+    with torch.cuda.simulate(devices=2, memory="64MiB", profile="T4") as simulation:
+        yield simulation
+
+
+def product():
+    a = torch.ones(1000, 1000, device="cuda")
+    torch.cuda.synchronize()
+    with profile(activities=BOTH) as prof:
+        with torch.profiler.record_function("mine"):
+            (a @ a).relu()
+        torch.cuda.synchronize()
+    return prof
+
+
+def times(prof):
+    return {a.key: (round(a.cpu_time_total, 3), round(a.self_device_time_total, 3), round(a.device_time_total, 3)) for a in prof.key_averages()}
+
+
+def test_calls_cost_the_host_their_launches_and_the_device_its_kernels(sim):
+    assert times(product()) == {
+        "mine": (10, 0, 388.448),
+        "aten::matmul": (5, 0, 352.734), "aten::mm": (5, 352.734, 352.734),  # 2e9 FLOP / (0.7 * 8.1e12)
+        "aten::relu": (5, 0, 35.714), "aten::clamp_min": (5, 35.714, 35.714),  # 8e6 bytes / (0.7 * 320e9)
+        "cudaDeviceSynchronize": (383.448, 0, 0),  # all of 388.448 but the 5 µs in which the host launched relu
+    }  # fmt: skip
+
+
+def test_the_same_on_every_run(sim):
+    tables = {str(product().key_averages().table(sort_by="self_cuda_time_total")) for _ in range(2)}
+    assert len(tables) == 1
+    text = tables.pop()
+    assert "Self CUDA   Self CUDA %    CUDA total  CUDA time avg    # of Calls" in text
+    assert text.endswith("Self CPU time total: 393.448us\nSelf CUDA time total: 388.448us\n")
+    assert text.index("aten::mm ") < text.index("aten::clamp_min") < text.index("aten::relu")
+
+
+def test_kernels_run_behind_the_calls_that_launched_them(sim):
+    found = {e.name: e for e in product().events()}
+    mm, relu = found["aten::mm"].kernels[0], found["aten::clamp_min"].kernels[0]
+    assert (mm.name, mm.device, mm.stream, round(mm.start, 2)) == ("matmul", 0, 0, 5.0)
+    assert relu.start == pytest.approx(mm.start + mm.duration)
+    assert found["aten::clamp_min"].time_range.end < relu.start
+
+
+def test_copies_are_named_as_pytorch_names_them(sim):
+    x = torch.ones(1500)
+    with profile(activities=BOTH) as prof:
+        y = x.cuda()
+        z = x.pin_memory().to("cuda:1", non_blocking=True)
+        y.cpu()
+        z.to("cuda:0")
+    kernels = [(k.name, k.device) for e in prof.events() for k in e.kernels if k.name.startswith("Memcpy")]
+    assert kernels == [
+        ("Memcpy HtoD (Pageable -> Device)", 0), ("Memcpy HtoD (Pinned -> Device)", 1),
+        ("Memcpy DtoH (Device -> Pageable)", 0), ("Memcpy PtoP (Device -> Device)", 1),
+    ]  # fmt: skip
+    waits = [e.name for e in prof.events() if e.name.startswith("cuda")]
+    assert waits == ["cudaStreamSynchronize"] * 2, "the copy from pageable memory, and the one to the host"
+
+
+def test_the_cpu_takes_simulated_time_too(sim):
+    a = torch.ones(1000, 1000)
+    with profile(activities=[ProfilerActivity.CPU]) as prof:
+        a @ a
+    assert times(prof)["aten::mm"] == (13335.333, 0, 0)  # 2 µs + 2e9 FLOP / 150e9
+    assert "CUDA" not in prof.key_averages().table()
+
+
+def test_the_old_profiler_too(sim):
+    a = torch.ones(1000, 1000, device="cuda")
+    with torch.autograd.profiler.profile(use_device="cuda") as prof:
+        a @ a
+    assert "Self CUDA time total: 352.734us" in prof.key_averages().table()
+
+
+def test_only_a_simulated_gpu_is_timed():
+    if not torch.cuda.is_available():
+        assert supported_activities() == {ProfilerActivity.CPU}
+    with torch.cuda.simulate():
+        assert supported_activities() == set(BOTH)
+
+
+def test_the_picture_has_a_lane_for_the_gpu(sim):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    _, timeline = torch.viz.plot_profile(product())
+    assert "cuda:0" in [t.get_text() for t in timeline.texts]
+    assert "on the GPU" in [t.get_text() for t in timeline.get_legend().get_texts()]
+    assert timeline.get_xlim()[1] == pytest.approx(393.448, abs=0.01)
