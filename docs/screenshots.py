@@ -42,15 +42,15 @@ def network() -> Any:
 
 
 def resnet() -> Any:
-    """ResNet-18 with its first block open, as the gradient comes to the block's shortcut."""
+    """ResNet-18 with its first block open, as the backward pass comes to the block."""
     torch.manual_seed(0)
     model = torch.vision.models.resnet18()
     images, labels = torch.randn(2, 3, 64, 64), torch.tensor([1, 2])
     loss = torch.nn.functional.cross_entropy(model(images), labels)
     explorer = torch.explore(loss, expanded=["layer1", "layer1.0"])
     trace = explorer.trace
-    adds = {n.id for n in trace.nodes if n.module == "layer1.0" and n.op == "add"}
-    explorer.step = next(f.index for f in trace.frames if f.event == "contribution" and f.node in adds)
+    inside = {n.id for n in trace.nodes if n.module.startswith("layer1.0")}
+    explorer.step = next(f.index for f in trace.frames if f.event == "free" and f.node in inside)
     return explorer
 
 

@@ -199,7 +199,8 @@ class Explorer(anywidget.AnyWidget):
         if len(nodes) >= BIG:
             nodes = [box.of for box in self._cards.folding.fold([]).boxes.values() if box.of not in parts]
         made = {of: self._cards(of) for of in [*parts, *nodes]}
-        opening = parts if len(nodes) == len(self.trace.nodes) else {part.parent for part in parts.values()} - {None}
+        around = {part.parent for part in parts.values()}
+        opening = [part for part in parts if part in around or len(nodes) == len(self.trace.nodes)]
         headers = {part: Header(parts[part]) for part in opening}
         drawn = [{k: [c.width, c.height, c.draw()] for k, c in cards.items()} for cards in (made, headers)]
         return self.get_state() | {"cards": drawn[0], "headers": drawn[1]}
