@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-BACKENDS = ("torch", "autolab", "mygrad", "autograd", "tinygrad")
+BACKENDS = ("torch", "autolab", "mygrad", "autograd", "tinygrad", "numpy")
 TENSORS = ("torch", "autolab")  # the two that run the same code
 
 
@@ -56,7 +56,7 @@ WORKS = {
     "linear_regression": Work(
         "regression",
         "one epoch of linear regression on 100 points: forward, backward, update",
-        ("mygrad", "autograd", "tinygrad"),
+        ("mygrad", "autograd", "tinygrad", "numpy"),
         target={1: 0.45},
     ),
     "lenet_32": Work(
@@ -87,7 +87,7 @@ def build(backend: str, work: str):
         from . import networks
 
         return networks.build(backend, work)
-    module = {"mygrad": _mygrad, "autograd": _autograd, "tinygrad": _tinygrad}.get(backend, _tensor_backend)
+    module = {"mygrad": _mygrad, "autograd": _autograd, "tinygrad": _tinygrad, "numpy": _numpy}.get(backend, _tensor_backend)
     return module(backend)[work]()
 
 
@@ -294,6 +294,28 @@ def _tinygrad(_):
 
         def once():
             return step().numpy(), a.numpy(), b.numpy()
+
+        return once
+
+    return {"linear_regression": regression}
+
+
+def _numpy(_):
+    """By hand, without a graph, with sums in PyTorch's order: what is left when nothing is recorded."""
+    from autolab.engine import cascade
+
+    def regression():
+        x, y = data()
+        a, b, n, rate = np.zeros(1, f32), np.zeros(1, f32), f32(100), f32(0.1)
+
+        def once():
+            error = y - (a + b * x)
+            loss = cascade.add(error * error) / n
+            g = -(f32(1) / n * (error + error))
+            ga, gb = cascade.add(g, None, True), cascade.add(g * x, None, True)
+            np.subtract(a, rate * ga, out=a)
+            np.subtract(b, rate * gb, out=b)
+            return loss, a, b
 
         return once
 
