@@ -7,6 +7,7 @@ from typing import Any
 
 _NAMES = {
     "ConvExplorer": "conv",
+    "DeviceExplorer": "devices",
     "Explorer": "explorer",
     "FreezePanel": "freeze",
     "TrainingDashboard": "dashboard",
@@ -16,7 +17,7 @@ _NAMES = {
     "Message": "message",
 }
 
-__all__ = ["ConvExplorer", "Explorer", "FreezePanel", "Message", "Prediction", "ReceptiveField", "TrainingDashboard", "explore"]
+__all__ = ["ConvExplorer", "DeviceExplorer", "Explorer", "FreezePanel", "Message", "Prediction", "ReceptiveField", "TrainingDashboard", "explore"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,87 @@
+"""The device explorer: what happened on the CPU and on each device, in memory and in time, step by step."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets as t
+
+from ..trace.device_model import DeviceTrace
+from ..trace.devices import DeviceRecording
+from ..viz import html
+from . import assets
+from .device_still import still
+
+
+class DeviceExplorer(anywidget.AnyWidget):
+    """Steps through what devices did: tensors as boxes as long as their memory, copies, queues of kernels, waits, memory over time.
+
+    recording : what `autolab.record_devices()` gave, or a DeviceTrace.
+
+    step     : index of the step shown, from 0; a number outside is moved to the nearest step.
+    selected : id of what Details describes ("t0" a tensor, "c0" a copy, "k0" a kernel, "w0" a wait, "o0" out of memory), "" for what the
+               step is about; a tensor's name may be assigned: its last tensor of that name.
+    playing  : True while it steps on by itself.
+    interval : milliseconds between two steps of playing, at least 50.
+
+    These are set from either side; nothing needs the kernel. `trace` is the DeviceTrace shown. A simulated GPU is always called simulated.
+
+    Raises TypeError for anything but a recording of devices.
+    """
+
+    _esm = assets.module("devices")
+    step = t.Int(0).tag(sync=True)
+    selected = t.Unicode("").tag(sync=True)
+    playing = t.Bool(False).tag(sync=True)
+    interval = t.Int(1200).tag(sync=True)
+    data = t.Dict().tag(sync=True)
+
+    def __init__(self, recording: DeviceRecording | DeviceTrace, **traits: Any):
+        if not isinstance(recording, DeviceRecording | DeviceTrace):
+            raise TypeError(
+                f"DeviceExplorer shows a recording of devices, not {type(recording).__name__}: "
+                "use `with autolab.record_devices() as recording:`"
+            )
+        self.trace = recording if isinstance(recording, DeviceTrace) else recording.trace()
+        data = self.trace.to_json()
+        data["frames"] = data.pop("steps")
+        super().__init__(data=data, **traits)
+
+    @t.validate("step")
+    def _step_within(self, proposal: Any) -> int:
+        return max(0, min(proposal["value"], len(self.trace.steps) - 1))
+
+    @t.validate("interval")
+    def _interval_enough(self, proposal: Any) -> int:
+        return max(50, proposal["value"])
+
+    @t.validate("selected")
+    def _selected_item(self, proposal: Any) -> str:
+        wanted = proposal["value"]
+        try:
+            return wanted if wanted == "" else self.trace.item(wanted).id
+        except KeyError:
+            named = [tensor for tensor in self.trace.tensors if tensor.name == wanted]
+        if not named:
+            known = dict.fromkeys(tensor.name for tensor in self.trace.tensors if tensor.name)
+            raise t.TraitError(f'there is no "{wanted}" in this recording; it has the tensors {", ".join(list(known)[:20])}')
+        return named[-1].id
+
+    def to_html(self, path: str | os.PathLike[str], title: str = "autolab devices") -> Path:
+        """Write the widget, as it stands now, to one HTML file without need of kernel or network; returns the path."""
+        return html.write(path, [self], title=title)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if bundle is not None:
+            bundle[0].update({"text/plain": repr(self), "image/svg+xml": still(self.trace)})
+        return bundle
+
+    def __repr__(self) -> str:
+        # No address: a stored notebook must print the same on every run.
+        used = [f"{d.name} ({d.title})" for d in self.trace.devices[1:]]
+        steps = len(self.trace.steps)
+        return f"DeviceExplorer({', '.join([*used, f'{steps} step' if steps == 1 else f'{steps} steps'])})"
