@@ -126,3 +126,9 @@ def test_tests_can_be_collected_without_torch():
 def test_the_check_sees_an_import_of_torch():
     assert unguarded_torch("import numpy\nimport torch as pytorch\nfrom torch.nn import Linear\nimport torchviz") == [2, 3]
     assert unguarded_torch("try:\n    import torch\nexcept ImportError:\n    torch = None\nfrom autolab import nn") == []
+
+
+def test_test_files_have_names_of_their_own():
+    """pytest imports them by name alone; those of the browser run apart."""
+    names = [p.name for p in (ROOT / "tests").rglob("test_*.py") if p.parent.name != "browser"]
+    assert sorted({name for name in names if names.count(name) > 1}) == []

@@ -216,7 +216,7 @@ def test_the_gradient_formulas_of_normalisation_are_its_gradients():
 
 
 def test_every_card_is_mathml():
-    from test_pictures import LAYERS
+    from test_layer_pictures import LAYERS
 
     kinds = set()
     for build in LAYERS.values():

@@ -111,7 +111,7 @@ def test_pytorchs_graph_gives_the_same_pictures_and_card(name):
         names_of = layer["names"] if name != "frozen bias" else ""  # ours keeps a frozen bias, PyTorch's graph does not
         return [layer["kind"], names_of, json.dumps(layer["card"]), drawn, layer["missing"]]
 
-    oracle.check("test_pictures", name, program, rtol=1e-2, atol=2e-3)
+    oracle.check("test_layer_pictures", name, program, rtol=1e-2, atol=2e-3)
 
 
 @pytest.mark.parametrize("name", [n for n in LAYERS if "max" in n])
@@ -125,7 +125,7 @@ def test_winners_are_the_indices_that_pytorch_returns(name):
             node = node.next_functions[0][0]
         return node._saved_result1[0].tolist() if node._saved_result1.ndim == 4 else node._saved_result1.tolist()
 
-    indices = np.array(oracle.answer("test_pictures", f"{name}: indices", program))
+    indices = np.array(oracle.answer("test_layer_pictures", f"{name}: indices", program))
     result, names = LAYERS[name](autolab)
     panel = find(layer_of(trace(result, names, namespace={})), "x")
     width = 8 if name != "max, large" else 40
