@@ -1,0 +1,280 @@
+"""Exercises of sections 3 to 6: who gets a gradient, the silenced error, batch normalisation, frozen for good."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import autolab as torch
+from autolab import nn
+
+from ..exercise import Case, Exercise, Mistake
+from .networks import batch, body, small, unchanged, undisturbed
+
+# 03.3 who gets a gradient ---------------------------------------------------------------------------------------------
+# y = c(b(a(x))), three Linear layers
+
+LEARN = {
+    "b.requires_grad_(False)": (
+        "a c", "A frozen layer gets no gradient for its own weights. It still passes the gradient on to a."),
+    "a.requires_grad_(False)": (
+        "b c", "a is the first layer: b and c are trained, and behind b nobody wants a gradient any more."),
+    "b.eval()": (
+        "a b c", "eval() changes what dropout and batch normalisation do. It has nothing to do with gradients."),
+    "h = b(a(x)).detach(); y = c(h)": (
+        "c", "detach() cuts the path: nothing before it gets a gradient, neither b nor a."),
+    "with no_grad(): h = a(x)": (
+        "b c", "Under no_grad() nothing is recorded, so the path ends at h. b and c ran outside of the block."),
+    "all frozen, loss.requires_grad = True": (
+        "nobody", "The flag makes the loss a leaf of its own. No node leads from it to any weight."),
+}
+
+
+
+def _row(answer, code):
+    """One row of the table; the layers may be separated by spaces or commas."""
+    said = answer[code]
+    if isinstance(said, (list, tuple, set)):
+        said = " ".join(map(str, said))
+    return {"result": said if said is ... else " ".join(sorted(str(said).replace(",", " ").split()))}
+
+
+who_learns = Exercise(
+    id="03.3",
+    title="Who gets a gradient",
+    tell=False,
+    observe=_row,
+    reference={code: who for code, (who, _) in LEARN.items()},
+    cases=tuple(Case(code, partial(tuple, [code]), why=f"{code}: {why}") for code, (_, why) in LEARN.items()),
+    hints=(
+        "Ask two questions of each layer: does it want a gradient, and does a path of nodes lead from the loss to it?",
+        "requires_grad=False answers the first question with no. detach() and no_grad() cut the path.",
+        "Build it: three Linear layers, one backward(), and print layer.weight.grad is not None for each.",
+    ),
+    leaves_out="layers that are used twice",
+)
+
+
+
+# 03.4 a head that does not learn --------------------------------------------------------------------------------------
+
+
+def train_head(model, inputs, labels, steps, lr, trained="head", silence=False, before=True):
+    """Trains the head of `model` for some steps; the other settings are the mistakes one can make."""
+    if before:
+        model.requires_grad_(False)
+    if trained == "head":
+        model.fc.requires_grad_(True)
+    elif trained == "weight":
+        model.fc.weight.requires_grad_(True)
+    elif trained == "all":
+        model.requires_grad_(True)
+    optimizer = torch.optim.SGD(model.parameters() if trained == "all" else model.fc.parameters(), lr=lr)
+    for _ in range(steps):
+        loss = nn.functional.cross_entropy(model(inputs), labels)
+        if silence:
+            loss.requires_grad = True
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return model
+
+
+@undisturbed
+def after_training(answer, model, inputs, labels, steps, lr):
+    before, start = body(model), model.fc.weight.detach().clone()
+    answer(model, inputs, labels, steps, lr)
+    return {
+        "the head has learned": steps == 0 or not torch.equal(model.fc.weight, start),
+        "fc.weight": model.fc.weight,
+        "fc.bias": model.fc.bias,
+        "the rest is as it was": unchanged(model, before),
+        "frozen besides the head": not any(p.requires_grad for n, p in model.named_parameters() if n[:3] != "fc."),
+    }
+
+
+def _pretrained(seed):
+    return small(seed).eval()
+
+
+mend_head = Exercise(
+    id="03.4",
+    title="Mend a head that does not learn",
+    observe=after_training,
+    given=partial(train_head, trained="nothing", silence=True),
+    reference=train_head,
+    cases=(
+        Case("3 steps with lr = 0.5", lambda: (_pretrained(0), *batch(0), 3, 0.5)),
+        Case("1 step with lr = 0.1", lambda: (_pretrained(1), *batch(1), 1, 0.1), public=False),
+        Case("0 steps", lambda: (_pretrained(2), *batch(2), 0, 0.1), public=False),
+    ),
+    mistakes=(
+        Mistake(partial(train_head, trained="nothing", silence=True),
+                "loss.requires_grad = True silences the error, and that is all. The head is frozen too, so no path "
+                "leads from the loss to any weight."),
+        Mistake(partial(train_head, trained="nothing"),
+                "Without the flag you get the error back, and the error is right: everything is frozen, the head "
+                "included. Unfreeze model.fc."),
+        Mistake(partial(train_head, trained="all"),
+                "Now everything is trained. The body is to stay frozen; only the head learns."),
+        Mistake(partial(train_head, trained="weight"),
+                "The weight of the head learns and its bias does not. Both are parameters of model.fc."),
+        Mistake(partial(train_head, before=False),
+                "The head is right. The body stays as it was only because the optimizer does not know it: it still "
+                "collects gradients, and backward() runs through the whole network for nothing."),
+        Mistake(partial(train_head, silence=True),
+                "The loss depends on the head now, so it has a history and refuses the flag. Take that line out."),
+    ),
+    hints=(
+        "Take out the line with loss.requires_grad and read the error. Who in this network wants a gradient?",
+        "Freeze everything, then unfreeze the head. The order matters.",
+        "After the loop that freezes: model.fc.requires_grad_(True). And no line that touches loss.requires_grad.",
+    ),
+    leaves_out="optimizers with momentum or weight decay",
+)
+
+
+# 03.5 train mode, except for what is frozen ---------------------------------------------------------------------------
+
+
+def train_mode(model, how="right"):
+    """Puts into training mode what is trained; `how` is a way to get it wrong."""
+    norms = [m for m in model.modules() if isinstance(m, nn.BatchNorm1d)]
+    if how == "eval":
+        return model.eval()
+    model.train()
+    if how == "momentum":
+        for norm in norms:
+            norm.momentum = 0.0
+    elif how == "modules":
+        for module in model.children():
+            if not any(p.requires_grad for p in module.parameters()):
+                module.eval()
+    elif how != "train":
+        for norm in norms:
+            if how == "all" or not norm.weight.requires_grad:
+                norm.eval()
+    return model
+
+
+def modes(answer, model):
+    answer(model)
+    found = {name: "train" if module.training else "eval" for name, module in model.named_children()}
+    told = {name: found[name] for name in ("bn1", "bn2", "dropout", "fc")}
+    return {**told, "momentum": [model.bn1.momentum, model.bn2.momentum]}
+
+
+def _frozen(*names, training=True):
+    model = small().train(training)
+    for name in names:
+        model.get_submodule(name).requires_grad_(False)
+    return model
+
+
+frozen_statistics = Exercise(
+    id="03.5",
+    title="Train mode, except for what is frozen",
+    observe=modes,
+    reference=train_mode,
+    cases=(
+        Case("layer1 and bn1 frozen", lambda: (_frozen("layer1", "bn1"),)),
+        Case("nothing frozen, the network in eval mode", lambda: (_frozen(training=False),), public=False),
+        Case("all frozen but the head", lambda: (_frozen("layer1", "bn1", "layer2", "bn2"),), public=False),
+    ),
+    mistakes=(
+        Mistake(partial(train_mode, how="train"),
+                "bn1 is in training mode at the end: its statistics move with every batch. If you did put it into "
+                "eval mode, model.train() came later and undid it."),
+        Mistake(partial(train_mode, how="eval"),
+                "Everything is in evaluation mode. The layers that are trained, and dropout, belong in training mode."),
+        Mistake(partial(train_mode, how="momentum"),
+                "With momentum = 0 the statistics stay, but in training mode the layer still normalises by the batch: "
+                "what it answers to one image depends on the others. Use eval()."),
+        Mistake(partial(train_mode, how="all"),
+                "You put every batch normalisation into evaluation mode, also the ones that are trained."),
+        Mistake(partial(train_mode, how="modules"),
+                "A module without parameters, such as dropout, counts as frozen in your code. Ask only the batch "
+                "normalisations."),
+    ),
+    hints=(
+        "First model.train(), then take back what should not be in training mode.",
+        "Go through model.modules() and look for torch.nn.BatchNorm1d whose parameters have requires_grad False.",
+        "if isinstance(m, torch.nn.BatchNorm1d) and not m.weight.requires_grad: m.eval()",
+    ),
+    leaves_out="normalisations without parameters, and other kinds of normalisation",
+)
+
+
+# 03.6 frozen for good -------------------------------------------------------------------------------------------------
+
+
+def freeze_for_good(layer, flag=True, grad="none"):
+    """Freezes a layer; `flag` and `grad` say what is done about requires_grad and .grad."""
+    for parameter in layer.parameters():
+        if flag:
+            parameter.requires_grad_(False)
+        if grad == "none":
+            parameter.grad = None
+        elif grad == "zero" and parameter.grad is not None:
+            parameter.grad.zero_()
+
+
+@undisturbed
+def later(answer, build, zero):
+    """Two steps, then the layer is frozen, then two more steps. How far does it move in these?"""
+    layer, head = nn.Linear(3, 2), nn.Linear(2, 1)
+    optimizer, x = build([*layer.parameters(), *head.parameters()]), torch.ones(4, 3)
+
+    def step():
+        if zero:
+            optimizer.zero_grad(set_to_none=False)
+        (head(layer(x)) ** 2).mean().backward()
+        optimizer.step()
+
+    step()
+    step()
+    answer(layer)
+    before = layer.weight.detach().clone()
+    moved = []
+    for _ in range(2):
+        step()
+        moved.append(not torch.equal(layer.weight, before))
+    return {"the layer moved": moved, "requires_grad": [p.requires_grad for p in layer.parameters()]}
+
+
+def _sgd(**settings):
+    return partial(torch.optim.SGD, lr=0.1, **settings)
+
+
+for_good = Exercise(
+    id="03.6",
+    title="Frozen for good",
+    observe=later,
+    given=partial(freeze_for_good, grad="left"),
+    reference=freeze_for_good,
+    cases=(
+        Case("SGD with momentum, zero_grad(set_to_none=False)", lambda: (_sgd(momentum=0.9), True)),
+        Case("SGD with weight decay, zero_grad(set_to_none=False)", lambda: (_sgd(weight_decay=0.1), True), public=False),
+        Case("Adam, gradients not cleared", lambda: (partial(torch.optim.Adam, lr=0.1), False), public=False),
+        Case("plain SGD, gradients not cleared", lambda: (_sgd(), False), public=False),
+    ),
+    mistakes=(
+        Mistake(partial(freeze_for_good, grad="left"),
+                "requires_grad = False stops new gradients. The last one is still in .grad; zero_grad(set_to_none=False) "
+                "turns it into zeros, and momentum moves the weights all the same."),
+        Mistake(partial(freeze_for_good, grad="zero"),
+                "A gradient of zeros is a gradient: the optimizer steps, and momentum and weight decay move the weights. "
+                "It passes over a parameter only when .grad is None."),
+        Mistake(partial(freeze_for_good, flag=False),
+                ".grad is None now, but the next backward() fills it again: requires_grad is still True."),
+        Mistake(partial(freeze_for_good, flag=False, grad="zero"),
+                "Zeroed gradients are filled again by the next backward(): requires_grad is still True."),
+    ),
+    hints=(
+        "Two things have to be done for each parameter: no new gradients, and no old one.",
+        "An optimizer passes over a parameter whose .grad is None. A gradient of zeros it does not pass over.",
+        "for p in layer.parameters(): p.requires_grad_(False); p.grad = None",
+    ),
+    leaves_out="optimizers that are built later",
+)
+
+EXERCISES = (who_learns, mend_head, frozen_statistics, for_good)

@@ -1,0 +1,62 @@
+"""A small network that the checkers of lesson 3 try answers on: named like a ResNet, and built in a millisecond."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import autolab as torch
+from autolab import nn
+
+
+class Small(nn.Module):
+    """(N, 5) to (N, classes): layer1 and bn1, layer2 and bn2, dropout, and the head fc with `width` inputs."""
+
+    def __init__(self, width: int = 4, classes: int = 3) -> None:
+        super().__init__()
+        self.layer1, self.bn1 = nn.Linear(5, 6), nn.BatchNorm1d(6)
+        self.layer2, self.bn2 = nn.Linear(6, width), nn.BatchNorm1d(width)
+        self.dropout = nn.Dropout(0.5)
+        self.fc = nn.Linear(width, classes)
+
+    def forward(self, x):
+        """Logits (N, classes)."""
+        x = self.bn1(self.layer1(x)).relu()
+        return self.fc(self.dropout(self.bn2(self.layer2(x)).relu()))
+
+
+def small(seed: int = 0, **sizes: int) -> Small:
+    """The network with the weights of one seed, in training mode; the random stream stays as it is."""
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return Small(**sizes)
+
+
+def batch(seed: int = 0, count: int = 8, classes: int = 3) -> tuple[Any, Any]:
+    """Inputs (count, 5) and class numbers (count,)."""
+    draw = torch.Generator().manual_seed(seed)
+    return torch.randn(count, 5, generator=draw), torch.randint(0, classes, (count,), generator=draw)
+
+
+def undisturbed(observe: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+    """The same observation with the same random numbers at every try; the learner's stream stays as it is."""
+
+    @wraps(observe)
+    def run(*args: Any) -> dict[str, Any]:
+        with torch.random.fork_rng():
+            torch.manual_seed(0)
+            return observe(*args)
+
+    return run
+
+
+def body(model: Any) -> dict[str, Any]:
+    """Copies of all weights and statistics but the head's."""
+    return {name: value.clone() for name, value in model.state_dict().items() if not name.startswith("fc.")}
+
+
+def unchanged(model: Any, before: dict[str, Any]) -> bool:
+    """Whether the body is bit for bit as `body(model)` had it."""
+    now = model.state_dict()
+    return all(name in now and torch.equal(now[name], value) for name, value in before.items())
