@@ -162,10 +162,10 @@ class CupyDevice:
         made[...] = host
         return made
 
-    def try_room(self, sizes):
-        """Raises OutOfMemoryError unless blocks of these sizes (bytes) are free, all at the same time."""
+    def try_room(self, kept, passing):
+        """Raises OutOfMemoryError unless blocks of the sizes `kept` (bytes) are free, and beside them those of the biggest list in `passing`."""
         with self:
-            blocks = [self.cupy.cuda.alloc(nbytes) for nbytes in sizes]
+            blocks = [self.cupy.cuda.alloc(nbytes) for nbytes in (*kept, *max(passing, key=sum, default=()))]
         del blocks
 
     def peek(self, array):

@@ -359,15 +359,15 @@ class Optimizer:
                 yield group, parameter, -grad._d if group["maximize"] else grad._d
 
     def _check_room(self, items):
-        """Tries whether what a step allocates fits: state that is not there yet, and three float64 arrays of the biggest parameter."""
-        needed = defaultdict(lambda: [0, 0])
+        """Tries whether what a step allocates fits: state that is not there yet, and for each parameter in turn three float64 arrays."""
+        kept, passing = defaultdict(list), defaultdict(set)
         for group, parameter, _ in items:
-            room = needed[parameter._storage.device]
-            room[0] += 0 if self.state.get(parameter) else self._buffers(group) * parameter.nbytes
-            room[1] = max(room[1], 3 * 8 * parameter.numel())
-        for device, sizes in needed.items():
+            device = parameter._storage.device
+            kept[device] += [] if self.state.get(parameter) else [parameter.nbytes] * self._buffers(group)
+            passing[device].add(8 * parameter.numel())
+        for device, sizes in kept.items():
             if device is not CPU:
-                device.backend.try_room(sum(sizes))
+                device.backend.try_room(sizes, [[n] * 3 for n in passing[device]])
 
     def _buffers(self, group):
         """How many arrays of a parameter's size the first step keeps for it."""

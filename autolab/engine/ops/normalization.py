@@ -42,17 +42,16 @@ def _through(m, g, x, axes, eps):
 
 
 # -- batch norm ------------------------------------------------------------------------------------------------------------
-def _update(running, new, momentum):
-    """running <- (1 - momentum) * running + momentum * new, in the tensor's own memory, as PyTorch's kernel does it."""
-    if running is not None:
-        running += running.dtype.type(momentum) * (new.astype(running.dtype) - running)
+def _change(running, new, momentum):
+    """What to add to `running` for (1 - momentum) * running + momentum * new, as PyTorch's kernel computes it; None without one."""
+    return None if running is None else running.dtype.type(momentum) * (new.astype(running.dtype) - running)
 
 
 def _batch_norm(xp, x, weight, bias, running_mean, running_var, training, momentum, eps):
     _refuse_integers("batch_norm", x)
     wide = x.astype(np.float32) if x.dtype.itemsize == 2 else x
     rows = kernels.channel_rows(wide)
-    none = xp.empty(0, rows.dtype)
+    none, changes = xp.empty(0, rows.dtype), ()
     if not training:
         scale = 1 / xp.sqrt(running_var + running_var.dtype.type(eps))
         if weight is not None:
@@ -62,9 +61,13 @@ def _batch_norm(xp, x, weight, bias, running_mean, running_var, training, moment
     else:
         count = rows.shape[1]
         rows, mean, variance, inverse = kernels.standardize(rows, weight, bias, eps)
-        _update(running_mean, mean, momentum)
-        _update(running_var, variance * variance.dtype.type(count / (count - 1) if count > 1 else math.nan), momentum)
-    return kernels.from_channel_rows(rows, x.shape).astype(x.dtype, copy=False), mean, inverse
+        variance = variance * variance.dtype.type(count / (count - 1) if count > 1 else math.nan)
+        changes = (_change(running_mean, mean, momentum), _change(running_var, variance, momentum))
+    result = kernels.from_channel_rows(rows, x.shape).astype(x.dtype, copy=False)
+    for running, change in zip((running_mean, running_var), changes):  # now that nothing is left to run out of memory
+        if change is not None:
+            running += change
+    return result, mean, inverse
 
 
 def _channel_axes(x):

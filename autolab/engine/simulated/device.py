@@ -72,9 +72,9 @@ class SimDevice:
         except OutOfMemory as error:
             raise self.out_of_memory(error.nbytes) from None
 
-    def try_room(self, sizes):
-        """Raises OutOfMemoryError unless blocks of these sizes (bytes) are free, all at the same time."""
-        missing = self.pool.missing(sizes)
+    def try_room(self, kept, passing):
+        """Raises OutOfMemoryError unless blocks of the sizes `kept` (bytes) are free, and beside them those of each list in `passing`."""
+        missing = self.pool.missing(kept, passing)
         if missing:
             raise self.out_of_memory(missing)
 

@@ -7,6 +7,7 @@ for less than 10 MiB, and multiples of 2 MiB above that. Source: https://docs.py
 from __future__ import annotations
 
 from bisect import insort
+from contextlib import contextmanager
 
 from .. import observe
 
@@ -80,27 +81,56 @@ class Pool:
         size = -(-nbytes // ROUND) * ROUND
         if not size:
             return Block(self, None, 0, 0, what)
+        segment, offset = self._place(size)
+        block = Block(self, segment, offset, size, what)
+        self.alive[id(block)] = (size, what)
+        self.allocations += 1
+        self.allocated += size
+        self.peak_allocated = max(self.peak_allocated, self.allocated)
+        self.peak_reserved = max(self.peak_reserved, self.reserved)
+        if observe.observer is not None:
+            observe.observer.allocate(self.owner.device, size, self.allocated, self.reserved, block.address, what)
+        return block
+
+    def _place(self, size):
+        """Takes `size` bytes out of a hole, or out of a new segment. Returns (segment, offset)."""
         small = size <= SMALL
         segment, offset = self._hole(size, small) or self._new_segment(size, small)
         hole = next(h for h in segment.holes if h[0] == offset)
         segment.holes.remove(hole)
         if hole[1] > size:
             insort(segment.holes, (offset + size, hole[1] - size))
-        block = Block(self, segment, offset, size, what)
-        self.alive[id(block)] = (size, what)
-        self.allocations += 1
-        self.allocated += size
-        self.peak_allocated = max(self.peak_allocated, self.allocated)
-        if observe.observer is not None:
-            observe.observer.allocate(self.owner.device, size, self.allocated, self.reserved, block.address, what)
-        return block
+        return segment, offset
 
-    def fits(self, nbytes) -> bool:
-        """Whether `allocate(nbytes)` would find room."""
-        size = -(-nbytes // ROUND) * ROUND
-        small = size <= SMALL
-        unused = sum(s.size for s in self.segments if s.unused)
-        return self._hole(size, small) is not None or self.reserved - unused + _segment_length(size, small) <= self.total
+    def missing(self, kept, passing=()) -> int:
+        """0 when blocks of the sizes `kept` (bytes) would find room, and beside them those of each list in `passing`, one list after the
+        other; else the first size that would not."""
+        try:
+            with self._unchanged():
+                for size in kept:
+                    self._try(size)
+                for sizes in passing:
+                    with self._unchanged():
+                        for size in sizes:
+                            self._try(size)
+            return 0
+        except OutOfMemory as error:
+            return error.nbytes
+
+    def _try(self, nbytes):
+        if nbytes:
+            self._place(-(-nbytes // ROUND) * ROUND)
+
+    @contextmanager
+    def _unchanged(self):
+        """What is placed inside is given back at the end, new segments too."""
+        before = self.segments, [s.holes[:] for s in self.segments], self.reserved, self._next
+        try:
+            yield
+        finally:
+            self.segments, holes, self.reserved, self._next = before
+            for segment, pieces in zip(self.segments, holes):
+                segment.holes = pieces
 
     def _hole(self, size, small):
         """The smallest free piece that is big enough, as (segment, offset); None when there is none."""
@@ -115,9 +145,8 @@ class Pool:
             raise OutOfMemory(size)
         segment = _Segment(self._next, length, small)
         self._next += length
-        self.segments.append(segment)
+        self.segments = [*self.segments, segment]
         self.reserved += length
-        self.peak_reserved = max(self.peak_reserved, self.reserved)
         return segment, 0
 
     def free(self, block):
