@@ -21,7 +21,7 @@ def still(trace: DeviceTrace) -> str:
     end = max(trace.end, 1e-9)
     across = lambda when: LEFT + (WIDTH - LEFT - RIGHT) * when / end
     parts = [label("al-name", 12, 20, _summary(trace), font_size=14)]
-    y = TOP
+    y: float = TOP
     parts += _host(trace, y, across)
     y += ROW + 8
     for device in trace.devices[1:]:
@@ -130,5 +130,6 @@ def _memory(trace: DeviceTrace, device: DeviceInfo, y: float, across: Any) -> li
     for refusal in (o for o in trace.refusals if o.device == device.name):
         x = across(refusal.time)
         parts.append(element("path", d=f"M{x - 6:.1f} {y + 30}l12 12m0 -12l-12 12", stroke="#8f3a6e", stroke_width=3.5))
-        parts.append(label("al-refused", x - 10, y + 42, f"{size(refusal.bytes)} refused", font_size=SMALL, fill="#8f3a6e", text_anchor="end", **HALO))
+        look: dict[str, Any] = {"font_size": SMALL, "fill": "#8f3a6e", "text_anchor": "end", **HALO}
+        parts.append(label("al-refused", x - 10, y + 42, f"{size(refusal.bytes)} refused", **look))
     return parts
