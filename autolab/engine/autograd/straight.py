@@ -54,7 +54,7 @@ def backward(root, g, retain_graph) -> bool:
     return True
 
 
-def _plan(root):
+def _plan(root) -> tuple[list, dict, dict] | None:
     """(nodes, newest first; how many gradients each leaf waits for; a place for each gradient), or None for a graph that is not so plain."""
     if not root.direct or root.hooks is not None:
         return None
