@@ -58,7 +58,8 @@ def _plan(root) -> tuple[list, dict, dict] | None:
     """(nodes, newest first; how many gradients each leaf waits for; a place for each gradient), or None for a graph that is not so plain."""
     if not root.direct or root.hooks is not None:
         return None
-    order, waiting, pending = [root], {}, {root: None}
+    order, pending = [root], {root: None}
+    waiting: dict = {}
     for node in order:
         for n in node.inputs:
             if n in pending:
