@@ -32,7 +32,9 @@ def plot_profile(prof: Any, *, row_limit: int = 12, axes: Any = None, title: str
     events = _events(prof)
     if isinstance(row_limit, bool) or not isinstance(row_limit, int) or row_limit < 1:
         raise ValueError(f"row_limit must be a positive integer, got {row_limit!r}")
-    averages = sorted(events.key_averages(), key=lambda average: average.self_cpu_time_total, reverse=True)
+    averages = [average for average in events.key_averages() if _called(average)]
+    averages.sort(key=lambda average: average.self_cpu_time_total, reverse=True)
+    events = [event for event in events if _called(event)]
     shown = averages[:row_limit]
     if axes is None:
         axes = _figure(len(shown), 1 + max(_depths(events)) + 1.5 * len(_queues(events)))
@@ -55,6 +57,11 @@ def _events(prof: Any) -> Any:
     if not hasattr(events[0], "time_range"):
         raise TypeError("prof must be a profile or its events(), not its key_averages(): the timeline needs every call")
     return events
+
+
+def _called(event: Any) -> bool:
+    """Whether it is a call on the CPU; what runs on a device is known by the call that launched it."""
+    return event.device_type.name == "CPU"
 
 
 def _figure(rows: int, depth: float) -> Any:

@@ -1,7 +1,11 @@
 """The profiler while GPUs are simulated: simulated times, and what each call had the GPU do. The numbers follow from the profile of a T4:
 5 µs for a launch, 2.5 µs for the shortest kernel, 0.7 of 8.1 TFLOP/s and of 320 GB/s, 10 µs for a copy at 6 GB/s."""
 
+import json
+import re
+
 import pytest
+from conformance import seeds
 
 import autolab as torch
 from autolab.profiler import ProfilerActivity, profile, supported_activities
@@ -26,7 +30,8 @@ def product():
 
 
 def times(prof):
-    return {a.key: (round(a.cpu_time_total, 3), round(a.self_device_time_total, 3), round(a.device_time_total, 3)) for a in prof.key_averages()}
+    calls = [a for a in prof.key_averages() if a.device_type.name == "CPU"]
+    return {a.key: (round(a.cpu_time_total, 3), round(a.self_device_time_total, 3), round(a.device_time_total, 3)) for a in calls}
 
 
 def test_calls_cost_the_host_their_launches_and_the_device_its_kernels(sim):
@@ -69,6 +74,74 @@ def test_copies_are_named_as_pytorch_names_them(sim):
     ]  # fmt: skip
     waits = [e.name for e in prof.events() if e.name.startswith("cuda")]
     assert waits == ["cudaStreamSynchronize"] * 2, "the copy from pageable memory, and the one to the host"
+
+
+def test_kernels_and_copies_have_rows_of_their_own(sim):
+    x = torch.ones(1500)
+    with profile(activities=BOTH) as prof:
+        x.cuda().exp().cpu()
+    rows = {a.key: a for a in prof.key_averages() if a.device_type.name == "CUDA"}
+    assert {name: (a.count, a.cpu_time_total, round(a.self_device_time_total, 3)) for name, a in rows.items()} == {
+        "Memcpy HtoD (Pageable -> Device)": (1, 0, 11.0), "exp": (1, 0, 2.5), "Memcpy DtoH (Device -> Pageable)": (1, 0, 11.0),
+    }  # fmt: skip
+    copies = [e for e in prof.events() if e.kernels and e.kernels[0].name.startswith("Memcpy")]
+    assert [e.name for e in copies] == ["aten::_to_copy"] * 2
+    assert prof.key_averages().table().endswith("Self CUDA time total: 24.500us\n"), "no kernel counts twice"
+
+
+def test_backward_nodes_have_their_calls_inside(sim):
+    w = torch.ones(30, 20, device="cuda", requires_grad=True)
+    with profile(activities=BOTH) as prof:
+        (torch.ones(10, 30, device="cuda") @ w).sum().backward()
+    inside = [e.name for e in prof.events() if e.cpu_parent is not None and e.cpu_parent.name == "MmBackward0"]
+    assert "aten::mm" in inside
+
+
+def test_bytes_on_the_device(sim):
+    a = torch.ones(1000, 1000, device="cuda")
+    with profile(activities=BOTH, profile_memory=True) as prof:
+        b = (a @ a).relu()
+        del b
+    found = {e.key: (e.self_device_memory_usage, e.device_memory_usage) for e in prof.key_averages() if e.self_device_memory_usage}
+    size = -(-4_000_000 // 512) * 512
+    assert found == {"aten::mm": (size, size), "aten::clamp_min": (size, size), "[memory]": (-2 * size, -2 * size)}
+    text = prof.key_averages().table(sort_by="self_cuda_memory_usage", row_limit=1)
+    assert "CPU Mem  Self CPU Mem      CUDA Mem  Self CUDA Mem    # of Calls" in text and "3.81 MB" in text
+    with profile(activities=BOTH) as prof:
+        a @ a
+    assert "CUDA Mem" not in prof.key_averages().table()
+
+
+def test_a_chrome_trace_has_a_lane_for_each_stream(sim, tmp_path):
+    product().export_chrome_trace(str(tmp_path / "trace.json"))
+    entries = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    kernels = [e for e in entries if e.get("cat") == "kernel"]
+    assert [(e["name"], e["pid"], e["tid"], round(e["dur"], 3)) for e in kernels] == [("matmul", 0, 0, 352.734), ("maximum", 0, 0, 35.714)]
+    assert {"GPU 0"} == {e["args"]["labels"] for e in entries if e["name"] == "process_labels"}
+    launched = {e["id"]: e["ts"] for e in entries if e.get("cat") == "ac2g" and e["ph"] == "s"}
+    began = {e["id"]: e["ts"] for e in entries if e.get("cat") == "ac2g" and e["ph"] == "f"}
+    assert launched.keys() == began.keys() and all(launched[k] <= began[k] for k in began)
+    mm = next(e for e in entries if e["name"] == "aten::mm")
+    assert kernels[0]["args"]["External id"] == mm["args"]["External id"]
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_the_course_prints_its_table_with_a_gpu(sim, moved):
+    cells = [cell.code for cell in seeds.cells("autograd")]
+    number = next(n for n, code in enumerate(cells) if "profile(use_cuda=run_on_gpu)" in code)
+    measured = cells[number].replace("range(1000)", "range(50)")
+    if moved:  # the course itself leaves both on the CPU
+        measured = measured.replace("\nwith", "\nx, conv1d = x.to(device), conv1d.to(device)\nwith")
+    names, printed = {"th": torch}, []
+    with pytest.warns(FutureWarning, match="use_device = 'cuda'"):
+        exec(measured, names)
+    exec(cells[number + 1], names | {"print": printed.append})
+    table = printed[0]
+    assert re.search(r"aten::convolution .* 50 *\n", table) and "Self CPU time total: " in table
+    assert ("Self CUDA %" in table) is ("Self CUDA time total: " in table) is moved
+    if moved:
+        kernels = [e for e in names["prf"].key_averages() if e.key == "matmul"]
+        assert (kernels[0].count, kernels[0].self_device_time_total) == (50, pytest.approx(50 * 4.507, abs=0.1))
 
 
 def test_the_cpu_takes_simulated_time_too(sim):

@@ -4,12 +4,11 @@ Source: https://docs.pytorch.org/docs/2.13/profiler.html; the trace's format: "T
 
 from __future__ import annotations
 
-import bisect
 import enum
 import os
-from typing import NamedTuple
 
 from ..errors import fail
+from .profiler_devices import give_kernels, lanes, with_bytes
 from .profiler_names import INLINED
 from .profiler_table import format_time, table
 
@@ -30,16 +29,6 @@ class Interval:
     def elapsed_us(self):
         """The length in µs."""
         return self.end - self.start
-
-
-class Kernel(NamedTuple):
-    """What one call put into a device's queue: a kernel or a copy, on which device and stream; when it ran, µs since the profiler was started."""
-
-    name: str
-    device: int
-    duration: float
-    stream: int
-    start: float
 
 
 class _Formatted:
@@ -76,6 +65,7 @@ class FunctionEvent(_Formatted):
         self.is_user_annotation = row.scope == USER_SCOPE
         self.cpu_parent, self.cpu_children, self.kernels = None, [], []
         self.cpu_memory_usage = self.device_time_total = self.self_device_time_total = 0
+        self.self_device_memory_usage = row.on_device
 
     @property
     def cpu_time_total(self):
@@ -105,6 +95,23 @@ class FunctionEvent(_Formatted):
 FUNCTION_SCOPE, BACKWARD_SCOPE, USER_SCOPE = 0, 1, 7
 
 
+class DeviceEvent(FunctionEvent):
+    """A kernel or a copy that ran on a device: an event beside the call that launched it."""
+
+    device_type = DeviceType.CUDA
+    cpu_time = cpu_time_total = self_cpu_time_total = 0  # type: ignore[assignment]
+
+    def __init__(self, id, kernel, use_device):
+        self.id, self.thread, self.use_device = id, kernel.device, use_device
+        self.name = self.key = self.trace_name = kernel.name
+        self.time_range = Interval(kernel.start, kernel.start + kernel.duration)
+        self.device_index, self.device_resource_id = kernel.device, kernel.stream
+        self.device_time_total = self.self_device_time_total = kernel.duration
+        self.input_shapes, self.stack, self.cpu_parent, self.cpu_children, self.kernels = [], [], None, [], []
+        self.self_cpu_memory_usage = self.cpu_memory_usage = self.flops = self.fwd_thread = 0
+        self.sequence_nr, self.scope, self.is_python_function, self.is_user_annotation = -1, FUNCTION_SCOPE, False, False
+
+
 class FunctionEventAvg(_Formatted):
     """All calls under one `key`: how many (`count`), their times in µs and the bytes they allocated, summed; `cpu_time`
     is the mean."""
@@ -113,6 +120,9 @@ class FunctionEventAvg(_Formatted):
         self.key, self.count, self.input_shapes, self.stack = key, 0, "", []
         self.cpu_time_total = self.self_cpu_time_total = self.cpu_memory_usage = self.self_cpu_memory_usage = 0
         self.flops = self.device_time_total = self.self_device_time_total = 0
+        self.device_memory_usage = self.self_device_memory_usage = 0
+        self.device_type = DeviceType.CPU if first is None else first.device_type
+        self.use_device = None if first is None else first.use_device
         self.scope = 0 if first is None else first.scope
         self.is_user_annotation = first is not None and first.is_user_annotation
         self.cpu_parent = None if first is None else first.cpu_parent
@@ -127,6 +137,8 @@ class FunctionEventAvg(_Formatted):
         self.self_cpu_memory_usage += other.self_cpu_memory_usage
         self.device_time_total += other.device_time_total
         self.self_device_time_total += other.self_device_time_total
+        self.device_memory_usage += other.device_memory_usage
+        self.self_device_memory_usage += other.self_device_memory_usage
         self.flops += other.flops
         return self
 
@@ -177,8 +189,9 @@ class EventList(list):
         """The events as text, one a line.
 
         sort_by: an attribute, largest first: 'cpu_time', 'cpu_time_total', 'self_cpu_time_total', 'cpu_memory_usage',
-        'self_cpu_memory_usage', 'count', with devices 'self_cuda_time_total' and the like. row_limit: how many, -1 for all. time_unit: 's', 'ms', 'us' for one unit in
-        all rows. Raises AttributeError for another sort_by. Source: torch.autograd.profiler.EventList.table."""
+        'self_cpu_memory_usage', 'count'; of devices 'cuda_time', 'cuda_time_total', 'self_cuda_time_total', 'cuda_memory_usage',
+        'self_cuda_memory_usage'. row_limit: how many, -1 for all. time_unit: 's', 'ms', 'us' for one unit in all rows. Raises
+        AttributeError for another sort_by. Source: torch.autograd.profiler.EventList.table."""
         events = self
         if sort_by is not None:
             name = sort_by.replace("cuda", "device").replace("xpu", "device").replace("privateuse1", "device")
@@ -202,7 +215,7 @@ class EventList(list):
         found = {}
         for event in self:
             stack = event.stack[:group_by_stack_n] if group_by_stack_n > 0 else []
-            key = (event.key, str(event.input_shapes) if group_by_input_shapes else "", *stack)
+            key = (event.key, event.device_type, str(event.input_shapes) if group_by_input_shapes else "", *stack)
             if key not in found:
                 found[key] = FunctionEventAvg(event.key, event)
                 found[key].stack = stack
@@ -264,28 +277,16 @@ def _shown(rows):
     return [row for row in rows if id(row) not in hidden]
 
 
-def _freed(rows, freed):
-    """`rows` with the bytes of `freed` (ns, bytes) taken off the innermost one that ran at that time, or as rows of their own."""
-    alone, starts = [], [row.start for row in rows]
-    for at, nbytes in freed:
-        k = bisect.bisect_right(starts, at) - 1
-        while k >= 0 and rows[k].end < at:
-            k -= 1
-        if k >= 0:
-            rows[k].allocated -= nbytes
-        elif rows:
-            alone.append(type(rows[0])("[memory]", at, at, allocated=-nbytes))
-    return sorted([*rows, *alone], key=lambda row: (row.start, -row.end)) if alone else rows
-
-
-def events_of(rows, origin, thread=1, freed=(), kernels=()):
+def events_of(rows, origin, thread=1, changes=(), kernels=(), use_device=None):
     """The FunctionEvents of a profiler's rows, each with the calls inside it; times from `origin` (ns).
 
-    freed: (when, how many bytes). kernels: (when it was launched, name, device, stream, start, duration), in ns."""
-    rows = _freed(_shown(rows), freed)
+    changes: (when in ns, 'allocated' or 'on_device', bytes). kernels: (when it was launched, name, device, stream, start, duration), in ns;
+    they follow as events of their own."""
+    rows = with_bytes(_shown(rows), changes)
     events, inside = [], []
     for id, row in enumerate(rows, 1):
         event = FunctionEvent(id, row, origin, thread)
+        event.use_device = use_device
         while inside and inside[-1][0] < row.end:
             inside.pop()
         if inside:
@@ -295,27 +296,19 @@ def events_of(rows, origin, thread=1, freed=(), kernels=()):
             event.stack = [parent.name, *parent.stack] if parent.is_python_function else parent.stack
         inside.append((row.end, event))
         events.append(event)
-    _give_kernels(events, rows, kernels, origin)
+    launched = give_kernels(events, rows, kernels, origin)
     for event in reversed(events):  # children stand behind their parents
         event.cpu_memory_usage = event.self_cpu_memory_usage + sum(
             child.cpu_memory_usage for child in event.cpu_children
+        )
+        event.device_memory_usage = event.self_device_memory_usage + sum(
+            child.device_memory_usage for child in event.cpu_children
         )
         event.self_device_time_total = sum(kernel.duration for kernel in event.kernels)
         event.device_time_total = event.self_device_time_total + sum(
             child.device_time_total for child in event.cpu_children
         )
-    return events
-
-
-def _give_kernels(events, rows, kernels, origin):
-    """Hands each kernel to the innermost of `events` (one for each of `rows`, in order) that ran when it was launched."""
-    starts = [row.start for row in rows]
-    for at, name, device, stream, start, duration in kernels:
-        k = bisect.bisect_right(starts, at) - 1
-        while k >= 0 and rows[k].end < at:
-            k -= 1
-        if k >= 0:
-            events[k].kernels.append(Kernel(name, device, duration / 1000, stream, (start - origin) / 1000))
+    return events + [DeviceEvent(id, kernel, use_device) for id, kernel in enumerate(launched, len(events) + 1)]
 
 
 _CATEGORIES = {FUNCTION_SCOPE: "cpu_op", BACKWARD_SCOPE: "cpu_op", USER_SCOPE: "user_annotation"}
@@ -334,8 +327,11 @@ def write_chrome_trace(events, path, metadata=None, base_ns=0):
         {"ph": "M", "name": f"{what}_name", "ts": 0, **place, "args": {"name": name}}
         for what, name in (("process", "python"), ("thread", f"thread {pid} (python)"))
     ]
+    entries += lanes(events, place)
     forward = {}
     for number, event in enumerate(events):
+        if event.device_type is not DeviceType.CPU:
+            continue
         start = event.time_range.start
         args = {"External id": event.id, "Ev Idx": number}
         if event.sequence_nr >= 0:

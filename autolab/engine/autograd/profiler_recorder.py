@@ -25,6 +25,7 @@ from ..tensor import Tensor
 from . import namespaces, profiler_functions
 from .grad_mode import per_thread
 from .node import Node
+from .profiler_devices import copy_name
 from .profiler_events import BACKWARD_SCOPE, FUNCTION_SCOPE, USER_SCOPE, events_of
 from .profiler_names import COMPUTED_WHOLE, LAYERS, LEAVES, MADE_BY, aten_name, flops
 from .profiler_stacks import CallWatcher
@@ -65,6 +66,7 @@ class _Row:
     backward: bool = False
     shapes: list = field(default_factory=list)
     allocated: int = 0
+    on_device: int = 0  # bytes of devices
     flops: int = 0
     composed: bool = False  # a function made of ops: not shown where it only hands on to an op of the same name
     python: bool = False  # a Python function, with_stack
@@ -72,7 +74,7 @@ class _Row:
 
 # -- kernels tell when they begin ------------------------------------------------------------------------------------------
 running: list[Recorder] = []
-_untimed: list[namespaces.Namespace] = []  # what the timed namespace stands in for
+_untimed: dict[object, namespaces.Namespace] = {}  # what the timed namespace stands in for
 
 
 def _timed(run):
@@ -136,7 +138,7 @@ class Recorder(observe.Observer):
         self.record_shapes, self.profile_memory = record_shapes or with_flops, profile_memory
         self.with_flops, self.calls = with_flops, CallWatcher(self) if with_stack else None
         self.rows, self.freed, self._alive, self._owners = [], [], {}, set()
-        self.use_device, self.kernels, self._copying = use_device, [], False
+        self.use_device, self.kernels, self.device_bytes, self._copying = use_device, [], [], False
         self.thread = self.kernel_start = self.evaluating = self.evaluated = self.node_row = None
         self.fresh, self.functions = [], []
         self.origin = self.mark = self.base_ns = 0
@@ -150,8 +152,9 @@ class Recorder(observe.Observer):
             global _ticks
             simulated = simulated_clock()
             _ticks = time.perf_counter_ns if simulated is None else _ordered(simulated)
-            _untimed.append(namespaces.raw(np))
-            namespaces._raw[np] = _TimedNamespace(False, np)
+            for xp in {np, *(b.xp for b in devices.in_use())}:
+                _untimed[xp] = namespaces.raw(xp)
+                namespaces._raw[xp] = _TimedNamespace(False, xp)
             profiler_functions.exchange(_composed_call, _optimizer_call)
         running.append(self)
         observe.add(self)
@@ -171,7 +174,8 @@ class Recorder(observe.Observer):
         if not any(r.state is self.state for r in running):
             self.state.run = self.state.run.__wrapped__
         if not running:
-            namespaces._raw[np] = _untimed.pop()
+            namespaces._raw.update(_untimed)
+            _untimed.clear()
             profiler_functions.put_back()
         unfinished = {id(row) for _, row in self.functions}  # custom functions that raised: nobody told when
         self.rows = [row for row in self.rows if id(row) not in unfinished]
@@ -180,7 +184,8 @@ class Recorder(observe.Observer):
 
     def events(self, thread=1):
         """The FunctionEvents of all rows."""
-        return events_of(self.rows, self.origin, thread, self.freed, self.kernels)
+        changes = [*((at, "allocated", -nbytes) for at, nbytes in self.freed), *self.device_bytes]
+        return events_of(self.rows, self.origin, thread, changes, self.kernels, self.use_device)
 
     def open(self, name, shapes=(), **more):
         """A row that begins now."""
@@ -315,12 +320,10 @@ class Recorder(observe.Observer):
     @_in_its_thread
     def transfer(self, source, target, nbytes, start, duration, pinned):
         if self.use_device:
-            host = "Pinned" if pinned else "Pageable"
-            ends = [host if d.type == "cpu" else "Device" for d in (source, target)]
-            way = "to".join("H" if d.type == "cpu" else "D" for d in (source, target)).replace("DtoD", "PtoP")
             device = target if source.type == "cpu" else source
-            name = f"Memcpy {way} ({ends[0]} -> {ends[1]})"
-            self.kernels.append((clock(), name, device.index, 0, start * 1e9, duration * 1e9))
+            now, began = clock(), start * 1e9
+            self.kernels.append((now, copy_name(source, target, pinned), device.index, 0, began, duration * 1e9))
+            self.kernel_start = now - device.backend.profile.launch * 1e9
             self._copying = True
 
     @_in_its_thread
@@ -330,6 +333,16 @@ class Recorder(observe.Observer):
             now = clock()
             self.rows.append(_Row(f"cuda{'Device' if whole else 'Stream'}Synchronize", now - waited * 1e9, now))
         self._copying = False
+
+    @_in_its_thread
+    def allocate(self, device, nbytes, allocated, reserved, address, what):
+        if self.use_device and self.profile_memory:
+            self.device_bytes.append((clock(), "on_device", nbytes))
+
+    @_in_its_thread
+    def free_memory(self, device, nbytes, allocated, reserved, address):
+        if self.use_device and self.profile_memory:
+            self.device_bytes.append((clock(), "on_device", -nbytes))
 
     # -- backward ----------------------------------------------------------------------------------------------------------
     def _close(self, at):

@@ -50,17 +50,22 @@ def table(events, *, row_limit, name_width, shapes_width, source_width, header, 
         _Column("CPU total", lambda e: format_time(e.cpu_time_total, unit)),
         _Column("CPU time avg", lambda e: format_time(e.cpu_time, unit)),
     ]
-    device_total = sum(event.self_device_time_total for event in events)
+    # an event that ran on a device counts; a call shows the same time once more, as its own
+    device_total = sum(event.self_device_time_total for event in events if event.device_type.name != "CPU")
+    device = (events[0].use_device or "cuda").upper()
     if device_total:
         columns += [
-            _Column("Self CUDA", lambda e: format_time(e.self_device_time_total, unit)),
-            _Column("Self CUDA %", lambda e: format_share(e.self_device_time_total, device_total)),
-            _Column("CUDA total", lambda e: format_time(e.device_time_total, unit)),
-            _Column("CUDA time avg", lambda e: format_time(e.device_time, unit), 13),
+            _Column(f"Self {device}", lambda e: format_time(e.self_device_time_total, unit)),
+            _Column(f"Self {device} %", lambda e: format_share(e.self_device_time_total, device_total)),
+            _Column(f"{device} total", lambda e: format_time(e.device_time_total, unit)),
+            _Column(f"{device} time avg", lambda e: format_time(e.device_time, unit)),
         ]
     if memory:
         columns.append(_Column("CPU Mem", lambda e: format_memory(e.cpu_memory_usage)))
         columns.append(_Column("Self CPU Mem", lambda e: format_memory(e.self_cpu_memory_usage)))
+        if any(event.self_device_memory_usage > 0 for event in events):
+            columns.append(_Column(f"{device} Mem", lambda e: format_memory(e.device_memory_usage)))
+            columns.append(_Column(f"Self {device} Mem", lambda e: format_memory(e.self_device_memory_usage)))
     columns.append(_Column("# of Calls", lambda e: e.count))
     if any(event.input_shapes for event in events):
         wide = _width([str(event.input_shapes) for event in events], shapes_width)
@@ -86,7 +91,7 @@ def table(events, *, row_limit, name_width, shapes_width, source_width, header, 
             for call in [*(_clipped(call, sources) for call in event.stack[1:]), ""]:
                 lines.append(_line(columns, [call if column.title == _SOURCE else "" for column in columns]))
     totals = [f"Self CPU time total: {format_time(total, unit)}"]
-    totals += [f"Self CUDA time total: {format_time(device_total, unit)}"] if device_total else []
+    totals += [f"Self {device} time total: {format_time(device_total, unit)}"] if device_total else []
     return "\n".join([*lines, rule, *totals, ""])
 
 
