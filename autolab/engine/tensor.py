@@ -82,13 +82,13 @@ class Tensor(Differentiable):
     @requires_grad.setter
     def requires_grad(self, value):
         if self._node is not None:
-            if value:
-                return
+            cure = " If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
             raise fail(
                 RuntimeError,
-                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
-                "subgraph that doesn't require differentiation use var_no_grad = var.detach().",
-                "This tensor was computed from others; detach() gives the same values outside the graph.",
+                f"you can only change requires_grad flags of leaf variables.{'' if value else cure}",
+                "This tensor was computed from others, and requires a gradient already."
+                if value
+                else "This tensor was computed from others; detach() gives the same values outside the graph.",
             )
         if value and not self.dtype.is_floating_point:
             raise fail(

@@ -90,12 +90,17 @@ def test_only_leaves_are_frozen(torch):
     def freeze_a_result():
         half.requires_grad = False
 
+    def train_a_result():
+        half.requires_grad = True
+
     loss_of_frozen = torch.nn.Linear(2, 1).requires_grad_(False)(torch.ones(2))
     loss_of_frozen.requires_grad = True  # silences the error of backward, and trains nothing
     loss_of_frozen.backward()
     return [
         error_of(freeze_a_result),
         error_of(lambda: half.requires_grad_(False)),
+        error_of(train_a_result),
+        half.requires_grad_(True) is half,
         error_of(loss.backward),
         loss_of_frozen.grad,
         error_of(lambda: torch.arange(3).requires_grad_()),

@@ -99,7 +99,8 @@ class Differentiable:
                 "only Tensors of floating point dtype can require gradients",
                 "A gradient needs values that can change by small amounts; use .float() first.",
             )
-        self.requires_grad = requires_grad
+        if not (requires_grad and self._node is not None):  # of a result, True says what is so; the attribute refuses it
+            self.requires_grad = requires_grad
         return self
 
     def retain_grad(self):
