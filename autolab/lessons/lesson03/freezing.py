@@ -81,12 +81,11 @@ def train_head(model, inputs, labels, steps, lr, trained="head", silence=False, 
 
 @undisturbed
 def after_training(answer, model, inputs, labels, steps, lr):
-    before, start = body(model), model.fc.weight.detach().clone()
+    before, head = body(model), [p.detach().clone() for p in model.fc.parameters()]
     answer(model, inputs, labels, steps, lr)
     return {
-        "the head has learned": steps == 0 or not torch.equal(model.fc.weight, start),
-        "fc.weight": model.fc.weight,
-        "fc.bias": model.fc.bias,
+        "weight and bias of the head moved": [not torch.equal(p, q) for p, q in zip(model.fc.parameters(), head)],
+        "loss afterwards": nn.functional.cross_entropy(model(inputs), labels),
         "the rest is as it was": unchanged(model, before),
         "frozen besides the head": not any(p.requires_grad for n, p in model.named_parameters() if n[:3] != "fc."),
     }
@@ -233,12 +232,13 @@ def later(answer, build, zero):
     step()
     step()
     answer(layer)
-    before = layer.weight.detach().clone()
+    before, left = layer.weight.detach().clone(), [p.grad for p in layer.parameters()]
+    words = ["None" if grad is None else "numbers" if grad.any() else "zeros" for grad in left]
     moved = []
     for _ in range(2):
         step()
         moved.append(not torch.equal(layer.weight, before))
-    return {"the layer moved": moved, "requires_grad": [p.requires_grad for p in layer.parameters()]}
+    return {"the layer moved": moved, ".grad when frozen": words, "requires_grad": layer.weight.requires_grad}
 
 
 def _sgd(**settings):

@@ -40,10 +40,10 @@ def after_unfreezing(answer, everything):
     answer(model.layer2, optimizer, 0.01)
     before = model.layer2.weight.detach().clone()
     step()
-    rates = [group["lr"] for group in optimizer.param_groups]
+    rates = {id(p): group["lr"] for group in optimizer.param_groups for p in group["params"]}
     return {
         "layer2 wants a gradient": [p.requires_grad for p in model.layer2.parameters()],
-        "learning rates of the groups": rates,
+        "its learning rate": [rates.get(id(p), "none: not in the optimizer") for p in model.layer2.parameters()],
         "layer2 moved": not torch.equal(model.layer2.weight, before),
         "momentum of the head kept": model.fc.weight in optimizer.state,
     }

@@ -30,7 +30,7 @@ QUESTIONS = {
          "only those before layer2": "What lies after it is reached first, and is trained.",
          "none": "The loss depends on many weights that want a gradient."}),
     "03.q5": Question(
-        "The whole forward pass has 34 operations. All is frozen but the head. How many of them does backward visit?",
+        "Forward pass and loss have 34 operations together. All is frozen but the head. How many of them does backward visit?",
         because={"34": "Only operations that lead back to a trained weight are recorded.",
                  "1": "The product of the head is one. The loss itself is made of operations too, and the weight is "
                       "transposed first.",

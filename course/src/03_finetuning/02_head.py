@@ -34,7 +34,7 @@ autolab.viz.draw(F.cross_entropy(model(images[:2]), labels[:2]), rankdir="TB", p
 
 # %% [markdown] tags=["explain"]
 # **Why.** A new `Linear` starts with small random numbers, so it gives each of the five classes about the probability $1/5$. The loss is
-# $-\log \frac15 = \log 5 \approx 1.61$. If the loss of a new classifier starts far above that, something is wrong: the labels, the inputs, or the head.
+# $-\log \frac15 = \log 5 \approx 1.61$. Here it is 1.7, because no random head is quite even-handed. If the loss of a new classifier starts far above that, something is wrong: the labels, the inputs, or the head.
 #
 # Assigning to `model.fc` is all it takes. A module is found under the name of the attribute, and a new one under the same name takes the place of the old one. It has new
 # parameters, and *nobody else is told*. Section 7 is about that.

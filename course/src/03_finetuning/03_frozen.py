@@ -52,8 +52,8 @@ q5.reveal(reach.visited)
 panel
 
 # %% [markdown]
-# And the graph. What backward never visits is dimmed. Open `layer3` and look at the boxes in it: grey, without saved tensors. In the panel above, set the
-# switch of `layer2` and press "Run forward again": the graph wakes up from there on.
+# And the graph. What backward never visits is dimmed: grey boxes, without saved tensors. In the panel above, set the switch of `layer2` and press "Run forward again": the graph wakes up from there
+# on.
 
 # %% tags=["picture"]
 panel.explorer

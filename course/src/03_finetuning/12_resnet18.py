@@ -21,7 +21,7 @@ print("ResNet-18 with", "ImageNet weights" if file.exists() else "RANDOM weights
 
 big.requires_grad_(False)                                # 1. freeze
 big.fc = nn.Linear(big.fc.in_features, 5)                # 2. replace the head
-optimizer = torch.optim.SGD(big.fc.parameters(), lr=0.1, momentum=0.9)      # 3. build the optimizer
+optimizer = torch.optim.SGD(big.fc.parameters(), lr=0.001, momentum=0.9)    # 3. build the optimizer
 big.eval()                                               # 4. set the mode
 
 trained = sum(p.numel() for p in big.parameters() if p.requires_grad)
@@ -51,8 +51,11 @@ print("features:", tuple(features.shape), " the loss fell:", losses[-1] < losses
 # %% tags=["picture"]
 FreezePanel(big, optimizer, forward=lambda: F.cross_entropy(big(photos[:1]), few_y[:1]))
 
+# %% [markdown]
+# And this is the whole graph of a training step. Eighteen layers ran, and left nothing in it: all that backward has to walk is the head and the loss.
+
 # %% tags=["picture"]
-autolab.viz.draw(F.cross_entropy(big(photos[:1]), few_y[:1]), rankdir="TB", params=dict(big.named_parameters()))
+autolab.explore(F.cross_entropy(big(photos), few_y), params=dict(big.fc.named_parameters()))
 
 # %% [markdown] tags=["explain"]
 # **Why.** In numbers: $512 \cdot 5 + 5 = 2565$ trained numbers of more than eleven million. Gradients and momentum are kept for those only. The panel says how many megabytes that saves.

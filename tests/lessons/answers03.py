@@ -1,0 +1,534 @@
+"""Answers to lesson 3 as learners give them: right ones, written in more than one way, and wrong ones with the words
+that the checker has to find for them. Also the place where an instructor looks up a solution."""
+
+from statistics import mean
+
+import autolab as torch
+
+nn, F = torch.nn, torch.nn.functional
+
+# 03.1 and 03.2
+
+
+def directions(features, k):
+    centred = features - features.mean(0)
+    _, vectors = torch.linalg.eigh(centred.T @ centred)
+    return centred @ vectors[:, -k:].flip(1)
+
+
+def directions_by_index(features, k):
+    centred = features - features.mean(dim=0, keepdim=True)
+    values, vectors = torch.linalg.eigh(centred.T @ centred / (len(features) - 1))
+    order = values.argsort(descending=True)[:k]
+    return -(centred @ vectors[:, order])              # the opposite directions are as good
+
+
+def directions_uncentred(features, k):
+    return features @ torch.linalg.eigh(features.T @ features)[1][:, -k:].flip(1)
+
+
+def directions_projected_uncentred(features, k):
+    centred = features - features.mean(0)
+    return features @ torch.linalg.eigh(centred.T @ centred)[1][:, -k:].flip(1)
+
+
+def directions_weakest(features, k):
+    centred = features - features.mean(0)
+    return centred @ torch.linalg.eigh(centred.T @ centred)[1][:, :k]
+
+
+def directions_ascending(features, k):
+    centred = features - features.mean(0)
+    return centred @ torch.linalg.eigh(centred.T @ centred)[1][:, -k:]
+
+
+def directions_rows(features, k):
+    centred = features - features.mean(0)
+    return centred @ torch.linalg.eigh(centred.T @ centred)[1][-k:].T
+
+
+def new_head(model, classes):
+    model.fc = nn.Linear(model.fc.in_features, classes)
+    return model
+
+
+def new_head_by_weight(model, classes):
+    setattr(model, "fc", nn.Linear(model.fc.weight.shape[1], classes))      # noqa: B010
+    return model
+
+
+def head_of_64(model, classes):
+    model.fc = nn.Linear(64, classes)
+    return model
+
+
+def head_renamed(model, classes):
+    model.fc.out_features = classes
+    return model
+
+
+def head_then_frozen(model, classes):
+    new_head(model, classes)
+    for p in model.parameters():
+        p.requires_grad = False
+    return model
+
+
+def head_and_unfrozen(model, classes):
+    return new_head(model, classes).requires_grad_(True)
+
+
+# 03.3
+
+LEARNS = {
+    "b.requires_grad_(False)": "a c",
+    "a.requires_grad_(False)": "b c",
+    "b.eval()": "a b c",
+    "h = b(a(x)).detach(); y = c(h)": "c",
+    "with no_grad(): h = a(x)": "b c",
+    "all frozen, loss.requires_grad = True": "nobody",
+}
+
+# 03.4
+
+
+def train_head(model, inputs, labels, steps, lr, silence=False, thaw="fc", freeze=True):
+    if freeze:
+        for p in model.parameters():
+            p.requires_grad = False
+    for name, p in model.named_parameters():
+        if name.startswith(thaw):
+            p.requires_grad = True
+    optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad] if freeze else model.fc.parameters(), lr=lr)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(inputs), labels)
+        if silence:
+            loss.requires_grad = True
+        loss.backward()
+        optimizer.step()
+    return model
+
+
+def train_head_on_features(model, inputs, labels, steps, lr):
+    model.requires_grad_(False)
+    model.fc.requires_grad_(True)
+    head, model.fc = model.fc, nn.Identity()
+    features = model(inputs)
+    model.fc = head
+    for _ in range(steps):
+        F.cross_entropy(head(features), labels).backward()
+        with torch.no_grad():
+            for p in head.parameters():
+                p -= lr * p.grad
+                p.grad = None
+
+
+def train_nothing(model, inputs, labels, steps, lr, silence=False):
+    for p in model.parameters():
+        p.requires_grad = False
+    optimizer = torch.optim.SGD(model.fc.parameters(), lr=lr)
+    for _ in range(steps):
+        loss = F.cross_entropy(model(inputs), labels)
+        if silence:
+            loss.requires_grad = True
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
+# 03.5
+
+
+def train_mode(model):
+    model.train()
+    for m in model.modules():
+        if isinstance(m, nn.BatchNorm1d) and not m.weight.requires_grad:
+            m.eval()
+
+
+def train_mode_one_by_one(model):
+    for m in model.modules():
+        frozen = isinstance(m, nn.BatchNorm1d) and not any(p.requires_grad for p in m.parameters())
+        m.training = not frozen
+
+
+def eval_then_train(model):
+    for m in model.modules():
+        if isinstance(m, nn.BatchNorm1d) and not m.weight.requires_grad:
+            m.eval()
+    model.train()
+
+
+def momentum_zero(model):
+    model.train()
+    for m in model.modules():
+        if isinstance(m, nn.BatchNorm1d):
+            m.momentum = 0.0
+
+
+def all_norms(model):
+    model.train()
+    for m in model.modules():
+        if isinstance(m, nn.BatchNorm1d):
+            m.eval()
+
+
+def without_parameters(model):
+    model.train()
+    for m in model.children():
+        if not any(p.requires_grad for p in m.parameters()):
+            m.eval()
+
+
+# 03.6
+
+
+def freeze_for_good(layer):
+    for p in layer.parameters():
+        p.requires_grad = False
+        p.grad = None
+
+
+def freeze_by_module(layer):
+    layer.requires_grad_(False)
+    layer.zero_grad()
+
+
+def only_flag(layer):
+    layer.requires_grad_(False)
+
+
+def zeros(layer):
+    for p in layer.parameters():
+        p.requires_grad_(False)
+        p.grad.zero_()
+
+
+def only_grad(layer):
+    layer.zero_grad(set_to_none=True)
+
+
+def only_zeros(layer):
+    layer.zero_grad(set_to_none=False)
+
+
+# 03.7
+
+
+def unfreeze(layer, optimizer, lr):
+    layer.requires_grad_(True)
+    known = [id(p) for g in optimizer.param_groups for p in g["params"]]
+    for p in layer.parameters():
+        if id(p) not in known:
+            optimizer.add_param_group({"params": [p], "lr": lr})        # a group for each is as good
+
+
+def unfreeze_in_one_group(layer, optimizer, lr):
+    new = []
+    for p in layer.parameters():
+        p.requires_grad = True
+        if not any(p is q for g in optimizer.param_groups for q in g["params"]):
+            new.append(p)
+    if new:
+        optimizer.add_param_group(dict(params=new, lr=lr))
+
+
+def unfreeze_always(layer, optimizer, lr):
+    layer.requires_grad_(True)
+    optimizer.add_param_group({"params": layer.parameters(), "lr": lr})
+
+
+def unfreeze_default_rate(layer, optimizer, lr):
+    layer.requires_grad_(True)
+    known = [id(p) for g in optimizer.param_groups for p in g["params"]]
+    new = [p for p in layer.parameters() if id(p) not in known]
+    if new:
+        optimizer.add_param_group({"params": new})
+
+
+def add_only(layer, optimizer, lr):
+    known = [id(p) for g in optimizer.param_groups for p in g["params"]]
+    new = [p for p in layer.parameters() if id(p) not in known]
+    if new:
+        optimizer.add_param_group({"params": new, "lr": lr})
+
+
+# 03.9
+
+
+def report(validation, test):
+    means = {lr: sum(found) / len(found) for lr, found in validation.items()}
+    best = max(means, key=means.get)
+    return best, sum(test[best]) / len(test[best])
+
+
+def report_sorted(validation, test):
+    best = sorted(validation, key=lambda lr: mean(validation[lr]))[-1]
+    return [best, torch.tensor(test[best]).mean()]
+
+
+def by(choose, tell):
+    def wrong(validation, test):
+        tables = {"validation": validation, "test": test}
+        best = max(tables[choose], key=lambda lr: mean(tables[choose][lr]))
+        return best, mean(tables[tell][best])
+    return wrong
+
+
+def by_luck(validation, test):
+    best = max(validation, key=lambda lr: max(validation[lr]))
+    return best, mean(test[best])
+
+
+def luckiest(validation, test):
+    return report(validation, test)[0], max(test[report(validation, test)[0]])
+
+
+# 03.10
+
+
+def stop(losses, patience):
+    best = 0
+    for epoch in range(1, len(losses)):
+        if losses[epoch] < losses[best]:
+            best = epoch
+        if epoch - best == patience:
+            return best, epoch
+    return best, len(losses) - 1
+
+
+def stop_with_the_kit(losses, patience):
+    from autolab.finetune import EarlyStopping
+    stopping = EarlyStopping(patience=patience)
+    for loss in losses:
+        if stopping.step(loss):
+            break
+    return stopping.best_at, stopping.seen - 1
+
+
+def stop_by_the_one_before(losses, patience):
+    best = bad = 0
+    for epoch in range(1, len(losses)):
+        bad = 0 if losses[epoch] < losses[epoch - 1] else bad + 1
+        if losses[epoch] < losses[best]:
+            best = epoch
+        if bad == patience:
+            return best, epoch
+    return best, len(losses) - 1
+
+
+def stop_in_total(losses, patience):
+    best = bad = 0
+    for epoch in range(1, len(losses)):
+        if losses[epoch] < losses[best]:
+            best = epoch
+        else:
+            bad += 1
+        if bad == patience:
+            return best, epoch
+    return best, len(losses) - 1
+
+
+def stop_late(losses, patience):
+    return stop(losses, patience + 1)
+
+
+# 03.11
+
+
+def without_head(state):
+    return {name: value for name, value in state.items() if not name.startswith("fc.")}
+
+
+def load_body(model, state):
+    head = {name: value for name, value in model.state_dict().items() if name.startswith("fc.")}
+    model.load_state_dict(without_head(state) | head)
+    return list(head)
+
+
+def load_and_look(model, state):
+    missing, unexpected = model.load_state_dict(without_head(state), strict=False)
+    if unexpected or any(not name.startswith("fc.") for name in missing):
+        raise RuntimeError(f"the file does not fit: {missing} {unexpected}")
+    return missing
+
+
+def load_loosely(model, state):
+    return model.load_state_dict(without_head(state), strict=False).missing_keys
+
+
+def load_by_size(model, state):
+    own = model.state_dict()
+    fits = {name: value for name, value in state.items() if name in own and value.shape == own[name].shape}
+    return model.load_state_dict(fits, strict=False).missing_keys
+
+
+def load_and_say_nothing(model, state):
+    load_body(model, state)
+
+
+# 03.12
+
+
+def prepare(model, classes, lr):
+    model.requires_grad_(False)
+    model.fc = nn.Linear(model.fc.in_features, classes)
+    model.eval()
+    return torch.optim.SGD(model.fc.parameters(), lr=lr, momentum=0.9)
+
+
+def prepare_with_adam(model, classes, lr):
+    model.fc = nn.Linear(model.fc.in_features, classes)
+    for name, p in model.named_parameters():
+        p.requires_grad = name in ("fc.weight", "fc.bias")
+    for m in model.modules():
+        if isinstance(m, nn.BatchNorm1d):
+            m.eval()
+    return torch.optim.Adam([p for p in model.parameters() if p.requires_grad], lr=lr)
+
+
+def prepare_optimizer_first(model, classes, lr):
+    optimizer = torch.optim.SGD(model.fc.parameters(), lr=lr)
+    model.requires_grad_(False)
+    model.fc = nn.Linear(model.fc.in_features, classes)
+    model.eval()
+    return optimizer
+
+
+def prepare_head_first(model, classes, lr):
+    model.fc = nn.Linear(model.fc.in_features, classes)
+    model.requires_grad_(False)
+    model.eval()
+    return torch.optim.SGD(model.fc.parameters(), lr=lr)
+
+
+def prepare_unfrozen(model, classes, lr):
+    model.fc = nn.Linear(model.fc.in_features, classes)
+    model.eval()
+    return torch.optim.SGD(model.fc.parameters(), lr=lr)
+
+
+def prepare_all(model, classes, lr):
+    prepare(model, classes, lr)
+    return torch.optim.SGD(model.parameters(), lr=lr)
+
+
+def prepare_in_training_mode(model, classes, lr):
+    optimizer = prepare(model, classes, lr)
+    model.train()
+    return optimizer
+
+
+RIGHT = {
+    "03.1": [directions, directions_by_index],
+    "03.2": [new_head, new_head_by_weight],
+    "03.3": [LEARNS, LEARNS | {"b.eval()": "c, b, a", "a.requires_grad_(False)": ["b", "c"]}],
+    "03.4": [train_head, train_head_on_features],
+    "03.5": [train_mode, train_mode_one_by_one],
+    "03.6": [freeze_for_good, freeze_by_module],
+    "03.7": [unfreeze, unfreeze_in_one_group],
+    "03.8": [lambda weight, A, B, alpha: weight + alpha / len(A) * B @ A,
+             lambda weight, A, B, alpha: weight + (A.T @ B.T).T * (alpha / B.shape[1])],
+    "03.9": [report, report_sorted],
+    "03.10": [stop, stop_with_the_kit],
+    "03.11": [load_body, load_and_look],
+    "03.12": [prepare, prepare_with_adam],
+}
+
+WRONG = {
+    "03.1": [
+        (directions_uncentred, "The mean was not subtracted"),
+        (directions_projected_uncentred, "you projected the rows before their mean was subtracted"),
+        (directions_weakest, "eigh sorts the eigenvalues from small to large"),
+        (directions_ascending, "the strongest one has to come first"),
+        (directions_rows, "The eigenvectors are the columns"),
+        (lambda f, k: directions(f, k)[:, :1], "The shape is (6, 1), it should be (6, 2)"),
+    ],
+    "03.2": [
+        (head_of_64, "64 is the number of features of resnet_digits"),
+        (head_renamed, "out_features is only the number that print() shows"),
+        (lambda m, c: nn.Sequential(m, nn.Linear(3, c)), "You put a second layer behind the old head"),
+        (head_then_frozen, "The new head is frozen"),
+        (lambda m, c: nn.Linear(4, c), "You returned the head alone"),
+        (lambda m, c: new_head(m, c) and None, "End with `return model`"),
+        (head_and_unfrozen, "Look at the rest is as it was"),
+    ],
+    "03.3": [
+        (LEARNS | {"b.requires_grad_(False)": "c"}, "It still passes the gradient on to a"),
+        (LEARNS | {"b.eval()": "a c"}, "eval() changes what dropout and batch normalisation do"),
+        (LEARNS | {"h = b(a(x)).detach(); y = c(h)": "a c"}, "detach() cuts the path"),
+        (LEARNS | {"with no_grad(): h = a(x)": "a b c"}, "Under no_grad() nothing is recorded"),
+        (LEARNS | {"all frozen, loss.requires_grad = True": "a b c"}, "makes the loss a leaf of its own"),
+        ({"b.eval()": "a b c"}, "KeyError: 'b.requires_grad_(False)'"),
+    ],
+    "03.4": [
+        (lambda *a: train_nothing(*a, silence=True), "silences the error, and that is all"),
+        (train_nothing, "the error is right: everything is frozen, the head included"),
+        (lambda *a: train_head(*a, thaw=""), "Now everything is trained"),
+        (lambda *a: train_head(*a, thaw="fc.weight"), "its bias does not"),
+        (lambda *a: train_head(*a, freeze=False), "backward() runs through the whole network for nothing"),
+        (lambda *a: train_head(*a, silence=True), "refuses the flag. Take that line out"),
+        (lambda model, *a: train_head(model.train(), *a), "Look at"),
+    ],
+    "03.5": [
+        (lambda model: model.train(), "model.train() came later and undid it"),
+        (eval_then_train, "model.train() came later and undid it"),
+        (lambda model: model.eval(), "Everything is in evaluation mode"),
+        (momentum_zero, "the layer still normalises by the batch"),
+        (all_norms, "also the ones that are trained"),
+        (without_parameters, "A module without parameters, such as dropout"),
+    ],
+    "03.6": [
+        (only_flag, "The last one is still in .grad"),
+        (zeros, "A gradient of zeros is a gradient"),
+        (only_grad, "the next backward() fills it again"),
+        (only_zeros, "Zeroed gradients are filled again"),
+        (lambda layer: layer.eval(), "Look at the layer moved"),
+    ],
+    "03.7": [
+        (lambda layer, optimizer, lr: layer.requires_grad_(True), "the optimizer was built without it"),
+        (add_only, "it is still frozen"),
+        (unfreeze_always, "refuses to have it twice"),
+        (unfreeze_default_rate, "The new group has the rate that the optimizer was built with"),
+    ],
+    "03.8": [
+        (lambda W, A, B, alpha: W + B @ A, "The scale alpha / r is missing"),
+        (lambda W, A, B, alpha: W + alpha * B @ A, "r is the number of rows of A"),
+        (lambda W, A, B, alpha: alpha / len(A) * B @ A, "The frozen weight is missing"),
+        (lambda W, A, B, alpha: W + alpha / len(A) * (A @ B), "the product is B @ A"),
+        (lambda W, A, B, alpha: W + alpha / A.shape[1] * B @ A, "You divided by the number of inputs"),
+        (lambda W, A, B, alpha: W.add_(alpha / len(A) * B @ A), "you changed the frozen weight in place"),
+    ],
+    "03.9": [
+        (by("test", "test"), "Choose by the validation images"),
+        (by("validation", "validation"), "Report the test accuracy at that rate"),
+        (by("test", "validation"), "The two tables have changed places"),
+        (by_luck, "You chose by the luckiest seed"),
+        (luckiest, "you report the luckiest seed"),
+        (lambda validation, test: report(validation, test)[1], "Look at"),
+    ],
+    "03.10": [
+        (stop_by_the_one_before, "compare with the best so far"),
+        (stop_in_total, "the count starts again from zero"),
+        (stop_late, "One epoch too late"),
+        (lambda losses, patience: (stop(losses, patience)[1],) * 2, "the epoch of the stop for the best one"),
+        (lambda losses, patience: stop(losses, patience)[::-1], "first the best epoch, then the last one"),
+        (lambda losses, patience: (losses.index(min(losses)), stop(losses, patience)[1]), "Your best epoch comes after the stop"),
+    ],
+    "03.11": [
+        (lambda model, state: model.load_state_dict(state), "that is an error with strict=False too"),
+        (lambda model, state: model.load_state_dict(state, strict=False), "that is an error with strict=False too"),
+        (load_and_say_nothing, "Return the names that were left out"),
+        (load_by_size, "You load whatever has the right size"),
+        (load_loosely, "a file without a single right name is loaded without a word"),
+    ],
+    "03.12": [
+        (prepare_optimizer_first, "it trains the old head"),
+        (prepare_head_first, "so the new head is frozen too"),
+        (prepare_unfrozen, "Nothing is frozen"),
+        (prepare_all, "All parameters are in the optimizer"),
+        (prepare_in_training_mode, "their statistics move with every batch"),
+        (lambda *a: prepare(*a) and None, "End with `return optimizer`"),
+    ],
+}
