@@ -159,6 +159,17 @@ def test_the_old_profiler_too(sim):
     assert "Self CUDA time total: 352.734us" in prof.key_averages().table()
 
 
+def test_the_simulated_gpu_by_its_own_name():
+    a = torch.ones(1000, 1000)
+    with torch.autograd.profiler.profile(use_device="sim") as prof:
+        (a.to("sim") @ a.to("sim")).cpu()
+        a + a
+    text = prof.key_averages().table()
+    assert "Self SIM %" in text and "Memcpy HtoD (Pageable -> Device)" in text
+    assert times(prof)["aten::mm"] == (5, 352.734, 352.734)
+    assert times(prof)["aten::add"] == (602, 0, 0)  # 2 µs + 12e6 bytes / 20e9
+
+
 def test_only_a_simulated_gpu_is_timed():
     if not torch.cuda.is_available():
         assert supported_activities() == {ProfilerActivity.CPU}

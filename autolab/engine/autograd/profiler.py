@@ -45,7 +45,7 @@ class profile:
     allocated for its results, less those that were freed meanwhile. with_flops: count floating-point operations of products
     and 2-d convolutions, additions and multiplications. with_stack: Python functions are events too, and every event
     knows its callers. with_modules: for compiled modules only, so without effect, as in PyTorch. use_device='cuda' (formerly
-    use_cuda=True): simulated GPUs are timed too; a real one is not, and asking warns. Raises RuntimeError when entered twice, NotImplementedError for
+    use_cuda=True) or 'sim': simulated GPUs are timed too; a real one is not, and asking warns. Raises RuntimeError when entered twice, NotImplementedError for
     experimental_config. Source: torch.autograd.profiler.profile."""
 
     def __init__(
@@ -101,6 +101,8 @@ class profile:
                 _warn("CUDA is not available, disabling CUDA profiling")
             else:
                 self.use_device = "cuda"
+        elif use_device == "sim":
+            self.use_device = "sim"
         elif use_device is not None:
             _warn(f"The {use_device} is not a valid device option.")
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from .. import device as devices
 from .. import observe
+from ..simulated.host import HostWork
 from ..tensor import Tensor
 from . import namespaces, profiler_functions
 from .grad_mode import per_thread
@@ -38,9 +39,9 @@ def clock():
     return _ticks()
 
 
-def simulated_clock():
-    """The clock of the simulated GPUs that 'cuda' means now; None where it means something else."""
-    there = devices.backends("cuda")
+def simulated_clock(kind="cuda"):
+    """The clock of the simulated GPUs that `kind` means now; None where it means something else."""
+    there = devices.backends(kind)
     return there[0].clock if there and there[0].simulated else None
 
 
@@ -140,7 +141,7 @@ class Recorder(observe.Observer):
         self.rows, self.freed, self._alive, self._owners = [], [], {}, set()
         self.use_device, self.kernels, self.device_bytes, self._copying = use_device, [], [], False
         self.thread = self.kernel_start = self.evaluating = self.evaluated = self.node_row = None
-        self.fresh, self.functions = [], []
+        self.fresh, self.functions, self.host_work = [], [], None
         self.origin = self.mark = self.base_ns = 0
 
     def start(self):
@@ -150,13 +151,16 @@ class Recorder(observe.Observer):
             self.state.run = _timed(self.state.run)
         if not running:
             global _ticks
-            simulated = simulated_clock()
+            simulated = simulated_clock(self.use_device or "cuda")
             _ticks = time.perf_counter_ns if simulated is None else _ordered(simulated)
             for xp in {np, *(b.xp for b in devices.in_use())}:
                 _untimed[xp] = namespaces.raw(xp)
                 namespaces._raw[xp] = _TimedNamespace(False, xp)
             profiler_functions.exchange(_composed_call, _optimizer_call)
         running.append(self)
+        if self.use_device == "sim":  # `simulate()` counts what the CPU takes by itself
+            self.host_work = HostWork(simulated_clock("sim"))
+            observe.add(self.host_work)
         observe.add(self)
         self.base_ns, self.origin = time.time_ns(), clock()
         self.mark = self.origin
@@ -170,6 +174,8 @@ class Recorder(observe.Observer):
             self.calls.stop()
         self._alive = {}
         observe.remove(self)
+        if self.host_work is not None:
+            observe.remove(self.host_work)
         running.remove(self)
         if not any(r.state is self.state for r in running):
             self.state.run = self.state.run.__wrapped__
@@ -314,13 +320,13 @@ class Recorder(observe.Observer):
     # -- devices -----------------------------------------------------------------------------------------------------------
     @_in_its_thread
     def launch(self, device, stream, name, start, duration, nbytes):
-        if self.use_device:
+        if self.use_device == device.type:
             self.kernels.append((clock(), name, device.index, stream, start * 1e9, duration * 1e9))
 
     @_in_its_thread
     def transfer(self, source, target, nbytes, start, duration, pinned):
-        if self.use_device:
-            device = target if source.type == "cpu" else source
+        device = target if source.type == "cpu" else source
+        if self.use_device == device.type:
             now, began = clock(), start * 1e9
             self.kernels.append((now, copy_name(source, target, pinned), device.index, 0, began, duration * 1e9))
             self.kernel_start = now - device.backend.profile.launch * 1e9
@@ -328,7 +334,7 @@ class Recorder(observe.Observer):
 
     @_in_its_thread
     def synchronize(self, device, waited, stream=None):
-        if self.use_device and waited:
+        if self.use_device == device.type and waited:
             whole = stream is None and not self._copying
             now = clock()
             self.rows.append(_Row(f"cuda{'Device' if whole else 'Stream'}Synchronize", now - waited * 1e9, now))
@@ -336,12 +342,12 @@ class Recorder(observe.Observer):
 
     @_in_its_thread
     def allocate(self, device, nbytes, allocated, reserved, address, what):
-        if self.use_device and self.profile_memory:
+        if self.use_device == device.type and self.profile_memory:
             self.device_bytes.append((clock(), "on_device", nbytes))
 
     @_in_its_thread
     def free_memory(self, device, nbytes, allocated, reserved, address):
-        if self.use_device and self.profile_memory:
+        if self.use_device == device.type and self.profile_memory:
             self.device_bytes.append((clock(), "on_device", -nbytes))
 
     # -- backward ----------------------------------------------------------------------------------------------------------
