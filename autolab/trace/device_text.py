@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_HALF_UP, Context
 from typing import Any
 
 from .device_model import Block, Copy, DeviceTrace, Kernel, Refusal, Wait
 from .model import Source
 from .text import _table, shape_text
 
+_ROUND = Context(prec=3, rounding=ROUND_HALF_UP)
 _CALLS = {"__repr__": "print", "__str__": "print", "__format__": "print", "_repr_mimebundle_": "print"}
 
 
@@ -28,7 +30,8 @@ def size(nbytes: int) -> str:
 
 
 def _three(value: float) -> str:
-    return f"{value:.0f}" if value >= 999.5 else f"{value:.3g}"
+    # Halves are rounded up, as scripts do it.
+    return str(int(value + 0.5)) if value >= 999.5 else f"{float(_ROUND.create_decimal_from_float(value)):g}"
 
 
 def called(call: str) -> str:

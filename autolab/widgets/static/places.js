@@ -74,7 +74,9 @@ export class Places {
         ...drawn.map((t) => this.box(t, drawn.length <= FEW)),
         ...(rest.length ? [this.lump(`and ${rest.length} smaller`, rest.reduce((sum, t) => sum + t.taken, 0))] : []),
       );
+      this.putting = true; // the focus goes back to where it was: nothing is chosen by that
       if (focused && area.row.contains(focused)) focused.focus({ preventScroll: true });
+      this.putting = false;
       area.tallest = Math.max(area.tallest, area.row.offsetHeight);
       area.row.style.minHeight = `${area.tallest}px`;
     }
@@ -106,7 +108,7 @@ export class Places {
       const about = `${name}, tensor of ${bytesWords(tensor.taken)} on ${tensor.device}`;
       const box = h("button", { type: "button", class: "al-box", "aria-label": about, title: about, "data-id": tensor.id });
       box.addEventListener("click", () => this.select(tensor.id));
-      box.addEventListener("focus", () => this.select(tensor.id));
+      box.addEventListener("focus", () => this.putting || this.select(tensor.id));
       this.boxes.set(tensor.id, box);
     }
     const box = this.boxes.get(tensor.id);
