@@ -206,8 +206,12 @@ class ModuleHooks:
 
 def _name_in(caller, module):
     """The path of `module` in `caller`, whose forward calls it; its type's name when it is no part of it."""
+    remembered = module.__dict__.get("_called_as")  # searching every time makes a step of n layers cost n * n
+    if remembered is not None and caller._modules.get(remembered) is module:
+        return remembered
     for name, child in caller._modules.items():
         if child is module:
+            module.__dict__["_called_as"] = name
             return name
     level, seen = [("", caller)], {id(caller)}
     while level:  # breadth first: most often a ModuleList, which nobody calls, is in between
