@@ -1,0 +1,131 @@
+"""The predictions of lesson 2: asked before anything runs. `because` answers a wrong guess, after the reveal only."""
+
+from __future__ import annotations
+
+from ..lesson01.questions import Question
+
+QUESTIONS = {
+    "02.q1": Question(
+        "How many times faster is a T4 than a four-core CPU, for the product of two matrices of 1,500 rows?",
+        ("about 2", "about 10", "about 40", "about 1000"),
+        {"about 2": "It has thousands of cores, and this is work for all of them.",
+         "about 10": "That is the ratio of the memories. A product does 250 operations for each byte, so arithmetic "
+                     "decides.",
+         "about 1000": "It has thousands of cores, but each is much slower than a CPU's, which does many operations at "
+                       "once too."}),
+    "02.q2": Question(
+        "`t = torch.ones(3)`, then `t.to(device)` alone in a line. Where is `t` now?",
+        ("cpu", "cuda:0"),
+        {"cuda:0": "to() made a copy there and gave it back, and nobody kept it. The tensor t itself cannot move."}),
+    "02.q3": Question(
+        "`model = nn.Linear(3, 2)`, then `model.to(device)` alone in a line. Where are the model's weights now?",
+        ("on the CPU", "on the GPU"),
+        {"on the CPU": "That is how it is with tensors. A module changes itself: it gives its parameters new memory."}),
+    "02.q4": Question(
+        "Making four million ones on the CPU and moving them, against making them on the GPU: how many times as long "
+        "does it take?",
+        ("about 1", "about 4", "about 50"),
+        {"about 1": "The way between CPU and GPU is much slower than the memory at either end.",
+         "about 4": "More than that: the cable carries 6 billion bytes a second, the GPU writes over 200 billion."}),
+    "02.q5": Question(
+        "`w = torch.tensor([1., 2.], requires_grad=True).to(device)`, then `(w * w).sum().backward()`. What is "
+        "`w.grad`?",
+        ("[2., 4.]", "None", "an error"),
+        {"[2., 4.]": "That gradient did arrive at w, and went on to the tensor that w was copied from. w is not a leaf.",
+         "an error": "Nothing complains. Reading w.grad gives a warning."}),
+    "02.q6": Question(
+        "The same line on a computer without a GPU, with `.to(\"cpu\")`. Does `w.grad` get its gradient?",
+        ("it works", "it is None too"),
+        {"it is None too": "A .to() that changes nothing returns the tensor itself: no copy, no node, still a leaf."}),
+    "02.q7": Question(
+        "`a += 1` and `b += 1`, where a and b are the arrays of the tensors `here` (CPU) and `there` (GPU). Which of "
+        "the tensors changes?",
+        ("only here", "only there", "both", "neither"),
+        {"only there": "From the GPU the numbers had to be copied. b is an array of its own.",
+         "both": "From the GPU the numbers had to be copied. b is an array of its own.",
+         "neither": "cpu() and numpy() copy nothing when the tensor is on the CPU already: a is here's own memory."}),
+    "02.q8": Question(
+        "`x` is a vector on the GPU. Which of these is an error: `x * 2.0`, `x * torch.tensor(2.0)`, "
+        "`x * torch.tensor([2.0])`?",
+        ("x * torch.tensor([2.0])", "x * torch.tensor(2.0) and x * torch.tensor([2.0])", "all three", "none of them"),
+        {"x * torch.tensor(2.0) and x * torch.tensor([2.0])":
+            "A tensor without dimensions counts as a plain number, wherever it is.",
+         "all three": "A plain number is in no memory: it travels with the launch.",
+         "none of them": "PyTorch never copies between devices by itself."}),
+    "02.q9": Question(
+        "A module keeps the mean of the data with `self.mean = mean`, a plain tensor. You call `.to(device)`. Is `mean` "
+        "on the GPU now?",
+        ("yes", "no"),
+        {"yes": "A module moves what it knows: parameters, buffers, modules. A plain attribute is none of these."}),
+    "02.q10": Question(
+        "Ten products that take 1.2 ms each, in a loop between two looks at the clock. What does the clock say?",
+        ("about 12 ms", "about 0.05 ms", "about 1.2 ms"),
+        {"about 12 ms": "That is how long the GPU is busy. But the host does not wait for it.",
+         "about 1.2 ms": "The host waits for none of them, not even for the last."}),
+    "02.q11": Question(
+        "The product of two matrices of 16 rows: who is faster?",
+        ("the CPU", "the GPU"),
+        {"the GPU": "There are 8,192 operations to do, and starting one kernel takes the time of a million."}),
+    "02.q12": Question(
+        "1,000 rows of 100 numbers are multiplied, each by its own factor: in a loop over the rows, or in one "
+        "operation. How many times as long does the loop take?",
+        ("about 2", "about 30", "about 1000"),
+        {"about 2": "The loop launches two kernels for each row, and each launch costs as much as the whole operation.",
+         "about 30": "There are 2,000 launches in place of one."}),
+    "02.q13": Question(
+        "1,024 images move to the GPU one by one, or all at once. How many times as long does it take one by one?",
+        ("about 1", "about 30", "about 1000"),
+        {"about 1": "It is the same number of bytes, but each copy costs something before the first byte moves.",
+         "about 1000": "There are 1,000 copies for one, but the one has 1,000 times the bytes to carry."}),
+    "02.q14": Question(
+        "Four batches of 256 images, from pinned memory and with `non_blocking=True`. How long is the host busy with "
+        "the copies? (From ordinary memory it takes about 600 µs or more.)",
+        ("about 40 µs", "about 600 µs"),
+        {"about 600 µs": "The copies take their time in the GPU's queue. The host only launches them, eight times."}),
+    "02.q15": Question(
+        "LeNet is trained on the CPU and on the GPU, with the same seed. What is the curve of the losses?",
+        ("the same, but for the last digits", "another one"),
+        {"another one": "The device changes who computes. The numbers it computes are the same."}),
+    "02.q16": Question(
+        "LeNet, with batches of 32 images of 28 by 28 pixels: who is faster?",
+        ("the CPU", "the GPU"),
+        {"the GPU": "The images are small and few. The launches take longer than the work."}),
+    "02.q17": Question(
+        "A training step of LeNet on the GPU, with 256 images: who is busy longer, the host with launching or the GPU "
+        "with computing?",
+        ("the host", "the GPU"),
+        {"the GPU": "The kernels are short. The GPU is done with each before the next one is launched."}),
+    "02.q18": Question(
+        "In the code above, what does the profiler find on the GPU?",
+        ("the convolutions", "the copies", "nothing"),
+        {"the convolutions": "They run where x and conv1d are, and those were never moved.",
+         "the copies": "There are none: nothing was moved."}),
+    "02.q19": Question(
+        "The weights take 2 MiB, the batch 4 MiB, each layer's result 4 MiB. How much more is in use after the forward "
+        "pass, when it is recorded?",
+        ("about 2 MiB", "about 4 MiB", "about 64 MiB"),
+        {"about 2 MiB": "The weights are there already. The graph keeps what its nodes saved, and that is large.",
+         "about 4 MiB": "That is one layer's result. The backward pass needs all of them."}),
+    "02.q20": Question(
+        "`h` is the last layer's result, and `loss = h.sum()`. How much memory does `del h` free?",
+        ("almost everything", "almost nothing"),
+        {"almost everything": "Only the name is gone. The loss holds its node, and through it the whole graph."}),
+    "02.q21": Question(
+        "The network is checkpointed in two halves. What comes out?",
+        ("the same gradients, less memory, more time", "other gradients, less memory, more time",
+         "the same gradients, less memory, the same time"),
+        {"other gradients, less memory, more time":
+            "What is computed again is computed from the same numbers, by the same operations.",
+         "the same gradients, less memory, the same time":
+            "What was not saved is computed a second time, and that takes time."}),
+    "02.q22": Question(
+        "Two replicas, each with half of the batch and the mean loss of its half. The gradient of the whole batch's "
+        "mean loss is",
+        ("their sum", "their mean"),
+        {"their sum": "The sum would belong to the sum of both losses, which is twice the mean over the batch."}),
+    "02.q23": Question(
+        "Two GPUs, one host program, a batch of 64 images. Compared with one GPU it is",
+        ("twice as fast", "about as fast", "slower"),
+        {"twice as fast": "Each GPU has half of the work, but the launches do not get fewer. There are twice as many.",
+         "about as fast": "The launches take most of the time, and there are twice as many."}),
+}

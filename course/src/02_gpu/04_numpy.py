@@ -1,0 +1,84 @@
+# %% [markdown] tags=["section"]
+# ## 4. NumPy stays on the host
+#
+# NumPy and matplotlib read the host's memory only. PyTorch does not copy for you. This error is on purpose:
+
+# %% tags=["code", "raises-exception"]
+t = torch.ones(3, device=device)
+t.numpy()
+
+# %% [markdown]
+# The message says what to do: `t.cpu()` first. Now watch the memory.
+#
+# ```
+# a = here.cpu().numpy();   a += 1        # here is on the CPU
+# b = there.cpu().numpy();  b += 1        # there is on the GPU
+# ```
+
+# %% tags=["predict"]
+q7 = predict("02.q7")
+q7
+
+# %% tags=["code"]
+here, there = torch.ones(3), torch.ones(3, device=device)
+a, b = here.cpu().numpy(), there.cpu().numpy()
+a += 1
+b += 1
+print(here)
+print(there)
+
+a = a + 1                # a new array, under the same name
+print(here)
+
+# %% tags=["reveal"]
+changed = [name for name, t in {"here": here, "there": there}.items() if t[0].item() == 2]
+q7.reveal("only " + changed[0] if len(changed) == 1 else "both" if changed else "neither")
+
+# %% tags=["picture"]
+with autolab.record_devices() as to_numpy:
+    b = there.cpu().numpy()
+autolab.widgets.DeviceExplorer(to_numpy)
+
+# %% [markdown] tags=["explain"]
+# **Why.** `here.cpu()` is `here` itself, because it is there already. `numpy()` copies nothing either: the array and the tensor look at the *same memory*. So `a += 1`, which writes
+# into the memory, changes the tensor. `a = a + 1` makes a new array and changes nothing. From the GPU there is no such view: `there.cpu()` must copy, and the copy goes its own way.
+# So the same line shares memory on one machine and not on the other. When you want a copy for certain, say so: `.clone()` or `.copy()`.
+#
+# Here is a training loop from a course, written on a computer without a GPU. It is meant to run on one when the comment sign is moved:
+#
+# ```
+# # device = torch.device('cuda:0')
+# ...
+# batch_loss.append(loss.detach().numpy())
+# ```
+#
+# It does not. These errors are on purpose, and the plot is the place where most people meet them:
+
+# %% tags=["code"]
+x = torch.randn(4, 2, device=device)
+loss = (x * torch.ones(2, device=device, requires_grad=True)).mean()
+curve = [loss.detach(), loss.detach()]
+for attempt in (lambda: loss.detach().numpy(), lambda: np.array(curve[0]), lambda: plt.plot(x[:, 0])):
+    try:
+        attempt()
+    except TypeError as error:
+        print("TypeError:", error)
+print("a number:", f"{loss.item():.4f}")
+print("an array:", x.cpu().numpy().shape)
+plt.close()
+
+# %% [markdown] tags=["exercise"]
+# ### Exercise 02.4: an array of one's own
+#
+# `to_array(t)` is meant to give a NumPy array that shares no memory with the tensor, for any tensor: on either device, with or without `requires_grad`. It works for some.
+# Mend it.
+
+# %% tags=["exercise"]
+def to_array(t):
+    return t.numpy()
+
+check("02.4", to_array)
+
+# %% [markdown] tags=["keep"]
+# **Take along:** to NumPy it goes `t.detach().cpu().numpy()`; a single number is `t.item()`.
+# PyTorch on [`Tensor.numpy`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.numpy.html).
