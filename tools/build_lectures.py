@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import argparse
 import ast
+import asyncio
+import inspect
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,7 +29,9 @@ def explorers(name: str) -> Iterator[tuple[str, str, Explorer]]:
         tree = ast.parse(cell.source)
         last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
         try:
-            exec(compile(tree, cell.id, "exec"), space)
+            pending = eval(compile(tree, cell.id, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), space)
+            if inspect.iscoroutine(pending):        # a cell with `await` in it
+                asyncio.run(pending)
             shown = eval(compile(ast.Expression(last.value), cell.id, "eval"), space) if last else None
         except Exception:
             if "raises-exception" not in cell.metadata.get("tags", []):
