@@ -162,6 +162,12 @@ class CupyDevice:
         made[...] = host
         return made
 
+    def reporting_solvers(self):
+        """A context in which linear algebra raises LinAlgError for what has no solution; the host waits for each call."""
+        import cupyx
+
+        return cupyx.errstate(linalg="raise")
+
     def try_room(self, kept, passing):
         """Raises OutOfMemoryError unless blocks of the sizes `kept` (bytes) are free, and beside them those of the biggest list in `passing`."""
         with self:

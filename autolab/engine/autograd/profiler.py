@@ -44,9 +44,9 @@ class profile:
     enabled: False measures nothing. record_shapes: note the shapes of arguments. profile_memory: note the bytes that each call
     allocated for its results, less those that were freed meanwhile. with_flops: count floating-point operations of products
     and 2-d convolutions, additions and multiplications. with_stack: Python functions are events too, and every event
-    knows its callers. with_modules: for compiled modules only, so without effect, as in PyTorch. use_device='cuda' (formerly
-    use_cuda=True) or 'sim': simulated GPUs are timed too; a real one is not, and asking warns. Raises RuntimeError when entered twice, NotImplementedError for
-    experimental_config. Source: torch.autograd.profiler.profile."""
+    knows its callers. with_modules: for compiled modules only, so without effect, as in PyTorch.
+    use_device='cuda' (formerly use_cuda=True) or 'sim': simulated GPUs are timed too; a real one is not, and asking warns. Raises
+    RuntimeError when entered twice, NotImplementedError for experimental_config. Source: torch.autograd.profiler.profile."""
 
     def __init__(
         self,

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from . import memory, threads
+from .scatter import add_at
 from .whole import module, off_host
 
 BLOCK = 1 << 19
@@ -207,7 +208,7 @@ def scatter(g, indices, size):
     indices, g = indices.reshape(len(flat), each), g.reshape(len(flat), each)
     if off_host(g) or (indices < 0).any():  # a window that sees nothing but padding has no winner
         indices, g = xp.maximum(indices, 0), xp.where(indices < 0, g.dtype.type(0), g)
-    xp.add.at(flat, (rows, indices), g)
+    add_at(xp, flat, (rows, indices), g)
     return flat.reshape(*lead, *size)
 
 

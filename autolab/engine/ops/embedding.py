@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .. import demands
 from ..errors import fail
+from ..kernels.scatter import add_at
 from ..registry import register
 
 
@@ -30,8 +31,8 @@ def _dense_backward(xp, grad_output, indices, num_weights, padding_idx, scale_gr
     if scale_grad_by_freq:
         counted = counted / xp.bincount(indices.ravel(), minlength=num_weights)[indices][..., None]
     grad = xp.zeros((num_weights, grad_output.shape[-1]), grad_output.dtype)
-    xp.add.at(
-        grad, indices, (grad_output * counted).astype(grad.dtype, copy=False)
+    add_at(
+        xp, grad, indices, (grad_output * counted).astype(grad.dtype, copy=False)
     )  # an index may come several times: add up
     return grad
 

@@ -10,6 +10,7 @@ from .. import demands
 from ..autograd.grad_mode import per_thread
 from ..dispatch import check_inplace, write_inplace
 from ..errors import check_dim, fail
+from ..kernels.scatter import add_at
 from ..placement import common_device, device_error, gathered
 from ..registry import METHODS, NAMESPACES, composite, register
 from ..tensor import Tensor, scalar_tensor, wrap
@@ -149,7 +150,7 @@ def _index(xp, self, indices):
 
 def _index_spread(xp, self, shape, indices):
     out = xp.zeros(shape, self.dtype)
-    xp.add.at(out, _key(indices), self)
+    add_at(xp, out, _key(indices), self)
     return out
 
 
@@ -192,7 +193,7 @@ def _index_put(xp, self, indices, values, accumulate):
                 "The assigned values must fit the places that the index names.",
             ) from None
     if accumulate:
-        xp.add.at(out, key, values)
+        add_at(xp, out, key, values)
     else:
         out[key] = values
     return out

@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from ..errors import fail, unsupported
+from ..kernels.scatter import add_at
 from ..registry import composite, register
 
 _MODES = "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
@@ -48,8 +49,8 @@ def _linear(xp, n, out, scale, dtype, align_corners):
     share = (source - low).clip(0, 1)
     matrix = xp.zeros((out, n), dtype)
     rows = xp.arange(out)
-    xp.add.at(matrix, (rows, low), 1 - share)
-    xp.add.at(matrix, (rows, xp.minimum(low + 1, n - 1)), share)
+    add_at(xp, matrix, (rows, low), 1 - share)
+    add_at(xp, matrix, (rows, xp.minimum(low + 1, n - 1)), share)
     return matrix
 
 
@@ -62,7 +63,7 @@ def _cubic(xp, n, out, scale, dtype, align_corners):
     matrix = xp.zeros((out, n), dtype)
     rows = xp.arange(out)
     for offset, weight in ((-1, far(t + 1)), (0, near(t)), (1, near(1 - t)), (2, far(2 - t))):
-        xp.add.at(matrix, (rows, (low.astype(np.int64) + offset).clip(0, n - 1)), weight)
+        add_at(xp, matrix, (rows, (low.astype(np.int64) + offset).clip(0, n - 1)), weight)
     return matrix
 
 

@@ -4,8 +4,11 @@ Derivatives: Giles, 'An extended collection of matrix derivative results for for
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 
+from .. import device as devices
 from ..errors import LinAlgError, fail
 from ..registry import METHODS, NAMESPACES, composite, register
 from ..return_types import return_type
@@ -33,7 +36,7 @@ def _mt(m, a):
 
 def _singular(name, a):
     """Raises torch's error when LU elimination of a matrix meets a zero pivot."""
-    for position, matrix in enumerate(a.reshape(-1, *a.shape[-2:])):
+    for position, matrix in enumerate(devices.to_host(a).reshape(-1, *a.shape[-2:])):
         k = _zero_pivot(matrix)
         if k:
             batch = f"(Batch element {position}): " if a.ndim > 2 else ""
@@ -62,10 +65,16 @@ def _zero_pivot(matrix):
     return 0
 
 
+def _reporting(xp, A):
+    """A context in which a GPU's solvers raise LinAlgError as NumPy's do; by themselves they return NaN, so that the host need not wait."""
+    return nullcontext() if xp is np else devices.of(A).backend.reporting_solvers()
+
+
 def _inv(xp, A):
     _square("inv", A)
     try:
-        return xp.linalg.inv(A)
+        with _reporting(xp, A):
+            return xp.linalg.inv(A)
     except np.linalg.LinAlgError:
         _singular("inv", A)
         raise
@@ -182,7 +191,13 @@ def _solve(xp, A, B):
     _square("solve", A)
     vector = B.ndim == 1 or (A.ndim - 1 == B.ndim and B.shape == A.shape[:-1])
     try:
-        return xp.linalg.solve(A, B[..., None])[..., 0] if vector else xp.linalg.solve(A, B)
+        B = B[..., None] if vector else B
+        if xp is not np:  # CuPy does not broadcast
+            lead = np.broadcast_shapes(A.shape[:-2], B.shape[:-2])
+            A, B = xp.broadcast_to(A, lead + A.shape[-2:]), xp.broadcast_to(B, lead + B.shape[-2:])
+        with _reporting(xp, A):
+            X = xp.linalg.solve(A, B)
+        return X[..., 0] if vector else X
     except np.linalg.LinAlgError:
         _singular("solve", A)
         raise
@@ -224,13 +239,15 @@ def solve(A, B, *, left=True):
 def _cholesky(xp, A):
     _square("cholesky", A)
     try:
-        return xp.linalg.cholesky(A)
+        with _reporting(xp, A):
+            return xp.linalg.cholesky(A)
     except np.linalg.LinAlgError:
+        first = devices.to_host(A).reshape(-1, *A.shape[-2:])[0].astype(np.float64)
         k = next(
             (
                 k
                 for k in range(1, A.shape[-1] + 1)
-                if np.linalg.det(A.reshape(-1, *A.shape[-2:])[0][:k, :k].astype(np.float64)) <= 0
+                if np.linalg.det(first[:k, :k]) <= 0
             ),
             1,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import fail
+from ..kernels.scatter import add_at
 from ..registry import composite, register
 from .indexing import slice_op
 
@@ -81,7 +82,7 @@ def _returned(source):
             shape = list(g.shape)
             shape[axis] = x.shape[axis]
             back = xp.zeros(shape, g.dtype)
-            xp.add.at(back, _at(axis, positions), g)
+            add_at(xp, back, _at(axis, positions), g)
             g = back
         return g
 

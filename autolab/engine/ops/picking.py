@@ -7,6 +7,7 @@ import numpy as np
 from .. import demands
 from ..dtype import FROM_NUMPY
 from ..errors import check_dim, fail, unsupported
+from ..kernels.scatter import add_at
 from ..registry import METHODS, composite, register
 from ..tensor import Tensor, wrap
 from .indexing import at, written
@@ -82,7 +83,7 @@ def _scatter_add(xp, self, dim, index, src):
     _matching("scatter", self, index)
     out = xp.array(self)
     source = src[tuple(slice(0, n) for n in index.shape)] if index.ndim else src
-    xp.add.at(out, _along(xp, self, check_dim(dim, self.ndim), index), source)
+    add_at(xp, out, _along(xp, self, check_dim(dim, self.ndim), index), source)
     return out
 
 
@@ -170,12 +171,12 @@ def _index_select(xp, self, dim, index):
     demands.in_range(
         xp, index, 0, n, lambda bad: fail(IndexError, "index out of range in self", f"Positions count from 0 to {n - 1}.")
     )
-    return xp.take(self, xp.atleast_1d(index), axis=d) if self.ndim else self
+    return xp.take(self, xp.atleast_1d(index), axis=d) if self.ndim else self.copy()
 
 
 def _index_add(xp, self, dim, index, source, alpha):
     out = xp.array(self)
-    xp.add.at(out, at(check_dim(dim, self.ndim), index), source if alpha == 1 else source * alpha)
+    add_at(xp, out, at(check_dim(dim, self.ndim), index), source if alpha == 1 else source * alpha)
     return out
 
 
@@ -192,7 +193,9 @@ index_select_spread = register(
     "index_select_spread(self, shape, dim, index)",
     method=False,
     function=False,
-    forward=lambda xp, self, shape, dim, index: _index_add(xp, xp.zeros(shape, self.dtype), dim, index, self, 1),
+    forward=lambda xp, self, shape, dim, index: (
+        _index_add(xp, xp.zeros(shape, self.dtype), dim, index, self, 1) if shape else self.copy()
+    ),
     vjp={"self": lambda m, g, dim, index: m.index_select(g, dim, index)},
     latex=r"\sum {self} \text{ at } {index}",
     vjp_latex={"self": r"{g}[{index}]"},

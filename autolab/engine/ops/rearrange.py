@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..errors import check_dim, check_dims, fail
 from ..registry import METHODS, composite, register
 from .shape import sizes_from
@@ -91,14 +93,16 @@ triu = register(
 def _writable_diagonal(xp, self, offset, dim1, dim2):
     check_dim(dim1, self.ndim), check_dim(dim2, self.ndim)
     d = xp.diagonal(self, offset, dim1, dim2)
-    d.flags.writeable = self.flags.writeable
+    if xp is np:  # NumPy's is read-only
+        d.flags.writeable = self.flags.writeable
     return d
 
 
 def _diagonal_spread(xp, self, shape, offset, dim1, dim2):
     out = xp.zeros(shape, self.dtype)
     d = xp.diagonal(out, offset, dim1, dim2)
-    d.flags.writeable = True
+    if xp is np:
+        d.flags.writeable = True
     d[...] = self
     return out
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..kernels.scatter import add_at
 from ..registry import register
 from ..views import laid_out
 
@@ -61,7 +62,7 @@ def _spread(xp, self, geometry):
             for i, (n, s) in enumerate(zip(shape, strides))
         )
         flat = xp.zeros(1 + sum((n - 1) * s for n, s in zip(shape, strides)), self.dtype)
-        xp.add.at(flat, xp.broadcast_to(positions, shape), self)
+        add_at(xp, flat, xp.broadcast_to(positions, shape), self)
         target = xp.lib.stride_tricks.as_strided(part, flat.shape, (part.itemsize,))
         target[...] = flat
     return whole.copy()

@@ -100,6 +100,10 @@ class SimArray:
         return None if owner is self._host else _array(self._owner, owner, self._block)
 
     @property
+    def flags(self):
+        return _Flags(self._host.flags)
+
+    @property
     def T(self):
         return view(self, self._host.T)
 
@@ -175,6 +179,17 @@ class SimArray:
     @property
     def __cuda_array_interface__(self):
         raise AttributeError("a simulated GPU has no memory that CUDA could read")
+
+
+class _Flags:
+    """What CuPy tells of an array's layout; there is no `writeable`."""
+
+    def __init__(self, flags):
+        self.c_contiguous, self.f_contiguous, self.owndata = flags.c_contiguous, flags.f_contiguous, flags.owndata
+        self.fnc, self.forc = flags.fnc, flags.forc
+
+    def __getitem__(self, name):
+        return {"C_CONTIGUOUS": self.c_contiguous, "F_CONTIGUOUS": self.f_contiguous, "OWNDATA": self.owndata}[name]
 
 
 class _Pointer:
@@ -340,8 +355,8 @@ def _is_mask(p):
 
 
 # -- methods -------------------------------------------------------------------------------------------------------------------
-_OWN = {"get", "item", "tolist", "tobytes", "set", "device", "data", "base", "T", "mT", "real", "imag"}
-_ATTRIBUTES = {"shape", "dtype", "ndim", "size", "nbytes", "itemsize", "strides", "flags"}
+_OWN = {"flags", "get", "item", "tolist", "tobytes", "set", "device", "data", "base", "T", "mT", "real", "imag"}
+_ATTRIBUTES = {"shape", "dtype", "ndim", "size", "nbytes", "itemsize", "strides"}
 _REDUCTIONS = {"all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "ptp", "std", "sum", "var"}
 _REDUCTION_KEYWORDS = {"axis", "dtype", "out", "keepdims", "ddof"}
 

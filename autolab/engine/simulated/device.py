@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -40,7 +41,7 @@ class SimDevice:
         self.queues = [Queue(self)]
         self.queue = self.queues[0]
         self.xp, self.array = xp, SimArray
-        self.alive = True
+        self.alive, self.solvers_report = True, False
         self.unmet = None  # the first demand that was not met (`engine/demands.py`), until the host waits
 
     # -- whose turn it is ------------------------------------------------------------------------------------------------
@@ -71,6 +72,15 @@ class SimDevice:
             return self.pool.allocate(nbytes, what)
         except OutOfMemory as error:
             raise self.out_of_memory(error.nbytes) from None
+
+    @contextmanager
+    def reporting_solvers(self):
+        """A context in which linear algebra raises LinAlgError for what has no solution; the host waits for each call."""
+        before, self.solvers_report = self.solvers_report, True
+        try:
+            yield
+        finally:
+            self.solvers_report = before
 
     def try_room(self, kept, passing):
         """Raises OutOfMemoryError unless blocks of the sizes `kept` (bytes) are free, and beside them those of each list in `passing`."""

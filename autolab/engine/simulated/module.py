@@ -12,6 +12,7 @@ import numpy as np
 from ..kernels import threads
 from .array import SimArray, arrays_in, inputs, owner_of, total, wrap
 from .cupy_names import FFT, FUNCTIONS, LINALG, SIGNATURES, TYPES, UFUNCS
+from .device import current
 
 _FROM_HOST = {"array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray"}
 """Functions that take a NumPy array and copy it to the device."""
@@ -19,6 +20,13 @@ _WAITS = {"nonzero", "flatnonzero", "argwhere", "unique", "compress", "extract",
 """Functions whose result decides a shape or a Python value, so that the host has to wait for it."""
 _HOST_RESULT = {"shares_memory", "may_share_memory", "ndim", "size", "shape", "isscalar", "result_type", "can_cast", "broadcast_shapes"}
 _HOST_RESULT |= {"issubdtype", "min_scalar_type", "promote_types", "common_type", "iscomplexobj", "isrealobj", "isfortran"}
+_ATOMIC = {
+    "add": {"int32", "uint32", "uint64", "float16", "float32", "float64"}, "subtract": {"int32", "uint32"},
+    "maximum": {"int32", "uint32", "uint64", "float32", "float64"}, "minimum": {"int32", "uint32", "uint64", "float32", "float64"},
+    "bitwise_and": {"int32", "int64", "uint32", "uint64"}, "bitwise_or": {"int32", "int64", "uint32", "uint64"},
+    "bitwise_xor": {"int32", "int64", "uint32", "uint64"},
+}  # fmt: skip
+"""The ufuncs that have `at`, and the dtypes in which CuPy 14.0 has it (later ones add int64)."""
 _FREE = {"empty", "empty_like"}
 """Functions that launch no kernel."""
 
@@ -87,6 +95,43 @@ class Product(Function):
         return self.numpy(*args, **kwargs)
 
 
+class Diagonal(Function):
+    """`diagonal`, through which CuPy writes."""
+
+    def call(self, args, kwargs):
+        found = self.numpy(*args, **kwargs)
+        found.flags.writeable = True
+        return found
+
+
+class Sorted(Function):
+    """`sort` and `argsort`, which take no 0-d arrays and only one kind."""
+
+    def call(self, args, kwargs):
+        if not args[0].ndim:
+            raise np.exceptions.AxisError("Sorting arrays with the rank of zero is not supported")
+        if kwargs.get("kind") not in (None, "stable"):
+            raise ValueError("kind can only be None or 'stable'")
+        return self.numpy(*args, **kwargs | {"kind": "stable"})
+
+
+class Solver(Function):
+    """A function of `linalg` that has no answer for some matrices: NaN, unless the device was told to report (`reporting_solvers`)."""
+
+    def call(self, args, kwargs):
+        owner = current.device or owner_of([])
+        if self.name == "solve" and args[1].ndim > 1 and args[0].shape[:-1] != args[1].shape[:-1]:
+            raise ValueError("a must have (..., M, M) shape and b must have (..., M, K) for multidimensional b")
+        if owner.solvers_report:
+            owner.queue.synchronize()
+        try:
+            return self.numpy(*args, **kwargs)
+        except np.linalg.LinAlgError:
+            if owner.solvers_report or args[0].ndim < 2 or args[0].shape[-1] != args[0].shape[-2]:
+                raise
+            return np.full_like(args[-1], np.nan)
+
+
 class Along(Function):
     """`take_along_axis` and `put_along_axis`, whose out-of-range indices wrap around in CuPy too."""
 
@@ -133,8 +178,10 @@ class Ufunc(Function):
         return self._part("outer", a, b, **kwargs)
 
     def at(self, a, indices, b=None):
-        if self.name not in ("add", "subtract", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor"):
+        if self.name not in _ATOMIC:
             self._refuse("at")
+        if a.dtype.name not in _ATOMIC[self.name]:
+            raise TypeError(f"cupy.{self.name}.at only supports {', '.join(sorted(_ATOMIC[self.name]))} as data type")
         from .array import _key
 
         key, _ = _key(a, indices)
@@ -150,6 +197,12 @@ def _flops(name, sources, result):
         return 0
     total = prod(sources[0].shape) * prod(sources[1].shape) * max(result.size, 1)
     return 2 * round(total**0.5)
+
+
+_SPECIAL = {
+    "matmul": Product, "dot": Product, "take": Take, "take_along_axis": Along, "put_along_axis": Along, "sort": Sorted,
+    "argsort": Sorted, "diagonal": Diagonal, "linalg.inv": Solver, "linalg.solve": Solver, "linalg.cholesky": Solver,
+}  # fmt: skip
 
 
 class Namespace:
@@ -168,7 +221,7 @@ class Namespace:
             if name in UFUNCS and not self._prefix:
                 found = Ufunc(name, found)
             else:
-                kind = {"matmul": Product, "dot": Product, "take": Take, "take_along_axis": Along, "put_along_axis": Along}.get(full, Function)
+                kind = _SPECIAL.get(full, Function)
                 found = kind(full, total if full == "sum" else found, SIGNATURES.get(full))
         setattr(self, name, found)
         return found

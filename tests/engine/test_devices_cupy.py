@@ -1,0 +1,104 @@
+"""What CuPy does differently from NumPy: a simulated GPU does so too, and the ops give PyTorch's results all the same.
+
+Source: CuPy 14's `_core/_routines_indexing.pyx` (atomics), `linalg/_util.py` (errors of solvers), `_sorting/sort.py`, `_core/flags.pyx`."""
+
+import numpy as np
+import pytest
+
+import autolab as torch
+from autolab.engine.simulated.module import xp
+
+SIM = torch.device("sim:0")
+
+
+@pytest.fixture(autouse=True)
+def gpu():
+    backend = torch.ones(1, device=SIM).device.backend
+    with backend:
+        yield backend
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "uint8", "int64", "bool", "complex64"])
+def test_atomic_additions_exist_in_some_dtypes_only(dtype):
+    with pytest.raises(TypeError, match="cupy.add.at only supports"):
+        xp.add.at(xp.zeros(3, dtype), xp.zeros(2, "int64"), 1)
+
+
+def test_solvers_return_nan_where_numpy_raises(gpu):
+    singular = xp.zeros((2, 2), "float32")
+    assert np.isnan(xp.linalg.inv(singular).get()).all()
+    with gpu.reporting_solvers(), pytest.raises(np.linalg.LinAlgError):
+        xp.linalg.inv(singular)
+    with pytest.raises(ValueError, match="for multidimensional b"):
+        xp.linalg.solve(xp.zeros((2, 3, 3)), xp.zeros((3, 1)))
+
+
+def test_sorting_takes_no_0d_arrays_and_one_kind():
+    with pytest.raises(np.exceptions.AxisError):
+        xp.argsort(xp.asarray(1.0))
+    with pytest.raises(ValueError, match="kind can only be None or 'stable'"):
+        xp.sort(xp.zeros(2), kind="quicksort")
+
+
+def test_flags_say_nothing_of_writing():
+    flags = xp.zeros((2, 3)).flags
+    assert (flags.c_contiguous, flags["OWNDATA"]) == (True, True)
+    with pytest.raises(AttributeError):
+        flags.writeable  # noqa: B018
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "float16", "float32", "float64", "complex64"])
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda x, i, v: x.index_add(0, i, v), lambda x, i, v: x.scatter_add(0, i, v),
+        lambda x, i, v: x.index_put((i,), v, accumulate=True),
+    ],
+)  # fmt: skip
+def test_sums_at_places_in_every_dtype(dtype, run):
+    kind = getattr(torch, dtype)
+    x, i, v = torch.arange(1, 4).to(kind), torch.tensor([0, 2, 0, 2]), torch.tensor([1, 2, 3, 100]).to(kind)
+    found = run(x.to(SIM), i.to(SIM), v.to(SIM))
+    assert found.dtype is kind and found.cpu().tolist() == run(x, i, v).tolist() == [5, 2, 105]
+
+
+def test_sums_of_bools_and_of_big_numbers():
+    i = torch.tensor([0, 0], device=SIM)
+    yes = torch.zeros(2, dtype=torch.bool, device=SIM).index_put((i,), torch.tensor([True, True], device=SIM), accumulate=True)
+    assert yes.tolist() == [True, False]
+    big = torch.tensor([-(2**62), 7], device=SIM).index_add(0, i, torch.tensor([-(2**61), 2**60 + 1], device=SIM))
+    assert big.tolist() == [-(2**62) - 2**61 + 2**60 + 1, 7]
+
+
+def test_singular_matrices_raise_as_on_the_cpu():
+    A = torch.tensor([[1.0, 2.0], [2.0, 4.0]])
+    for run in (torch.linalg.inv, lambda a: torch.linalg.solve(a, torch.ones(2, device=a.device)), torch.linalg.cholesky):
+        messages = []
+        for where in ("cpu", SIM):
+            with pytest.raises(torch.linalg.LinAlgError) as caught:
+                run(A.to(where))
+            messages.append(str(caught.value))
+        assert messages[0] == messages[1]
+
+
+@pytest.mark.parametrize("shapes", [((2, 3, 3), (3, 2)), ((3, 3), (2, 3, 1)), ((2, 3, 3), (2, 3)), ((3, 3), (3,))])
+def test_systems_of_equations_broadcast(shapes):
+    torch.manual_seed(0)
+    A, B = (torch.randn(s) for s in shapes)
+    assert torch.equal(torch.linalg.solve(A.to(SIM), B.to(SIM)).cpu(), torch.linalg.solve(A, B))
+
+
+def test_the_diagonal_of_a_tensor_on_a_device_can_be_written():
+    x = torch.zeros(2, 2, device=SIM)
+    x.diagonal().fill_(3)
+    assert x.tolist() == [[3, 0], [0, 3]]
+
+
+@pytest.mark.parametrize(
+    "run", [torch.sort, torch.argsort, torch.median, torch.unique, lambda t: t.kthvalue(1), lambda t: t.topk(1), lambda t: t.mode()]
+)
+def test_numbers_can_be_sorted_on_a_device(run):
+    here, there = (run(torch.tensor(2.5, device=d)) for d in ("cpu", SIM))
+    pairs = zip(here, there) if isinstance(here, tuple) else [(here, there)]
+    for a, b in pairs:
+        assert b.device == SIM and b.tolist() == a.tolist()
