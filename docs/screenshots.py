@@ -1,9 +1,10 @@
-"""The pictures in docs/images/, made anew: `python docs/screenshots.py` (needs Chromium and pytest-playwright)."""
+"""The pictures in docs/images/, made anew: `python docs/screenshots.py` (needs Chromium and pytest-playwright), or only those named."""
 
 from __future__ import annotations
 
 import re
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from autolab.finetune.training import evaluating, training
 from autolab.viz import html
 
 IMAGES = Path(__file__).parent / "images"
-NAMES = re.compile("^(Autograd explorer|Convolution explorer|Receptive field|Freeze panel|Training dashboard)")
+NAMES = re.compile("^(Autograd explorer|Convolution explorer|Receptive field|Freeze panel|Training dashboard|Device explorer)")
 
 
 def chain_rule() -> Any:
@@ -124,6 +125,35 @@ def seen() -> Any:
     return torch.widgets.ReceptiveField(image, nn.Sequential(*layers))
 
 
+def devices() -> Any:
+    """A training step on a simulated GPU that computes longer than the host needs to launch, at the point where the host waits."""
+    torch.manual_seed(0)
+    with torch.cuda.simulate(memory="64MiB"), torch.record_devices() as recording:
+        x = torch.randn(1000, 400)
+        x = x.to("cuda")
+        w = torch.full((400, 1000), 0.01, device="cuda", requires_grad=True)
+        hidden = (x @ w).relu()
+        loss = (hidden * hidden).mean()
+        loss.backward()
+        loss.item()
+    trace = recording.trace()
+    return torch.widgets.DeviceExplorer(trace, step=len(trace.steps) - 1 - [s.phase for s in reversed(trace.steps)].index("copy") - 2)
+
+
+def on_devices() -> Any:
+    """The graph of a product on a simulated GPU, its operands copied there and its result back."""
+    torch.manual_seed(0)
+    with torch.cuda.simulate():
+        w = torch.ones(3, 4, requires_grad=True)
+        with torch.record() as recording:
+            x = torch.randn(5, 3)
+            x = x.to("cuda")
+            moved = w.to("cuda")
+            z = (x @ moved).sum().cpu() * 2
+            z.backward()
+        return torch.explore(recording, step=5)
+
+
 def part(page: Any, name: str) -> Any:
     """What is shown in a picture: the widget, or a part of it."""
     if name == "layers.png":
@@ -132,6 +162,9 @@ def part(page: Any, name: str) -> Any:
 
 
 SHOTS = (
+    ("devices.png", devices, 1300, "light"),
+    ("devices-dark-narrow.png", devices, 480, "dark"),
+    ("explorer-devices.png", on_devices, 1400, "light"),
     ("layers.png", pooled, 800, "light"),
     ("field.png", seen, 1300, "light"),
     ("freeze.png", frozen, 1000, "light"),
@@ -145,11 +178,11 @@ SHOTS = (
 )
 
 
-def main() -> None:
+def main(*only: str) -> None:
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-dev-shm-usage"])
-        for name, make, width, scheme in SHOTS:
+        for name, make, width, scheme in (shot for shot in SHOTS if not only or shot[0] in only):
             path = html.write(Path(folder) / "page.html", [make()])
             look: dict[str, Any] = {"color_scheme": scheme, "reduced_motion": "reduce"}
             page = browser.new_page(viewport={"width": width, "height": 900}, **look)
@@ -161,4 +194,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -383,6 +383,10 @@ class Builder:
         edges = book.edges(self.edges, aliases(self.nodes, self.edges), self.film.seen_gradients())
         nodes = tuple(self._freeze(draft, book) for draft in self.nodes)
         frames = self.film.develop(nodes, edges)
+        away = {n.device for n in nodes} - {"", "cpu"}
+        if away:
+            unknown = {"title": "", "simulated": False}
+            meta = meta | {"devices": {name: self.reader.titles.get(name, unknown) for name in sorted(away)}}
         return Trace(nodes, edges, self._saved_now(), frames, groups, meta)
 
     def _freeze(self, d: Draft, book: labels.Book) -> Node:
@@ -422,6 +426,10 @@ class Builder:
         return None if grad is None else self.value_of(grad)
 
     def _fill_devices(self) -> None:
+        for edge in reversed(self.edges):  # operands are where the result is; only a copy comes from elsewhere
+            parent, child = self.draft(edge.parent), self.draft(edge.child)
+            if child.device and not parent.device and child.grad_fn != "ToCopyBackward0":
+                parent.device = child.device
         for edge in self.edges:  # parents come before children, so one pass is enough
             child = self.draft(edge.child)
             child.device = child.device or self.draft(edge.parent).device

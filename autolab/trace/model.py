@@ -240,7 +240,8 @@ class Trace(_Record):
     meta: "library" ("autolab" or "torch"), "source" ("graph" or "recording"), "roots" (node ids of the results),
     "backward" ("recorded", "dry" (replayed without touching `.grad`), or "" when there are no backward frames),
     "why" (one sentence for the learner when something is not shown, else ""),
-    "error" (None or {"type", "message", "notes"}).
+    "error" (None or {"type", "message", "notes"}), "devices" (those other than the CPU, where there are any: name to
+    {"title", "simulated"}).
     """
 
     _parts = {"nodes": Node, "edges": Edge, "saved": Saved, "frames": Frame, "groups": Group}
@@ -250,6 +251,13 @@ class Trace(_Record):
     frames: tuple[Frame, ...] = ()
     groups: tuple[Group, ...] = ()
     meta: dict[str, Any] = field(default_factory=dict)
+
+    def copied(self, node: Node) -> str:
+        """The device that a node's operand was copied from ("cpu"), "" when it was not copied to another device."""
+        if node.op != "to_copy" or node.device == "":
+            return ""
+        start = next((self.node(e.parent).device for e in self.edges if e.child == node.id), node.device)
+        return "" if start == node.device else start
 
     def node(self, node_id: str) -> Node:
         """The node of that id; ids are assigned in order, so this is a look-up. KeyError when there is none."""

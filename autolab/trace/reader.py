@@ -94,12 +94,18 @@ class Reader:
 
     library = "autolab"
 
+    def __init__(self) -> None:
+        self.titles: dict[str, dict[str, Any]] = {}  # device that was met -> {"title", "simulated"}; without the CPU
+
     # -- tensors -----------------------------------------------------------------------------------
     def array(self, tensor: Any) -> Any:
         """The numbers, as a NumPy array or scalar."""
         return devices.peek(tensor._d)
 
     def facts(self, tensor: Any) -> Facts:
+        backend = tensor._storage.device.backend
+        if not backend.host:
+            self.titles[device_name(tensor.device)] = {"title": backend.name, "simulated": backend.simulated}
         return Facts(
             tensor._d.shape,
             dtype_name(tensor.dtype),

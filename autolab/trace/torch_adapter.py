@@ -66,6 +66,7 @@ class TorchReader(Reader):
     library = "torch"
 
     def __init__(self) -> None:
+        super().__init__()
         self._names: dict[type, tuple[str, ...]] = {}
         self._walked: list[Any] = []
         _HeldNodes.sweep()

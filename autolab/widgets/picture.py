@@ -10,6 +10,8 @@ Sizes are SVG user units (CSS pixels at scale 1).
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Collection
 from html import escape
 from typing import Any
@@ -71,6 +73,12 @@ def size_words(count: int | None) -> str:
     return f"{count} B" if units[0] == "B" else f"{size:.1f} {units[0]}"
 
 
+def bytes_each(dtype: str) -> int:
+    """Bytes of one number: 4 of "float32", 1 of "bool"."""
+    bits = re.search(r"\d+$", dtype)
+    return int(bits[0]) // 8 if bits else 1
+
+
 def element(tag: str, *inside: str, **attributes: Any) -> str:
     """An SVG element; `class_` and `stroke_width` stand for class and stroke-width, None leaves an attribute out."""
     words = "".join(
@@ -87,13 +95,36 @@ def label(name: str, x: float, y: float, words: str, **attributes: Any) -> str:
     return element("text", escape(words), class_=name, x=float(x), y=float(y), **given)
 
 
+STRIPES = (
+    '<defs><pattern id="al-simulated" width="14" height="14" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
+    f'<rect width="14" height="14" fill="{palette.CUDA}"/><rect width="4" height="14" fill="{PAPER}"/></pattern></defs>'
+)
+
+
+def device_look(node: Node, devices: dict[str, Any]) -> tuple[str | None, str]:
+    """("gpu" or "sim", None for the CPU; fill) of what is on a node's device. devices: a trace's `meta["devices"]`."""
+    if node.device in ("", "cpu"):
+        return None, PAPER
+    known = devices.get(node.device, {})
+    return ("sim", "url(#al-simulated)") if known.get("simulated") or node.device.startswith("sim") else ("gpu", palette.CUDA)
+
+
 class Card:
     """What is drawn for one node: tabs for what it saved, name and operation, value, notes, gradient.
 
     `draw()` gives SVG with the card's top left corner at (0, 0); `width` and `height` are its size.
     """
 
-    def __init__(self, node: Node, saved: list[Saved], grads: list[Value], module: str = ""):
+    def __init__(
+        self,
+        node: Node,
+        saved: list[Saved],
+        grads: list[Value],
+        module: str = "",
+        copied: str = "",
+        devices: dict[str, Any] | None = None,
+    ):
+        self.look = look = device_look(node, devices or {})
         self.node, self.saved, self.grad = node, saved, grads[-1] if grads else None
         self.bare = node.kind == "data" and not node.name and not node.shape  # a number such as 3: nothing else to say
         kind = {"leaf": "leaf", "data": "" if self.bare else "data"}.get(node.kind, node.op)
@@ -102,8 +133,8 @@ class Card:
         self.tabs = [self._tab_words(s) for s in saved[:MAX_TABS]]
         if len(saved) > MAX_TABS:
             self.tabs[-1] = f"and {len(saved) - MAX_TABS + 1} more"
-        device = "" if node.device in ("", "cpu") else node.device
-        self.notes = [note for note in (f"cut: {node.cut}" if node.cut else "", fit(module, TEXT, 130), device) if note]
+        device = "" if look[0] is None else f"{node.device} simulated" if look[0] == "sim" else node.device
+        self.notes = [note for note in (f"cut: {node.cut}" if node.cut else "", fit(module, TEXT, 130), copied, device) if note]
         numbers = (g.text if g.shape == () else heat.brief(g) for g in grads)
         self.width = self._width(max((text_width(number, TEXT, True) for number in numbers), default=40))
         self.top = TAB * len(self.tabs)  # where the card itself begins, under its tabs
@@ -133,11 +164,11 @@ class Card:
 
     def draw(self) -> str:
         node, w, bottom = self.node, self.width, self.height - self.top
-        fill = PAPER if node.device in ("", "cpu") else palette.CUDA
         border = (LEAF, 3) if node.kind == "leaf" else (RULE, 1.2)
         box = {"x": 0, "y": self.top, "width": w, "height": bottom, "rx": 6}
         parts = [self._tab(i, words) for i, words in enumerate(self.tabs)]
-        parts.append(element("rect", class_="al-card", **box, fill=fill, stroke=border[0], stroke_width=border[1]))
+        paint = {"fill": self.look[1], "stroke": border[0], "stroke_width": border[1]}
+        parts.append(element("rect", class_="al-card", data_device=self.look[0], **box, **paint))
         y = self.top + 18
         parts.append(label("al-title", PAD, y, self.title, font_size=TITLE, font_weight="bold"))
         if self.kind:
@@ -205,8 +236,8 @@ class PartCard:
 
     As `Card`: `draw()` gives SVG, `width` and `height` its size."""
 
-    def __init__(self, part: Part):
-        self.part, self.top = part, 0
+    def __init__(self, part: Part, look: tuple[str | None, str] = (None, PAPER)):
+        self.part, self.top, self.look = part, 0, look
         self.title, self.kind = fit(part.name, TITLE, 150, bold=True), fit(part.type, TEXT, 160)
         words = f"{part.ops:,} op" + ("s" if part.ops != 1 else "")
         self.size = words + (f" · {count_words(part.parameters)} parameters" if part.parameters else "")
@@ -220,7 +251,8 @@ class PartCard:
         w, h = self.width, self.height
         box = {"x": 0, "y": 0, "width": w, "height": h, "rx": 6}
         pile = element("path", class_="al-pile", d=f"M6 -5H{w - 1}q6 0 6 6V{h - 6}", fill="none", stroke=RULE)
-        parts = [pile, element("rect", class_="al-card", **box, fill=PAPER, stroke=FORWARD, stroke_width=1.6)]
+        paint = {"fill": self.look[1], "stroke": FORWARD, "stroke_width": 1.6}
+        parts = [pile, element("rect", class_="al-card", data_device=self.look[0], **box, **paint)]
         parts.append(label("al-title", PAD, 18, self.title, font_size=TITLE, font_weight="bold"))
         parts.append(_sign(w - PAD - 16, 5, "M3 8H13M8 3V13"))
         parts.append(label("al-kind", PAD, 38, self.kind, fill=MUTED))
@@ -288,13 +320,20 @@ class Cards:
             self.saved.setdefault(s.node, []).append(s)
         self.types = {group.path: group.type for group in trace.groups}
         self.sent = {f.edge: f.value for f in trace.frames if f.edge is not None and f.value is not None}
+        self.devices: dict[str, Any] = trace.meta.get("devices", {})
+        copied = {node.id for node in trace.nodes if node.op == "to_copy" and trace.copied(node)}
+        self.copies = {edge.id for edge in trace.edges if edge.child in copied}  # what flows along these goes to another device
         self._made: dict[str, Card | PartCard] = {}
 
     def __call__(self, of: str) -> Card | PartCard:
         """The card of a node or closed part, by its id."""
         if of not in self._made:
-            self._made[of] = PartCard(self.folding.parts[of]) if of in self.folding.parts else self._node(of)
+            self._made[of] = self._part(of) if of in self.folding.parts else self._node(of)
         return self._made[of]
+
+    def _part(self, of: str) -> PartCard:
+        part = self.folding.parts[of]
+        return PartCard(part, device_look(self.trace.node(part.last), self.devices))
 
     def _node(self, of: str) -> Card:
         node = self.trace.node(of)
@@ -302,7 +341,10 @@ class Cards:
         said = node.kind == "op" and of not in self.folding.home
         kind = self.types.get(node.module, "")
         module = (node.module if kind in ("", node.module) else f"{node.module} · {kind}") if said else ""
-        return Card(node, self.saved.get(of, []), self.grads[of], module)
+        start = self.trace.copied(node)
+        size = size_words(math.prod(node.shape) * bytes_each(node.dtype)) if start and node.shape is not None else ""
+        copied = f"{start} → {node.device}, {size}" if size else ""
+        return Card(node, self.saved.get(of, []), self.grads[of], module, copied, self.devices)
 
 
 class Picture:
@@ -370,7 +412,8 @@ class Picture:
     def svg(self, geometry: dict[str, Any]) -> str:
         """The whole picture as SVG that stands alone, and whose parts the widget finds by class and data attribute."""
         size = {"width": geometry["width"], "height": geometry["height"]}
-        parts = [element("rect", class_="al-paper", **size, fill=PAPER)]
+        stripes = any(self.cards(box.of).look[0] == "sim" for box in self.folded.boxes.values())
+        parts = [STRIPES if stripes else "", element("rect", class_="al-paper", **size, fill=PAPER)]
         for part in self.folded.frames:
             x, y, w, h = geometry["frames"][part]
             place = {"x": x, "y": y, "width": w, "height": h, "rx": 8}
@@ -400,7 +443,8 @@ class Picture:
     def _line(self, link: Link, geometry: dict[str, Any]) -> str:
         x, y, angle = geometry["heads"][link.id]
         color, place = FORWARD if link.differentiable else RULE, f"translate({x:g} {y:g}) rotate({angle:g})"
-        stroke = {"fill": "none", "stroke": color, "stroke_width": 1.6}
+        width = 4 if any(edge in self.cards.copies for edge in link.edges) else 1.6
+        stroke = {"fill": "none", "stroke": color, "stroke_width": width}
         path = element("path", class_="al-line", d=geometry["edges"][link.id], **stroke)
         head = element("path", class_="al-head", d="M0 0L-10 -4.5L-10 4.5Z", fill=color, transform=place)
         pill = self._pill(link, geometry["pills"][link.id]) if link.id in geometry["pills"] else ""

@@ -287,7 +287,7 @@ export class Details {
       ["requires_grad", node.requires_grad ? "True" : "False"],
       ["shape", shapeWords(node.shape)],
       ["dtype", node.dtype],
-      ["device", node.device],
+      ["device", [node.device, this.trace.meta.devices?.[node.device]?.title].filter(Boolean).join(", ")],
     ];
     for (const [name, value] of Object.entries(node.attrs ?? {}))
       facts.push([name, typeof value === "boolean" ? short(value) : JSON.stringify(value)]);

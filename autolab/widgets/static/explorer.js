@@ -47,7 +47,7 @@ class View {
       searched ? this.finder.element : null,
       this.sentence,
       this.why(),
-      h("div", { class: "al-main" }, h("div", { class: "al-left" }, this.pane, (this.legend = legend())), this.details),
+      h("div", { class: "al-main" }, h("div", { class: "al-left" }, this.pane, (this.legend = legend()), deviceLegend(this.trace.meta.devices)), this.details),
     );
     shadow.append(this.root);
     this.formulas = { ...model.get("formulas") };
@@ -297,6 +297,20 @@ function legend() {
     item("saved", "saved for backward"),
     item("freed", "freed"),
     item("dimmed", "backward never comes here"),
+  );
+}
+
+// Which colour is which device; nothing when all is on the CPU.
+function deviceLegend(devices) {
+  if (!devices) return null;
+  const item = (name, look, words) =>
+    h("span", { class: "al-deviceitem" }, h("span", { class: `al-key al-key-${look}`, "aria-hidden": "true" }), h("strong", { text: name }), words);
+  return h(
+    "div",
+    { class: "al-legend", role: "group", "aria-label": "Devices" },
+    item("CPU", "cpu", ""),
+    Object.entries(devices).map(([name, { title, simulated }]) => item(name, simulated ? "sim" : "gpu", title)),
+    h("span", { class: "al-deviceitem" }, h("span", { class: "al-key al-key-copy", "aria-hidden": "true" }), "copied to another device"),
   );
 }
 

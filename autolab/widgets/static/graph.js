@@ -113,6 +113,7 @@ export class Graph {
     flow.setAttribute("class", "al-flow");
     line.after(flow);
     g.classList.toggle("al-plain", !edge.differentiable);
+    g.classList.toggle("al-copy", edge.edges.some((id) => this.copies(this.edgeById.get(id))));
     return {
       g,
       edge,
@@ -254,6 +255,7 @@ export class Graph {
           (grad && grad.shape.length === 0 && state !== "freed" ? ` ${words(grad)}` : ""),
       );
     if (node.cut) parts.push(`gradient cut by ${node.cut}`);
+    if (node.device && node.device !== "cpu") parts.push(`on ${node.device}`);
     return parts.join(", ");
   }
 
@@ -275,6 +277,12 @@ export class Graph {
     pillText.textContent = words;
     pillText.removeAttribute("textLength");
     if (pillText.getComputedTextLength() > 44) pillText.setAttribute("textLength", 44);
+  }
+
+  // Whether what flows along an edge is copied to another device.
+  copies({ parent, child }) {
+    const [from, to] = [this.nodeById.get(parent), this.nodeById.get(child)];
+    return to.op === "to_copy" && Boolean(from.device && to.device) && from.device !== to.device;
   }
 
   leadsTo(link, node) {
@@ -406,5 +414,11 @@ function defs() {
       svgEl("rect", { width: 7, height: 7, fill: paper }),
       svgEl("rect", { width: 2, height: 7, fill: ink }),
     );
-  return svgEl("defs", {}, hatch("al-hatch", "#fbf8d0", "#d9cf5a"), hatch("al-freed", "#ececec", "#c4c4c4"));
+  const stripes = svgEl(
+    "pattern",
+    { id: "al-simulated", width: 14, height: 14, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+    svgEl("rect", { class: "al-devicepaper", width: 14, height: 14 }),
+    svgEl("rect", { class: "al-devicestripe", width: 4, height: 14 }),
+  );
+  return svgEl("defs", {}, hatch("al-hatch", "#fbf8d0", "#d9cf5a"), hatch("al-freed", "#ececec", "#c4c4c4"), stripes);
 }
