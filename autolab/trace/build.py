@@ -428,7 +428,7 @@ class Builder:
     def _fill_devices(self) -> None:
         for edge in reversed(self.edges):  # operands are where the result is; only a copy comes from elsewhere
             parent, child = self.draft(edge.parent), self.draft(edge.child)
-            if child.device and not parent.device and child.grad_fn != "ToCopyBackward0":
+            if parent.kind == "op" and child.device and not parent.device and child.grad_fn != "ToCopyBackward0":
                 parent.device = child.device
         for edge in self.edges:  # parents come before children, so one pass is enough
             child = self.draft(edge.child)

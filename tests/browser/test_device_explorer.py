@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import CHECKS, Notebook, Server
+from lab import CHECKS, Explorer, Notebook, Server
 from playwright.sync_api import Browser, Locator, Page, expect
 
+import autolab as torch
 from autolab.trace import device_text
 from autolab.widgets import DeviceExplorer, assets
 
@@ -321,6 +322,29 @@ def test_script_and_kernel_agree_on_words_and_states(page: Page, made: DeviceExp
     steps, devices = range(len(made.trace.steps)), ("cuda:0", "cuda:1")
     assert said["used"] == [[made.trace.in_use(i, d) for d in devices] for i in steps]
     assert said["queue"] == [[made.trace.queue(i, d) for d in devices] for i in steps]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_graph_explorer_colours_by_device(page: Page, tmp_path: Path, scheme: str) -> None:
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    with torch.cuda.simulate():
+        w = torch.ones(3, 4, requires_grad=True)
+        with torch.record() as recording:
+            moved = w.to("cuda")
+            z = (moved * 2).sum().cpu() + 1
+            z.backward()
+    page.goto(torch.explore(recording, step=3).to_html(tmp_path / "graph.html").as_uri())
+    shown = Explorer(page)
+    expect(shown.node("moved")).to_have_accessible_name(re.compile("on cuda:0$"))
+    fill = lambda name: shown.node(name).locator(".al-card").evaluate("c => getComputedStyle(c).fill")
+    assert "al-simulated" in fill("moved") and fill("w") == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(38, 40, 43)")
+    legend = shown.root.get_by_role("group", name="Devices", exact=True)
+    expect(legend).to_have_text("CPUcuda:0Simulated T4copied to another device")
+    expect(shown.graph.locator(".al-edge.al-copy")).to_have_count(2)
+    shown.node("moved").click()
+    expect(shown.details).to_contain_text("cuda:0, Simulated T4")
+    for check in ("faint", "small", "crowded", "unnamed"):
+        assert shown.check(check) == [], check
 
 
 def test_in_jupyterlab_from_either_side(server: Server, open_notebook: Callable[..., Notebook]) -> None:
