@@ -53,6 +53,7 @@ _LAZY = {
     "special": "autolab.special",
     "random": "autolab.random",
     "cuda": "autolab.cuda",
+    "accelerator": "autolab.accelerator",
     "return_types": "autolab.engine.return_types",
     "func": "autolab.func",
     "testing": "autolab.testing",

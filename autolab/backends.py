@@ -1,5 +1,59 @@
-"""`torch.backends`: what this engine was built with. Source: https://docs.pytorch.org/docs/2.13/backends.html"""
-from types import SimpleNamespace as _Namespace
+"""`torch.backends`: what this engine was built with, and PyTorch's switches. They can be set and read, so that programs which set them run; they
+change nothing here: NumPy and CuPy compute without cuDNN and in one way only. Source: https://docs.pytorch.org/docs/2.13/backends.html"""
 
-cuda = _Namespace(is_built=lambda: False)
-mps = _Namespace(is_available=lambda: False, is_built=lambda: False)
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+from .engine.errors import fail
+
+
+class _Backend:
+    """One of PyTorch's backends: `is_available()`, `is_built()` and switches with their defaults. Raises AttributeError for other names."""
+
+    def __init__(self, name, *, available=False, **switches):
+        vars(self).update({"_name": f"torch.backends.{name}", "_available": available, **switches})
+
+    def is_available(self) -> bool:
+        return self._available
+
+    is_built = is_available
+
+    def __setattr__(self, name, value):
+        if name.startswith("_") or name not in vars(self):
+            raise fail(AttributeError, f"module '{self._name}' has no attribute '{name}'", "autolab has no such switch.")
+        vars(self)[name] = value
+
+    def __getattr__(self, name):
+        raise fail(AttributeError, f"module '{self._name}' has no attribute '{name}'", "autolab has no such switch.")
+
+    def __repr__(self):
+        return f"<module '{self._name}'>"
+
+
+class _Cudnn(_Backend):
+    """`torch.backends.cudnn`: `enabled`, `benchmark`, `deterministic` … are remembered and without effect."""
+
+    def version(self):
+        """None: there is no cuDNN."""
+        return None
+
+    @contextmanager
+    def flags(self, enabled=False, benchmark=False, benchmark_limit=10, deterministic=False, allow_tf32=True):
+        """Sets the switches inside a `with` block. Source: torch.backends.cudnn.flags"""
+        given = {"enabled": enabled, "benchmark": benchmark, "benchmark_limit": benchmark_limit}
+        given |= {"deterministic": deterministic, "allow_tf32": allow_tf32}
+        before = {name: getattr(self, name) for name in given}
+        vars(self).update(given)
+        try:
+            yield
+        finally:
+            vars(self).update(before)
+
+
+cudnn = _Cudnn("cudnn", enabled=True, benchmark=False, benchmark_limit=None, deterministic=False, allow_tf32=True)
+cuda = _Backend("cuda", matmul=_Backend("cuda.matmul", allow_tf32=False))
+mps = _Backend("mps")
+mkl = _Backend("mkl")
+mkldnn = _Backend("mkldnn")
+openmp = _Backend("openmp")

@@ -251,3 +251,60 @@ def test_networks_of_the_courses_train_on_a_simulated_gpu_as_on_the_cpu(name, mo
         elif cell.mark != "memory":
             assert out == there
     assert compared
+
+
+def test_the_memory_summary(sim):
+    a = torch.ones(100_000, device="cuda")
+    (a + 1).sum().item()
+    lines = torch.cuda.memory_summary().splitlines()
+    assert {len(line) for line in lines} == {77}
+    assert "PyTorch CUDA memory summary, device ID 0" in lines[1]
+    cells = {line.split("|")[1].strip(): line.split("|")[2:-1] for line in lines if line.count("|") == 6}
+    assert [c.strip() for c in cells["Allocated memory"]] == ["391 KiB", "782 KiB", "782 KiB", "391 KiB"]
+    assert [c.strip() for c in cells["Allocations"]] == ["1", "3", "3", "2"]
+    assert "Allocations" not in torch.cuda.memory_summary(abbreviated=True)
+    stats = torch.cuda.memory_stats()
+    assert (stats["allocation.all.current"], stats["allocated_bytes.all.freed"], stats["num_ooms"]) == (1, 400_896, 0)
+    with pytest.raises(torch.OutOfMemoryError):
+        torch.ones(1 << 26, device="cuda")
+    assert torch.cuda.memory_stats()["num_ooms"] == 1
+
+
+def test_switches_of_cudnn_are_remembered():
+    cudnn = torch.backends.cudnn
+    assert (cudnn.is_available(), cudnn.version(), cudnn.enabled, cudnn.benchmark, cudnn.deterministic) == (False, None, True, False, False)
+    cudnn.benchmark, torch.backends.cuda.matmul.allow_tf32 = True, True
+    try:
+        assert cudnn.benchmark and torch.backends.cuda.matmul.allow_tf32
+        with cudnn.flags(deterministic=True):
+            assert (cudnn.deterministic, cudnn.benchmark, cudnn.enabled) == (True, False, False)
+        assert (cudnn.deterministic, cudnn.benchmark, cudnn.enabled) == (False, True, True)
+    finally:
+        cudnn.benchmark = torch.backends.cuda.matmul.allow_tf32 = False
+    with pytest.raises(AttributeError, match="module 'torch.backends.cudnn' has no attribute 'benchmrk'"):
+        cudnn.benchmrk = True
+    assert not torch.backends.cuda.is_built() and not torch.backends.mps.is_available()
+
+
+def test_what_is_not_there_says_so():
+    with pytest.raises(AttributeError, match="module 'torch.cuda' has no attribute 'nvtx'") as caught:
+        torch.cuda.nvtx  # noqa: B018
+    assert "autolab has not" in caught.value.__notes__[0]
+    assert not hasattr(torch.cuda, "amp") and not hasattr(torch.cuda, "no_such_thing")
+
+
+def test_the_accelerator_is_the_gpu(sim):
+    accelerator = torch.accelerator
+    assert (accelerator.is_available(), accelerator.device_count(), str(accelerator.current_accelerator())) == (True, 2, "cuda")
+    kept = torch.ones(128, device=accelerator.current_accelerator())
+    assert (accelerator.memory_allocated(), kept.get_device(), torch.ones(1).get_device()) == (512, 0, -1)
+    accelerator.synchronize()
+    accelerator.set_device_index(1)
+    assert (accelerator.current_device_index(), torch.cuda.current_device()) == (1, 1)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
+def test_no_accelerator():
+    assert (torch.accelerator.is_available(), torch.accelerator.current_accelerator(), torch.accelerator.device_count()) == (False, None, 0)
+    with pytest.raises(RuntimeError, match="Cannot access accelerator device when none is available."):
+        torch.accelerator.synchronize()

@@ -14,7 +14,7 @@ PACKAGE = ROOT / "autolab"
 LAYERS = [
     {"engine"},
     {"autograd", "nn", "optim", "utils", "vision", "finetune"}
-    | {"cuda", "linalg", "random", "special", "func", "testing", "backends", "profiler", "serialization", "hub"},
+    | {"cuda", "accelerator", "linalg", "random", "special", "func", "testing", "backends", "profiler", "serialization", "hub"},
     {"trace"},
     {"viz"},
     {"widgets"},

@@ -6,6 +6,7 @@ is safe (`is_available()` is False) and using raises, as in PyTorch without CUDA
 
 from ..engine import device as _devices
 from ..engine.device import AcceleratorError, OutOfMemoryError
+from ..engine.errors import fail as _fail
 from .memory import (
     empty_cache,
     max_memory_allocated,
@@ -14,6 +15,7 @@ from .memory import (
     memory_allocated,
     memory_reserved,
     memory_stats,
+    memory_summary,
     reset_peak_memory_stats,
 )
 from .properties import (
@@ -36,6 +38,20 @@ from .random import get_rng_state, initial_seed, manual_seed, manual_seed_all, s
 from .simulation import Simulation, clock, is_simulated, perf_counter, simulate
 from .streams import Event, Stream, StreamContext, current_stream, default_stream, set_stream, stream
 from .types import *  # noqa: F403 - FloatTensor and its kin, by dtype
+
+_ABSENT = """CUDAGraph CUDAPluggableAllocator MemPool amp caching_allocator_alloc change_current_allocator comm cudart get_arch_list graph gds
+ipc_collect jiterator list_gpu_processes make_graphed_callables memory_snapshot nccl nvtx power_draw set_per_process_memory_fraction
+set_sync_debug_mode
+temperature tunable use_mem_pool utilization""".split()
+"""What `torch.cuda` has and autolab has not."""
+
+
+def __getattr__(name):
+    if name in _ABSENT:
+        note = "PyTorch has it, autolab has not: it concerns the driver, or speed only. docs/differences.md lists what there is."
+        raise _fail(AttributeError, f"module 'torch.cuda' has no attribute '{name}'", note)
+    raise AttributeError(f"module 'torch.cuda' has no attribute '{name}'")
+
 
 default_generators = ()
 """PyTorch's generators of its GPUs; here every device draws from the one CPU stream."""
