@@ -21,7 +21,7 @@ from .saving import saver
 from .placement import across, common_device, device_error, gathered, kept, on_device
 from .storage import InferenceStorage, Storage
 from .tensor import SMALL, Tensor, View, materialise, wrap
-from .views import AWAY
+from .views import AWAY, move_retained, partly_overlap, repeats
 
 _new = object.__new__
 
@@ -285,7 +285,7 @@ def check_inplace(t, state, requires_grad, overlapping=True):
     requires_grad: whether any argument of the op requires grad. overlapping: whether an expanded tensor is refused."""
     if t._view is not None:
         t._view.check_inplace(t, state, requires_grad)
-    if overlapping and t._view is not None and any(s == 0 and n > 1 for s, n in zip(t._d.strides, t._d.shape)):
+    if overlapping and t._view is not None and repeats(t._d):
         raise fail(
             RuntimeError,
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
@@ -323,6 +323,8 @@ def apply_inplace(op, args):
                 pass
     tensors, raws = _unwrap(op, args)
     check_inplace(target, state, any(t._req for t in tensors))
+    if op.operands and any(partly_overlap(target, t) for t in tensors[1:]):
+        raise overlapping_operands()
     device, mixed = common_device(op, args, tensors)
     if device is not target._storage.device:
         raise device_error(op, args, device, target._storage.device)
@@ -347,13 +349,28 @@ def apply_inplace(op, args):
         return target
     result = compute(op, state, device, raws)
     if result.shape != target._d.shape:
-        raise fail(
-            RuntimeError,
-            f"output with shape {list(target._d.shape)} doesn't match the broadcast shape {list(result.shape)}",
-            "An in-place operation cannot make the tensor bigger; use the out-of-place form.",
-        )
+        raise outgrown(target._d.shape, result.shape)
     write_inplace(op, args, result, state)
     return target
+
+
+def outgrown(shape, broadcast):
+    """The error for an in-place op whose result has another shape than its target."""
+    return fail(
+        RuntimeError,
+        f"output with shape {list(shape)} doesn't match the broadcast shape {list(broadcast)}",
+        "An in-place operation cannot make the tensor bigger; use the out-of-place form.",
+    )
+
+
+def overlapping_operands():
+    """The error for an in-place op that reads a part of what it overwrites."""
+    return fail(
+        RuntimeError,
+        "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
+        "Please clone() the tensor before performing the operation.",
+        "What is read here is being overwritten at the same time: clone() the view that is read.",
+    )
 
 
 def _fits(target, other):
@@ -392,10 +409,26 @@ def write_inplace(op, args, result, state):
     node = None
     if recording:
         node = record(op, args, (target,), state, replaced)
+        _as_old_as_called(node, target, args)
         if target._view is not None and target._view.base is not None:
+            base = target._view.base
+            made_base, nr = base._node, base._nr
             target._view.rebase(target, node)
+            move_retained(base, made_base, nr)
+        move_retained(target, replaced._node, replaced._nr)
     if observe.observer is not None:
         observe.observer.forward(op, args, None, (target,), node, inplace=True)
+
+
+def _as_old_as_called(node, target, args):
+    """What the node of an in-place op saved of the changed memory, `x` of `y.mul_(x)` with `x = y` or a view of it, has the version it was
+    read at: backward would compute with other numbers, and has to say so."""
+    storage = target._storage
+    if any(isinstance(a, Tensor) and a._storage is storage for a in args[1:]):
+        node.saved = type(node.saved)(
+            (e[0], e[1] - 1) if e.__class__ is tuple and isinstance(e[0], Tensor) and e[0]._storage is storage else e
+            for e in node.saved
+        )
 
 
 def _may_take(target, result, args):

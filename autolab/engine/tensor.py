@@ -17,7 +17,7 @@ from .dtype import FROM_NUMPY, python_scalar_dtype
 from .errors import fail
 from .size import size_of
 from .storage import InferenceStorage, Storage
-from .views import AWAY, View
+from .views import AWAY, OVERLAPPING, View, repeats
 
 SMALL = 1024
 """Results of at most this many elements stay with their node, so that a graph can be explored without a recording; of bigger ones the
@@ -228,7 +228,7 @@ class Tensor(Differentiable):
         if self._view is not None and self._view.base is None:
             t._view = self._view
         elif t._storage.device is devices.CPU:
-            t._view = None
+            t._view = OVERLAPPING if repeats(t._d) else None
         return t
 
     def detach_(self):
@@ -248,7 +248,10 @@ class Tensor(Differentiable):
     @property
     def data(self):
         """The same memory outside the graph with a version counter of its own: changes through it go unnoticed."""
-        return wrap(materialise(self), self.dtype, self._storage.device)
+        t = wrap(materialise(self), self.dtype, self._storage.device)
+        if t._view is None and repeats(t._d):
+            t._view = OVERLAPPING
+        return t
 
     @data.setter
     def data(self, value):

@@ -39,7 +39,9 @@ class View:
             return
         self.version = t._storage.version
         if base._req:
+            made_by, nr = t._node, t._nr
             t._node, t._nr, t._req = piece_node(base, t), 0, True
+            move_retained(t, made_by, nr)
 
     def check_inplace(self, t, state, requires_grad):
         """Raises torch's error when the view may not be changed in place now."""
@@ -103,6 +105,27 @@ class View:
         self.refresh(t)
 
 
+def move_retained(t, made_by, nr):
+    """`retain_grad()` is about the tensor, so it follows when an in-place op gives `t` another node than `made_by`."""
+    if made_by is not None and made_by.hooks is not None:
+        keeper = made_by.hooks.retain.get(nr)
+        if keeper is not None and keeper() is t:
+            t._node.node_hooks().retain[t._nr] = made_by.hooks.retain.pop(nr)
+
+
+def partly_overlap(a, b) -> bool:
+    """Whether dense pieces `a` and `b` of one memory have some elements in common and are not the same; others are not looked at, as in
+    PyTorch (`at::get_overlap_status`)."""
+    if a._storage is not b._storage or a is b or not (a._d.size and b._d.size):
+        return False
+    if not (a._d.flags.forc and b._d.flags.forc):
+        return False
+    first, second = address(a._d), address(b._d)
+    if first == second and a._d.nbytes == b._d.nbytes:
+        return a._d.strides != b._d.strides
+    return first < second + b._d.nbytes and second < first + a._d.nbytes
+
+
 class Geometry(tuple):
     """(base shape, base strides, shape, strides, offset), in elements: where a piece lies in its base."""
 
@@ -140,6 +163,15 @@ def piece_node(base, t):
     node.value = t._d if t._d.size <= 1024 else None
     node.operands = node.scope = None
     return node
+
+
+OVERLAPPING = View(None, 0, "default")
+"""The marker of a tensor outside any graph whose memory shows one number in several places: the fast lanes would change it in place."""
+
+
+def repeats(array) -> bool:
+    """Whether `array` shows one number in several places, as after `expand()`."""
+    return 0 in array.strides and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape))
 
 
 AWAY = View(None, 0, "default")

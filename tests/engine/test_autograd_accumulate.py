@@ -218,3 +218,62 @@ def test_what_a_node_tells_after_its_saved_tensors_were_freed(torch):
         told(x.exp(), "_saved_result"),
         told(torch.nn.functional.batch_norm(x, None, None, training=True), "_saved_input", "_saved_weight", "_saved_eps"),
     ]
+
+
+@same_as_torch
+def test_the_gradient_of_a_non_leaf_in_inputs_arrives_once_and_is_kept_from_then_on(torch):
+    x = torch.ones(3, requires_grad=True)
+    y = x * 2
+    z = (y * y).sum()
+    z.backward(inputs=[y], retain_graph=True)
+    first, retains = y.grad, y.retains_grad
+    z.backward(inputs=[y, x], retain_graph=True)
+    z.backward()
+    return first, retains, y.grad, x.grad
+
+
+@same_as_torch
+def test_a_retained_gradient_is_replaced_not_changed(torch):
+    x = torch.ones(3, requires_grad=True)
+    y = x * 2
+    y.retain_grad()
+    z = (y * y).sum()
+    z.backward(retain_graph=True)
+    first = y.grad
+    z.backward()
+    return first, y.grad, first is y.grad
+
+
+@same_as_torch
+def test_what_saved_no_tensor_can_run_twice(torch):
+    """PyTorch saves the number of `x * 2` as a tensor, but not those of `1 - x`, `x[0]` or `addcmul`."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    twice = []
+    for y in (1 - x, x[0], torch.addcmul(x, torch.ones(2), torch.ones(2)), x * 2, x.lerp(x * 1, 0.3)):
+        loss = y.sum()
+        loss.backward()
+        twice.append(error_of(loss.backward))
+    return twice, x.grad
+
+
+@same_as_torch
+def test_one_piece_of_a_tensor(torch):
+    """`split`, `chunk`, `unbind` with one result: its gradient has the shape of the tensor."""
+    results = []
+    for pieces in (
+        lambda x: x.chunk(2, -1),
+        lambda x: x.split(5),
+        lambda x: x.split([2]),
+        lambda x: x.unbind(-1),
+        lambda x: x[:1].unbind(0),
+        lambda x: list(x[1:]),
+    ):
+        x = torch.tensor([[1.0], [2.0]], requires_grad=True)
+        (piece,) = pieces(x)
+        name = piece.grad_fn.name()
+        piece.register_hook(lambda g: g * 3)
+        loss = (piece * piece).sum()
+        (g,) = torch.autograd.grad(loss, x, create_graph=True)
+        g.sum().backward()
+        results.append((name, g, x.grad))
+    return results

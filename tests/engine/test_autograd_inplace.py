@@ -255,3 +255,73 @@ def test_in_place_equals_out_of_place(name, arguments):
 
     (value, gradient), (value_in, gradient_in) = run(False), run(True)
     assert torch.equal(value, value_in) and torch.equal(gradient, gradient_in)
+
+
+def _changed(torch, change):
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    y = x * 2
+    v = y[1:]
+    for t in (y, v):
+        t.retain_grad()
+    change(y, v)
+    (y * y).sum().backward(retain_graph=True)
+    (v * v).sum().backward()
+    return x.grad, y.grad, v.grad, y.retains_grad, v.retains_grad
+
+
+@same_as_torch
+def test_retained_gradients_follow_a_change_in_place(torch):
+    changes = (lambda y, v: y.mul_(3), lambda y, v: v.mul_(3), lambda y, v: y.__setitem__(0, 5.0))
+    return [_changed(torch, change) for change in changes]
+
+
+@same_as_torch
+def test_an_argument_that_an_op_overwrote_is_noticed_in_backward(torch):
+    """`y.mul_(y)` reads y for its gradient and changes it: computing on would give another gradient."""
+    errors = []
+    for name in ("mul_", "div_", "pow_", "atan2_", "add_", "sub_"):
+        x = torch.tensor([1.5, 2.0], requires_grad=True)
+        y = x * 1
+        getattr(y, name)(y)
+        errors.append((error_of(lambda: y.sum().backward()), x.grad))
+    return errors
+
+
+@same_as_torch
+def test_reading_what_is_being_overwritten(torch):
+    y = torch.arange(6.0)
+    return (
+        error_of(lambda: y.add_(y[0])),
+        error_of(lambda: y[1:].mul_(y[:-1])),
+        error_of(lambda: y[1:].copy_(y[:-1])),
+        error_of(lambda: y[:3].mul_(y[3:])),
+        error_of(lambda: y[::2].mul_(y[1::2])),
+        error_of(lambda: y.mul_(y)),
+        error_of(lambda: y.mul_(y.view(6))),
+        y,
+    )
+
+
+@same_as_torch
+def test_copy_into_what_does_not_fit_or_may_not_be_changed(torch):
+    z, x = torch.ones(2, 1), torch.ones(3, requires_grad=True)
+    y = x * 2
+    sources = (x, torch.ones(2, 2), torch.ones(1, 2, 1), torch.ones(2, 3, 1), torch.ones(3), z.t(), [1], torch.ones(2, 3))
+    wide = z.expand(2, 2)
+    return (
+        [error_of(lambda: t.copy_(s)) for t in (z, x, y, x[0], wide, wide.detach(), wide.data) for s in sources],
+        torch.ones(2).copy_(3),
+        torch.ones(2, dtype=torch.int64).copy_(2.7),
+    )
+
+
+@same_as_torch
+def test_expanded_memory_outside_the_graph_may_not_be_changed_either(torch):
+    z = torch.ones(2, 1)
+    errors = []
+    for t in (z.expand(2, 2).detach(), z.expand(2, 2).data):
+        errors.append([error_of(lambda: t.add_(1)), error_of(lambda: t.mul_(t))])
+        with torch.no_grad():
+            errors.append(error_of(lambda: t.add_(1.0)))
+        t.zero_()
+    return errors, z, torch.ones(3).zero_(), z.type()

@@ -7,6 +7,8 @@ from engine_counterparts import NO_DERIVATIVE
 from engine_ops import OPS, cases, call_engine, differentiable, draw, flat, tensors
 
 import autolab as torch
+from autolab.engine.dispatch import apply
+from autolab.engine.tensor import materialise
 
 CASES = [pytest.param(case, id=case.key) for case in cases()]
 SMOOTH = [pytest.param(case, id=case.key) for case in cases() if case.op.vjp and case.name not in NO_DERIVATIVE]
@@ -118,3 +120,36 @@ def test_an_op_changes_none_of_its_arguments(case):
     after = [a.numpy() for a, r in zip(args, raw) if isinstance(r, np.ndarray)]
     for b, a in zip(before, after):
         np.testing.assert_array_equal(b, a)
+
+
+MAY_SHARE = {"reshape_raw", "narrow_raw", "unsafe_view", "sum_to", "copy"}
+"""Ops whose result may be their argument: they run inside rules only, or are written over."""
+
+
+@pytest.mark.parametrize("name", sorted(n for n in OPS if not OPS[n].view and n not in MAY_SHARE))
+def test_a_result_that_is_no_view_has_memory_of_its_own(name):
+    """Of 0-d tensors most of all: there many an op has nothing to do."""
+    op = OPS[name]
+    for sample in draw(op):
+        given = sample if isinstance(sample, tuple) else (sample,)
+        keywords = given[-1] if isinstance(given[-1], dict) else {}
+        for number in (False, True):
+            arguments = op.defaults | dict(zip(op.params, given[:-1] if keywords else given)) | keywords
+            args = [_own_tensor(arguments.get(p), number, p) for p in op.params]
+            inputs = [a._d for a in args if isinstance(a, torch.Tensor)]
+            try:
+                result = apply(op, tuple(args))
+            except Exception:
+                assert number, f"{name} fails on its own sample"  # not every op takes 0-d tensors
+                continue
+            for out in result if isinstance(result, (tuple, list)) else (result,):
+                assert not any(np.shares_memory(out._d, d) for d in inputs if out.numel())
+
+
+def _own_tensor(a, number, parameter):
+    if isinstance(a, np.ndarray):
+        t = torch.tensor(a.flat[0] if number and a.size else a)
+        return materialise(t) is None or t
+    if isinstance(a, (list, tuple)) and any(isinstance(x, np.ndarray) for x in a):
+        return [_own_tensor(x, number, parameter) for x in a]
+    return 0 if number and parameter == "dim" and isinstance(a, int) else a

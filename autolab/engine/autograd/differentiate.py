@@ -57,10 +57,12 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
                 "can't retain_grad on Tensor that has requires_grad=False",
                 "No gradient is computed for it at all.",
             )
+    for t in inputs:  # as in PyTorch, which keeps the gradient of a non-leaf from now on
+        t.retain_grad()
     keys = [_target(t) for t in inputs]
     captured = execute(roots, seeds, retain_graph=retain, create_graph=create_graph, targets=keys)
     for t, k in zip(inputs, keys):
-        if captured.get(k) is not None:
+        if t.is_leaf and captured.get(k) is not None:
             accumulate(t, captured[k], create_graph)
 
 

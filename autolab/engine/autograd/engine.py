@@ -265,11 +265,7 @@ class _Pass:
                     gs[nr] = self._back(self.hooked(run_tensor_hooks, hooks.tensor[nr], self._tensor(gs[nr])))
                 keeper = hooks.retain[nr]() if nr in hooks.retain else None
                 if keeper is not None and self.accumulate:
-                    accumulate(
-                        keeper,
-                        gs[nr] if self.create_graph or gs[nr].__class__ not in ARRAYS else copied(gs[nr]),
-                        self.create_graph,
-                    )
+                    self.retain(keeper, gs[nr])
         if self.targets is not None:
             runs = any(n in self.running for n in node.inputs)
             arrived = (
@@ -283,6 +279,13 @@ class _Pass:
         if hooks is not None and hooks.pre:
             gs = [self._back(t) for t in self.hooked(run_node_hooks, hooks.pre, tuple(self._tensor(x) for x in gs))]
         return gs[0] if single else gs
+
+    def retain(self, keeper, g):
+        """Adds `g` to the gradient of a non-leaf: a new tensor, where a leaf's is changed in place."""
+        if keeper._grad is not None and not self.create_graph:
+            keeper._grad = plus(keeper.grad._d, g)
+        else:
+            accumulate(keeper, g if self.create_graph or g.__class__ not in ARRAYS else copied(g), self.create_graph)
 
     def after(self, node, out, g):
         grads = tuple(self._tensor(x) for x in (g if node.num_outputs > 1 else (g,)))

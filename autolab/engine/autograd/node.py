@@ -298,10 +298,20 @@ class Node:
         saved = self.saved
         if not self.op.saves_tensors or saved is None or saved.__class__ is Freed:
             return False
-        self.saved = Freed(
-            GONE if e is not None and k in ("input", "output") else e for e, k in zip(saved, self.op.save_kinds)
-        )
+        held = [self._holds(k, e) for k, e in enumerate(saved)]
+        if not any(held):  # nothing that a second backward would miss
+            return False
+        self.saved = Freed(GONE if gone else e for gone, e in zip(held, saved))
         return True
+
+    def _holds(self, k, entry):
+        """Whether the saved entry `k` is a tensor in PyTorch; the number of `x * 2` is one there, the index of `x[0]` is not."""
+        op = self.op
+        if entry is None or op.save_kinds[k] not in ("input", "output"):
+            return False
+        return not isinstance(entry, (bool, int, float, complex)) or (
+            op.params[op.save_index[k]] in op.operands and op.saves[k] not in op.hidden
+        )
 
 
 def stale(node, storage, version, shape, dtype, made_by):
@@ -438,7 +448,7 @@ def make_node_class(op):
         "num_outputs": len(outputs),
         "plain": True,
         "direct": not op.variadic and len(outputs) == 1,
-        "frees_all": bool(op.saves) and all(k in ("input", "output") for k in op.save_kinds),
+        "frees_all": bool(op.saves) and all(k in ("input", "output") for k in op.save_kinds) and not op.hidden,
         "backward_raw": _compiled_on_first_use("backward_raw", op),
         "backward_traced": _compiled_on_first_use("backward_traced", op),
         "__module__": "builtins",
@@ -462,6 +472,8 @@ def _compiled_on_first_use(name, op):
 
 def _compile(op, traced):
     lines = ["def backward(node, m, g):"]
+    if op.variadic:  # a node with one output gets one gradient, as the engine hands it on, and the rules read a list
+        lines.append(" if node.num_outputs == 1: g = (g,)")
     if op.saves:
         lines += [" saved = node.saved", " if saved.__class__ is not tuple: saved = unusual(node, traced)"]
     for k, kind in enumerate(op.save_kinds):

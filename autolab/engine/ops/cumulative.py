@@ -18,7 +18,7 @@ def _running(ufunc):
         d = as_dtype(dtype).np if dtype is not None else np.dtype("int64") if self.dtype.kind in "biu" else self.dtype
         self = self.astype(d, copy=False)
         if self.ndim == 0:
-            return self
+            return self.copy()
         # torch's CPU kernel accumulates floats in double
         wide = np.dtype("float64") if d.kind == "f" else d
         function = xp.cumsum if ufunc == "add" else xp.cumprod
@@ -91,7 +91,7 @@ _along(cumprod_op, "cumprod", "The running product")
 # -- logcumsumexp ------------------------------------------------------------------------------------------------------
 def _logcumsumexp(xp, self, dim):
     if self.ndim == 0:
-        return self
+        return self.copy()
     return accumulate(xp, "logaddexp", self, dim)
 
 
@@ -125,7 +125,7 @@ def logcumsumexp(input, dim):
 def _extreme(ufunc):
     def forward(xp, self, dim):
         if self.ndim == 0:
-            return self, xp.zeros((), np.int64)[()]
+            return self.copy(), xp.zeros((), np.int64)[()]
         values = accumulate(xp, ufunc, self, dim)
         place = xp.arange(self.shape[dim]).reshape([-1 if d == dim % self.ndim else 1 for d in range(self.ndim)])
         # the latest place where the running extreme was met, as in torch

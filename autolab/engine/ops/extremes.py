@@ -80,7 +80,7 @@ def _extreme(name, pick, pair, doc):
     def along(xp, self, dim, keepdim):
         no_complex(self, f"{name}(): does not support complex input", RuntimeError)
         if self.ndim == 0:
-            return self, xp.zeros((), np.int64)[()]
+            return self.copy(), xp.zeros((), np.int64)[()]
         return at_indices(xp, self, xp.expand_dims(getattr(xp, pick)(self, axis=dim), dim), dim, keepdim)
 
     title = name.capitalize()
@@ -236,7 +236,7 @@ def _median_all(skip_nan):
 def _median_dim(skip_nan):
     def forward(xp, self, dim, keepdim):
         if self.ndim == 0:
-            return self, xp.zeros((), np.int64)[()]
+            return self.copy(), xp.zeros((), np.int64)[()]
         order = xp.moveaxis(xp.argsort(self, axis=dim, kind="stable"), dim, -1)
         ordered = xp.take_along_axis(xp.moveaxis(self, dim, -1), order, -1)
         index = xp.moveaxis(xp.take_along_axis(order, _middle(xp, ordered, skip_nan), -1), -1, dim)
@@ -272,7 +272,7 @@ _median("nanmedian", True, "The middle of the elements that are not nan.")
 
 def _kthvalue(xp, self, k, dim, keepdim):
     if self.ndim == 0:
-        return self, xp.zeros((), np.int64)[()]
+        return self.copy(), xp.zeros((), np.int64)[()]
     order = xp.argsort(self, axis=dim, kind="stable")
     return at_indices(xp, self, order[(slice(None),) * (dim % self.ndim) + (slice(k - 1, k),)], dim, keepdim)
 
@@ -295,7 +295,7 @@ def kthvalue(input, k, dim=-1, keepdim=False):
 
 def _mode(xp, self, dim, keepdim):
     if self.ndim == 0:
-        return self, xp.zeros((), np.int64)[()]
+        return self.copy(), xp.zeros((), np.int64)[()]
     rows = xp.moveaxis(self, dim, -1)
     equal = rows[..., :, None] == rows[..., None, :]
     times = equal.sum(-1)

@@ -10,13 +10,15 @@ import numpy as np
 
 from .. import cascade, observe
 from .. import device as devices
+from ..arguments import bad_argument
 from ..autograd.grad_mode import per_thread
-from ..dispatch import apply, check_inplace, record, write_inplace
+from ..dispatch import apply, broadcast_error, check_inplace, outgrown, overlapping_operands, record, write_inplace
 from ..dtype import ALL, as_dtype, bool_, complex64, float16, float32, float64, int8, int16, int32, int64, uint8
 from ..dtype import dtype as dtype_class
 from ..errors import fail, unsupported
 from ..registry import METHODS, NAMESPACES, composite, register
-from ..tensor import Tensor, wrap
+from ..tensor import Tensor, scalar_tensor, wrap
+from ..views import partly_overlap
 
 clone = register(
     "clone(self, *, memory_format=None)",
@@ -148,31 +150,36 @@ fill_tensor_op = register(
 def _write(op, args, result):
     target = args[0]
     state = per_thread.state
-    check_inplace(target, state, any(isinstance(a, Tensor) and a._req for a in args), overlapping=op is copy_op)
+    check_inplace(target, state, any(isinstance(a, Tensor) and a._req for a in args), overlapping=False)
     write_inplace(op, args, result, state)
     return target
 
 
 @composite(method=True, function=False)
 def copy_(self, src, non_blocking=False):
-    """Copies the values of `src` (broadcast, cast) into this tensor. Source: torch.Tensor.copy_."""
-    if not isinstance(src, Tensor):
-        raise fail(
-            TypeError,
-            f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}",
-            "Use fill_ for a number.",
-        )
-    here = self._storage.device
+    """Copies the values of `src` (a tensor or number; broadcast, cast) into this tensor.
+
+    Raises RuntimeError when it does not fit. Source: torch.Tensor.copy_."""
+    if isinstance(src, (bool, int, float, complex)):
+        src = scalar_tensor(src)
+    elif not isinstance(src, Tensor):
+        raise bad_argument("copy_", "other", 1, "Tensor", src)
+    state, here = per_thread.state, self._storage.device
+    check_inplace(self, state, self._req or src._req)
+    try:
+        shape = np.broadcast_shapes(self._d.shape, src._d.shape)
+    except ValueError:
+        raise broadcast_error([self._d.shape, src._d.shape]) from None
+    if shape != self._d.shape:
+        raise outgrown(self._d.shape, shape)
+    if partly_overlap(self, src):
+        raise overlapping_operands()
     if src._storage.device is not here:
         src = _moved(src, here, non_blocking)
-    try:
-        with here.backend:
-            values = here.xp.broadcast_to(src._d, self._d.shape)
-    except ValueError:
-        from ..dispatch import broadcast_error
-
-        raise broadcast_error([self._d.shape, src._d.shape]) from None
-    return _write(copy_op, (self, src), values)
+    with here.backend:
+        values = here.xp.broadcast_to(src._d, shape)
+    write_inplace(copy_op, (self, src), values, state)
+    return self
 
 
 @composite(method=True)
@@ -388,8 +395,8 @@ def type_as(self, other):
     return to(self, other)
 
 
-@composite(method=True, function=False)
-def type(self, dtype=None, non_blocking=False):
+@composite(method=True, function=False, name="type")
+def _type(self, dtype=None, non_blocking=False):  # not `type`: this file asks Python's
     """Without argument the type's name ('torch.FloatTensor'); with one, the tensor cast to it. Source: torch.Tensor.type."""
     if dtype is None:
         prefix = "" if self.device.type == "cpu" else f"{self.device.type}."

@@ -202,7 +202,7 @@ def _shuffle(xp, x, r):
     x = x.reshape(*lead, c // (r * r), r, r, h, w)
     n = len(lead)
     order = (*range(n + 1), n + 3, n + 1, n + 4, n + 2)
-    return xp.ascontiguousarray(x.transpose(order)).reshape(*lead, c // (r * r), h * r, w * r)
+    return x.transpose(order).copy().reshape(*lead, c // (r * r), h * r, w * r)
 
 
 def _unshuffle(xp, x, r):
@@ -210,7 +210,7 @@ def _unshuffle(xp, x, r):
     x = x.reshape(*lead, c, h // r, r, w // r, r)
     n = len(lead)
     order = (*range(n + 1), n + 2, n + 4, n + 1, n + 3)
-    return xp.ascontiguousarray(x.transpose(order)).reshape(*lead, c * r * r, h // r, w // r)
+    return x.transpose(order).copy().reshape(*lead, c * r * r, h // r, w // r)
 
 
 shuffle_op = _inside(

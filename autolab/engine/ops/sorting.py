@@ -27,7 +27,7 @@ def _order(xp, self, dim, descending):
 def _sort(xp, self, dim, descending):
     no_complex(self, " Sort does not support complex dtypes on CPU", RuntimeError)
     if self.ndim == 0:
-        return self, xp.zeros((), np.int64)[()]
+        return self.copy(), xp.zeros((), np.int64)[()]
     order = _order(xp, self, dim, descending)
     return xp.take_along_axis(self, order, dim), order
 
@@ -35,7 +35,7 @@ def _sort(xp, self, dim, descending):
 def _topk(xp, self, k, dim, largest, sorted):
     no_complex(self, " topk does not support complex dtypes on CPU", RuntimeError)
     if self.ndim == 0:
-        return self, xp.zeros((), np.int64)[()]
+        return self.copy(), xp.zeros((), np.int64)[()]
     order = xp.moveaxis(xp.moveaxis(_order(xp, self, dim, largest), dim, -1)[..., :k], -1, dim)
     return xp.take_along_axis(self, order, dim), order
 
