@@ -152,7 +152,7 @@ def test_nothing_printed_depends_on_how_a_processor_rounds():
         ('print("have a gradient:"', ["have a gradient: ['conv1', 'bn1', 'layer1', 'layer3', 'fc']"]),
         ("def three_steps_then_frozen", ["momentum, grad zero      when frozen  0.0620   five steps later -1.4049",
                                          "weight decay, grad None  when frozen  0.4219   five steps later  0.4219"]),
-        ("def layers_that_move", ["move: bn1 conv1 layer1 layer2 layer3"]),
+        ("def layers_that_move", ["move: bn1 conv1 layer1 layer2 layer3  the loss fell: True"]),
         ("optimizer.add_param_group({\"params\": list(model.layer3.parameters()), \"lr\"",
          ["layer3 unfrozen:             fc", "and given to the optimizer:  fc layer3"]),
         ("class Adapter", ["trained: 5120"]),

@@ -33,7 +33,8 @@ shown = torch.vision.utils.make_grid(task.train.tensors[0], nrow=10, padding=1, 
 plt.figure(figsize=(8, 4.2))
 plt.imshow(shown[0], cmap="gray_r")
 plt.title("All the images you have: ten of each digit")
-plt.axis("off");
+plt.axis("off")
+plt.show()
 
 # %% [markdown] tags=["explain"]
 # **Why.** The last layer has five outputs, and softmax makes five probabilities of them that add up to 1. "None of these" is not among the answers. A high
@@ -47,7 +48,8 @@ torch.manual_seed(0)
 untrained = resnet_digits(num_classes=5).eval()
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 5.2), layout="constrained")
 autolab.viz.plot_filters(pretrained.conv1, ax=left, title="conv1, pretrained")
-autolab.viz.plot_filters(untrained.conv1, ax=right, title="conv1, random");
+autolab.viz.plot_filters(untrained.conv1, ax=right, title="conv1, random")
+plt.show()
 
 # %% [markdown]
 # What goes into the last layer is called the **features** of an image: here 64 numbers. Nobody can look at 64 dimensions. So you turn the cloud of features until
@@ -87,7 +89,8 @@ for ax, (name, plane) in zip(axes, planes.items()):
         x, y = plane[labels == k].T
         ax.scatter(x, y, marker=f"${k + 5}$", color=colour, s=60, label=f"digit {k + 5}")
     ax.set(title=f"Features of unseen digits, {name} network", xlabel="strongest direction", ylabel="second direction")
-axes[0].legend();
+axes[0].legend()
+plt.show()
 
 # %% tags=["reveal"]
 q2.reveal("in clumps that overlap")

@@ -39,7 +39,8 @@ figure, ax = plt.subplots(layout="constrained")
 ax.plot(curves["train"], color="#D55E00", label="all frozen, train mode")
 ax.plot(curves["eval"], color="#0072B2", linestyle="--", label="all frozen, eval mode")
 ax.set(xlabel="batches of new digits that ran through", ylabel="loss on the old digits 0 to 4", ylim=(0, None))
-ax.legend();
+ax.legend()
+plt.show()
 
 # %% [markdown] tags=["explain"]
 # **Why.** After each batch in training mode: $\text{running mean} \leftarrow 0.9 \cdot \text{running mean} + 0.1 \cdot \text{mean of the batch}$, and the same for the variance. The new digits have other means. After

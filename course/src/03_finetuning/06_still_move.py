@@ -43,7 +43,8 @@ for name, (colour, style) in styles.items():
     ax.plot(paths[name], color=colour, linestyle=style, marker=".", label=name)
 ax.axvline(3, color="#56B4E9", linestyle="-.", label="frozen from here")
 ax.set(xlabel="step", ylabel="w")
-ax.legend();
+ax.legend()
+plt.show()
 
 # %% [markdown] tags=["explain"]
 # **Why.** An optimizer does not look at `requires_grad`. It asks one thing: is `.grad` None? If so, it passes over the parameter. A gradient of *zero* is a gradient: with momentum

@@ -111,7 +111,8 @@ for (name, found), (colour, style) in zip(runs.items(), styles):
 left.set(xlabel="epoch", ylabel="validation accuracy, %", ylim=(0, 100), title="mean, and worst to best of three seeds")
 left.legend(loc="lower right")
 right.set(ylabel="test accuracy, %", ylim=(0, 100), title="mean and standard deviation over the seeds")
-right.tick_params(axis="x", rotation=20);
+right.tick_params(axis="x", rotation=20)
+plt.show()
 
 # %% [markdown] tags=["explain"]
 # **Why.** Fifty images are too few to learn edges *and* digits. The pretrained body brings the edges. So every way that keeps and adapts it beats training from scratch.

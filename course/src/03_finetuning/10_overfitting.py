@@ -39,7 +39,8 @@ q15.reveal("it falls, then rises" if 0 < best < 100 else "it falls to the end")
 # %% tags=["picture"]
 axes = autolab.viz.plot_losses(losses)
 axes.axvline(best, color="#009E73", linestyle="-.")
-axes.text(best + 5, 1.45, "early stopping keeps these weights");
+axes.text(best + 5, 1.45, "early stopping keeps these weights")
+plt.show()
 
 # %% [markdown] tags=["explain"]
 # **Why.** At first the head learns what 5s have in common. Later it learns what *these ten* 5s have in common, which the others do not share. And it grows sure of itself: its weights get larger, its
@@ -88,10 +89,12 @@ for name, colour, style in (("train", "#0072B2", "--"), ("val", "#D55E00", "-"))
     right_ax.plot([100 * r[f"{name}_accuracy"] for r in records], color=colour, linestyle=style, label=name)
 left.set(xlabel="epoch", ylabel="loss", title="all layers: loss")
 right_ax.set(xlabel="epoch", ylabel="accuracy, %", title="all layers: accuracy")
-left.legend();
+left.legend()
+plt.show()
 
 # %% tags=["picture"]
-autolab.viz.plot_confusion(answers()[1:], classes=["5", "6", "7", "8", "9"], title="validation images, after fine-tuning");
+autolab.viz.plot_confusion(answers()[1:], classes=["5", "6", "7", "8", "9"], title="validation images, after fine-tuning")
+plt.show()
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.10: when to stop
