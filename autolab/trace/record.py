@@ -99,6 +99,8 @@ class Recording(observe.Observer):
         parents = {edge.parent for edge in builder.edges}
         roots = [d.id for d in builder.nodes if d.kind == "op" and d.requires_grad and d.id not in parents]
         why = "" if builder.film.run else "No backward pass ran while this was recorded."
+        if not builder.nodes:
+            why = "Nothing was recorded: no operation on a tensor ran in the block."
         return builder.finish(
             {
                 "library": "autolab",

@@ -455,7 +455,7 @@ class Picture:
         edges are merged, how many."""
         sent = self.cards.sent.get(link.id)
         words = "" if sent is None else sent.text if sent.shape == () else shape_text(sent.shape)
-        words = words if len(link.edges) == 1 else f"×{len(link.edges):,}"
+        words = words if len(link.edges) == 1 else f"{len(link.edges):,} edges"
         w, h = PILL
         box = {"x": -w // 2, "y": -h // 2, "width": w, "height": h, "rx": h // 2}
         look = {"fill": PAPER, "stroke": BACKWARD, "stroke_dasharray": "4 3"}

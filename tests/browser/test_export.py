@@ -71,6 +71,28 @@ def test_steps_without_kernel_and_network(offline: Offline, tmp_path: Path) -> N
     assert offline.complaints == []
 
 
+def test_while_it_plays_nothing_is_read_out_and_where_it_stops_is(offline: Offline, tmp_path: Path) -> None:
+    shown = offline.open(Widget(TRACE).to_html(tmp_path / "explorer.html"))
+    expect(shown.said).to_have_attribute("aria-live", "polite")
+    shown.button("Play").click()
+    expect(shown.said).to_have_attribute("aria-live", "off")
+    shown.at(1)
+    shown.said.evaluate(
+        "said => new MutationObserver(() => (said.anew = said.ariaLive)).observe(said, { childList: true })"
+    )
+    shown.button("Pause").click()
+    expect(shown.said).to_have_attribute("aria-live", "polite")
+    assert shown.said.evaluate("said => said.anew") == "polite"
+
+
+def test_a_recording_of_nothing_says_so_and_shows_no_dead_controls(offline: Offline, tmp_path: Path) -> None:
+    offline.page.goto(explore(recorded(lambda: None)).to_html(tmp_path / "empty.html").as_uri())
+    shown = Explorer(offline.page)
+    expect(shown.root).to_contain_text("Nothing was recorded: no operation on a tensor ran in the block.")
+    assert shown.root.get_by_role("button").count() == 0 and shown.root.get_by_role("list").count() == 0
+    assert offline.complaints == []
+
+
 def test_several_explorers_on_one_page_step_apart(offline: Offline, tmp_path: Path) -> None:
     page = html.page([Widget(TRACE), Widget(TRACE, step=3, selected="w")], title="Two <graphs>")
     (tmp_path / "two.html").write_text(page)
@@ -138,6 +160,8 @@ def test_an_error_is_shown_where_it_happened(offline: Offline, tmp_path: Path) -
     shown = offline.open(explore(recording, step=99).to_html(tmp_path / "error.html"))
     box = shown.details.get_by_role("note")
     expect(box).to_contain_text("modified by an inplace operation")
+    ring = shown.node("y").locator(".al-ring")
+    assert ring.evaluate("r => getComputedStyle(r).stroke") == "rgb(204, 121, 167)", "an error is not a gradient"
     saved = shown.details.get_by_role("table", name=re.compile("^Saved by"))
     expect(saved.get_by_role("cell").last).to_have_text("modified")
 
@@ -145,7 +169,19 @@ def test_an_error_is_shown_where_it_happened(offline: Offline, tmp_path: Path) -
 def test_nan_is_marked_by_more_than_colour(offline: Offline, tmp_path: Path) -> None:
     shown = offline.open(explore(recorded(not_a_number)).to_html(tmp_path / "nan.html"))
     bad = shown.graph.get_by_role("button", name=re.compile("sqrt"))
-    assert bad.locator(".al-inner").count() == 1
+    drawn = lambda node: node.locator(".al-inner").evaluate("r => getComputedStyle(r).stroke !== 'none'")
+    expect(shown.root.get_by_role("list", name="Legend")).to_contain_text("NaN, inf or an error")
+    assert drawn(bad) and bad.locator(".al-grad ~ .al-inner").count() == 1, "the strip does not cover it"
+    expect(bad).to_have_attribute("aria-label", re.compile("holds NaN or inf"))
+    x = shown.node("x")
+    assert not drawn(x)
+    shown.root.focus()
+    offline.page.keyboard.press("End")
+    expect(x).to_have_attribute("aria-label", re.compile("holds NaN or inf"))  # its gradient at -1
+    assert drawn(x)
+    offline.page.keyboard.press("Home")
+    expect(x).not_to_have_attribute("aria-label", re.compile("holds NaN or inf"))
+    assert not drawn(x)
     bad.click()
     table = shown.details.get_by_role("table", name=re.compile("^value of"))
     expect(table.get_by_role("cell").first).to_have_text("nan")

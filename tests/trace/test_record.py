@@ -159,7 +159,7 @@ def test_nothing_is_watched_after_the_block():
     assert observe.observer is None
     torch.tensor(1.0, requires_grad=True) * 2
     assert recording.trace().nodes == ()
-    assert recording.trace().meta["why"] == "No backward pass ran while this was recorded."
+    assert recording.trace().meta["why"] == "Nothing was recorded: no operation on a tensor ran in the block."
 
 
 def test_a_recording_is_made_once_and_says_what_it_is():
@@ -170,6 +170,7 @@ def test_a_recording_is_made_once_and_says_what_it_is():
     with recording:
         torch.tensor(1.0, requires_grad=True) * 2
         assert len(recording.trace().nodes) == 3  # so far
+        assert recording.trace().meta["why"] == "No backward pass ran while this was recorded."
     assert repr(recording) == "<Recording: 3 nodes, 1 steps>"
     assert str(recording) == recording.text()
     with pytest.raises(RuntimeError, match="only once"), recording:

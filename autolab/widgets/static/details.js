@@ -181,7 +181,7 @@ export class Details {
         h(
           "div",
           { class: "al-sum" },
-          part("so far", before, "nothing"),
+          part("before", before, "nothing"),
           part(frame.event === "hook" ? "the hook gives" : "arrives", frame.value, "?"),
           part("now", frame.total, "?"),
         ),

@@ -1,6 +1,7 @@
 // The explorer's view and its entry points. It needs only get, set, save_changes, on, off and send of its host, so it
 // runs in any notebook and, with the small host of viz/html.py, in a page of its own.
 import { h, themeOf } from "./dom.js";
+import { isBad } from "./values.js";
 import { unpack, momentAt, addDetails } from "./states.js";
 import { Folding } from "./folding.js";
 import { Camera } from "./zoom.js";
@@ -47,7 +48,7 @@ class View {
       searched ? this.finder.element : null,
       this.sentence,
       this.why(),
-      h("div", { class: "al-main" }, h("div", { class: "al-left" }, this.pane, (this.legend = legend()), deviceLegend(this.trace.meta.devices)), this.details),
+      h("div", { class: "al-main" }, h("div", { class: "al-left" }, this.pane, (this.legend = legend(this.trace)), deviceLegend(this.trace.meta.devices)), this.details),
     );
     shadow.append(this.root);
     this.formulas = { ...model.get("formulas") };
@@ -56,8 +57,10 @@ class View {
       onKey(event, model, this.graph?.stops() ?? [], { ...this.camera.keys(), ...this.finder.keys() }),
     );
     this.listen();
+    this.root.classList.toggle("al-empty", !this.trace.nodes.length); // then only why is said
     this.setTheme();
     this.drawGraph();
+    this.play();
   }
 
   why() {
@@ -73,7 +76,7 @@ class View {
     const events = {
       "change:step": () => this.update(true),
       "change:selected": () => this.update(false),
-      "change:playing": () => this.controls.update(),
+      "change:playing": () => this.play(),
       "change:dimmed": () => this.update(false),
       "change:svg": () => this.drawGraph(),
       "change:dot": () => this.layOut(),
@@ -95,6 +98,14 @@ class View {
       system.removeEventListener("change", theme);
       this.graph?.stop();
     };
+  }
+
+  // While it plays, a sentence a second would never let a screen reader finish; where it stops is read out.
+  play() {
+    this.sentence.setAttribute("aria-live", this.model.get("playing") ? "off" : "polite");
+    this.controls.update();
+    this.shown = ""; // a screen reader reads what is written anew
+    this.update(false);
   }
 
   setTheme() {
@@ -279,7 +290,7 @@ class View {
   }
 }
 
-function legend() {
+function legend(trace) {
   const item = (name, text) =>
     h(
       "li",
@@ -296,6 +307,7 @@ function legend() {
     item("leaf", "leaf that wants a gradient"),
     item("saved", "saved for backward"),
     item("freed", "freed"),
+    troubled(trace) ? item("bad", "NaN, inf or an error") : null,
     item("dimmed", "backward never comes here"),
   );
 }
@@ -312,6 +324,12 @@ function deviceLegend(devices) {
     Object.entries(devices).map(([name, { title, simulated }]) => item(name, simulated ? "sim" : "gpu", title)),
     h("span", { class: "al-deviceitem" }, h("span", { class: "al-key al-key-copy", "aria-hidden": "true" }), "copied to another device"),
   );
+}
+
+// Whether something in the trace is shown in the colour of errors.
+function troubled({ nodes, frames }) {
+  const bad = (f) => f.event === "error" || isBad(f.value) || isBad(f.total);
+  return nodes.some((node) => isBad(node.value)) || frames.some(bad);
 }
 
 export default {

@@ -41,20 +41,10 @@ export class Graph {
     g.setAttribute("role", "button");
     g.setAttribute("tabindex", "0");
     g.classList.add(`al-${node.kind}`);
-    if (isBad(node.value)) g.classList.add("al-hasbad");
-    const shape = g.querySelector(".al-card");
+    const shape = g.querySelector(".al-card"), of = (name) => Number(shape.getAttribute(name));
     if (g.querySelector(".al-grad")) g.classList.add("al-wants");
-    if (isBad(node.value)) {
-      const inner = svgEl("rect", {
-        class: "al-inner",
-        x: 4,
-        y: Number(shape.getAttribute("y")) + 4,
-        rx: 4,
-        width: Number(shape.getAttribute("width")) - 8,
-        height: Number(shape.getAttribute("height")) - 8,
-      });
-      shape.after(inner);
-    }
+    // Last, so that nothing covers it; seen while the value or the gradient holds NaN or inf.
+    g.append(svgEl("rect", { class: "al-inner", x: 4, y: of("y") + 4, rx: 4, width: of("width") - 8, height: of("height") - 8 }));
     g.addEventListener("click", () => actions.select(node.id));
     g.addEventListener("focus", () => actions.select(node.id));
     const part = (name) => g.querySelector(name);
@@ -221,9 +211,12 @@ export class Graph {
     const grad = state === "none" || state === "freed" ? null : now.gradients[node.id];
     const about = frame && (frame.node === node.id || (frame.receiver === node.id && frame.event !== "free"));
     const phase = about && (frame.phase === "backward" || frame.node === node.id) ? frame.phase : "";
+    const failed = about && frame.event === "error";
     const picked = selected === node.id, tabs = card.tabs.map(({ tab }) => now.saved[tab.dataset.saved]);
-    if (!differs(card, [known, state, grad, phase, picked, dim, ...tabs])) return;
+    if (!differs(card, [known, state, grad, phase, failed, picked, dim, ...tabs])) return;
     g.classList.toggle("al-pending", !known);
+    g.classList.toggle("al-hasbad", holdsBad(node, known, grad));
+    g.classList.toggle("al-failed", Boolean(failed));
     g.classList.toggle("al-now-forward", phase === "forward");
     g.classList.toggle("al-now-backward", phase === "backward");
     g.classList.toggle("al-selected", picked);
@@ -255,6 +248,7 @@ export class Graph {
           (grad && grad.shape.length === 0 && state !== "freed" ? ` ${words(grad)}` : ""),
       );
     if (node.cut) parts.push(`gradient cut by ${node.cut}`);
+    if (holdsBad(node, known, grad)) parts.push("holds NaN or inf");
     if (node.device && node.device !== "cpu") parts.push(`on ${node.device}`);
     return parts.join(", ");
   }
@@ -271,7 +265,7 @@ export class Graph {
     if (!pill) return;
     const single = edge.edges.length === 1 && this.edgeById.get(edge.id);
     const words = !single
-      ? `×${edge.edges.length}`
+      ? `${edge.edges.length} edges`
       : ({ backward: pillWords(sent), forward: localFactor(single) }[state] ?? "");
     pill.setAttribute("visibility", words ? "visible" : "hidden");
     pillText.textContent = words;
@@ -368,6 +362,10 @@ function differs(part, look) {
   const same = part.look && part.look.length === look.length && look.every((value, i) => value === part.look[i]);
   part.look = look;
   return !same;
+}
+
+function holdsBad(node, known, grad) {
+  return (known && isBad(node.value)) || isBad(grad);
 }
 
 function updateTab({ tab, rect, text, full }, saved) {

@@ -27,6 +27,7 @@ export class Pictures {
   constructor(trace, formula) {
     Object.assign(this, { trace, formula });
     this.made = new Map();
+    this.arrival = new Map();
     this.cardOpen = true;
   }
 
@@ -39,7 +40,10 @@ export class Pictures {
   reached(node, part, index) {
     if (!part.run) return true;
     const sent = (f) => f.event === "contribution" && f.node === node.id && f.run === part.run;
-    return this.trace.frames.slice(0, index + 1).some((f) => sent(f) && (part.edge === null || f.edge === part.edge));
+    const comes = (f) => sent(f) && (part.edge === null || f.edge === part.edge);
+    if (!this.arrival.has(part)) this.arrival.set(part, this.trace.frames.findIndex(comes)); // all frames, once
+    const arrival = this.arrival.get(part);
+    return arrival >= 0 && arrival <= index;
   }
 
   // The section of a node after step `index`, null for nodes without cards. `known`: whether it is computed by now.
