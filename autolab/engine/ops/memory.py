@@ -185,7 +185,7 @@ def copy_(self, src, non_blocking=False):
 @composite(method=True)
 def zero_(input):
     """Sets every element to 0 in place. Source: torch.Tensor.zero_."""
-    if input._view is None and not input._req and type(input._d) is np.ndarray and observe.observer is None:
+    if input._view is None and not input._req and input._d.__class__ is np.ndarray and observe.observer is None:
         input._d.fill(0)  # a gradient between two steps; 0.6 us against 3.7
         input._storage.version += 1
         return input
