@@ -290,8 +290,7 @@ class Tensor(Differentiable):
         return materialise(self)
 
     def __array__(self, dtype=None, copy=None):
-        a = self.numpy()
-        return a if dtype is None else a.astype(dtype, copy=False)
+        return np.array(self.numpy(), dtype=dtype, copy=copy)
 
     def __array_wrap__(self, array, context=None, return_scalar=False):
         return wrap(np.asarray(array))

@@ -191,6 +191,17 @@ def test_in_place_after_detach_is_seen_by_both(torch):
     return y, y._version, x.grad
 
 
+def test_an_array_that_is_asked_for_as_a_copy_shares_nothing():
+    torch = oracle.engine()
+    t = torch.ones(2)
+    own, shared = np.array(t), np.asarray(t)
+    own += 1
+    assert (own.tolist(), t.tolist()) == ([2, 2], [1, 1])
+    shared += 1
+    assert t.tolist() == [2, 2]
+    assert np.array(t, dtype=np.int64).tolist() == [2, 2] and np.asarray(t, dtype=np.float64).dtype == np.float64
+
+
 def test_numpy_and_the_tensor_share_memory_through_edits():
     torch = oracle.engine()
     array = np.zeros((2, 3), dtype=np.float32)
