@@ -24,7 +24,7 @@ QUESTIONS = {
     "02.q4": Question(
         "Making four million ones on the CPU and moving them, against making them on the GPU: how many times as long "
         "does it take?",
-        ("about 1", "about 4", "about 50"),
+        ("about 1", "about 4", "about 35"),
         {"about 1": "The way between CPU and GPU is much slower than the memory at either end.",
          "about 4": "More than that: the cable carries 6 billion bytes a second, the GPU writes over 200 billion."}),
     "02.q5": Question(
@@ -65,7 +65,7 @@ QUESTIONS = {
     "02.q11": Question(
         "The product of two matrices of 16 rows: who is faster?",
         ("the CPU", "the GPU"),
-        {"the GPU": "There are 8,192 operations to do, and starting one kernel takes the time of a million."}),
+        {"the GPU": "There are 8,192 operations to do. In the time that starting one kernel takes, the CPU does a million."}),
     "02.q12": Question(
         "1,000 rows of 100 numbers are multiplied, each by its own factor: in a loop over the rows, or in one "
         "operation. How many times as long does the loop take?",
@@ -91,7 +91,7 @@ QUESTIONS = {
         ("the CPU", "the GPU"),
         {"the GPU": "The images are small and few. The launches take longer than the work."}),
     "02.q17": Question(
-        "A training step of LeNet on the GPU, with 256 images: who is busy longer, the host with launching or the GPU "
+        "A training step of LeNet on the GPU, with 64 images: who is busy longer, the host with launching or the GPU "
         "with computing?",
         ("the host", "the GPU"),
         {"the GPU": "The kernels are short. The GPU is done with each before the next one is launched."}),
@@ -103,7 +103,7 @@ QUESTIONS = {
     "02.q19": Question(
         "The weights take 2 MiB, the batch 4 MiB, each layer's result 4 MiB. How much more is in use after the forward "
         "pass, when it is recorded?",
-        ("about 2 MiB", "about 4 MiB", "about 64 MiB"),
+        ("about 2 MiB", "about 4 MiB", "about 32 MiB"),
         {"about 2 MiB": "The weights are there already. The graph keeps what its nodes saved, and that is large.",
          "about 4 MiB": "That is one layer's result. The backward pass needs all of them."}),
     "02.q20": Question(

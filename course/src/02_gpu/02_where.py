@@ -59,7 +59,7 @@ print(f"made on the GPU:             {1000 * created:.3f} ms")
 print(f"{moved / created:.0f} times as long")
 
 # %% tags=["reveal"]
-q4.reveal("about " + min("1 4 50".split(), key=lambda n: abs(math.log(float(n) / (moved / created)))))
+q4.reveal("about " + min("1 4 35".split(), key=lambda n: abs(math.log(float(n) / (moved / created)))))
 
 # %% [markdown]
 # `record_devices` writes down what the devices do. Step through it: which step takes the time?

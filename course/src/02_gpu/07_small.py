@@ -24,11 +24,13 @@ q11.reveal("the CPU" if taken["cpu"][1] < taken["cuda"][1] else "the GPU")
 
 # %% tags=["picture"]
 for (where, times), style in zip(taken.items(), ("o-", "s--")):
-    plt.loglog(sizes, times, style, base=2, label=where)
+    plt.loglog(sizes, [1e6 * t for t in times], style, label=where)
 plt.axvline(crossing, color="grey", linestyle=":")
-plt.text(crossing, min(taken["cpu"]), " faster on the GPU", va="bottom")
+plt.text(crossing, 1e6 * min(taken["cpu"]), " faster on the GPU", va="bottom")
+plt.xticks(sizes, sizes)
+plt.minorticks_off()
 plt.xlabel("rows of the matrices")
-plt.ylabel("seconds for one product")
+plt.ylabel("µs for one product")
 plt.legend()
 plt.show()
 

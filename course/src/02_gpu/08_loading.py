@@ -51,7 +51,7 @@ def epoch(pinned):
         before = clock()
         x, y = x.to(device, non_blocking=pinned), y.to(device, non_blocking=pinned)
         waited += clock() - before
-        h = x.flatten(1) @ weights
+        product = x.flatten(1) @ weights
     torch.cuda.synchronize()
     return waited, clock() - start
 
@@ -67,7 +67,7 @@ with autolab.record_devices() as feeding:
     for pinned in (False, True):
         x = images[:256].pin_memory() if pinned else images[:256]
         for _ in range(2):
-            h = x.to(device, non_blocking=pinned).flatten(1) @ weights
+            product = x.to(device, non_blocking=pinned).flatten(1) @ weights
         torch.cuda.synchronize()
 autolab.widgets.DeviceExplorer(feeding)
 

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 10. Who took the time
 #
-# Guessing is over: the **profiler** notes each call, how long the host was busy with it, and what it had the GPU do. One training step of LeNet, with a batch of 256:
+# Guessing is over: the **profiler** notes each call, how long the host was busy with it, and what it had the GPU do. One training step of LeNet, with a batch of 64:
 
 # %% tags=["predict"]
 q17 = predict("02.q17")
@@ -12,7 +12,7 @@ from autolab.profiler import DeviceType, ProfilerActivity, profile
 
 model = LeNet().to(device)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.04)
-x, y = digit_images[:256].to(device), digit_labels[:256].to(device)
+x, y = digit_images[:64].to(device), digit_labels[:64].to(device)
 torch.cuda.synchronize()
 
 with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as prof:

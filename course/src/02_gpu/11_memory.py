@@ -29,7 +29,7 @@ print(f"after forward, recorded:      {recorded:5.1f} MiB more")
 print(f"after forward, under no_grad: {in_use() - before:5.1f} MiB more")
 
 # %% tags=["reveal"]
-q19.reveal("about " + min("2 4 64".split(), key=lambda n: abs(math.log(float(n) / recorded))) + " MiB")
+q19.reveal("about " + min("2 4 32".split(), key=lambda n: abs(math.log(float(n) / recorded))) + " MiB")
 
 # %% [markdown]
 # The memory over time, for a forward pass that is recorded and its backward pass. Where is the peak?
@@ -45,7 +45,7 @@ autolab.widgets.DeviceExplorer(one_step)
 
 # %% [markdown] tags=["explain"]
 # **Why.** Each node saves what its rule needs (lesson 1, section 3). A linear layer saves its input, `tanh` saves its result, and that is the next layer's input. So the graph holds one
-# block of $4096 \cdot 256 \cdot 4$ bytes = 4 MiB for every `tanh`, and another for what each linear layer gives. The weights are 2 MiB, whatever the batch. Memory for *saved tensors* grows with the batch and with the depth. Under `no_grad()` nothing is
+# block of $4096 \cdot 256 \cdot 4$ bytes = 4 MiB for every `tanh`: $8 \cdot 4 = 32$ MiB. The result of a linear layer is saved by nobody, and freed. The weights are 2 MiB, whatever the batch. Memory for *saved tensors* grows with the batch and with the depth. Under `no_grad()` nothing is
 # saved, and each intermediate result is freed as soon as the next one is there. The peak is at the end of the forward pass. The backward pass frees as it goes.
 #
 # ### Running out

@@ -111,7 +111,7 @@ autolab.widgets.DeviceExplorer(in_parallel)
 
 # %% [markdown] tags=["explain"]
 # **Why.** One host launches for both GPUs, one after the other. With a small batch the launching is what takes the time, and now there is twice as much of it, plus the copies for the average. With more GPUs it
-# gets worse. That is why PyTorch's `DistributedDataParallel` runs one process for each GPU, each with a host thread of its own, and averages while the backward pass is still running. `DataParallel`, which works
+# gets worse. That is why PyTorch's `DistributedDataParallel` runs one process for each GPU, each with a host thread of its own, and averages while the backward pass is still running. With 1,024 images each launch has more to do, and two GPUs begin to pay. `DataParallel`, which works
 # from one process as here, is the slow way, and PyTorch advises against it.
 
 # %% [markdown] tags=["exercise"]
