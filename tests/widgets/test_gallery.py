@@ -29,3 +29,14 @@ def test_the_files_named_exist():
     root = DOCS.parent
     for name in re.findall(r"`((?:autolab|tests|docs)/[\w/.]+)`", GALLERY):
         assert (root / name).exists(), name
+
+
+def test_the_readme_names_files_and_widgets_that_exist():
+    readme = (DOCS.parent / "README.md").read_text()
+    linked = re.findall(r"\]\(([^)#:]+)\)", readme) + re.findall(r"`(course/[\w/.]+)`", readme)
+    assert len(linked) >= 10
+    assert [name for name in linked if not (DOCS.parent / name).exists()] == []
+    named = set(re.findall(r"`(\w+Explorer|\w+Panel|\w+Dashboard|\w+Field)`", readme))
+    assert named == set(widgets.__all__) & named and len(named) >= 4
+    lessons = sorted(p.name for p in (DOCS.parent / "course").glob("[0-9]*.ipynb"))
+    assert [name for name in lessons if f"`course/{name}`" not in readme] == []
