@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import autolab as torch
+from autolab.engine import observe
 from autolab.engine.simulated.module import xp
 
 SIM = torch.device("sim:0")
@@ -102,3 +103,37 @@ def test_numbers_can_be_sorted_on_a_device(run):
     pairs = zip(here, there) if isinstance(here, tuple) else [(here, there)]
     for a, b in pairs:
         assert b.device == SIM and b.tolist() == a.tolist()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"kernel_size": 2}, {"kernel_size": 3, "stride": 1}, {"kernel_size": 2, "dilation": 2}, {"kernel_size": 3, "padding": 1}],
+)
+@pytest.mark.parametrize("special", [[], [float("nan")], [float("-inf")]])
+def test_winners_of_max_pooling_are_those_of_the_cpu(options, special):
+    torch.manual_seed(0)
+    x = torch.randint(0, 3, (2, 3, 6, 7)).float()
+    for k, value in enumerate(special * 20):
+        x.view(-1)[(k * 7) % x.numel()] = value
+    results = []
+    for where in ("cpu", SIM):
+        leaf = x.to(where).detach().requires_grad_()
+        out, places = torch.nn.functional.max_pool2d(leaf, **options, return_indices=True)
+        (out * torch.arange(out.numel(), device=where).view(out.shape)).nan_to_num().sum().backward()
+        results.append((repr(out.detach().cpu()), places.tolist(), repr(leaf.grad.cpu())))
+    assert results[0] == results[1]
+
+
+def test_a_step_of_lenet_takes_few_launches():
+    class Launches(observe.Observer):
+        count = 0
+
+        def launch(self, *about):
+            self.count += 1
+
+    torch.manual_seed(0)
+    layers = [torch.nn.Conv2d(1, 6, 5), torch.nn.ReLU(), torch.nn.MaxPool2d(2), torch.nn.Conv2d(6, 16, 5), torch.nn.ReLU(), torch.nn.MaxPool2d(2)]
+    model = torch.nn.Sequential(*layers, torch.nn.Flatten(), torch.nn.Linear(256, 10)).to(SIM)
+    with observe.watching(Launches()) as launches:
+        torch.nn.functional.cross_entropy(model(torch.ones(4, 1, 28, 28, device=SIM)), torch.zeros(4, dtype=torch.int64, device=SIM)).backward()
+    assert launches.count < 180

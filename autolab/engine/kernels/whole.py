@@ -71,7 +71,8 @@ def grad_input(g, weight, geo):
     for i in range(kh):
         for j in range(kw):
             rows = slice(i * dy, i * dy + (oh - 1) * sy + 1, sy)
-            padded[:, :, rows, slice(j * dx, j * dx + (ow - 1) * sx + 1, sx)] += columns[:, i, j]
+            part = padded[:, :, rows, slice(j * dx, j * dx + (ow - 1) * sx + 1, sx)]
+            part += columns[:, i, j]  # not `padded[…] +=`, which would copy the sum onto itself
     return xp.ascontiguousarray(padded[:, :, py : py + h, px : px + w].swapaxes(0, 1))
 
 
