@@ -100,6 +100,15 @@ def test_arrows_and_clicks_choose(page: Page, tmp_path: Path) -> None:
     expect(view.root).to_contain_text("Choose a number of the last map to see its gradient.")
 
 
+def test_every_map_has_its_scale(page: Page, tmp_path: Path) -> None:
+    widget = example()
+    view = opened(page, widget, tmp_path)
+    scales = view.root.locator(".al-stage .al-map").evaluate_all(
+        "maps => maps.map(m => m.querySelector('.al-ends span:last-child').textContent)"
+    )
+    assert [float(s) for s in scales] == pytest.approx([m["scale"] for m in widget.data["maps"]], rel=0.01)
+
+
 def test_the_gradient_has_its_colours(page: Page, tmp_path: Path) -> None:
     widget = example(selected=[4, 2, 0])
     view = opened(page, widget, tmp_path)

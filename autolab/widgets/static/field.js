@@ -1,6 +1,6 @@
 // The receptive field: the image and every feature map in a row, a frame in each for what reaches the chosen number.
 // Frames are worked out here from the reaches that field.py gives; nothing needs the kernel.
-import { clamp, h, themeOf } from "./dom.js";
+import { clamp, followTheme, h } from "./dom.js";
 import { scaleBar, short } from "./values.js";
 import { heatMap, valuesOf } from "./pictures.js";
 
@@ -28,7 +28,6 @@ function span(word, from, to) {
 class Field {
   constructor(model, el) {
     this.model = model;
-    this.host = el;
     this.data = model.get("data");
     const shadow = el.shadowRoot ?? el.attachShadow({ mode: "open" });
     el.setAttribute("data-lm-suppress-shortcuts", "true");
@@ -44,19 +43,11 @@ class Field {
       h("div", { class: "al-low" }, this.influence, this.sizes),
     );
     shadow.replaceChildren(h("style", { text: STYLE }), this.root);
-    const update = () => this.update(),
-      theme = () => (this.root.dataset.theme = themeOf(this.host)),
-      system = matchMedia("(prefers-color-scheme: dark)"),
-      watcher = new MutationObserver(theme);
+    const update = () => this.update(), forget = followTheme(el, this.root);
     model.on("change:selected", update);
-    watcher.observe(document.body, { attributes: true });
-    watcher.observe(document.documentElement, { attributes: true });
-    system.addEventListener("change", theme);
-    theme();
     this.leave = () => {
       model.off("change:selected", update);
-      watcher.disconnect();
-      system.removeEventListener("change", theme);
+      forget();
     };
     this.update();
   }
@@ -92,6 +83,7 @@ class Field {
       h("div", { class: "al-gridname", text: map.name }),
       box,
       h("div", { class: "al-mapname", text: channels > 1 ? `${head}, channel ${number ? this.data.channel : 0}` : head }),
+      scaleBar(map.scale),
       words,
     );
     return { element, box, frame, words, cell };
