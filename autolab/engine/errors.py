@@ -68,6 +68,12 @@ def check_dim(dim, ndim):
     )
 
 
+def no_dimensions(dim):
+    """PyTorch's error for a dimension of a 0-d tensor, where an op needs a real one."""
+    message = f"Dimension specified as {dim} but tensor has no dimensions"
+    return fail(IndexError, message, "A 0-d tensor is a single number; unsqueeze(0) makes a list of one.")
+
+
 def check_dims(dims, ndim):
     """Return the dimensions `dims` (an int or a sequence) counted from the front, as a tuple.
 

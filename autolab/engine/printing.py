@@ -71,9 +71,12 @@ def tensor_repr(t):
     names = [cls.__name__ for cls in type(t).__mro__]
     prefix = ("tensor" if names[0] in ("Tensor", "Parameter") else names[0]) + "("
     body, suffixes = _body(t, len(prefix))
-    grad_fn = t.grad_fn
-    if grad_fn is not None:
-        suffixes.append(f"grad_fn=<{grad_fn.name().rsplit('::', 1)[-1]}>")
+    try:
+        name = None if t.grad_fn is None else t.grad_fn.name().rsplit("::", 1)[-1]
+    except RuntimeError:  # a view that an in-place op left without a history; printing it is no error
+        name = "Invalid"
+    if name is not None:
+        suffixes.append(f"grad_fn=<{name}>")
     elif t.requires_grad:
         suffixes.append("requires_grad=True")
     text = _with_suffixes(prefix + body, suffixes, len(prefix))

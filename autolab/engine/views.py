@@ -33,15 +33,19 @@ class View:
         return cls(None, 0, "inference")
 
     def refresh(self, t):
-        """Gives `t` a new grad_fn if its memory changed in place since: a strided piece of its base's new value."""
+        """Gives `t` a new grad_fn if its memory changed in place since: a strided piece of its base's new value.
+
+        Raises torch's error for a view that cannot have one."""
         base = self.base
         if base is None or self.version == t._storage.version:
             return
-        self.version = t._storage.version
         if base._req:
+            if self.creation in _FORBIDDEN:
+                raise self._error(t, "its base or another view of its base has been")
             made_by, nr = t._node, t._nr
             t._node, t._nr, t._req = piece_node(base, t), 0, True
             move_retained(t, made_by, nr)
+        self.version = t._storage.version
 
     def check_inplace(self, t, state, requires_grad):
         """Raises torch's error when the view may not be changed in place now."""
@@ -55,44 +59,25 @@ class View:
         base = self.base
         if base is None or not state.grad or not (requires_grad or base._req):
             return
-        if self.creation == "no_grad":
-            raise fail(
-                RuntimeError,
-                "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use "
-                "case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
-                "either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the "
-                "inplace to be tracked).",
-                "The view has no history although its base does.",
-            )
-        if self.creation == "function":
-            from .autograd.node import re_name
-
-            name = re_name(t._node.name()) if t._node is not None else "a function"
-            raise fail(
-                RuntimeError,
-                f"Output {t._nr} of {name} is a view and is being modified inplace. This view was created inside a custom "
-                "Function (or because an input was returned as-is) and the autograd logic to handle view+inplace would override the custom "
-                "backward associated with the custom Function, leading to incorrect gradients. This behavior is forbidden. You can fix "
-                "this by cloning the output of the custom Function.",
-                "Return a clone from forward, or change a clone of the result.",
-            )
-        if self.creation == "multi":
-            from .autograd.node import re_name
-
-            name = re_name(t._node.name()) if t._node is not None else "a function"
-            raise fail(
-                RuntimeError,
-                f"Output {t._nr} of {name} is a view and is being modified inplace. This view is the output of a function that "
-                "returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace the "
-                "inplace operation by an out-of-place one.",
-                "Index the tensor instead: such a view may be changed in place.",
-            )
+        if self.creation in _FORBIDDEN:
+            raise self._error(t, "is being")
         if base._req and base._node is None:
             raise fail(
                 RuntimeError,
                 "a view of a leaf Variable that requires grad is being used in an in-place operation.",
                 "The view shares the leaf's memory; change it inside `with torch.no_grad():`.",
             )
+
+    def _error(self, t, change):
+        """Torch's error for a view that, or whose base, was changed in place (`change` says which)."""
+        if self.creation == "no_grad" or t._node is None:
+            text = f"A view was created in no_grad mode and {change} modified inplace with grad mode enabled. "
+        else:
+            from .autograd.node import re_name
+
+            text = f"Output {t._nr} of {re_name(t._node.name())} is a view and {change} modified inplace. "
+        why, note = _FORBIDDEN[self.creation]
+        return fail(RuntimeError, text + why, note)
 
     def rebase(self, t, node):
         """After an in-place op on the view `t`: the base's history becomes 'the old base with this slice replaced'."""
@@ -124,6 +109,28 @@ def partly_overlap(a, b) -> bool:
     if first == second and a._d.nbytes == b._d.nbytes:
         return a._d.strides != b._d.strides
     return first < second + b._d.nbytes and second < first + a._d.nbytes
+
+
+_FORBIDDEN = {
+    "no_grad": (
+        "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the "
+        "inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the "
+        "inplace to be tracked).",
+        "The view has no history although its base does.",
+    ),
+    "function": (
+        "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle "
+        "view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This behavior "
+        "is forbidden. You can fix this by cloning the output of the custom Function.",
+        "Return a clone from forward, or change a clone of the result.",
+    ),
+    "multi": (
+        "This view is the output of a function that returns multiple views. Such functions do not allow the output views to be modified "
+        "inplace. You should replace the inplace operation by an out-of-place one.",
+        "Index the tensor instead: such a view may be changed in place.",
+    ),
+}
+"""By `View.creation`: why such a view may not be changed in place, in torch's words, and what to do."""
 
 
 class Geometry(tuple):

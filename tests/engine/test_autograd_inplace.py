@@ -336,3 +336,20 @@ def test_expanded_memory_outside_the_graph_may_not_be_changed_either(torch):
             errors.append(error_of(lambda: t.add_(1.0)))
         t.zero_()
     return errors, z, torch.ones(3).zero_(), z.type()
+
+
+@same_as_torch
+def test_views_whose_base_was_changed_and_that_cannot_follow(torch):
+    """One of several views, or a view made without recording: it has no history after the change, and using it says so."""
+
+    def used(make):
+        y = torch.tensor([1.0, 2.0], requires_grad=True) * 1
+        v = make(y)
+        y.add_(1)
+        return str(v), v.requires_grad, error_of(lambda: v.grad_fn), error_of(lambda: v.is_leaf)
+
+    def unrecorded(y):
+        with torch.no_grad():
+            return y.view(-1)
+
+    return [used(make) for make in (lambda y: y.unbind()[0], lambda y: y.split(1)[1], lambda y: y[:1], unrecorded)]

@@ -356,3 +356,39 @@ def test_empty_and_zero_dimensional_tensors(torch):
         s.numel(),
         list(s.shape),
     )
+
+
+@same_as_torch
+def test_numbers_as_tensors(torch):
+    """What 0-d tensors can do, and torch's words for what they cannot."""
+    s, d, i, first = torch.tensor(2.0, requires_grad=True), torch.tensor(2.0), torch.tensor([0]), torch.tensor(0)
+
+    def gradient(y):
+        return y, torch.autograd.grad(y.sum(), s)[0]
+
+    impossible = (
+        lambda: s.roll(1, 0), lambda: s.unbind(), lambda: s.split(1), lambda: s.chunk(1), lambda: s.tensor_split(1),
+        lambda: s.narrow(0, 0, 1), lambda: s.transpose(0, 1), lambda: s.flip(1), lambda: s.flip(0, 0), lambda: s[0], lambda: s[1:],
+        lambda: s[0, 0], lambda: d.__setitem__(0, 1), lambda: d.__setitem__(slice(1, None), 1), lambda: s.gather(0, torch.tensor(3)),
+    )  # fmt: skip
+    possible = [s.flip(0), s.roll(1), s.transpose(0, -1), s.gather(0, i), s.gather(0, first), s.index_select(0, i), s.scatter(0, i, 5.0)]
+    possible += [s.scatter_add(0, i, torch.ones(1)), s.sort(dim=-1)[0], s.cumsum(0), s.median(0)[0]]
+    return [error_of(action) for action in impossible], [gradient(y) for y in possible]
+
+
+@same_as_torch
+def test_what_matrix_products_and_roll_refuse(torch):
+    x = torch.ones(3)
+    return [
+        error_of(action)
+        for action in (
+            lambda: torch.matmul(x, 2),
+            lambda: torch.mm(x, 2),
+            lambda: torch.bmm(x, 1.0),
+            lambda: torch.dot(x, 2),
+            lambda: torch.mv(x, None),
+            lambda: torch.outer(x, 1),
+            lambda: x.roll((1, 2), 0),
+            lambda: x.roll((1, 2)),
+        )
+    ]

@@ -252,6 +252,15 @@ def as_index(x, dim, shape):
 
 def _plan(self, key):
     """Applies the basic part of an index as views. Returns (view, indices): `indices` is None, or the list for the advanced part."""
+    if not self._d.ndim and key.__class__ is int:
+        raise fail(
+            IndexError,
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a "
+            "number",
+            "A 0-d tensor is a single number.",
+        )
+    if not self._d.ndim and key.__class__ is slice:
+        raise fail(IndexError, "slice() cannot be applied to a 0-dim tensor.", "A 0-d tensor is a single number.")
     key = key if key.__class__ is tuple else (key,)
     used = sum(_consumes(k) for k in key)
     if used > self.ndim:
@@ -340,13 +349,6 @@ def getitem(self, key):
     """`x[key]`. Source: https://docs.pytorch.org/docs/2.13/tensor_view.html"""
     if key.__class__ is int and self._d.ndim:
         return select_op.call(self, 0, key)
-    if not self._d.ndim and (key.__class__ is int):
-        raise fail(
-            IndexError,
-            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a "
-            "number",
-            "A 0-d tensor is a single number.",
-        )
     if key.__class__ is slice and self._d.ndim:
         return _sliced(self, 0, key, always=True)
     view, indices = _plan(self, key)

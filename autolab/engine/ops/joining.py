@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import check_dim, fail
+from ..errors import check_dim, fail, no_dimensions
 from ..registry import METHODS, NAMESPACES, composite, register
 from ..tensor import Tensor
 
@@ -242,6 +242,8 @@ def _equal(n, size):
 @composite(method=True)
 def split(tensor, split_size_or_sections, dim=0):
     """Pieces of a given size (the last may be smaller), or of given sizes; views. Source: torch.split."""
+    if not tensor._d.ndim:
+        raise fail(RuntimeError, "split expects at least a 1-dimensional tensor", "A 0-d tensor is a single number.")
     dim = check_dim(dim, tensor.ndim)
     if isinstance(split_size_or_sections, int):
         if split_size_or_sections < 0:
@@ -269,6 +271,8 @@ METHODS["split_with_sizes"] = lambda self, split_sizes, dim=0: split(self, split
 @composite(method=True)
 def chunk(input, chunks, dim=0):
     """At most `chunks` pieces of equal size; views. Source: torch.chunk."""
+    if not input._d.ndim:
+        raise fail(RuntimeError, "chunk expects at least a 1-dimensional tensor", "A 0-d tensor is a single number.")
     if chunks <= 0:
         raise fail(
             RuntimeError, f"chunk expects `chunks` to be greater than 0, got: {chunks}", "Ask for one piece at least."
@@ -280,12 +284,17 @@ def chunk(input, chunks, dim=0):
 @composite(method=True)
 def unbind(input, dim=0):
     """The entries along a dimension as a tuple of views. Source: torch.unbind."""
+    if not input._d.ndim:
+        raise no_dimensions(dim)
     return unbind_op.call(input, check_dim(dim, input.ndim))
 
 
 @composite(method=True)
 def tensor_split(input, indices_or_sections, dim=0):
     """Nearly equal pieces, or pieces cut at given places; views. Source: torch.tensor_split."""
+    if not input._d.ndim:
+        message = "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
+        raise fail(RuntimeError, message, "A 0-d tensor is a single number.")
     d = check_dim(dim, input.ndim)
     n = input.shape[d]
     if isinstance(indices_or_sections, int):

@@ -6,12 +6,20 @@ import math
 
 import numpy as np
 
+from ..arguments import bad_argument
 from ..errors import check_dim, fail
 from ..kernels.threads import product
 from ..registry import METHODS, NAMESPACES, composite, register
 from ..tensor import Tensor
 from .expand import expand_op
 from .shape import permute_op, squeeze_product, t_op, unsafe_view, unsqueeze, view_op
+
+
+def _tensors(function, **arguments):
+    """Raises PyTorch's TypeError for the first of the arguments that is no tensor."""
+    for position, (name, value) in enumerate(arguments.items(), 1):
+        if not isinstance(value, Tensor):
+            raise bad_argument(function, name, position, "Tensor", value)
 
 
 def _same_dtype(a, b, message):
@@ -116,6 +124,8 @@ def _product_error(a, b):
 @composite(method=True)
 def mm(input, mat2):
     """The product of two matrices, (n, k) and (k, m). Raises RuntimeError when they do not fit. Source: torch.mm."""
+    if not isinstance(mat2, Tensor):
+        _tensors("mm", input=input, mat2=mat2)
     for name, x in (("self", input), ("mat2", mat2)):
         if x.ndim != 2:
             raise fail(
@@ -136,6 +146,8 @@ def mm(input, mat2):
 @composite(method=True)
 def mv(input, vec):
     """The product of a matrix (n, k) and a vector (k). Source: torch.mv."""
+    if not isinstance(vec, Tensor):
+        _tensors("mv", input=input, vec=vec)
     if input.ndim != 2 or vec.ndim != 1:
         raise fail(
             RuntimeError,
@@ -159,6 +171,8 @@ def mv(input, vec):
 @composite(method=True)
 def dot(input, tensor):
     """The inner product of two vectors of one length. Source: torch.dot."""
+    if not isinstance(tensor, Tensor):
+        _tensors("dot", input=input, tensor=tensor)
     if input.ndim != 1 or tensor.ndim != 1:
         raise fail(
             RuntimeError,
@@ -190,6 +204,8 @@ def vdot(input, other):
 @composite(method=True)
 def bmm(input, mat2):
     """Batches of matrix products: (b, n, k) and (b, k, m). Source: torch.bmm."""
+    if not isinstance(mat2, Tensor):
+        _tensors("bmm", input=input, mat2=mat2)
     for x in (input, mat2):
         if x.ndim != 3:
             raise fail(
@@ -268,6 +284,8 @@ def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
 @composite(method=True)
 def matmul(input, other):
     """`input @ other` for vectors, matrices and batches of matrices, by torch's rules. Source: torch.matmul."""
+    if not isinstance(other, Tensor):
+        _tensors("matmul", input=input, other=other)
     n, k = input._d.ndim, other._d.ndim
     if n == 2 and k == 2:
         return mm(input, other)
@@ -348,6 +366,8 @@ def linear(input, weight, bias=None):
 @composite(method=True)
 def outer(input, vec2):
     """All products of the entries of two vectors. Source: torch.outer."""
+    if not isinstance(vec2, Tensor):
+        _tensors("outer", input=input, vec2=vec2)
     for x in (input, vec2):
         if x.ndim != 1:
             raise fail(

@@ -15,7 +15,7 @@ from .indexing import at, written
 
 # -- gather, scatter -------------------------------------------------------------------------------------------------------
 def _along(xp, self, dim, index):
-    n = self.shape[dim] if self.ndim else 1
+    n = self.shape[dim]
     demands.in_range(
         xp,
         index,
@@ -28,10 +28,15 @@ def _along(xp, self, dim, index):
         ),
     )
     if not index.ndim:
-        return (index,) if self.ndim else ()
+        return (index,)
     grid = [xp.arange(k).reshape(-1, *(1,) * (index.ndim - 1 - i)) for i, k in enumerate(index.shape)]
     grid[dim] = index
     return tuple(grid)
+
+
+def _row(x):
+    """A view of `x` with one dimension at least: an index of a 0-d tensor counts in a list of one."""
+    return x if x.ndim else x.reshape(1)
 
 
 def _matching(name, self, index):
@@ -55,7 +60,8 @@ def _gather(xp, self, dim, index, sparse_grad):
                 f"apart from dimension {d}",
                 "Only the gathered dimension of the index may be longer.",
             )
-    return xp.array(self[_along(xp, self, d, index)])
+    row = _row(self)
+    return xp.array(row[_along(xp, row, d, index)])
 
 
 gather = register(
@@ -75,7 +81,8 @@ def _scatter(xp, self, dim, index, src):
     d = check_dim(dim, self.ndim)
     out = xp.array(self)
     source = src if not getattr(src, "ndim", 0) else src[tuple(slice(0, n) for n in index.shape)]
-    out[_along(xp, self, d, index)] = source
+    row = _row(out)
+    row[_along(xp, row, d, index)] = source
     return out
 
 
@@ -83,7 +90,8 @@ def _scatter_add(xp, self, dim, index, src):
     _matching("scatter", self, index)
     out = xp.array(self)
     source = src[tuple(slice(0, n) for n in index.shape)] if index.ndim else src
-    add_at(xp, out, _along(xp, self, check_dim(dim, self.ndim), index), source)
+    row = _row(out)
+    add_at(xp, row, _along(xp, row, check_dim(dim, self.ndim), index), source)
     return out
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import check_dim, check_dims, fail
+from ..errors import check_dim, check_dims, fail, no_dimensions
 from ..registry import METHODS, composite, register
 from .shape import sizes_from
 
 # -- mirrored, rolled, triangular, diagonal --------------------------------------------------------------------------------
 flip_op = register(
     "flip(self, dims)",
-    forward=lambda xp, self, dims: xp.flip(self, check_dims(dims, self.ndim)).copy(),
+    forward=lambda xp, self, dims: xp.flip(self, check_dims(dims, self.ndim)[: self.ndim]).copy(),
     method=False,
     function=False,
     vjp={"self": lambda m, g, dims: m.flip(g, dims)},
@@ -65,6 +65,16 @@ roll_op = register(
 def roll(input, shifts, dims=()):
     """Entries shifted along dimensions, falling in again at the other end. Source: torch.roll."""
     shifts, dims = _as_tuple(shifts), _as_tuple(dims)
+    if dims and not input._d.ndim:
+        raise no_dimensions(dims[0])
+    if len(shifts) != (len(dims) or 1):
+        if not shifts:
+            raise fail(RuntimeError, "`shifts` required", "It says how far to go along each dimension.")
+        raise fail(
+            RuntimeError,
+            f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}",
+            "Give one shift for each dimension; without dims one shift for the flattened tensor.",
+        )
     return roll_op.call(input, shifts, dims)
 
 

@@ -188,7 +188,7 @@ transpose = register(
     view=True,
     inplace=False,
     forward=lambda xp, self, dim0, dim1: (
-        xp.swapaxes(self, check_dim(dim0, self.ndim), check_dim(dim1, self.ndim)) if self.ndim else self[...]
+        xp.swapaxes(self, *dims) if (dims := (check_dim(dim0, self.ndim), check_dim(dim1, self.ndim))) and self.ndim else self[...]
     ),
     vjp={"self": lambda m, g, dim0, dim1: m.transpose(g, dim0, dim1)},
     latex=r"{self}^{T}",
@@ -408,6 +408,8 @@ def unflatten(input, dim, sizes):
 @composite(method=True)
 def narrow(input, dim, start, length):
     """`length` entries from `start` along a dimension; a view. Source: torch.narrow."""
+    if not input._d.ndim:
+        raise fail(RuntimeError, "narrow() cannot be applied to a 0-dim tensor.", "A 0-d tensor is a single number.")
     d = check_dim(dim, input.ndim)
     n = input.shape[d]
     start = int(start)
