@@ -54,6 +54,17 @@ def test_a_choice_is_kept_by_the_kernel_and_compared(page: Notebook) -> None:
     page.in_kernel("choice.came_true", True)
 
 
+def test_a_question_follows_the_theme_it_is_read_in(page: Notebook) -> None:
+    form = question(page, "Predict What is x.grad?")
+    expect(form).to_have_attribute("data-theme", "light")
+    try:
+        page.command("apputils:change-theme", theme="JupyterLab Dark")
+        expect(form).to_have_attribute("data-theme", "dark")
+    finally:
+        page.command("apputils:change-theme", theme="JupyterLab Light")
+    expect(form).to_have_attribute("data-theme", "light")
+
+
 def test_a_number_is_typed_and_checked_before_it_is_sent(page: Notebook) -> None:
     form = question(page, "Predict What is dz/dx?")
     field = form.get_by_role("textbox", name="Your number")

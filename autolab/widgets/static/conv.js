@@ -1,6 +1,6 @@
 // The convolution explorer: image, kernel and output as grids, a frame that slides. Every number comes from conv.py;
 // here they are only chosen by step. Needs of its host only get, set, save_changes, on and off.
-import { h, themeOf } from "./dom.js";
+import { followTheme, h } from "./dom.js";
 import { goTo, setPlaying, startClock } from "./player.js";
 import { Controls, onKey } from "./controls.js";
 import { color, inkOn, scaleOf, short } from "./values.js";
@@ -157,23 +157,15 @@ class Convolution {
   }
 
   listen() {
-    const update = () => this.update(),
-      theme = () => (this.root.dataset.theme = themeOf(this.host));
+    const update = () => this.update();
     const names = ["step", "selected", "direction", "playing"].map((name) => `change:${name}`);
     for (const name of names) this.model.on(name, update);
-    const system = matchMedia("(prefers-color-scheme: dark)"),
-      watcher = new MutationObserver(theme),
-      sizes = new ResizeObserver(() => this.fit());
-    watcher.observe(document.body, { attributes: true });
-    watcher.observe(document.documentElement, { attributes: true });
+    const sizes = new ResizeObserver(() => this.fit()), forget = followTheme(this.host, this.root);
     sizes.observe(this.root);
-    system.addEventListener("change", theme);
-    theme();
     this.leave = () => {
       for (const name of names) this.model.off(name, update);
-      watcher.disconnect();
       sizes.disconnect();
-      system.removeEventListener("change", theme);
+      forget();
     };
   }
 

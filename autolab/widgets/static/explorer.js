@@ -1,6 +1,6 @@
 // The explorer's view and its entry points. It needs only get, set, save_changes, on, off and send of its host, so it
 // runs in any notebook and, with the small host of viz/html.py, in a page of its own.
-import { h, themeOf } from "./dom.js";
+import { followTheme, h } from "./dom.js";
 import { isBad } from "./values.js";
 import { unpack, momentAt, addDetails } from "./states.js";
 import { Folding } from "./folding.js";
@@ -58,7 +58,6 @@ class View {
     );
     this.listen();
     this.root.classList.toggle("al-empty", !this.trace.nodes.length); // then only why is said
-    this.setTheme();
     this.drawGraph();
     this.play();
   }
@@ -83,19 +82,12 @@ class View {
       "msg:custom": (message) => this.onDetails(message),
     };
     for (const [name, handler] of Object.entries(events)) this.model.on(name, handler);
-    const theme = () => this.setTheme(),
-      system = matchMedia("(prefers-color-scheme: dark)");
-    const watcher = new MutationObserver(theme),
-      sizes = new ResizeObserver(() => this.fit());
-    watcher.observe(document.body, { attributes: true });
-    watcher.observe(document.documentElement, { attributes: true });
+    const sizes = new ResizeObserver(() => this.fit()), forget = followTheme(this.host, this.root);
     sizes.observe(this.root);
-    system.addEventListener("change", theme);
     this.leave = () => {
       for (const [name, handler] of Object.entries(events)) this.model.off(name, handler);
-      watcher.disconnect();
       sizes.disconnect();
-      system.removeEventListener("change", theme);
+      forget();
       this.graph?.stop();
     };
   }
@@ -106,10 +98,6 @@ class View {
     this.controls.update();
     this.shown = ""; // a screen reader reads what is written anew
     this.update(false);
-  }
-
-  setTheme() {
-    this.root.dataset.theme = themeOf(this.host);
   }
 
   select(id) {

@@ -1,5 +1,5 @@
 // A prediction: a question answered before anything runs. Needs of a host only get, set, save_changes, on and off.
-import { h, themeOf } from "./dom.js";
+import { followTheme, h } from "./dom.js";
 
 let questions = 0; // the radio buttons of one question share a name that no other question has
 
@@ -27,7 +27,7 @@ class Question {
     this.form = h("form", { class: "al-predict", onsubmit: (event) => this.submit(event), onkeydown: (event) => event.stopPropagation() },
       this.fields, this.keep, this.status);
     shadow.replaceChildren(h("style", { text: STYLE }), this.form);
-    this.form.dataset.theme = themeOf(host);
+    this.leave = followTheme(host, this.form);
     this.update();
   }
 
@@ -77,6 +77,7 @@ function render({ model, el }) {
   return () => {
     model.off("change:answer", update);
     model.off("change:actual", update);
+    question.leave();
   };
 }
 
