@@ -134,8 +134,11 @@ class DeviceRecording(observe.Observer):
         return "cpu" if device.type == "cpu" else self._meet(device.backend)
 
     def _now(self, name: str) -> float:
-        """The host's time, on the clock of this device ("cpu": of the first simulated one)."""
-        backend = self._backends.get(name) or next((b for b in self._backends.values() if b.simulated), None)
+        """The host's time, on the clock of this device ("cpu": of a simulated one, where there is one of 'cuda' on its)."""
+        backend = self._backends.get(name)
+        if backend is None:
+            simulated = [b for b in self._backends.values() if b.simulated]
+            backend = min(simulated, key=lambda b: b.device.type != "cuda", default=None)
         if backend is None or not backend.simulated:
             return time.perf_counter() - self._zero
         return round(backend.clock.now - self._origins[id(backend.clock)], 12)
