@@ -63,7 +63,8 @@ q15.reveal("the same, but for the last digits" if np.allclose(on_cpu[:20], on_gp
 q16.reveal("the CPU" if cpu_time < gpu_time else "the GPU")
 
 # %% tags=["picture"]
-autolab.viz.plot_losses({"on the CPU": on_cpu, "on the GPU": on_gpu})
+axes = autolab.viz.plot_losses({"on the CPU": on_cpu, "on the GPU": on_gpu})
+plt.show()
 
 # %% [markdown] tags=["explain"]
 # **Why.** The same seed, the same start, the same batches: the curves lie on each other. A device changes who computes, not what is computed. In the last digits they may differ, because additions

@@ -56,7 +56,7 @@ plt.show()
 # 1. *Who is the bottleneck?* The table has rows of two kinds: calls on the host, and kernels on the GPU. A kernel's time is also in the row of the call that launched it, so count it once. Add up the host's own times, without
 #    the waiting: `cudaDeviceSynchronize` is the host standing still. Whoever is busy longer decides. Here it is the host, although the network is on the GPU: it
 #    cannot launch fast enough.
-# 2. *Which name?* "Own" time is without the calls inside it, so the names can be added. The convolutions are not at the top. It is the backward pass of max pooling: in this kit it launches many small
+# 2. *Which name?* "Own" time is without the calls inside it, so the names can be added. On the host's side the convolutions are not at the top. It is the backward pass of max pooling: in this kit it launches many small
 #    kernels (in PyTorch it is one). You would not have guessed that.
 # 3. *Few long calls or many short ones?* The number of calls tells. Short ones: larger batches, or fewer operations. Long ones: less work, or a smaller type.
 #

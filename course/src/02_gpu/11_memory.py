@@ -36,6 +36,7 @@ q19.reveal("about " + min("2 4 32".split(), key=lambda n: abs(math.log(float(n) 
 
 # %% tags=["picture"]
 few = rows[:1024]
+torch.cuda.synchronize()
 with autolab.record_devices() as one_step:
     loss = deep(few).sum()
     loss.backward()
@@ -94,7 +95,7 @@ q20 = predict("02.q20")
 q20
 
 # %% tags=["code"]
-del result
+del result, loss
 before = in_use()
 h = deep(rows)
 loss = h.sum()
