@@ -44,7 +44,7 @@ export class Graph {
     const shape = g.querySelector(".al-card"), of = (name) => Number(shape.getAttribute(name));
     if (g.querySelector(".al-grad")) g.classList.add("al-wants");
     // Last, so that nothing covers it; seen while the value or the gradient holds NaN or inf.
-    g.append(svgEl("rect", { class: "al-inner", x: 4, y: of("y") + 4, rx: 4, width: of("width") - 8, height: of("height") - 8 }));
+    g.append(svgEl("rect", { class: "al-inner", x: 3, y: of("y") + 3, rx: 5, width: of("width") - 6, height: of("height") - 6 }));
     g.addEventListener("click", () => actions.select(node.id));
     g.addEventListener("focus", () => actions.select(node.id));
     const part = (name) => g.querySelector(name);
