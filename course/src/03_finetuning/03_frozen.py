@@ -52,7 +52,7 @@ q5.reveal(reach.visited)
 panel
 
 # %% [markdown]
-# And the graph. What backward never visits is dimmed: grey boxes, without saved tensors. In the panel above, set the switch of `layer2` and press "Run forward again": the graph wakes up from there
+# And the graph. What backward never visits is dimmed: dashed boxes, without saved tensors. In the panel above, set the switch of `layer2` and press "Run forward again": the graph wakes up from there
 # on.
 
 # %% tags=["picture"]
