@@ -15,7 +15,7 @@ from types import FunctionType
 from typing import Any
 
 from . import dispatch, lanes
-from .autograd.node import make_node_class
+from .autograd.node_class import make_node_class
 
 OPS: dict[str, Op] = {}
 """Every registered op by name."""

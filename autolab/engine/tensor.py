@@ -52,6 +52,7 @@ class Tensor(Differentiable):
     _storage: Storage
     _req: bool
     _view: View | None
+    _acc: Any
     __array_priority__ = 1000  # NumPy operators defer to ours: np.float64(2.) * tensor is a tensor
     __hash__ = object.__hash__
 

@@ -99,7 +99,7 @@ class DeviceEvent(FunctionEvent):
     """A kernel or a copy that ran on a device: an event beside the call that launched it."""
 
     device_type = DeviceType.CUDA
-    cpu_time = cpu_time_total = self_cpu_time_total = 0  # type: ignore[assignment]
+    cpu_time = cpu_time_total = self_cpu_time_total = 0
 
     def __init__(self, id, kernel, use_device):
         self.id, self.thread, self.use_device = id, kernel.device, use_device

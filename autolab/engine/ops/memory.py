@@ -285,7 +285,7 @@ def to(self, *args, device=None, dtype=None, non_blocking=False, copy=False, mem
             dtype = as_dtype(a)
         elif position == 0 and (isinstance(a, (str, devices.device)) or (isinstance(a, int) and not isinstance(a, bool))):
             device = a
-        elif isinstance(a, bool):
+        elif isinstance(a, bool) and len(flags) < 2:
             flags.append(a)
         elif a is not None:
             raise fail(
@@ -293,7 +293,8 @@ def to(self, *args, device=None, dtype=None, non_blocking=False, copy=False, mem
                 f"to() received an invalid combination of arguments - got ({a.__class__.__name__})",
                 "Give a dtype (torch.float64), a device ('cpu') or another tensor to imitate.",
             )
-    non_blocking, copy = (*flags, *(non_blocking, copy)[len(flags) :])
+    flags += [non_blocking, copy][len(flags) :]
+    non_blocking, copy = flags[0], flags[1]
     target = self._storage.device if device is None else devices.usable(device)
     dtype = self.dtype if dtype is None else as_dtype(dtype)
     if target is self._storage.device:

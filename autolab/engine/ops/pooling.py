@@ -206,7 +206,7 @@ _inside(
         "self": lambda m, g, self: m.zeros_like(self),
     },
     samples=lambda s: [
-        (s.randn(*x.shape[:-2], *windows(x, *o[:3], ceil_mode=o[3]).out), x, *o) for x, *o in _avg_samples(s)
+        (s.randn(*x.shape[:-2], *windows(x, o[0], o[1], o[2], ceil_mode=o[3]).out), x, *o) for x, *o in _avg_samples(s)
     ],
 )
 
