@@ -3,10 +3,12 @@
 Every worker has a pipe of its own, so that one that dies, even in the middle of a message, is noticed and harms no other.
 """
 
+import contextlib
 import itertools
 import multiprocessing
 import os
 import pickle
+import signal
 import sys
 import time
 import warnings
@@ -116,8 +118,21 @@ class _Crew:
         self._ended()
 
 
+@contextlib.contextmanager
+def _interrupts_wait():
+    """Ctrl-C comes after the block: in the middle of a fork it would be lost, for Python drops exceptions of what runs after one."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _start(process):
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _interrupts_wait():
         # Python 3.12 warns of a fork beside other threads. The worker uses none of theirs: it runs the data set's code, and
         # the engine makes new threads in a new process.
         warnings.filterwarnings("ignore", message=".*multi-threaded.*fork", category=DeprecationWarning)

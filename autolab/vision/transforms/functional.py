@@ -2,6 +2,7 @@
 
 import numbers
 import warnings
+from fractions import Fraction
 
 import numpy as np
 
@@ -308,6 +309,20 @@ def affine(img, angle, translate, scale, shear, interpolation=InterpolationMode.
     return _moved(img, "AFFINE", matrix, mode, fill, lambda t, colour: sampling.affine(t, matrix, mode, colour))
 
 
+def _solved(matrix, right):
+    """The float32 solution of linear equations, by elimination in exact fractions: with LAPACK a point half-way between two pixels
+    would go to the one or the other, depending on the processor. Raises ValueError when there is not one solution."""
+    rows = [[Fraction(v) for v in (*row, value)] for row, value in zip(matrix, right)]
+    for k in range(len(rows)):
+        pivot = next((row for row in rows[k:] if row[k]), None)
+        if pivot is None:
+            raise fail(ValueError, "Please provide corners of which no three lie on a line.", "They span no area to distort.")
+        rows.remove(pivot)
+        rows = [[a - row[k] / pivot[k] * b for a, b in zip(row, pivot)] if row[k] else row for row in rows]
+        rows.insert(k, pivot)
+    return [float(np.float32(float(row[-1] / row[k]))) for k, row in enumerate(rows)]
+
+
 def perspective(img, startpoints, endpoints, interpolation=InterpolationMode.BILINEAR, fill=None):
     """`img` distorted so that the four corners `startpoints` come to lie at `endpoints`, each [x, y] in pixels.
 
@@ -321,8 +336,7 @@ def perspective(img, startpoints, endpoints, interpolation=InterpolationMode.BIL
     equations = []
     for (x, y), (u, v) in zip(endpoints, startpoints):  # where a pixel of the result comes from
         equations += [[x, y, 1, 0, 0, 0, -u * x, -u * y], [0, 0, 0, x, y, 1, -v * x, -v * y]]
-    found = np.linalg.lstsq(np.array(equations, float), np.array(startpoints, float).ravel(), rcond=None)[0]
-    places, mode = found.astype(np.float32).tolist(), mode_of(interpolation)
+    places, mode = _solved(equations, [v for point in startpoints for v in point]), mode_of(interpolation)
     return _moved(
         img, "PERSPECTIVE", places, mode, fill, lambda t, colour: sampling.perspective(t, places, mode, colour)
     )
