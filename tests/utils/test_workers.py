@@ -367,8 +367,9 @@ def run(code, **options):
 
 
 SLOW = """
-    import os, sys, time
+    import os, signal, sys, time
     import autolab
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # as in a terminal: what a shell runs behind it ignores Ctrl-C
     class Slow(autolab.utils.data.Dataset):
         def __len__(self):
             return 2
