@@ -6,7 +6,7 @@ holds them as plain JSON:
 
     kind    "convolution", "max pooling", "average pooling", "batch norm", "layer norm" or "group norm"
     names   what x, w, b, y of the card are called in this trace
-    card    [[name, sentence, TeX], …], see `cards.py`
+    card    [[name, sentence, TeX], …], see `cards`
     panels  pictures: `Maps` or `Statistics` as dicts
     missing sentences: what cannot be shown, and why
 """

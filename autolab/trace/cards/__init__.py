@@ -1,0 +1,36 @@
+r"""Formula cards of convolution, pooling and normalisation: what one node computes, in words and in TeX, with its sizes.
+
+In every card x is the input, w the weight (\gamma in a normalisation), b the bias (\beta), y the result, and \bar{y} the
+gradient that arrives at y. Indices count from 0: n images, c channels in, o channels out, then positions.
+
+Sources: Dumoulin and Visin, "A guide to convolution arithmetic for deep learning" (2016); Ioffe and Szegedy, "Batch
+Normalization" (2015); https://docs.pytorch.org/docs/2.13/nn.html for the sizes of results.
+"""
+
+from __future__ import annotations
+
+from .convolution import convolution
+from .lines import Line, Sizes, per_side
+from .normalization import batch_norm, group_norm, layer_norm
+from .pooling import avg_pool, max_pool
+
+__all__ = ["OPS", "Line", "Sizes", "card", "per_side"]
+
+_CARDS = {
+    "convolution": convolution,
+    "max_pool2d": max_pool,
+    "max_pool2d_with_indices": max_pool,
+    "adaptive_max_pool2d": max_pool,
+    "avg_pool2d": avg_pool,
+    "_adaptive_avg_pool2d": avg_pool,
+    "native_batch_norm": batch_norm,
+    "native_layer_norm": layer_norm,
+    "native_group_norm": group_norm,
+}
+OPS = frozenset(_CARDS)
+"""Names of the operations that have a card."""
+
+
+def card(sizes: Sizes) -> list[Line]:
+    """The lines of the card, forward first. Raises KeyError for an operation that has none."""
+    return _CARDS[sizes.op](sizes)

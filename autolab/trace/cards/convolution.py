@@ -1,0 +1,167 @@
+"""Cards of convolutions, plain and transposed, in groups or not, whose windows move along one side or two."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from .lines import IN, KERNEL, OUT, Line, Sizes, by, floor_size, indices, lines_per_side, per_side, place, times
+
+
+def convolution(sizes: Sizes) -> list[Line]:
+    return _transposed(sizes) if sizes.attrs.get("transposed") else _plain_convolution(sizes)
+
+
+class _Conv:
+    """The numbers of one convolution, by name."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        attrs, weight = sizes.attrs, sizes.weight or ()
+        self.dims = len(sizes.x) - 2
+        self.n, self.c, *self.size = sizes.x
+        self.o, self.out = sizes.y[1], sizes.y[2:]
+        self.kernel, self.groups, self.bias, self.weight = weight[2:], attrs["groups"], sizes.bias, weight
+        self.stride, self.padding, self.dilation = (
+            per_side(attrs[name], self.dims) for name in ("stride", "padding", "dilation")
+        )
+        self.extra = per_side(attrs.get("output_padding", 0), self.dims)
+        self.i, self.u, self.r = (list(letters[: self.dims]) for letters in (OUT, KERNEL, IN))
+
+    def places(self, i: Sequence[str], u: Sequence[str]) -> list[str]:
+        return [place(*parts) for parts in zip(i, u, self.stride, self.dilation, self.padding)]
+
+
+def _channel(c: _Conv) -> str:
+    """Which channel of x filter o reads with its channel c."""
+    if c.groups == 1:
+        return "c"
+    per_out, per_in = c.o // c.groups, c.c // c.groups
+    group = "o" if per_out == 1 else rf"\lfloor o/{per_out} \rfloor"
+    if per_in == 1:
+        return group
+    return rf"{per_in}{group}+c"
+
+
+def _groups(c: _Conv) -> str:
+    if c.groups == 1:
+        return ""
+    each = f"channels 0 to {c.c // c.groups - 1}" if c.c > c.groups else "channel 0"
+    return f" In {c.groups} groups: the first {c.o // c.groups} of the {c.o} filters read {each}, and so on."
+
+
+def _sums(letters: Sequence[str], counts: Sequence[int]) -> str:
+    r"""\sum_{u=0}^{2} \sum_{v=0}^{1}"""
+    return " ".join(rf"\sum_{{{letter}=0}}^{{{count - 1}}}" for letter, count in zip(letters, counts))
+
+
+def _where(conditions: Iterable[str]) -> str:
+    r"""Conditions under a sum sign, one below the other."""
+    return r"\substack{" + r" \\ ".join(conditions) + "}"
+
+
+def _plain_convolution(sizes: Sizes) -> list[Line]:
+    c = _Conv(sizes)
+    read, one = c.c // c.groups, (c.c // c.groups, *c.kernel)
+    y, w = rf"y_{{{indices('n', 'o', c.i)}}}", rf"w_{{{indices('o', 'c', c.u)}}}"
+    x = rf"x_{{{indices('n', _channel(c), c.places(c.i, c.u))}}}"
+    products = rf"{_sums(['c', *c.u], [read, *c.kernel])} {w} \cdot {x}"
+    outside = " Outside the input x counts as 0." if any(c.padding) else ""
+    forward = Line(
+        "forward",
+        f"Each output number is the sum of {times(one)} products of the kernel and the window it lies on"
+        f"{', plus the bias of its filter' if c.bias else ''}.{outside}{_groups(c)}",
+        f"{y} = {'b_{o} + ' if c.bias else ''}{products}",
+    )
+    size = lines_per_side(
+        c.dims,
+        lambda side, letter: floor_size(
+            letter, c.size[side], c.kernel[side], c.stride[side], c.padding[side], c.dilation[side], c.out[side]
+        ),
+        f"k kernel {by(c.kernel)}, s stride {by(c.stride)}, p padding {by(c.padding)}, d dilation {by(c.dilation)}",
+    )
+    total = times((c.n, c.o, *c.out, *one))
+    back = [
+        Line(
+            "gradient of x",
+            f"Each input number gets, from every window it lay in, that output's gradient times the weight it met: "
+            f"at most {times((c.o // c.groups, *c.kernel))} products.",
+            rf"\bar{{x}}_{{{indices('n', _channel(c), c.r)}}} = \sum_{{o}} "
+            rf"\sum_{{{_where(f'{p}={r}' for p, r in zip(c.places(c.i, c.u), c.r))}}} {w} \cdot \bar{{y}}_{{{indices('n', 'o', c.i)}}}",
+        ),
+        Line(
+            "gradient of w",
+            "Each weight met one input number at every output position of every image: the sum of "
+            f"{times((c.n, *c.out))} products.",
+            rf"\bar{{w}}_{{{indices('o', 'c', c.u)}}} = {_sums(['n', *c.i], [c.n, *c.out])} "
+            rf"\bar{{y}}_{{{indices('n', 'o', c.i)}}} \cdot {x}",
+        ),
+    ]
+    return [forward, *size, _cost(total), _parameters(c), *back, *_bias_line(c)]
+
+
+def _transposed(sizes: Sizes) -> list[Line]:
+    c = _Conv(sizes)
+    per = c.o // c.groups
+    w = rf"w_{{{indices('c', 'o', c.u)}}}"
+    filters = "" if c.groups == 1 else f" In {c.groups} groups, each with {c.c // c.groups} channels in, {per} out."
+    condition = _where(f"{p}={r}" for p, r in zip(c.places(c.i, c.u), c.r))
+    forward = Line(
+        "forward",
+        f"Each input number lays the kernel, times itself, into the output: {times((per, *c.kernel))} products. What "
+        f"overlaps is added up{', and the bias' if c.bias else ''}. It is the backward pass of a convolution.{filters}",
+        rf"y_{{{indices('n', 'o', c.r)}}} = {'b_{o} + ' if c.bias else ''}\sum_{{c}} \sum_{{{condition}}} "
+        rf"{w} \cdot x_{{{indices('n', 'c', c.i)}}}",
+    )
+
+    def side_size(side: int, letter: str) -> str:
+        n, k, s, p, d, e = (v[side] for v in (c.size, c.kernel, c.stride, c.padding, c.dilation, c.extra))
+        symbols = f"({letter} - 1)s - 2p + d(k-1) + e + 1"
+        numbers = rf"({n} - 1) \cdot {s} - 2 \cdot {p} + {d} \cdot ({k}-1) + {e} + 1"
+        return f"{letter}' = {symbols} = {numbers} = {c.out[side]}"
+
+    size = lines_per_side(
+        c.dims,
+        side_size,
+        f"k kernel {by(c.kernel)}, s stride {by(c.stride)}, p padding {by(c.padding)}, d dilation {by(c.dilation)}, "
+        f"e output padding {by(c.extra)}",
+    )
+    placed = rf"\bar{{y}}_{{{indices('n', 'o', c.places(c.i, c.u))}}}"
+    back = [
+        Line(
+            "gradient of x",
+            "An ordinary convolution of the gradient: each input number collects what its window in the output got, times "
+            f"the kernel: {times((per, *c.kernel))} products.",
+            rf"\bar{{x}}_{{{indices('n', 'c', c.i)}}} = \sum_{{o}} {_sums(c.u, c.kernel)} {w} \cdot {placed}",
+        ),
+        Line(
+            "gradient of w",
+            f"Each weight met every input number of its channel: the sum of {times((c.n, *c.size))} products.",
+            rf"\bar{{w}}_{{{indices('c', 'o', c.u)}}} = {_sums(['n', *c.i], [c.n, *c.size])} "
+            rf"x_{{{indices('n', 'c', c.i)}}} \cdot {placed}",
+        ),
+    ]
+    total = times((c.n, c.c, *c.size, per, *c.kernel))
+    return [forward, *size, _cost(total), _parameters(c), *back, *_bias_line(c)]
+
+
+def _cost(total: str) -> Line:
+    return Line(
+        "multiplications",
+        f"{total} forward; the backward pass needs as many again for x and as many for w.",
+    )
+
+
+def _parameters(c: _Conv) -> Line:
+    if not c.bias:
+        return Line("parameters", f"{times(c.weight)} weights, no bias.")
+    count = math.prod(c.weight)
+    return Line("parameters", f"{times(c.weight)} weights and {c.o} biases: {count + c.o:,}.")
+
+
+def _bias_line(c: _Conv) -> list[Line]:
+    if not c.bias:
+        return []
+    tex = rf"\bar{{b}}_{{o}} = {_sums(['n', *c.i], [c.n, *c.out])} \bar{{y}}_{{{indices('n', 'o', c.i)}}}"
+    return [
+        Line("gradient of b", f"The bias was added everywhere: the sum of all {times((c.n, *c.out))} gradients.", tex)
+    ]
