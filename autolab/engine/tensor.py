@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import functools
-import warnings
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +13,7 @@ from .autograd.differentiable import Differentiable
 from .autograd.grad_mode import per_thread
 from .dtype import FROM_NUMPY, python_scalar_dtype
 from .errors import fail
+from .protocols import Protocols
 from .size import size_of
 from .storage import InferenceStorage, Storage
 from .views import AWAY, OVERLAPPING, View, repeats
@@ -26,7 +25,7 @@ node keeps (shape, dtype)."""
 _new = object.__new__
 
 
-class Tensor(Differentiable):
+class Tensor(Differentiable, Protocols):
     """An array that remembers how it was computed. Source: https://docs.pytorch.org/docs/2.13/tensors.html
 
     Inside: `_d` is the raw array (a NumPy scalar for a 0-d result, 8 times faster to compute with), `_storage` what its views share,
@@ -310,76 +309,7 @@ class Tensor(Differentiable):
         """The values as nested Python lists; a number for a 0-d tensor."""
         return self._d.tolist()
 
-    # -- Python protocols ------------------------------------------------------------------------------------------------
-    def __bool__(self):
-        if self._d.size != 1:
-            if self._d.size == 0:
-                raise fail(
-                    RuntimeError, "Boolean value of Tensor with no values is ambiguous", "Ask for .numel() or .any()."
-                )
-            raise fail(
-                RuntimeError,
-                "Boolean value of Tensor with more than one value is ambiguous",
-                "Say which you mean: .any() or .all().",
-            )
-        return bool(self._d)
-
-    def _scalar(self, kind):
-        if self.requires_grad:
-            warnings.warn(
-                "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using "
-                "tensor.detach() first.",
-                UserWarning,
-                stacklevel=3,
-            )
-        return kind(self.item())
-
-    def __float__(self):
-        return self._scalar(float)
-
-    def __int__(self):
-        return self._scalar(int)
-
-    def __complex__(self):
-        return self._scalar(complex)
-
-    def __index__(self):
-        if self._d.size != 1 or self.dtype.is_floating_point:
-            raise fail(
-                TypeError,
-                "only integer tensors of a single element can be converted to an index",
-                "Use .item() or .long().",
-            )
-        return int(self._d.item())
-
-    def __len__(self):
-        if not self._d.ndim:
-            raise fail(TypeError, "len() of a 0-d tensor", "A 0-d tensor is a single number; its value is .item().")
-        return self._d.shape[0]
-
-    def __iter__(self):
-        if not self._d.ndim:
-            raise fail(
-                TypeError, "iteration over a 0-d tensor", "A 0-d tensor is a single number; its value is .item()."
-            )
-        return iter(self.unbind(0))
-
-    def __contains__(self, element):
-        return bool((self == element).any())
-
-    def __repr__(self, *, tensor_contents=None):
-        from .printing import tensor_repr
-
-        return tensor_repr(self)
-
-    def __format__(self, spec):
-        if self._d.ndim == 0 and not self.is_meta:
-            return self.item().__format__(spec)
-        return object.__format__(self, spec)
-
-    def __dir__(self):
-        return sorted(set(object.__dir__(self)) - {"_d", "_nr", "_req", "_acc"})
-
+    # -- copying and pickling --------------------------------------------------------------------------------------------
     def __deepcopy__(self, memo):
         if id(self) in memo:
             return memo[id(self)]
@@ -403,11 +333,10 @@ class Tensor(Differentiable):
         return t
 
     def __reduce_ex__(self, protocol):
-        kind = (
-            None if type(self) is Tensor else type(self)
-        )  # pickle looks a class up by its module, and ours says it is "torch"
-        d, device = self._storage.device.backend.to_host(self._d), self._storage.device
-        return _rebuild, (kind, np.array(d), self._req, dict(self.__dict__), *([] if device is devices.CPU else [device]))
+        # None: pickle looks a class up by its module, and Tensor's says "torch"
+        kind, device = None if type(self) is Tensor else type(self), self._storage.device
+        there = [] if device is devices.CPU else [device]
+        return _rebuild, (kind, np.array(device.backend.to_host(self._d)), self._req, dict(self.__dict__), *there)
 
     def _like(self, array):
         """A tensor of this class over `array`, outside any graph."""
