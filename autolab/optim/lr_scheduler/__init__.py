@@ -1,0 +1,20 @@
+"""Learning rates that change as training goes on.
+
+Source: https://docs.pytorch.org/docs/2.13/optim.html#how-to-adjust-learning-rate
+"""
+
+from autolab.optim.lr_scheduler.base import LRScheduler
+from autolab.optim.lr_scheduler.combined import ChainedScheduler, SequentialLR
+from autolab.optim.lr_scheduler.cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
+from autolab.optim.lr_scheduler.factors import (
+    ConstantLR,
+    CosineAnnealingLR,
+    ExponentialLR,
+    LambdaLR,
+    LinearLR,
+    MultiplicativeLR,
+    MultiStepLR,
+    PolynomialLR,
+    StepLR,
+)
+from autolab.optim.lr_scheduler.plateau import ReduceLROnPlateau

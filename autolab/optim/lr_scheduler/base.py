@@ -1,0 +1,182 @@
+"""The base class of learning-rate schedules: when it steps, what it warns of, what it saves.
+
+Source: https://docs.pytorch.org/docs/2.13/optim.html#how-to-adjust-learning-rate
+"""
+
+import types
+import warnings
+from contextlib import contextmanager
+
+from autolab.engine.errors import fail
+from autolab.engine.tensor import Tensor
+from autolab.optim.optimizer import Optimizer
+
+_HOW = "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
+EPOCH_DEPRECATED = (
+    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use "
+    "`scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the closed "
+    "form is used instead of the new chainable form, where available. Please open an issue if you are unable to "
+    "replicate your use case: https://github.com/pytorch/pytorch/issues/new/choose."
+)
+
+
+def values_of(optimizer, key):
+    """The setting `key` of each group; tensors are copied, so that changing one leaves the optimizer alone."""
+    return [group[key].clone() if isinstance(group[key], Tensor) else group[key] for group in optimizer.param_groups]
+
+
+def set_lr(group, lr):
+    """Change a group's learning rate: a tensor keeps being the same tensor."""
+    if isinstance(group["lr"], Tensor):
+        group["lr"].fill_(lr)
+    else:
+        group["lr"] = lr
+
+
+def check_optimizer(optimizer):
+    """Raise TypeError for what is no optimizer."""
+    if not isinstance(optimizer, Optimizer):
+        raise fail(
+            TypeError, f"{type(optimizer).__name__} is not an Optimizer", "The scheduler changes its param_groups' lr."
+        )
+
+
+def per_group(values, optimizer, message):
+    """One value for each group; `message(n, given)` is the error when a list has another length."""
+    n = len(optimizer.param_groups)
+    if not isinstance(values, (list, tuple)):
+        return [values] * n
+    if len(values) != n:
+        raise fail(ValueError, message(n, len(values)), "One value for each parameter group.")
+    return list(values)
+
+
+def per_named_group(name, values, optimizer):
+    """One value of the setting `name` for each group: a number for all, or a list of the right length."""
+    return per_group(
+        values,
+        optimizer,
+        lambda n, given: (
+            f"{name} must have the same length as optimizer.param_groups. "
+            f"{name} has {given} values, param_groups has {n}."
+        ),
+    )
+
+
+def saved_callable(function):
+    """What a state keeps of a function given by the user: the attributes of a callable object; None for a plain
+    function, which is code, and for none at all."""
+    return None if function is None or isinstance(function, types.FunctionType) else function.__dict__.copy()
+
+
+def restore_callable(function, saved):
+    """Give a callable object the attributes that `saved_callable` kept."""
+    if saved is not None:
+        function.__dict__.update(saved)
+
+
+class LRScheduler:
+    """Base class: `step()` after every epoch sets each group's lr to what `get_lr` of the subclass says."""
+
+    _get_lr_called_within_step = False
+    _is_initial = False
+
+    def __init__(self, optimizer, last_epoch=-1):
+        check_optimizer(optimizer)
+        self.optimizer = optimizer
+        for i, group in enumerate(optimizer.param_groups):
+            if last_epoch == -1:
+                lr = group["lr"]
+                group.setdefault("initial_lr", lr.clone() if isinstance(lr, Tensor) else lr)
+            elif "initial_lr" not in group:
+                raise fail(
+                    KeyError,
+                    f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with "
+                    "last_epoch >= 0.\nThis typically happens when:\n1. You're trying to resume training from a "
+                    "checkpoint but haven't properly loaded the optimizer state\n2. You're using last_epoch >= 0 for "
+                    "a fresh training run (not recommended)",
+                    "Load the optimizer's state_dict first.",
+                )
+        self.base_lrs = values_of(optimizer, "initial_lr")
+        self.last_epoch = last_epoch
+        self._initial_step()
+
+    def _initial_step(self):
+        self._step_count = 0
+        self._is_initial = True
+        try:
+            self.step()
+        finally:
+            self._is_initial = False
+
+    def state_dict(self):
+        """Everything but the optimizer, as a dict."""
+        return self._state_without()
+
+    def _state_without(self, *names):
+        """The attributes but the optimizer and those that a subclass saves in a form of their own (PyTorch: last)."""
+        return {key: value for key, value in self.__dict__.items() if key not in ("optimizer", *names)}
+
+    def load_state_dict(self, state_dict):
+        """Take over what `state_dict` returned."""
+        self.__dict__.update(state_dict)
+
+    def get_last_lr(self):
+        """The learning rate of each group, as it is now."""
+        return self._last_lr
+
+    def get_lr(self):
+        """The next learning rate of each group. Subclasses define it; `step` calls it."""
+        raise NotImplementedError
+
+    def step(self, epoch=None):
+        """Set the next learning rates. Call it after `optimizer.step()`; warns when it comes first."""
+        if self._step_count == 1 and not getattr(self.optimizer, "_opt_called", False):
+            warnings.warn(
+                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you "
+                "should call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure "
+                "to do this will result in PyTorch skipping the first value of the learning rate schedule. See more "
+                f"details at {_HOW}",
+                UserWarning,
+                stacklevel=2,
+            )
+        self._step_count += 1
+        if epoch is not None:
+            warnings.warn(EPOCH_DEPRECATED, UserWarning, stacklevel=2)
+        self._update_lr(epoch)
+
+    def _update_lr(self, epoch=None):
+        """Set the learning rates of the next epoch, or of `epoch`, by the closed form where there is one."""
+        with self._inside_step():
+            self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+            closed = getattr(self, "_get_closed_form_lr", None)
+            values = self.get_lr() if epoch is None or closed is None else closed()
+        self._take(values)
+
+    def _take(self, values):
+        """Give each group its learning rate and remember them all."""
+        for group, lr in zip(self.optimizer.param_groups, values, strict=True):
+            set_lr(group, lr)
+        self._last_lr = values_of(self.optimizer, "lr")
+
+    @contextmanager
+    def _inside_step(self):
+        self._get_lr_called_within_step = True
+        try:
+            yield
+        finally:
+            self._get_lr_called_within_step = False
+
+    def _warn_outside_step(self):
+        if not self._get_lr_called_within_step:
+            warnings.warn(
+                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def _current(self):
+        return values_of(self.optimizer, "lr")
+
+    def _times(self, factor):
+        return [group["lr"] * factor for group in self.optimizer.param_groups]

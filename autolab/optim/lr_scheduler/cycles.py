@@ -1,0 +1,328 @@
+"""Schedules that rise and fall: cycles and restarts; stepped after every batch.
+
+Source: https://docs.pytorch.org/docs/2.13/optim.html#how-to-adjust-learning-rate
+"""
+
+import functools
+import math
+
+from autolab.engine.errors import fail
+from autolab.optim.lr_scheduler.base import (
+    LRScheduler,
+    check_optimizer,
+    per_named_group,
+    restore_callable,
+    saved_callable,
+    set_lr,
+)
+
+
+class CosineAnnealingWarmRestarts(LRScheduler):
+    """lr falls from its initial value to eta_min along half a cosine, then starts again: after T_0 epochs, then T_0 * T_mult, …
+
+    `step(epoch)` may be given a fraction of an epoch (epoch + batch / batches). Raises ValueError for settings that
+    make no period. Loshchilov and Hutter, "SGDR: Stochastic Gradient Descent with Warm Restarts" (2016).
+    """
+
+    def __init__(self, optimizer, T_0, T_mult=1, eta_min=0.0, last_epoch=-1):
+        if T_0 <= 0 or not isinstance(T_0, int):
+            raise fail(ValueError, f"Expected positive integer T_0, but got {T_0}", "Epochs until the first restart.")
+        if T_mult < 1 or not isinstance(T_mult, int):
+            raise fail(
+                ValueError, f"Expected integer T_mult >= 1, but got {T_mult}", "Each period is that many times longer."
+            )
+        if not isinstance(eta_min, (float, int)):
+            raise fail(
+                ValueError,
+                f"Expected float or int eta_min, but got {eta_min} of type {type(eta_min)}",
+                "One smallest lr for all groups.",
+            )
+        self.T_0 = self.T_i = T_0
+        self.T_mult, self.eta_min, self.T_cur = T_mult, eta_min, last_epoch
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self):
+        """The lr at T_cur of a period of T_i."""
+        self._warn_outside_step()
+        fraction = 1 + math.cos(math.pi * self.T_cur / self.T_i)
+        return [self.eta_min + (base - self.eta_min) * fraction / 2 for base in self.base_lrs]
+
+    def step(self, epoch=None):
+        """Go to the next epoch, or to `epoch`, which may be a fraction and may lie before. Raises ValueError below 0."""
+        if epoch is None and self.last_epoch < 0:
+            epoch = 0
+        if epoch is None:
+            epoch = self.last_epoch + 1
+            self.T_cur += 1
+            if self.T_cur >= self.T_i:
+                self.T_cur, self.T_i = self.T_cur % self.T_i, self.T_i * self.T_mult
+        else:
+            self._jump(epoch)
+        self.last_epoch = math.floor(epoch)
+        with self._inside_step():
+            values = self.get_lr()
+        self._take(values)
+
+    def _jump(self, epoch):
+        if epoch < 0:
+            raise fail(ValueError, f"Expected non-negative epoch, but got {epoch}", "Epochs count from 0.")
+        if epoch < self.T_0:
+            self.T_i, self.T_cur = self.T_0, epoch
+        elif self.T_mult == 1:
+            self.T_cur = epoch % self.T_0
+        else:  # n whole periods, T_0 * (1 + T_mult + T_mult**2 + …) epochs, lie behind
+            n = int(math.log(epoch / self.T_0 * (self.T_mult - 1) + 1, self.T_mult))
+            self.T_cur = epoch - self.T_0 * (self.T_mult**n - 1) / (self.T_mult - 1)
+            self.T_i = self.T_0 * self.T_mult**n
+
+
+class _Cycle(LRScheduler):
+    """What schedules that move the momentum against the learning rate share. Adam's momentum is its first beta."""
+
+    def _momenta(self, base_momentum, max_momentum):
+        """(smallest, largest) momentum of each group. Raises ValueError when the optimizer has no momentum."""
+        defaults = self.optimizer.defaults
+        if "momentum" not in defaults and "betas" not in defaults:
+            raise fail(
+                ValueError,
+                "optimizer must support momentum or beta1 with `cycle_momentum` option enabled",
+                "Pass cycle_momentum=False.",
+            )
+        self.use_beta1 = "betas" in defaults
+        smallest = per_named_group("base_momentum", base_momentum, self.optimizer)
+        return smallest, per_named_group("max_momentum", max_momentum, self.optimizer)
+
+    def _start_momentum(self, smallest, largest):
+        for group, low, high in zip(self.optimizer.param_groups, smallest, largest):
+            self._set_momentum(group, high)
+            group["max_momentum"], group["base_momentum"] = high, low
+
+    def _set_momentum(self, group, value):
+        if self.use_beta1:
+            group["betas"] = (value, *group["betas"][1:])
+        else:
+            group["momentum"] = value
+
+
+class CyclicLR(_Cycle):
+    """lr rises from base_lr to max_lr in step_size_up steps and falls back in step_size_down, again and again.
+
+    Step it after every batch. mode: "triangular"; "triangular2" (half the height each cycle); "exp_range" (the height
+    times gamma ** step). scale_fn: a height of your own, of the cycle or of the step (scale_mode "cycle",
+    "iterations"). Momentum goes the other way between max_momentum and base_momentum.
+    Smith, "Cyclical Learning Rates for Training Neural Networks" (2015). Raises ValueError for an unknown mode and for
+    an optimizer without momentum.
+    """
+
+    def __init__(
+        self,
+        optimizer,
+        base_lr,
+        max_lr,
+        step_size_up=2000,
+        step_size_down=None,
+        mode="triangular",
+        gamma=1.0,
+        scale_fn=None,
+        scale_mode="cycle",
+        cycle_momentum=True,
+        base_momentum=0.8,
+        max_momentum=0.9,
+        last_epoch=-1,
+    ):
+        check_optimizer(optimizer)
+        self.optimizer = optimizer
+        base_lrs = per_named_group("base_lr", base_lr, optimizer)
+        if last_epoch == -1:
+            for group, lr in zip(optimizer.param_groups, base_lrs):
+                set_lr(group, lr)
+        self.max_lrs = per_named_group("max_lr", max_lr, optimizer)
+        up = float(step_size_up)
+        self.total_size = up + (up if step_size_down is None else float(step_size_down))
+        self.step_ratio = up / self.total_size
+        if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
+            raise fail(
+                ValueError,
+                "mode is invalid and scale_fn is None",
+                f"mode is 'triangular', 'triangular2' or 'exp_range', not {mode!r}.",
+            )
+        self.mode, self.gamma, self._scale_fn_custom, self.scale_mode = mode, gamma, scale_fn, scale_mode
+        self._init_scale_fn()
+        self.cycle_momentum = cycle_momentum
+        if cycle_momentum:
+            self.base_momentums, self.max_momentums = self._momenta(base_momentum, max_momentum)
+            if last_epoch == -1:
+                self._start_momentum(self.base_momentums, self.max_momentums)
+        super().__init__(optimizer, last_epoch)
+        self.base_lrs = base_lrs
+
+    def _init_scale_fn(self):
+        if self._scale_fn_custom is None:
+            self.scale_mode = "iterations" if self.mode == "exp_range" else "cycle"
+            scales = {
+                "triangular": _same_height,
+                "triangular2": _half_each_cycle,
+                "exp_range": functools.partial(_power_of_step, self.gamma),
+            }
+            self._scale_fn_ref = scales[self.mode]
+
+    def scale_fn(self, x):
+        """The height of cycle or step `x`, as a share of max_lr - base_lr."""
+        return (self._scale_fn_ref if self._scale_fn_custom is None else self._scale_fn_custom)(x)
+
+    def get_lr(self):
+        """The lr of this step; sets the momentum too."""
+        self._warn_outside_step()
+        cycle = math.floor(1 + self.last_epoch / self.total_size)
+        x = 1.0 + self.last_epoch / self.total_size - cycle
+        height = x / self.step_ratio if x <= self.step_ratio else (x - 1) / (self.step_ratio - 1)
+        place = cycle if self.scale_mode == "cycle" else self.last_epoch
+        if self.cycle_momentum:
+            for group, low, high in zip(
+                self.optimizer.param_groups, self.base_momentums, self.max_momentums, strict=True
+            ):
+                self._set_momentum(group, high - (high - low) * height * self.scale_fn(place))
+        return [
+            low + (high - low) * height * self.scale_fn(place)
+            for low, high in zip(self.base_lrs, self.max_lrs, strict=True)
+        ]
+
+    def state_dict(self):
+        """As the base class; of a function of one's own only a callable object can be saved (its attributes)."""
+        state = self._state_without("_scale_fn_ref", "_scale_fn_custom")
+        return {**state, "_scale_fn_custom": saved_callable(self._scale_fn_custom)}
+
+    def load_state_dict(self, state_dict):
+        """Take over what `state_dict` returned; a plain function stays that of this scheduler."""
+        super().load_state_dict({key: value for key, value in state_dict.items() if key != "_scale_fn_custom"})
+        restore_callable(self._scale_fn_custom, state_dict["_scale_fn_custom"])
+        self._init_scale_fn()
+
+
+def _same_height(cycle):
+    return 1.0
+
+
+def _half_each_cycle(cycle):
+    return 1 / (2.0 ** (cycle - 1))
+
+
+def _power_of_step(gamma, step):
+    return gamma**step
+
+
+class OneCycleLR(_Cycle):
+    """lr rises from max_lr / div_factor to max_lr, falls to the start / final_div_factor; momentum does the opposite.
+
+    Step it after every batch. Smith and Topin, "Super-Convergence" (2017). Raises ValueError for settings that make
+    no cycle.
+    """
+
+    def __init__(
+        self,
+        optimizer,
+        max_lr,
+        total_steps=None,
+        epochs=None,
+        steps_per_epoch=None,
+        pct_start=0.3,
+        anneal_strategy="cos",
+        cycle_momentum=True,
+        base_momentum=0.85,
+        max_momentum=0.95,
+        div_factor=25.0,
+        final_div_factor=1e4,
+        three_phase=False,
+        last_epoch=-1,
+    ):
+        check_optimizer(optimizer)
+        self.optimizer = optimizer
+        self.total_steps = _total_steps(total_steps, epochs, steps_per_epoch)
+        self._schedule_phases = _phases(self.total_steps, pct_start, three_phase)
+        if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
+            raise fail(
+                ValueError, f"Expected float between 0 and 1 pct_start, but got {pct_start}", "The share of the rise."
+            )
+        if anneal_strategy not in ("cos", "linear"):
+            raise fail(
+                ValueError,
+                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}",
+                "The shape of the curve.",
+            )
+        self._anneal_func_type = anneal_strategy
+        max_lrs = per_named_group("max_lr", max_lr, optimizer)
+        if last_epoch == -1:
+            for group, peak in zip(optimizer.param_groups, max_lrs):
+                group["initial_lr"] = peak / div_factor
+                group["max_lr"] = peak
+                group["min_lr"] = group["initial_lr"] / final_div_factor
+        self.cycle_momentum = cycle_momentum
+        if cycle_momentum:
+            momenta = self._momenta(base_momentum, max_momentum)
+            if last_epoch == -1:
+                self._start_momentum(*momenta)
+        super().__init__(optimizer, last_epoch)
+
+    def _between(self, start, end, fraction):
+        if self._anneal_func_type == "linear":
+            return (end - start) * fraction + start
+        return end + (start - end) / 2.0 * (math.cos(math.pi * fraction) + 1)
+
+    def get_lr(self):
+        """The lr of this step; sets the momentum too. Raises ValueError after the last step."""
+        self._warn_outside_step()
+        step = self.last_epoch
+        if step > self.total_steps:
+            raise fail(
+                ValueError,
+                f"Tried to step {step} times. The specified number of total steps is {self.total_steps}",
+                "The cycle is over.",
+            )
+        start = 0.0
+        for phase in self._schedule_phases:
+            if step <= phase["end_step"] or phase is self._schedule_phases[-1]:
+                break
+            start = phase["end_step"]
+        fraction = (step - start) / (phase["end_step"] - start)
+        lrs = []
+        for group in self.optimizer.param_groups:
+            lrs.append(self._between(group[phase["start_lr"]], group[phase["end_lr"]], fraction))
+            if self.cycle_momentum:
+                momentum = self._between(group[phase["start_momentum"]], group[phase["end_momentum"]], fraction)
+                self._set_momentum(group, momentum)
+        return lrs
+
+
+def _total_steps(total_steps, epochs, steps_per_epoch):
+    note = "The cycle has to know how long it is."
+    if total_steps is None and (epochs is None or steps_per_epoch is None):
+        raise fail(ValueError, "You must define either total_steps OR (epochs AND steps_per_epoch)", note)
+    if total_steps is not None:
+        numbers = {"total_steps": total_steps}
+    else:
+        numbers = {"epochs": epochs, "steps_per_epoch": steps_per_epoch}
+    for name, value in numbers.items():
+        if value <= 0 or not isinstance(value, int):
+            raise fail(ValueError, f"Expected positive integer {name}, but got {value}", note)
+    return math.prod(numbers.values())
+
+
+def _phases(total_steps, pct_start, three_phase):
+    rise = {
+        "end_step": float(pct_start * total_steps) - 1,
+        "start_lr": "initial_lr",
+        "end_lr": "max_lr",
+        "start_momentum": "max_momentum",
+        "end_momentum": "base_momentum",
+    }
+    fall = {
+        "end_step": total_steps - 1,
+        "start_lr": "max_lr",
+        "end_lr": "min_lr",
+        "start_momentum": "base_momentum",
+        "end_momentum": "max_momentum",
+    }
+    if not three_phase:
+        return [rise, fall]
+    back = {**fall, "end_step": float(2 * pct_start * total_steps) - 2, "end_lr": "initial_lr"}
+    return [rise, back, {**fall, "start_lr": "initial_lr", "start_momentum": "max_momentum"}]

@@ -1,0 +1,226 @@
+"""Schedules that are a formula of the epoch: a factor for the initial or for the present learning rate.
+
+Source: https://docs.pytorch.org/docs/2.13/optim.html#how-to-adjust-learning-rate
+"""
+
+import math
+from bisect import bisect_right
+from collections import Counter
+
+from autolab.engine.errors import fail
+from autolab.optim.lr_scheduler.base import LRScheduler, per_group, restore_callable, saved_callable
+
+
+class LambdaLR(LRScheduler):
+    """The initial lr times `lr_lambda(epoch)`, one function for all groups or a list.
+
+    Raises ValueError when the list has not one function for each group.
+    """
+
+    def __init__(self, optimizer, lr_lambda, last_epoch=-1):
+        self.lr_lambdas = per_group(lr_lambda, optimizer, lambda n, given: f"Expected {n} lr_lambdas, but got {given}")
+        super().__init__(optimizer, last_epoch)
+
+    def state_dict(self):
+        """As the base class; of the functions only callable objects can be saved (their attributes)."""
+        return {**self._state_without("lr_lambdas"), "lr_lambdas": [saved_callable(f) for f in self.lr_lambdas]}
+
+    def load_state_dict(self, state_dict):
+        """Take over what `state_dict` returned; plain functions stay those of this scheduler."""
+        self.__dict__.update((key, value) for key, value in state_dict.items() if key != "lr_lambdas")
+        for function, saved in zip(self.lr_lambdas, state_dict["lr_lambdas"]):
+            restore_callable(function, saved)
+
+    def get_lr(self):
+        """The initial lr times the function's value."""
+        self._warn_outside_step()
+        return [base * factor(self.last_epoch) for factor, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
+
+
+class MultiplicativeLR(LambdaLR):
+    """The present lr times `lr_lambda(epoch)` in every epoch but the first.
+
+    Raises ValueError when a list has not one function for each group, TypeError for what cannot be called.
+    """
+
+    def __init__(self, optimizer, lr_lambda, last_epoch=-1):
+        for function in lr_lambda if isinstance(lr_lambda, (list, tuple)) else [lr_lambda]:
+            if not callable(function):
+                raise fail(
+                    TypeError,
+                    f"lr_lambda should be a function, but got {type(function).__name__}",
+                    "It is called with the epoch and returns a factor.",
+                )
+        super().__init__(optimizer, lr_lambda, last_epoch)
+
+    def get_lr(self):
+        """The lr times the function's value."""
+        self._warn_outside_step()
+        if self._is_initial:
+            return self._current()
+        groups = self.optimizer.param_groups
+        return [group["lr"] * factor(self.last_epoch) for factor, group in zip(self.lr_lambdas, groups, strict=True)]
+
+
+class StepLR(LRScheduler):
+    """lr times gamma every `step_size` epochs."""
+
+    def __init__(self, optimizer, step_size, gamma=0.1, last_epoch=-1):
+        self.step_size, self.gamma = step_size, gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self):
+        """The lr, times gamma when the epoch is a multiple of step_size."""
+        self._warn_outside_step()
+        return self._current() if self.last_epoch == 0 or self.last_epoch % self.step_size else self._times(self.gamma)
+
+    def _get_closed_form_lr(self):
+        return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
+
+
+class MultiStepLR(LRScheduler):
+    """lr times gamma at each epoch of `milestones`."""
+
+    def __init__(self, optimizer, milestones, gamma=0.1, last_epoch=-1):
+        self.milestones, self.gamma = Counter(milestones), gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self):
+        """The lr, times gamma when the epoch is a milestone."""
+        self._warn_outside_step()
+        if self.last_epoch not in self.milestones:
+            return self._current()
+        return self._times(self.gamma ** self.milestones[self.last_epoch])
+
+    def _get_closed_form_lr(self):
+        milestones = sorted(self.milestones.elements())
+        return [base * self.gamma ** bisect_right(milestones, self.last_epoch) for base in self.base_lrs]
+
+
+class ExponentialLR(LRScheduler):
+    """lr times gamma every epoch."""
+
+    def __init__(self, optimizer, gamma, last_epoch=-1):
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self):
+        """The lr times gamma."""
+        self._warn_outside_step()
+        return self._current() if self._is_initial else self._times(self.gamma)
+
+    def _get_closed_form_lr(self):
+        return [base * self.gamma**self.last_epoch for base in self.base_lrs]
+
+
+class ConstantLR(LRScheduler):
+    """The initial lr times `factor` for the first total_iters epochs, then the initial lr: a warm-up in one stair.
+
+    Raises ValueError for a factor that is not between 0 and 1.
+    """
+
+    def __init__(self, optimizer, factor=1.0 / 3, total_iters=5, last_epoch=-1):
+        if factor > 1.0 or factor < 0:
+            raise fail(
+                ValueError,
+                "Constant multiplicative factor expected to be between 0 and 1.",
+                "The schedule begins low and ends at the optimizer's own lr.",
+            )
+        self.factor, self.total_iters = factor, total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self):
+        """The lr, times factor at the beginning, divided by it at the end."""
+        self._warn_outside_step()
+        if self.last_epoch == 0:
+            return self._times(self.factor)
+        return self._current() if self.last_epoch != self.total_iters else self._times(1.0 / self.factor)
+
+    def _get_closed_form_lr(self):
+        over = self.last_epoch >= self.total_iters
+        return [base * (self.factor + over * (1 - self.factor)) for base in self.base_lrs]
+
+
+class LinearLR(LRScheduler):
+    """The initial lr times a factor that goes in total_iters equal stairs from start_factor to end_factor.
+
+    Raises ValueError for factors that are not between 0 and 1 (a start of 0 could not be multiplied up again).
+    """
+
+    def __init__(self, optimizer, start_factor=1.0 / 3, end_factor=1.0, total_iters=5, last_epoch=-1):
+        note = "Factors are shares of the optimizer's lr."
+        if start_factor > 1.0 or start_factor <= 0:
+            raise fail(
+                ValueError,
+                "Starting multiplicative factor expected to be greater than 0 and less or equal to 1.",
+                note,
+            )
+        if end_factor > 1.0 or end_factor < 0:
+            raise fail(ValueError, "Ending multiplicative factor expected to be between 0 and 1.", note)
+        self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self):
+        """The next lr, from the present one (so that it combines with other schedulers)."""
+        self._warn_outside_step()
+        if self.last_epoch == 0:
+            return self._times(self.start_factor)
+        if self._is_initial or self.last_epoch > self.total_iters:
+            return self._current()
+        rise = self.end_factor - self.start_factor
+        return self._times(1.0 + rise / (self.total_iters * self.start_factor + (self.last_epoch - 1) * rise))
+
+    def _get_closed_form_lr(self):
+        rise, done = self.end_factor - self.start_factor, min(self.total_iters, self.last_epoch)
+        return [base * (self.start_factor + rise * done / self.total_iters) for base in self.base_lrs]
+
+
+class PolynomialLR(LRScheduler):
+    """The initial lr times (1 - epoch / total_iters) ** power: down to 0 in total_iters epochs."""
+
+    def __init__(self, optimizer, total_iters=5, power=1.0, last_epoch=-1):
+        self.total_iters, self.power = total_iters, power
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self):
+        """The next lr, from the present one (so that it combines with other schedulers)."""
+        self._warn_outside_step()
+        epoch, end = self.last_epoch, self.total_iters
+        if self._is_initial or epoch > end:
+            return self._current()
+        return self._times(((1.0 - epoch / end) / (1.0 - (epoch - 1) / end)) ** self.power)
+
+    def _get_closed_form_lr(self):
+        left = 1.0 - min(self.total_iters, self.last_epoch) / self.total_iters
+        return [base * left**self.power for base in self.base_lrs]
+
+
+class CosineAnnealingLR(LRScheduler):
+    """lr falls from its initial value to eta_min along half a cosine of T_max epochs, then rises again.
+
+    Loshchilov and Hutter, "SGDR: Stochastic Gradient Descent with Warm Restarts" (2016), without the restarts.
+    """
+
+    def __init__(self, optimizer, T_max, eta_min=0.0, last_epoch=-1):
+        self.T_max, self.eta_min = T_max, eta_min
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self):
+        """The next lr, from the present one (so that it combines with other schedulers)."""
+        self._warn_outside_step()
+        low, period, epoch = self.eta_min, self.T_max, self.last_epoch
+        if self._is_initial:
+            return self._current()
+        if self._step_count == 1 and epoch > 0:
+            return [low + (base - low) * (1 + math.cos(epoch * math.pi / period)) / 2 for base in self.base_lrs]
+        if (epoch - 1 - period) % (2 * period) == 0:
+            return [
+                group["lr"] + (base - low) * (1 - math.cos(math.pi / period)) / 2
+                for base, group in zip(self.base_lrs, self.optimizer.param_groups, strict=True)
+            ]
+        ratio = (1 + math.cos(math.pi * epoch / period)) / (1 + math.cos(math.pi * (epoch - 1) / period))
+        return [ratio * (group["lr"] - low) + low for group in self.optimizer.param_groups]
+
+    def _get_closed_form_lr(self):
+        fraction = 1 + math.cos(math.pi * self.last_epoch / self.T_max)
+        return [self.eta_min + (base - self.eta_min) * fraction / 2 for base in self.base_lrs]

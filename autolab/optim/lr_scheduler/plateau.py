@@ -1,0 +1,107 @@
+"""A schedule that listens: lower the learning rate when a number stops improving.
+
+Source: https://docs.pytorch.org/docs/2.13/optim.html#how-to-adjust-learning-rate
+"""
+
+import math
+import warnings
+
+from autolab.engine.errors import fail
+from autolab.optim.lr_scheduler.base import EPOCH_DEPRECATED, LRScheduler, check_optimizer, per_group, set_lr
+
+
+class ReduceLROnPlateau(LRScheduler):
+    """lr times `factor` when a watched number has not improved for more than `patience` epochs.
+
+    mode "min" or "max": which way is better; threshold ("rel" or "abs"): by how much at least; cooldown: epochs of
+    rest.
+    """
+
+    def __init__(
+        self,
+        optimizer,
+        mode="min",
+        factor=0.1,
+        patience=10,
+        threshold=1e-4,
+        threshold_mode="rel",
+        cooldown=0,
+        min_lr=0,
+        eps=1e-8,
+    ):
+        if factor >= 1.0:
+            raise fail(ValueError, "Factor should be < 1.0.", "It makes the learning rate smaller.")
+        check_optimizer(optimizer)
+        self.factor, self.optimizer = factor, optimizer
+        self.default_min_lr = None if isinstance(min_lr, (list, tuple)) else min_lr
+        self.min_lrs = per_group(min_lr, optimizer, lambda n, given: f"expected {n} min_lrs, got {given}")
+        self.patience, self.cooldown, self.eps = patience, cooldown, eps
+        self.last_epoch = 0
+        self._last_lr = self._current()
+        self._init_is_better(mode, threshold, threshold_mode)
+        self._reset()
+
+    def _init_is_better(self, mode, threshold, threshold_mode):
+        if mode not in ("min", "max"):
+            raise fail(ValueError, f"mode {mode} is unknown!", "It is 'min' or 'max'.")
+        if threshold_mode not in ("rel", "abs"):
+            raise fail(ValueError, f"threshold mode {threshold_mode} is unknown!", "It is 'rel' or 'abs'.")
+        self.mode_worse = math.inf if mode == "min" else -math.inf
+        self.mode, self.threshold, self.threshold_mode = mode, threshold, threshold_mode
+
+    def _reset(self):
+        self.best, self.cooldown_counter, self.num_bad_epochs = self.mode_worse, 0, 0
+
+    def step(self, metrics, epoch=None):
+        """Note the number of this epoch (a loss, an accuracy); lower the lr when it has not improved for too long."""
+        current = float(metrics)
+        if epoch is None:
+            epoch = self.last_epoch + 1
+        else:
+            warnings.warn(EPOCH_DEPRECATED, UserWarning, stacklevel=2)
+        self.last_epoch = epoch
+        if self._is_better(current, self.best):
+            self.best, self.num_bad_epochs = current, 0
+        else:
+            self.num_bad_epochs += 1
+        if self.in_cooldown:
+            self.cooldown_counter -= 1
+            self.num_bad_epochs = 0
+        if self.num_bad_epochs > self.patience:
+            self._reduce_lr()
+            self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+        self._last_lr = self._current()
+
+    def _reduce_lr(self):
+        groups = self.optimizer.param_groups
+        if len(groups) != len(self.min_lrs):
+            if self.default_min_lr is None:
+                raise fail(
+                    RuntimeError,
+                    f"The number of param groups in the `optimizer` ({len(groups)}) differs from when "
+                    f"`ReduceLROnPlateau` was initialized ({len(self.min_lrs)}), usually due to a new param group "
+                    "being added to the optimizer. Please modify the `min_lrs` field to match the length of the "
+                    "`optimizer` param groups.",
+                    "Append the new group's smallest lr to scheduler.min_lrs.",
+                )
+            self.min_lrs = [self.default_min_lr] * len(groups)
+        for group, smallest in zip(groups, self.min_lrs):
+            old = float(group["lr"])
+            new = max(old * self.factor, smallest)
+            if old - new > self.eps:
+                set_lr(group, new)
+
+    @property
+    def in_cooldown(self):
+        """Whether the scheduler still rests after a reduction."""
+        return self.cooldown_counter > 0
+
+    def _is_better(self, a, best):
+        if self.threshold_mode == "rel":
+            return a < best * (1.0 - self.threshold) if self.mode == "min" else a > best * (self.threshold + 1.0)
+        return a < best - self.threshold if self.mode == "min" else a > best + self.threshold
+
+    def load_state_dict(self, state_dict):
+        """Take over what `state_dict` returned."""
+        self.__dict__.update(state_dict)
+        self._init_is_better(self.mode, self.threshold, self.threshold_mode)
