@@ -363,3 +363,5 @@ WRONG = {
         (lambda m, s: None, "Look at gradients of weight"),
     ],
 }
+
+SKELETONS = {"02.5": ...}

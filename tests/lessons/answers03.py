@@ -389,3 +389,5 @@ WRONG = {
         (lambda *a: prepare(*a) and None, "End with `return optimizer`"),
     ],
 }
+
+SKELETONS = {"03.3": dict.fromkeys(LEARNS, ...)}

@@ -1,0 +1,94 @@
+"""What `check`, `hint` and `progress` say, on exercises of lesson 1; and how the judge tries an answer."""
+
+import importlib
+
+import pytest
+from lessons.answers01 import RIGHT, SKELETONS, WRONG
+
+from autolab.lessons import check, hint, progress
+from autolab.lessons.book import exercise
+from autolab.lessons.exercise import Case, Exercise, Mistake, judge
+from autolab.lessons.lesson01 import EXERCISES
+
+
+def test_partly_answered_table_says_how_much_is_filled_in():
+    table = SKELETONS["01.9"]
+    text = repr(check("01.9", table | {"x + 2": False, "x * x": True}))
+    assert "not answered yet, 2 of 6 filled in" in text
+    wrong = repr(check("01.9", table | {"x + 2": False, "x * x": False}))
+    assert "not yet" in wrong and "A product needs its factors" in wrong
+
+
+def test_public_success_alone_is_not_called_solved():
+    overfitted = repr(check("01.4", lambda a, w1, w2, w3, w4: -11))
+    assert "solved" not in overfitted and "not yet" in overfitted
+    assert "agrees   a = 3" in overfitted and "differs  further: a = -1" in overfitted
+
+
+def test_failing_public_input_leaves_the_further_ones_untried():
+    text = repr(check("01.4", lambda a, w1, w2, w3, w4: 0.0))
+    assert "further:" not in text
+    assert "Not tried: 2 further inputs, waiting until these agree." in text
+
+
+def test_solved_says_what_was_tried_and_what_was_not():
+    text = repr(check("01.4", RIGHT["01.4"][0]))
+    assert "(Sum over the paths): solved" in text
+    assert "Tried: 1 public and 2 further inputs, all agree. Not tried: weights that are tensors" in text
+    assert "1 of 13 exercises solved." in text
+
+
+def test_hints_come_one_at_a_time():
+    hints = exercise("01.4").hints
+    for shown in (1, 2, 3, 3):
+        text = repr(hint("01.4"))
+        assert [h in text for h in hints] == [n < shown for n in range(3)]
+    assert "That was the last hint." in text
+
+
+def test_progress_counts_and_solved_stays_solved():
+    check("01.4", RIGHT["01.4"][0])
+    check("01.4", None)
+    check("01.8", WRONG["01.8"][0][0])
+    lines = repr(progress("01")).splitlines()
+    assert lines[0] == "Lesson 01: 1 of 13 exercises solved"
+    words = {"01.4": "solved", "01.8": "tried"}
+    assert [line.split()[0] for line in lines[1:14]] == [words.get(id, "open") for id in EXERCISES]
+    assert lines[14] == "Predictions: 0 of 24 made, 0 of them came true."
+
+
+def test_unknown_names_are_told_with_the_known_ones():
+    with pytest.raises(KeyError, match=r"there is no \"01\.99\"; there are 01\.1, 01\.2"):
+        check("01.99", 1)
+    with pytest.raises(KeyError, match='there is no lesson "77"'):
+        hint("77.1")
+
+
+def test_messages_are_the_same_as_html_and_escaped():
+    message = check("01.4", lambda *a: "<b>bold</b>")
+    assert "&lt;b&gt;bold&lt;/b&gt;" in message._repr_html_() and "<b>bold" not in message._repr_html_()
+    assert "<b>bold</b>" in repr(message)
+
+
+def test_answers_get_fresh_arguments_in_every_try():
+    seen = []
+
+    def observe(answer, numbers):
+        seen.append(len(numbers))
+        numbers.append(0)
+        return {"result": answer(numbers)}
+
+    e = Exercise(id="x", title="", reference=lambda t: 1, cases=(Case("a list", lambda: ([],)),), hints=(),
+                 leaves_out="", mistakes=(Mistake(lambda t: 2, "two"),), observe=observe)
+    assert judge(e, lambda t: 2).why == "two"
+    assert set(seen) == {0}
+
+
+def test_lessons_are_not_imported_with_autolab(monkeypatch):
+    import subprocess
+    import sys
+    late = ("autolab.lessons", "anywidget", "matplotlib")
+    code = f"import sys, autolab; print([m for m in sys.modules if m.startswith({late})])"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+    assert importlib.import_module("autolab.lessons")
