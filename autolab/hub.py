@@ -33,15 +33,13 @@ def set_dir(d):
 
 
 def download_url_to_file(url, dst, hash_prefix=None, progress=True):
-    """Download `url` into the file `dst`, which appears when it is whole; what a broken download left is continued.
+    """Download `url` into the file `dst`, which takes the place of an older one when it is whole; a broken download is continued.
 
     hash_prefix: the first digits of the file's SHA-256. Raises RuntimeError for a wrong checksum or a web page in the file's
     place, OSError when there is no connection.
     """
     dst = os.path.expanduser(os.fspath(dst))
-    fresh = f"{dst}.download"  # what is there stays until the new file is whole
-    download(url, fresh, sha256_prefix=hash_prefix, progress=progress)
-    os.replace(fresh, dst)
+    download(url, dst, sha256_prefix=hash_prefix, progress=progress, again=True)
 
 
 def fetch_weights(url, model_dir=None, progress=True, check_hash=False, file_name=None):

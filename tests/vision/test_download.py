@@ -19,11 +19,12 @@ pytestmark = pytest.mark.skipif(ENGINE != "autolab", reason="autolab's own downl
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Serves `files` by name. breaks: the connection ends after so many bytes, once for each entry; ranges: go on from there."""
+    """Serves `files` by name. breaks: the connection ends after so many bytes, once for each entry; ranges: go on from there;
+    half: what is called when the first half of a file is sent."""
 
     def __init__(self, files):
         super().__init__(("127.0.0.1", 0), Handler)
-        self.files, self.breaks, self.ranges, self.log = files, [], True, []
+        self.files, self.breaks, self.ranges, self.log, self.half = files, [], True, [], None
         self.url = f"http://127.0.0.1:{self.server_port}/"
 
 
@@ -41,11 +42,19 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if asked and server.ranges:
             start = int(re.fullmatch(r"bytes=(\d+)-", asked)[1])
             if start >= len(content):
-                return self.send_error(416)
+                self.send_response(416)
+                self.send_header("Content-Range", f"bytes */{len(content)}")
+                self.send_header("Content-Length", "0")
+                return self.end_headers()
         self.send_response(206 if start else 200)
         self.send_header("Content-Length", str(len(content) - start))
         self.end_headers()
-        self.wfile.write(content[start:][: server.breaks.pop(0) if server.breaks else None])
+        content = content[start:][: server.breaks.pop(0) if server.breaks else None]
+        if server.half is not None:
+            self.wfile.write(content[: len(content) // 2])
+            server.half()
+            content = content[len(content) // 2 :]
+        self.wfile.write(content)
 
 
 @pytest.fixture
@@ -137,6 +146,36 @@ def test_a_part_of_another_version_is_thrown_away(server, tmp_path):
     (tmp_path / "big.part").write_bytes(b"old" * 1000)
     download(f"{server.url}big", str(tmp_path / "big"), SUM)
     assert (tmp_path / "big").read_bytes() == CONTENT and server.log == [("big", "bytes=3000-"), ("big", None)]
+
+
+def test_a_part_that_is_longer_than_the_file_is_thrown_away(server, tmp_path):
+    server.files["big"] = CONTENT
+    (tmp_path / "big.part").write_bytes(CONTENT + b"old")
+    download(f"{server.url}big", str(tmp_path / "big"))
+    assert (tmp_path / "big").read_bytes() == CONTENT
+
+
+@pytest.mark.skipif(os.name != "posix", reason="files are locked on POSIX")
+@pytest.mark.parametrize("again", [False, True])
+def test_two_that_want_the_same_file_do_not_mix_it_up(server, tmp_path, again):
+    def fetch():
+        download(f"{server.url}big", str(tmp_path / "big"), again=again)
+
+    others = [threading.Thread(target=fetch) for _ in range(2)]
+    server.files["big"] = CONTENT
+
+    def half_way():
+        server.half = None
+        for other in others:
+            other.start()
+            other.join(0.2)  # time enough to append to what is there
+
+    server.half = half_way
+    fetch()
+    for other in others:
+        other.join()
+    assert (tmp_path / "big").read_bytes() == CONTENT and [*tmp_path.iterdir()] == [tmp_path / "big"]
+    assert server.log == [("big", None)] * (3 if again else 1)
 
 
 def test_a_wrong_checksum_leaves_nothing_behind(server, tmp_path):
