@@ -102,6 +102,15 @@ def check_lr(lr):
     check_range("learning rate", lr)
 
 
+def check_adam_like(lr, betas, eps, weight_decay):
+    """Raise ValueError, in PyTorch's words, for settings that Adam and its relatives refuse."""
+    check_lr(lr)
+    check_range("epsilon value", eps)
+    for i in (0, 1):
+        check_range(f"beta parameter at index {i}", betas[i], 1.0)
+    check_range("weight_decay value", weight_decay)
+
+
 def number(value):
     """A Python number of a number or a one-element tensor."""
     return value.item() if isinstance(value, Tensor) else value
@@ -406,3 +415,12 @@ def zero_step():
     return autolab.tensor(
         0.0, dtype=autolab.float64 if autolab.get_default_dtype() is autolab.float64 else autolab.float32, device="cpu"
     )
+
+
+def start_state(state, parameter, *names):
+    """What most optimizers keep of a parameter from its first step on: the step count, and zeros of its shape under
+    each of `names`. Returns `state`."""
+    state["step"] = zero_step()
+    for name in names:
+        state[name] = autolab.zeros_like(parameter.detach())
+    return state

@@ -5,9 +5,11 @@ in the last
 place); so the optimizers with a root are compared bit for bit where the roots are exact, and to a few units elsewhere.
 """
 
+import copy
+
 import numpy as np
 import pytest
-from goldens.oracle import check, engine
+from goldens.oracle import check, engine, error_of
 
 torch = engine()
 SGDS = {
@@ -32,7 +34,23 @@ ROOTED = {
     "RMSprop momentum": lambda o, p: o.RMSprop(p, lr=0.013, momentum=0.9, weight_decay=0.01, maximize=True),
     "Adagrad": lambda o, p: o.Adagrad(p, lr=0.13),
     "Adagrad decay": lambda o, p: o.Adagrad(p, lr=0.13, lr_decay=0.1, weight_decay=0.01, initial_accumulator_value=0.5),
+    "Adadelta": lambda o, p: o.Adadelta(p),
+    "Adadelta decay": lambda o, p: o.Adadelta(p, lr=0.7, rho=0.6, eps=1e-3, weight_decay=0.1, maximize=True),
+    "Adamax": lambda o, p: o.Adamax(p, lr=0.013),
+    "Adamax decay": lambda o, p: o.Adamax(p, lr=0.013, betas=(0.3, 0.9), eps=0.1, weight_decay=0.1, maximize=True),
+    "ASGD": lambda o, p: o.ASGD(p, lr=0.013),
+    "ASGD averaging": lambda o, p: o.ASGD(p, lr=0.5, lambd=0.1, alpha=0.6, t0=2, weight_decay=0.1, maximize=True),
+    "NAdam": lambda o, p: o.NAdam(p, lr=0.013),
+    "NAdam decay": lambda o, p: o.NAdam(p, betas=(0.7, 0.99), weight_decay=0.1, momentum_decay=0.1, maximize=True),
+    "NAdam decoupled": lambda o, p: o.NAdam(p, lr=0.013, weight_decay=0.1, decoupled_weight_decay=True),
+    "RAdam": lambda o, p: o.RAdam(p, lr=0.013),
+    "RAdam soon": lambda o, p: o.RAdam(p, lr=0.013, betas=(0.9, 0.9), eps=1e-3, weight_decay=0.1, maximize=True),
+    "RAdam decoupled": lambda o, p: o.RAdam(p, lr=0.013, weight_decay=0.1, decoupled_weight_decay=True),
+    "Rprop": lambda o, p: o.Rprop(p, lr=0.013),
+    "Rprop sizes": lambda o, p: o.Rprop(p, lr=0.1, etas=(0.3, 1.7), step_sizes=(0.05, 0.2), maximize=True),
 }
+
+MORE = ["Adadelta", "Adamax", "ASGD", "NAdam", "RAdam", "Rprop", "LBFGS"]
 
 
 def steps(t, make, count, dtype="float32", sizes=((3,), (2, 5), (257,), ())):
@@ -87,6 +105,11 @@ EXACT = {
     "AdamW": lambda o, p: o.AdamW(p, lr=0.013, betas=(0.3, 0.75), weight_decay=0.2),
     "RMSprop": lambda o, p: o.RMSprop(p, lr=0.013, alpha=0.75),
     "Adagrad": lambda o, p: o.Adagrad(p, lr=0.13),
+    "Adamax": lambda o, p: o.Adamax(p, lr=0.13, betas=(0.9, 0.75)),
+    "ASGD": lambda o, p: o.ASGD(p, lr=0.13, t0=0),
+    "NAdam": lambda o, p: o.NAdam(p, lr=0.013, betas=(0.9, 0.75)),
+    "RAdam": lambda o, p: o.RAdam(p, lr=0.013, betas=(0.9, 0.75)),
+    "Rprop": lambda o, p: o.Rprop(p, lr=0.13),
 }
 
 
@@ -140,7 +163,7 @@ def test_lr_may_be_a_tensor(make):
     assert abs(p.item() - 0.75) < 1e-6
 
 
-@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad"])
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", *MORE])
 def test_a_closure_is_called_with_gradients_on(name):
     def program(t):
         p = t.nn.Parameter(t.tensor([3.0, -2.0]))
@@ -156,3 +179,59 @@ def test_a_closure_is_called_with_gradients_on(name):
             return [optimizer.step(closure), optimizer.step(closure), p]
 
     check("test_optim_steps", f"closure {name}", program, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", MORE)
+def test_defaults_state_and_refused_settings(name):
+    """repr shows every setting; a state, saved and loaded, goes on to the same numbers."""
+
+    def program(t):
+        def start():
+            p = t.nn.Parameter(t.tensor([3.0, -2.0, 0.5]))
+            return p, getattr(t.optim, name)([p])
+
+        def go(p, optimizer, n):
+            def closure():
+                optimizer.zero_grad()
+                loss = (p * p * p * p).sum() - p.sum()
+                loss.backward()
+                return loss
+
+            for _ in range(n):
+                optimizer.step(closure)
+            return p
+
+        p, optimizer = start()
+        go(p, optimizer, 3)
+        saved = copy.deepcopy(optimizer.state_dict())
+        other, resumed = start()
+        with t.no_grad():
+            other.copy_(p)
+        resumed.load_state_dict(copy.deepcopy(saved))
+        same = go(other, resumed, 2).tolist() == go(p, optimizer, 2).tolist()
+        make = getattr(t.optim, name)
+        refused = [
+            error_of(lambda: make([p], **wrong))
+            for wrong in (
+                {"lr": -1.0},
+                {"lr": t.ones(2)},
+                {"eps": -1.0},
+                {"betas": (1.0, 0.5)},
+                {"betas": (0.5, -1.0)},
+                {"weight_decay": -1},
+                {"rho": 2.0},
+                {"momentum_decay": -1.0},
+                {"etas": (1.0, 2.0)},
+            )
+        ]
+        return [same, repr(optimizer), saved, refused]
+
+    wide = {"rtol": 1e-3, "atol": 1e-3} if name == "LBFGS" else {"rtol": 2e-6}  # it amplifies the last digit
+    check("test_optim_steps", f"defaults {name}", program, **wide)
+
+
+@pytest.mark.parametrize("name", MORE[:-1])
+@pytest.mark.parametrize("option", ["foreach", "capturable", "differentiable"])
+def test_options_that_only_make_pytorch_faster_are_refused(name, option):
+    with pytest.raises(NotImplementedError, match=f"argument '{option}' is not supported"):
+        getattr(torch.optim, name)([torch.ones(1, requires_grad=True)], **{option: True})

@@ -1,0 +1,74 @@
+"""Adadelta. Source: https://docs.pytorch.org/docs/2.13/generated/torch.optim.Adadelta.html"""
+
+import numpy as np
+
+from autolab.engine.errors import fail
+from autolab.optim.kernels import add_product, add_scaled, array_of, scale, scaled_sum
+from autolab.optim.optimizer import Optimizer, check_lr, check_range, count_step, number, refuse, start_state
+
+
+class Adadelta(Optimizer):
+    """p -= lr * d, d = grad * sqrt(u + eps) / sqrt(v + eps): v a running mean of squared gradients, u one of squared d.
+
+    So d has the parameter's unit, and lr is a factor near 1. Zeiler, "ADADELTA: An Adaptive Learning Rate Method" (2012).
+    """
+
+    def __init__(
+        self,
+        params,
+        lr=1.0,
+        rho=0.9,
+        eps=1e-6,
+        weight_decay=0,
+        foreach=None,
+        *,
+        capturable=False,
+        maximize=False,
+        differentiable=False,
+    ):
+        check_lr(lr)
+        if not 0.0 <= rho <= 1.0:
+            raise fail(ValueError, f"Invalid rho value: {rho}", "rho is the share of the old mean: from 0 to 1.")
+        check_range("epsilon value", eps)
+        check_range("weight_decay value", weight_decay)
+        refuse(self, foreach=foreach, capturable=capturable, differentiable=differentiable)
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "rho": rho,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "maximize": maximize,
+                "capturable": capturable,
+                "foreach": foreach,
+                "differentiable": differentiable,
+            },
+        )
+
+    def step(self, closure=None):
+        """One step. `closure` computes the loss anew and is returned its value."""
+        loss = self._loss(closure)
+        for group, parameter, grad in self._with_grad():
+            state = self.state[parameter] or start_state(self.state[parameter], parameter, "square_avg", "acc_delta")
+            count_step(state)
+            self._update(group, state, array_of(parameter), grad)
+        return loss
+
+    def _buffers(self, group):
+        return 2
+
+    @staticmethod
+    def _update(group, state, p, grad):
+        rho, eps = group["rho"], p.dtype.type(group["eps"])
+        if group["weight_decay"] != 0:
+            grad = scaled_sum(grad, p, group["weight_decay"])
+        square, moved = array_of(state["square_avg"]), array_of(state["acc_delta"])
+        scale(square, rho)
+        add_product(square, grad, grad, 1 - rho)
+        delta = np.sqrt(moved + eps)
+        delta /= np.sqrt(square + eps)
+        delta *= grad
+        scale(moved, rho)
+        add_product(moved, delta, delta, 1 - rho)
+        add_scaled(p, delta, -number(group["lr"]))

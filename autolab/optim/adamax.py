@@ -1,0 +1,66 @@
+"""Adamax. Source: https://docs.pytorch.org/docs/2.13/generated/torch.optim.Adamax.html"""
+
+import numpy as np
+
+from autolab.optim.kernels import add_quotient, array_of, move_towards, scale, scaled_sum
+from autolab.optim.optimizer import Optimizer, check_adam_like, count_step, number, refuse, start_state
+
+
+class Adamax(Optimizer):
+    """p -= lr * m / u: Adam with u = max(beta2 * u, |grad| + eps), the largest recent gradient, in place of the root.
+
+    Kingma and Ba, "Adam: A Method for Stochastic Optimization" (2014), section 7.
+    """
+
+    def __init__(
+        self,
+        params,
+        lr=2e-3,
+        betas=(0.9, 0.999),
+        eps=1e-8,
+        weight_decay=0,
+        foreach=None,
+        *,
+        maximize=False,
+        differentiable=False,
+        capturable=False,
+    ):
+        check_adam_like(lr, betas, eps, weight_decay)
+        refuse(self, foreach=foreach, differentiable=differentiable, capturable=capturable)
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "betas": betas,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "foreach": foreach,
+                "maximize": maximize,
+                "differentiable": differentiable,
+                "capturable": capturable,
+            },
+        )
+
+    def step(self, closure=None):
+        """One step. `closure` computes the loss anew and is returned its value."""
+        loss = self._loss(closure)
+        for group, parameter, grad in self._with_grad():
+            state = self.state[parameter] or start_state(self.state[parameter], parameter, "exp_avg", "exp_inf")
+            self._update(group, state, count_step(state), array_of(parameter), grad)
+        return loss
+
+    def _buffers(self, group):
+        return 2
+
+    @staticmethod
+    def _update(group, state, step, p, grad):
+        beta1, beta2 = group["betas"]
+        if group["weight_decay"] != 0:
+            grad = scaled_sum(grad, p, group["weight_decay"])
+        mean, largest = array_of(state["exp_avg"]), array_of(state["exp_inf"])
+        move_towards(mean, grad, 1 - beta1)
+        scale(largest, beta2)
+        size = np.abs(grad)
+        size += p.dtype.type(group["eps"])
+        np.maximum(largest, size, out=largest)
+        add_quotient(p, mean, largest, -(number(group["lr"]) / (1 - beta1**step)))

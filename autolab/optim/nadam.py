@@ -1,0 +1,87 @@
+"""NAdam. Source: https://docs.pytorch.org/docs/2.13/generated/torch.optim.NAdam.html"""
+
+import numpy as np
+
+import autolab
+from autolab.optim.kernels import add_quotient, array_of, move_towards, add_product, scale, scaled_sum
+from autolab.optim.optimizer import Optimizer, check_adam_like, check_range, count_step, number, refuse, start_state
+
+
+class NAdam(Optimizer):
+    """Adam with Nesterov's momentum: the step looks one gradient ahead, with a momentum mu that grows towards beta1.
+
+    Dozat, "Incorporating Nesterov Momentum into Adam" (2016). decoupled_weight_decay: shrink p itself (as AdamW does).
+    """
+
+    def __init__(
+        self,
+        params,
+        lr=2e-3,
+        betas=(0.9, 0.999),
+        eps=1e-8,
+        weight_decay=0,
+        momentum_decay=4e-3,
+        decoupled_weight_decay=False,
+        *,
+        foreach=None,
+        maximize=False,
+        capturable=False,
+        differentiable=False,
+    ):
+        check_adam_like(lr, betas, eps, weight_decay)
+        check_range("momentum_decay value", momentum_decay)
+        refuse(self, foreach=foreach, capturable=capturable, differentiable=differentiable)
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "betas": betas,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "momentum_decay": momentum_decay,
+                "decoupled_weight_decay": decoupled_weight_decay,
+                "maximize": maximize,
+                "foreach": foreach,
+                "capturable": capturable,
+                "differentiable": differentiable,
+            },
+        )
+
+    def step(self, closure=None):
+        """One step. `closure` computes the loss anew and is returned its value."""
+        loss = self._loss(closure)
+        for group, parameter, grad in self._with_grad():
+            state = self.state[parameter] or self._start(parameter)
+            self._update(group, state, count_step(state), array_of(parameter), grad)
+            decay_apart = group["weight_decay"] != 0 and group["decoupled_weight_decay"]
+            parameter._storage.version += 1 + decay_apart  # PyTorch changes it in two or three operations
+        return loss
+
+    def _buffers(self, group):
+        return 2
+
+    def _start(self, parameter):
+        state = self.state[parameter]
+        start_state(state, parameter)
+        state["mu_product"] = autolab.ones_like(state["step"])
+        return start_state(state, parameter, "exp_avg", "exp_avg_sq")
+
+    @staticmethod
+    def _update(group, state, step, p, grad):
+        lr, (beta1, beta2), decay = number(group["lr"]), group["betas"], group["momentum_decay"]
+        if group["weight_decay"] != 0:
+            if group["decoupled_weight_decay"]:
+                scale(p, 1 - lr * group["weight_decay"])
+            else:
+                grad = scaled_sum(grad, p, group["weight_decay"])
+        mu = beta1 * (1.0 - 0.5 * 0.96 ** (step * decay))
+        mu_next = beta1 * (1.0 - 0.5 * 0.96 ** ((step + 1) * decay))
+        mu_product = state["mu_product"].mul_(mu).item()
+        mean, square = array_of(state["exp_avg"]), array_of(state["exp_avg_sq"])
+        move_towards(mean, grad, 1 - beta1)
+        scale(square, beta2)
+        add_product(square, grad, grad, 1 - beta2)
+        spread = np.sqrt(square / p.dtype.type(1 - beta2**step))
+        spread += p.dtype.type(group["eps"])
+        add_quotient(p, grad, spread, -lr * (1.0 - mu) / (1.0 - mu_product))
+        add_quotient(p, mean, spread, -lr * mu_next / (1.0 - mu_product * mu_next))

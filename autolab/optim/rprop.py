@@ -1,0 +1,81 @@
+"""Resilient backpropagation. Source: https://docs.pytorch.org/docs/2.13/generated/torch.optim.Rprop.html"""
+
+import numpy as np
+
+import autolab
+from autolab.engine.errors import fail
+from autolab.optim.kernels import add_product, array_of
+from autolab.optim.optimizer import Optimizer, check_lr, count_step, number, refuse, start_state
+
+
+class Rprop(Optimizer):
+    """p -= s * sign(grad), each element with a step s of its own: longer while the sign stays, shorter when it turns.
+
+    etas: the two factors (shorter, longer); step_sizes: smallest and largest s. Only for gradients of the whole data,
+    for noise turns signs. Riedmiller and Braun, "A direct adaptive method for faster backpropagation learning" (1993).
+    """
+
+    def __init__(
+        self,
+        params,
+        lr=1e-2,
+        etas=(0.5, 1.2),
+        step_sizes=(1e-6, 50),
+        *,
+        capturable=False,
+        foreach=None,
+        maximize=False,
+        differentiable=False,
+    ):
+        check_lr(lr)
+        if not 0.0 < etas[0] < 1.0 < etas[1]:
+            raise fail(
+                ValueError,
+                f"Invalid eta values: {etas[0]}, {etas[1]}",
+                "The first makes steps shorter, the second longer.",
+            )
+        refuse(self, capturable=capturable, foreach=foreach, differentiable=differentiable)
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "etas": etas,
+                "step_sizes": step_sizes,
+                "foreach": foreach,
+                "maximize": maximize,
+                "differentiable": differentiable,
+                "capturable": capturable,
+            },
+        )
+
+    def step(self, closure=None):
+        """One step. `closure` computes the loss anew and is returned its value."""
+        loss = self._loss(closure)
+        for group, parameter, grad in self._with_grad():
+            state = self.state[parameter] or self._start(group, parameter)
+            count_step(state)
+            self._update(group, state, array_of(parameter), grad)
+        return loss
+
+    def _buffers(self, group):
+        return 2
+
+    def _start(self, group, parameter):
+        state = start_state(self.state[parameter], parameter, "prev")
+        state["step_size"] = autolab.full_like(parameter.detach(), number(group["lr"]))
+        return state
+
+    @staticmethod
+    def _update(group, state, p, grad):
+        (shorter, longer), (smallest, largest) = group["etas"], group["step_sizes"]
+        before, size = array_of(state["prev"]), array_of(state["step_size"])
+        agreement = np.sign(grad * before)
+        factor = np.ones_like(before)
+        factor[agreement > 0] = longer
+        factor[agreement < 0] = shorter
+        size *= factor
+        np.maximum(size, p.dtype.type(smallest), out=size)
+        np.minimum(size, p.dtype.type(largest), out=size)
+        before[...] = grad
+        before[agreement < 0] = 0  # the sign turned: stay this time, and let the next step count as the first
+        add_product(p, np.sign(before), size, -1.0)
