@@ -20,7 +20,8 @@ _INTERLEAVED = 4  # independent chains of additions, for the processor's pipelin
 _BLOCK = 16       # additions before a running sum is passed on to the next level
 _SHORT = [None, *(np.array([0, *range(4, n), 1, 2, 3][:n]) for n in range(1, 8))]
 _in_order, _reduce = np.add.accumulate, np.add.reduce
-_plans: dict = {}  # for sums of rows, by length and lanes
+_plans_f32: dict[int, list] = {}  # for sums of rows: by length, those that nobody uses now
+_plans_f64: dict[int, list] = {}
 _MOST_PLANS = 128
 
 
@@ -29,10 +30,10 @@ def add(x, axis=None, keepdims=False):
     dtype, size = x.dtype, x.size
     if not (dtype is _F32 or dtype is _F64) or not 1 < size < FEW:
         return _reduce(x, axis=axis, keepdims=keepdims)
-    lanes = 8 if dtype is _F32 else 4
     if (axis is None or x.ndim == 1) and x.flags.c_contiguous:
-        total = _row(x if x.ndim == 1 else x.reshape(-1), lanes)
-        return total[0] if not keepdims else total if x.ndim == 1 else total.reshape((1,) * x.ndim)
+        running = _row(x if x.ndim == 1 else x.reshape(-1), size, dtype)
+        return running[-1] if not keepdims else running[-1:] if x.ndim == 1 else running[-1:].reshape((1,) * x.ndim)
+    lanes = _LANES[dtype]
     if x.ndim == 2 and axis is not None and x.flags.c_contiguous and 1 not in x.shape:
         only = axis if axis.__class__ is int else axis[0] if len(axis) == 1 else None
         if only is not None:
@@ -120,32 +121,33 @@ def _accumulated(parts, x, axis):
 
 
 # -- contiguous rows ---------------------------------------------------------------------------------------------------
-def _row(x, lanes):
-    """The sum of a contiguous 1-d array of more than one element, as an array of one."""
-    n = len(x)
-    if n < lanes:
-        return _in_order(x if n < 4 else x[_SHORT[n]])[-1:] + 0
-    if n >= _BLOCK * _BLOCK * _INTERLEAVED * lanes:
-        return _rows(x.reshape(1, n), lanes)
-    return _planned(x, n, lanes)[-1:]
-
-
-def _planned(x, n, lanes):
-    """The running total of a contiguous row; its last entry is the sum.
+def _row(x, n, dtype):
+    """The running total of a contiguous row of 1 < n < `FEW` elements; its last entry is the sum.
 
     Losses and gradients of biases come this way. A few calls on pieces of a buffer that is cut once per length cost half of what
-    slicing, `np.add.reduce` and `np.concatenate` cost: 2 µs for 100 elements. A plan is taken out of the table while it is used, so
-    that no other thread writes into its buffer."""
-    plan = _plans.pop((n, lanes), None) or _plan(x.dtype, n, lanes)
+    slicing, `np.add.reduce` and `np.concatenate` cost: 2 µs for 100 elements. A plan is taken off its list while it is used, so that
+    no other thread writes into its buffer."""
+    plans = _plans_f32 if dtype is _F32 else _plans_f64
+    unused = plans.get(n)
+    try:
+        plan = unused.pop()
+    except (AttributeError, IndexError):
+        lanes = _LANES[dtype]
+        if n < lanes:
+            return _in_order(x if n < 4 else x[_SHORT[n]]) + 0
+        if n >= _BLOCK * _BLOCK * _INTERLEAVED * lanes:
+            return _rows(x.reshape(1, n), lanes)
+        if len(plans) >= _MOST_PLANS:
+            plans.clear()
+        plan = _plan(dtype, n, lanes)
+        unused = plans.setdefault(n, [])
     into, calls, last = plan
     into[...] = x
     for function, arguments in calls:
         function(*arguments)
-    total = _in_order(last)
-    if len(_plans) > _MOST_PLANS:
-        _plans.clear()
-    _plans[n, lanes] = plan
-    return total
+    running = _in_order(last)
+    unused.append(plan)
+    return running
 
 
 def _plan(dtype, n, lanes):

@@ -29,11 +29,20 @@ def network(seed):
     return leaves, sum((torch.tanh(y).mean() for y in made[5:]), made[0].sum())
 
 
+@pytest.fixture
+def handed_over(monkeypatch):
+    """How often the general pass had to finish what was begun here."""
+    calls = []
+    general = straight.execute
+    monkeypatch.setattr(straight, "execute", lambda *args, **kwargs: (calls.append(args), general(*args, **kwargs))[1])
+    return calls
+
+
 @pytest.mark.parametrize("seed", range(12))
-def test_same_gradients_as_the_general_pass(seed):
+def test_same_gradients_as_the_general_pass(seed, handed_over):
     leaves, loss = network(seed)
-    assert straight._plan(loss.grad_fn) is not None
     loss.backward(retain_graph=True)
+    assert not handed_over
     first = [leaf.grad.numpy().copy() if leaf.grad is not None else None for leaf in leaves]
     loss.backward()  # accumulates into what is there
     others, again = network(seed)
@@ -58,42 +67,116 @@ def test_gradients_of_two_leaves_share_no_memory():
     assert b.grad.tolist() == [1, 1, 1]
 
 
-def test_not_taken_where_somebody_may_look():
-    def refused(change):
-        x = torch.ones(3, requires_grad=True)
-        y = change(x)
-        return straight._plan(y.sum().grad_fn) is None
+def hooked(x):
+    y = x * 2
+    y.register_hook(lambda g: g * 3)
+    return y
 
-    def hooked(x):
-        y = x * 2
-        y.register_hook(lambda g: g)
-        return y
 
-    class Twice(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
+def retained(x):
+    y = x * 2
+    y.retain_grad()
+    x.kept = y
+    return y
 
-        @staticmethod
-        def backward(ctx, g):
-            return g * 2
 
-    def retained(x):
-        y = x * 2
-        y.retain_grad()
-        return y
+def leaf_hook(x):
+    x.register_hook(lambda g: g * 3)
+    return x * 2
 
-    def leaf_hook(x):
-        x.register_hook(lambda g: g)
+
+def leaf_hook_after_other_leaves(x):
+    w = torch.full((3,), 2.0, requires_grad=True)
+    x.w = w
+    y = torch.tanh(w * x) * w
+    x.register_hook(lambda g: g * 3)
+    return y
+
+
+def hooked_behind_a_branch(x):
+    y = x * 2
+    y.register_hook(lambda g: g * 3)
+    return torch.exp(y) + torch.tanh(y)
+
+
+def node_hook(x):
+    y = x * 2
+    y.grad_fn.register_prehook(lambda gs: (gs[0] * 3,))
+    return torch.exp(y)
+
+
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
         return x * 2
 
-    assert not refused(lambda x: x * 2)
-    assert refused(hooked)
-    assert refused(leaf_hook)
-    assert refused(retained)
-    assert refused(Twice.apply)
-    assert refused(lambda x: x.unbind(0)[0])
-    assert refused(lambda x: torch.max(x, 0).values)
+    @staticmethod
+    def backward(ctx, g):
+        return g * 3
+
+
+WATCHED = [
+    hooked, retained, leaf_hook, leaf_hook_after_other_leaves, hooked_behind_a_branch, node_hook, Twice.apply,
+    lambda x: x.unbind(0)[0], lambda x: torch.max(x.reshape(1, 3), 0).values, lambda x: x.unbind(0)[0] * x.unbind(0)[2],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("of", WATCHED)
+@pytest.mark.parametrize("before", [None, 10.0])
+def test_hands_over_where_somebody_may_look(of, before, handed_over):
+    def gradients():
+        x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        if before is not None:
+            x.grad = torch.full((3,), before)
+        loss = (of(x).exp() * 2).sum()
+        return x, loss
+
+    x, loss = gradients()
+    loss.backward()
+    assert len(handed_over) == 1
+    other, again = gradients()
+    with observe.watching(Silent()):
+        again.backward()
+    assert len(handed_over) == 1
+    assert x.grad.tolist() == other.grad.tolist()
+    if hasattr(x, "w"):
+        assert x.w.grad.tolist() == other.w.grad.tolist()
+    if hasattr(x, "kept"):
+        assert x.kept.grad.tolist() == other.kept.grad.tolist()
+    with pytest.raises(RuntimeError, match="a second time|modified"):
+        loss.backward()
+
+
+def test_a_plain_graph_is_not_handed_over(handed_over):
+    x = torch.ones(3, requires_grad=True)
+    y = x * 2
+    (torch.exp(y) * y + x).sum().backward()
+    assert not handed_over
+    assert x.grad.tolist() == pytest.approx([2 * np.exp(2) * 3 + 1] * 3)
+
+
+def test_a_frozen_leaf_gets_nothing(handed_over):
+    w, x = (torch.ones(3, requires_grad=True) for _ in range(2))
+    y = (torch.exp(x * w) * w).sum()
+    w.requires_grad_(False)
+    y.backward()
+    assert len(handed_over) == 1
+    assert w.grad is None
+    assert x.grad.tolist() == pytest.approx([np.e] * 3)
+
+
+def test_after_an_error_leaves_that_had_everything_have_their_gradient():
+    """As in PyTorch: `late` had all its contributions before the node failed, `early` and `both` had not."""
+    early, both, late = (torch.ones(3, requires_grad=True) for _ in range(3))
+    y = early * both
+    z = torch.exp(y)
+    total = (z * both * late).sum()
+    with torch.no_grad():
+        z.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        total.backward()
+    assert (early.grad, both.grad) == (None, None)
+    assert late.grad.tolist() == pytest.approx([np.e] * 3)
 
 
 def test_no_warnings_and_the_error_state_comes_back():

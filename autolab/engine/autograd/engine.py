@@ -122,7 +122,8 @@ class _Pass:
         for (node, nr), g in zip(roots, grads):
             if watching is not None:
                 watching.seed(node, nr, g._d if create_graph else g)
-            self.deliver(node, nr, g)
+            if g is not None:
+                self.deliver(node, nr, g)
         for node in [n for n, w in waiting.items() if not w]:
             self.finish_leaf(node)
             yield node
