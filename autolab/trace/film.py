@@ -34,6 +34,7 @@ class Shot:
     upstream: Value | None = None  # the gradient that the node's rule was applied to
     part: int = 0  # which contribution to the receiver this is in its run, from 1
     note: str = ""  # what only the event knows: an error's message, the names of freed values
+    dropped: tuple[str, ...] = ()  # nodes whose gradient is gone by now
 
 
 class Film(Observer):
@@ -55,6 +56,8 @@ class Film(Observer):
         self._owner: dict[int, str] = {}  # leaf tensor (by id) -> the node of it that this run's gradient belongs to
         self._grads: dict[str, Value | None] = {}  # leaf -> the `.grad` it had when last seen
         self._to_free: Any = None
+        self._done = ""  # the node whose rule has run last, while its contributions are under way
+        self._dropped: tuple[str, ...] = ()  # nodes that are done, for the next frame to say so
 
     # -- forward -----------------------------------------------------------------------------------
     def computed(self, draft: Draft) -> None:
@@ -95,6 +98,7 @@ class Film(Observer):
     def before_node(self, node: Any, grads: tuple[Any, ...]) -> None:
         grads = tuple(peek(g) for g in grads)
         self._free_rehearsed()
+        self._drop_done()
         self._at = node_id = self._node_id(node)
         self._complete(node_id)
         self._upstream = self._value(grads[0]) if len(grads) == 1 else None
@@ -137,6 +141,8 @@ class Film(Observer):
     def after_node(self, node: Any, grad_inputs: tuple[Any, ...]) -> None:
         if self.rehearsal:
             self._to_free = node
+        node_id = self._node_id(node)
+        self._done = "" if self._keeps_grad(node, node_id) else node_id
 
     def accumulate(self, tensor: Any, grad: Any, total: Any) -> None:
         grad, total = peek(grad), peek(total)
@@ -156,12 +162,18 @@ class Film(Observer):
         names = [s.saved.name for s in self.builder.saved_of(node_id)]
         if not names:
             return  # only numbers such as a dim or an index were kept
-        kept = bool(getattr(getattr(node, "hooks", None), "retain", None))
-        self._shoot("free", node_id, receiver=node_id, state="accumulated" if kept else "freed", note=", ".join(names))
+        if node_id == self._done:
+            self._done = ""  # this frame says it
+        state = "accumulated" if self._keeps_grad(node, node_id) else "freed"
+        self._shoot("free", node_id, receiver=node_id, state=state, note=", ".join(names))
 
     def backward_end(self, error: BaseException | None) -> None:
         self._free_rehearsed()
         if error is None:
+            self._drop_done()
+            if self._dropped:  # no frame comes after it
+                self.shots[-1].dropped += self._dropped
+                self._dropped = ()
             # What autograd.grad() was asked for is complete without being accumulated.
             for receiver in list(self._last):
                 self._complete(receiver)
@@ -179,6 +191,7 @@ class Film(Observer):
         self._parts.clear()
         self._owner.clear()
         self._to_free = None
+        self._done, self._dropped = "", ()
 
     def check_grads(self) -> None:
         """Notes every leaf's `.grad` that was reset or replaced since it was last seen."""
@@ -195,7 +208,20 @@ class Film(Observer):
                 )
 
     def _shoot(self, event: str, node: str, **fields: Any) -> None:
-        self.shots.append(Shot("backward", event, self.run, node, **fields))
+        self.shots.append(Shot("backward", event, self.run, node, dropped=self._dropped, **fields))
+        self._dropped = ()
+
+    def _drop_done(self) -> None:
+        """The gradient of the node whose rule ran last has been passed on, and is gone."""
+        self._dropped += (self._done,) if self._done else ()
+        self._done = ""
+
+    def _keeps_grad(self, node: Any, node_id: str) -> bool:
+        """Whether `retain_grad` was asked of a result of the node."""
+        held = self.builder.draft(node_id).tensor
+        tensor = held() if held is not None else None
+        asked = getattr(getattr(node, "hooks", None), "retain", None)
+        return bool(asked) or (tensor is not None and bool(tensor.retains_grad))
 
     def _value(self, grad: Any) -> Value | None:
         return None if grad is None else self.builder.value_of(grad)
@@ -256,6 +282,7 @@ class Film(Observer):
                     shot.total,
                     text,
                     tex,
+                    shot.dropped,
                 )
             )
         return tuple(frames)

@@ -189,9 +189,12 @@ class Frame(_Record):
     value        : what was computed, seeded, contributed, or arrived at the leaf.
     total        : the gradient at `receiver` after this frame (for "accumulate": what `.grad` holds now).
     text, tex    : one sentence; the formula with numbers.
+    dropped      : nodes whose gradient is gone from this frame on, because their rule has run and passed it on. A node
+                   that saved something is not among them when a "free" frame says so.
     """
 
     _parts = {"value": Value, "total": Value}
+    _tuples = ("dropped",)
     index: int
     phase: str
     event: str
@@ -204,6 +207,7 @@ class Frame(_Record):
     total: Value | None = None
     text: str = ""
     tex: str = ""
+    dropped: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,12 +273,13 @@ class Trace(_Record):
     def states(self, frame_index: int) -> dict[str, str]:
         """Gradient state of every node after frame `frame_index`; -1 is before the first frame.
 
-        Each frame says which node's gradient it changed (`receiver`) and what became of it (`state`). Two things are
-        not in a frame: a leaf starts with the `.grad` it had; and when a further backward pass begins, what flowed
-        through the other nodes in the pass before is gone, except where it was freed (that stays so) or kept by
-        `retain_grad`.
+        Each frame says which node's gradient it changed (`receiver`), what became of it (`state`), and which gradients
+        were `dropped`. Two things are not in a frame: a leaf starts with the `.grad` it had; and when a further backward
+        pass begins, what flowed through the other nodes in the pass before is gone, except where what they saved was
+        freed (that stays so) or the gradient is kept by `retain_grad`.
         """
         states = {}
+        dropped: set[str] = set()
         for node in self.nodes:
             before = node.grad_before
             states[node.id] = "none" if before is None else "zero" if before.is_zero else "accumulated"
@@ -283,8 +288,12 @@ class Trace(_Record):
             if frame.run > run:
                 run = frame.run
                 for node in self.nodes:
-                    if node.kind == "op" and node.grad is None and states[node.id] != "freed":
+                    if node.kind == "op" and node.grad is None and (states[node.id] != "freed" or node.id in dropped):
                         states[node.id] = "none"
+                dropped.clear()
+            for node_id in frame.dropped:
+                dropped.add(node_id)
+                states[node_id] = "freed"
             if frame.receiver is not None:
                 states[frame.receiver] = frame.state
         return states

@@ -316,6 +316,9 @@ class Recording(observe.Observer):
     def before_node(self, *args):
         self._builder.film.before_node(*args)
 
+    def after_node(self, *args):
+        self._builder.film.after_node(*args)
+
     def contribution(self, *args):
         self._builder.film.contribution(*args)
 

@@ -86,6 +86,10 @@ def columns(trace: Trace) -> dict[str, Any]:
             "edge": [_place(f.edge) for f in frames],
             "receiver": [_place(f.receiver) for f in frames],
             "facts": _table((f.phase, f.event, f.run, f.state) for f in frames),
+            "dropped": {
+                "frame": [f.index for f in frames for _ in f.dropped],
+                "node": [_place(node) for f in frames for node in f.dropped],
+            },
         },
     }
 

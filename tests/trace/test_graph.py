@@ -1,6 +1,7 @@
 """Traces from a result: PyTorch's graph and ours read the same; the rehearsal tells what backward() does, untouched."""
 
 import dataclasses
+import itertools
 import json
 
 import numpy as np
@@ -225,6 +226,22 @@ def test_states_while_two_paths_meet():
     assert arrived == [(1.0, 1.0, "contribution"), (6.0, 7.0, "contribution"), (6.0, 13.0, "accumulated")]
     assert t.frames[-2].event == "accumulate" or t.frames[-1].event == "accumulate"
     assert next(f.total.data for f in t.frames if f.event == "accumulate") == 39.0
+
+
+def test_a_node_that_saved_nothing_lets_its_gradient_go_too():
+    x = autolab.tensor(2.0, requires_grad=True)
+    y = x + 1  # saves nothing
+    kept = y * 3
+    kept.retain_grad()
+    z = kept - 1  # saves nothing
+    t = trace(z)
+    assert [f.event for f in t.frames if f.phase == "backward"].count("free") == 1, "only y * 3 had saved something"
+    seen = {n.name: [t.states(i)[n.id] for i in range(-1, len(t.frames))] for n in t.nodes if n.name}
+    changes = {name: [state for state, _ in itertools.groupby(states)] for name, states in seen.items()}
+    assert changes["z"] == ["none", "accumulated", "freed"]
+    assert changes["y"] == ["none", "accumulated", "freed"]
+    assert changes["kept"] == ["none", "accumulated"], "retain_grad was asked for"
+    assert changes["x"] == ["none", "contribution", "accumulated"]
 
 
 def test_a_gradient_of_zero_is_a_state_of_its_own():

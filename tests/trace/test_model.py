@@ -79,6 +79,16 @@ def test_a_second_backward_starts_afresh_except_for_leaves_and_freed_nodes():
     assert _trace(first + freed + second).states(3) == {"n0": "contribution", "n1": "freed"}
 
 
+def test_a_dropped_gradient_is_freed_until_the_next_backward():
+    first = [
+        {"event": "seed", "run": 1, "node": "n1", "receiver": "n1", "state": "accumulated"},
+        {"event": "accumulate", "run": 1, "node": "n0", "receiver": "n0", "state": "accumulated", "dropped": ("n1",)},
+    ]
+    second = [{"event": "contribution", "run": 2, "node": "n1", "receiver": "n0", "state": "contribution"}]
+    trace = _trace(first + second)
+    assert [trace.states(i)["n1"] for i in range(3)] == ["accumulated", "freed", "none"]
+
+
 @pytest.mark.parametrize(
     ("item", "expected"),
     [

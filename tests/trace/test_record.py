@@ -1,6 +1,7 @@
 """Recordings as text. `AUTOLAB_WRITE_GOLDEN=1 pytest tests/trace` writes the expected texts anew: read the difference
 before keeping it."""
 
+import itertools
 import os
 from pathlib import Path
 
@@ -70,6 +71,17 @@ def test_states_over_two_passes_with_a_reset_between():
     states = [trace.states(f.index)[leaf] for f in trace.frames if f.receiver == leaf]
     assert states == ["contribution", "accumulated", "none", "contribution", "accumulated"]
     assert [f.event for f in trace.frames if f.event == "clear"] == ["clear"]
+
+
+def test_a_graph_that_is_kept_still_lets_its_gradients_go():
+    x = torch.tensor(3.0, requires_grad=True)
+    with torch.record() as recording:
+        y = x * x
+        y.backward(retain_graph=True)
+        y.backward()
+    trace = recording.trace()
+    y_states = [trace.states(f.index)[next(n.id for n in trace.nodes if n.name == "y")] for f in trace.frames]
+    assert [state for state, _ in itertools.groupby(y_states)] == ["none", "accumulated", "freed", "accumulated", "freed"]
 
 
 def test_source_lines_are_the_callers():

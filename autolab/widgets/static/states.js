@@ -46,8 +46,9 @@ function fromColumns(data) {
   trace.frames = frames.node.map((node, index) => {
     const [phase, event, run, state] = frames.facts.table[frames.facts.at[index]];
     const where = { node: id("n", node) ?? "", edge: id("e", frames.edge[index]), receiver: id("n", frames.receiver[index]) };
-    return { index, phase, event, run, state, ...where, value: null, total: null, tex: "" };
+    return { index, phase, event, run, state, ...where, value: null, total: null, tex: "", dropped: [] };
   });
+  frames.dropped.frame.forEach((at, i) => trace.frames[at].dropped.push(`n${frames.dropped.node[i]}`));
   trace.frames.forEach((frame) => (frame.text = sentence(trace, frame)));
   return trace;
 }
@@ -81,16 +82,18 @@ class Timeline {
     this.received = new Map();
     this.sent = new Map();
     this.freed = new Map();
+    this.dropped = new Map();
     this.starts = []; // first frames of the backward passes
     this.lastForward = -1;
     let run = 0;
-    for (const { index, event, node, receiver, edge, phase, run: of } of trace.frames) {
+    for (const { index, event, node, receiver, edge, phase, run: of, dropped } of trace.frames) {
       if (of > run) this.starts.push([index, (run = of)]);
       if (phase === "forward") this.lastForward = index;
       if (event === "compute" && !this.computed.has(node)) this.computed.set(node, index);
       if (event === "free" && !this.freed.has(node)) this.freed.set(node, index);
       if (receiver !== null) push(this.received, receiver, index);
       if (edge !== null) push(this.sent, edge, index);
+      for (const id of dropped) push(this.dropped, id, index);
     }
   }
 
@@ -113,7 +116,14 @@ class Timeline {
     const list = this.received.get(id) ?? [], found = lastUpTo(list, index);
     if (found < 0) return !before ? "none" : isZero(before) ? "zero" : "accumulated";
     const frame = frames[list[found]];
-    return frame.state !== "freed" && this.isPast(node, frame, index) ? "none" : frame.state;
+    if (frame.state !== "freed" && this.isPast(node, frame, index)) return "none";
+    return this.isDropped(id, list[found], index) ? "freed" : frame.state;
+  }
+
+  // Whether the gradient that a node had after frame `since` was passed on and is gone.
+  isDropped(id, since, index) {
+    const list = this.dropped.get(id) ?? [];
+    return list[lastUpTo(list, index)] > since;
   }
 
   // The gradient a node holds, by the same rules. What is freed is gone, but a gradient that was asked for by
@@ -125,7 +135,8 @@ class Timeline {
     while (found >= 0 && kept(frames[list[found]])) found -= 1;
     if (found < 0) return node.grad_before;
     const frame = frames[list[found]];
-    return frame.state === "none" || this.isPast(node, frame, index) ? null : frame.total;
+    const gone = frame.state === "none" || this.isPast(node, frame, index) || this.isDropped(id, list[found], index);
+    return gone ? null : frame.total;
   }
 
   // "" (not saved yet), "alive", "modified" or "freed".

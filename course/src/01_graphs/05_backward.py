@@ -41,7 +41,7 @@ q8.reveal(kept)
 # | zero | a gradient of 0 has arrived: a tiny change here does not change the result |
 # | contribution | some of what will arrive is in, more is to come |
 # | accumulated | all of it is in; now the node may run |
-# | freed | the node has run, and what it saved is gone |
+# | freed | the node has run: its gradient has been passed on and is gone, and so is what the node saved |
 
 # %% tags=["picture"]
 x = torch.tensor(2.0, requires_grad=True)
