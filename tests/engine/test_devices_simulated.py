@@ -1,6 +1,8 @@
 """The simulated GPU itself: its arrays are as strict as CuPy's, its memory counts, its clock is the same on every run."""
 
 import gc
+import sys
+import threading
 
 import numpy as np
 import pytest
@@ -135,6 +137,53 @@ def test_free_pieces_are_used_again_and_joined(gpu):
     del blocks[1:3]
     again = gpu.pool.allocate(1 << 20, ((1,), "float32"))
     assert (gpu.pool.reserved, again.offset) == (2 << 20, 512 * 1024)
+
+
+def free_bytes(pool):
+    return sum(length for segment in pool.segments for _, length in segment.holes)
+
+
+@pytest.mark.parametrize("during", ["_place", "missing"])
+def test_an_array_may_die_while_memory_is_given_out(gpu, monkeypatch, during):
+    """As the garbage collector does, which comes in at any line."""
+    pool, find = gpu.pool, gpu.pool._hole
+    blocks = [pool.allocate(1024, ((), "")) for _ in range(3)]
+    blocks.pop(1)
+
+    def dies(size, small):
+        found = find(size, small)
+        blocks.clear()  # both neighbours of the piece that was found
+        return found
+
+    monkeypatch.setattr(pool, "_hole", dies)
+    if during == "missing":
+        assert pool.missing([512]) == 0 and pool.allocated == 0 == len(pool.alive)
+    else:
+        block = pool.allocate(512, ((), ""))
+        assert (block.offset, pool.allocated, len(pool.alive)) == (1024, 512, 1)
+    assert free_bytes(pool) == pool.reserved - pool.allocated
+
+
+def test_threads_share_a_pool(gpu):
+    def work():
+        try:
+            for n in range(500):
+                gpu.pool.allocate(512 * (1 + n % 7), ((), ""))
+        except Exception as error:
+            wrong.append(error)
+
+    wrong, every = [], sys.getswitchinterval()
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(every)
+    assert wrong == [] and gpu.pool.allocated == 0 == len(gpu.pool.alive)
+    assert free_bytes(gpu.pool) == gpu.pool.reserved == 2 << 20
 
 
 def test_segments_have_pytorchs_sizes(gpu):

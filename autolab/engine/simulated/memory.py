@@ -7,7 +7,9 @@ for less than 10 MiB, and multiples of 2 MiB above that. Source: https://docs.py
 from __future__ import annotations
 
 from bisect import insort
+from collections import deque
 from contextlib import contextmanager
+from threading import Lock
 
 from .. import observe
 
@@ -66,33 +68,41 @@ def _segment_length(size, small):
 
 
 class Pool:
-    """What one device has: `total` bytes, of which `reserved` are in segments and `allocated` belong to arrays."""
+    """What one device has: `total` bytes, of which `reserved` are in segments and `allocated` belong to arrays.
+
+    Arrays die at any moment: in other threads, and in this one wherever the garbage collector comes in. What dies while the pool is being
+    changed waits in `_late`."""
 
     def __init__(self, owner, total):
         self.owner, self.total = owner, total
         self.allocated = self.reserved = self.peak_allocated = self.peak_reserved = 0
         self.allocations = self.ever_allocated = self.most_blocks = self.ooms = 0
         self.segments = []
-        self.alive = {}  # id(block) -> (bytes, what)
+        self.alive = {}  # address -> (bytes, what)
         self._next = 0x7F0000000000
+        self._lock, self._late = Lock(), deque()  # of (segment, offset, bytes)
 
     def allocate(self, nbytes, what) -> Block:
         """A block of `nbytes`, rounded up. what: (shape, dtype), for messages. Raises OutOfMemory."""
         size = -(-nbytes // ROUND) * ROUND
         if not size:
             return Block(self, None, 0, 0, what)
-        segment, offset = self._place(size)
-        block = Block(self, segment, offset, size, what)
-        self.alive[id(block)] = (size, what)
-        self.allocations += 1
-        self.allocated += size
-        self.ever_allocated += size
-        self.most_blocks = max(self.most_blocks, len(self.alive))
-        self.peak_allocated = max(self.peak_allocated, self.allocated)
-        self.peak_reserved = max(self.peak_reserved, self.reserved)
-        if observe.observer is not None:
-            observe.observer.allocate(self.owner.device, size, self.allocated, self.reserved, block.address, what)
-        return block
+        try:
+            with self._lock:
+                segment, offset = self._place(size)
+                self.alive[segment.address + offset] = (size, what)
+                self.allocations += 1
+                self.allocated += size
+                self.ever_allocated += size
+                self.most_blocks = max(self.most_blocks, len(self.alive))
+                self.peak_allocated = max(self.peak_allocated, self.allocated)
+                self.peak_reserved = max(self.peak_reserved, self.reserved)
+            block = Block(self, segment, offset, size, what)
+            if observe.observer is not None:
+                observe.observer.allocate(self.owner.device, size, self.allocated, self.reserved, block.address, what)
+            return block
+        finally:
+            self._settle()
 
     def _place(self, size):
         """Takes `size` bytes out of a hole, or out of a new segment. Returns (segment, offset)."""
@@ -108,7 +118,7 @@ class Pool:
         """0 when blocks of the sizes `kept` (bytes) would find room, and beside them those of each list in `passing`, one list after the
         other; else the first size that would not."""
         try:
-            with self._unchanged():
+            with self._lock, self._unchanged():
                 for size in kept:
                     self._try(size)
                 for sizes in passing:
@@ -118,6 +128,8 @@ class Pool:
             return 0
         except OutOfMemory as error:
             return error.nbytes
+        finally:
+            self._settle()
 
     def _try(self, nbytes):
         if nbytes:
@@ -142,7 +154,7 @@ class Pool:
     def _new_segment(self, size, small):
         length = _segment_length(size, small)
         if self.reserved + length > self.total:
-            self.empty_cache()
+            self._give_up_unused()
         if self.reserved + length > self.total:
             raise OutOfMemory(size)
         segment = _Segment(self._next, length, small)
@@ -153,13 +165,24 @@ class Pool:
 
     def free(self, block):
         """Takes a block back; called when it dies."""
-        if block.segment is None:
-            return
-        self.alive.pop(id(block), None)
-        block.segment.give_back(block.offset, block.nbytes)
-        self.allocated -= block.nbytes
-        if observe.observer is not None:
-            observe.observer.free_memory(self.owner.device, block.nbytes, self.allocated, self.reserved, block.address)
+        if block.segment is not None:
+            self._late.append((block.segment, block.offset, block.nbytes))
+            self._settle()
+
+    def _settle(self):
+        """Takes back what has died, unless the pool is being changed: then whoever changes it does so at the end."""
+        while self._late and self._lock.acquire(blocking=False):
+            try:
+                if not self._late:
+                    continue  # another thread was faster
+                segment, offset, nbytes = self._late.popleft()
+                segment.give_back(offset, nbytes)
+                self.alive.pop(segment.address + offset)
+                self.allocated -= nbytes
+            finally:
+                self._lock.release()
+            if observe.observer is not None:
+                observe.observer.free_memory(self.owner.device, nbytes, self.allocated, self.reserved, segment.address + offset)
 
     def more_stats(self):
         """Counts that `memory_stats` has beside the bytes, by PyTorch's names."""
@@ -173,6 +196,11 @@ class Pool:
 
     def empty_cache(self):
         """Gives unused segments back."""
+        with self._lock:
+            self._give_up_unused()
+        self._settle()
+
+    def _give_up_unused(self):
         self.reserved -= sum(s.size for s in self.segments if s.unused)
         self.segments = [s for s in self.segments if not s.unused]
 
