@@ -270,6 +270,10 @@ class Trace(_Record):
             raise KeyError(node_id)
         return self.nodes[position]
 
+    def is_simulated(self, device: str) -> bool:
+        """Whether a node's device is a simulated one: 'sim' always, 'cuda' under `autolab.cuda.simulate()`."""
+        return device.startswith("sim") or bool(self.meta.get("devices", {}).get(device, {}).get("simulated"))
+
     def states(self, frame_index: int) -> dict[str, str]:
         """Gradient state of every node after frame `frame_index`; -1 is before the first frame.
 

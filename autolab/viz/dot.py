@@ -172,7 +172,7 @@ def to_dot(
     for node in trace.nodes:
         modules.setdefault(node.module if show_modules and node.kind == "op" else "", []).append(node)
     for module, members in modules.items():
-        lines = [_box(node, node.id in roots, max_attr_chars if show_attrs else 0) for node in members]
+        lines = [_box(trace, node, node.id in roots, max_attr_chars if show_attrs else 0) for node in members]
         picture.body += _cluster(module, lines) if module else lines
     picture.body += _edges(trace)
     if show_saved:
@@ -229,14 +229,14 @@ def _cluster(module: str, lines: list[str]) -> list[str]:
     ]
 
 
-def _box(node: Node, is_root: bool, attr_chars: int, name: str = "", extra: str = "") -> str:
+def _box(trace: Trace, node: Node, is_root: bool, attr_chars: int, name: str = "", extra: str = "") -> str:
     colour, width = {"leaf": (palette.LEAF, "2.5"), "data": (palette.DATA, "1")}.get(
         node.kind, (palette.FORWARD, "1.2")
     )
     if node.kind == "op" and not node.requires_grad:
         colour, width = palette.DATA, "1"
-    fill, style = palette.device_fill(node.device)
-    attrs = {"label": "\n".join(_lines(node, attr_chars)), "color": colour, "penwidth": width, "fillcolor": fill}
+    fill, style = palette.device_fill("sim" if trace.is_simulated(node.device) else node.device)
+    attrs = {"label": "\n".join(_lines(trace, node, attr_chars)), "color": colour, "penwidth": width, "fillcolor": fill}
     if style:
         attrs["style"] = style
     if is_root:
@@ -247,7 +247,7 @@ def _box(node: Node, is_root: bool, attr_chars: int, name: str = "", extra: str 
     return _statement(_quoted(name) if name else node.id, attrs)
 
 
-def _lines(node: Node, attr_chars: int) -> list[str]:
+def _lines(trace: Trace, node: Node, attr_chars: int) -> list[str]:
     """What stands in a node's box: name and operation, shape or value, and on demand its attributes."""
     lines = [node.label if node.kind != "op" else f"{node.name} = {node.op}" if node.name else node.op]
     if node.shape == () and node.value is not None:
@@ -261,7 +261,7 @@ def _lines(node: Node, attr_chars: int) -> list[str]:
     if node.cut:
         lines.append(f"✂ cut by {node.cut}")
     if node.device not in ("", "cpu"):
-        lines.append(node.device)
+        lines.append(f"{node.device} simulated" if trace.is_simulated(node.device) else node.device)
     if attr_chars:
         lines += [_cut(f"{k}: {attribute_text(v)}", attr_chars) for k, v in node.attrs.items()]
     return lines
@@ -291,7 +291,7 @@ def _edges(trace: Trace) -> list[str]:
             tail = f"{edge.parent}@{edge.child}"
             if tail not in drawn:
                 drawn.add(tail)
-                lines.append(_box(parent, False, 0, tail, " al-alias"))
+                lines.append(_box(trace, parent, False, 0, tail, " al-alias"))
             tail = _quoted(tail)
         attrs = {"class": f"al-edge {edge.id}"}
         if not edge.differentiable:

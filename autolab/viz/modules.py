@@ -56,7 +56,7 @@ def _level(trace: Trace, folding: Folding, folded: Folded, frame: str | None) ->
     for key, box in folded.boxes.items():
         if box.frame == frame:
             part = folding.parts.get(box.of)
-            lines.append(_part(part) if part is not None else _box(trace.node(box.of), box.of in roots, 0, key))
+            lines.append(_part(part) if part is not None else _box(trace, trace.node(box.of), box.of in roots, 0, key))
     for other in folded.frames:
         part = folding.parts[other]
         if part.parent == frame:

@@ -277,3 +277,13 @@ def test_tracing_loads_neither_matplotlib_nor_graphviz_nor_widgets():
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.split("\n")[:2] == ["mul", "[]"]
+
+
+def test_what_is_simulated_says_so():
+    with autolab.cuda.simulate():
+        x = autolab.tensor([1.0, 2.0], requires_grad=True)
+        y = (x.to("cuda") * 2).sum()
+        for picture in (make_dot(y), autolab.viz.draw(y)):
+            drawn = {attrs["label"].split("\\n")[0]: attrs for (attrs,) in statements(picture).values() if "label" in attrs}
+            assert "cuda:0 simulated" in drawn["y = sum"]["label"] and drawn["y = sum"]["style"] == "striped"
+            assert "simulated" not in drawn["x"]["label"] and "style" not in drawn["x"]
