@@ -1,6 +1,5 @@
 """What the prose of lesson 1 says in numbers is what the engine computes."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -106,10 +105,3 @@ def test_quadratic_goes_where_the_prose_says():
     assert "stays at 0.5. The lowest value is 0.3333" in PROSE
     height = lambda x: (3 * x**2 + 2 * x + 1) / 2
     assert (height(-2 / 3), round(height(-1 / 3), 4)) == (pytest.approx(0.5), 0.3333)
-
-
-def test_minutes_of_the_plan_add_up():
-    plan = (SOURCE.parents[1] / "plans" / "01_graphs.md").read_text(encoding="utf-8")
-    minutes = [int(m) for m in re.findall(r"^\| (?:start|\d+ [\w ]+) \| (\d+) \|", plan, re.MULTILINE)]
-    assert len(minutes) == 13
-    assert f"That is {sum(minutes)} minutes" in plan

@@ -42,7 +42,7 @@ def sections(path):
     return found
 
 
-LESSONS = {"01": COURSE / "01_graphs.ipynb", "02": COURSE / "02_gpu.ipynb"}
+LESSONS = {path.stem[:2]: path for path in NOTEBOOKS}
 SECTIONS = {number: sections(path) for number, path in LESSONS.items()}
 EVERY_SECTION = [(number, title) for number, found in SECTIONS.items() for title in found]
 every_lesson = pytest.mark.parametrize("lesson_number", LESSONS)
@@ -192,3 +192,17 @@ def test_code_cells_are_short(lesson_number):
     for cell in read(LESSONS[lesson_number]):
         if cell["cell_type"] == "code" and (lesson_number, cell["id"]) != ("01", "11-12"):  # four functions to be searched
             assert len(source(cell).splitlines()) <= 30, cell["id"]
+
+
+@every_lesson
+def test_minutes_of_the_plan_add_up(lesson_number):
+    plan = (COURSE / "plans" / f"{LESSONS[lesson_number].stem}.md").read_text(encoding="utf-8")
+    minutes = [int(m) for m in re.findall(r"^\| (?:start|\d+ [\w ]+) \| (\d+) \|", plan, re.MULTILINE)]
+    assert len(minutes) == 13
+    assert f"That is {sum(minutes)} minutes" in plan
+
+
+@every_lesson
+def test_glossary_links_lead_to_sections_of_the_lesson(lesson_number):
+    links = re.findall(rf"\({LESSONS[lesson_number].name}#([^)]+)\)", (COURSE / "glossary.md").read_text(encoding="utf-8"))
+    assert len(links) >= 12 and set(links) <= {title.replace(" ", "-") for title in SECTIONS[lesson_number]}
