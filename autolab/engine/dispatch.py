@@ -1,7 +1,8 @@
 """How an op runs: unwrap, promote, compute, wrap, record.
 
-This is the general lane, 3-5 µs an op. `lanes.py` has a fast lane, 1 µs, for float operands of one dtype that are *plain* (`_view is None`: in
-host memory, neither views nor inference tensors), which is nearly every op of a scalar graph or a training loop.
+This is the general lane, 4-6 µs an op, which takes any arguments. `lanes.py` has a fast lane, 1 µs, for float operands of one dtype that are
+*plain* (`_view is None`: in host memory, neither views nor inference tensors), which is nearly every op of a scalar graph; `compiled.py` has
+the general lane as a function of its own for each op, 2 µs, for operands in host memory that need no conversion.
 """
 
 from __future__ import annotations
@@ -53,6 +54,8 @@ def apply(op, args):
     node = None
     if state.grad and op.rules:
         for t in tensors:
+            if t._view is not None:  # its base may have become part of a graph since
+                t._view.refresh(t)
             if t._req:
                 node = record(op, args, outs, state)
                 break
@@ -285,18 +288,24 @@ def check_inplace(t, state, requires_grad, overlapping=True):
     requires_grad: whether any argument of the op requires grad. overlapping: whether an expanded tensor is refused."""
     if t._view is not None:
         t._view.check_inplace(t, state, requires_grad)
-    if overlapping and t._view is not None and repeats(t._d):
-        raise fail(
-            RuntimeError,
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
-            "clone() the tensor before performing the operation.",
-            "expand() shows one number in many places; clone() gives each its own.",
-        )
+    if overlapping:
+        check_written_once(t)
     if state.grad and t._req and t._node is None:
         raise fail(
             RuntimeError,
             "a leaf Variable that requires grad is being used in an in-place operation.",
             "A leaf's value is what its gradient belongs to; change it inside `with torch.no_grad():`, or compute a new tensor.",
+        )
+
+
+def check_written_once(t):
+    """Raises torch's error when `t` shows one number in several places, as after `expand()`."""
+    if t._view is not None and repeats(t._d):
+        raise fail(
+            RuntimeError,
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
+            "clone() the tensor before performing the operation.",
+            "expand() shows one number in many places; clone() gives each its own.",
         )
 
 

@@ -12,7 +12,6 @@ from . import observe
 from .autograd.grad_mode import per_thread
 from .autograd.node import accumulator, sequence
 from .device import CPU
-from .dispatch import apply
 from .dtype import bool_
 from .storage import Storage
 from .tensor import SMALL, Tensor
@@ -94,7 +93,7 @@ def call(aDEFAULTS):
     state = per_thread.state
     kind = type(a)
     if kind is not Tensor and kind not in TENSORS or a._view is not None or state.special or a.dtype._kind != 2 UNLESS_DEFAULT:
-        return apply(op, (aARGUMENTS,))
+        return op.general(aARGUMENTS)
     x = a._d
     d = state.run(fast, x)
     t = new(Tensor)
@@ -170,7 +169,6 @@ def _compile_lane(op, source, slow=None):
         "Tensor": Tensor,
         "TENSORS": TENSORS,
         "Storage": Storage,
-        "apply": apply,
         "slow": slow,
         "op": op,
         "fast": op.fast,
@@ -201,8 +199,9 @@ def compiled_on_first_use(make, op):
     def get():
         if not made:
             made.append(make(op))
-            if op.call is stub:
-                op.call = made[0]
+            for place in ("call", "general"):
+                if getattr(op, place) is stub:
+                    setattr(op, place, made[0])
         return made[0]
 
     stub.made = get
@@ -211,7 +210,7 @@ def compiled_on_first_use(make, op):
 
 def make_binary(op):
     """The fast lane of an op of two operands."""
-    return _compile_lane(op, _BINARY, lambda a, b: apply(op, (a, b)))
+    return _compile_lane(op, _BINARY, lambda a, b: op.general(a, b))
 
 
 def make_operator(op, of_tensors=None):
@@ -222,7 +221,7 @@ def make_operator(op, of_tensors=None):
     def slow(a, b):
         if of_tensors is not None and isinstance(b, Tensor):
             return of_tensors(a, b)
-        return apply(op, (a, b)) if isinstance(b, _NUMBERS) else NotImplemented
+        return op.general(a, b) if isinstance(b, _NUMBERS) else NotImplemented
 
     source = _BINARY if of_tensors is None else _BINARY.replace("NUMBERS_ONLY", "True or")
     return _compile_lane(op, source, slow)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
 
-from . import dispatch, lanes
+from . import compiled, dispatch, lanes
 from .autograd.node_class import make_node_class
 
 OPS: dict[str, Op] = {}
@@ -67,10 +67,12 @@ class Op:
     rules: tuple = ()  # (argument position, rule, names) per differentiable argument
     needed_by: tuple = ()  # per save: the set of rule numbers that read it; None = always saved
     broadcast: tuple[int, ...] = ()  # positions of operands
-    node_class: Any = None                # filled in by `register`, as is `call`
+    tensors: frozenset[int] = frozenset()  # positions of what is a tensor, or may be one
+    node_class: Any = None                # filled in by `register`, as are `call` and `general`
     saves_tensors: bool = False
     return_type: Callable | None = None
-    call: Any = None
+    call: Any = None  # takes all arguments in schema order; the fast lane where there is one
+    general: Any = None  # the same for operands that the fast lane leaves alone
     save: Any = None  # see saving.py; compiled on first use
     spread: bool = False  # whether the one differentiable argument is a list, so that the rule returns a gradient per element
 
@@ -114,8 +116,10 @@ def register(
         raise ValueError(f"op {name!r}: rules for {sorted(unknown)}, which are not arguments")
     _plan_saving(op)
     op.broadcast = tuple(params.index(p) for p in op.operands)
+    op.tensors = frozenset(i for i, p in enumerate(params) if p in vjp or p in op.operands or p in _TENSORS)
     op.node = op.node or "".join(w[:1].upper() + w[1:] for w in name.split("_")) + "Backward0"
     op.node_class = make_node_class(op)
+    op.general = _general(op)
     op.call = _entry(op)
     OPS[name] = op
     public = public or name
@@ -196,6 +200,13 @@ def _entry(op):
         return lanes.compiled_on_first_use(lanes.make_binary, op)
     if op.fast is not None and len(op.params) == len(op.defaults) + 1:
         return lanes.compiled_on_first_use(lanes.make_unary, op)
+    return op.general
+
+
+def _general(op):
+    """The lane for operands of all kinds: compiled where the record allows it."""
+    if compiled.can_compile(op):
+        return lanes.compiled_on_first_use(compiled.make_general, op)
     return lambda *args: dispatch.apply(op, args)
 
 

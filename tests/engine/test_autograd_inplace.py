@@ -168,6 +168,19 @@ def test_an_edit_makes_an_untracked_tensor_part_of_the_graph(torch):
 
 
 @same_as_torch
+def test_ops_on_a_view_whose_base_became_part_of_the_graph(torch):
+    w = torch.tensor([2.0, 3.0], requires_grad=True)
+    results = []
+    for op in (lambda v: v * 2, lambda v: v.sum(0), lambda v: v.reshape(1, 2), lambda v: torch.cat([v, v]), lambda v: v @ v):
+        base = torch.ones(3, 2)
+        view = base[1]
+        base.mul_(w)  # the view has no history of its own yet
+        result = op(view)
+        results.append((result.requires_grad, result.grad_fn.name(), result.grad_fn.next_functions[0][0].name()))
+    return results
+
+
+@same_as_torch
 def test_advanced_index_assignment(torch):
     x = torch.arange(6.0).reshape(2, 3).requires_grad_()
     v = torch.tensor([10.0, 20.0], requires_grad=True)
