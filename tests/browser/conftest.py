@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext
+from playwright.sync_api import Browser, BrowserContext, Page
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from lab import LEARNER, Notebook, Server  # noqa: E402 (needs the path set above)
+from lab import LEARNER, Notebook, Server, offline  # noqa: E402 (needs the path set above)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -45,6 +45,19 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any], chromium:
         "executable_path": chromium,
         "args": ["--no-sandbox", "--disable-dev-shm-usage"],
     }
+
+
+@pytest.fixture
+def page_options(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """Options of the browser's context behind `page`: a test's parameter, or what a module says by a fixture of this name."""
+    return getattr(request, "param", {})
+
+
+@pytest.fixture
+def page(browser: Browser, page_options: dict[str, Any]) -> Iterator[Page]:
+    """A page without network: for exported widgets. The test fails when the page complains of anything."""
+    with offline(browser, **page_options) as page:
+        yield page
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,8 @@
-"""JupyterLab as the tests see it: a server, a notebook open in it, the first explorer in that."""
+"""What the tests look at: a widget on a page, a page without network, JupyterLab with a notebook open in it."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import socket
@@ -9,14 +10,16 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from autolab.trace import Trace
+from autolab.widgets import assets
 
 ROOT = Path(__file__).parents[2]
 LEARNER = Path(__file__).with_name("learner.py").read_text(encoding="utf-8")
@@ -33,6 +36,33 @@ def learners_trace() -> Trace:
     variables: dict[str, Any] = {}
     exec(compile(LEARNER, "learner.py", "exec"), variables)
     return variables["recording"].trace()
+
+
+@contextlib.contextmanager
+def offline(browser: Browser, **options: Any) -> Iterator[Page]:
+    """A page without network, which must not have complained of anything in the end. `options`: of the browser's context."""
+    context = browser.new_context(**{"viewport": {"width": 1300, "height": 900}, "reduced_motion": "reduce"} | options)
+    context.set_offline(True)
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    yield page
+    context.close()
+    assert complaints == []
+
+
+def script_says(page: Page, widget: str, names: str, function: str, *given: Any) -> Any:
+    """What a JavaScript `function` of (m, ...given) returns, m being the widget's script with its inner `names` exported."""
+    page.goto("about:blank")
+    module = f"{assets.module(widget)}\nexport {{ {names} }};"
+    return page.evaluate(
+        f"""async ([module, given]) => {{
+              const m = await import(URL.createObjectURL(new Blob([module], {{ type: "text/javascript" }})));
+              return ({function})(m, ...given);
+            }}""",
+        [module, given],
+    )
 
 
 class Server:
@@ -104,29 +134,35 @@ class Server:
         return self.folder / name
 
 
-class Explorer:
-    """An explorer on a page, by role and name."""
+class Shown:
+    """A widget on a page, by role and name; `root` is its outermost element."""
 
-    def __init__(self, page: Page, number: int = 0):
-        self.page = page
-        self.root = page.get_by_role("group", name=re.compile("^Autograd explorer")).nth(number)
-        self.graph = self.root.get_by_role("group", name="Computation graph", exact=True)
-        self.slider = self.root.get_by_role("slider", name="Step", exact=True)
-        self.details = self.root.get_by_role("region", name="Details", exact=True)
-        self.said = self.root.get_by_role("status")
+    def __init__(self, page: Page, root: Locator):
+        self.page, self.root = page, root
+        self.said = root.get_by_role("status")
+        self.slider = root.get_by_role("slider", name="Step", exact=True)
+        self.details = root.get_by_role("region", name="Details", exact=True)
 
     def button(self, name: str) -> Locator:
         return self.root.get_by_role("button", name=name, exact=True)
-
-    def node(self, name: str) -> Locator:
-        return self.graph.get_by_role("button", name=re.compile(rf"^{re.escape(name)},"))
 
     def at(self, step: int) -> None:
         expect(self.slider).to_have_value(str(step))
 
     def check(self, function: str) -> Any:
-        """One of the functions of checks.js, called with the explorer's element."""
+        """One of the functions of checks.js, called with the widget's element."""
         return self.root.evaluate(f"(root) => {{ {CHECKS}; return {function}(root); }}")
+
+
+class Explorer(Shown):
+    """An explorer on a page."""
+
+    def __init__(self, page: Page, number: int = 0):
+        super().__init__(page, page.get_by_role("group", name=re.compile("^Autograd explorer")).nth(number))
+        self.graph = self.root.get_by_role("group", name="Computation graph", exact=True)
+
+    def node(self, name: str) -> Locator:
+        return self.graph.get_by_role("button", name=re.compile(rf"^{re.escape(name)},"))
 
 
 class Notebook(Explorer):
@@ -156,6 +192,19 @@ class Notebook(Explorer):
                await jupyterapp.commands.execute('notebook:run-all-cells');"""
         )
 
+    def cell_count(self) -> int:
+        """One more when a key pressed in a widget reached JupyterLab's shortcuts."""
+        return self._panel("return panel.content.widgets.length;")
+
+    @contextlib.contextmanager
+    def theme(self, name: str) -> Iterator[None]:
+        """JupyterLab in its theme "light" or "dark", and light again afterwards."""
+        self.command("apputils:change-theme", theme=f"JupyterLab {name.title()}")
+        try:
+            yield
+        finally:
+            self.command("apputils:change-theme", theme="JupyterLab Light")
+
     def save(self) -> None:
         self._panel("await panel.context.save();")
 
@@ -172,7 +221,9 @@ class Notebook(Explorer):
         return self._panel(
             """const kernel = panel.sessionContext.session.kernel;
                const request = { code: "", user_expressions: { it: given }, store_history: false };
-               const reply = await kernel.requestExecute(request).done;
+               let reply;
+               do reply = await kernel.requestExecute(request).done;
+               while (reply.content.status === "aborted");  // dropped: a cell before it has just raised
                const it = reply.content.user_expressions.it;
                return it.status === "ok" ? it.data["text/plain"] : it.ename + ": " + it.evalue;""",
             expression,

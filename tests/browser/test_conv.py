@@ -3,63 +3,49 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from lab import CHECKS, Notebook, Server
-from playwright.sync_api import Browser, Locator, Page, expect
+from lab import Notebook, Server, Shown, script_says
+from playwright.sync_api import Page, expect
 
 import autolab as torch
-from autolab.widgets import ConvExplorer, assets
+from autolab.widgets import ConvExplorer
 from autolab.widgets.conv import brief
 
 IMAGE = [[0.0, 0, 1, 1], [0, 0, 1, 1], [2, 2, 5, 5]]
 GRADIENT = [[[1.0, 10, 100], [0, 0, 0], [0, 0, 2]]]
 
 
-class Shown:
-    """The one convolution explorer of a page, and what the page complained of."""
+class Convolution(Shown):
+    """The one convolution explorer of a page."""
 
-    def __init__(self, page: Page, folder: Path):
-        self.page, self.folder, self.complaints = page, folder, []
-        page.on("console", lambda message: self.complaints.append(message.text))
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
-
-    def open(self, widget: ConvExplorer) -> Shown:
-        self.page.goto(widget.to_html(self.folder / "conv.html").as_uri())
-        return self.find()
-
-    def find(self) -> Shown:
-        self.root = self.page.get_by_role("group", name=re.compile("^Convolution explorer"))
-        self.details = self.root.get_by_role("region", name="Details", exact=True)
-        self.slider = self.root.get_by_role("slider", name="Step", exact=True)
-        self.said = self.root.get_by_role("status")
-        expect(self.root).to_be_visible()
-        return self
-
-    def button(self, name: str) -> Locator:
-        return self.root.get_by_role("button", name=name, exact=True)
+    def __init__(self, page: Page):
+        super().__init__(page, page.get_by_role("group", name=re.compile("^Convolution explorer")))
 
     def table(self, name: str) -> list[str]:
         return self.root.locator(f'table[aria-label="{name}"] td').all_text_contents()
 
-    def check(self, function: str) -> Any:
-        return self.root.evaluate(f"(root) => {{ {CHECKS}; return {function}(root); }}")
+
+class Exported(Convolution):
+    """One on an exported page, opened from a folder."""
+
+    def __init__(self, page: Page, folder: Path):
+        super().__init__(page)
+        self.folder = folder
+
+    def open(self, widget: ConvExplorer) -> None:
+        self.page.goto(widget.to_html(self.folder / "conv.html").as_uri())
+        expect(self.root).to_be_visible()
 
 
 @pytest.fixture
-def shown(browser: Browser, tmp_path: Path) -> Iterator[Shown]:
-    context = browser.new_context(viewport={"width": 1300, "height": 900}, reduced_motion="reduce")
-    context.set_offline(True)
-    opened = Shown(context.new_page(), tmp_path)
-    yield opened
-    context.close()
-    assert opened.complaints == []
+def shown(page: Page, tmp_path: Path) -> Exported:
+    return Exported(page, tmp_path)
 
 
-def test_forward_steps_by_button_key_and_slider(shown: Shown) -> None:
+def test_forward_steps_by_button_key_and_slider(shown: Exported) -> None:
     shown.open(ConvExplorer(IMAGE, [[1.0, -1.0]], [0.5], gradient=GRADIENT))
     assert shown.table("output[0]") == [".5", *[""] * 8]
     shown.button("Next step").click()
@@ -75,7 +61,7 @@ def test_forward_steps_by_button_key_and_slider(shown: Shown) -> None:
     expect(shown.said).to_contain_text("output[0, 2, 1] is -2.5")
 
 
-def test_gradients_accumulate_backward(shown: Shown) -> None:
+def test_gradients_accumulate_backward(shown: Exported) -> None:
     shown.open(ConvExplorer(IMAGE, [[1.0, -1.0]], [0.5], gradient=GRADIENT))
     shown.button("Backward").click()
     expect(shown.button("Backward")).to_have_attribute("aria-pressed", "true")
@@ -90,7 +76,7 @@ def test_gradients_accumulate_backward(shown: Shown) -> None:
     assert shown.table("bias.grad[0] so far") == ["113"]
 
 
-def test_a_chosen_output_shows_its_receptive_field(shown: Shown) -> None:
+def test_a_chosen_output_shows_its_receptive_field(shown: Exported) -> None:
     shown.open(ConvExplorer(IMAGE, torch.ones(2, 2), padding=1))
     output = shown.root.get_by_role("grid", name="output[0]")
     output.get_by_role("gridcell").first.focus()
@@ -107,7 +93,7 @@ def test_a_chosen_output_shows_its_receptive_field(shown: Shown) -> None:
     expect(shown.slider).to_have_value("0")
 
 
-def test_plays_to_the_end_and_stops(shown: Shown) -> None:
+def test_plays_to_the_end_and_stops(shown: Exported) -> None:
     shown.open(ConvExplorer([[1.0, 2, 3]], [[1.0]], interval=50))
     shown.button("Play").click()
     expect(shown.slider).to_have_value("2")
@@ -115,7 +101,7 @@ def test_plays_to_the_end_and_stops(shown: Shown) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_can_be_read_and_reached(shown: Shown, scheme: str) -> None:
+def test_can_be_read_and_reached(shown: Exported, scheme: str) -> None:
     shown.page.emulate_media(color_scheme=scheme)
     torch.manual_seed(0)
     layer = torch.nn.Conv2d(2, 2, 3, padding=1, dilation=2)
@@ -129,23 +115,15 @@ def test_can_be_read_and_reached(shown: Shown, scheme: str) -> None:
     expect(shown.said).to_contain_text("output[1, 1, 1]")
 
 
-def test_fits_a_phone(shown: Shown) -> None:
+def test_fits_a_phone(shown: Exported) -> None:
     shown.page.set_viewport_size({"width": 390, "height": 800})
     shown.open(ConvExplorer(torch.ones(9, 9), torch.ones(3, 3), padding=1))
     assert shown.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_script_and_kernel_write_numbers_into_cells_alike(shown: Shown) -> None:
+def test_script_and_kernel_write_numbers_into_cells_alike(page: Page) -> None:
     numbers = [0.0, 0.125, -0.5, 12.34, 0.005, -2e-17, 250_123.0, 100.25, 10.0, 3e12, "nan", -20.0, -0.0123, 0.01, 99_999.0]
-    module = assets.module("conv") + "\nexport { cellText };"
-    shown.page.goto("about:blank")
-    said = shown.page.evaluate(
-        """async ([module, numbers]) => {
-             const m = await import(URL.createObjectURL(new Blob([module], { type: "text/javascript" })));
-             return numbers.map(m.cellText);
-           }""",
-        [module, numbers],
-    )
+    said = script_says(page, "conv", "cellText", "(m, numbers) => numbers.map(m.cellText)", numbers)
     assert said == [brief(n) for n in numbers]
 
 
@@ -160,13 +138,14 @@ conv
 """
 
 
-class InLab(Shown):
+class InLab(Convolution):
     """The convolution explorer of a notebook, and its kernel."""
 
     def __init__(self, notebook: Notebook):
-        self.notebook, self.page, self.complaints = notebook, notebook.page, []
+        super().__init__(notebook.page)
+        self.notebook = notebook
         notebook.run_cells()
-        self.find()
+        expect(self.root).to_be_visible()
 
 
 @pytest.fixture(scope="module")

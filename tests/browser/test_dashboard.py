@@ -6,14 +6,15 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import numpy as np
 import pytest
-from lab import CHECKS, Notebook, Server
-from playwright.sync_api import Browser, Locator, Page, expect
+from lab import Notebook, Server, Shown, script_says
+from playwright.sync_api import Locator, Page, expect
 
-from autolab.widgets import TrainingDashboard, assets, charts
+from autolab.widgets import TrainingDashboard, charts
 
 MAKE = """import time
 import autolab as torch
@@ -43,32 +44,24 @@ def make(steps, predict=None, fail=0):
 LATE = 10_000
 
 
-class Dashboard:
+class Dashboard(Shown):
     """The last dashboard of a page."""
 
     def __init__(self, page: Page):
-        self.page = page
-        self.root = page.get_by_role("group", name="Training dashboard", exact=True).last
+        super().__init__(page, page.get_by_role("group", name="Training dashboard", exact=True).last)
         self.rate = self.root.get_by_role("textbox", name="Learning rate", exact=True)
         self.alert = self.root.get_by_role("alert")
-        self.said = self.root.get_by_role("status")
         self.badge = self.root.locator(".al-badge")
-
-    def button(self, name: str) -> Locator:
-        return self.root.get_by_role("button", name=name, exact=True)
 
     def chart(self, name: str) -> Locator:
         return self.root.get_by_role("img", name=re.compile(f"^{name}[:,]"))
-
-    def check(self, function: str) -> list[str]:
-        return self.root.evaluate(f"(root) => {{ {CHECKS}; return {function}(root); }}")
 
 
 @pytest.fixture(scope="module")
 def lab(server: Server, open_notebook: Callable[..., Notebook]) -> Notebook:
     server.write("dashboard.ipynb", MAKE)
     notebook = open_notebook("dashboard.ipynb")
-    notebook._panel("await panel.sessionContext.session.kernel.info; await jupyterapp.commands.execute('notebook:run-all-cells');")
+    notebook.run_cells()
     notebook.in_kernel("make.__name__", "make", seconds=30)
     return notebook
 
@@ -84,6 +77,10 @@ def cell(lab: Notebook, code: str, *, wait: bool = True) -> None:
            if (given[1]) await run;""",
         [code, wait],
     )
+
+
+def errors_of_last_cell(lab: Notebook) -> list[str]:
+    return lab._panel("return panel.content.widgets.at(-1).model.toJSON().outputs.map((o) => o.ename);")
 
 
 @pytest.fixture
@@ -188,7 +185,7 @@ def test_the_kernels_interrupt_pauses_and_the_button_resumes(lab: Notebook, dash
     lab._panel("await panel.sessionContext.session.kernel.interrupt();")
     expect(dashboard.badge).to_have_text("paused", timeout=LATE)
     lab.page.wait_for_function("jupyterapp.shell.currentWidget.content.widgets.at(-1).model.toJSON().outputs.length > 0")
-    outputs = lab._panel("return panel.content.widgets.at(-1).model.toJSON().outputs.map((o) => o.ename);")
+    outputs = errors_of_last_cell(lab)
     assert outputs[0] in ("KeyboardInterrupt", "CancelledError"), "the cell has ended"
     lab.page.wait_for_timeout(500)  # what was asked for in the meantime is dropped by the kernel, as after any error
     lab.in_kernel("dashboard.state", "paused")
@@ -205,7 +202,7 @@ def test_an_error_inside_the_training(lab: Notebook, dashboard: Dashboard) -> No
     expect(dashboard.badge).to_have_text("failed")
     lab.in_kernel("dashboard.state, len(dashboard.history.records)", ("failed", 39))
     expect(lab.page.get_by_text("ZeroDivisionError: float division by zero").last).to_be_visible()
-    outputs = lab._panel("return panel.content.widgets.at(-1).model.toJSON().outputs.map((o) => o.ename);")
+    outputs = errors_of_last_cell(lab)
     assert outputs == ["ZeroDivisionError"], "the cell has it too"
 
 
@@ -253,19 +250,16 @@ def test_nothing_flickers_and_updates_are_few(lab: Notebook, dashboard: Dashboar
 def test_can_be_read_in_both_themes(lab: Notebook, dashboard: Dashboard, theme: str) -> None:
     dashboard.button("Step").click()
     expect(dashboard.badge).to_have_text("paused")
-    lab.command("apputils:change-theme", theme=f"JupyterLab {theme.title()}")
-    try:
+    with lab.theme(theme):
         expect(dashboard.root).to_have_attribute("data-theme", theme)
         for check in ("faint", "small", "unnamed"):
             assert dashboard.check(check) == [], check
-    finally:
-        lab.command("apputils:change-theme", theme="JupyterLab Light")
 
 
 def test_a_saved_notebook_shows_the_run_again(server: Server, open_notebook: Callable[..., Notebook]) -> None:
     path = server.write("run.ipynb", MAKE, "make(30)\ndashboard", "await dashboard.run()", "dashboard")
     first = open_notebook("run.ipynb")
-    first._panel("await panel.sessionContext.session.kernel.info; await jupyterapp.commands.execute('notebook:run-all-cells');")
+    first.run_cells()
     expect(Dashboard(first.page).badge).to_have_text("finished", timeout=30_000)
     first.in_kernel("dashboard.state", "finished")
     first.save()
@@ -281,16 +275,8 @@ def test_a_saved_notebook_shows_the_run_again(server: Server, open_notebook: Cal
 
 # -- without a kernel --------------------------------------------------------------------------------------------------
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    context = browser.new_context(viewport={"width": 480, "height": 900}, color_scheme="dark", reduced_motion="reduce")
-    context.set_offline(True)
-    shown = context.new_page()
-    complaints: list[str] = []
-    shown.on("console", lambda message: complaints.append(message.text))
-    shown.on("pageerror", lambda error: complaints.append(str(error)))
-    yield shown
-    context.close()
-    assert complaints == []
+def page_options() -> dict[str, Any]:
+    return {"viewport": {"width": 480, "height": 900}, "color_scheme": "dark"}
 
 
 def test_an_exported_page_shows_the_finished_run(page: Page, tmp_path: Path) -> None:
@@ -320,14 +306,7 @@ def test_an_exported_page_shows_the_finished_run(page: Page, tmp_path: Path) -> 
 
 def test_script_and_kernel_agree_on_ticks(page: Page) -> None:
     spans = [[0, 1], [0, 2.5], [-0.3, 0.3], [3, 3], [0, 1000], [1e-5, 3e-5], [17, 4711]]
-    page.goto("about:blank")
-    said = page.evaluate(
-        """async ([module, spans]) => {
-             const m = await import(URL.createObjectURL(new Blob([module], { type: "text/javascript" })));
-             return spans.map(([low, high]) => m.ticks(low, high));
-           }""",
-        [assets.module("dashboard") + "\nexport { ticks };", spans],
-    )
+    said = script_says(page, "dashboard", "ticks", "(m, spans) => spans.map(([low, high]) => m.ticks(low, high))", spans)
     assert said == [charts.ticks(*span) for span in spans]
 
 

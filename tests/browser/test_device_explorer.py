@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import CHECKS, Explorer, Notebook, Server
-from playwright.sync_api import Browser, Locator, Page, expect
+from lab import Explorer, Notebook, Server, Shown, script_says
+from playwright.sync_api import Locator, Page, expect
 
 import autolab as torch
 from autolab.trace import device_text
-from autolab.widgets import DeviceExplorer, assets
+from autolab.widgets import DeviceExplorer
 
 CELL = """
 import autolab as torch
@@ -48,19 +48,12 @@ def made() -> DeviceExplorer:
     return variables["explorer"]
 
 
-class View:
+class View(Shown):
     """The one device explorer of a page."""
 
     def __init__(self, page: Page):
-        self.page = page
-        self.root = page.get_by_role("group", name=NAME)
-        self.said = self.root.get_by_role("status")
-        self.slider = self.root.get_by_role("slider", name="Step", exact=True)
-        self.details = self.root.get_by_role("region", name="Details", exact=True)
+        super().__init__(page, page.get_by_role("group", name=NAME))
         self.time = self.root.get_by_role("listbox", name=re.compile("^Timeline"))
-
-    def button(self, name: str) -> Locator:
-        return self.root.get_by_role("button", name=name, exact=True)
 
     def device(self, name: str) -> Locator:
         return self.root.get_by_role("group", name=re.compile(f"^{name}[,:]"))
@@ -70,24 +63,6 @@ class View:
 
     def item(self, name: str) -> Locator:
         return self.time.get_by_role("option", name=re.compile(f"^{name}"))
-
-    def at(self, step: int) -> None:
-        expect(self.slider).to_have_value(str(step))
-
-    def check(self, function: str) -> Any:
-        return self.root.evaluate(f"(root) => {{ {CHECKS}; return {function}(root); }}")
-
-
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    context = browser.new_context(viewport={"width": 1300, "height": 1000}, reduced_motion="reduce")
-    context.set_offline(True)
-    page, complaints = context.new_page(), []
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    yield page
-    context.close()
-    assert complaints == []
 
 
 def opened(page: Page, widget: DeviceExplorer, folder: Path, **traits: Any) -> View:
@@ -307,15 +282,19 @@ def test_two_thousand_events(page: Page, tmp_path: Path) -> None:
 def test_script_and_kernel_agree_on_words_and_states(page: Page, made: DeviceExplorer) -> None:
     seconds = [0, 1e-10, 12e-9, 2.5e-6, 999.4e-6, 0.9996e-3, 1.2345e-3, 0.0999, 4, 61.234, 1234.5]
     counts = [0, 1, 512, 2176, 2200, 1023, 1024, 20_000, 2**20 - 1, 2**20, 2**30, 1000 * 1024, 123_456_789]
-    page.goto("about:blank")
-    said = page.evaluate(
-        """async ([module, data, seconds, counts]) => {
-             const m = await import(URL.createObjectURL(new Blob([module], { type: "text/javascript" }))), story = new m.Story(data);
+    said = script_says(
+        page,
+        "devices",
+        "Story, timeWords, bytesWords",
+        """(m, data, seconds, counts) => {
+             const story = new m.Story(data);
              const per = (f) => data.frames.map((_, i) => ["cuda:0", "cuda:1"].map((d) => f(i, d)));
              return { seconds: seconds.map(m.timeWords), counts: counts.map(m.bytesWords), used: per((i, d) => story.inUse(i, d)),
                       queue: per((i, d) => story.queue(i, d).map((k) => k.id)) };
            }""",
-        [assets.module("devices") + "\nexport { Story, timeWords, bytesWords };", made.data, seconds, counts],
+        made.data,
+        seconds,
+        counts,
     )
     assert said["seconds"] == [device_text.duration(s) for s in seconds]
     assert said["counts"] == [device_text.size(c) for c in counts]
@@ -369,7 +348,7 @@ def test_in_jupyterlab_from_either_side(server: Server, open_notebook: Callable[
     notebook.in_kernel("explorer.step >= 3", True)
     view.button("Pause").click()
     notebook.in_kernel("explorer.playing", False)
-    cells = notebook._panel("return panel.content.widgets.length;")
+    cells = notebook.cell_count()
     view.root.focus()
     notebook.page.keyboard.press("b")
-    assert notebook._panel("return panel.content.widgets.length;") == cells, "JupyterLab's shortcuts do not fire inside"
+    assert notebook.cell_count() == cells, "JupyterLab's shortcuts do not fire inside"

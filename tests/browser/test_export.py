@@ -5,33 +5,30 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import Explorer, learners_trace
-from playwright.sync_api import Browser, Page, expect
+from lab import Explorer, learners_trace, script_says
+from playwright.sync_api import Page, expect
 from zoo import CASES, not_a_number, recorded
 
 import autolab
 from autolab.trace.model import Trace
 from autolab.viz import html
 from autolab.widgets import Explorer as Widget
-from autolab.widgets import assets, explore
+from autolab.widgets import explore
 from autolab.widgets import explorer as explorer_module
 
 TRACE = learners_trace()
 
 
 class Offline:
-    """A page without network that remembers what it asked for and what it complained of."""
+    """A page without network that remembers what it asked for."""
 
     def __init__(self, page: Page):
-        self.page, self.requests, self.complaints = page, [], []
+        self.page, self.requests = page, []
         page.on("request", lambda request: self.requests.append(request.url))
-        page.on("console", lambda message: self.complaints.append(message.text))
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
 
     def open(self, path: Path) -> Explorer:
         self.page.goto(path.as_uri())
@@ -41,13 +38,14 @@ class Offline:
 
 
 @pytest.fixture
-def offline(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Offline]:
-    options: dict[str, Any] = getattr(request, "param", {})
-    context = browser.new_context(**{"viewport": {"width": 1400, "height": 900}} | options)
-    context.set_offline(True)
-    page = Offline(context.new_page())
-    yield page
-    context.close()
+def page_options(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """These pages move: playing is tested here, and colours that fade."""
+    return {"viewport": {"width": 1400, "height": 900}, "reduced_motion": "no-preference"} | getattr(request, "param", {})
+
+
+@pytest.fixture
+def offline(page: Page) -> Offline:
+    return Offline(page)
 
 
 def test_steps_without_kernel_and_network(offline: Offline, tmp_path: Path) -> None:
@@ -68,7 +66,6 @@ def test_steps_without_kernel_and_network(offline: Offline, tmp_path: Path) -> N
     shown.button("Pause").click()
     assert shown.check("unnamed") == []
     assert offline.requests == [path.as_uri()]
-    assert offline.complaints == []
 
 
 def test_while_it_plays_nothing_is_read_out_and_where_it_stops_is(offline: Offline, tmp_path: Path) -> None:
@@ -90,7 +87,6 @@ def test_a_recording_of_nothing_says_so_and_shows_no_dead_controls(offline: Offl
     shown = Explorer(offline.page)
     expect(shown.root).to_contain_text("Nothing was recorded: no operation on a tensor ran in the block.")
     assert shown.root.get_by_role("button").count() == 0 and shown.root.get_by_role("list").count() == 0
-    assert offline.complaints == []
 
 
 def test_several_explorers_on_one_page_step_apart(offline: Offline, tmp_path: Path) -> None:
@@ -106,11 +102,10 @@ def test_several_explorers_on_one_page_step_apart(offline: Offline, tmp_path: Pa
     expect(second.get_by_role("region", name="Details")).to_contain_text("w, a leaf")
     assert offline.page.title() == "Two <graphs>"
     assert len(page) < 240_000, "the script is there once"
-    assert offline.complaints == []
 
 
 @pytest.mark.parametrize(
-    "offline", [{"color_scheme": "light"}, {"color_scheme": "dark"}], indirect=True, ids=["light", "dark"]
+    "page_options", [{"color_scheme": "light"}, {"color_scheme": "dark"}], indirect=True, ids=["light", "dark"]
 )
 def test_follows_the_readers_colour_scheme(offline: Offline, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     shown = offline.open(Widget(TRACE, step=10).to_html(tmp_path / "explorer.html"))
@@ -124,7 +119,7 @@ def test_follows_the_readers_colour_scheme(offline: Offline, tmp_path: Path, req
     expect(shown.root).to_have_attribute("data-theme", "light" if dark else "dark")
 
 
-@pytest.mark.parametrize("offline", [{"viewport": {"width": 390, "height": 800}}], indirect=True, ids=["phone"])
+@pytest.mark.parametrize("page_options", [{"viewport": {"width": 390, "height": 800}}], indirect=True, ids=["phone"])
 def test_fits_a_phone(offline: Offline, tmp_path: Path) -> None:
     shown = offline.open(Widget(TRACE, step=22).to_html(tmp_path / "explorer.html"))
     assert offline.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -148,7 +143,6 @@ def test_whatever_happens_to_a_graph_can_be_read(offline: Offline, tmp_path: Pat
             expect(shown.said).to_contain_text(frame.text)
         for check in ("faint", "small", "crowded", "unnamed"):
             assert shown.check(check) == [], f"{CASES[i].__name__}: {check}"
-    assert offline.complaints == []
 
 
 def test_an_error_is_shown_where_it_happened(offline: Offline, tmp_path: Path) -> None:
@@ -195,7 +189,7 @@ def test_the_page_changes_with_its_widgets_state(tmp_path: Path) -> None:
     assert '"step":9' in page
 
 
-def test_script_and_kernel_agree_on_states_numbers_and_colours(offline: Offline) -> None:
+def test_script_and_kernel_agree_on_states_numbers_and_colours(page: Page) -> None:
     """One trace, read by Python and by the script: every state at every frame, numbers as written, colours."""
     from autolab.trace.values import number, short
     from autolab.widgets import heat
@@ -240,21 +234,22 @@ def test_script_and_kernel_agree_on_states_numbers_and_colours(offline: Offline)
         1.005,
         0.9996,
     ]
-    module = assets.module("explorer") + "\nexport { statesAt, gradientsAt, unpack, short, color };"
-    offline.page.goto("about:blank")
     others = [json.loads(json.dumps(recorded(case).trace().to_json())) for case in CASES]
     for data in (json.loads(json.dumps(first)), second, *others):
         trace = Trace.from_json(data)
-        read = offline.page.evaluate(
-            """async ([module, data, numbers]) => {
-                const m = await import(URL.createObjectURL(new Blob([module], { type: "text/javascript" })));
+        read = script_says(
+            page,
+            "explorer",
+            "statesAt, gradientsAt, unpack, short, color",
+            """(m, data, numbers) => {
                 const trace = m.unpack(data);
                 const states = [-1, ...data.frames.keys()].map((i) => m.statesAt(trace, i));
                 const colours = [-4, -3, -0.01, 0, 1, 2.2, 4, 9, "nan"].map((v) => m.color(v, 4));
                 const gradients = m.gradientsAt(trace, data.frames.length - 1);
                 return { trace, states, gradients, words: numbers.map(m.short), colours };
             }""",
-            [module, explorer_module.pack(trace), numbers],
+            explorer_module.pack(trace),
+            numbers,
         )
         del read["trace"]["values"]
         assert read["trace"] == data, "what was packed is unpacked"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import CHECKS, Notebook, Server
-from playwright.sync_api import Browser, Locator, Page, expect
+from lab import Notebook, Server, Shown
+from playwright.sync_api import Locator, Page, expect
 
 from autolab.widgets import ReceptiveField, heat
 
@@ -31,13 +31,11 @@ def example(**options: Any) -> ReceptiveField:
     return variables["field"]
 
 
-class View:
+class View(Shown):
     """The one receptive field of a page."""
 
     def __init__(self, page: Page):
-        self.page = page
-        self.root = page.get_by_role("group", name="Receptive field", exact=True)
-        self.said = self.root.get_by_role("status")
+        super().__init__(page, page.get_by_role("group", name="Receptive field", exact=True))
 
     def place(self, name: str) -> Locator:
         return self.root.get_by_role("slider", name=f"Place in {name}", exact=True)
@@ -52,18 +50,6 @@ class View:
                  return [s.top, s.left, s.height, s.width].map(v => parseFloat(v) / cell);
                }"""
         )
-
-
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    context = browser.new_context(viewport={"width": 1300, "height": 900}, reduced_motion="reduce")
-    context.set_offline(True)
-    page, complaints = context.new_page(), []
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    yield page
-    context.close()
-    assert complaints == []
 
 
 def opened(page: Page, widget: ReceptiveField, folder: Path) -> View:
@@ -131,7 +117,7 @@ def test_can_be_read_on_a_narrow_page(page: Page, tmp_path: Path, scheme: str) -
     expect(view.root).to_have_attribute("data-theme", scheme)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     for check in ("faint", "small", "unnamed", "unreachable"):
-        assert view.root.evaluate(f"(root) => {{ {CHECKS}; return {check}(root); }}") == [], check
+        assert view.check(check) == [], check
 
 
 def test_in_jupyterlab_from_either_side(server: Server, open_notebook: Callable[..., Notebook]) -> None:

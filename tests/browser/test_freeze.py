@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from lab import CHECKS, Notebook, Server
-from lab import Explorer as Shown
-from playwright.sync_api import Browser, Locator, Page, expect
+from lab import Explorer, Notebook, Server, Shown, script_says
+from playwright.sync_api import Locator, Page, expect
 
 import autolab as torch
 from autolab.widgets import FreezePanel
@@ -27,12 +27,11 @@ panel"""
 FLAGS = "[p.requires_grad for p in model.parameters()]"
 
 
-class Panel:
+class Panel(Shown):
     """The one freeze panel of a page."""
 
     def __init__(self, page: Page):
-        self.page = page
-        self.root = page.get_by_role("group", name=re.compile("^Freeze panel"))
+        super().__init__(page, page.get_by_role("group", name=re.compile("^Freeze panel")))
         self.tree = self.root.get_by_role("treegrid", name="Layers")
         self.reach = self.root.get_by_role("region", name="Where backward stops")
         self.warnings = self.root.get_by_role("region", name="Warnings")
@@ -40,14 +39,8 @@ class Panel:
     def switch(self, name: str) -> Locator:
         return self.root.get_by_role("switch", name=name, exact=True)
 
-    def button(self, name: str) -> Locator:
-        return self.root.get_by_role("button", name=name, exact=True)
-
     def row(self, name: str) -> Locator:
         return self.tree.get_by_role("row", name=re.compile(f"^{re.escape(name)} "))
-
-    def check(self, function: str) -> list[str]:
-        return self.root.evaluate(f"(root) => {{ {CHECKS}; return {function}(root); }}")
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +95,7 @@ def test_modes(notebook: Notebook) -> None:
 
 
 def test_presets_and_where_backward_ends(notebook: Notebook) -> None:
-    panel, explorer = Panel(notebook.page), Shown(notebook.page)
+    panel, explorer = Panel(notebook.page), Explorer(notebook.page)
     panel.root.get_by_role("combobox", name="Train from layer").select_option("0.2")
     notebook.in_kernel("panel.trainable", {"0.0": False, "0.2": True, "0.3": True, "2": True})
     expect(panel.reach).to_contain_text("Backward ends at layer 0.2, the last it reaches.")
@@ -126,7 +119,7 @@ def test_presets_and_where_backward_ends(notebook: Notebook) -> None:
 
 def test_keys(notebook: Notebook) -> None:
     panel, keyboard = Panel(notebook.page), notebook.page.keyboard
-    cells = notebook._panel("return panel.content.widgets.length;")
+    cells = notebook.cell_count()
     rows = panel.tree.get_by_role("row")
     expect(rows).to_have_count(9)  # with the heading
     panel.row("network").focus()
@@ -153,7 +146,7 @@ def test_keys(notebook: Notebook) -> None:
     keyboard.press("ArrowUp")
     keyboard.press("m")
     notebook.in_kernel("panel.modes", {"0.3": "train", "1": "eval"})
-    assert notebook._panel("return panel.content.widgets.length;") == cells, "no shortcut of JupyterLab was taken"
+    assert notebook.cell_count() == cells, "no shortcut of JupyterLab was taken"
 
 
 def test_traps_are_told_and_changes_announced(notebook: Notebook) -> None:
@@ -180,13 +173,10 @@ def test_a_layer_that_is_gone_is_an_alert(notebook: Notebook) -> None:
 def test_can_be_read_in_both_themes(notebook: Notebook, theme: str) -> None:
     panel = Panel(notebook.page)
     notebook.execute("panel.trainable = ['0.2', '2']")
-    notebook.command("apputils:change-theme", theme=f"JupyterLab {theme.title()}")
-    try:
+    with notebook.theme(theme):
         expect(panel.root).to_have_attribute("data-theme", theme)
         for check in ("faint", "small", "unnamed"):
             assert panel.check(check) == [], check
-    finally:
-        notebook.command("apputils:change-theme", theme="JupyterLab Light")
 
 
 def test_a_kernel_that_does_not_answer_is_told(notebook: Notebook) -> None:
@@ -200,16 +190,8 @@ def test_a_kernel_that_does_not_answer_is_told(notebook: Notebook) -> None:
 
 # -- without a kernel --------------------------------------------------------------------------------------------------
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    context = browser.new_context(viewport={"width": 480, "height": 900}, color_scheme="dark", reduced_motion="reduce")
-    context.set_offline(True)
-    shown = context.new_page()
-    complaints: list[str] = []
-    shown.on("console", lambda message: complaints.append(message.text))
-    shown.on("pageerror", lambda error: complaints.append(str(error)))
-    yield shown
-    context.close()
-    assert complaints == []
+def page_options() -> dict[str, Any]:
+    return {"viewport": {"width": 480, "height": 900}, "color_scheme": "dark"}
 
 
 def test_an_exported_page_shows_and_explains(page: Page, tmp_path: Path) -> None:
@@ -232,17 +214,10 @@ def test_an_exported_page_shows_and_explains(page: Page, tmp_path: Path) -> None
 
 
 def test_script_and_kernel_agree_on_states(page: Page) -> None:
-    from autolab.widgets import assets
     from autolab.widgets.freeze import subtree
 
     trainable = {"": True, "a": True, "a.b": False, "ab": False, "c.d": "mixed", "e.f": False, "e.g": False}
     paths = ["", "a", "a.b", "ab", "c", "c.d", "e", "x"]
-    page.goto("about:blank")
-    said = page.evaluate(
-        """async ([module, trainable, paths]) => {
-             const m = await import(URL.createObjectURL(new Blob([module], { type: "text/javascript" })));
-             return paths.map((path) => m.stateOf(trainable, path));
-           }""",
-        [assets.module("freeze") + "\nexport { stateOf };", trainable, paths],
-    )
+    states = "(m, trainable, paths) => paths.map((path) => m.stateOf(trainable, path))"
+    said = script_says(page, "freeze", "stateOf", states, trainable, paths)
     assert said == [subtree(trainable, path) for path in paths]

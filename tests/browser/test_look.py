@@ -14,11 +14,9 @@ STEPS = (0, 4, 10, 20, 24)  # forward, a matrix contribution, a buffer freed, th
 
 @pytest.fixture
 def themed(notebook: Notebook, request: pytest.FixtureRequest) -> Iterator[Notebook]:
-    dark = request.param == "dark"
-    notebook.command("apputils:change-theme", theme="JupyterLab Dark" if dark else "JupyterLab Light")
-    expect(notebook.root).to_have_attribute("data-theme", request.param)
-    yield notebook
-    notebook.command("apputils:change-theme", theme="JupyterLab Light")
+    with notebook.theme(request.param):
+        expect(notebook.root).to_have_attribute("data-theme", request.param)
+        yield notebook
 
 
 @pytest.mark.parametrize("themed", ["light", "dark"], indirect=True)

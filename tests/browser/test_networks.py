@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import Explorer, Notebook, Server
-from playwright.sync_api import Browser, Locator, Page, expect
+from lab import Explorer, Notebook, Server, script_says
+from playwright.sync_api import Locator, Page, expect
 
 import autolab as torch
 from autolab import nn
 from autolab.trace import trace
 from autolab.trace.folding import Folding
 from autolab.trace.text import shape_text
-from autolab.widgets import assets, explore
+from autolab.widgets import explore
 
 CELL = """
 import autolab as torch
@@ -77,21 +77,12 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def offline(browser: Browser, exported: Path, request: pytest.FixtureRequest) -> Iterator[Network]:
-    """The exported page without network; a parameter has further options of the browser's context."""
-    options: dict[str, Any] = {"viewport": {"width": 1400, "height": 900}, "reduced_motion": "reduce"}
-    context = browser.new_context(**options | getattr(request, "param", {}))
-    context.set_offline(True)
-    page = context.new_page()
-    complaints: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
+def offline(page: Page, exported: Path) -> Network:
+    """The exported page without network."""
     page.goto(exported.as_uri())
     shown = Network(page)
     expect(shown.graph).to_be_visible()
-    yield shown
-    context.close()
-    assert complaints == []
+    return shown
 
 
 def test_resnet_18_opens_with_its_layers_closed(offline: Network, exported: Path) -> None:
@@ -227,7 +218,7 @@ def test_keys_and_wheel_zoom_and_drag_pans(offline: Network) -> None:
 
 
 @pytest.mark.parametrize(
-    "offline",
+    "page_options",
     [
         {"viewport": {"width": 480, "height": 900}},
         {"viewport": {"width": 480, "height": 900}, "color_scheme": "dark"},
@@ -260,16 +251,16 @@ def test_script_and_kernel_fold_alike(page: Page) -> None:
     w, h = torch.tensor(0.5, requires_grad=True), torch.tensor(1.0, requires_grad=True)
     for i in range(150):
         h = (h * w).tanh() if i % 3 else h + w
-    module = assets.module("explorer") + "\nexport { unpack, Folding, Drawing, placesIn };"
-    page.goto("about:blank")
     for root in (shared(torch.ones(2, 3)).sum(), h):
         widget = explore(trace(root))
         folding = Folding(widget.trace)
         states = [[], list(folding.parts), list(folding.parts)[::2], widget.expanded]
         state = json.loads(json.dumps(widget.export_state(), default=str))
-        read = page.evaluate(
-            """async ([module, state, expanded]) => {
-                const m = await import(URL.createObjectURL(new Blob([module], { type: "text/javascript" })));
+        read = script_says(
+            page,
+            "explorer",
+            "unpack, Folding, Drawing",
+            """(m, state, expanded) => {
                 const folding = new m.Folding(m.unpack(state.data), state.folding);
                 return expanded.map((open) => {
                     const folded = folding.fold(new Set(open));
@@ -279,7 +270,8 @@ def test_script_and_kernel_fold_alike(page: Page) -> None:
                              dot: [drawing.dot("LR"), drawing.dot("TB")] };
                 });
             }""",
-            [module, state, states],
+            state,
+            states,
         )
         for expanded, found in zip(states, read, strict=True):
             folded = folding.fold(expanded)
@@ -292,13 +284,7 @@ def test_script_and_kernel_fold_alike(page: Page) -> None:
             widget.expanded = expanded
             drawn = [sorted(widget._picture.dot(d).splitlines()) for d in ("LR", "TB")]
             assert [sorted(d.splitlines()) for d in found["dot"]] == drawn
-            places = page.evaluate(
-                """async ([module, svg]) => {
-                    const m = await import(URL.createObjectURL(new Blob([module], { type: "text/javascript" })));
-                    return m.placesIn(svg);
-                }""",
-                [module, _graphviz(widget)],
-            )
+            places = script_says(page, "explorer", "placesIn", "(m, svg) => m.placesIn(svg)", _graphviz(widget))
             ours = widget.layouts["LR"]
             assert {k: places[k] for k in ("width", "height")} == {k: ours[k] for k in ("width", "height")}
             for kind in ("nodes", "pills", "heads", "frames", "edges"):

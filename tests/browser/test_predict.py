@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from lab import Notebook, Server
@@ -16,12 +16,11 @@ number"""
 
 
 @pytest.fixture(scope="module")
-def page(server: Server, open_notebook: Callable[..., Notebook]) -> Iterator[Notebook]:
+def page(server: Server, open_notebook: Callable[..., Notebook]) -> Notebook:
     server.write("predict.ipynb", ASK, TYPE)
     notebook = open_notebook("predict.ipynb")
-    notebook._panel("await panel.sessionContext.session.kernel.info; await "
-                    "jupyterapp.commands.execute('notebook:run-all-cells');")
-    yield notebook
+    notebook.run_cells()
+    return notebook
 
 
 def question(page: Notebook, name: str) -> Locator:
@@ -57,22 +56,19 @@ def test_a_choice_is_kept_by_the_kernel_and_compared(page: Notebook) -> None:
 def test_a_question_follows_the_theme_it_is_read_in(page: Notebook) -> None:
     form = question(page, "Predict What is x.grad?")
     expect(form).to_have_attribute("data-theme", "light")
-    try:
-        page.command("apputils:change-theme", theme="JupyterLab Dark")
+    with page.theme("dark"):
         expect(form).to_have_attribute("data-theme", "dark")
-    finally:
-        page.command("apputils:change-theme", theme="JupyterLab Light")
     expect(form).to_have_attribute("data-theme", "light")
 
 
 def test_a_number_is_typed_and_checked_before_it_is_sent(page: Notebook) -> None:
     form = question(page, "Predict What is dz/dx?")
     field = form.get_by_role("textbox", name="Your number")
-    cells = page._panel("return panel.content.widgets.length;")
+    cells = page.cell_count()
     field.press_sequentially("abc")             # a and b are shortcuts of JupyterLab: they must not reach it
     field.press("Enter")
     expect(form.get_by_role("status")).to_have_text("A number is wanted here.")
-    assert page._panel("return panel.content.widgets.length;") == cells
+    assert page.cell_count() == cells
     field.fill("40")
     field.press("Enter")
     page.in_kernel("number.answer", "40")
