@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from . import layout
+from . import layout, palette
 
 # What anywidget gives a widget's script, as far as it needs it: state with change events, and no kernel to send to.
 HOST = """
@@ -38,11 +38,13 @@ async function show(widget, place) {
 }
 """
 
-STYLE = """
-:root { color-scheme: light dark; }
-body { margin: 16px; font: 16px/1.5 Helvetica, Arial, "Liberation Sans", sans-serif; background: #fff; color: #1b1b1b; }
-h1 { font-size: 1.3em; }
-@media (prefers-color-scheme: dark) { body { background: #111; color: #eee; } }
+_BODY = [f"body {{ background: {paper}; color: {ink}; }}" for paper, ink in zip(palette.THEMES["bg"], palette.THEMES["fg"])]
+STYLE = f"""
+:root {{ color-scheme: light dark; }}
+body {{ margin: 16px; font: 16px/1.5 Helvetica, Arial, "Liberation Sans", sans-serif; }}
+h1 {{ font-size: 1.3em; }}
+{_BODY[0]}
+@media (prefers-color-scheme: dark) {{ {_BODY[1]} }}
 """
 
 

@@ -1,9 +1,12 @@
-"""One visual language for graphviz, widgets and matplotlib: Okabe and Ito's colours, and never a colour alone.
+"""One visual language for graphviz, widgets and matplotlib: Okabe and Ito's colours, and never a colour alone. Every colour of the
+project stands here; scripts and style sheets name them (`widgets/assets.py` hands them over).
 
 Source: M. Okabe and K. Ito, Color Universal Design (2008), https://jfly.uni-koeln.de/color/
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 BLUE, VERMILLION, GREEN = "#0072B2", "#D55E00", "#009E73"
 YELLOW, SKY, PURPLE, ORANGE, BLACK = "#F0E442", "#56B4E9", "#CC79A7", "#E69F00", "#000000"
@@ -16,6 +19,63 @@ SAVED = YELLOW  # a saved tensor: a tab on its node
 FROZEN = SKY  # dash-dot border
 BAD = PURPLE  # errors and NaN: thick double border
 INK, PAPER, CUDA = "#1b1b1b", "#ffffff", "#dff3e4"
+MUTED, SOFT, ALARM = "#555555", "#d5d8dc", "#8f3a6e"  # text beside the main text; thin lines; text about what is wrong
+NOT_A_NUMBER = "#bbbbbb"  # in heat maps
+FREED, FADED = ("#ececec", "#c4c4c4"), ("#fbf8d0", "#d9cf5a")  # hatched (paper, stripe): freed, or waiting; a saved tensor that is gone
+WORK, WORK_BACK = "#cfe3f0", "#f6d9c4"  # a kernel on its device, forward and backward
+
+FIXED = {
+    "blue": BLUE,
+    "blue-deep": "#00588a",  # the pointer is on a blue button
+    "vermillion": VERMILLION,
+    "partial": "#f6cdb0",  # a gradient of which some contributions have arrived
+    "sky": SKY,
+    "orange": ORANGE,
+    "black": BLACK,
+    "paper": PAPER,
+    "on-paper": INK,
+    "data": DATA,
+    "saved": SAVED,
+    "faded": FADED[0],
+    "faded-stripe": FADED[1],
+    "freed": FREED[0],
+    "freed-stripe": FREED[1],
+    "padding": "#f2f2f2",
+    "padding-stripe": "#dcdcdc",
+    "field": "#1fbf92",  # around what a number has seen; lies on blue, white and vermillion cells
+    "bad-line": BAD,
+    "not-a-number": NOT_A_NUMBER,
+}
+"""What widgets paint alike in both themes, by name: `var(--blue)` in a style sheet, `PALETTE.blue` in a script."""
+
+THEMES = {
+    "fg": (INK, "#eeeeee"),
+    "muted": (MUTED, "#b4b4b4"),
+    "bg": (PAPER, "#111111"),
+    "panel": ("#f5f6f7", "#1f2124"),
+    "rule": (DATA, "#8f8f8f"),
+    "soft": (SOFT, "#44474c"),
+    "card": (PAPER, "#26282b"),
+    "ink": (INK, "#f0f0f0"),  # on a card
+    "forward": (FORWARD, "#3f9fdb"),
+    "forward-text": ("#00639c", "#6cbbee"),
+    "backward": (BACKWARD, "#f07f2e"),
+    "backward-text": ("#a84800", "#ff9c5b"),
+    "leaf": (LEAF, "#1fbf92"),
+    "bad": (ALARM, "#e79cc8"),
+    "focus": (INK, PAPER),
+    "device": (CUDA, "#1d3b29"),
+    "stripe": ("#f6fcf7", "#284a35"),  # on a simulated device
+    "work": (WORK, "#123d57"),
+    "workback": (WORK_BACK, "#5a3214"),
+    "waitpaper": (FREED[0], "#3a3d41"),
+    "wait": (FREED[1], "#5c5f63"),
+    "onwait": (INK, PAPER),
+}
+"""What widgets paint by theme: name to (light, dark)."""
+
+JUPYTER = {"fg": "--jp-ui-font-color1", "bg": "--jp-layout-color1"}
+"""Where JupyterLab's own colour is taken, when there is one."""
 
 FONTS = "Helvetica,Arial,Liberation Sans,DejaVu Sans,sans-serif"
 """In graphviz's form. Where Helvetica is missing, text would overflow its box without the others."""
@@ -39,3 +99,15 @@ def device_fill(device: str) -> tuple[str, str]:
     if kind in ("", "cpu"):
         return PAPER, ""
     return (CUDA, "") if kind == "cuda" else (f"{CUDA}:{PAPER}:{CUDA}:{PAPER}:{CUDA}", "striped")
+
+
+def css() -> str:
+    """The colours as CSS variables of a widget: light ones on its host, dark ones where `data-theme` says so."""
+
+    def variables(theme: int) -> Iterator[str]:
+        for name, pair in THEMES.items():
+            given = JUPYTER.get(name)
+            yield f"--{name}: {f'var({given}, {pair[theme]})' if given else pair[theme]};"
+
+    fixed = (f"--{name}: {color};" for name, color in FIXED.items())
+    return f':host {{ {" ".join([*fixed, *variables(0)])} }}\n[data-theme="dark"] {{ {" ".join(variables(1))} }}\n'

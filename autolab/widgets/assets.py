@@ -7,6 +7,8 @@ import json
 import re
 from pathlib import Path
 
+from ..viz import palette
+
 STATIC = Path(__file__).parent / "static"
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+)\.js";\n', re.MULTILINE)
 _STYLE_IMPORT = re.compile(r'^@import "\./(\w+)\.css";\n', re.MULTILINE)
@@ -14,14 +16,16 @@ _STYLE_IMPORT = re.compile(r'^@import "\./(\w+)\.css";\n', re.MULTILINE)
 
 @functools.cache
 def module(name: str) -> str:
-    """`static/<name>.js` and all it imports from beside it, as one ES module; `STYLE` in it is `static/<name>.css`.
+    """`static/<name>.js` and all it imports from beside it, as one ES module; `STYLE` in it is `static/<name>.css` after the colours as
+    CSS variables, `PALETTE` the colours that are the same in both themes.
 
     Imports are plain `import { a, b } from "./file.js";`; names are shared, so each must be used once across the files.
     Comments and indentation are left out: a notebook stores this text with every widget.
 
     Raises FileNotFoundError when a file that is imported does not exist.
     """
-    parts = [f"const STYLE = {json.dumps(style(name))};\n"] + [_strip(part) for part in _ordered(name, []).values()]
+    given = {"STYLE": palette.css() + style(name), "PALETTE": palette.FIXED}
+    parts = [f"const {key} = {json.dumps(value)};\n" for key, value in given.items()] + [_strip(part) for part in _ordered(name, []).values()]
     return "".join(parts)
 
 

@@ -55,7 +55,7 @@ def _panel(name: str, lines: list[tuple[str, str, dict[str, Any]]]) -> list[str]
     up = lambda y: bottom - (bottom - TOP) * (y - y0) / (y1 - y0)
     parts = [label("al-title", LEFT, 18, name, font_weight="bold")]
     for tick in ticks(y0, y1):
-        parts.append(element("path", d=f"M{LEFT} {up(tick):.1f}H{right}", stroke="#d5d8dc"))
+        parts.append(element("path", d=f"M{LEFT} {up(tick):.1f}H{right}", stroke=palette.SOFT))
         parts.append(label("al-tick", LEFT - 6, up(tick) + 4, f"{tick:g}", font_size=12, text_anchor="end"))
     for tick in ticks(x0, x1, 6):
         parts.append(label("al-tick", across(tick), bottom + 16, f"{tick:g}", font_size=12, text_anchor="middle"))
@@ -71,7 +71,7 @@ def _panel(name: str, lines: list[tuple[str, str, dict[str, Any]]]) -> list[str]
         parts.append(element("path", d=f"M{right + 8} {at - 4}h22", **look))
         parts.append(label("al-key", right + 36, at, f"{words} {series['last']}", font_size=12))
         for x in series["bad"]:
-            parts.append(label("al-bad", across(x), bottom - 2, "×", fill="#8f3a6e", text_anchor="middle"))
+            parts.append(label("al-bad", across(x), bottom - 2, "×", fill=palette.ALARM, text_anchor="middle"))
     return parts
 
 

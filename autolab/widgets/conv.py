@@ -15,7 +15,7 @@ import traitlets as t
 import autolab as torch
 
 from ..trace.values import number, short
-from ..viz import html
+from ..viz import html, palette
 from . import assets, heat
 from .picture import FONT, element, label
 
@@ -290,14 +290,14 @@ def still(data: dict[str, Any], step: int) -> str:
             top, left, tall, wide = (v * size for v in framed)
             ring = dict(x=x + left, y=TOP + top, width=wide, height=tall, fill="none")
             parts += [
-                element("rect", **ring, stroke="#ffffff", stroke_width=6),
-                element("rect", **ring, stroke="#1b1b1b", stroke_width=3),
+                element("rect", **ring, stroke=palette.PAPER, stroke_width=6),
+                element("rect", **ring, stroke=palette.INK, stroke_width=3),
             ]
         x, height = x + max(size * len(table[0]), 60) + GAP, max(height, size * len(table))
     width, height = x - GAP + 6, height + TOP + 34
     said = f"output[{o}, {r}, {c}] = {short(frame['value'])}: the sum of {len(frame['products'])} products"
     said += "" if data["bias"] is None else " and the bias"
-    paper = element("rect", width=width, height=height, fill="#ffffff")
+    paper = element("rect", width=width, height=height, fill=palette.PAPER)
     words = label("al-said", 6, height - 10, said)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
@@ -311,10 +311,10 @@ def _cells(table: list[list[Any]], x: int, size: int) -> str:
         for c, value in enumerate(row):
             fill = heat.color(value, top)
             at = dict(x=x + c * size, y=TOP + r * size)
-            parts.append(element("rect", **at, width=size, height=size, fill=fill, stroke="#767676"))
+            parts.append(element("rect", **at, width=size, height=size, fill=fill, stroke=palette.DATA))
             if size == CELL:
                 place = (at["x"] + size / 2, at["y"] + size / 2 + 4)
-                ink = "#ffffff" if _dark(fill) else "#000000"
+                ink = palette.PAPER if _dark(fill) else palette.BLACK
                 parts.append(label("al-v", *place, brief(value), fill=ink, font_size=12, text_anchor="middle"))
     return "".join(parts)
 

@@ -30,7 +30,7 @@ def still(trace: DeviceTrace) -> str:
         y += height
     axis = []
     for tick in ticks(0.0, end, 6):
-        axis.append(element("path", d=f"M{across(tick):.1f} {TOP - 8}V{y}", stroke="#d5d8dc"))
+        axis.append(element("path", d=f"M{across(tick):.1f} {TOP - 8}V{y}", stroke=palette.SOFT))
         anchor = "end" if across(tick) > WIDTH - 30 else "middle"
         axis.append(label("al-tick", across(tick), TOP - 12, duration(tick), font_size=SMALL, text_anchor=anchor))
     paper = element("rect", width=WIDTH, height=y + 8, fill=palette.PAPER)
@@ -41,7 +41,7 @@ def still(trace: DeviceTrace) -> str:
 
 def stripes() -> str:
     """The pattern of simulated devices, light green with stripes, and that of the host's waits, by the ids al-simulated and al-waits."""
-    return element("defs", _hatch("al-simulated", palette.CUDA, palette.PAPER, 9), _hatch("al-waits", "#ececec", "#c4c4c4", 6))
+    return element("defs", _hatch("al-simulated", palette.CUDA, palette.PAPER, 9), _hatch("al-waits", *palette.FREED, 6))
 
 
 def _hatch(name: str, paper: str, ink: str, step: int) -> str:
@@ -63,7 +63,7 @@ def _host(trace: DeviceTrace, y: float, across: Any) -> list[str]:
     parts = [label("al-row", 12, y + 17, "CPU", font_weight="bold")]
     parts.append(_bar(across(0), across(trace.host_end), y, palette.PAPER, palette.DATA, "at work" if not trace.waited else ""))
     waits = [(w.start, w.end) for w in trace.waits] + [(c.queued, c.queued + c.waited) for c in trace.copies if c.waited]
-    parts += [_bar(across(a), across(b), y, "url(#al-waits)", palette.DATA, "waits", halo="#ececec") for a, b in waits if b > a]
+    parts += [_bar(across(a), across(b), y, "url(#al-waits)", palette.DATA, "waits", halo=palette.FREED[0]) for a, b in waits if b > a]
     return parts
 
 
@@ -89,7 +89,7 @@ def _device(trace: DeviceTrace, device: DeviceInfo, y: float, across: Any) -> tu
             if across(k.end) - drawn_to < 0.5:
                 continue  # it would be drawn on the one before it
             drawn_to = across(k.end)
-            paper, ink = ("#f6d9c4", palette.BACKWARD) if k.phase == "backward" else ("#cfe3f0", palette.FORWARD)
+            paper, ink = (palette.WORK_BACK, palette.BACKWARD) if k.phase == "backward" else (palette.WORK, palette.FORWARD)
             parts.append(_bar(across(k.start), across(k.end), y, paper, ink, k.name))
         y += ROW
     parts += _memory(trace, device, y, across)
@@ -129,7 +129,7 @@ def _memory(trace: DeviceTrace, device: DeviceInfo, y: float, across: Any) -> li
         parts.append(label("al-limit", x, top - 5, f"limit {size(device.memory)}", font_size=SMALL, text_anchor=anchor))
     for refusal in (o for o in trace.refusals if o.device == device.name):
         x = across(refusal.time)
-        parts.append(element("path", d=f"M{x - 6:.1f} {y + 30}l12 12m0 -12l-12 12", stroke="#8f3a6e", stroke_width=3.5))
-        look: dict[str, Any] = {"font_size": SMALL, "fill": "#8f3a6e", "text_anchor": "end", **HALO}
+        parts.append(element("path", d=f"M{x - 6:.1f} {y + 30}l12 12m0 -12l-12 12", stroke=palette.ALARM, stroke_width=3.5))
+        look: dict[str, Any] = {"font_size": SMALL, "fill": palette.ALARM, "text_anchor": "end", **HALO}
         parts.append(label("al-refused", x - 10, y + 42, f"{size(refusal.bytes)} refused", **look))
     return parts

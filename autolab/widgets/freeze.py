@@ -12,7 +12,7 @@ import anywidget
 import traitlets as t
 
 from ..trace import trace
-from ..viz import html
+from ..viz import html, palette
 from . import assets
 from .explorer import Explorer
 from .export import Exported
@@ -318,11 +318,11 @@ def still(data: dict[str, Any], states: dict[str, Any]) -> str:
     column = max(INDENT * row["level"] + text_width(name, 13) for row, name in zip(shown, names)) + 24
     for row, name in zip(shown, names):
         state = states[row["path"]]
-        look: dict[str, Any] = {"fill": "#ffffff", "stroke": "#767676"}
+        look: dict[str, Any] = {"fill": palette.PAPER, "stroke": palette.DATA}
         if state is False:
-            look = {"fill": "#ffffff", "stroke": "#56b4e9", "stroke_dasharray": "8 3 2 3", "stroke_width": 2}
+            look = {"fill": palette.PAPER, "stroke": palette.FROZEN, "stroke_dasharray": "8 3 2 3", "stroke_width": 2}
         elif state is True:
-            look = {"fill": "#ffffff", "stroke": "#009e73", "stroke_width": 3}
+            look = {"fill": palette.PAPER, "stroke": palette.LEAF, "stroke_width": 3}
         if state is not None:
             parts.append(element("rect", x=column, y=y - 14, width=100, height=18, rx=5, **look))
         parts += [label("al-name", INDENT * row["level"], y, name), label("al-state", column + 8, y, _WORDS[state])]
@@ -334,7 +334,7 @@ def still(data: dict[str, Any], states: dict[str, Any]) -> str:
     lines = [line for text in said for line in _wrapped(text)]
     parts += [label("al-said", INDENT, y + 10 + i * 18, line) for i, line in enumerate(lines)]
     width, height = max(column + 220, 720), y + 10 + 18 * len(lines)
-    paper = element("rect", width=width, height=height, fill="#ffffff")
+    paper = element("rect", width=width, height=height, fill=palette.PAPER)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height}" width="{width:g}" height="{height}" '
         f'role="img" aria-label="What is frozen" font-family="{FONT}">{paper}{"".join(parts)}</svg>'

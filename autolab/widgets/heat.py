@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from ..trace.values import Value, short
+from ..viz import palette
 
-NEGATIVE, ZERO, POSITIVE = (0x00, 0x72, 0xB2), (0xFF, 0xFF, 0xFF), (0xD5, 0x5E, 0x00)  # Okabe-Ito blue and vermillion
+NEGATIVE, ZERO, POSITIVE = (bytes.fromhex(color[1:]) for color in (palette.BLUE, palette.PAPER, palette.VERMILLION))
 THUMB, CELL, MOST = 32, 12, 8  # a thumbnail's largest side, its largest cell, the most rows or columns it shows
 
 
 def color(value: Any, scale: float) -> str:
     """`#rrggbb` of a number on the map that runs from -scale to scale; grey for what is not a finite number."""
     if isinstance(value, str) or value != value:
-        return "#bbbbbb"
+        return palette.NOT_A_NUMBER
     part = max(-1.0, min(1.0, float(value) / scale)) if scale > 0 else 0.0
     end = POSITIVE if part > 0 else NEGATIVE
     return "#" + "".join(f"{int(z + (e - z) * abs(part) + 0.5):02x}" for z, e in zip(ZERO, end, strict=True))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 
-EDGES = {"neutral": "#767676", "agrees": "#0072B2", "differs": "#D55E00"}     # a word always says it too
+from ..viz import palette
+
+EDGES = {"neutral": palette.DATA, "agrees": palette.BLUE, "differs": palette.VERMILLION}  # a word always says it too
 
 
 def frame(tone: str = "neutral") -> str:

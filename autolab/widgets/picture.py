@@ -31,7 +31,6 @@ PILL = (50, 20)
 HEADER = (6, 5)  # where a frame's header stands in it
 MAX_TABS, MAX_PILLS = 3, 150
 FONT = ", ".join(f"'{name}'" if " " in name else name for name in palette.FONTS.split(","))
-MUTED, ALARM = "#555555", "#8F3A6E"  # text beside the main text; text about gradients cut off
 
 _WIDTHS = {  # of Helvetica, in thousandths of the font size
     c: w
@@ -172,7 +171,7 @@ class Card:
         y = self.top + 18
         parts.append(label("al-title", PAD, y, self.title, font_size=TITLE, font_weight="bold"))
         if self.kind:
-            parts.append(label("al-kind", w - PAD, y, self.kind, text_anchor="end", fill=MUTED))
+            parts.append(label("al-kind", w - PAD, y, self.kind, text_anchor="end", fill=palette.MUTED))
         y += 6
         if not self.bare:
             parts.append(label("al-value", PAD, y + 14, self.value))
@@ -180,7 +179,7 @@ class Card:
                 parts.append(self._thumb("al-thumb", y + self.value_height - self.thumb[1] - 2, node.value))
         y += self.value_height
         for note in self.notes:
-            name, color = ("al-cut", ALARM) if note.startswith("cut: ") else ("al-where", MUTED)
+            name, color = ("al-cut", palette.ALARM) if note.startswith("cut: ") else ("al-where", palette.MUTED)
             parts.append(label(name, PAD, y + 14, note, fill=color))
             y += LINE
         if self.strip:
@@ -255,7 +254,7 @@ class PartCard:
         parts = [pile, element("rect", class_="al-card", data_device=self.look[0], **box, **paint)]
         parts.append(label("al-title", PAD, 18, self.title, font_size=TITLE, font_weight="bold"))
         parts.append(_sign(w - PAD - 16, 5, "M3 8H13M8 3V13"))
-        parts.append(label("al-kind", PAD, 38, self.kind, fill=MUTED))
+        parts.append(label("al-kind", PAD, 38, self.kind, fill=palette.MUTED))
         parts.append(label("al-size", PAD, 56, self.size))
         parts.append(label("al-value", PAD, 74, self.shape))
         if self.strip:
@@ -287,7 +286,7 @@ class Header:
         return (
             element("rect", class_="al-card", **box, fill=PAPER, stroke=RULE)
             + label("al-title", PAD, 18, self.title, font_size=TITLE, font_weight="bold")
-            + label("al-kind", self.split, 18, self.kind, fill=MUTED)
+            + label("al-kind", self.split, 18, self.kind, fill=palette.MUTED)
             + _sign(self.width - PAD - 14, 5, "M3 8H13")
             + _rings(self.width, self.height)
         )

@@ -66,18 +66,31 @@ def test_a_missing_part_is_an_error(tmp_path, monkeypatch):
         assets.module.__wrapped__("a")
 
 
+PACKAGE = assets.STATIC.parent.parent
+PAINTED = [*assets.STATIC.glob("*.js"), *assets.STATIC.glob("*.css"), *PACKAGE.glob("widgets/*.py"), *PACKAGE.glob("viz/*.py")]
+
+
+@pytest.mark.parametrize("path", sorted(PAINTED), ids=lambda p: p.name)
+def test_colours_stand_in_the_palette_only(path):
+    written = re.findall(r"#(?:[0-9a-fA-F]{3}){1,2}\b|\brgba?\(|\bhsla?\(", path.read_text(encoding="utf-8"))
+    assert bool(written) == (path == PACKAGE / "viz" / "palette.py"), written
+
+
+def test_every_colour_of_the_palette_is_used_and_every_one_used_is_there():
+    styles = "".join(path.read_text() for path in assets.STATIC.glob("*.css"))
+    scripts = "".join(path.read_text() for path in assets.STATIC.glob("*.js"))
+    named = set(re.findall(r"var\(--(?!jp-)([\w-]+)", styles))
+    own = set(re.findall(r"--([\w-]+)[:`\"]", styles + scripts))  # sizes and counts that a script or a sheet sets
+    in_scripts = {a or b for a, b in re.findall(r'PALETTE(?:\.(\w+)|\["([\w-]+)"\])', scripts)}
+    assert in_scripts <= set(palette.FIXED)
+    assert named | in_scripts == set(palette.FIXED) | set(palette.THEMES) | (own & named)
+    assert not own & (set(palette.FIXED) | set(palette.THEMES)), "a colour has one place"
+
+
 def test_the_colours_are_those_of_every_other_picture():
-    css = (assets.STATIC / "explorer.css").read_text().lower()
-    light = css[: css.index('[data-theme="dark"]')]
-    for name, color in (
-        ("forward", palette.FORWARD),
-        ("backward", palette.BACKWARD),
-        ("leaf", palette.LEAF),
-        ("bad-line", palette.BAD),
-        ("rule", palette.DATA),
-        ("card", palette.PAPER),
-    ):
-        assert f"--{name}: {color.lower()};" in light, name
-    assert palette.SAVED.lower() in css
-    assert "#" + bytes(heat.NEGATIVE).hex() == palette.BLUE.lower()
-    assert "#" + bytes(heat.POSITIVE).hex() == palette.VERMILLION.lower()
+    light, dark = assets.module("explorer").split("[data-theme=", 1)
+    for name, color in (("forward", palette.FORWARD), ("backward", palette.BACKWARD), ("leaf", palette.LEAF)):
+        assert f"--{name}: {color};" in light and f"--{name}: {palette.THEMES[name][1]};" in dark, name
+    assert f"--saved: {palette.SAVED};" in light and f"--bg: var(--jp-layout-color1, {palette.PAPER});" in light
+    assert heat.color(-1, 1) == palette.BLUE.lower() and heat.color(0, 1) == palette.PAPER
+    assert heat.color(1, 1) == palette.VERMILLION.lower() and heat.color("nan", 1) == palette.NOT_A_NUMBER

@@ -1,7 +1,7 @@
 // The picture of a folded graph where no kernel can draw it: the same DOT, places and lines as picture.py and geometry.py
 // make; the cards come with the page.
 
-const FORWARD = "#0072B2", RULE = "#767676", PAPER = "#ffffff";
+const FORWARD = PALETTE.blue, RULE = PALETTE.data, PAPER = PALETTE.paper;
 const MAX_PILLS = 150, PILL = [50, 20], HEADER = [6, 5], MARGIN = 6;
 const NUMBERS = /-?\d+(?:\.\d+)?(?:e-?\d+)?/g;
 

@@ -195,7 +195,7 @@ export class Graph {
     g.classList.toggle("al-now-backward", phase === "backward");
     box.value.textContent = done ? shapeWords(part.shape) : computed ? `${computed} of ${part.ops} computed` : "…";
     if (box.grad) {
-      box.strip.setAttribute("fill", "#ffffff");
+      box.strip.setAttribute("fill", PALETTE.paper);
       box.grad.dataset.state = state;
       box.word.textContent = PART_WORDS[state];
     }
@@ -371,18 +371,18 @@ function holdsBad(node, known, grad) {
 function updateTab({ tab, rect, text, full }, saved) {
   const gone = saved === "freed" || saved === "modified";
   tab.dataset.state = saved;
-  rect.setAttribute("fill", saved === "freed" ? "url(#al-hatch)" : saved ? "#F0E442" : "none");
+  rect.setAttribute("fill", saved === "freed" ? "url(#al-hatch)" : saved ? PALETTE.saved : "none");
   text.textContent = !saved ? "" : gone ? `${full.split(" · ")[0]} · ${saved}` : full;
 }
 
 function updateGradient({ grad: strip, node, strip: paper, word, number, gthumb }, state, grad) {
   strip.dataset.state = state;
-  paper.setAttribute("fill", state === "freed" ? "url(#al-freed)" : "#ffffff");
+  paper.setAttribute("fill", state === "freed" ? "url(#al-freed)" : PALETTE.paper);
   word.textContent = STATE_WORDS[state];
   number.textContent = state === "zero" && !node.shape?.length ? "0" : gthumb && grad ? "" : brief(grad);
   if (!gthumb) return;
   const w = Number(gthumb.dataset.w), h = Number(gthumb.dataset.h);
-  const frame = { x: -2, y: -2, width: w + 4, height: h + 4, fill: "#ffffff", stroke: "none" };
+  const frame = { x: -2, y: -2, width: w + 4, height: h + 4, fill: PALETTE.paper, stroke: "none" };
   gthumb.replaceChildren(grad ? svgEl("rect", frame) : "", ...thumbCells(grad, w, h));
 }
 
@@ -418,5 +418,6 @@ function defs() {
     svgEl("rect", { class: "al-devicepaper", width: 14, height: 14 }),
     svgEl("rect", { class: "al-devicestripe", width: 4, height: 14 }),
   );
-  return svgEl("defs", {}, hatch("al-hatch", "#fbf8d0", "#d9cf5a"), hatch("al-freed", "#ececec", "#c4c4c4"), stripes);
+  const faded = hatch("al-hatch", PALETTE.faded, PALETTE["faded-stripe"]);
+  return svgEl("defs", {}, faded, hatch("al-freed", PALETTE.freed, PALETTE["freed-stripe"]), stripes);
 }

@@ -1,14 +1,14 @@
 // Values of a trace as words, heat tables and thumbnails. Colours as in heat.py, rounding as in trace/values.py.
 import { h, svgEl } from "./dom.js";
 
-const NEGATIVE = [0x00, 0x72, 0xb2],
-  ZERO = [0xff, 0xff, 0xff],
-  POSITIVE = [0xd5, 0x5e, 0x00];
+const NEGATIVE = channels(PALETTE.blue),
+  ZERO = channels(PALETTE.paper),
+  POSITIVE = channels(PALETTE.vermillion);
 const MOST_ROWS = 12,
   MOST_COLUMNS = 8;
 
 export function color(value, scale) {
-  if (typeof value === "string" || Number.isNaN(value)) return "#bbbbbb";
+  if (typeof value === "string" || Number.isNaN(value)) return PALETTE["not-a-number"];
   const part = scale > 0 ? Math.max(-1, Math.min(1, Number(value) / scale)) : 0;
   const end = part > 0 ? POSITIVE : NEGATIVE;
   return (
@@ -21,14 +21,19 @@ export function color(value, scale) {
   );
 }
 
+// Red, green and blue of "#rrggbb", 0 to 255.
+function channels(color) {
+  return [1, 3, 5].map((i) => parseInt(color.slice(i, i + 2), 16));
+}
+
 // Black or white, whichever reads better on `background` (#rrggbb): never below 4.58:1.
 export function inkOn(background) {
-  const [r, g, b] = [1, 3, 5].map((i) => {
-    const part = parseInt(background.slice(i, i + 2), 16) / 255;
+  const [r, g, b] = channels(background).map((channel) => {
+    const part = channel / 255;
     return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
   });
   const light = 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  return (light + 0.05) / 0.05 >= 1.05 / (light + 0.05) ? "#000000" : "#ffffff";
+  return (light + 0.05) / 0.05 >= 1.05 / (light + 0.05) ? PALETTE.black : PALETTE.paper;
 }
 
 // Three significant digits; `short` in trace/values.py is the same function.
