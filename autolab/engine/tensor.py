@@ -11,6 +11,7 @@ from . import device as devices
 from .autograd import differentiable
 from .autograd.differentiable import Differentiable
 from .autograd.grad_mode import per_thread
+from .autograd.node import note_detached
 from .dtype import FROM_NUMPY, python_scalar_dtype
 from .errors import fail
 from .protocols import Protocols
@@ -242,6 +243,8 @@ class Tensor(Differentiable, Protocols):
                 "torch/optim/optimizer.py as a reference.",
                 "A view cannot leave the graph without its base.",
             )
+        if self._node is not None:
+            note_detached(self)
         self._node, self._nr, self._req = None, 0, False
         return self
 

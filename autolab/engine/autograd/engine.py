@@ -18,7 +18,7 @@ from ..tensor import Tensor, wrap
 from . import namespaces
 from .grad_mode import per_thread, set_grad_enabled
 from .hooks import run_node_hooks, run_tensor_hooks
-from .node import AccumulateGrad, apply_fix
+from .node import AccumulateGrad, apply_fix, detached, refuse_detached
 
 _by_age = attrgetter("sequence_nr")
 
@@ -114,6 +114,8 @@ class _Pass:
 
     def run(self, roots, grads):
         """Runs the nodes. It reads attributes once, because what stands in the inner loop is paid per edge."""
+        if detached:
+            refuse_detached(self.order)
         create_graph, retain_graph = self.create_graph, self.retain_graph
         pending, waiting, targets = self.pending, self.waiting, self.targets
         watching = observe.observer

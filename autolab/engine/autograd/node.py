@@ -336,6 +336,30 @@ def stale(node, storage, version, shape, dtype, made_by):
     )
 
 
+detached: dict = {}
+"""id -> (weak reference, sequence number then) of the tensors that `detach_()` cut out of a graph. A pass asks once whether there are any."""
+
+
+def note_detached(t):
+    """Remembers that `t` left its graph in place: what older nodes saved of it has no history any more."""
+    key = id(t)
+    detached[key] = weakref.ref(t, lambda _: detached.pop(key, None)), next_sequence_nr()
+
+
+def refuse_detached(nodes):
+    """Raises torch's error when one of `nodes` saved a tensor before `detach_()` was called on it."""
+    for node in nodes:
+        for entry in node.saved or ():
+            found = detached.get(id(entry[0])) if entry.__class__ is tuple and entry else None
+            if found is not None and found[0]() is entry[0] and node.sequence_nr < found[1]:
+                raise fail(
+                    RuntimeError,
+                    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, please use "
+                    "out-of-place `.detach()` instead",
+                    f"{node.name()} saved the tensor for its gradient; detach_() then cut the way back to what it was computed from.",
+                )
+
+
 def re_name(name):
     """'MulBackward0' -> 'Mul', as torch's messages shorten it."""
     name = name.rsplit("::", 1)[-1]

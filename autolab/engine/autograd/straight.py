@@ -21,7 +21,7 @@ from ..tensor import Tensor
 from . import namespaces
 from .engine import accumulate, execute
 from .grad_mode import per_thread
-from .node import AccumulateGrad, apply_fix
+from .node import AccumulateGrad, apply_fix, detached
 
 _by_age = attrgetter("sequence_nr")
 
@@ -41,7 +41,7 @@ def of_number(loss, retain_graph) -> bool:
 
 def backward(root, g, retain_graph) -> bool:
     """Runs the pass from the node `root`, at which the raw array `g` arrives. False, and nothing done, when `root` needs `_Pass`."""
-    if not root.direct or root.hooks is not None:
+    if not root.direct or root.hooks is not None or detached:
         return False
     silence = per_thread.state.silence
     if silence is None:

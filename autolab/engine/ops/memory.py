@@ -12,7 +12,16 @@ from .. import cascade, observe
 from .. import device as devices
 from ..arguments import bad_argument
 from ..autograd.grad_mode import per_thread
-from ..dispatch import apply, broadcast_error, check_inplace, outgrown, overlapping_operands, record, write_inplace
+from ..dispatch import (
+    apply,
+    broadcast_error,
+    check_inplace,
+    check_written_once,
+    outgrown,
+    overlapping_operands,
+    record,
+    write_inplace,
+)
 from ..dtype import ALL, as_dtype, bool_, complex64, float16, float32, float64, int8, int16, int32, int64, uint8
 from ..dtype import dtype as dtype_class
 from ..errors import fail, unsupported
@@ -202,6 +211,7 @@ def fill_(input, value):
                 f"fill_ only supports 0-dimension value tensor but got tensor with {value._d.ndim} dimensions.",
                 "Use copy_ to write a whole tensor.",
             )
+        check_written_once(input)  # a number may fill expanded memory, a tensor may not; `x[i] = 2.0` makes a tensor of the number
         here = input._storage.device
         if value._storage.device is not here:
             value = _moved(value, here)

@@ -182,9 +182,23 @@ def _index_select(xp, self, dim, index):
     return xp.take(self, xp.atleast_1d(index), axis=d) if self.ndim else self.copy()
 
 
+def as_vector(array):
+    """The array; a 0-d one as a view with one dimension, which is what PyTorch takes it for along a dimension."""
+    return array if array.ndim else array.reshape(1)
+
+
 def _index_add(xp, self, dim, index, source, alpha):
     out = xp.array(self)
-    add_at(xp, out, at(check_dim(dim, self.ndim), index), source if alpha == 1 else source * alpha)
+    if source.ndim != self.ndim or any(
+        a != b for k, (a, b) in enumerate(zip(self.shape, source.shape)) if k != check_dim(dim, self.ndim)
+    ):
+        raise fail(
+            RuntimeError,
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            f"{list(self.shape)} source.shape = {list(source.shape)}",
+            "Each slice of the source is added to a slice of the tensor.",
+        )
+    add_at(xp, as_vector(out), at(check_dim(dim, self.ndim), as_vector(index)), as_vector(source if alpha == 1 else source * alpha))
     return out
 
 
@@ -219,7 +233,7 @@ index_add = register(
     },
     latex=r"{self}[{index}] \mathrel{+}= {source}",
     vjp_latex={"self": r"{g}", "source": r"{g}[{index}]"},
-    samples=lambda s: [(s.randn(3), 0, s.index([0, 0]), s.randn(2))],
+    samples=lambda s: [(s.randn(3), 0, s.index([0, 0]), s.randn(2)), (s.randn(), 0, s.index([0]), s.randn())],
     doc="A copy with slices added. Source: torch.index_add",
 )
 
@@ -230,7 +244,7 @@ def _times(g, factor):
 
 def _filled(xp, self, dim, index, value):
     out = xp.array(self)
-    out[at(check_dim(dim, self.ndim), index)] = value
+    as_vector(out)[at(check_dim(dim, self.ndim), index)] = value
     return out
 
 
@@ -240,7 +254,7 @@ index_fill = register(
     vjp={"self": lambda m, g, dim, index: m.index_fill(g, dim, index, 0)},
     latex=r"{self}[{index}] := {value}",
     vjp_latex={"self": r"{g} \text{ without } {index}"},
-    samples=lambda s: [(s.randn(3), 0, s.index([0, 2]), 1.5)],
+    samples=lambda s: [(s.randn(3), 0, s.index([0, 2]), 1.5), (s.randn(), 0, s.index([0]), 1.5)],
     doc="A copy with slices set to a number. Source: torch.index_fill",
 )
 index_copy = register(
@@ -252,7 +266,7 @@ index_copy = register(
     },
     latex=r"{self}[{index}] := {source}",
     vjp_latex={"self": r"{g} \text{ without } {index}", "source": r"{g}[{index}]"},
-    samples=lambda s: [(s.randn(3), 0, s.index([0, 2]), s.randn(2))],
+    samples=lambda s: [(s.randn(3), 0, s.index([0, 2]), s.randn(2)), (s.randn(), 0, s.index([0]), s.randn())],
     doc="A copy with slices replaced. Source: torch.index_copy",
 )
 

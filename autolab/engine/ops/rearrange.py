@@ -78,9 +78,15 @@ def roll(input, shifts, dims=()):
     return roll_op.call(input, shifts, dims)
 
 
+def _matrices(name, a):
+    if a.ndim < 2:
+        raise fail(RuntimeError, f"{name}: input tensor must have at least 2 dimensions", "A triangle is a part of a matrix.")
+    return a
+
+
 tril = register(
     "tril(self, diagonal=0)",
-    forward=lambda xp, self, diagonal: xp.tril(self, diagonal),
+    forward=lambda xp, self, diagonal: xp.tril(_matrices("tril", self), diagonal),
     inplace=True,
     vjp={"self": lambda m, g, diagonal: m.tril(g, diagonal)},
     latex=r"\mathrm{tril}({self})",
@@ -90,7 +96,7 @@ tril = register(
 )
 triu = register(
     "triu(self, diagonal=0)",
-    forward=lambda xp, self, diagonal: xp.triu(self, diagonal),
+    forward=lambda xp, self, diagonal: xp.triu(_matrices("triu", self), diagonal),
     inplace=True,
     vjp={"self": lambda m, g, diagonal: m.triu(g, diagonal)},
     latex=r"\mathrm{triu}({self})",
@@ -179,6 +185,9 @@ def diag(input, diagonal=0):
 
 def _unfold(xp, self, dimension, size, step):
     d = check_dim(dimension, self.ndim)
+    if not self.ndim and 0 <= size <= 1:  # one window over the one number
+        return self.reshape(1)[:size]
+    self = self if self.ndim else self.reshape(1)
     if size > self.shape[d]:
         raise fail(
             RuntimeError,
@@ -191,7 +200,9 @@ def _unfold(xp, self, dimension, size, step):
 
 def _unfold_spread(xp, self, shape, dimension, size, step):
     out = xp.zeros(shape, self.dtype)
-    d = dimension % len(shape)
+    if not shape:
+        return self.reshape(()) if size else out
+    d = dimension % out.ndim
     windows = xp.moveaxis(self, -1, 0)
     for i in range(size):
         out[(slice(None),) * d + (slice(i, i + step * (self.shape[d] - 1) + 1, step),)] += windows[i]
@@ -210,7 +221,7 @@ unfold = register(
     },
     latex=r"\mathrm{windows}({self})",
     vjp_latex={"self": r"\sum \mathrm{windows}({g})"},
-    samples=lambda s: [(s.randn(5), 0, 2, 1), (s.randn(2, 6), 1, 3, 2)],
+    samples=lambda s: [(s.randn(5), 0, 2, 1), (s.randn(2, 6), 1, 3, 2), (s.randn(), 0, 1, 1)],
     doc="Sliding windows along a dimension; a view. Source: torch.Tensor.unfold",
 )
 unfold_spread = register(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 
@@ -236,11 +237,20 @@ for _name in ("swapaxes", "swapdims"):
     METHODS[_name] = NAMESPACES[""][_name] = METHODS["transpose"]
 
 
+def _only_a_number(name, instead):
+    """PyTorch's warning for the transpose of a 0-d tensor, which is the tensor itself."""
+    warnings.warn(f"Tensor.{name} is deprecated on 0-D tensors. {instead}", UserWarning, stacklevel=3)
+
+
+_IDENTITY = "This function is the identity in these cases."
+_CONJ = "Consider using x.conj()."
+
+
 def T(self):
     """All dimensions reversed; for a matrix its transpose. Source: torch.Tensor.T."""
-    if self.ndim != 2:
-        import warnings
-
+    if not self.ndim:
+        _only_a_number("T", _IDENTITY)
+    elif self.ndim != 2:
         warnings.warn(
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error in a "
             "future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to "
@@ -251,18 +261,60 @@ def T(self):
     return permute_op.call(self, tuple(range(self.ndim - 1, -1, -1)))
 
 
-def mT(self):
-    """The last two dimensions swapped. Source: torch.Tensor.mT."""
+def _matrices_transposed(self, name):
     if self.ndim < 2:
         raise fail(
             RuntimeError,
-            f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor.",
+            f"tensor.{name} is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor.",
             "A vector has no transpose; use unsqueeze to make a row or a column of it.",
         )
     return transpose.call(self, -2, -1)
 
 
-METHODS["T"], METHODS["mT"] = property(T), property(mT)
+def mT(self):
+    """The last two dimensions swapped. Source: torch.Tensor.mT."""
+    if not self.ndim:
+        _only_a_number("mT", _IDENTITY)
+        return self
+    return _matrices_transposed(self, "mT")
+
+
+def _real(self, name):
+    if self.dtype.is_complex:
+        raise fail(
+            NotImplementedError,
+            f"tensor.{name} of complex numbers is not supported by autolab",
+            "Conjugated views are not here; for real numbers the adjoint is the transpose.",
+        )
+
+
+def mH(self):
+    """The adjoint of matrices: for real numbers the transpose. Source: torch.Tensor.mH."""
+    _real(self, "mH")
+    if not self.ndim:
+        _only_a_number("mH", _CONJ)
+        return self
+    return _matrices_transposed(self, "mH")
+
+
+def H(self):
+    """The adjoint of a matrix: for real numbers the transpose. Source: torch.Tensor.H."""
+    _real(self, "H")
+    if not self.ndim:
+        _only_a_number("H", _CONJ)
+        return self
+    if self.ndim != 2:
+        batches = " For batches of matrices, consider using tensor.mH" if self.ndim > 2 else ""
+        raise fail(
+            RuntimeError,
+            f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.{batches}",
+            "A vector has no transpose; use unsqueeze to make a row or a column of it.",
+        )
+    return transpose.call(self, 0, 1)
+
+
+for _property in (T, mT, H, mH):
+    METHODS[_property.__name__] = property(_property)
 
 
 def _moved(ndim, source, destination):
@@ -276,6 +328,8 @@ def _moved(ndim, source, destination):
             "Each moved dimension needs a place.",
         )
     order = [None] * ndim
+    if not ndim:  # dimension 0 of a 0-d tensor is none
+        return ()
     for s, d in zip(source, destination):
         order[d] = s
     rest = iter(i for i in range(ndim) if i not in source)
@@ -285,7 +339,8 @@ def _moved(ndim, source, destination):
 @composite(method=True)
 def movedim(input, source, destination):
     """Moves dimensions to other places; a view. Source: torch.movedim."""
-    return permute_op.call(input, _moved(input.ndim, source, destination))
+    order = _moved(input.ndim, source, destination)
+    return permute_op.call(input, order) if order else METHODS["alias"](input)
 
 
 METHODS["moveaxis"] = NAMESPACES[""]["moveaxis"] = movedim
@@ -392,6 +447,8 @@ def ravel(input):
 @composite(method=True)
 def unflatten(input, dim, sizes):
     """One dimension as several. Source: torch.unflatten."""
+    if not input._d.ndim:
+        raise fail(IndexError, f"Dimension specified as {dim} but tensor has no dimensions", "A 0-d tensor is a single number.")
     d = check_dim(dim, input.ndim)
     sizes = tuple(sizes)
     n = input.shape[d]

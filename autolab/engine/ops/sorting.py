@@ -108,7 +108,7 @@ def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
     if np.any((shares < 0) | (shares > 1)):
         which, got = ("values ", "") if shares.ndim else ("", f" but got {float(shares):g}")
         raise fail(RuntimeError, f"quantile() q {which}must be in the range [0, 1]{got}", "q is a share: 0.5 is the median.")
-    flat = METHODS["reshape"](input, (-1,)) if dim is None else METHODS["movedim"](input, dim, -1)
+    flat = METHODS["reshape"](input, (-1,)) if dim is None or not input._d.ndim else METHODS["movedim"](input, dim, -1)
     ordered, n = sort(flat, -1)[0], flat._d.shape[-1]
     rank = shares.reshape(-1) * (n - 1)
     whole = {"lower": np.floor, "higher": np.ceil, "nearest": np.rint}.get(interpolation)
@@ -121,7 +121,9 @@ def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
         above = METHODS["index_select"](ordered, -1, there(np.ceil(rank).astype(np.int64)))
         below = METHODS["lerp"](below, above, there(weight.astype(input.dtype.np)))
     found = METHODS["movedim"](below, -1, 0)
-    if keepdim and dim is not None:
+    if dim is not None:
+        check_dim(dim, input._d.ndim)
+    if keepdim and dim is not None and input._d.ndim:
         found = METHODS["unsqueeze"](found, 1 + dim % input._d.ndim)
     elif keepdim:
         found = METHODS["reshape"](found, (-1, *[1] * input._d.ndim))
