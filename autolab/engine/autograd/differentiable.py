@@ -124,15 +124,18 @@ class Differentiable:
 
     def register_hook(self, hook):
         """Calls `hook(grad)` when the gradient of this tensor is there; a returned tensor replaces it."""
+        self._check_hookable()
+        if self.grad_fn is not None:
+            return self._node.node_hooks().add_tensor_hook(self._nr, hook)
+        return self._leaf_hooks().add_tensor_hook(0, hook)
+
+    def _check_hookable(self):
         if not self.requires_grad:
             raise fail(
                 RuntimeError,
                 "cannot register a hook on a tensor that doesn't require gradient",
                 "No gradient will pass here.",
             )
-        if self.grad_fn is not None:
-            return self._node.node_hooks().add_tensor_hook(self._nr, hook)
-        return self._leaf_hooks().add_tensor_hook(0, hook)
 
     def _leaf_hooks(self):
         from .hooks import NodeHooks
@@ -143,12 +146,7 @@ class Differentiable:
 
     def register_post_accumulate_grad_hook(self, hook):
         """Calls `hook(tensor)` after `.grad` of this leaf was updated."""
-        if not self.requires_grad:
-            raise fail(
-                RuntimeError,
-                "cannot register a hook on a tensor that doesn't require gradient",
-                "No gradient will pass here.",
-            )
+        self._check_hookable()
         if self.grad_fn is not None:
             raise fail(
                 RuntimeError,

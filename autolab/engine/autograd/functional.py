@@ -80,6 +80,15 @@ def _filled(grads, inputs, strict, message):
     return tuple(out)
 
 
+def _gradients(outputs, inputs, vectors, create_graph):
+    """Gradients of the outputs that depend on anything, each weighted by its vector; None for an input that nothing reaches."""
+    live = [(y, v) for y, v in zip(outputs, vectors) if y.requires_grad]
+    if not live:
+        return (None,) * len(inputs)
+    ys, vs = zip(*live)
+    return grad(ys, inputs, vs, create_graph=create_graph, allow_unused=True)
+
+
 def _no_forward(strategy, name):
     if strategy != "reverse-mode":
         raise unsupported(name, "strategy", "autolab differentiates in reverse mode only.")
@@ -227,13 +236,7 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
             strict,
             "The output of the user-provided function is independent of input {i}. This is not allowed in strict mode.",
         )
-        live = [(g, w) for g, w in zip(gs, vs) if g.requires_grad]
-        result = (
-            grad([g for g, _ in live], dummy, [w for _, w in live], create_graph=create_graph, allow_unused=True)
-            if live
-            else (None,) * len(ys)
-        )
-        result = _filled(result, ys, False, "")
+        result = _filled(_gradients(gs, dummy, vs, create_graph), ys, False, "")
         return _unwrapped(_finished(ys, create_graph), tuple_out), _unwrapped(
             _finished(result, create_graph), tuple_out
         )
@@ -249,12 +252,7 @@ def vhp(func, inputs, v=None, create_graph=False, strict=False):
         gs = _filled(
             grad(y, xs, create_graph=True, allow_unused=True), xs, strict, "The function is independent of input {i}."
         )
-        live = [(g, w) for g, w in zip(gs, vs) if g.requires_grad]
-        hs = (
-            grad([g for g, _ in live], xs, [w for _, w in live], create_graph=create_graph, allow_unused=True)
-            if live
-            else (None,) * len(xs)
-        )
+        hs = _gradients(gs, xs, vs, create_graph)
         hs = _filled(hs, xs, strict, "The gradient is independent of input {i}. This is not allowed in strict mode.")
         return _finished((y,), create_graph)[0], _unwrapped(_finished(hs, create_graph), tuple_in)
 
