@@ -35,7 +35,14 @@ def processors():
     if platform.machine() != "x86_64":
         return []
     known = {"Sandybridge": " avx ", "Haswell": " avx2 ", "SKYLAKEX": " avx512vl "}
-    return [name for name, flag in known.items() if flag in flags]
+    return [name for name, flag in known.items() if flag in flags and works(name)]
+
+
+def works(name):
+    """Whether a plain product of NumPy's survives these kernels: chosen by name, OpenBLAS 0.3.34 crashes in some of them on AMD's Zen 4
+    and 5 (https://github.com/OpenMathLib/OpenBLAS/issues/6021)."""
+    product = "import numpy as np; assert (np.ones((32, 512)) @ np.ones((512, 2)) == 512).all()"
+    return subprocess.run([sys.executable, "-c", product], env=dict(os.environ, OPENBLAS_CORETYPE=name)).returncode == 0
 
 
 def checksums(settings, change=""):
