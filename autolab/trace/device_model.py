@@ -31,7 +31,8 @@ class DeviceInfo(_Record):
 class Block(_Record):
     """A tensor's memory: `bytes` of numbers in `taken` bytes of the device (an allocator rounds up). name: the variable, "" for a temporary.
     born, born_step: None and -1 when it was there before the recording; died, died_step: None while it lives. The step is the one after which it is
-    there (not any more). source, freed: the lines that made and freed it. On the CPU only tensors with a name, and copies, are known."""
+    there (not any more). source, freed: the lines that made and freed it. On the CPU only tensors with a name, and copies, are known. idle: it was
+    there before the recording, and nothing recorded used it."""
 
     _parts = {"source": Source, "freed": Source}
     _tuples = ("shape",)
@@ -48,6 +49,7 @@ class Block(_Record):
     died: float | None = None
     died_step: int | None = None
     freed: Source | None = None
+    idle: bool = False
 
 
 @dataclass(slots=True)

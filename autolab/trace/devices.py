@@ -12,6 +12,7 @@ from typing import Any
 
 from ..engine import device as devices
 from ..engine import observe
+from ..engine.storage import Storage
 from ..engine.tensor import Tensor
 from . import names
 from .device_model import Block, Copy, DeviceInfo, DeviceTrace, Kernel, Refusal, Step, Wait, queue_of
@@ -63,6 +64,7 @@ class DeviceRecording(observe.Observer):
         self._unlabelled: list[Kernel] = []  # launched in this line, for an operation that has not been reported yet
         self._queues: dict[tuple[str, int], deque[float]] = {}  # when the work in each stream will be done
         self._on_host: weakref.WeakKeyDictionary[Any, Block] = weakref.WeakKeyDictionary()
+        self._used: set[str] = set()  # ids of the blocks that operations read or wrote
         self._finalizers: list[Any] = []
         self._line: tuple[Any, int] | None = None
         self._phase = "forward"
@@ -217,6 +219,26 @@ class DeviceRecording(observe.Observer):
             self._blocks[name, address] = self._new(tensor, name, taken, False)
         return self._blocks[name, address]
 
+    def _use(self, items: Any) -> None:
+        """Notes the memory of what an operation gets and gives, or of what a node saved: tensors, pairs of an array and
+        its storage, and lists of those."""
+        for item in items:
+            if isinstance(item, Tensor):
+                self._use_memory(item._d, item._storage)
+            elif isinstance(item, tuple) and len(item) > 1 and isinstance(item[1], Storage):
+                self._use_memory(*item[:2])
+            elif isinstance(item, (list, tuple)):
+                self._use(item)
+
+    def _use_memory(self, array: Any, storage: Storage) -> None:
+        device = devices.of(array)
+        if device is devices.CPU:
+            block = self._on_host.get(storage)
+        else:
+            block = self._blocks.get((str(device), _memory(array)[0]))
+        if block is not None:
+            self._used.add(block.id)
+
     def _new(self, tensor: Tensor, device: str, taken: int, born: bool) -> Block:
         block = Block(
             f"t{len(self._tensors)}", "", tuple(tensor.shape), dtype_name(tensor.dtype), device, tensor.nbytes, taken,
@@ -346,6 +368,7 @@ class DeviceRecording(observe.Observer):
 
     # -- what the events were for ------------------------------------------------------------------------------------
     def forward(self, op, args, attrs, outputs, node, inplace=False):
+        self._use((*args, *outputs))
         name = getattr(op, "name", "")
         if name == "to_device" and self._copies and outputs:
             copy = self._copies[-1]
@@ -354,6 +377,7 @@ class DeviceRecording(observe.Observer):
         self._done(name if isinstance(name, str) else "", outputs)
 
     def after_node(self, node, grad_inputs):
+        self._use(node.saved or ())
         self._done(node.name().rpartition("::")[2], ())
 
     def _done(self, name: str, outputs: Any) -> None:
@@ -420,6 +444,9 @@ class DeviceRecording(observe.Observer):
         infos = [DeviceInfo("cpu", "CPU", False, None), *(self._info(b) for b in sorted(shown, key=lambda b: str(b.device)))]
         host_end = max((self._now(name) for name in self._backends), default=0.0)
         ends = [*(k.end for k in self._kernels), *(c.end for c in self._copies), host_end]
+        self._used |= {c.tensor for c in self._copies} | {t for k in self._kernels for t in k.makes}
+        for block in self._tensors:
+            block.idle = block.born_step < 0 and block.died_step is None and block.id not in self._used
         trace = DeviceTrace(
             tuple(infos), _copies(self._tensors), _copies(self._copies), _copies(self._kernels), _copies(self._waits),
             _copies(self._refusals), _copies(self._steps), {name: [list(point) for point in points] for name, points in self._memory.items()},

@@ -162,6 +162,19 @@ def test_what_was_there_before(simulated):
     del hidden
 
 
+def test_what_nothing_here_uses_is_idle(simulated):
+    on = {"device": "cuda"}
+    other, other_there = torch.ones(9), torch.ones(9, **on)
+    w = torch.ones(4, requires_grad=True, **on)
+    h = w.exp()  # saved by its node, and used in the backward pass only
+    loss = h.sum()
+    here = {"other": other, "other_there": other_there, "w": w, "h": h, "loss": loss, "a": torch.ones(5), "b": torch.ones(5)}
+    trace = recorded("c = a + b\nloss.backward()\nnew = other_there.new_ones(3)", **here).trace()
+    idle = {t.name: t.idle for t in trace.tensors if t.name in (*here, "c", "new", "w.grad")}
+    assert {name for name, is_idle in idle.items() if is_idle} >= {"other", "w"}
+    assert not any(idle[name] for name in ("a", "b", "c", "h", "w.grad"))
+
+
 def test_gradients_get_their_names_and_kernels_their_phase(simulated):
     trace = recorded("""
 w = torch.ones(50, 2, device="cuda", requires_grad=True)

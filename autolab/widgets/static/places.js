@@ -10,12 +10,33 @@ export class Places {
     this.boxes = new Map();
     this.areas = story.devices.map((device) => this.area(device));
     this.scale = h("div", { class: "al-bytescale" });
-    this.element = h("div", { class: "al-places" }, this.areas.map(({ element }) => element), this.scale);
-    this.most = Math.max(1, ...story.devices.map((d) => (d.name === "cpu" ? this.mostOnHost() : Math.max(d.peak, d.before))));
+    this.idle = h("input", { type: "checkbox", onchange: () => this.showIdle() });
+    this.element = h("div", { class: "al-places" }, this.areas.map(({ element }) => element), this.scale, this.choice());
+    this.measure();
+  }
+
+  // Variables from before that nothing here uses are one box, until somebody wants to see each.
+  choice() {
+    const some = this.story.tensors.filter((t) => t.idle).length;
+    const words = `Show ${some === 1 ? "the tensor" : `each of the ${some} tensors`} from before that nothing here uses`;
+    return some ? h("label", { class: "al-idle" }, this.idle, words) : "";
+  }
+
+  showIdle() {
+    const { width } = this, { step, selected } = this.last;
+    this.measure();
+    this.width = undefined;
+    this.resize(width);
+    this.update(step, selected);
+  }
+
+  measure() {
+    const { devices } = this.story;
+    this.most = Math.max(1, ...devices.map((d) => (d.name === "cpu" ? this.mostOnHost() : Math.max(d.peak, d.before))));
   }
 
   mostOnHost() {
-    const changes = this.story.tensors.filter((t) => t.device === "cpu").flatMap((t) => [[t.born_step, t.taken], [t.died_step ?? Infinity, -t.taken]]);
+    const changes = this.story.tensors.filter((t) => t.device === "cpu" && (this.idle.checked || !t.idle)).flatMap((t) => [[t.born_step, t.taken], [t.died_step ?? Infinity, -t.taken]]);
     let sum = 0, most = 0;
     for (const [, bytes] of changes.sort((a, b) => a[0] - b[0])) most = Math.max(most, (sum += bytes));
     return most;
@@ -46,11 +67,12 @@ export class Places {
     const bytes = roundBytes(this.most / 5);
     this.scale.replaceChildren(
       h("span", { class: "al-scalebar", style: `width:${bytes * this.perByte}px`, "aria-hidden": "true" }),
-      `${bytesWords(bytes)} of memory. A dashed box is drawn longer than it is.`,
+      `${bytesWords(bytes)} of memory. A dashed box is not drawn to scale.`,
     );
   }
 
   update(step, selected) {
+    this.last = { step, selected };
     if (!this.width) return;
     for (const area of this.areas) this.updateArea(area, step, selected);
   }
@@ -61,18 +83,20 @@ export class Places {
     area.used.textContent = words;
     area.element.setAttribute("aria-label", `${name === "cpu" ? "CPU" : `${name}, ${titleOf(area.device)}`}: ${words}`);
     if (name !== "cpu") this.updateQueue(area, step);
-    const alive = story.alive(step, name), known = alive.reduce((sum, t) => sum + t.taken, 0);
+    const there = story.alive(step, name), known = sumOf(there);
+    const idle = this.idle.checked ? [] : there.filter((t) => t.idle && t.id !== selected), alive = there.filter((t) => !idle.includes(t));
     const big = alive.length > MOST_BOXES ? new Set([...alive].sort((a, b) => b.taken - a.taken).slice(0, MOST_BOXES - 1)) : null;
     const drawn = big ? alive.filter((t) => big.has(t)) : alive, rest = big ? alive.filter((t) => !big.has(t)) : [];
     const other = name === "cpu" ? 0 : used - known;
-    const key = `${drawn.map((t) => t.id).join()} ${rest.length} ${other}`;
+    const key = `${drawn.map((t) => t.id).join()} ${rest.length} ${other} ${idle.length}`;
     if (key !== area.shown) {
       area.shown = key;
       const focused = area.row.getRootNode().activeElement;
       area.row.replaceChildren(
         ...(other > 0 ? [this.lump("unknown, from before", other)] : []),
         ...drawn.map((t) => this.box(t, drawn.length <= FEW)),
-        ...(rest.length ? [this.lump(`and ${rest.length} smaller`, rest.reduce((sum, t) => sum + t.taken, 0))] : []),
+        ...(rest.length ? [this.lump(`and ${rest.length} smaller`, sumOf(rest))] : []),
+        ...(idle.length ? [this.lump(`${idle.length} not used here`, sumOf(idle), true)] : []),
       );
       this.putting = true; // the focus goes back to where it was: nothing is chosen by that
       if (focused && area.row.contains(focused)) focused.focus({ preventScroll: true });
@@ -119,10 +143,15 @@ export class Places {
     return box;
   }
 
-  lump(words, bytes) {
-    const width = Math.max(150, bytes * this.perByte - GAP), dashed = bytes * this.perByte - GAP < 150 ? " al-tiny" : "";
+  // `aside`: not drawn to scale, because it may be larger than all that matters here.
+  lump(words, bytes, aside = false) {
+    const length = bytes * this.perByte - GAP, width = aside ? 150 : Math.max(150, length), dashed = aside || length < 150 ? " al-tiny" : "";
     return h("div", { class: `al-box al-lump${dashed}`, style: `width:${width}px` }, h("span", { text: words }), h("span", { text: bytesWords(bytes) }));
   }
+}
+
+function sumOf(tensors) {
+  return tensors.reduce((sum, t) => sum + t.taken, 0);
 }
 
 export function titleOf({ title, simulated }) {
