@@ -1,13 +1,10 @@
 """Weights from the internet: a server on this machine that breaks off, lies, or is not there."""
 
 import hashlib
-import http.server
 import io
-import re
-import socket
-import threading
 
 import pytest
+from file_server import nowhere, serving
 from goldens.oracle import ENGINE
 
 import autolab as torch
@@ -15,40 +12,12 @@ import autolab as torch
 pytestmark = pytest.mark.skipif(ENGINE != "autolab", reason="autolab's own downloads")
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    """Serves `server.files`; breaks off after so many bytes, once for each entry of `server.breaks`."""
-
-    def log_message(self, *args):
-        pass
-
-    def do_GET(self):
-        server, name, start = self.server, self.path.strip("/").partition("?")[0], 0
-        asked = self.headers.get("Range")
-        server.log.append((name, asked))
-        if name not in server.files:
-            return self.send_error(404)
-        content = server.files[name]
-        if asked and server.ranges:
-            start = int(re.fullmatch(r"bytes=(\d+)-", asked)[1])
-            if start >= len(content):
-                return self.send_error(416)
-        self.send_response(206 if start else 200)
-        self.send_header("Content-Length", str(len(content) - start))
-        self.end_headers()
-        self.wfile.write(content[start:][: server.breaks.pop(0) if server.breaks else None])
-
-
 @pytest.fixture
 def server(monkeypatch, tmp_path):
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
     monkeypatch.setenv("TORCH_HOME", str(tmp_path / "home"))
     monkeypatch.setattr("autolab.hub._chosen_dir", None)
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
-        running.files, running.breaks, running.ranges, running.log = {}, [], True, []
-        running.url = f"http://127.0.0.1:{running.server_port}/"
-        threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    with serving({}, monkeypatch) as running:
         yield running
-        running.shutdown()
 
 
 def checkpoint():
@@ -131,9 +100,7 @@ def test_a_web_page_instead(server, tmp_path, page):
 
 
 def test_offline_and_not_found(server, tmp_path):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        dead = f"http://127.0.0.1:{free.getsockname()[1]}/a.pth"
+    dead = f"{nowhere()}a.pth"
     for url, words in ((dead, "urlopen error"), (server.url + "a.pth", "HTTP Error 404: Not Found")):
         with pytest.raises(RuntimeError, match=f"Error downloading {url}: .*{words}") as caught:
             torch.hub.load_state_dict_from_url(url)

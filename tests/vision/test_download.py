@@ -1,14 +1,12 @@
 """Downloads, from a server on this machine: progress, mirrors, interruptions, checksums, no connection."""
 
 import gzip
-import http.server
 import os
-import re
-import socket
 import threading
 from hashlib import md5
 
 import pytest
+from file_server import nowhere, serving
 from goldens.oracle import ENGINE
 from test_datasets import archive_of, cifar_files, clothes, mnist_files, tiny_cifar
 
@@ -18,61 +16,15 @@ from autolab.utils.download import download
 pytestmark = pytest.mark.skipif(ENGINE != "autolab", reason="autolab's own downloads")
 
 
-class Server(http.server.ThreadingHTTPServer):
-    """Serves `files` by name. breaks: the connection ends after so many bytes, once for each entry; ranges: go on from there;
-    half: what is called when the first half of a file is sent."""
-
-    def __init__(self, files):
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.files, self.breaks, self.ranges, self.log, self.half = files, [], True, [], None
-        self.url = f"http://127.0.0.1:{self.server_port}/"
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    def log_message(self, *args):
-        pass
-
-    def do_GET(self):
-        name, server = self.path.strip("/"), self.server
-        asked = self.headers.get("Range")
-        server.log.append((name, asked))
-        if name not in server.files:
-            return self.send_error(404)
-        content, start = server.files[name], 0
-        if asked and server.ranges:
-            start = int(re.fullmatch(r"bytes=(\d+)-", asked)[1])
-            if start >= len(content):
-                self.send_response(416)
-                self.send_header("Content-Range", f"bytes */{len(content)}")
-                self.send_header("Content-Length", "0")
-                return self.end_headers()
-        self.send_response(206 if start else 200)
-        self.send_header("Content-Length", str(len(content) - start))
-        self.end_headers()
-        content = content[start:][: server.breaks.pop(0) if server.breaks else None]
-        if server.half is not None:
-            self.wfile.write(content[: len(content) // 2])
-            server.half()
-            content = content[len(content) // 2 :]
-        self.wfile.write(content)
-
-
 @pytest.fixture
 def server(monkeypatch):
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
-    packed = {f"{name}.gz": gzip.compress(content) for name, content in mnist_files().items()}
-    with Server(packed) as running:
-        threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    with serving({f"{name}.gz": gzip.compress(content) for name, content in mnist_files().items()}, monkeypatch) as running:
         yield running
-        running.shutdown()
 
 
 @pytest.fixture
 def dead():
-    """The address of a server that is not there."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{free.getsockname()[1]}/"
+    return nowhere()
 
 
 def fashion(*mirrors, files):
