@@ -4,6 +4,7 @@ The namespace `autolab` itself re-exports the engine and loads the rest on first
 """
 
 import ast
+import re
 import sys
 from pathlib import Path
 
@@ -132,3 +133,25 @@ def test_test_files_have_names_of_their_own():
     """pytest imports them by name alone; those of the browser run apart."""
     names = [p.name for p in (ROOT / "tests").rglob("test_*.py") if p.parent.name != "browser"]
     assert sorted({name for name in names if names.count(name) > 1}) == []
+
+
+LISTED = "engine engine/autograd engine/simulated engine/kernels trace trace/cards viz widgets finetune serialization lessons".split()
+"""Rooms of which ARCHITECTURE.md names every file; of the others one line says what a file in them is."""
+
+
+def test_the_room_table_names_the_files_that_are_there():
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    table = text[text.index("## 2. The rooms") : text.index("## 3.")]
+    named = set(re.findall(r"[\w/]+\.py\b", table)) - {"name.py"}  # "one widget = name.py + …"
+    files = [f"/{p.relative_to(ROOT)}" for room in ("autolab", "tests", "tools", "docs") for p in (ROOT / room).rglob("*.py")]
+    missing = [name for name in named if not any(file.endswith(f"/{name}") for file in files)]
+    assert not missing, f"ARCHITECTURE.md names files that are not there: {missing}"
+    short = {name.rsplit("/", 1)[-1] for name in named}
+    scripts = {path.stem for path in (PACKAGE / "widgets" / "static").glob("*.js")}  # of a widget, which has its own name
+    unnamed = [
+        f"{room}/{path.name}"
+        for room in LISTED
+        for path in (PACKAGE / room).glob("[!_]*.py")
+        if path.name not in short and not (room == "widgets" and path.stem in scripts)
+    ]
+    assert not unnamed, f"ARCHITECTURE.md, section 2, does not name {unnamed}"
