@@ -116,7 +116,7 @@ def view(self, *size, dtype=None):
 def reshape_method(self, *shape):
     """Another shape: a view where the memory allows it, else a copy. Source: torch.reshape."""
     shape = inferred(sizes_from(shape), self.numel())
-    if self._d.__class__ is not np.ndarray or self._d.flags.c_contiguous:
+    if isinstance(self._d, np.generic) or self._d.flags.c_contiguous:
         return view_op.call(self, shape)
     try:
         return view_op.call(self, shape)

@@ -29,6 +29,7 @@ from autolab.nn.modules.activation import (
     Tanhshrink,
     Threshold,
 )
+from autolab.nn.modules.cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
 from autolab.nn.modules.container import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 from autolab.nn.modules.conv import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d
 from autolab.nn.modules.distance import CosineSimilarity, PairwiseDistance
@@ -98,6 +99,7 @@ from autolab.nn.modules.pooling import (
     MaxUnpool2d,
     MaxUnpool3d,
 )
+from autolab.nn.modules.rnn import GRU, LSTM, RNN, RNNBase
 from autolab.nn.modules.upsampling import (
     Fold,
     PixelShuffle,
@@ -148,6 +150,8 @@ __all__ = [
     "Fold",
     "GELU",
     "GLU",
+    "GRU",
+    "GRUCell",
     "GaussianNLLLoss",
     "GroupNorm",
     "Hardshrink",
@@ -163,6 +167,8 @@ __all__ = [
     "L1Loss",
     "LPPool1d",
     "LPPool2d",
+    "LSTM",
+    "LSTMCell",
     "LayerNorm",
     "LeakyReLU",
     "Linear",
@@ -190,6 +196,10 @@ __all__ = [
     "PixelUnshuffle",
     "PoissonNLLLoss",
     "RMSNorm",
+    "RNN",
+    "RNNBase",
+    "RNNCell",
+    "RNNCellBase",
     "ReLU",
     "ReLU6",
     "ReflectionPad1d",

@@ -8,3 +8,4 @@ from autolab.nn.utils.clip import (
     get_total_norm,
 )  # noqa: F401
 from autolab.nn.utils.convert import parameters_to_vector, vector_to_parameters  # noqa: F401
+from autolab.nn.utils import rnn  # noqa: F401

@@ -1,0 +1,338 @@
+"""Recurrent networks over whole sequences.
+
+Source: https://docs.pytorch.org/docs/stable/nn.html#recurrent-layers
+"""
+
+import math
+import numbers
+import warnings
+
+import autolab
+from autolab.engine.errors import fail
+from autolab.nn import init
+from autolab.nn.functional import recurrent
+from autolab.nn.modules.module import Module
+from autolab.nn.parameter import Parameter
+from autolab.nn.utils.rnn import PackedSequence
+
+_GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "GRU": 3, "LSTM": 4}
+
+
+class RNNBase(Module):
+    """What RNN, LSTM and GRU share: parameters, checks, and the way through layers and directions.
+
+    Input (steps, batch, input_size), (batch, steps, input_size) with batch_first, (steps, input_size), or a
+    PackedSequence. Output the same with hidden_size (twice that when bidirectional) at the end, and the last state of
+    each layer and direction, (layers * directions, batch, hidden_size). The state starts at zero unless given.
+    Parameters weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, …, with _reverse for the second direction, are
+    uniform in ±1/sqrt(hidden_size).
+    """
+
+    def __init__(
+        self,
+        mode,
+        input_size,
+        hidden_size,
+        num_layers=1,
+        bias=True,
+        batch_first=False,
+        dropout=0.0,
+        bidirectional=False,
+        proj_size=0,
+        device=None,
+        dtype=None,
+    ):
+        super().__init__()
+        self.mode, self.input_size, self.hidden_size, self.num_layers = mode, input_size, hidden_size, num_layers
+        self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
+        self.bidirectional, self.proj_size = bidirectional, proj_size
+        _check_dropout(dropout, num_layers)
+        self._check_sizes()
+        self._all_weights = []
+        self._make_parameters({"device": device, "dtype": dtype})
+        self.reset_parameters()
+
+    def _check_sizes(self):
+        for name, kind in (("bias", bool), ("batch_first", bool), ("input_size", int), ("hidden_size", int)):
+            value = getattr(self, name)
+            if not isinstance(value, kind):
+                raise fail(
+                    TypeError,
+                    f"{name} should be of type {kind.__name__}, got: {type(value).__name__}",
+                    f"The value given is {value!r}.",
+                )
+            if kind is int and value <= 0:
+                raise fail(ValueError, f"{name} must be greater than zero", f"The value given is {value}.")
+        note = "An LSTM may show fewer numbers than it keeps: proj_size of its hidden_size."
+        if self.num_layers <= 0:
+            raise fail(ValueError, "num_layers must be greater than zero", f"The value given is {self.num_layers}.")
+        if self.proj_size < 0:
+            raise fail(ValueError, "proj_size should be a positive integer or zero to disable projections", note)
+        if self.proj_size >= self.hidden_size:
+            raise fail(ValueError, "proj_size has to be smaller than hidden_size", note)
+        if self.mode not in _GATES:
+            raise fail(ValueError, "Unrecognized RNN mode: " + self.mode, f"Known are {', '.join(_GATES)}.")
+
+    def _make_parameters(self, options):
+        rows, shown = _GATES[self.mode] * self.hidden_size, self.proj_size or self.hidden_size
+        for k in range(self.num_layers):
+            width = self.input_size if k == 0 else shown * self._directions
+            shapes = {"weight_ih": (rows, width), "weight_hh": (rows, shown)}
+            if self.bias:
+                shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)}
+            if self.proj_size:
+                shapes["weight_hr"] = (self.proj_size, self.hidden_size)
+            for suffix in ("", "_reverse")[: self._directions]:
+                names = [f"{name}_l{k}{suffix}" for name in shapes]
+                for name, shape in zip(names, shapes.values()):
+                    self.register_parameter(name, Parameter(autolab.empty(shape, **options)))
+                self._all_weights.append(names)
+
+    @property
+    def _directions(self):
+        return 2 if self.bidirectional else 1
+
+    @property
+    def all_weights(self):
+        """The parameters of each layer and direction, as a list of lists."""
+        return [[getattr(self, name) for name in names] for names in self._all_weights]
+
+    @property
+    def _flat_weights(self):
+        return [weight for weights in self.all_weights for weight in weights]
+
+    def flatten_parameters(self):
+        """Nothing: in PyTorch it puts a GPU's parameters into one block for cuDNN."""
+
+    def reset_parameters(self):
+        """Draw new random parameters."""
+        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+    def _weights(self):
+        found = []
+        for names in self._all_weights:
+            given = {name.partition("_l")[0]: getattr(self, name) for name in names}
+            found.append(
+                recurrent.Weights(
+                    given["weight_ih"],
+                    given["weight_hh"],
+                    given.get("bias_ih"),
+                    given.get("bias_hh"),
+                    given.get("weight_hr"),
+                )
+            )
+        return found
+
+    def _check_input(self, input, packed):
+        dtype = self._flat_weights[0].dtype
+        if input.dtype != dtype:
+            raise fail(
+                ValueError,
+                f"RNN input dtype ({input.dtype}) does not match weight dtype ({dtype}). "
+                f"Convert input: input.to({dtype}), or convert model: model.to({input.dtype})",
+                "Products need one dtype.",
+            )
+        expected = 2 if packed else 3
+        if input.dim() != expected:
+            raise fail(
+                RuntimeError, f"input must have {expected} dimensions, got {input.dim()}", "Steps, batch, features."
+            )
+        if self.input_size != input.size(-1):
+            raise fail(
+                RuntimeError,
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}",
+                "The last dimension holds what is known of one step.",
+            )
+
+    def _state_sizes(self, batch):
+        """The shape of each tensor of a state."""
+        rows = self.num_layers * self._directions
+        return [(rows, batch, self.proj_size or self.hidden_size)]
+
+    def _check_state(self, state, sizes):
+        for number, (size, tensor) in enumerate(zip(sizes, state)):
+            if tensor.size() != size:
+                raise fail(
+                    RuntimeError,
+                    self._wrong_state.format(number, size, list(tensor.size())),
+                    "One row for each layer and direction, then the batch, then the features.",
+                )
+
+    _wrong_state = "Expected hidden size {1}, got {2}"
+
+    def _run(self, input, state):
+        """(output, last state) for a state that is a tuple of tensors, or None for zeros."""
+        packed = isinstance(input, PackedSequence)
+        if packed:
+            data, batch_sizes, order, back = input
+            batch, sizes = int(batch_sizes[0]), batch_sizes.tolist()
+            single = False
+        else:
+            data, sizes, order, back, single = input, None, None, None, input.dim() == 2
+            if single:
+                data = data.unsqueeze(0 if self.batch_first else 1)
+            batch = data.size(0 if self.batch_first else 1)
+        shapes = self._state_sizes(batch)
+        if state is None:
+            state = tuple(autolab.zeros(shape, dtype=data.dtype, device=data.device) for shape in shapes)
+        else:
+            state = tuple(s.unsqueeze(1) if single else s for s in state)
+            state = state if order is None else tuple(s.index_select(1, order) for s in state)
+        self._check_input(data, packed)
+        self._check_state(state, shapes)
+        output, last = self._through_layers(data, state, sizes)
+        if packed:
+            output = PackedSequence(output, batch_sizes, order, back)
+            last = last if back is None else tuple(s.index_select(1, back) for s in last)
+        elif single:
+            output, last = output.squeeze(0 if self.batch_first else 1), tuple(s.squeeze(1) for s in last)
+        return output, last
+
+    def _through_layers(self, data, state, batch_sizes):
+        turned = self.batch_first and batch_sizes is None
+        if turned:
+            data = data.transpose(0, 1)
+        if batch_sizes is None and data.size(0) == 0:
+            raise fail(
+                RuntimeError, "Expected sequence length to be larger than 0 in RNN", "The state changes once a step."
+            )
+        output, last = recurrent.layers(
+            self.mode,
+            data,
+            list(zip(*(s.unbind(0) for s in state))),
+            self._weights(),
+            directions=self._directions,
+            dropout_p=self.dropout,
+            training=self.training,
+            batch_sizes=batch_sizes,
+        )
+        return output.transpose(0, 1) if turned else output, tuple(autolab.stack(parts, 0) for parts in zip(*last))
+
+    def extra_repr(self):
+        """The sizes, then every setting that is not the default."""
+        text = f"{self.input_size}, {self.hidden_size}"
+        for name, default in (
+            ("proj_size", 0),
+            ("num_layers", 1),
+            ("bias", True),
+            ("batch_first", False),
+            ("dropout", 0),
+            ("bidirectional", False),
+        ):
+            if getattr(self, name) != default:
+                text += f", {name}={getattr(self, name)}"
+        return text
+
+
+def _check_dropout(dropout, num_layers):
+    if not isinstance(dropout, numbers.Number) or not 0 <= dropout <= 1 or isinstance(dropout, bool):
+        raise fail(
+            ValueError,
+            "dropout should be a number in range [0, 1] representing the probability of an element being zeroed",
+            f"The value given is {dropout!r}.",
+        )
+    if dropout > 0 and num_layers == 1:
+        warnings.warn(
+            "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
+            f"greater than 1, but got dropout={dropout} and num_layers={num_layers}",
+            stacklevel=4,
+        )
+
+
+def _no_projection(options):
+    if "proj_size" in options:
+        raise fail(
+            ValueError,
+            "proj_size argument is only supported for LSTM, not RNN or GRU",
+            "Put a Linear layer behind the network instead.",
+        )
+
+
+class _OneState(RNNBase):
+    """RNN and GRU: their state is one tensor."""
+
+    _what = "GRU: Expected input to be 2D or 3D, got {}D instead"
+
+    def forward(self, input, hx=None):
+        """(output, last state). hx: the first state, zeros when left out."""
+        if not isinstance(input, PackedSequence):
+            if input.dim() not in (2, 3):
+                raise fail(ValueError, self._what.format(input.dim()), "Steps, batch, features; or steps, features.")
+            if hx is not None and hx.dim() != input.dim():
+                kind, dim = ("batched", 3) if input.dim() == 3 else ("unbatched", 2)
+                raise fail(
+                    RuntimeError,
+                    f"For {kind} {dim}-D input, hx should also be {dim}-D but got {hx.dim()}-D tensor",
+                    "Each sequence of the batch has a state of its own.",
+                )
+        output, (last,) = self._run(input, None if hx is None else (hx,))
+        return output, last
+
+
+class RNN(_OneState):
+    """h_t = tanh(W_ih x_t + b_ih + W_hh h_(t-1) + b_hh), layer over layer (Elman, 1990). See RNNBase for the shapes.
+
+    nonlinearity: "tanh" or "relu". Raises ValueError, TypeError or RuntimeError for what does not fit.
+    """
+
+    _what = "RNN: Expected input to be 2D or 3D, got {}D tensor instead"
+
+    def __init__(self, input_size, hidden_size, num_layers=1, nonlinearity="tanh", *args, **kwargs):
+        _no_projection(kwargs)
+        if nonlinearity not in ("tanh", "relu"):
+            raise fail(
+                ValueError,
+                f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.",
+                "The fourth argument is the nonlinearity.",
+            )
+        super().__init__(f"RNN_{nonlinearity.upper()}", input_size, hidden_size, num_layers, *args, **kwargs)
+        self.nonlinearity = nonlinearity
+
+
+class GRU(_OneState):
+    """A gated recurrent unit over sequences, layer over layer: see GRUCell for a step, RNNBase for the shapes.
+
+    Raises ValueError, TypeError or RuntimeError for what does not fit.
+    """
+
+    def __init__(self, *args, **kwargs):
+        _no_projection(kwargs)
+        super().__init__("GRU", *args, **kwargs)
+
+
+class LSTM(RNNBase):
+    """Long short-term memory over sequences, layer over layer: see LSTMCell for a step, RNNBase for the shapes.
+
+    proj_size: show W_hr h, so many numbers, instead of h. Raises ValueError, TypeError or RuntimeError for what does
+    not fit.
+    """
+
+    _wrong_state = "Expected hidden[{0}] size {1}, got {2}"
+
+    def __init__(self, *args, **kwargs):
+        super().__init__("LSTM", *args, **kwargs)
+
+    def _state_sizes(self, batch):
+        rows = self.num_layers * self._directions
+        return [(rows, batch, self.proj_size or self.hidden_size), (rows, batch, self.hidden_size)]
+
+    def forward(self, input, hx=None):
+        """(output, (last h, last c)). hx: (first h, first c), zeros when left out."""
+        if not isinstance(input, PackedSequence):
+            if input.dim() not in (2, 3):
+                raise fail(
+                    ValueError,
+                    f"LSTM: Expected input to be 2D or 3D, got {input.dim()}D instead",
+                    "Steps, batch, features; or steps, features.",
+                )
+            if hx is not None and (hx[0].dim() != input.dim() or hx[1].dim() != input.dim()):
+                kind, dim = ("batched", 3) if input.dim() == 3 else ("unbatched", 2)
+                raise fail(
+                    RuntimeError,
+                    f"For {kind} {dim}-D input, hx and cx should also be {dim}-D but got "
+                    f"({hx[0].dim()}-D, {hx[1].dim()}-D) tensors",
+                    "Each sequence of the batch has a state of its own.",
+                )
+        return self._run(input, None if hx is None else tuple(hx))

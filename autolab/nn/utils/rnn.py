@@ -1,0 +1,234 @@
+"""Sequences of different lengths in one batch: padded with zeros, or packed without them.
+
+Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.rnn.pack_padded_sequence.html
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import autolab
+from autolab.engine.errors import fail
+from autolab.engine.tensor import Tensor
+
+
+class PackedSequence_(NamedTuple):
+    data: Any
+    batch_sizes: Any
+    sorted_indices: Any
+    unsorted_indices: Any
+
+
+class PackedSequence(PackedSequence_):
+    """Sequences, longest first, step by step: data (all steps, *), of which step t has batch_sizes[t] rows.
+
+    sorted_indices: the order in which they lie; unsorted_indices: the way back. Made by pack_padded_sequence and
+    pack_sequence.
+    """
+
+    def __new__(cls, data, batch_sizes=None, sorted_indices=None, unsorted_indices=None):
+        if unsorted_indices is None:
+            unsorted_indices = invert_permutation(sorted_indices)
+        if batch_sizes is None:
+            if not (isinstance(data, (list, tuple)) and len(data) == 2):
+                raise fail(
+                    AssertionError,
+                    "Expected data to be a list or tuple of length 2",
+                    "Without batch_sizes the first argument is (data, batch_sizes).",
+                )
+            data, batch_sizes = data
+        elif batch_sizes.device.type != "cpu":
+            raise fail(
+                ValueError,
+                "batch_sizes should always be on CPU. Instances of PackedSequence should never be created manually. "
+                "They should be instantiated by functions like pack_sequence and pack_padded_sequences in nn.utils.rnn. "
+                "https://pytorch.org/docs/stable/nn.html#torch.nn.utils.rnn.pack_sequence",
+                "They say in Python how many sequences go on.",
+            )
+        return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
+
+    def to(self, *args, **kwargs):
+        """The same with data of another dtype or on another device; `self` when nothing changes."""
+        data = self.data.to(*args, **kwargs)
+        if data is self.data:
+            return self
+        move = lambda t: None if t is None else t.to(data.device)
+        return type(self)(data, self.batch_sizes, move(self.sorted_indices), move(self.unsorted_indices))
+
+    def cuda(self, *args, **kwargs):
+        """On a GPU."""
+        return self.to(*args, **kwargs) if args or "device" in kwargs else self.to(device="cuda", **kwargs)
+
+    def cpu(self, *args, **kwargs):
+        """On the CPU."""
+        return self.to(*args, device="cpu", **kwargs)
+
+    @property
+    def is_cuda(self):
+        """Whether the data is on a GPU."""
+        return self.data.is_cuda
+
+    def pin_memory(self):
+        """The same in memory from which copies to a GPU are faster."""
+        pin = lambda t: None if t is None else t.pin_memory()
+        return type(self)(
+            self.data.pin_memory(), self.batch_sizes, pin(self.sorted_indices), pin(self.unsorted_indices)
+        )
+
+    def is_pinned(self):
+        """Whether the data is in such memory."""
+        return self.data.is_pinned()
+
+
+def _cast(name, dtype):
+    def cast(self):
+        return self.to(dtype=getattr(autolab, dtype))
+
+    cast.__name__, cast.__doc__ = name, f"The same with data of dtype {dtype}."
+    return cast
+
+
+for _name, _dtype in (
+    ("double", "float64"),
+    ("float", "float32"),
+    ("half", "float16"),
+    ("long", "int64"),
+    ("int", "int32"),
+    ("short", "int16"),
+    ("char", "int8"),
+    ("byte", "uint8"),
+):
+    setattr(PackedSequence, _name, _cast(_name, _dtype))
+
+
+def invert_permutation(permutation):
+    """The permutation that undoes the given one (a 1-d tensor of positions); None of None."""
+    if permutation is None:
+        return None
+    positions = autolab.arange(0, permutation.numel(), device=permutation.device)
+    return autolab.empty_like(permutation).scatter_(0, permutation, positions)
+
+
+def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True):
+    """Packs input (steps, batch, *), or (batch, steps, *) with batch_first, whose sequence i has lengths[i] steps.
+
+    enforce_sorted: the sequences already lie longest first; otherwise they are sorted. Raises RuntimeError for lengths
+    that are not sorted, not positive, or not as many as there are sequences."""
+    if isinstance(lengths, Tensor):
+        lengths = lengths.to(dtype=autolab.int64)
+    else:
+        lengths = autolab.as_tensor(lengths, dtype=autolab.int64, device="cpu")
+    order = None
+    if not enforce_sorted:
+        lengths, order = autolab.sort(lengths, descending=True)
+        order = order.to(input.device)
+        input = input.index_select(0 if batch_first else 1, order)
+    if batch_first:
+        input = input.transpose(0, 1)
+    sizes = _batch_sizes(lengths.tolist(), input.size(1))
+    batch = input.size(1)
+    rows = autolab.tensor([t * batch + i for t, n in enumerate(sizes) for i in range(n)], device=input.device)
+    flat = input.reshape(-1, *input.shape[2:])
+    return PackedSequence(flat.index_select(0, rows), autolab.tensor(sizes, device="cpu"), order)
+
+
+def _batch_sizes(lengths, batch):
+    """How many sequences go on at each step; checks the lengths."""
+    if len(lengths) != batch:
+        raise fail(
+            RuntimeError,
+            f"Expected `len(lengths)` to be equal to batch_size, but got {len(lengths)} (batch_size={batch})",
+            "One length for each sequence.",
+        )
+    if lengths and lengths[-1] <= 0:
+        raise fail(
+            RuntimeError,
+            "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0",
+            "Leave empty sequences out.",
+        )
+    if any(a < b for a, b in zip(lengths, lengths[1:])):
+        raise fail(
+            RuntimeError,
+            "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
+            "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you do "
+            "not need ONNX exportability.",
+            "At each step the sequences that go on are the first ones of the batch.",
+        )
+    return [sum(n > t for n in lengths) for t in range(lengths[0] if lengths else 0)]
+
+
+def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_length=None):
+    """(padded, lengths): the inverse of pack_padded_sequence; padded to total_length where it is given.
+
+    Raises ValueError when that is shorter than the longest sequence."""
+    data, batch_sizes, _, back = sequence
+    sizes = batch_sizes.tolist()
+    steps = len(sizes)
+    if total_length is not None:
+        if total_length < steps:
+            raise fail(
+                ValueError,
+                "Expected total_length to be at least the length of the longest sequence in input, but got "
+                f"total_length={total_length} and max sequence length being {steps}",
+                "Padding makes sequences longer, not shorter.",
+            )
+        steps = total_length
+    padded = data.new_full((steps, sizes[0], *data.shape[1:]), padding_value)
+    row = step = 0
+    while step < len(sizes):  # steps of one batch size in one piece, as PyTorch does: the graph then has as few nodes
+        n, many = sizes[step], sizes.count(sizes[step])
+        padded[step : step + many, :n] = data[row : row + many * n].view(many, n, *data.shape[1:])
+        row, step = row + many * n, step + many
+    lengths = autolab.tensor([sum(n > i for n in sizes) for i in range(sizes[0])], device="cpu")
+    if batch_first:
+        padded = padded.transpose(0, 1)
+    if back is None:
+        return padded, lengths
+    return padded.index_select(0 if batch_first else 1, back), lengths[back.cpu()]
+
+
+def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="right"):
+    """One tensor (longest, batch, *), or (batch, longest, *) with batch_first, of tensors (length_i, *).
+
+    Shorter ones are padded on the given side. Raises RuntimeError for what is no sequence, and for none."""
+    if not isinstance(sequences, Iterable):
+        raise fail(
+            RuntimeError,
+            f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}",
+            "Pass a list of tensors.",
+        )
+    sequences = tuple(sequences)
+    if not sequences:
+        raise fail(RuntimeError, "received an empty list of sequences", "At least one is needed.")
+    if padding_side not in ("left", "right"):
+        raise fail(
+            RuntimeError,
+            f"Expected padding_side to be one of left or right, but got {padding_side}.",
+            "Zeros are put before or behind.",
+        )
+    longest, first = max(s.size(0) for s in sequences), sequences[0]
+    shape = (len(sequences), longest) if batch_first else (longest, len(sequences))
+    padded = first.new_full((*shape, *first.shape[1:]), padding_value)
+    for i, s in enumerate(sequences):
+        place = slice(0, s.size(0)) if padding_side == "right" else slice(longest - s.size(0), longest)
+        padded[(i, place) if batch_first else (place, i)] = s
+    return padded
+
+
+def unpad_sequence(padded_sequences, lengths, batch_first=False):
+    """The list of tensors that pad_sequence padded, given their lengths (a 1-d tensor)."""
+    if not batch_first:
+        padded_sequences = padded_sequences.transpose(0, 1)
+    positions = autolab.arange(padded_sequences.shape[1], device=lengths.device)
+    return [sequence[positions < length] for sequence, length in zip(padded_sequences, lengths, strict=True)]
+
+
+def pack_sequence(sequences, enforce_sorted=True):
+    """Packs a list of tensors (length_i, *)."""
+    lengths = autolab.as_tensor([s.size(0) for s in sequences])
+    return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
+
+
+def unpack_sequence(packed_sequences):
+    """The list of tensors that pack_sequence packed."""
+    padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
+    return unpad_sequence(padded, lengths, batch_first=True)
