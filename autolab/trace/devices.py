@@ -18,6 +18,7 @@ from . import names
 from .device_model import Block, Copy, DeviceInfo, DeviceTrace, Kernel, Refusal, Step, Wait, queue_of
 from .device_text import render, sentence
 from .reader import dtype_name
+from .recorded import Recorded
 from .words import error as error_line
 
 MOST_STEPS = 5000
@@ -39,12 +40,12 @@ def record_devices() -> DeviceRecording:
     return DeviceRecording()
 
 
-class DeviceRecording(observe.Observer):
+class DeviceRecording(Recorded[DeviceTrace]):
     """What `record_devices()` returns. Read it with `print(recording)` or `recording.trace()` (a `DeviceTrace`)."""
 
+    _call = "record_devices"
+
     def __init__(self) -> None:
-        self._running = False
-        self._trace: DeviceTrace | None = None
         self._clear()
 
     def _clear(self) -> None:
@@ -74,8 +75,7 @@ class DeviceRecording(observe.Observer):
 
     # -- the block ---------------------------------------------------------------------------------------------------
     def __enter__(self) -> DeviceRecording:
-        if self._running or self._trace is not None:
-            raise RuntimeError("a recording can be made only once; call record_devices() again for another one")
+        self._check_new()
         self._clear()
         for backend in devices.in_use():
             self._meet(backend)
@@ -91,33 +91,21 @@ class DeviceRecording(observe.Observer):
         observe.remove(self)
         if error is not None:
             self._error = error_line(error)
-        self._scan_all(names.caller())
-        self._trace, self._running = self._build(), False
+        self._trace, self._running = self._so_far(names.caller()), False
         for finalizer in self._finalizers:
             finalizer.detach()
         self._clear()
 
-    def trace(self) -> DeviceTrace:
-        """The recording as data; inside the block, of what happened so far. Raises RuntimeError before the block."""
-        if self._trace is not None:
-            return self._trace
-        if not self._running:
-            raise RuntimeError("nothing is recorded yet: use `with autolab.record_devices() as recording:`")
-        self._scan_all(names.caller())
+    def _so_far(self, frame: FrameType | None) -> DeviceTrace:
+        self._scan_all(frame)
         return self._build()
 
-    def text(self) -> str:
-        """The recording as text: devices, tensors, copies, kernels, waits, one line per step."""
-        return render(self.trace())
+    def _render(self, trace: DeviceTrace) -> str:
+        return render(trace)
 
-    def __str__(self) -> str:
-        return self.text() if self._trace is not None or self._running else repr(self)
-
-    def __repr__(self) -> str:
-        if self._trace is None:
-            return "<DeviceRecording: running>" if self._running else "<DeviceRecording: empty; use it with `with`>"
-        used = ", ".join(d.name for d in self._trace.devices[1:]) or "no device but the CPU"
-        return f"<DeviceRecording: {used}, {len(self._trace.steps)} steps>"
+    def _summary(self, trace: DeviceTrace) -> str:
+        used = ", ".join(d.name for d in trace.devices[1:]) or "no device but the CPU"
+        return f"{used}, {len(trace.steps)} steps"
 
     # -- devices and time --------------------------------------------------------------------------------------------
     def _meet(self, backend: Any) -> str:

@@ -14,6 +14,7 @@ from .build import Builder
 from .drafts import Draft, operation_name, place, plain
 from .model import Output, Trace
 from .reader import Reader, SavedEntry
+from .recorded import Recorded
 from .text import render
 from .words import error as error_line
 
@@ -34,14 +35,14 @@ def record() -> Recording:
     return Recording()
 
 
-class Recording(observe.Observer):
+class Recording(Recorded[Trace]):
     """What `record()` returns. Read it with `print(recording)`, `recording.trace()`, or look at it with
     `autolab.explore(recording)`."""
 
+    _call = "record"
+
     def __init__(self) -> None:
         self._builder = Builder(Reader(), weak=True)
-        self._running = False
-        self._trace: Trace | None = None
         self._modules: dict[
             int, tuple[Any, dict[int, str]]
         ] = {}  # id of a root module -> (it, id of a parameter or buffer -> its path)
@@ -49,8 +50,7 @@ class Recording(observe.Observer):
 
     # -- the block ---------------------------------------------------------------------------------
     def __enter__(self) -> Recording:
-        if self._running or self._trace is not None:
-            raise RuntimeError("a recording can be made only once; call record() again for another one")
+        self._check_new()
         self._running = True
         observe.add(self)
         return self
@@ -66,31 +66,16 @@ class Recording(observe.Observer):
             }
             if not (film.shots and film.shots[-1].event == "error"):
                 film.failed(self._builder.nodes[-1].id if self._builder.nodes else "", error_line(error))
-        self._trace, self._running = self._build(names.caller()), False
+        self._trace, self._running = self._so_far(names.caller()), False
         self._builder = Builder(Reader(), weak=True)  # what it knew is in the trace
 
-    def trace(self) -> Trace:
-        """The trace; inside the block, of what happened so far. Raises RuntimeError before the block."""
-        if self._trace is not None:
-            return self._trace
-        if not self._running:
-            raise RuntimeError("nothing is recorded yet: use `with autolab.record() as recording:`")
-        return self._build(names.caller())
+    def _render(self, trace: Trace) -> str:
+        return render(trace)
 
-    def text(self) -> str:
-        """The trace as text: graph, saved tensors, one line per step."""
-        return render(self.trace())
+    def _summary(self, trace: Trace) -> str:
+        return f"{len(trace.nodes)} nodes, {len(trace.frames)} steps"
 
-    def __str__(self) -> str:
-        return self.text() if self._trace is not None or self._running else repr(self)
-
-    def __repr__(self) -> str:
-        if self._trace is None:
-            return "<Recording: running>" if self._running else "<Recording: empty; use it with `with`>"
-        t = self._trace
-        return f"<Recording: {len(t.nodes)} nodes, {len(t.frames)} steps>"
-
-    def _build(self, frame: FrameType | None) -> Trace:
+    def _so_far(self, frame: FrameType | None) -> Trace:
         builder = self._builder
         for name, tensor in names.tensors(names.namespace(frame)):
             if isinstance(tensor, Tensor):
