@@ -18,7 +18,7 @@ from . import assets
 from .charts import still
 from .export import Exported
 from .history import History, digits, read_confusion, read_examples
-from .running import STATES, Run
+from .running import STATES, Run, hears_while_busy
 
 PERIOD = 0.1  # seconds between two updates of the browser
 
@@ -32,8 +32,8 @@ class TrainingDashboard(anywidget.AnyWidget):
                 `autolab.finetune.training(...)` is one.
     optimizer : its optimizer; the control of the learning rate sets `param_groups[i]["lr"]`.
     predict   : a function that returns (images, targets, predictions), predictions classes or scores: called when a record
-                brings validation numbers. It runs between two steps: put the network into eval mode in it, and back. The first
-                twelve images are shown; all count in the confusion matrix.
+                brings validation numbers. It runs between two steps: put the network into eval mode in it, and back. Twelve
+                images, spread evenly, are shown; all count in the confusion matrix.
     classes   : names of the classes.
 
     It is driven by one of
@@ -44,7 +44,7 @@ class TrainingDashboard(anywidget.AnyWidget):
 
     and pauses between two records: by its button, `pause()`, or the kernel's interrupt; `resume()`, the button or running
     again goes on. While a cell awaits `run()` the buttons answer in kernels with subshells (ipykernel 7 and JupyterLab 4.4
-    or newer); elsewhere use `start()`.
+    or newer). Elsewhere they are out of use that long, and the dashboard says so: use `start()`, or interrupt the kernel.
 
     Traits: `state` ("idle", "running", "paused", "finished", "stopped", "failed", read only); `learning_rates`, one for
     each parameter group, set from either side. `history.records` has every record. An error in the training is shown, and
@@ -61,6 +61,7 @@ class TrainingDashboard(anywidget.AnyWidget):
     error = t.Unicode("").tag(sync=True)
     _reader: int | None  # the thread that copies the optimizer's rates to `learning_rates` just now
     live = t.Bool(True).tag(sync=True)
+    unheard = t.Bool(False).tag(sync=True)  # whether no button gets through, because a cell awaits the training
 
     def __init__(
         self,
@@ -90,7 +91,11 @@ class TrainingDashboard(anywidget.AnyWidget):
         """Train to the end on the event loop. After a pause or an interrupt, run again to go on.
 
         Raises what the training raised, and KeyboardInterrupt when the kernel was interrupted."""
-        await self._run.run()
+        self.unheard = not hears_while_busy()
+        try:
+            await self._run.run()
+        finally:
+            self.unheard = False
 
     def start(self) -> None:
         """Train in the background, on the event loop of the notebook; returns at once. Same as `resume()`.

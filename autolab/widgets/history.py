@@ -189,7 +189,8 @@ def read_examples(given: Any, classes: Sequence[str] | None = None) -> tuple[lis
     """(examples for the browser, confusion matrix or None) of what `predict` or a record's "examples" gives.
 
     given: a tuple or dict (images, targets, predictions), images as `viz.plot_misclassified` takes them, predictions
-    class indices or scores (examples, classes). The first twelve are shown; the confusion matrix counts all of them.
+    class indices or scores (examples, classes). Twelve are shown, spread evenly, because data sets are often
+    sorted by class; the confusion matrix counts all of them.
     A dict may bring its own "confusion".
 
     Raises TypeError or ValueError naming what does not fit."""
@@ -206,7 +207,9 @@ def read_examples(given: Any, classes: Sequence[str] | None = None) -> tuple[lis
     images, (truth, guess, sure) = pictures._images(given[0]), pictures._answers(*given[1:])
     if len(images) != len(truth):
         raise ValueError(f"examples: {len(images)} images, but {len(truth)} targets")
-    images = images[:MOST_EXAMPLES]
+    count = min(MOST_EXAMPLES, len(images))
+    shown = [i * len(images) // count for i in range(count)]
+    images = images[shown]
     coloured = images.ndim == 4
     finite = images[np.isfinite(images)] if images.dtype.kind == "f" else images
     low, high = float(finite.min(initial=0)), float(finite.max(initial=0))
@@ -221,7 +224,7 @@ def read_examples(given: Any, classes: Sequence[str] | None = None) -> tuple[lis
             "prediction": name(int(guess[i])), "right": bool(truth[i] == guess[i]),
             "probability": None if sure is None or not math.isfinite(sure[i]) else digits(float(sure[i]), 3),
         }
-        for i, picture in enumerate(levels)
+        for i, picture in zip(shown, levels)
     ]  # fmt: skip
     matrix = own if own is not None else pictures.confusion_matrix(*given[1:], classes=len(classes) if classes else None)
     return examples, read_confusion(matrix)

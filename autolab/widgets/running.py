@@ -193,6 +193,14 @@ def home() -> Callable[[Callable[[], None]], None]:
     return call
 
 
+def hears_while_busy() -> bool:
+    """Whether this kernel takes a widget's messages while a cell runs: with subshells, which ipykernel 7 has. True
+    outside of kernels. Source: https://github.com/jupyter/enhancement-proposals/blob/master/91-kernel-subshells/kernel-subshells.md"""
+    ipython = sys.modules.get("IPython")
+    kernel = getattr(ipython.get_ipython(), "kernel", None) if ipython is not None else None
+    return kernel is None or bool(getattr(kernel, "_supports_kernel_subshells", False))
+
+
 def _loop_here() -> asyncio.AbstractEventLoop | None:
     try:
         return asyncio.get_running_loop()

@@ -179,6 +179,25 @@ def test_buttons_answer_while_a_cell_awaits_the_training(lab: Notebook, dashboar
     lab.in_kernel("dashboard.state", "stopped")
 
 
+def test_a_kernel_that_hears_no_button_says_so(lab: Notebook, dashboard: Dashboard) -> None:
+    lab.execute("from autolab.widgets import dashboard as module; heard = module.hears_while_busy; module.hears_while_busy = lambda: False")
+    cell(lab, "await dashboard.run()", wait=False)
+    note = dashboard.root.get_by_role("note")
+    expect(note).to_contain_text("this kernel hears no button", timeout=LATE)
+    for name in ("Pause", "Step", "Stop"):
+        expect(dashboard.button(name)).to_be_disabled()
+    expect(dashboard.rate).to_be_disabled()
+    lab.command("notebook:interrupt-kernel")
+    expect(dashboard.badge).to_have_text("paused", timeout=LATE)
+    expect(note).to_be_hidden()
+    expect(dashboard.rate).to_be_enabled()
+    dashboard.button("Resume").click()  # in the background now: no cell is in the way
+    expect(dashboard.badge).to_have_text("running", timeout=LATE)
+    dashboard.button("Pause").click()
+    expect(dashboard.badge).to_have_text("paused", timeout=LATE)
+    lab.execute("module.hears_while_busy = heard")
+
+
 def test_the_kernels_interrupt_pauses_and_the_button_resumes(lab: Notebook, dashboard: Dashboard) -> None:
     cell(lab, "await dashboard.run()", wait=False)
     expect(dashboard.badge).to_have_text("running", timeout=LATE)

@@ -6,9 +6,11 @@ import json
 import math
 import re
 import signal
+import sys
 import threading
 import time
 import xml.etree.ElementTree as ET
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -152,6 +154,13 @@ def test_examples_and_confusion():
     assert (first["height"], first["width"], first["colour"], first["probability"]) == (2, 3, False, 1.0)
     assert list(base64.b64decode(first["pixels"])) == [0, 0, 0, 0, 255, 128]
     assert [(e["target"], e["prediction"], e["right"]) for e in examples[:2]] == [("dog", "dog", True), ("emu", "dog", False)]
+
+
+def test_the_examples_are_spread_over_images_sorted_by_class():
+    targets = np.repeat(np.arange(5), 20)
+    examples, counts = read_examples((np.zeros((100, 4, 4)), targets, targets))
+    assert [e["target"] for e in examples] == list("000112223344")
+    assert all(e["right"] for e in examples) and sum(map(sum, counts)) == 100
 
 
 def test_colour_images_and_large_ones():
@@ -492,3 +501,20 @@ def test_the_script_is_one_module():
                 source = (path.parent / f"{other}.js").read_text()
                 exported = re.findall(r"^export (?:async )?(?:function|class|const) (\w+)", source, re.MULTILINE)
                 assert {n.strip() for n in wanted.split(",")} <= set(exported), f"{path.stem} imports from {other}"
+
+
+@pytest.mark.parametrize(("kernel", "unheard"), [(None, False), ({}, True), ({"_supports_kernel_subshells": True}, False)])
+def test_it_says_while_a_cell_waits_whether_the_kernel_hears_it(monkeypatch, kernel, unheard):
+    """A kernel without subshells (ipykernel 6) takes the messages of buttons when the cell has ended."""
+    shell = SimpleNamespace(kernel=SimpleNamespace(**kernel)) if kernel is not None else None
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    said = []
+
+    def training():
+        for step in range(3):
+            said.append(dashboard.unheard)
+            yield {"step": step, "train_loss": 1.0}
+
+    dashboard = TrainingDashboard(training())
+    asyncio.run(dashboard.run())
+    assert said == [unheard] * 3 and dashboard.unheard is False

@@ -4,6 +4,8 @@ import { h, followTheme } from "./dom.js";
 import { color, inkOn, short } from "./values.js";
 import { Chart, Strip, spanOfAll } from "./charts.js";
 
+const UNHEARD = "While the cell waits for the training, this kernel hears no button: that takes ipykernel 7. To pause, interrupt " +
+  "the kernel. Or run dashboard.start() in place of await dashboard.run(): then the buttons work.";
 const PATIENCE = 4000, // ms until an answer of the kernel is missed
   QUIET = 5000; // ms between two announcements of numbers
 const CURVES = { train: "train", val: "validation" };
@@ -41,6 +43,7 @@ class Dashboard {
       { class: "al al-dashboard", role: "group", "data-lm-suppress-shortcuts": "true", "aria-label": "Training dashboard" },
       this.controls(),
       this.live ? null : h("p", { class: "al-why", text: "Saved state: there is no training behind this page, so nothing can be started here." }),
+      (this.unheard = h("p", { class: "al-why", role: "note", hidden: true, text: UNHEARD })),
       this.alarm,
       this.charts,
       h("label", { class: "al-check" }, this.log, " Logarithmic loss"),
@@ -87,7 +90,7 @@ class Dashboard {
         onchange: () => this.setRate(i, Number(input.value.replace(",", "."))),
         onkeydown: (event) => event.stopPropagation() });
     const times = (factor, sign, word) => h("button", { type: "button", class: "al-small", text: sign, "aria-label": `${name} ${word}`,
-      onclick: () => this.setRate(i, Number((this.model.get("learning_rates")[i] * factor).toPrecision(6))) });
+      onclick: () => this.model.get("unheard") || this.setRate(i, Number((this.model.get("learning_rates")[i] * factor).toPrecision(6))) });
     const element = h("div", { class: "al-rate" }, h("span", { class: "al-name", text: name, "aria-hidden": "true" }), input,
       times(0.1, "÷ 10", "divided by ten"), times(10, "× 10", "times ten"));
     return { input, element };
@@ -111,11 +114,14 @@ class Dashboard {
 
   // An answer comes even when nothing changes. Without a kernel none does, and a button must not seem broken.
   ask(kind) {
-    if (OVER.includes(this.model.get("state"))) return;
+    if (OVER.includes(this.model.get("state")) || this.model.get("unheard")) return;
     this.model.send({ kind });
     clearTimeout(this.waiting);
     this.waiting = setTimeout(
-      () => this.alert("The kernel has not answered: it is busy, or this notebook is not running."), PATIENCE);
+      () => this.alert(this.model.get("state") === "running"
+        ? "The kernel has not answered. Where a cell waits for the training, buttons may get through only when it has ended: " +
+          "interrupt the kernel to pause, or use dashboard.start()."
+        : "The kernel has not answered: it is busy, or this notebook is not running."), PATIENCE);
   }
 
   alert(text) {
@@ -138,6 +144,7 @@ class Dashboard {
       "change:learning_rates": () => this.soon(),
       "change:pictures": () => this.paint(),
       "change:error": () => this.showError(),
+      "change:unheard": () => this.soon(),
       "msg:custom": () => this.answered(),
     };
     for (const [name, handler] of Object.entries(on)) this.model.on(name, handler);
@@ -194,9 +201,12 @@ class Dashboard {
   update() {
     const data = this.model.get("data"),
       state = this.model.get("state"),
-      over = OVER.includes(state);
+      unheard = Boolean(this.model.get("unheard")),
+      off = unheard || OVER.includes(state);
+    this.unheard.hidden = !unheard;
     this.main.textContent = RUN_WORDS[state] ?? "Start";
-    for (const button of [this.main, this.stepper, this.stopper]) button.setAttribute("aria-disabled", String(over));
+    for (const button of [this.main, this.stepper, this.stopper]) button.setAttribute("aria-disabled", String(off));
+    for (const control of this.ratesBox.querySelectorAll("input, button")) control.disabled = unheard;
     this.badge.textContent = state;
     this.badge.dataset.state = state;
     this.where.textContent = this.stateWords().slice(state.length + 2);
