@@ -151,10 +151,15 @@ def costs(found: list[Layer], optimizer: Any = None) -> dict[str, Any]:
     return {**counts, **(state or dict.fromkeys(("state", "state_saved", "state_left")))}
 
 
+def _percent(share: float) -> str:
+    """ "2.4%", and "0.02%" of what is little: a head of a large network is not 0.0%."""
+    return f"{share:.1%}" if share == 0 or share >= 0.001 else f"{100 * share:.1g}%"
+
+
 def cost_words(cost: dict[str, Any], optimizer: Any = None) -> list[list[str]]:
     """The same as (term, sentence)."""
     total = cost["trainable"] + cost["frozen"]
-    share = f" ({cost['trainable'] / total:.1%} of {total:,})" if total else ""
+    share = f" ({_percent(cost['trainable'] / total)} of {total:,})" if total else ""
     rows = [
         ["Trainable", f"{cost['trainable']:,} parameters{share}"],
         ["Frozen", f"{cost['frozen']:,} parameters"],

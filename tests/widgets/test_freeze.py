@@ -448,3 +448,11 @@ def test_the_script_is_one_module():
     module = assets.module("freeze")
     assert module.count("export ") == 1 and "@import" not in module and len(module) < 40_000
     assert not re.search(r"https?://(?!www\.w3\.org/)", module), "nothing is fetched"
+
+
+@pytest.mark.parametrize(
+    ("trainable", "words"), [(2565, "2,565 parameters (0.02% of 11,179,077)"), (500_000, "500,000 parameters (4.5% of 11,179,077)"), (0, "0 parameters (0.0% of 11,179,077)")]
+)  # fmt: skip
+def test_a_small_share_is_not_nothing(trainable, words):
+    cost = {"trainable": trainable, "frozen": 11_179_077 - trainable, "gradients": 0, "gradients_saved": 0}
+    assert facts.cost_words(cost)[0] == ["Trainable", words]

@@ -270,7 +270,10 @@ export class Graph {
     pill.setAttribute("visibility", words ? "visible" : "hidden");
     pillText.textContent = words;
     pillText.removeAttribute("textLength");
-    if (pillText.getComputedTextLength() > 44) pillText.setAttribute("textLength", 44);
+    // A long number ("× -0.416") is set smaller before it is pressed together: it must not touch the border.
+    pillText.setAttribute("font-size", 13);
+    if (pillText.getComputedTextLength() > 40) pillText.setAttribute("font-size", 11);
+    if (pillText.getComputedTextLength() > 42) pillText.setAttribute("textLength", 42);
   }
 
   // Whether what flows along an edge is copied to another device.
