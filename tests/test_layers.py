@@ -155,3 +155,10 @@ def test_the_room_table_names_the_files_that_are_there():
         if path.name not in short and not (room == "widgets" and path.stem in scripts)
     ]
     assert not unnamed, f"ARCHITECTURE.md, section 2, does not name {unnamed}"
+
+
+@pytest.mark.parametrize("room", ["autolab", "tests", "tools", "benchmarks"])
+def test_no_file_is_long(room):
+    """Some 500 lines, as CONTRIBUTING.md says: then it is time to divide it."""
+    long = {str(p.relative_to(ROOT)): len(p.read_text(encoding="utf-8").splitlines()) for p in (ROOT / room).rglob("*.py")}
+    assert {name: lines for name, lines in long.items() if lines > 520} == {}

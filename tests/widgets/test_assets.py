@@ -55,7 +55,7 @@ def test_one_module_without_imports_comments_or_addresses():
 
 
 @pytest.mark.parametrize("path", [p for f in ("*.js", "*.css") for p in assets.STATIC.glob(f)], ids=lambda p: p.name)
-def test_no_file_is_long(path):
+def test_no_script_and_no_style_sheet_is_long(path):
     assert len(path.read_text().splitlines()) < 500
 
 
