@@ -45,7 +45,6 @@ class Simulation:
             b.close()
         _devices.register_backends("cuda", self._before)
         _devices.set_current_index("cuda", self._index)
-        _devices.forget(self.devices)
 
     def __enter__(self):
         return self

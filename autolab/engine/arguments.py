@@ -104,13 +104,16 @@ def _detailed(value, wanted):
         inner = ", ".join(_type_name(v) for v in value)
         name = f"tuple of ({inner})" if isinstance(value, tuple) else f"list of [{inner}]"
     number = isinstance(value, (int, float, complex)) and not isinstance(value, bool)
-    fits = name == wanted or (wanted == "Number" and number) or (wanted == "tuple of ints" and name.startswith(("tuple", "list")))
+    fits = name.replace("._C", "") == wanted or (wanted == "Number" and number) or (wanted == "tuple of ints" and name.startswith(("tuple", "list")))
     return name if fits else f"!{name}!"
 
 
 def _type_name(value):
-    kind = type(value)
-    return f"torch.{kind.__name__}" if kind.__name__ in ("dtype", "device", "Generator") else kind.__name__
+    name = type(value).__name__
+    return _TORCHS_TYPES.get(name, name)
+
+
+_TORCHS_TYPES = {"dtype": "torch.dtype", "device": "torch.device", "Generator": "torch._C.Generator"}
 
 
 def bad_argument(function, name, position, kind, value):
@@ -118,7 +121,7 @@ def bad_argument(function, name, position, kind, value):
     where = f" (position {position})" if position else ""
     return fail(
         TypeError,
-        f"{function}(): argument '{name}'{where} must be {kind}, not {type(value).__name__}",
+        f"{function}(): argument '{name}'{where} must be {kind}, not {_type_name(value)}",
         f"'{name}' was given {value!r:.60}.",
     )
 

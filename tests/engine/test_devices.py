@@ -2,9 +2,11 @@
 
 import copy
 import pickle
+import threading
 
 import numpy as np
 import pytest
+from goldens.oracle import error_of, same_as_torch
 
 import autolab as torch
 from autolab.engine import observe
@@ -199,3 +201,50 @@ def test_a_recording_on_a_device_copies_nothing():
     assert counter.count == 0
     assert [n.grad.data for n in trace.nodes if n.name == "x"] == [[2.0, 4.0]]
     assert {n.device for n in trace.nodes if n.kind != "data"} == {SIM}
+
+
+def test_the_default_device_is_each_threads_own():
+    """As PyTorch's: what one thread chooses moves nobody else's tensors."""
+    seen = []
+
+    def look():
+        seen.append(str(torch.ones(1).device))
+
+    def run(function):
+        thread = threading.Thread(target=function)
+        thread.start()
+        thread.join()
+
+    with torch.device(SIM):
+        run(look)
+        torch.set_default_device("sim:1")
+        run(look)
+    run(lambda: torch.set_default_device(SIM))
+    look()
+    torch.set_default_device(None)
+    look()
+    assert seen == ["cpu", "cpu", "sim:1", "cpu"]
+
+
+def test_a_default_device_ends_with_its_simulation():
+    with torch.cuda.simulate():
+        torch.set_default_device("cuda")
+        assert str(torch.ones(1).device) == "cuda:0"
+    assert str(torch.get_default_device()) == str(torch.ones(1).device) == "cpu"
+    torch.set_default_device(None)
+
+
+@same_as_torch
+def test_names_of_devices(t):
+    """What names a device and what does not; `del` and subclasses are refused, so that no device is changed."""
+    d, found = t.device, {}
+    wrong = [("cuda:²",), ("cuda:٣",), ("cuda:-1",), ("cuda:01",), ("cuda:",), ("cuda:99999999999999999999",), ("",), (" cpu",), (":0",)]
+    wrong += [("a1:0",), ("CPU",), ("cuda_:1",), (), ("cuda", "0"), ("cuda", 1.0), ("cuda", True), (True,), (1.5,), (None,), ("cuda", -1)]
+    wrong += [(-1,), (d("cpu"), 0), ("cuda:0", 0), (0, 0), ("cpu", 0, 0), (["cpu"],), (None, 0)]
+    for arguments in wrong:
+        found[str(arguments)] = error_of(lambda: d(*arguments))
+    for keywords in ({"type": "cuda", "index": "0"}, {"index": 0}, {"foo": 1}, {"type": 5}, {"type": d("cpu")}):
+        found[str(keywords)] = error_of(lambda: d(**keywords))
+    right = [d("cpu"), d("cpu:0"), d("cuda:127"), d("cuda", None), d(device="cpu"), d(type="cuda", index=1), d("cpu", index=None), d(d("cpu"))]
+    changes = [error_of(lambda: delattr(d("cpu"), "type")), error_of(lambda: setattr(d("cpu"), "index", 1))]
+    return found, [repr(made) for made in right], changes, error_of(lambda: type("Mine", (d,), {})), callable(d("cpu"))
