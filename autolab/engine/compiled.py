@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import observe
+from .autograd import saved
 from .autograd.grad_mode import per_thread
 from .autograd.node import accumulator, sequence
 from .device import CPU
@@ -96,13 +97,13 @@ def _checks(op):
             continue
         lines += [
             f" if a{i}.__class__ in TENSORS:",
-            f"  s{i} = a{i}._storage",
             f"  v = a{i}._view",
             "  if v is not None:",
-            f"   if s{i}.device is not CPU or s{i}.__class__ is not Storage: {slow}",
+            f"   m = a{i}._storage",
+            f"   if m.device is not CPU or m.__class__ is not Storage: {slow}",
         ]
         if op.rules:
-            lines.append(f"   if v.version != s{i}.version and state.grad: v.refresh(a{i})")
+            lines.append(f"   if v.version != m.version and state.grad: v.refresh(a{i})")
         lines.append(f"  x{i} = a{i}._d")
         if promoted and i in op.broadcast:
             lines += [f"  if dtype is None: dtype = a{i}.dtype", f"  elif a{i}.dtype is not dtype: {slow}"]
@@ -123,7 +124,7 @@ def _checks(op):
         kinds = "numbers" if op.dtype in ("promote", "bool") and op.check is None else "True"
         lines.append(f" if dtype is None or dtype._kind != 2 and {kinds}: {slow}")
     if op.view:
-        lines.append(" if s0.array is None or x0.__class__ is not ndarray: x0 = materialise(a0)")
+        lines += [" s = a0._storage", " if s.array is None or x0.__class__ is not ndarray: x0 = materialise(a0)"]
     return lines
 
 
@@ -154,11 +155,12 @@ def _wrapping(op):
     if op.view:
         return [
             *lines,
-            " t._storage = s = s0",
+            " t._memory = s",
             " v = a0._view",
             " t._view = View(a0, s.version, 'default' if state.grad else 'no_grad') if v is None else View.of(a0, state, False, op)",
         ]
-    return [*lines, " t._storage = s = new(Storage)", " s.version = 0", " s.device = CPU", " s.array = t._view = None"]
+    own = [" t._memory = s = new(Storage)", " s.version = 0", " s.device = CPU", " s.array = None"]
+    return [*lines, " t._view = None", *(own if "output" in op.save_kinds else [" t._memory = None"])]
 
 
 def _fresh(r):
@@ -167,9 +169,7 @@ def _fresh(r):
     if r.__class__ is not np.ndarray and not isinstance(r, np.generic):
         r = np.asarray(r)
     t._d, t.dtype, t._nr, t._req = r, FROM_NUMPY[r.dtype], 0, False
-    t._node = t._view = t._grad = t._acc = t._hooks = None
-    t._storage = s = _new(Storage)
-    s.version, s.device, s.array = 0, CPU, None
+    t._node = t._view = t._grad = t._acc = t._hooks = t._memory = None
     return t
 
 
@@ -194,7 +194,7 @@ def _recording(op):
         "  n.sequence_nr = next(sequence)",
         "  n.hooks = None",
         "  n.scope = state.scope",
-        f"  n.saved = {_saved(op)}",
+        *_saved(op),
         f"  n.fix = {_fix(op, places)}",
         "  n.value = d if d.__class__ is not ndarray or d.size <= SMALL else (d.shape, d.dtype)",
         f"  n.operands = {_operands(places)}",
@@ -210,33 +210,40 @@ def _recording(op):
 
 
 def _saved(op):
-    """The tuple that a node saves; see `saving.py`, which says the same for the general lane."""
-    entries = []
-    for kind, index, readers in zip(op.save_kinds, op.save_index, op.needed_by):
-        sure = index == 0
-        if kind == "output":
-            text = f"(outs[{index}]._d, outs[{index}]._storage, 0)" if len(op.outputs) > 1 else "(d, s, s.version)"
-        elif kind == "input":
-            text = f"(a{index}, s{index}.version)"
-            if not sure:
-                text = f"({text} if k{index} else a{index})"
-        elif kind == "attr":
-            text = f"a{index}"
-        else:
-            text = {
-                "sizes": f"x{index}.shape",
-                "sizes_opt": f"((0,) if a{index} is None else x{index}.shape)",
-                "numel": f"int(x{index}.size)",
-                "strides": f"strides_of(a{index})",
-                "argsize_0": f"x{index}.shape[0]",
-                "argsize_minus_1": f"x{index}.shape[-1]",
-                "argsize_minus_2": f"x{index}.shape[-2]",
-            }[kind.partition(":")[2]]
+    """Lines that keep what the rules need; `saving.py` says the same for the general lane, `autograd/saved.py` how it is laid out."""
+    lines = []
+    for k, (kind, index, readers) in enumerate(zip(op.save_kinds, op.save_index, op.needed_by)):
+        conditions, otherwise = [], "None"
         if readers is not None and len(op.rules) > 1:
-            wanted = " or ".join(f"e{r} is not None" for r in sorted(readers))
-            text = f"({text} if {wanted} else None)"
-        entries.append(text)
-    return f"({', '.join(entries)}{',' if entries else ''})"
+            conditions.append("(" + " or ".join(f"e{r} is not None" for r in sorted(readers)) + ")")
+        if kind == "input":
+            text = f"s{k} = a{index}; m = a{index}._memory; v{k} = 0 if m is None else m.version"
+            if index:
+                conditions.append(f"k{index}")
+                otherwise = f"None if k{index} else a{index}"
+        elif kind == "output":
+            o = f"outs[{index}]" if len(op.outputs) > 1 else "t"
+            text = f"s{k} = {o}._d; t{k} = {o}._storage; v{k} = t{k}.version"
+        else:
+            text = f"s{k} = {_fact(kind, index)}"
+        absent = f"s{k} = {otherwise}" + {"input": f"; v{k} = None", "output": f"; t{k} = v{k} = None"}.get(kind, "")
+        lines += [f"  if {' and '.join(conditions)}: {text}", f"  else: {absent}"] if conditions else [f"  {text}"]
+    names = saved.places(op)
+    return [*lines, f"  n.saved = ({', '.join(names)}{',' if names else ''})"]
+
+
+def _fact(kind, index):
+    """What is kept of an argument besides its numbers."""
+    return {
+        "": f"a{index}",
+        "sizes": f"x{index}.shape",
+        "sizes_opt": f"(0,) if a{index} is None else x{index}.shape",
+        "numel": f"int(x{index}.size)",
+        "strides": f"strides_of(a{index})",
+        "argsize_0": f"x{index}.shape[0]",
+        "argsize_minus_1": f"x{index}.shape[-1]",
+        "argsize_minus_2": f"x{index}.shape[-2]",
+    }[kind.partition(":")[2]]
 
 
 def _fix(op, places):

@@ -15,6 +15,7 @@ from . import device as devices
 from . import observe
 from .autograd.grad_mode import per_thread
 from .autograd.node import Packed, Unusual, accumulator, next_sequence_nr
+from .autograd.saved import entries, keep
 from .device import CPU
 from .dtype import FROM_NUMPY, bool_, get_default_dtype, python_scalar_dtype, result_type_of
 from .errors import fail
@@ -260,11 +261,11 @@ def record(op, args, outs, state, replaced=None):
 
 def _pack(node, hooks):
     pack, unpack = hooks
-    entries = []
-    for k, e in enumerate(node.saved):
+    packed = []
+    for k, e in enumerate(entries(node)):
         is_tensor = e is not None and node.op.save_kinds[k] in ("input", "output") and e.__class__ is tuple
-        entries.append(Packed.by_hook(node, k, pack, unpack) if is_tensor else e)
-    node.saved = Unusual(entries)
+        packed.append(Packed.by_hook(node, k, pack, unpack) if is_tensor else e)
+    node.saved = Unusual(packed)
 
 
 def _operands(sources, edges):
@@ -434,10 +435,11 @@ def _as_old_as_called(node, target, args):
     read at: backward would compute with other numbers, and has to say so."""
     storage = target._storage
     if any(isinstance(a, Tensor) and a._storage is storage for a in args[1:]):
-        node.saved = type(node.saved)(
+        found = [
             (e[0], e[1] - 1) if e.__class__ is tuple and isinstance(e[0], Tensor) and e[0]._storage is storage else e
-            for e in node.saved
-        )
+            for e in entries(node)
+        ]
+        keep(node, found)
 
 
 def _may_take(target, result, args):

@@ -17,6 +17,7 @@ from .storage import Storage
 from .tensor import SMALL, Tensor
 
 _new = object.__new__
+_OWN_MEMORY = "t._memory = s = new(Storage)", "s.version = 0", "s.device = CPU", "s.array = None"
 
 TENSORS = {Tensor}
 """The classes that the fast lanes take: Tensor, and subclasses that behave alike (`nn.Parameter` adds itself)."""
@@ -53,10 +54,8 @@ def call(a, b):
     t = new(Tensor)
     t._d = d
     t.dtype = RESULT
-    t._storage = s = new(Storage)
-    s.version = 0
-    s.device = CPU
-    s.array = t._view = t._grad = t._acc = t._hooks = None
+    MEMORY
+    t._view = t._grad = t._acc = t._hooks = None
     t._nr = 0
     a_req = a._req
     if state.grad and (a_req or b_req) and DIFFERENTIABLE:
@@ -74,7 +73,7 @@ def call(a, b):
         n.inputs = INPUTS
         n.sequence_nr = next(sequence)
         n.scope = state.scope
-        n.saved = SAVED
+        SAVED
         n.fix = fix
         n.value = d if type(d) is not ndarray or d.size <= SMALL else (d.shape, d.dtype)
         if e is None or f is None:
@@ -99,10 +98,8 @@ def call(aDEFAULTS):
     t = new(Tensor)
     t._d = d
     t.dtype = a.dtype
-    t._storage = s = new(Storage)
-    s.version = 0
-    s.device = CPU
-    s.array = t._view = t._grad = t._acc = t._hooks = None
+    MEMORY
+    t._view = t._grad = t._acc = t._hooks = None
     t._nr = 0
     if a._req and state.grad:
         t._node = n = new(node_class)
@@ -114,7 +111,7 @@ def call(aDEFAULTS):
         n.sequence_nr = next(sequence)
         n.scope = state.scope
         n.hooks = n.fix = n.operands = None
-        n.saved = SAVED
+        SAVED
         n.value = d if type(d) is not ndarray or d.size <= SMALL else (d.shape, d.dtype)
     else:
         t._node = n = None
@@ -134,32 +131,43 @@ def one_as_number(x, y):
     return x, y
 
 
-def _saved_expression(op):
-    """The source of the tuple that a fast lane saves, from the record's plan."""
-    entries = []
-    for kind, index, readers in zip(op.save_kinds, op.save_index, op.needed_by):
+def _saving(op):
+    """The statements that save what the node needs, from the record's plan; laid out as `saving.py` says."""
+    lines, entries = [], []
+    for k, (kind, index, readers) in enumerate(zip(op.save_kinds, op.save_index, op.needed_by)):
         if kind == "output":
-            text = "(d, s, 0)"
+            entries += ["d", "s", "0"]
         elif kind == "attr":
-            text = op.params[index]
+            entries.append(op.params[index])
         elif kind.startswith("derived:"):
-            text = {"sizes": "x.shape", "numel": "int(x.size)", "strides": "a.stride()"}[kind[8:]]
-        elif index == 0:
-            text = "(a, a._storage.version)"
+            entries.append({"sizes": "x.shape", "numel": "int(x.size)", "strides": "a.stride()"}[kind[8:]])
         else:
-            text = "((b, b._storage.version) if tensor else b)"
-        if readers is not None and len(op.params) == 2:
-            who = " or ".join(("e", "f")[op.rules[r][0]] + " is not None" for r in sorted(readers))
-            text = f"({text} if {who} else None)"
-        entries.append(text)
-    return f"({', '.join(entries)}{',' if entries else ''})"
+            name = "ab"[index]
+            entries += [f"s{k}", f"v{k}"]
+            read = f"s{k} = {name}; v{k} = {name}._memory; v{k} = 0 if v{k} is None else v{k}.version"
+            conditions = []
+            if index == 1:
+                conditions.append("tensor")
+            if readers is not None and len(op.params) == 2:
+                conditions.append("(" + " or ".join(("e", "f")[op.rules[r][0]] + " is not None" for r in sorted(readers)) + ")")
+            if not conditions:
+                lines.append(read)
+            else:
+                lines.append(f"if {' and '.join(conditions)}: {read}")
+                if index == 1:
+                    lines.append(f"else: s{k} = None if tensor else b; v{k} = None")
+                else:
+                    lines.append(f"else: s{k} = v{k} = None")
+    lines.append(f"n.saved = ({', '.join(entries)}{',' if entries else ''})")
+    return "\n        ".join(lines)
 
 
 def _compile_lane(op, source, slow=None):
     inputs = ", ".join(("e", "f")[i] for i, _, _ in op.rules)
     source = (
         source.replace("INPUTS", f"({inputs},)" if inputs else "()")
-        .replace("SAVED", _saved_expression(op))
+        .replace("SAVED", _saving(op))
+        .replace("MEMORY", "\n    ".join(_OWN_MEMORY) if "output" in op.save_kinds else "t._memory = None")
         .replace("DIFFERENTIABLE", str(bool(op.rules)))
         .replace("NUMBERS_ONLY", "")
         .replace("RESULT", "bool_" if op.dtype == "bool" else "dtype")

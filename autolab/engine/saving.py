@@ -1,11 +1,10 @@
-"""What a node keeps for its backward rules, compiled from the op's record: `save(args, outs, edges)` gives the tuple of entries.
-
-An input is kept as (Tensor, version), an output as (array, storage, version), so that nothing holds itself; numbers and attributes as they
-are; None stands for what no gradient will ask for. Compiled on first use: reading the plan at each call cost as much as a small kernel.
+"""What a node keeps for its backward rules, compiled from the op's record: `save(args, outs, edges)` gives the tuple that `autograd/saved.py`
+describes. Compiled on first use: reading the plan at each call cost as much as a small kernel.
 """
 
 from __future__ import annotations
 
+from .autograd import saved
 from .errors import fail
 from .storage import InferenceStorage
 from .tensor import Tensor, contiguous_strides
@@ -13,23 +12,25 @@ from .tensor import Tensor, contiguous_strides
 
 def saver(op):
     """The `save` of an op; made once."""
-    entries = []
-    for kind, index, readers in zip(op.save_kinds, op.save_index, op.needed_by):
+    lines = []
+    for k, (kind, index, readers) in enumerate(zip(op.save_kinds, op.save_index, op.needed_by)):
         a = f"args[{index}]"
         if kind == "output":
-            text = f"output(outs[{index}])"
-        elif kind == "attr":
-            text = a
+            names, text = f"s{k}, t{k}, v{k}", f"output(outs[{index}])"
+        elif kind == "input" and op.params[index] not in op.lists:
+            names, text = f"s{k}, v{k}", f"operand({a})"
         elif kind == "input":
-            text = f"operands({a})" if op.params[index] in op.lists else f"operand({a})"
+            names, text = f"s{k}", f"operands({a})"
         else:
-            text = f"{kind.partition(':')[2]}({a})"
+            names, text = f"s{k}", a if kind == "attr" else f"{kind.partition(':')[2]}({a})"
         if readers is not None and not op.spread:
             wanted = " or ".join(f"edges[{r}] is not None" for r in sorted(readers))
-            text = f"({text} if {wanted} else None)"
-        entries.append(text)
+            lines += [f" if {wanted}: {names} = {text}", f" else: {' = '.join(names.split(', '))} = None"]
+        else:
+            lines.append(f" {names} = {text}")
+    names = saved.places(op)
     environment = dict(_KINDS)
-    exec(f"def save(args, outs, edges):\n return ({', '.join(entries)}{',' if entries else ''})", environment)
+    exec("\n".join(["def save(args, outs, edges):", *lines, f" return ({', '.join(names)}{',' if names else ''})"]), environment)
     op.save = environment["save"]
     return op.save
 
@@ -40,7 +41,7 @@ def _output(o):
 
 def _operand(a):
     if not isinstance(a, Tensor):
-        return a
+        return a, None
     storage = a._storage
     if storage.__class__ is InferenceStorage:
         raise inference_saved()

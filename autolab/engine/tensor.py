@@ -36,7 +36,7 @@ class Tensor(Differentiable, Protocols):
     __slots__ = (
         "_d",
         "dtype",
-        "_storage",
+        "_memory",
         "_node",
         "_nr",
         "_req",
@@ -49,7 +49,7 @@ class Tensor(Differentiable, Protocols):
     )
     _d: Any
     dtype: Any
-    _storage: Storage
+    _memory: Storage | None
     _req: bool
     _view: View | None
     _acc: Any
@@ -60,6 +60,19 @@ class Tensor(Differentiable, Protocols):
         from .ops.creation import legacy_constructor
 
         return legacy_constructor(cls, *args, **kwargs)
+
+    @property
+    def _storage(self) -> Storage:
+        """What this tensor shares with its views. Made when somebody asks: most results are neither changed nor looked into."""
+        s = self._memory
+        if s is None:
+            s = self._memory = _new(Storage)
+            s.version, s.device, s.array = 0, devices.CPU, None
+        return s
+
+    @_storage.setter
+    def _storage(self, storage):
+        self._memory = storage
 
     # -- what it is ------------------------------------------------------------------------------------------------------
     @property

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..engine import device as devices
 from ..engine import observe
+from ..engine.autograd.saved import entries
 from ..engine.storage import Storage
 from ..engine.tensor import Tensor
 from . import names
@@ -365,7 +366,7 @@ class DeviceRecording(Recorded[DeviceTrace]):
         self._done(name if isinstance(name, str) else "", outputs)
 
     def after_node(self, node, grad_inputs):
-        self._use(node.saved or ())
+        self._use(entries(node) or ())
         self._done(node.name().rpartition("::")[2], ())
 
     def _done(self, name: str, outputs: Any) -> None:

@@ -32,6 +32,7 @@ def network(seed):
 @pytest.fixture
 def handed_over(monkeypatch):
     """How often the general pass had to finish what was begun here."""
+    monkeypatch.setattr(straight.devices, "away", lambda: False)  # tests that ran before may have used a simulated GPU
     calls = []
     general = straight.execute
     monkeypatch.setattr(straight, "execute", lambda *args, **kwargs: (calls.append(args), general(*args, **kwargs))[1])
@@ -198,3 +199,17 @@ def test_a_changed_tensor_is_noticed():
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         z.sum().backward()
     assert x.grad is None
+
+
+def test_a_tensor_that_detach_cut_off_is_noticed_and_younger_graphs_stay_plain(handed_over):
+    x = torch.ones(3, requires_grad=True)
+    h = x * 2
+    older = (h * h).sum()
+    h.detach_()
+    younger = (h * x).sum()
+    younger.backward()
+    assert not handed_over
+    assert x.grad.tolist() == [2, 2, 2]
+    with pytest.raises(RuntimeError, match="detached in-place"):
+        older.backward()
+    assert x.grad.tolist() == [2, 2, 2]

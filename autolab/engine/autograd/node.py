@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import fail
+from .saved import entries
 
 sequence = count()
 next_sequence_nr = sequence.__next__
@@ -236,7 +237,7 @@ class Node:
                 "backward() freed what this graph had saved to save memory; run the forward pass again, or pass "
                 "retain_graph=True to the first backward().",
             )
-        return self.saved
+        return entries(self)
 
     def unpack(self, k):
         """The saved entry `k` as the user sees it: a Tensor, a number, or None. Checks the version of a tensor."""
@@ -271,10 +272,10 @@ class Node:
     def _saved_attribute(self, name):
         for k, (n, kind) in enumerate(zip(self._saved_names, self.op.save_kinds if self.op else ())):
             if n == name:
-                if self.saved is not None and self.saved[k] is None:
+                if self.saved is not None and (entry := entries(self)[k]) is None:
                     return None
                 if kind not in ("input", "output") and self.saved.__class__ is Freed:
-                    return self.saved[k]
+                    return entry
                 value = self.unpack(k)
                 if (
                     kind == "input"
@@ -298,9 +299,9 @@ class Node:
 
     def release(self):
         """Frees the saved tensors, keeps plain attributes. Returns whether there were any."""
-        saved = self.saved
-        if not self.op.saves_tensors or saved is None or saved.__class__ is Freed:
+        if not self.op.saves_tensors or self.saved is None or self.saved.__class__ is Freed:
             return False
+        saved = entries(self)
         held = [self._holds(k, e) for k, e in enumerate(saved)]
         if not any(held):  # nothing that a second backward would miss
             return False
@@ -340,16 +341,22 @@ detached: dict = {}
 """id -> (weak reference, sequence number then) of the tensors that `detach_()` cut out of a graph. A pass asks once whether there are any."""
 
 
+latest_detached = -1
+"""The sequence number at the latest `detach_()`: younger nodes cannot have saved what it cut out."""
+
+
 def note_detached(t):
     """Remembers that `t` left its graph in place: what older nodes saved of it has no history any more."""
+    global latest_detached
+    latest_detached = sequence_nr = next_sequence_nr()
     key = id(t)
-    detached[key] = weakref.ref(t, lambda _: detached.pop(key, None)), next_sequence_nr()
+    detached[key] = weakref.ref(t, lambda _: detached.pop(key, None)), sequence_nr
 
 
 def refuse_detached(nodes):
     """Raises torch's error when one of `nodes` saved a tensor before `detach_()` was called on it."""
     for node in nodes:
-        for entry in node.saved or ():
+        for entry in entries(node) or ():
             found = detached.get(id(entry[0])) if entry.__class__ is tuple and entry else None
             if found is not None and found[0]() is entry[0] and node.sequence_nr < found[1]:
                 raise fail(

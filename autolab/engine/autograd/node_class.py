@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from . import saved
 from .node import Node, Packed, stale
 
 
@@ -50,24 +51,24 @@ def _compile(op, traced):
         lines.append(" if node.num_outputs == 1: g = (g,)")
     if op.saves:
         lines += [" saved = node.saved", " if saved.__class__ is not tuple: saved = unusual(node, traced)"]
+    if op.saves:
+        lines.append(f" {', '.join(saved.places(op))}, = saved")
     for k, kind in enumerate(op.save_kinds):
-        lines.append(f" s{k} = saved[{k}]")
         if kind == "input" and op.params[op.save_index[k]] in op.lists:
             if not traced:
                 lines.append(f" s{k} = raw(s{k})")
         elif kind == "input":
             lines += [
-                f" if s{k}.__class__ is tuple:",
-                f"  t, v = s{k}",
-                "  if t._storage.version != v: raise stale(node, t._storage, v, t._d.shape, t._d.dtype, t._node)",
-                f"  s{k} = {'t' if traced else 't._d'}",
+                f" if v{k} is not None:",
+                f"  memory = s{k}._memory",
+                f"  if memory is not None and memory.version != v{k}: raise stale(node, memory, v{k}, s{k}._d.shape, s{k}._d.dtype, s{k}._node)",
+                *([] if traced else [f"  s{k} = s{k}._d"]),
             ]
         elif kind == "output":
             lines += [
-                f" if s{k}.__class__ is tuple:",
-                f"  a, t, v = s{k}",
-                "  if t.version != v: raise stale(node, t, v, a.shape, a.dtype, node)",
-                f"  s{k} = {f'node.unpack({k})' if traced else 'a if t.array is None or a.__class__ is ndarray else t.array'}",
+                f" if v{k} is not None:",
+                f"  if t{k}.version != v{k}: raise stale(node, t{k}, v{k}, s{k}.shape, s{k}.dtype, node)",
+                *([f"  s{k} = node.unpack({k})"] if traced else [f"  if t{k}.array is not None and s{k}.__class__ is not ndarray: s{k} = t{k}.array"]),
             ]
     if op.fused is not None and not traced:
         lines.append(
@@ -104,11 +105,11 @@ def _raw(tensors):
 
 def _unusual(node, traced):
     """Entries as the compiled function expects them to be after unpacking: hooks are called, freed ones raise."""
-    entries = node._entries()
-    values = []
-    for e in entries:
+    flat = []
+    for e, kind in zip(node._entries(), saved.kinds(node.op)):
         if e.__class__ is Packed:
-            values.append(e.tensor(node) if traced else e.unpack(e.value)._d)
+            e = e.tensor(node) if traced else e.unpack(e.value)._d
+            flat += (e, None) if kind == "input" else (e, None, None)
         else:
-            values.append(e)
-    return tuple(values)
+            flat += saved.flat(e, kind)
+    return tuple(flat)

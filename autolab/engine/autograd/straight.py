@@ -19,9 +19,10 @@ from .. import device as devices
 from .. import observe
 from ..tensor import Tensor
 from . import namespaces
+from . import node as nodes
 from .engine import accumulate, execute
 from .grad_mode import per_thread
-from .node import AccumulateGrad, apply_fix, detached
+from .node import AccumulateGrad, apply_fix
 
 _by_age = attrgetter("sequence_nr")
 
@@ -41,7 +42,7 @@ def of_number(loss, retain_graph) -> bool:
 
 def backward(root, g, retain_graph) -> bool:
     """Runs the pass from the node `root`, at which the raw array `g` arrives. False, and nothing done, when `root` needs `_Pass`."""
-    if not root.direct or root.hooks is not None or detached:
+    if not root.direct or root.hooks is not None or root.sequence_nr < nodes.latest_detached:
         return False
     silence = per_thread.state.silence
     if silence is None:
@@ -60,6 +61,7 @@ def backward(root, g, retain_graph) -> bool:
 # -- without a plan --------------------------------------------------------------------------------------------------------
 def _walk(node, g, retain_graph):
     m = namespaces.raw(np)
+    oldest = nodes.latest_detached  # what is older may have saved a tensor that detach_() cut off, which `_Pass` asks for
     leaves: dict = {}  # the AccumulateGrad of each leaf -> the sum of what has arrived
     while True:
         try:
@@ -82,7 +84,13 @@ def _walk(node, g, retain_graph):
                 if target.hooks is not None or target.variable._hooks is not None or not target.variable._req:
                     simple = False
             elif target is not None:
-                if following is None and contribution is not None and target.direct and target.hooks is None:
+                if (
+                    following is None
+                    and contribution is not None
+                    and target.direct
+                    and target.hooks is None
+                    and target.sequence_nr > oldest
+                ):
                     following, arriving = target, contribution
                 elif following is target and simple and contribution is not None:
                     arriving = arriving + contribution
@@ -145,7 +153,8 @@ def _plan(roots, leaves=()) -> tuple[list, dict, dict] | None:
     leaves: where something has arrived already."""
     if any(leaf.hooks is not None or leaf.variable._hooks is not None or not leaf.variable._req for leaf in leaves):
         return None
-    if any(not root.direct or root.hooks is not None for root in roots):
+    oldest = nodes.latest_detached
+    if any(not root.direct or root.hooks is not None or root.sequence_nr < oldest for root in roots):
         return None
     pending = dict.fromkeys(roots)
     order = list(pending)
@@ -159,7 +168,7 @@ def _plan(roots, leaves=()) -> tuple[list, dict, dict] | None:
             elif n is not None:
                 if n.hooks is not None:
                     return None
-                if n.direct:
+                if n.direct and n.sequence_nr > oldest:
                     order.append(n)
                 elif n.__class__ is AccumulateGrad and n.variable._hooks is None and n.variable._req:
                     waiting[n] = 1
