@@ -270,6 +270,11 @@ class Trace(_Record):
             raise KeyError(node_id)
         return self.nodes[position]
 
+    def sharers(self, node_id: str) -> list[str]:
+        """The calls of modules that hold a leaf, where there are several ("fc", "fc (call 2)")."""
+        labels = [group.label for group in self.groups if node_id in group.holds]
+        return labels if len(labels) > 1 and self.node(node_id).kind == "leaf" else []
+
     def is_simulated(self, device: str) -> bool:
         """Whether a node's device is a simulated one: 'sim' always, 'cuda' under `autolab.cuda.simulate()`."""
         return device.startswith("sim") or bool(self.meta.get("devices", {}).get(device, {}).get("simulated"))

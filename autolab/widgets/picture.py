@@ -120,7 +120,7 @@ class Card:
         saved: list[Saved],
         grads: list[Value],
         module: str = "",
-        copied: str = "",
+        note: str = "",
         devices: dict[str, Any] | None = None,
     ):
         self.look = look = device_look(node, devices or {})
@@ -133,7 +133,7 @@ class Card:
         if len(saved) > MAX_TABS:
             self.tabs[-1] = f"and {len(saved) - MAX_TABS + 1} more"
         device = "" if look[0] is None else f"{node.device} simulated" if look[0] == "sim" else node.device
-        self.notes = [note for note in (f"cut: {node.cut}" if node.cut else "", fit(module, TEXT, 130), copied, device) if note]
+        self.notes = [note for note in (f"cut: {node.cut}" if node.cut else "", fit(module, TEXT, 130), note, device) if note]
         numbers = (g.text if g.shape == () else heat.brief(g) for g in grads)
         self.width = self._width(max((text_width(number, TEXT, True) for number in numbers), default=40))
         self.top = TAB * len(self.tabs)  # where the card itself begins, under its tabs
@@ -342,8 +342,9 @@ class Cards:
         module = (node.module if kind in ("", node.module) else f"{node.module} · {kind}") if said else ""
         start = self.trace.copied(node)
         size = size_words(math.prod(node.shape) * bytes_each(node.dtype)) if start and node.shape is not None else ""
-        copied = f"{start} → {node.device}, {size}" if size else ""
-        return Card(node, self.saved.get(of, []), self.grads[of], module, copied, self.devices)
+        sharers = len(self.trace.sharers(of))
+        note = f"{start} → {node.device}, {size}" if size else f"shared by {sharers} calls" if sharers else ""
+        return Card(node, self.saved.get(of, []), self.grads[of], module, note, self.devices)
 
 
 class Picture:

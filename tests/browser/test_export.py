@@ -259,3 +259,15 @@ def test_script_and_kernel_agree_on_states_numbers_and_colours(page: Page) -> No
             assert {key: read["gradients"][key] for key in kept} == kept, "what is left in the end is .grad"
     assert read["words"] == [short(number(n)) if not isinstance(n, str) else n for n in numbers]
     assert read["colours"] == [heat.color(v, 4) for v in (-4, -3, -0.01, 0, 1, 2.2, 4, 9, "nan")]
+
+
+def test_a_shared_parameter_names_the_calls_that_use_it(offline: Offline, tmp_path: Path) -> None:
+    layer = autolab.nn.Linear(3, 3)
+    loss = autolab.nn.Sequential(layer, autolab.nn.ReLU(), layer)(autolab.ones(2, 3)).sum()
+    shown = offline.open(explore(loss).to_html(tmp_path / "shared.html"))
+    weight = shown.node("weight").first
+    expect(weight).to_have_accessible_name(re.compile("shared by 0 and 0 \\(call 2\\)"))
+    expect(weight).to_contain_text("shared by 2 calls")
+    weight.click()
+    expect(shown.details).to_contain_text("shared by0, 0 (call 2)")
+    assert shown.check("crowded") == []

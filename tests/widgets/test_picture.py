@@ -7,13 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import autolab
+from autolab.trace import trace
 from autolab.trace.folding import Folding
 from autolab.trace.model import Edge, Frame, Group, Node, Saved, Trace
 from autolab.trace.values import Value
 from autolab.viz import layout
 from autolab.widgets import heat
 from autolab.widgets.geometry import geometry
-from autolab.widgets.picture import TEXT, Card, Picture, fit, size_words, text_width
+from autolab.widgets.picture import TEXT, Card, Cards, Picture, fit, size_words, text_width
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -200,3 +202,15 @@ def test_a_gradient_of_zero_says_zero():
     frame = Frame(0, "backward", "seed", 1, "n0", None, "n0", "zero", zero, zero, "", "")
     _, root = draw(Trace((Node("n0", "leaf", label="x", shape=(), requires_grad=True),), frames=(frame,)))
     assert words(root) == ["x", "leaf", "[]", "grad", "0", "zero"]
+
+
+def test_a_parameter_that_two_calls_share_says_so():
+    layer = autolab.nn.Linear(3, 3)
+    loss = autolab.nn.Sequential(layer, autolab.nn.ReLU(), layer)(autolab.ones(2, 3)).sum()
+    traced = trace(loss)
+    weight, bias = (next(n.id for n in traced.nodes if n.label == name) for name in ("weight", "bias"))
+    assert traced.sharers(weight) == traced.sharers(bias) == ["0", "0 (call 2)"]
+    assert [traced.sharers(n.id) for n in traced.nodes if n.kind == "op"] == [[]] * 6
+    assert Cards(traced, Folding(traced))(weight).notes == ["shared by 2 calls"]
+    alone = trace(layer(autolab.ones(2, 3)).sum())
+    assert Cards(alone, Folding(alone))(next(n.id for n in alone.nodes if n.kind == "leaf")).notes == []

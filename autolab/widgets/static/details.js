@@ -1,7 +1,7 @@
 // The Details region: what this step does, and everything known about the node that is looked at.
 import { h } from "./dom.js";
 import { valueView, shapeWords, sizeWords, words, short, isBad } from "./values.js";
-import { soFar, edgesInto, sentAlong } from "./states.js";
+import { soFar, edgesInto, sentAlong, sharersOf } from "./states.js";
 import { STATE_WORDS } from "./graph.js";
 import { Pictures } from "./pictures.js";
 
@@ -291,7 +291,9 @@ export class Details {
     ];
     for (const [name, value] of Object.entries(node.attrs ?? {}))
       facts.push([name, typeof value === "boolean" ? short(value) : JSON.stringify(value)]);
-    if (node.module) facts.push(["module", node.module]);
+    const sharers = sharersOf(this.trace, node);
+    if (sharers.length) facts.push(["shared by", sharers.join(", ")]);
+    else if (node.module) facts.push(["module", node.module]);
     if (node.version) facts.push(["version", String(node.version)]);
     if (node.cut) facts.push(["cut by", node.cut]);
     const full = node.value && node.value.shape.length === 0 ? String(node.value.data) : "";

@@ -1,5 +1,6 @@
 // The graph: puts the state of one frame into the skeleton that picture.py drew.
 import { svgEl, clamp, reducedMotion } from "./dom.js";
+import { sharersOf } from "./states.js";
 import { brief, thumbCells, isBad, shapeWords, words } from "./values.js";
 
 export const STATE_WORDS = {
@@ -247,6 +248,8 @@ export class Graph {
         `gradient ${STATE_WORDS[state]}` +
           (grad && grad.shape.length === 0 && state !== "freed" ? ` ${words(grad)}` : ""),
       );
+    const sharers = sharersOf(this.trace, node);
+    if (sharers.length) parts.push(`shared by ${sharers.join(" and ")}`);
     if (node.cut) parts.push(`gradient cut by ${node.cut}`);
     if (holdsBad(node, known, grad)) parts.push("holds NaN or inf");
     if (node.device && node.device !== "cpu") parts.push(`on ${node.device}`);

@@ -239,6 +239,13 @@ export function edgesInto(trace, id) {
   return neighbours.get(trace).get(id) ?? [];
 }
 
+// The calls of modules that hold a leaf, where there are several; mirror of Trace.sharers.
+export function sharersOf(trace, node) {
+  if (node.kind !== "leaf") return [];
+  const labels = trace.groups.filter(({ holds }) => holds.includes(node.id)).map(({ path, call }) => (call === 1 ? path : `${path} (call ${call})`));
+  return labels.length > 1 ? labels : [];
+}
+
 // What went along an edge in the pass that frame `index` belongs to, up to that frame; undefined when nothing did.
 export function sentAlong(trace, id, index) {
   const { state, sent } = timelineOf(trace).edge(id, index);
