@@ -8,7 +8,8 @@ import numpy as np
 from autolab.engine.errors import fail
 from autolab.serialization import pickles, reading
 from autolab.serialization.errors import AGAIN, UNSAFE, kind_note, refuse
-from autolab.serialization.rebuild import STORAGES, Storage, StorageType, UntypedStorage
+from autolab.serialization.names import allowed_globals
+from autolab.serialization.rebuild import Storage, UntypedStorage
 
 MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
 PROTOCOL_VERSION = 1001
@@ -18,9 +19,11 @@ def load(file, restore, weights_only, pickle_load_args):
     """What the file holds. Raises as `torch.load` does."""
     content = file.read()
     if content[257:262] == b"ustar":
-        message = "Cannot use ``weights_only=True`` with files saved in the legacy .tar format. " + UNSAFE
         note = "Written by PyTorch before 0.1.11, or a tar archive. Load it in PyTorch and save it again; an archive has to be unpacked."
-        raise fail(RuntimeError, message, note)
+        if weights_only:
+            message = "Cannot use ``weights_only=True`` with files saved in the legacy .tar format. " + UNSAFE
+            raise fail(RuntimeError, message, note)
+        raise fail(NotImplementedError, "files saved in the legacy .tar format are not supported by autolab", note)
     stream = io.BytesIO(content)
     if not weights_only and content[:1] != b"\x80":  # Python's unpickler is not asked about what is no pickle
         raise refuse(f"invalid load key, '{content[:1].decode('latin1')}'.", kind_note(content[:64]))
@@ -84,10 +87,7 @@ def _storages(stream, ids, order):
     for pid in ids:
         if type(pid) is not tuple or len(pid) != 6 or not isinstance(pid[1], pickles.Named):
             raise refuse(f"a storage is named by {pid!r}")
-        kind = {**STORAGES, "UntypedStorage": "uint8"}.get(str(pid[1].name).rpartition(".")[2])
-        if kind is None:
-            raise refuse(f"a storage's type is {pid[1].name}")
-        kind = StorageType(kind)
+        kind = allowed_globals().get(str(pid[1].name), pid[1].name)
         key = reading.checked_id(kind, pid[2], pid[3], pid[4])
         if declared.setdefault(key, (kind, pid[4]))[1] != pid[4]:
             raise refuse(f"storage {key} is named twice with different sizes")

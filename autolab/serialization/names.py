@@ -35,26 +35,17 @@ _UNSUPPORTED = {
 }
 
 
+_QUANTISED = ("QUInt8Storage", "QInt8Storage", "QInt32Storage", "QUInt4x2Storage", "QUInt2x4Storage")
+
+
 def _no_dtype(name):
-    def refused(*args):
-        raise fail(
-            NotImplementedError,
-            f"dtype 'torch.{name}' is not supported by autolab",
-            "NumPy has no such numbers: convert the tensors to float32 where the file was written, and save again.",
-        )
-
-    return refused
+    note = "NumPy has no such numbers: convert the tensors to float32 where the file was written, and save again."
+    return rebuild.Unsupported(f"dtype 'torch.{name}' is not supported by autolab", note)
 
 
-def _unsupported(function, what):
-    def refused(*args):
-        raise fail(
-            NotImplementedError,
-            f"{function}(): {what} are not supported by autolab",
-            "Save dense tensors: .to_dense() or .dequantize() before torch.save.",
-        )
-
-    return refused
+def _unsupported(name, what):
+    note = "Save dense tensors: .to_dense() or .dequantize() before torch.save."
+    return rebuild.Unsupported(f"{name}(): {what} are not supported by autolab", note)
 
 
 def _encode(text, encoding="utf-8"):
@@ -125,6 +116,8 @@ def allowed_globals():
             _allowed[f"torch.{name}"] = _allowed[f"torch.cuda.{name}"] = rebuild.StorageType(kind)
         for name, what in _UNSUPPORTED.items():
             _allowed[f"torch._utils.{name}"] = _unsupported(name, what)
+        for name in _QUANTISED:
+            _allowed[f"torch.{name}"] = _unsupported(name, "quantised tensors")
     return _allowed
 
 

@@ -95,7 +95,7 @@ class _Interpreter:
     _binint = _binint1 = _binint2 = _binfloat = _binunicode = _long1 = _push
 
     def _short_binstring(self, text):
-        self._push(text)
+        self._push(text.encode("latin1").decode("utf-8"))  # a text of Python 2, which its bytes are read as by PyTorch
 
     def _proto(self, version):
         if version != 2:
@@ -282,6 +282,9 @@ class _Scanner(_Interpreter):
     def __init__(self, stream):
         super().__init__(stream, None)
         self.ids, self.globals = [], set()
+
+    def _short_binstring(self, text):
+        self._push(text)  # in whatever encoding it is
 
     def _find(self, module, name):
         self.globals.add(f"{module}.{name}")

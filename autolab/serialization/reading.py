@@ -18,7 +18,7 @@ from autolab.engine.errors import fail, unsupported
 from autolab.serialization import legacy, pickles, settings
 from autolab.serialization.errors import AGAIN, UNSAFE, corrupted, refuse, weights_only_failed
 from autolab.serialization.names import allowed_globals, find_here, user_globals
-from autolab.serialization.rebuild import Storage, StorageType, UntypedStorage, restorer
+from autolab.serialization.rebuild import Storage, StorageType, Unsupported, UntypedStorage, restorer
 
 _DAMAGE = (zipfile.BadZipFile, NotImplementedError, ValueError, OverflowError, EOFError, OSError, struct.error)
 _SHORTEST = 22  # bytes of an empty zip archive
@@ -243,7 +243,9 @@ def _load_zip(archive, restore, weights_only, pickle_load_args):
 
 
 def checked_id(kind, key, location, numel):
-    """The key of a storage, when what names it makes sense. Raises UnpicklingError otherwise."""
+    """The key of a storage, when what names it makes sense. Raises UnpicklingError otherwise, NotImplementedError for quantised ones."""
+    if isinstance(kind, Unsupported):
+        kind()
     if not isinstance(kind, StorageType):
         raise refuse(f"a storage's type is {kind!r}")
     if type(location) is not str or type(numel) is not int or type(key) is not str:

@@ -39,6 +39,16 @@ class StorageType:
         self.itemsize = 2 if kind == "bfloat16" else dtypes.BY_NAME[kind].itemsize
 
 
+class Unsupported:
+    """Stands for something of PyTorch's that is not here: says so when it is needed."""
+
+    def __init__(self, message, note):
+        self.message, self.note = message, note
+
+    def __call__(self, *args):
+        raise fail(NotImplementedError, self.message, self.note)
+
+
 class UntypedStorage:
     """The bytes of a storage and where they are to be. A callable `map_location` gets one and returns one."""
 
@@ -231,17 +241,22 @@ def tensor(storage, storage_offset, size, stride, requires_grad=False, backward_
     if metadata:
         if type(metadata) is not dict or set(metadata) - {"conj", "neg"}:
             raise refuse("a tensor has unknown metadata")
-        made = made.conj() if metadata.get("conj") else made
+        made = _conjugate(made) if metadata.get("conj") else made
         made = -made if metadata.get("neg") else made
     return _asking(made, requires_grad)
+
+
+def _conjugate(made):
+    with made.device.backend:
+        return wrap(made.device.xp.conj(made._d), made.dtype, made.device)
 
 
 def tensor_with_dtype(storage, storage_offset, size, stride, requires_grad, backward_hooks, dtype, metadata=None):
     """`torch._utils._rebuild_tensor_v3`: the storage is of bytes, the tensor says its dtype."""
     if not isinstance(storage, Storage):
         raise refuse(f"a tensor is made of a storage, but got {type(storage).__name__}")
-    if callable(dtype) and not isinstance(dtype, dtypes.dtype):
-        dtype()  # a dtype that is not here: says so
+    if isinstance(dtype, Unsupported):
+        dtype()
     if not isinstance(dtype, dtypes.dtype):
         raise refuse(f"a tensor has dtype {dtype!r}")
     return _asking(storage.tensor(storage_offset, size, stride, dtype.name), requires_grad)

@@ -10,8 +10,8 @@ import ctypes
 import io
 import os
 import pickle
+import secrets
 import sys
-import tempfile
 import zipfile
 from collections import OrderedDict
 from types import FunctionType
@@ -80,24 +80,21 @@ def replacing(path):
     folder, name = os.path.split(path)
     if not os.path.isdir(folder):
         raise fail(RuntimeError, f"Parent directory {folder} does not exist.", "Make it first: os.makedirs(folder).")
-    handle, beside = tempfile.mkstemp(prefix=f".{name}.", suffix=".partial", dir=folder)
+    beside = os.path.join(folder, f".{name[:40]}.{secrets.token_hex(4)}.partial")
+    rights = os.stat(path).st_mode & 0o7777 if os.path.exists(path) else None
+    file = open(beside, "xb", opener=lambda name, flags: os.open(name, flags, 0o666 if rights is None else rights))
     try:
-        with os.fdopen(handle, "wb") as file:
+        with file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(beside, os.stat(path).st_mode & 0o7777 if os.path.exists(path) else 0o666 & ~_umask())
+        if rights is not None:
+            os.chmod(beside, rights)
         os.replace(beside, path)
     except BaseException:
         with contextlib.suppress(OSError):
             os.remove(beside)
         raise
-
-
-def _umask():
-    current = os.umask(0)
-    os.umask(current)
-    return current
 
 
 def _write(file, content, memory, folder):

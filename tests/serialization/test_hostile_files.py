@@ -177,6 +177,7 @@ CASES = {
     "wrong dtype": (pickled(tensor(storage="FooStorage")), pickle.UnpicklingError, "GLOBAL torch.FooStorage was not", "code"),
     "another width": (pickled(tensor(storage="DoubleStorage")), RuntimeError, "does not match expected size .32 bytes", "another size"),
     "float8": (pickled(b"ctorch\nfloat8_e5m2\n)R"), NotImplementedError, "float8_e5m2' is not supported", "NumPy has no such"),
+    "quantised": (pickled(tensor(storage="QUInt8Storage")), NotImplementedError, "QUInt8Storage.*: quantised tensors are not", "dequantize"),
     "sparse": (pickled(reduce("torch._utils._rebuild_sparse_tensor", b"N")), NotImplementedError, "sparse tensors are not supported", "dense"),
 }  # fmt: skip
 
@@ -223,6 +224,30 @@ def test_the_good_file_is_good():
     assert torch.load(io.BytesIO(archive()))["x"].tolist() == [0, 1, 2, 3]
     assert torch.load(io.BytesIO(pickled(tensor()))).tolist() == [0, 1, 2, 3]
     assert torch.load(io.BytesIO(pickled(tensor(size=(2, 2), stride=(1, 2))))).tolist() == [[0, 2], [1, 3]]
+
+
+def test_conjugated_and_negated_tensors():
+    """PyTorch saves a view of what `conj()` and `.imag` look into, and says what is to be done."""
+    both = b"}(" + text("conj") + b"\x88" + text("neg") + b"\x88u"
+    hooks = b"ccollections\nOrderedDict\n)R"
+    for size, stride in (((2,), (1,)), ((), ())):
+        one = tensor(size=size, stride=stride, numel=2, storage="ComplexFloatStorage").removesuffix(b"tR") + both + b"tR"
+        assert one.count(hooks) == 1
+        found = torch.load(io.BytesIO(pickled(one)))
+        assert found.tolist() == ([-0 + 1j, -2 + 3j] if size else 1j) and found.dtype is torch.complex64
+
+
+def test_texts_of_python_2():
+    assert torch.load(io.BytesIO(pickled(b"U\x03k\xc3\xa9"))) == "ké"
+    with pytest.raises(pickle.UnpicklingError, match="damaged at SHORT_BINSTRING: UnicodeDecodeError"):
+        torch.load(io.BytesIO(pickled(b"U\x02\xff\xfe")))
+
+
+@pytest.mark.filterwarnings("ignore:torch.load with weights_only=False")
+def test_tar_archives_are_not_read_with_weights_only_false_either():
+    with pytest.raises(NotImplementedError, match="legacy .tar format are not supported by autolab") as caught:
+        torch.load(io.BytesIO(tar()), weights_only=False)
+    assert "Load it in PyTorch and save it again" in caught.value.__notes__[0]
 
 
 def test_every_cut_is_an_error(tmp_path):

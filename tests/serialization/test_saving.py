@@ -252,6 +252,16 @@ def test_a_link_and_rights_stay(tmp_path):
     assert link.is_symlink() and torch.load(target) == 2 and target.stat().st_mode & 0o777 == 0o600
 
 
+def test_a_private_file_is_never_readable_by_others_and_long_names_are_names(tmp_path, monkeypatch):
+    path, seen = tmp_path / ("n" * 250 + ".pth"), []
+    torch.save(1, path)
+    path.chmod(0o600)
+    sync = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda file: (seen.append(os.fstat(file).st_mode & 0o777), sync(file)))
+    torch.save(2, path)
+    assert torch.load(path) == 2 and seen == [0o600]
+
+
 def test_killed_while_saving_leaves_a_whole_file(tmp_path):
     """A process that saves without end is killed (SIGKILL) at a random moment: the file is always one of those it wrote."""
     path = tmp_path / "x.pth"
