@@ -392,3 +392,19 @@ def test_what_matrix_products_and_roll_refuse(torch):
             lambda: x.roll((1, 2)),
         )
     ]
+
+
+@same_as_torch
+def test_order_in_memory_of_copies(t):
+    """clone() keeps the order in memory, except of expanded tensors; contiguous() makes it row-major."""
+    turned, wide = t.arange(6.0).reshape(2, 3).t(), t.ones(2, 1, 3).expand(2, 4, 3)
+    found = [[list(y.stride()), y.is_contiguous()] for x in (turned, wide) for y in (x, x.clone(), x.contiguous())]
+    rows, columns = turned.repeat_interleave(2, 0), turned.repeat_interleave(2, 1)
+    once = turned.repeat_interleave(1, 0)
+    once.zero_()
+    return [found, rows, columns, turned, turned.contiguous().view(6)]
+
+
+def test_clone_refuses_memory_formats():
+    with pytest.raises(NotImplementedError, match="argument 'memory_format' is not supported"):
+        torch.ones(2).clone(memory_format="channels_last")

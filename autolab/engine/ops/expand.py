@@ -141,7 +141,7 @@ def repeat_interleave(input, repeats, dim=None, *, output_size=None):
         size[dim + 1] = repeats
         shape = list(input.shape)
         shape[dim] *= repeats
-        return view_op.call(METHODS["clone"](expand_op.call(inserted, tuple(size))), tuple(shape))
+        return view_op.call(expand_op.call(inserted, tuple(size)).clone_contiguous(), tuple(shape))
     times = repeats.tolist() * (input.shape[dim] if repeats.numel() == 1 else 1)
     index = [i for i, n in enumerate(times) for _ in range(n)]
     from .creation import tensor

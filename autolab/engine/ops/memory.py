@@ -27,11 +27,23 @@ from ..dtype import dtype as dtype_class
 from ..errors import fail, unsupported
 from ..registry import METHODS, NAMESPACES, composite, register
 from ..tensor import Tensor, scalar_tensor, wrap
-from ..views import partly_overlap
+from ..views import partly_overlap, repeats
+
+ROW_MAJOR = "row-major"
+"""What `contiguous` asks of `clone`; a user's memory formats are refused."""
+
+
+def _cloned(xp, self, memory_format):
+    if memory_format is None and not repeats(self):
+        return xp.array(self)  # in the order that it lies in, as PyTorch
+    if memory_format not in (None, ROW_MAJOR):
+        raise unsupported("clone", "memory_format")
+    return xp.array(self, order="C")
+
 
 clone = register(
     "clone(self, *, memory_format=None)",
-    forward=lambda xp, self, memory_format: xp.array(self),
+    forward=_cloned,
     vjp={"self": lambda m, g: g},
     latex=r"{self}",
     vjp_latex={"self": "{g}"},
@@ -429,7 +441,7 @@ def _type(self, dtype=None, non_blocking=False):  # not `type`: this file asks P
 @composite(method=True, function=False)
 def contiguous(self, memory_format=None):
     """A row-major tensor of the same values; itself when it already is. Source: torch.Tensor.contiguous."""
-    return self if self.is_contiguous() else apply(clone, (self, None))
+    return self if self.is_contiguous() else apply(clone, (self, ROW_MAJOR))
 
 
 for _name in ("detach", "numel", "is_floating_point", "is_complex"):

@@ -133,7 +133,9 @@ def reshape(input, shape):
 @composite(method=True, function=False)
 def clone_contiguous(self):
     """A row-major copy."""
-    return METHODS["clone"](self)
+    from .memory import ROW_MAJOR
+
+    return METHODS["clone"](self, memory_format=ROW_MAJOR)
 
 
 @composite(method=True, function=False)

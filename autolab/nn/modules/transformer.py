@@ -1,0 +1,372 @@
+"""Transformers: attention and small networks, layer over layer.
+
+Source: https://docs.pytorch.org/docs/stable/nn.html#transformer-layers
+"""
+
+import copy
+import math
+import warnings
+
+import autolab
+from autolab.engine.errors import fail
+from autolab.nn import functional as F
+from autolab.nn import init
+from autolab.nn.functional.attention import canonical_mask
+from autolab.nn.modules.activation import GELU, ReLU
+from autolab.nn.modules.attention import MultiheadAttention
+from autolab.nn.modules.container import ModuleList
+from autolab.nn.modules.dropout import Dropout
+from autolab.nn.modules.linear import Linear
+from autolab.nn.modules.module import Module
+from autolab.nn.modules.normalization import LayerNorm
+
+
+def _activation(activation):
+    if not isinstance(activation, str):
+        return activation
+    if activation not in ("relu", "gelu"):
+        raise fail(
+            RuntimeError, f"activation should be relu/gelu, not {activation}", "Or pass any function of a tensor."
+        )
+    return getattr(F, activation)
+
+
+class _Layer(Module):
+    """What both kinds of layers share: a network of two Linear layers, norms and dropouts."""
+
+    def _feed_forward(self, d_model, dim_feedforward, dropout, bias, options):
+        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **options)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **options)
+
+    def _norms(self, count, d_model, eps, dropout, bias, options):
+        for i in range(1, count + 1):
+            setattr(self, f"norm{i}", LayerNorm(d_model, eps=eps, bias=bias, **options))
+        for i in range(1, count + 1):
+            setattr(self, f"dropout{i}", Dropout(dropout))
+
+    def _ff_block(self, x):
+        return self.linear2(self.dropout(self.activation(self.linear1(x))))
+
+    def _through(self, x, blocks):
+        """x after each (block, norm, dropout): added to, normalised before (norm_first) or after."""
+        for block, norm, drop in blocks:
+            if self.norm_first:
+                x = x + drop(block(norm(x)))
+            else:
+                x = norm(x + drop(block(x)))
+        return x
+
+
+class TransformerEncoderLayer(_Layer):
+    """Self-attention, then a network of two Linear layers; each is added to its input and normalised.
+
+    src (S, N, d_model), (N, S, d_model) with batch_first, or (S, d_model). norm_first: normalise before instead of after.
+    activation: "relu", "gelu" or a function. Raises RuntimeError for another name.
+    """
+
+    def __init__(
+        self,
+        d_model,
+        nhead,
+        dim_feedforward=2048,
+        dropout=0.1,
+        activation=F.relu,
+        layer_norm_eps=1e-5,
+        batch_first=False,
+        norm_first=False,
+        bias=True,
+        device=None,
+        dtype=None,
+    ):
+        options = {"device": device, "dtype": dtype}
+        super().__init__()
+        self.self_attn = MultiheadAttention(
+            d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **options
+        )
+        self._feed_forward(d_model, dim_feedforward, dropout, bias, options)
+        self.norm_first = norm_first
+        self._norms(2, d_model, layer_norm_eps, dropout, bias, options)
+        activation = _activation(activation)
+        relu, gelu = (
+            activation is F.relu or isinstance(activation, ReLU),
+            activation is F.gelu or isinstance(activation, GELU),
+        )
+        self.activation_relu_or_gelu = 1 if relu else 2 if gelu else 0
+        self.activation = activation
+
+    def forward(self, src, src_mask=None, src_key_padding_mask=None, is_causal=False):
+        """The layer's result, shaped like src. Masks as in MultiheadAttention."""
+        hidden = canonical_mask(src_key_padding_mask, "src_key_padding_mask", src, src_mask, "src_mask")
+        mask = canonical_mask(src_mask, "src_mask", src)
+        attend = lambda x: self.self_attn(
+            x, x, x, attn_mask=mask, key_padding_mask=hidden, need_weights=False, is_causal=is_causal
+        )[0]
+        return self._through(src, [(attend, self.norm1, self.dropout1), (self._ff_block, self.norm2, self.dropout2)])
+
+
+class TransformerDecoderLayer(_Layer):
+    """Self-attention, attention to the encoder's result, then a network of two Linear layers; each added and normalised.
+
+    tgt and memory: as src of TransformerEncoderLayer, which see for the settings.
+    """
+
+    def __init__(
+        self,
+        d_model,
+        nhead,
+        dim_feedforward=2048,
+        dropout=0.1,
+        activation=F.relu,
+        layer_norm_eps=1e-5,
+        batch_first=False,
+        norm_first=False,
+        bias=True,
+        device=None,
+        dtype=None,
+    ):
+        options = {"device": device, "dtype": dtype}
+        super().__init__()
+        for name in ("self_attn", "multihead_attn"):
+            attention = MultiheadAttention(
+                d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **options
+            )
+            setattr(self, name, attention)
+        self._feed_forward(d_model, dim_feedforward, dropout, bias, options)
+        self.norm_first = norm_first
+        self._norms(3, d_model, layer_norm_eps, dropout, bias, options)
+        self.activation = _activation(activation)
+
+    def forward(
+        self,
+        tgt,
+        memory,
+        tgt_mask=None,
+        memory_mask=None,
+        tgt_key_padding_mask=None,
+        memory_key_padding_mask=None,
+        tgt_is_causal=False,
+        memory_is_causal=False,
+    ):
+        """The layer's result, shaped like tgt. Masks as in MultiheadAttention."""
+
+        def attend(x):
+            return self.self_attn(
+                x,
+                x,
+                x,
+                attn_mask=tgt_mask,
+                key_padding_mask=tgt_key_padding_mask,
+                is_causal=tgt_is_causal,
+                need_weights=False,
+            )[0]
+
+        def look_at_memory(x):
+            return self.multihead_attn(
+                x,
+                memory,
+                memory,
+                attn_mask=memory_mask,
+                key_padding_mask=memory_key_padding_mask,
+                is_causal=memory_is_causal,
+                need_weights=False,
+            )[0]
+
+        return self._through(
+            tgt,
+            [
+                (attend, self.norm1, self.dropout1),
+                (look_at_memory, self.norm2, self.dropout2),
+                (self._ff_block, self.norm3, self.dropout3),
+            ],
+        )
+
+
+def _length(x, batch_first):
+    return x.size(1) if batch_first and x.dim() == 3 else x.size(0)
+
+
+def _triangle(size, device=None, dtype=None):
+    return autolab.triu(autolab.full((size, size), -math.inf, dtype=dtype, device=device), diagonal=1)
+
+
+def _is_causal(mask, is_causal, length):
+    """Whether the mask hides what comes later: as said, or, where nothing is said, by looking."""
+    if is_causal is not None or mask is None:
+        return is_causal is True
+    triangle = _triangle(length, mask.device, mask.dtype)
+    return mask.shape == triangle.shape and bool((mask == triangle).all())
+
+
+def _copies(layer, count):
+    return ModuleList([copy.deepcopy(layer) for _ in range(count)])
+
+
+class TransformerEncoder(Module):
+    """num_layers copies of a layer, one after the other, then a norm if one is given.
+
+    enable_nested_tensor, mask_check: PyTorch's settings for a faster way that is not here; kept, and warned of as there.
+    """
+
+    def __init__(self, encoder_layer, num_layers, norm=None, enable_nested_tensor=True, mask_check=True):
+        super().__init__()
+        self.layers, self.num_layers, self.norm = _copies(encoder_layer, num_layers), num_layers, norm
+        self.enable_nested_tensor = self.use_nested_tensor = enable_nested_tensor
+        self.mask_check = mask_check
+        why_not = _why_not_nested(encoder_layer)
+        if enable_nested_tensor and why_not:
+            warnings.warn(
+                f"enable_nested_tensor is True, but self.use_nested_tensor is False because {why_not}", stacklevel=2
+            )
+            self.use_nested_tensor = False
+
+    def forward(self, src, mask=None, src_key_padding_mask=None, is_causal=None):
+        """The result of the last layer, shaped like src. is_causal: whether mask is the triangle; None: look."""
+        hidden = canonical_mask(src_key_padding_mask, "src_key_padding_mask", src, mask, "mask")
+        mask = canonical_mask(mask, "mask", src)
+        causal = _is_causal(mask, is_causal, _length(src, self.layers[0].self_attn.batch_first))
+        output = src
+        for layer in self.layers:
+            output = layer(output, src_mask=mask, is_causal=causal, src_key_padding_mask=hidden)
+        return output if self.norm is None else self.norm(output)
+
+
+def _why_not_nested(layer):
+    """What PyTorch says keeps a layer from its faster way; '' when nothing does."""
+    if not isinstance(layer, TransformerEncoderLayer):
+        return "encoder_layer was not TransformerEncoderLayer"
+    attention = layer.self_attn
+    for holds, text in (
+        (layer.norm_first, "norm_first was True"),
+        (
+            not attention.batch_first,
+            "self_attn.batch_first was not True(use batch_first for better inference performance)",
+        ),
+        (not attention._qkv_same_embed_dim, "self_attn._qkv_same_embed_dim was not True"),
+        (attention.in_proj_bias is None, "self_attn was passed bias=False"),
+        (not layer.activation_relu_or_gelu, "activation_relu_or_gelu was not True"),
+        (layer.norm1.eps != layer.norm2.eps, "norm1.eps was not equal to encoder_layer.norm2.eps"),
+        (attention.num_heads % 2 == 1, "self_attn.num_heads is odd"),
+    ):
+        if holds:
+            return f"encoder_layer.{text}"
+    return ""
+
+
+class TransformerDecoder(Module):
+    """num_layers copies of a layer, one after the other, then a norm if one is given."""
+
+    def __init__(self, decoder_layer, num_layers, norm=None):
+        super().__init__()
+        self.layers, self.num_layers, self.norm = _copies(decoder_layer, num_layers), num_layers, norm
+
+    def forward(
+        self,
+        tgt,
+        memory,
+        tgt_mask=None,
+        memory_mask=None,
+        tgt_key_padding_mask=None,
+        memory_key_padding_mask=None,
+        tgt_is_causal=None,
+        memory_is_causal=False,
+    ):
+        """The result of the last layer, shaped like tgt. tgt_is_causal: whether tgt_mask is the triangle; None: look."""
+        causal = _is_causal(tgt_mask, tgt_is_causal, _length(tgt, self.layers[0].self_attn.batch_first))
+        output = tgt
+        for layer in self.layers:
+            output = layer(
+                output,
+                memory,
+                tgt_mask=tgt_mask,
+                memory_mask=memory_mask,
+                tgt_key_padding_mask=tgt_key_padding_mask,
+                memory_key_padding_mask=memory_key_padding_mask,
+                tgt_is_causal=causal,
+                memory_is_causal=memory_is_causal,
+            )
+        return output if self.norm is None else self.norm(output)
+
+
+class Transformer(Module):
+    """An encoder over src and a decoder over tgt that looks at its result; all weights Xavier-uniform.
+
+    src (S, N, d_model), tgt (T, N, d_model); (N, S, d_model) with batch_first; or without N. Result: shaped like tgt.
+    Vaswani et al., "Attention Is All You Need" (2017). Raises RuntimeError for sizes that do not fit.
+    """
+
+    def __init__(
+        self,
+        d_model=512,
+        nhead=8,
+        num_encoder_layers=6,
+        num_decoder_layers=6,
+        dim_feedforward=2048,
+        dropout=0.1,
+        activation=F.relu,
+        custom_encoder=None,
+        custom_decoder=None,
+        layer_norm_eps=1e-5,
+        batch_first=False,
+        norm_first=False,
+        bias=True,
+        device=None,
+        dtype=None,
+    ):
+        super().__init__()
+        options = {"device": device, "dtype": dtype}
+        settings = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias)
+        norm = lambda: LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **options)
+        self.encoder = custom_encoder
+        if custom_encoder is None:
+            self.encoder = TransformerEncoder(TransformerEncoderLayer(*settings, **options), num_encoder_layers, norm())
+        self.decoder = custom_decoder
+        if custom_decoder is None:
+            self.decoder = TransformerDecoder(TransformerDecoderLayer(*settings, **options), num_decoder_layers, norm())
+        for p in self.parameters():
+            if p.dim() > 1:
+                init.xavier_uniform_(p)
+        self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
+
+    def forward(
+        self,
+        src,
+        tgt,
+        src_mask=None,
+        tgt_mask=None,
+        memory_mask=None,
+        src_key_padding_mask=None,
+        tgt_key_padding_mask=None,
+        memory_key_padding_mask=None,
+        src_is_causal=None,
+        tgt_is_causal=None,
+        memory_is_causal=False,
+    ):
+        """The decoder's result. Masks as in MultiheadAttention."""
+        batch = 0 if self.batch_first else 1
+        if src.dim() == 3 and src.size(batch) != tgt.size(batch):
+            raise fail(
+                RuntimeError, "the batch number of src and tgt must be equal", "Each sequence has one to turn into."
+            )
+        if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
+            raise fail(
+                RuntimeError,
+                "the feature number of src and tgt must be equal to d_model",
+                f"d_model is {self.d_model}: what an Embedding in front gives.",
+            )
+        memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
+        return self.decoder(
+            tgt,
+            memory,
+            tgt_mask=tgt_mask,
+            memory_mask=memory_mask,
+            tgt_key_padding_mask=tgt_key_padding_mask,
+            memory_key_padding_mask=memory_key_padding_mask,
+            tgt_is_causal=tgt_is_causal,
+            memory_is_causal=memory_is_causal,
+        )
+
+    @staticmethod
+    def generate_square_subsequent_mask(sz, device=None, dtype=None):
+        """The mask (sz, sz) that hides what comes later: -inf above the diagonal, 0 elsewhere."""
+        return _triangle(sz, device, dtype)
