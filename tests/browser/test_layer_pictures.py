@@ -244,3 +244,29 @@ def test_in_jupyterlab(server: Server, open_notebook: Callable[..., Notebook]) -
     section.get_by_role("button", name="Formula card").click()
     expect(section.get_by_role("group", name="Formula card")).to_be_hidden()
     notebook.in_kernel("explorer.step", step)
+
+
+def test_a_closed_module_offers_the_pictures_in_it(page: Page, tmp_path: Path) -> None:
+    nn = torch.nn
+    torch.manual_seed(0)
+    body = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU(), nn.MaxPool2d(2))
+    model = nn.Sequential(body, nn.Flatten(), nn.Linear(8, 2))
+    explorer = torch.explore(model(torch.randn(2, 1, 6, 6)).sum(), step=2)  # ReLU: no picture of its own
+    explorer.expanded = []
+    page.goto(explorer.to_html(tmp_path / "closed.html").as_uri())
+    offer = page.get_by_role("group", name="Pictures of the layers in 0", exact=True)
+    expect(offer.get_by_role("button")).to_have_text(["0.0, convolution", "0.1, batch norm", "0.3, max pooling"])
+    layer = page.get_by_role("region", name=re.compile("card and pictures"))
+    expect(layer).to_have_count(0)
+    first = offer.get_by_role("button", name="0.0, convolution")
+    first.focus()
+    page.keyboard.press("Enter")
+    expect(layer).to_contain_text("Convolution")
+    expect(first).to_have_attribute("aria-pressed", "true")
+    expect(first).to_be_focused()
+    graph = page.get_by_role("group", name="Computation graph", exact=True)
+    expect(graph.get_by_role("button", name=re.compile("^0, Sequential"))).to_be_visible()  # still closed
+    for _ in range(5):
+        page.get_by_role("button", name="Next step", exact=True).click()
+    page.get_by_role("button", name="Follow the steps").click()
+    expect(offer).to_have_count(0)  # the step is outside of the closed box now

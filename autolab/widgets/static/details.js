@@ -16,7 +16,7 @@ const EVENT_WORDS = {
   error: "An error",
 };
 
-const MOST_KEPT = 640;
+const MOST_KEPT = 640, MOST_LAYERS = 24;
 
 // A value within a line of text: its numbers, or only its shape where they are many.
 function inLine(value) {
@@ -29,6 +29,7 @@ export class Details {
     this.nodeById = new Map(trace.nodes.map((node) => [node.id, node]));
     this.pictures = new Pictures(trace, (tex) => this.formula(tex, ""));
     this.tallest = 0;
+    this.offers = new Map(); // by closed box; kept, so that the focus outlives a step
   }
 
   forgetHeight() {
@@ -44,6 +45,7 @@ export class Details {
       ...[
         frame ? this.step(frame, index, now) : null,
         node ? this.pictures.view(node, index, now.computed.has(node.id)) : null,
+        node ? this.offer(node) : null,
         node ? this.node(node, now, Boolean(selected), frame) : null,
       ].filter(Boolean),
     );
@@ -51,6 +53,31 @@ export class Details {
     // Grows when it must and never shrinks back, so that the page below does not jump at every step.
     this.tallest = Math.min(MOST_KEPT, Math.max(this.tallest, this.element.offsetHeight));
     this.element.style.minHeight = `${this.tallest}px`;
+  }
+
+  // A closed box has no pictures of its own: it offers those of the layers in it, without being opened.
+  offer(node) {
+    const around = this.actions.layersAround(node.id);
+    if (!around) return null;
+    if (!this.offers.has(around.box)) this.offers.set(around.box, this.makeOffer(around.label, around.nodes()));
+    const offer = this.offers.get(around.box);
+    for (const button of offer?.querySelectorAll("button") ?? []) button.setAttribute("aria-pressed", String(button.dataset.node === node.id));
+    return offer;
+  }
+
+  makeOffer(label, nodes) {
+    if (!nodes.length) return null;
+    const words = (node) => [node.module || node.label, node.layer.kind].join(", ");
+    const button = (node) =>
+      h("button", { type: "button", class: "al-small", "data-node": node.id, text: words(node), onclick: () => this.actions.select(node.id) });
+    const more = nodes.length - MOST_LAYERS;
+    return h(
+      "section",
+      { class: "al-offer", role: "group", "aria-label": `Pictures of the layers in ${label}` },
+      h("div", { class: "al-name", text: `pictures in ${label}` }),
+      nodes.slice(0, MOST_LAYERS).map(button),
+      more > 0 ? h("span", { class: "al-note", text: `and ${more} more: open the box` }) : null,
+    );
   }
 
   label(id) {

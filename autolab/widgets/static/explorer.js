@@ -52,7 +52,10 @@ class View {
     );
     shadow.append(this.root);
     this.formulas = { ...model.get("formulas") };
-    this.text = new Details(this.details, this.trace, this.formulas, { select: (id) => this.select(id) });
+    this.text = new Details(this.details, this.trace, this.formulas, {
+      select: (id) => this.select(id),
+      layersAround: (id) => this.layersAround(id),
+    });
     this.root.addEventListener("keydown", (event) =>
       onKey(event, model, this.graph?.stops() ?? [], { ...this.camera.keys(), ...this.finder.keys() }),
     );
@@ -257,6 +260,14 @@ class View {
   where(frame) {
     const box = this.graph && frame.node && this.folding.boxOf(frame.node, this.graph.open);
     return box && this.folding.isPart(box) ? ` (in ${this.folding.byId.get(box).label})` : "";
+  }
+
+  // The closed box that shows a node, and the convolutions, poolings and normalisations in it; null for other nodes.
+  layersAround(id) {
+    const box = this.graph && this.folding.boxOf(id, this.graph.open);
+    if (!box || !this.folding.isPart(box)) return null;
+    const inside = (node) => node.layer && this.folding.around(node.id).includes(box);
+    return { box, label: this.folding.byId.get(box).label, nodes: () => this.trace.nodes.filter(inside) };
   }
 
   // The numbers of a big trace come step by step, when the kernel is there to send them.
