@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from ..engine.errors import fail
 from . import names, scopes
 from .build import Builder
 from .model import Trace
@@ -97,7 +98,11 @@ def _roots(root: Any) -> list[Any]:
     roots = list(root) if isinstance(root, Sequence) and not isinstance(root, str) else [root]
     if not roots or not all(is_tensor(t) for t in roots):
         wrong = next((type(t).__name__ for t in roots if not is_tensor(t)), "an empty list")
-        raise TypeError(f"expected a tensor, or a list or tuple of tensors, got {wrong}")
+        raise fail(
+            TypeError,
+            f"expected a tensor, or a list or tuple of tensors, got {wrong}",
+            "A graph belongs to a result: pass what was computed, such as model(x) or the loss, not the model or a number.",
+        )
     return roots
 
 

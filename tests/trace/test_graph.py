@@ -386,3 +386,12 @@ def test_deep_graphs_are_traced_without_recursion():
     assert len(t.nodes) == 20_001 and len(t.edges) == 20_000
     assert t.nodes[-1].value.data == 1.0
     assert [f.event for f in t.frames[-2:]] == ["contribution", "accumulate"]
+
+
+def test_what_is_no_result_is_told_what_to_pass():
+    for wrong in (3, autolab.nn.Linear(2, 1)):
+        with pytest.raises(TypeError, match="expected a tensor, or a list or tuple of tensors, got (int|Linear)") as caught:
+            trace(wrong)
+        assert caught.value.__notes__ == [
+            "A graph belongs to a result: pass what was computed, such as model(x) or the loss, not the model or a number."
+        ]
