@@ -65,5 +65,5 @@ def save_image(tensor, fp, format=None, **options):
     format: Pillow's name of the format, by default by the file's ending. Raises ImportError without the package Pillow.
     Source: torchvision.utils.save_image."""
     grid = make_grid(tensor, **options)
-    pixels = grid.mul(255).add(0.5).clamp(0, 255).permute(1, 2, 0).to(autolab.uint8).numpy()
+    pixels = grid.mul(255).add(0.5).clamp(0, 255).permute(1, 2, 0).to("cpu", autolab.uint8).numpy()
     pillow().fromarray(pixels).save(fp, format=format)

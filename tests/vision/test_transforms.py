@@ -426,3 +426,48 @@ def test_antialias_false_is_told_of_for_pillow_images():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         T.Resize(5, antialias=False)(tensors(torch)["float"])
+
+
+ON_DEVICES = {
+    "pad": lambda F, M, i: F.pad(i, [2, -1], fill=1),
+    "pad, edge": lambda F, M, i: F.pad(i, 2, padding_mode="edge"),
+    "crop": lambda F, M, i: F.crop(i, -1, -1, 4, 4),
+    "center_crop": lambda F, M, i: F.center_crop(i, 12),
+    "flips": lambda F, M, i: F.vflip(F.hflip(i)),
+    "resize": lambda F, M, i: F.resize(i, [4, 5]),
+    "rotate": lambda F, M, i: F.rotate(i, 30),
+    "rotate, bilinear": lambda F, M, i: F.rotate(i, 30, M.BILINEAR, fill=1),
+    "affine": lambda F, M, i: F.affine(i, 10, [1, 1], 1.2, [3.0], M.BILINEAR),
+    "perspective": lambda F, M, i: F.perspective(i, [[0, 0], [7, 0], [7, 8], [0, 8]], [[1, 1], [6, 0], [7, 7], [0, 8]]),
+    "grey": lambda F, M, i: F.rgb_to_grayscale(i, 3),
+    "colours": lambda F, M, i: F.adjust_hue(F.adjust_saturation(F.adjust_contrast(F.adjust_brightness(i, 1.5), 1.5), 0.5), 0.1),
+    "gamma": lambda F, M, i: F.adjust_gamma(i, 2),
+    "sharpness": lambda F, M, i: F.adjust_sharpness(i, 2),
+    "blur": lambda F, M, i: F.gaussian_blur(i, [3, 5]),
+    "bytes": lambda F, M, i: F.equalize(F.posterize(F.convert_image_dtype(i, torch.uint8), 5)),
+    "invert": lambda F, M, i: F.solarize(F.autocontrast(F.invert(i)), 0.5),
+}
+
+
+@pytest.mark.skipif(not hasattr(torch.cuda, "simulate"), reason="autolab's own devices")
+@pytest.mark.parametrize("name", ON_DEVICES)
+def test_images_on_a_device_stay_there(name):
+    """And get the numbers that they get on the CPU."""
+    F, M = T.functional, T.InterpolationMode
+    image = torch.from_numpy(np.random.RandomState(0).rand(3, 9, 8).astype(np.float32))
+    for img in (image, F.convert_image_dtype(image, torch.uint8)):
+        here, there = ON_DEVICES[name](F, M, img), ON_DEVICES[name](F, M, img.to("sim"))
+        assert str(there.device) == "sim:0" and there.dtype is here.dtype
+        torch.testing.assert_close(there.cpu(), here)
+
+
+@pytest.mark.skipif(not hasattr(torch.cuda, "simulate"), reason="autolab's own devices")
+def test_an_image_on_a_device_as_a_pillow_image():
+    image = torch.from_numpy(np.random.RandomState(0).rand(3, 9, 8).astype(np.float32))
+    assert T.ToPILImage()(image.to("sim")).tobytes() == T.ToPILImage()(image).tobytes()
+
+
+def test_batches_without_images():
+    empty = torch.empty(0, 3, 8, 8, dtype=torch.uint8)
+    for change in (T.RandomEqualize(p=1), T.Pad(1), T.CenterCrop(10), T.RandomErasing(p=1), T.RandomAdjustSharpness(2, p=1)):
+        assert change(empty).shape[:2] == (0, 3) and change(empty).dtype is torch.uint8

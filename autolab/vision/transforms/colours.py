@@ -204,7 +204,7 @@ def adjust_sharpness(img, sharpness_factor):
         _check_colours(t)
         if min(t.shape[-2:]) <= 2:
             return t
-        kernel = autolab.ones((3, 3), dtype=_floating(t))
+        kernel = autolab.ones((3, 3), dtype=_floating(t), device=t.device)
         kernel[1, 1] = 5.0
         smooth = t.clone()
         smooth[..., 1:-1, 1:-1] = _filtered(t, kernel / kernel.sum(), ())
@@ -243,15 +243,15 @@ def gaussian_blur(img, kernel_size, sigma=None):
         raise fail(ValueError, message, "A standard deviation in pixels.")
 
     def on_tensor(t):
-        x, y = (_bell(n, s, _floating(t)) for n, s in zip(kernel_size, sigma))
+        x, y = (_bell(n, s, t) for n, s in zip(kernel_size, sigma))
         columns, rows = (n // 2 for n in kernel_size)
         return _filtered(t, y[:, None] @ x[None, :], (columns, columns, rows, rows))
 
     return _of_any_kind(img, lambda image: to_pil_image(on_tensor(pil_to_tensor(image)), mode=image.mode), on_tensor)
 
 
-def _bell(n, sigma, dtype):
-    x = autolab.linspace(-(n - 1) * 0.5, (n - 1) * 0.5, steps=n, dtype=dtype)
+def _bell(n, sigma, img):
+    x = autolab.linspace(-(n - 1) * 0.5, (n - 1) * 0.5, steps=n, dtype=_floating(img), device=img.device)
     weights = autolab.exp(-0.5 * (x / sigma).pow(2))
     return weights / weights.sum()
 
@@ -323,8 +323,9 @@ def equalize(img):
             raise fail(TypeError, message, "(C, H, W) or (N, C, H, W).")
         _bytes_only(t)
         _check_colours(t)
-        flat = t.numpy().reshape(-1, *t.shape[-2:])
-        return autolab.from_numpy(np.stack([_equalized(channel) for channel in flat]).reshape(t.shape))
+        flat = t.cpu().numpy().reshape(-1, *t.shape[-2:])
+        equal = [_equalized(channel) for channel in flat]
+        return autolab.from_numpy(np.stack(equal).reshape(t.shape)).to(t.device) if equal else t
 
     return _of_any_kind(img, _operation("equalize"), on_tensor)
 

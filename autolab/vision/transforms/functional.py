@@ -65,7 +65,7 @@ def _framed(pixels, left, top, right, bottom, fill):
     height, width = pixels.shape[-2:]
     shape = (*pixels.shape[:-2], height + top + bottom, width + left + right)
     if isinstance(pixels, Tensor):
-        framed = autolab.full(shape, fill, dtype=pixels.dtype)
+        framed = autolab.full(shape, fill, dtype=pixels.dtype, device=pixels.device)
     else:
         framed = np.empty(shape, pixels.dtype)
         framed[...] = np.reshape(fill, (-1, 1, 1)) if np.ndim(fill) else fill

@@ -135,7 +135,7 @@ def to_pil_image(pic, mode=None):
     what is no image or does not fit `mode`.
     """
     if isinstance(pic, Tensor):
-        array = (pic.permute(1, 2, 0) if pic.ndim == 3 else pic).detach().numpy()
+        array = (pic.permute(1, 2, 0) if pic.ndim == 3 else pic).detach().cpu().numpy()
     elif isinstance(pic, np.ndarray):
         array = pic
     else:

@@ -172,18 +172,17 @@ def _read_at(img, x, y, mode, fill):
     height, width = img.shape[-2:]
     floats = img if img.is_floating_point() else img.to(autolab.float32)
     columns, rows = (((place + 1) * n - 1) / 2 for place, n in ((x, width), (y, height)))
-    around = (
-        autolab.tensor(fill or [0.0], dtype=floats.dtype).view(-1, 1, 1) if img.ndim > 2 else float((fill or [0])[0])
-    )
+    around = fill or [0.0]
+    around = autolab.tensor(around, dtype=floats.dtype, device=img.device).view(-1, 1, 1) if img.ndim > 2 else float(around[0])
     if mode is InterpolationMode.NEAREST:
         pixels, inside = _pixels(floats, np.rint(rows), np.rint(columns))
-        return _cast_back(autolab.where(autolab.from_numpy(inside), pixels, around), img.dtype)
+        return _cast_back(autolab.where(_beside(img, inside), pixels, around), img.dtype)
     mixed = covered = 0
     for row, column in ((0, 0), (0, 1), (1, 0), (1, 1)):
         near_rows, near_columns = np.floor(rows) + row, np.floor(columns) + column
         pixels, inside = _pixels(floats, near_rows, near_columns)
         weight = _triangle(rows - near_rows) * _triangle(columns - near_columns) * inside
-        weight = autolab.from_numpy(weight.astype(floats.dtype.np))
+        weight = _beside(img, weight.astype(floats.dtype.np))
         mixed, covered = mixed + pixels * weight, covered + weight
     if fill is not None:
         # torchvision's blend, though what lies outside already counts as 0 in `mixed`: its edges are a little darker than they need be
@@ -195,5 +194,10 @@ def _pixels(img, rows, columns):
     """The pixels at `rows` and `columns` (any there are, where these lie outside), and where they lie inside."""
     height, width = img.shape[-2:]
     inside = (rows >= 0) & (rows < height) & (columns >= 0) & (columns < width)
-    at = [autolab.from_numpy(np.clip(i, 0, n - 1).astype(np.int64)) for i, n in ((rows, height), (columns, width))]
+    at = [_beside(img, np.clip(i, 0, n - 1).astype(np.int64)) for i, n in ((rows, height), (columns, width))]
     return img[..., at[0], at[1]], inside
+
+
+def _beside(img, array):
+    """The array as a tensor on the device of the image."""
+    return autolab.from_numpy(array).to(img.device)
