@@ -182,6 +182,16 @@ def test_image_folder(tmp_path):
     check("ImageFolder", program)
 
 
+def test_endings_may_be_a_list(tmp_path):
+    """As torchvision takes them."""
+    (tmp_path / "cat").mkdir()
+    for name in ("1.a", "2.B", "3.c"):
+        (tmp_path / "cat" / name).write_text("")
+    for endings in ([".a", ".b"], (".a", ".b")):
+        found = vision().datasets.DatasetFolder(tmp_path, os.path.basename, extensions=endings)
+        assert [sample for sample, _ in found] == ["1.a", "2.B"] and found.extensions is endings
+
+
 def test_missing_files_and_wrong_arguments(tmp_path):
     def program(v, t):
         errors = []

@@ -41,7 +41,8 @@ class DatasetFolder(VisionDataset):
             )
         self.loader, self.extensions = loader, extensions
         self.classes, self.class_to_idx = self.find_classes(self.root)
-        self.samples = list(self._found(is_valid_file or (lambda path: path.lower().endswith(extensions))))
+        endings = tuple(extensions) if isinstance(extensions, (list, set)) else extensions
+        self.samples = list(self._found(is_valid_file or (lambda path: path.lower().endswith(endings))))
         self.targets = [target for _, target in self.samples]
         empty = sorted(set(self.classes) - {self.classes[target] for target in self.targets})
         if empty and not allow_empty:
