@@ -329,3 +329,16 @@ def test_what_torch_renamed_and_refuses(t):
         sizes = D.ConcatDataset([range(3), range(2)]).cummulative_sizes
     refused = error_of(lambda: D.IterableDataset()).split(" with")[0]
     return sizes, [f"{w.category.__name__}: {w.message}" for w in caught], refused
+
+
+@same_as_torch
+def test_the_base_class_of_samplers_takes_nothing(t):
+    class Backwards(t.utils.data.Sampler):
+        def __init__(self, source):
+            super().__init__()
+            self.source = source
+
+        def __iter__(self):
+            return iter(range(len(self.source) - 1, -1, -1))
+
+    return list(Backwards("abc")), error_of(lambda: t.utils.data.Sampler(None))

@@ -13,9 +13,6 @@ from autolab.engine.errors import fail
 class Sampler:
     """Base class: define `__iter__` (indices) and usually `__len__`."""
 
-    def __init__(self, data_source=None):
-        pass
-
     def __class_getitem__(cls, item):
         return cls  # Sampler[int] is for type checkers only
 
