@@ -325,8 +325,12 @@ def apply_inplace(op, args):
     if not (state.grad or state.special) and observe.observer is None and op.fast in _IN_PLACE and target._view is None:
         other = _plain_operand(target, args[1])
         if other is not None:  # an optimizer's update: no history, one dtype
+            d = target._d
             try:
-                target._d = state.run(_IN_PLACE[op.fast], target._d, other)
+                if d.size == 1 and d.ndim and (other.__class__ is float or other.shape == d.shape):
+                    d[...] = state.run(op.fast, d, other)  # NumPy's `-=` takes 0.8 µs for one element, and 0.25 for a hundred
+                else:
+                    target._d = state.run(_IN_PLACE[op.fast], d, other)
                 target._storage.version += 1
                 return target
             except ValueError:  # does not fit: the general lane says so in torch's words

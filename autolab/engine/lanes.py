@@ -43,9 +43,16 @@ def call(a, b):
         return slow(a, b)
     x = a._d
     try:
-        if tensor and (type(x) is ndarray or type(y) is ndarray) and x.shape != y.shape:
-            fix = ((x.shape, dtype), (y.shape, dtype))
-            d = state.run(fast, *one_as_number(x, y))
+        if tensor and (type(x) is ndarray or type(y) is ndarray):
+            p = x.shape
+            q = y.shape
+            if p == q:
+                fix = None
+                d = state.run(fast, x, y)
+            else:
+                d = state.run(fast, ONE_AS_NUMBER)
+                r = d.shape
+                fix = (None if p == r else (p, dtype), None if q == r else (q, dtype))
         else:
             fix = None
             d = state.run(fast, x, y)
@@ -122,13 +129,8 @@ def call(aDEFAULTS):
 """
 
 
-def one_as_number(x, y):
-    """Operands that broadcast, an array of one element made 0-d: that is what NumPy broadcasts quickly."""
-    if x.size == 1 and 0 < x.ndim <= y.ndim:
-        return x.reshape(()), y
-    if y.size == 1 and 0 < y.ndim <= x.ndim:
-        return x, y.reshape(())
-    return x, y
+# Operands that broadcast, an array of one element made 0-d: that is what NumPy broadcasts in 0.3 µs instead of 0.7.
+_ONE_AS_NUMBER = "x.squeeze() if p and x.size == 1 and len(p) <= len(q) else x, y.squeeze() if q and y.size == 1 and len(q) <= len(p) else y"
 
 
 def _saving(op):
@@ -166,6 +168,7 @@ def _compile_lane(op, source, slow=None):
     inputs = ", ".join(("e", "f")[i] for i, _, _ in op.rules)
     source = (
         source.replace("INPUTS", f"({inputs},)" if inputs else "()")
+        .replace("ONE_AS_NUMBER", _ONE_AS_NUMBER)
         .replace("SAVED", _saving(op))
         .replace("MEMORY", "\n    ".join(_OWN_MEMORY) if "output" in op.save_kinds else "t._memory = None")
         .replace("DIFFERENTIABLE", str(bool(op.rules)))
@@ -184,7 +187,6 @@ def _compile_lane(op, source, slow=None):
         "node_class": op.node_class,
         "accumulator": accumulator,
         "sequence": sequence,
-        "one_as_number": one_as_number,
         "ndarray": np.ndarray,
         "SMALL": SMALL,
         "observe": observe,

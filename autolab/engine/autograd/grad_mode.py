@@ -79,6 +79,8 @@ def is_inference_mode_enabled() -> bool:
 class _Mode:
     """A context manager that is also a decorator for functions and generators."""
 
+    __slots__ = ()
+
     def __call__(self, function):
         if inspect.isgeneratorfunction(function):
             return self._wrap_generator(function)
@@ -122,6 +124,7 @@ class _Mode:
 class no_grad(_Mode):
     """`with no_grad():` or `@no_grad` / `@no_grad()`: ops record no history inside. Source: torch.no_grad."""
 
+    __slots__ = ("_before",)
     _value = False
 
     def __new__(cls, function=None):
@@ -140,6 +143,7 @@ class no_grad(_Mode):
 class enable_grad(no_grad):
     """`with enable_grad():` records history again inside a `no_grad` block. Source: torch.enable_grad."""
 
+    __slots__ = ()
     _value = True
 
 

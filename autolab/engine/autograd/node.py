@@ -451,14 +451,13 @@ def apply_fix(m, fix, grads):
     """Sums gradients over broadcast dimensions and casts them to their input's dtype."""
     if fix is None:
         return grads
-    fixed, traced = [], m.traced
+    fixed = []
     for g, target in zip(grads, fix):
         if g is not None and target is not None:
             shape, dtype = target
             if shape is not None and g.shape != shape:
                 g = m.sum_to(g, shape)
-            wanted = dtype if traced else dtype.np
-            if g.dtype is not wanted and g.dtype != wanted:
+            if g.dtype is not dtype.np and g.dtype is not dtype and g.dtype != (dtype if m.traced else dtype.np):
                 g = m.to_copy(g, dtype)
             if target.__class__ is not tuple:  # an operand on another device
                 g = m.to_device(g, target.device)
