@@ -37,8 +37,8 @@ def add(x, axis=None, keepdims=False):
     if x.ndim == 2 and axis is not None and x.flags.c_contiguous and 1 not in x.shape:
         only = axis if axis.__class__ is int else axis[0] if len(axis) == 1 else None
         if only is not None:
-            total = _rows(x, lanes) if only in (1, -1) else _columns(x[None], _width(x.shape[1], lanes))[0]
-            return np.expand_dims(total, only) if keepdims else total
+            total = _rows(x, lanes) if only in (1, -1) else _columns_of_matrix(x, _width(x.shape[1], lanes))
+            return total if not keepdims else total[:, None] if only in (1, -1) else total[None]
     total = _any_layout(x, axis, lanes)
     return _placed(total, x, axis, keepdims)
 
@@ -194,7 +194,7 @@ def _rows(x, lanes):
     if n < lanes:
         return _in_order(x if n < 4 else x[:, _SHORT[n]], axis=1)[:, -1]
     full = n // lanes
-    sums = _interleaved(x[:, :full * lanes].reshape(k, full, lanes))
+    sums = x[:, :lanes] + 0 if full == 1 else _interleaved(x[:, :full * lanes].reshape(k, full, lanes))
     return _in_order(np.concatenate((x[:, full * lanes:], sums), axis=1), axis=1)[:, -1]
 
 
@@ -244,6 +244,39 @@ def _columns(x, width):
         return _cascade(x)
     edge = _interleaved(x[:, :, whole:])
     return np.concatenate((_cascade(x[:, :, :whole]), edge), axis=1) if whole else edge
+
+
+def _columns_of_matrix(x, width):
+    """`_columns` of one matrix, (R, K) -> (K,): gradients of biases come this way. Without the levels that only long columns have it takes
+    half the time, 2-3 µs."""
+    r, k = x.shape
+    edge = k % width
+    if r >= _BLOCK * _BLOCK or edge == 1:
+        return _columns(x[None], width)[0]
+    if not edge:
+        return _blocks(x)
+    if r < _INTERLEAVED:
+        return _reduce(x, 0)
+    rest = x[:, k - edge:]
+    main = r // _INTERLEAVED * _INTERLEAVED
+    sums = rest[:main]
+    if main > _INTERLEAVED:
+        sums = _blocks(sums.reshape(-1, _INTERLEAVED * edge)).reshape(_INTERLEAVED, edge)
+    if main < r:
+        sums = np.concatenate((sums[:1], rest[main:], sums[1:]))
+    total = _reduce(sums, 0)
+    return total if edge == k else np.concatenate((_blocks(x[:, :k - edge]), total))
+
+
+def _blocks(x):
+    """`_cascade` of a matrix of less than 256 rows: (R, K) -> (K,)."""
+    r, k = x.shape
+    if r < _BLOCK:
+        return _reduce(x, 0)
+    blocks = r // _BLOCK
+    sums = _reduce(x[:blocks * _BLOCK].reshape(blocks, _BLOCK, k), 1)
+    total = sums[0] if blocks == 1 else _reduce(sums, 0)
+    return total + (_reduce(x[blocks * _BLOCK:], 0) if r > blocks * _BLOCK else 0)
 
 
 # -- products and lengths ----------------------------------------------------------------------------------------------

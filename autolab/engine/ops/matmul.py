@@ -251,7 +251,7 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1):
             "Convert one of them: matrix products do not mix dtypes.",
         )
     target = (a[0], b[1])
-    if input._d.shape != target:
+    if input._d.shape != target and input._d.shape != target[1:]:
         _check_expand(input._d.shape, target)
     return addmm_op.call(input, mat1, mat2, beta, alpha)
 

@@ -40,6 +40,9 @@ def the_dims(name, dim, ndim, position=2, listed=True):
     """`dim` as a tuple as the user wrote it, after checking that each exists and appears once.
 
     listed: whether torch answers a wrong type with the list of the function's forms."""
+    if dim.__class__ is int:  # most often
+        check_dim(dim, ndim)
+        return (dim,)
     dims = (dim,) if is_int(dim) else tuple(dim) if isinstance(dim, (tuple, list)) else None
     if dims is None:
         raise mismatch("dim") if listed else bad_argument(name, "dim", position, "tuple of ints", dim)
@@ -74,6 +77,8 @@ def dims_of(dim, ndim):
 
 def count(dim, shape):
     """How many elements go into each result."""
+    if dim.__class__ is tuple and len(dim) == 1 and shape:
+        return shape[dim[0]]
     return math.prod(shape[d] for d in dims_of(dim, len(shape)))
 
 
@@ -104,7 +109,12 @@ def _accumulator(self, dtype):
 
 
 # -- sum, mean ---------------------------------------------------------------------------------------------------------
+_PLAIN = (np.dtype("float32"), np.dtype("float64"))
+
+
 def _sum(xp, self, dim, keepdim, dtype):
+    if dtype is None and xp is np and self.dtype in _PLAIN:
+        return cascade.add(self, axes(self, dim), keepdim)
     wide, d = _accumulator(self, dtype)
     if dtype is not None:
         self = self.astype(d)
@@ -121,6 +131,8 @@ def _mean(xp, self, dim, keepdim, dtype):
                    f"{FROM_NUMPY[d].short}",
                    "The mean of whole numbers is seldom whole: write x.float().mean() or x.mean(dtype=torch.float32).")
     total = _sum(xp, self, dim, keepdim, dtype)
+    if total.dtype is d:
+        return total / d.type(count(dim, self.shape))
     return (total / total.dtype.type(count(dim, self.shape))).astype(d, copy=False)
 
 
@@ -151,7 +163,7 @@ def _mean_all_rule(m, g, self_sym_numel, self_sym_sizes):
 
 
 def _fast_mean(x):
-    return cascade.add(x) / x.dtype.type(x.size) if x.dtype.itemsize > 2 else _mean(np, x, None, False, None)
+    return cascade.add(x) / x.size if x.dtype.itemsize > 2 else _mean(np, x, None, False, None)
 
 
 mean_all = register("mean_all(self, *, dtype=None)", node="MeanBackward0", method=False, function=False,
@@ -191,8 +203,13 @@ def _sum_or_mean(name, whole, along):
     general = METHODS[name]
 
     @functools.wraps(general)
-    def method(self, *args, **kwargs):  # `x.mean()` ends most losses
-        return general(self, *args, **kwargs) if args or kwargs else whole.call(self, None)
+    def method(self, *args, **kwargs):  # `x.mean()` ends most losses; binding and checking arguments takes longer than small sums
+        if kwargs or len(args) > 1:
+            return general(self, *args, **kwargs)
+        if not args:
+            return whole.call(self, None)
+        dim, ndim = args[0], self._d.ndim
+        return along.call(self, args, False, None) if dim.__class__ is int and -ndim <= dim < ndim else general(self, dim)
 
     METHODS[name] = method
 

@@ -134,7 +134,12 @@ clamp_tensor = register("clamp_tensor(self, min=None, max=None)", forward=_clamp
                                            (s.randn(3), None, s.randn(3))])
 
 
+_FLOATS_AND_INTS = {float, int}
+
+
 def _clamp_call(self, min, max):
+    if min.__class__ in _FLOATS_AND_INTS and (max is None or max.__class__ in _FLOATS_AND_INTS):  # most often
+        return clamp_op, (self, min, max)
     if min is None and max is None:
         raise fail(RuntimeError, "torch.clamp: At least one of 'min' or 'max' must not be None",
                    "Without a limit nothing would change.")
@@ -250,6 +255,8 @@ where_op = register("where(condition, self, other)", forward=_where, dtype="prom
                                        (s.booleans(3), s.randn(2, 3), s.randn(2, 1)), (s.booleans(3), s.randn(3), 2.0)])
 
 def _choose(condition, chosen):
+    if len(chosen) == 2 and chosen[0].__class__ is chosen[1].__class__ is condition.__class__ is Tensor and condition.dtype is bool_:
+        return where_op.call(condition, *chosen)  # most often
     if not isinstance(condition,
                       Tensor) or not (len(chosen) == 2 and all(isinstance(c, (Tensor, *_NUMBERS)) for c in chosen)):
         raise mismatch("condition, input, other")

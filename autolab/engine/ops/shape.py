@@ -16,11 +16,18 @@ def sizes_from(args):
     """`f(2, 3)`, `f((2, 3))` and `f(torch.Size([2, 3]))` mean the same."""
     if len(args) == 1 and isinstance(args[0], (tuple, list)):
         args = args[0]
+    for a in args:
+        if a.__class__ is not int:
+            break
+    else:
+        return tuple(args)
     return tuple(a.item() if isinstance(a, Tensor) else int(a) for a in args)
 
 
 def inferred(shape, numel):
     """`shape` with its -1 replaced. Raises RuntimeError in torch's words when the sizes do not fit `numel`."""
+    if math.prod(shape) == numel and (not shape or min(shape) >= 0):
+        return shape
     if shape.count(-1) > 1:
         raise fail(
             RuntimeError, "only one dimension can be inferred", "Leave one size as -1 at most; the others determine it."
@@ -115,7 +122,7 @@ def view(self, *size, dtype=None):
 @composite(method=True, function=False, name="reshape")
 def reshape_method(self, *shape):
     """Another shape: a view where the memory allows it, else a copy. Source: torch.reshape."""
-    shape = inferred(sizes_from(shape), self.numel())
+    shape = inferred(sizes_from(shape), self._d.size)
     if isinstance(self._d, np.generic) or self._d.flags.c_contiguous:
         return view_op.call(self, shape)
     try:
@@ -426,9 +433,10 @@ def squeeze(input, dim=None):
 @composite(method=True)
 def flatten(input, start_dim=0, end_dim=-1):
     """Dimensions start_dim … end_dim as one. Source: torch.flatten."""
-    if not input.ndim:
+    ndim = input._d.ndim
+    if not ndim:
         return view_op.call(input, (1,))
-    a, b = check_dim(start_dim, input.ndim), check_dim(end_dim, input.ndim)
+    a, b = check_dim(start_dim, ndim), check_dim(end_dim, ndim)
     if a > b:
         raise fail(
             RuntimeError,
@@ -437,7 +445,8 @@ def flatten(input, start_dim=0, end_dim=-1):
         )
     if a == b:
         return input
-    return reshape_method(input, (*input.shape[:a], math.prod(input.shape[a : b + 1]), *input.shape[b + 1 :]))
+    shape = input._d.shape
+    return reshape_method(input, (*shape[:a], math.prod(shape[a : b + 1]), *shape[b + 1 :]))
 
 
 @composite(method=True)

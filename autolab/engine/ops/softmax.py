@@ -85,22 +85,27 @@ def _along(dim, x, torch_name):
 def _softmax(xp, x, dim):
     dim = _along(dim, x, "softmax")
     e = xp.exp(_below_maximum(xp, x, dim))
-    return (e / xp.add.reduce(e, axis=dim, keepdims=True)).astype(x.dtype, copy=False)
+    result = e / xp.add.reduce(e, axis=dim, keepdims=True)
+    return result if result.dtype == x.dtype else result.astype(x.dtype)
 
 
 def _log_softmax(xp, x, dim):
     dim = _along(dim, x, "log_softmax")
     z = _below_maximum(xp, x, dim)
-    return (z - xp.log(xp.add.reduce(xp.exp(z), axis=dim, keepdims=True))).astype(x.dtype, copy=False)
+    result = z - xp.log(xp.add.reduce(xp.exp(z), axis=dim, keepdims=True))
+    return result if result.dtype == x.dtype else result.astype(x.dtype)
 
 
 def _below_maximum(xp, x, dim):
-    x = xp.asarray(x, np.float32 if x.dtype.itemsize == 2 else None)
-    return x if x.size == 0 else x - reduce(xp, "maximum", x, dim, True)
+    if x.dtype.itemsize == 2:
+        x = xp.asarray(x, np.float32)
+    if x.size == 0:
+        return x
+    return x - (np.maximum.reduce(x, dim, None, None, True) if xp is np else reduce(xp, "maximum", x, dim, True))
 
 
 def _total(xp, x, dim):
-    return xp.add.reduce(xp.asarray(x), axis=dim if x.ndim else None, keepdims=True)
+    return xp.add.reduce(x, axis=dim if x.ndim else None, keepdims=True)
 
 
 _softmax_op = internal(

@@ -19,7 +19,7 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
     """
     reduction = reduction_number(legacy_reduction(size_average, reduce, reduction))
     _check_classes(input, target, weight)
-    if input.dim() <= 2:
+    if input._d.ndim <= 2:
         return OPS["nll_loss"].call(input, target, weight, reduction, ignore_index)[0]
     if input.dim() == 4:
         return OPS["nll_loss2d"].call(input, target, weight, reduction, ignore_index)[0]
@@ -32,6 +32,9 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
 
 def _check_classes(input, target, weight):
     """Raise what PyTorch raises when scores, class numbers and class weights do not fit together."""
+    scores = input._d.shape
+    if len(scores) == 2 and target._d.shape == scores[:1] and target.dtype is autolab.int64 and weight is None:
+        return  # the usual case: the questions below take 1 µs
     n_dim = input.dim()
     if n_dim < 1:
         raise fail(ValueError, "Expected 1 or more dimensions (got 0)", "Scores have a dimension of classes.")
@@ -114,11 +117,11 @@ def cross_entropy(
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
     number = reduction_number(reduction)
-    for position, (name, value) in enumerate((("input", input), ("target", target)), 1):
-        _check_tensor(name, position, value)
-    if target.size() == input.size():
+    _check_tensor("input", 1, input)
+    _check_tensor("target", 2, target)
+    if target._d.shape == input._d.shape:
         return _soft_cross_entropy(input, target, weight, number, ignore_index, label_smoothing)
-    log_p = log_softmax(input, 0 if input.dim() == 1 else 1)
+    log_p = log_softmax(input, 0 if input._d.ndim == 1 else 1)
     if label_smoothing == 0.0:
         return nll_loss(log_p, target, weight, ignore_index=ignore_index, reduction=reduction)
     _check_smoothing(label_smoothing)

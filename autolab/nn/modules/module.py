@@ -145,9 +145,10 @@ class Module(ModuleHooks, ModuleState):
 
     def __getattr__(self, name):
         own = self.__dict__
-        for table in ("_parameters", "_buffers", "_modules"):
-            if table in own and name in own[table]:
-                return own[table][name]
+        for table in ("_parameters", "_modules", "_buffers"):
+            found = own.get(table)
+            if found is not None and name in found:
+                return found[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name, value):
