@@ -178,7 +178,7 @@ OVERLAPPING = View(None, 0, "default")
 
 def repeats(array) -> bool:
     """Whether `array` shows one number in several places, as after `expand()`."""
-    return 0 in array.strides and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape))
+    return 0 in array.strides and array.size > 0 and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape))
 
 
 AWAY = View(None, 0, "default")

@@ -238,3 +238,11 @@ def test_adjoints(t):
 def test_adjoints_of_complex_numbers_are_refused(name):
     with pytest.raises(NotImplementedError, match=f"tensor.{name} of complex numbers is not supported"):
         getattr(torch.ones(2, 2).to(torch.complex64), name)
+
+
+@same_as_torch
+def test_nothing_is_written_twice_where_there_is_nothing(t):
+    """An empty part of a tensor may be changed in place, though NumPy gives it strides of 0."""
+    x, y = t.zeros(0, 3, 4), t.ones(1, 0).expand(3, 0)
+    x[..., 1:2] = 1.0
+    return x.shape, t.zeros(2, 0, 4)[..., 1:3].add_(1).shape, y.mul_(2).shape, t.empty(0, 3)[:, 1:].uniform_().shape

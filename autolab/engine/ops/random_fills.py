@@ -17,6 +17,7 @@ from ..errors import fail
 from ..registry import composite, register
 from ..rounding import cast, each, fma
 from ..tensor import Tensor
+from ..views import repeats
 
 
 def _node_op(name, node, law):
@@ -44,7 +45,7 @@ def _fill(op, target, draw):
     state = per_thread.state
     check_inplace(target, state, target._req)
     raw, device = target._d, target._storage.device
-    if not isinstance(raw, np.generic) and any(step == 0 and n > 1 for step, n in zip(raw.strides, raw.shape, strict=True)):
+    if repeats(raw):
         message = (
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."
