@@ -49,10 +49,12 @@ def by_definition(x, weight, geo):
     return y
 
 
-@pytest.fixture(params=["one block", "small blocks", "threads"])
+@pytest.fixture(params=["one block", "rows", "small blocks", "threads"])
 def blocks(request, monkeypatch):
     """The ways in which the work is cut."""
     if request.param != "one block":
+        monkeypatch.setattr(kernels, "ROW", {True: 1, False: 1})
+    if request.param in ("small blocks", "threads"):
         monkeypatch.setattr(kernels, "BLOCK", 1)
         monkeypatch.setattr(kernels, "COLUMNS", 1)
     if request.param == "threads":
@@ -90,6 +92,30 @@ def test_forward_is_the_definition_and_the_others_its_adjoints(blocks, geo, n, p
     np.testing.assert_allclose(
         (other * dw).sum(), (kernels.forward(x, other, None, geo) * g).sum(), rtol=1e-9, atol=1e-9
     )
+
+
+@pytest.mark.parametrize(("c", "o", "n", "cuts"), [(6, 16, 128, 2), (1, 6, 200, 1), (40, 48, 70, 1)])
+def test_thin_filters_are_multiplied_in_small_products(c, o, n, cuts):
+    """A few thin filters over long rows are cut into products of equal size, many filters are not; all are the definition."""
+    geo = Geometry((9, 12), (7, 8), (3, 5), (1, 1), (0, 0), (1, 1))
+    rng = np.random.default_rng(3)
+    x, weight, g = (
+        rng.standard_normal((n, c, 9, 12)),
+        rng.standard_normal((o, c, 3, 5)),
+        rng.standard_normal((n, o, 7, 8)),
+    )
+    assert kernels._cuts(weight.size, 8 * n) == cuts
+    np.testing.assert_allclose(
+        kernels.forward(x, weight, None, geo), by_definition(x, weight, geo), rtol=1e-11, atol=1e-11
+    )
+    dx, dw = np.zeros(x.shape), np.zeros(weight.shape)
+    for r in range(7):
+        for q in range(8):
+            window = x[:, :, r : r + 3, q : q + 5]
+            dw += np.einsum("no,ncij->ocij", g[:, :, r, q], window)
+            dx[:, :, r : r + 3, q : q + 5] += np.einsum("no,ocij->ncij", g[:, :, r, q], weight)
+    np.testing.assert_allclose(kernels.grad_input(g, weight, geo), dx, rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(kernels.grad_weight(g, x, geo), dw, rtol=1e-10, atol=1e-10)
 
 
 def random_case(rng, dims):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from functools import lru_cache
 
 import numpy as np
 
@@ -82,9 +83,15 @@ def empty_like(x, dtype=None, shape=None):
         return np.empty_like(x, dtype, shape=shape)
     if x.flags.c_contiguous:
         return empty(shape, dtype)
-    order = sorted(range(x.ndim), key=lambda d: -abs(x.strides[d]))
-    back = sorted(range(x.ndim), key=order.__getitem__)
+    order, back = _orders(x.strides)
     return empty([shape[d] for d in order], dtype).transpose(back)
+
+
+@lru_cache(1024)
+def _orders(strides):
+    """The dimensions from the outermost in memory to the innermost, and the way back. Sorting costs as much as a small kernel."""
+    order = sorted(range(len(strides)), key=lambda d: -abs(strides[d]))
+    return order, sorted(range(len(strides)), key=order.__getitem__)
 
 
 def zeros_like(x, shape=None):
@@ -98,5 +105,5 @@ def flat(x):
     """The elements of `x` as they lie in memory, a view; None when they do not fill it without gaps."""
     if x.flags.c_contiguous:
         return x.reshape(-1)
-    x = x.transpose(sorted(range(x.ndim), key=lambda d: -abs(x.strides[d])))
+    x = x.transpose(_orders(x.strides)[0])
     return x.reshape(-1) if x.flags.c_contiguous else None

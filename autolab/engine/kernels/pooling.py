@@ -15,7 +15,9 @@ from .scatter import add_at
 from .whole import module, off_host
 
 BLOCK = 1 << 19
-_OPERATIONS = 20  # per element, times the cost of memory: for `threads.split`
+_BYTE = np.dtype(np.int8)
+_OPERATIONS = 40  # per element, times the cost of memory: for `threads.split`
+_BACKWARD = 100  # the same of `max_backward`
 
 
 class Windows(NamedTuple):
@@ -35,10 +37,9 @@ class Windows(NamedTuple):
             (o - 1) * s + d * (k - 1) + 1 for o, k, s, d in zip(self.out, self.kernel, self.stride, self.dilation)
         )
 
-    @property
-    def apart(self):
-        """Whether no position lies in two windows."""
-        return all(s >= d * (k - 1) + 1 for k, s, d in zip(self.kernel, self.stride, self.dilation))
+    def apart(self, axis):
+        """Whether along this axis no position lies in two windows."""
+        return self.stride[axis] > self.dilation[axis] * (self.kernel[axis] - 1)
 
     def along(self, axis, k):
         """The slice of a padded axis that position `k` of every window reads."""
@@ -113,7 +114,7 @@ def _over_windows(function, x, win, fill):
     return result
 
 
-def _by_channels(x, work):
+def _by_channels(x, work, operations=_OPERATIONS):
     """Calls `work(index)` for blocks of channels that stay in the cache, over threads."""
     axis = x.ndim - 3
     count = x.shape[axis]
@@ -124,7 +125,7 @@ def _by_channels(x, work):
         for start in range(k * size, count, n * size):
             work((slice(None),) * axis + (slice(start, start + size),))
 
-    threads.split(part, _OPERATIONS * x.size, max(1, count))
+    threads.split(part, operations * x.size, max(1, count))
 
 
 def lowest(dtype):
@@ -179,40 +180,43 @@ def max_backward(g, x, largest, win):
         g, given = memory.empty_like(largest), g
         g[...] = given
     dx = memory.empty_like(x)
-    _by_channels(x, lambda q: _max_backward(g[q], x[q], largest[q], win, dx[q]))
+    _by_channels(x, lambda q: _max_backward(g[q], x[q], largest[q], win, dx[q]), _BACKWARD)
     return dx
 
 
 def _max_backward(g, x, largest, win, dx):
-    """Fills `dx`; every `largest` is a number that its window holds."""
+    """Fills `dx`; every `largest` is a number that its window holds. First to the row of the window, then to the place in that row."""
     covered = _covered(x, win, -np.inf)
     inner = dx if covered is x else memory.empty_like(covered)
-    if not (win.apart and _tiles(win)):
-        inner.fill(0)
-    word = np.dtype(f"i{g.dtype.itemsize}")
-    bits, taken, taps = g.view(word), None, win.taps()
-    for number, tap in enumerate(taps):
-        if taken is not None and number == len(taps) - 1:
-            wins = np.logical_not(taken)
-        else:
-            wins = covered[tap] == largest
-            if taken is None:
-                taken = wins.copy("K")
-            else:
-                np.greater(wins, taken, out=wins)  # wins and not taken
-                np.logical_or(taken, wins, out=taken)
-        mask = np.negative(wins.view(np.int8), out=wins.view(np.int8))
-        if win.apart:
-            np.bitwise_and(bits, mask, out=inner[tap].view(word))
-        else:
-            inner[tap] += np.bitwise_and(bits, mask).view(g.dtype)
+    of_rows = _combined(np.maximum, covered, win, 1)
+    g_of_rows = memory.empty_like(of_rows)
+    _to_first(g, largest, of_rows, win, 0, g_of_rows)
+    _to_first(g_of_rows, of_rows, covered, win, 1, inner)
     if inner is not dx:
         dx[...] = _uncovered(inner, win)
 
 
-def _tiles(win):
-    """Whether the windows, which do not overlap, leave no gaps either."""
-    return all(s == k and d == 1 for k, s, d in zip(win.kernel, win.stride, win.dilation)) and win.reach == win.size
+def _to_first(g, largest, x, win, axis, dx):
+    """Fills `dx`: along one axis (0 rows, 1 columns), each g goes to the first position of its window at which `x` is `largest`.
+
+    By bits, so that NaN and inf of g arrive whole: `left` is what has not found its place yet."""
+    tiled = win.stride[axis] == win.kernel[axis] and win.dilation[axis] == 1
+    if not (tiled and win.reach[axis] == x.shape[axis - 2]):
+        dx.fill(0)
+    word, last = np.dtype(f"i{g.dtype.itemsize}"), win.kernel[axis] - 1
+    left = g.view(word)
+    if last:
+        mask, found, rest = memory.empty_like(g, _BYTE), memory.empty_like(left), memory.empty_like(left)
+    for k in range(last + 1):
+        at = (..., win.along(0, k), slice(None)) if axis == 0 else (..., win.along(1, k))
+        if k < last:
+            np.equal(x[at], largest, out=mask.view(bool))
+            np.bitwise_and(left, np.negative(mask, out=mask), out=found)
+            left = np.bitwise_xor(left, found, out=rest)
+        if win.apart(axis):
+            dx[at].view(word)[...] = found if k < last else left
+        else:
+            dx[at] += (found if k < last else left).view(g.dtype)
 
 
 def scatter(g, indices, size):

@@ -7,6 +7,7 @@ used as BLAS would use: OPENBLAS_NUM_THREADS=1 gives one. Where NumPy's BLAS is 
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from functools import cache
@@ -129,7 +130,7 @@ def scratch(name, shape, dtype):
     """An uninitialised array that this thread reuses: fresh big blocks cost more in page faults than filling them does.
 
     Valid until the same thread asks for `name` again."""
-    size = int(np.prod(shape)) * dtype.itemsize
+    size = math.prod(shape) * dtype.itemsize
     buffer = _scratch.buffers.get(name)
     if buffer is None or buffer.nbytes < size:
         buffer = np.empty(size, np.uint8)
