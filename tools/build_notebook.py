@@ -69,12 +69,25 @@ def build(name: str) -> nbformat.NotebookNode:
     notebook.metadata = nbformat.from_dict(METADATA)
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
+        if cell.cell_type == "code":
+            cell.outputs = _joined(cell.outputs)
         for output in cell.get("outputs", []):
             # A stored widget view without its kernel hides the text and the picture that are stored beside it.
             output.get("data", {}).pop(WIDGET, None)
             if "traceback" in output:
                 output["traceback"] = [_anonymous(line) for line in output["traceback"]]
     return notebook
+
+
+def _joined(outputs: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
+    """The outputs with neighbouring pieces of one stream in one: how the kernel cuts it depends on the time it takes."""
+    found: list[nbformat.NotebookNode] = []
+    for output in outputs:
+        if output.output_type == "stream" and found and found[-1].get("name") == output.name:
+            found[-1].text += output.text
+        else:
+            found.append(output)
+    return found
 
 
 def _anonymous(line: str) -> str:

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from ..widgets.message import Message
-from .compare import show
+from .compare import same, show
 from .exercise import Exercise, Outcome, Verdict, judge
 
 NUMBER_WORDS = ("no", "one", "two", "three")
@@ -120,9 +120,13 @@ def _row(e: Exercise, outcome: Outcome) -> str:
     kind = "" if outcome.case.public else "further: "
     if outcome.state == "open":
         return f"{kind}{outcome.case.text}"
-    got = outcome.got if isinstance(outcome.got, dict) else {"": outcome.got}
+    got, want = outcome.got if isinstance(outcome.got, dict) else {"": outcome.got}, outcome.want
+    if outcome.state == "differs" and isinstance(want, dict) and got.keys() == want.keys():
+        # What is right already need not be read again.
+        want = {label: value for label, value in want.items() if not same(got[label], value)}
+        got = {label: got[label] for label in want}
     text = ", ".join(f"{label + ' ' if label not in ('', 'result') else ''}{show(v)}" for label, v in got.items())
     if outcome.state == "differs" and e.tell and isinstance(outcome.got, dict):
-        wanted = ", ".join(f"{label + ' ' if label != 'result' else ''}{show(v)}" for label, v in outcome.want.items())
+        wanted = ", ".join(f"{label + ' ' if label != 'result' else ''}{show(v)}" for label, v in want.items())
         text += f" (wanted: {wanted})"
     return f"{kind}{outcome.case.text}  gives  {text}"

@@ -5,6 +5,7 @@ import importlib
 import pytest
 from lessons.answers01 import RIGHT, SKELETONS, WRONG
 
+import autolab as torch
 from autolab.lessons import check, hint, progress
 from autolab.lessons.book import exercise
 from autolab.lessons.exercise import Case, Exercise, Mistake, judge
@@ -92,3 +93,9 @@ def test_lessons_are_not_imported_with_autolab(monkeypatch):
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
     assert importlib.import_module("autolab.lessons")
+
+
+def test_a_row_shows_only_what_differs():
+    text = repr(check("01.2", lambda values: torch.tensor(values, requires_grad=True) * 0.1))
+    assert "is_leaf False, w.grad None (wanted: is_leaf True, w.grad tensor([1., 1.]))" in text
+    assert "requires_grad" not in text, "that was right"

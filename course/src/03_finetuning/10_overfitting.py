@@ -38,6 +38,7 @@ q15.reveal("it falls, then rises" if 0 < best < 100 else "it falls to the end")
 
 # %% tags=["picture"]
 axes = autolab.viz.plot_losses(losses)
+axes.set_xlabel("epoch")
 axes.axvline(best, color="#009E73", linestyle="-.")
 axes.text(best + 5, 1.45, "early stopping keeps these weights")
 plt.show()
@@ -50,6 +51,7 @@ plt.show()
 #
 # Now a real training, watched live: all layers, with early stopping. The **dashboard** shows both losses, both accuracies, the rate, the gradient norm of each layer, some images with answers, and who is taken for whom. Run the next
 # two cells. While it runs, press pause, change the learning rate, and go on.
+# (Should it say that no button gets through: write `dashboard.start()` for `await dashboard.run()`, and run the rest of the cells when the training has finished.)
 
 # %% tags=["code"]
 torch.manual_seed(0)
@@ -84,9 +86,9 @@ print("the best is better than the first:", stopping.best < dashboard.history.re
 # %% tags=["picture"]
 records = dashboard.history.records
 figure, (left, right_ax) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
-for name, colour, style in (("train", "#0072B2", "--"), ("val", "#D55E00", "-")):
-    left.plot([r[f"{name}_loss"] for r in records], color=colour, linestyle=style, label=name)
-    right_ax.plot([100 * r[f"{name}_accuracy"] for r in records], color=colour, linestyle=style, label=name)
+for name, colour, style, words in (("train", "#0072B2", "-", "training"), ("val", "#D55E00", "--", "validation")):
+    left.plot([r[f"{name}_loss"] for r in records], color=colour, linestyle=style, label=words)
+    right_ax.plot([100 * r[f"{name}_accuracy"] for r in records], color=colour, linestyle=style, label=words)
 left.set(xlabel="epoch", ylabel="loss", title="all layers: loss")
 right_ax.set(xlabel="epoch", ylabel="accuracy, %", title="all layers: accuracy")
 left.legend()
@@ -110,4 +112,4 @@ check("03.10", stop)
 
 # %% [markdown] tags=["keep"]
 # **Take along:** the training loss tells you that it learns; only images that it is not trained on tell you when to stop.
-# PyTorch on [saving the best model](https://docs.pytorch.org/tutorials/beginner/basics/saveloadrun_tutorial.html). On early stopping: [Prechelt 1998](https://doi.org/10.1007/3-540-49430-8_3).
+# PyTorch on [saving a model](https://docs.pytorch.org/tutorials/beginner/basics/saveloadrun_tutorial.html). On early stopping: [Prechelt 1998](https://doi.org/10.1007/3-540-49430-8_3).

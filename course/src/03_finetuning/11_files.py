@@ -39,7 +39,7 @@ except RuntimeError as error:
 q16.reveal(outcome)
 
 # %% [markdown] tags=["explain"]
-# **Why.** `strict` is about *names*: entries that are missing, and entries that nobody knows. A wrong size is an error either way. Read the message from the bottom: which entry, which size is in the file ("from
+# **Why.** `strict` is about *names*: entries that are missing, and entries that nobody knows. A wrong size is an error either way. Each line of the message says three things: which entry, which size is in the file ("from
 # checkpoint"), which size the network wants. Three kinds of such messages, and what they mean:
 
 # %% tags=["code"]
@@ -59,7 +59,7 @@ for name, given in attempts.items():
 # **Read the table.** A size mismatch alone: another head. All keys missing *and* as many unexpected: the names have a prefix, often `module.`, which a wrapper for several GPUs puts there. A few unexpected keys like `model` and `epoch`: you have a
 # whole checkpoint in hand, and the state dict is inside. `strict=False` would silence the last two, and load nothing at all.
 #
-# **From a GPU.** A file remembers on which device a tensor was. On a computer without one, loading it raises an error, on purpose here. The graphics card is a simulated one (lesson 2), the file is a real one.
+# **From a GPU.** A file remembers on which device a tensor was. On a computer without a GPU, loading such a file raises an error, on purpose here. The graphics card is a simulated one (lesson 2), the file is a real one.
 
 # %% tags=["code", "raises-exception"]
 with autolab.cuda.simulate():
@@ -106,7 +106,7 @@ q17.reveal("no, other steps" if not same else "yes")
 # The graph of one of these steps is the same as ever. A loaded weight is a leaf like any other.
 
 # %% tags=["picture"]
-autolab.viz.draw(F.cross_entropy(model(few_x), few_y), params=dict(model.named_parameters()))
+autolab.viz.draw(F.cross_entropy(model(few_x), few_y), rankdir="TB", params=dict(model.named_parameters()))
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.11: load all but the head

@@ -52,9 +52,10 @@ print("features:", tuple(features.shape), " the loss fell:", losses[-1] < losses
 FreezePanel(big, optimizer, forward=lambda: F.cross_entropy(big(photos[:1]), few_y[:1]))
 
 # %% [markdown]
-# And this is the whole graph of a training step. Eighteen layers ran, and left nothing in it: all that backward has to walk is the head and the loss.
+# And this is the whole graph of a training step. Seventeen layers ran, and left nothing in it. All that backward has to walk is the eighteenth, the head, and the loss.
 
 # %% tags=["picture"]
+optimizer.zero_grad()
 autolab.explore(F.cross_entropy(big(photos), few_y), params=dict(big.fc.named_parameters()))
 
 # %% [markdown] tags=["explain"]
