@@ -56,6 +56,11 @@ COUNTERPARTS = {
     "xlogy_of_number": lambda t, x, y: t.xlogy(x, y),
     "round_decimals": lambda t, x, decimals: t.round(x, decimals=decimals),
     "polygamma": lambda t, n, x: t.polygamma(n, x),
+    "linalg_cross": lambda t, x, y, dim=-1: t.linalg.cross(x, y, dim=dim),
+    "linalg_pinv": lambda t, x, atol, rtol: t.linalg.pinv(x, atol=atol, rtol=rtol),
+    "linalg_solve_triangular": lambda t, x, y, upper, left, unit: t.linalg.solve_triangular(
+        x, y, upper=upper, left=left, unitriangular=unit
+    ),
     "clamp_min_tensor": lambda t, x, bound: t.clamp_min(x, bound),
     "clamp_max_tensor": lambda t, x, bound: t.clamp_max(x, bound),
     "clamp_tensor": lambda t, x, *bounds: t.clamp(x, *bounds),

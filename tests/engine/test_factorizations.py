@@ -1,0 +1,181 @@
+"""Singular values, QR, pseudo-inverse, rank, least squares, triangular systems: PyTorch's values, gradients, errors."""
+
+import pytest
+from goldens.oracle import check, engine, error_of, same_as_torch
+
+torch = engine()
+CLOSE = {"rtol": 1e-9, "atol": 1e-9}
+SHAPES = [(3, 2), (2, 3), (3, 3), (2, 4, 3)]
+
+
+def matrices(t, shape, seed=0):
+    t.manual_seed(seed)
+    return t.randn(*shape, dtype=t.float64).requires_grad_()
+
+
+# Functions that do not depend on the signs of singular vectors, which no library promises.
+FUNCTIONS = {
+    "svd": lambda t, a: (lambda u, s, v: [u.abs(), s, v.abs(), u @ t.diag_embed(s**2) @ v])(*t.linalg.svd(a, False)),
+    "svd full": lambda t, a: [t.linalg.svd(a).S],
+    "svdvals": lambda t, a: [t.linalg.svdvals(a)],
+    "old svd": lambda t, a: (lambda u, s, v: [u.abs(), s, v.abs()])(*t.svd(a)),
+    "qr": lambda t, a: (lambda q, r: [q @ r, q.abs(), r.abs()])(*t.linalg.qr(a)),
+    "pinv": lambda t, a: [t.linalg.pinv(a), t.linalg.pinv(a, rtol=0.5), t.pinverse(a)],
+    "lstsq": lambda t, a: [t.linalg.lstsq(a, t.ones(*a.shape[:-1], 2, dtype=t.float64)).solution],
+    "norms": lambda t, a: [t.linalg.matrix_norm(a, k) for k in (2, -2, "nuc", "fro", 1)],
+    "norms keepdim": lambda t, a: [t.linalg.matrix_norm(a, "nuc", keepdim=True)],
+    "cond": lambda t, a: [t.linalg.cond(a), t.linalg.cond(a, -2)],
+    "vecdot": lambda t, a: [t.linalg.vecdot(a, a.abs()), t.linalg.vecdot(a, a * 2, dim=0), t.linalg.diagonal(a)],
+}
+
+OTHER_NODES = ("lstsq", "norms keepdim")
+"""Composed of other operations here: a pseudo-inverse and a product; a view in place of a permutation."""
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_values_and_gradients(name, shape):
+    def program(t):
+        a = matrices(t, shape)
+        outputs = FUNCTIONS[name](t, a)
+        weights = [t.linspace(-1, 1, x.numel(), dtype=t.float64).reshape(x.shape) for x in outputs]
+        loss = sum((w * x).sum() for w, x in zip(weights, outputs))
+        (g,) = t.autograd.grad(loss, a, create_graph=True)
+        (h,) = t.autograd.grad((g * g).sum(), a)
+        names = [] if name in OTHER_NODES else [x.grad_fn.name() for x in outputs]
+        return [outputs, g, h, names]
+
+    check("test_factorizations", f"{name} {shape}", program, **CLOSE)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_singular_vectors_and_bases(shape):
+    a = matrices(torch, shape).detach()
+    for full in (True, False):
+        u, s, vh = torch.linalg.svd(a, full_matrices=full)
+        k = s.shape[-1]
+        assert (u.shape[-1], vh.shape[-2]) == ((shape[-2], shape[-1]) if full else (k, k))
+        assert torch.allclose(u[..., :k] @ torch.diag_embed(s) @ vh[..., :k, :], a)
+        assert torch.allclose(u.mT @ u, torch.eye(u.shape[-1], dtype=torch.float64).expand(*u.shape[:-2], -1, -1))
+    q, r = torch.linalg.qr(a, "complete")
+    assert q.shape[-1] == shape[-2] and torch.allclose(q @ r, a) and torch.equal(r, r.triu())
+    none, only = torch.linalg.qr(a, "r")
+    assert none.shape == (0,) and torch.allclose(only.abs(), torch.linalg.qr(a).R.abs())
+
+
+@pytest.mark.parametrize("mode", ["reduced", "complete"])
+def test_gradients_of_qr_by_finite_differences(mode):
+    f = lambda a: tuple(torch.linalg.qr(a, mode))
+    for shape in [(2, 3), (3, 3), *([(3, 2)] if mode == "reduced" else [])]:
+        assert torch.autograd.gradcheck(f, matrices(torch, shape))
+        assert torch.autograd.gradgradcheck(f, matrices(torch, shape))
+
+
+def test_gradient_where_singular_values_are_equal():
+    """The nuclear norm of the identity: the singular vectors are not determined, the gradient is."""
+    a = torch.eye(3, dtype=torch.float64).requires_grad_()
+    torch.linalg.matrix_norm(a, "nuc").backward()
+    assert torch.allclose(a.grad, torch.eye(3, dtype=torch.float64))
+
+
+@same_as_torch
+def test_rank(t):
+    a = t.tensor([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [1.0, 0.0, 1.0]])
+    rank = t.linalg.matrix_rank
+    batch = t.stack([a, t.eye(3), t.zeros(3, 3)])
+    return [
+        rank(a),
+        rank(batch),
+        rank(t.diag(t.tensor([3.0, 1.0, 0.1])), 0.5),
+        rank(t.diag(t.tensor([3.0, 1.0, 0.1])), atol=0.01, rtol=0.5),
+        rank(t.diag(t.tensor([3.0, 1.0, 0.1])), atol=0.5),
+        rank(a + a.mT, hermitian=True),
+        rank(t.ones(0, 3)),
+        rank(t.ones(2, 0, 3)),
+    ]
+
+
+@same_as_torch(rtol=1e-4, atol=1e-5)
+def test_least_squares(t):
+    t.manual_seed(0)
+    a, b = t.randn(5, 3), t.randn(5, 2)
+    found = []
+    for driver in (None, "gels", "gelsy", "gelsd", "gelss"):
+        found.append(list(t.linalg.lstsq(a, b, driver=driver)))
+    return [*found, list(t.linalg.lstsq(a, b[:, 0])), list(t.linalg.lstsq(a.mT, b[:3]))]
+
+
+@pytest.mark.parametrize("upper", [True, False])
+@pytest.mark.parametrize("left", [True, False])
+@pytest.mark.parametrize("unitriangular", [True, False])
+def test_triangular_systems(upper, left, unitriangular):
+    def program(t):
+        a = (matrices(t, (3, 3)).detach() + 4 * t.eye(3, dtype=t.float64)).requires_grad_()
+        b = matrices(t, (2, 3, 3), 1)
+        x = t.linalg.solve_triangular(a, b, upper=upper, left=left, unitriangular=unitriangular)
+        (x * x).sum().backward()
+        return [x, a.grad, b.grad, x.grad_fn.name()]
+
+    check("test_factorizations", f"triangular {upper} {left} {unitriangular}", program, **CLOSE)
+
+
+@same_as_torch
+def test_singular_triangular_systems_give_infinity(t):
+    return t.linalg.solve_triangular(t.tensor([[0.0, 2.0], [0.0, 4.0]]), t.ones(2, 1), upper=True)
+
+
+@same_as_torch
+def test_cross_products(t):
+    a, b = matrices(t, (3, 2)), matrices(t, (3, 2), 1)
+    result = t.linalg.cross(a, b, dim=0)
+    (result * result).sum().backward()
+    return [
+        result,
+        a.grad,
+        b.grad,
+        result.grad_fn.name(),
+        t.cross(a, b, dim=0),
+        a.mT.cross(b.mT, 1),
+        t.linalg.cross(t.tensor([1, 2, 3]), t.tensor([4, 1, 0])),
+        t.linalg.cross(t.ones(1, 3), t.arange(6.0).reshape(2, 3)),
+    ]
+
+
+@same_as_torch
+def test_errors(t):
+    linalg, a, wide = t.linalg, t.ones(3), t.arange(6.0).reshape(2, 3).requires_grad_()
+    return {
+        "svd": error_of(lambda: linalg.svd(a)),
+        "svdvals": error_of(lambda: linalg.svdvals(a)),
+        "svd of integers": error_of(lambda: linalg.svd(t.ones(2, 2, dtype=t.int64))),
+        "driver": error_of(lambda: linalg.svd(wide, driver="gesvd")),
+        "qr": error_of(lambda: linalg.qr(a)),
+        "qr mode": error_of(lambda: linalg.qr(wide, "full")),
+        "qr without Q": error_of(lambda: linalg.qr(wide, "r").R.sum().backward()),
+        "qr complete": error_of(lambda: linalg.qr(wide.mT, "complete").R.sum().backward()),
+        "pinv": error_of(lambda: linalg.pinv(a)),
+        "rank": error_of(lambda: linalg.matrix_rank(a)),
+        "lstsq": error_of(lambda: linalg.lstsq(wide, t.ones(3, 1))),
+        "lstsq driver": error_of(lambda: linalg.lstsq(wide, t.ones(2, 1), driver="qr")),
+        "cond": error_of(lambda: linalg.cond(wide, 1)),
+        "cond of a singular matrix": linalg.cond(t.zeros(2, 2), 1),
+        "triangular vector": error_of(lambda: linalg.solve_triangular(t.eye(2), t.ones(2), upper=True)),
+        "triangular square": error_of(lambda: linalg.solve_triangular(t.ones(2, 3), t.ones(2, 2), upper=True)),
+        "triangular rows": error_of(lambda: linalg.solve_triangular(t.eye(2), t.ones(3, 2), upper=True)),
+        "cross": error_of(lambda: linalg.cross(t.ones(2), t.ones(2))),
+        "cross of different": error_of(lambda: linalg.cross(t.ones(3, 2), t.ones(3, 3))),
+        "cross of two dtypes": error_of(lambda: linalg.cross(t.ones(3).long(), t.ones(3))),
+        "cross without": error_of(lambda: t.cross(t.ones(2, 2), t.ones(2, 2), dim=None)),
+    }
+
+
+@pytest.mark.parametrize(
+    "call, argument",
+    [
+        (lambda: torch.linalg.pinv(torch.eye(2), hermitian=True), "hermitian"),
+        (lambda: torch.svd(torch.eye(2), compute_uv=False), "compute_uv"),
+    ],
+)
+def test_what_is_not_here_is_refused(call, argument):
+    with pytest.raises(NotImplementedError, match=f"argument '{argument}' is not supported"):
+        call()
