@@ -84,4 +84,4 @@ class Protocols:
         return object.__format__(self, spec)
 
     def __dir__(self):
-        return sorted(set(object.__dir__(self)) - {"_d", "_nr", "_req", "_acc"})
+        return sorted(set(object.__dir__(self)) - {"_d", "_nr", "_req", "_acc", "_memory"})

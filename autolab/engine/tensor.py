@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ SMALL = 1024
 node keeps (shape, dtype)."""
 
 _new = object.__new__
+_first_storage = threading.RLock()  # two threads that ask for the storage of one tensor get the same (a finalizer may ask meanwhile)
 
 
 class Tensor(Differentiable, Protocols):
@@ -66,8 +68,12 @@ class Tensor(Differentiable, Protocols):
         """What this tensor shares with its views. Made when somebody asks: most results are neither changed nor looked into."""
         s = self._memory
         if s is None:
-            s = self._memory = _new(Storage)
-            s.version, s.device, s.array = 0, devices.CPU, None
+            with _first_storage:
+                s = self._memory
+                if s is None:
+                    s = _new(Storage)
+                    s.version, s.device, s.array = 0, devices.CPU, None
+                    self._memory = s
         return s
 
     @_storage.setter
