@@ -200,7 +200,7 @@ def _recording(op):
         f"  n.operands = {_operands(places)}",
     ]
     if len(op.outputs) > 1:
-        lines.append("  n.extra()['shapes'] = tuple([(o._d.shape, o.dtype) for o in outs])")
+        lines.append("  n._extra = {'shapes': tuple([(o._d.shape, o.dtype) for o in outs])}")
     for k, name in enumerate(op.outputs or ("result",)):
         if name in (op.nondiff or ()):
             continue

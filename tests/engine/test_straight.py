@@ -1,4 +1,6 @@
 """The short cut for plain graphs gives what the general backward pass gives, to the last bit, and knows where it must not be taken."""
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
@@ -118,7 +120,7 @@ class Twice(torch.autograd.Function):
 
 WATCHED = [
     hooked, retained, leaf_hook, leaf_hook_after_other_leaves, hooked_behind_a_branch, node_hook, Twice.apply,
-    lambda x: x.unbind(0)[0], lambda x: torch.max(x.reshape(1, 3), 0).values, lambda x: x.unbind(0)[0] * x.unbind(0)[2],
+    lambda x: x.unbind(0)[0], lambda x: torch.var_mean(x)[0], lambda x: x.unbind(0)[0] * x.unbind(0)[2],
 ]  # fmt: skip
 
 
@@ -213,3 +215,28 @@ def test_a_tensor_that_detach_cut_off_is_noticed_and_younger_graphs_stay_plain(h
     with pytest.raises(RuntimeError, match="detached in-place"):
         older.backward()
     assert x.grad.tolist() == [2, 2, 2]
+
+
+ONE_OF_SEVERAL = {
+    "max": lambda x: torch.max(x, 1).values,
+    "sort": lambda x: torch.sort(x, 1).values,
+    "nll_loss": lambda x: torch.nn.functional.nll_loss(x, torch.tensor([1, 0])),
+    "max_pool2d": lambda x: torch.nn.functional.max_pool2d(x.reshape(1, 1, 2, 3), 2, 1),
+    "batch_norm": lambda x: torch.nn.functional.batch_norm(x, None, None, training=True),
+}
+"""Ops of several outputs, of which only the first has a gradient."""
+
+
+@pytest.mark.parametrize("name", ONE_OF_SEVERAL)
+def test_ops_of_one_differentiable_output_among_several(name, handed_over):
+    def gradient(watched):
+        x = torch.tensor([[1.0, 4.0, 2.0], [0.5, -3.0, 1.5]], requires_grad=True)
+        loss = (ONE_OF_SEVERAL[name](torch.tanh(x)) * 3).exp().sum()
+        with observe.watching(Silent()) if watched else nullcontext():
+            loss.backward()
+        return x.grad.numpy()
+
+    found = gradient(watched=False)
+    assert not handed_over
+    assert np.abs(found).max() > 0
+    np.testing.assert_array_equal(found, gradient(watched=True))

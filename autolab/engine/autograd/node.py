@@ -127,7 +127,7 @@ class Node:
     _name = "Node"
     _saved_names: tuple[str, ...] = ()
     plain = False  # whether the engine may call the compiled backward directly
-    direct = False  # plain, and one output: what `straight` can run
+    direct = False  # plain, and one differentiable output, the first: what `straight` can run
     frees_all = False  # whether everything saved is a tensor, so that freeing is one assignment
     runs_without_grad = False  # whether the node runs even when nothing arrived (custom functions see zeros)
 

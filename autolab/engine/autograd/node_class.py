@@ -22,7 +22,7 @@ def make_node_class(op):
         "_saved_names": tuple(None if n in op.hidden else n for n in op.saves),
         "num_outputs": len(outputs),
         "plain": True,
-        "direct": not op.variadic and len(outputs) == 1,
+        "direct": not op.variadic and set(outputs[1:]) <= set(op.nondiff),
         "frees_all": bool(op.saves) and all(k in ("input", "output") for k in op.save_kinds) and not op.hidden,
         "backward_raw": _compiled_on_first_use("backward_raw", op),
         "backward_traced": _compiled_on_first_use("backward_traced", op),
@@ -49,6 +49,8 @@ def _compile(op, traced):
     lines = ["def backward(node, m, g):"]
     if op.variadic:  # a node with one output gets one gradient, as the engine hands it on, and the rules read a list
         lines.append(" if node.num_outputs == 1: g = (g,)")
+    elif op.node_class.direct and op.node_class.num_outputs > 1:  # `straight` hands on the one gradient there can be, the rules read a list
+        lines.append(" if g.__class__ is not list: g = (g,)")
     if op.saves:
         lines += [" saved = node.saved", " if saved.__class__ is not tuple: saved = unusual(node, traced)"]
     if op.saves:
