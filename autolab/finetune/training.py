@@ -68,6 +68,10 @@ def gradient_norms(model):
     return norms
 
 
+def _rate(optimizer):
+    return max(group["lr"] for group in optimizer.param_groups)
+
+
 class Training:
     """The iterator that `training` returns. Between records it can be saved: see `state_dict`."""
 
@@ -76,7 +80,7 @@ class Training:
         self.batches, self.validation = loaders
         self.epochs, self.scheduler, self.stopping, self.every = epochs, scheduler, stopping, every
         self.epoch, self.done, self.step, self.stopped = 0, 0, 0, False  # done: batches of this epoch
-        self._mean, self._epoch_start = _Mean(), None
+        self._mean, self._epoch_start, self._rate = _Mean(), None, _rate(optimizer)
         self._records = self._run()
 
     def __iter__(self):
@@ -127,7 +131,7 @@ class Training:
         loss = self.loss(outputs, targets)
         self.optimizer.zero_grad()
         loss.backward()
-        self._rate = max(group["lr"] for group in self.optimizer.param_groups)
+        self._rate = _rate(self.optimizer)
         self.optimizer.step()
         self._mean.add(loss.item(), outputs.detach(), targets)
         self.step += 1

@@ -27,6 +27,13 @@ def data(n=20, seed=5):
     return TensorDataset(x, (x[:, 0] > 0).long() + (x[:, 1] > 0).long())
 
 
+class Interrupted:
+    """Validation batches that the user stops."""
+
+    def __iter__(self):
+        raise KeyboardInterrupt
+
+
 class Scene:
     """A model, all that trains it, and a `Training`."""
 
@@ -235,6 +242,22 @@ class TestResuming:
         rest = list(again.training)
         assert len(rest) == 12 - kill and rest == expected[kill:]
         assert again.bits() == whole.bits()
+
+    @pytest.mark.filterwarnings("ignore:Detected call of `lr_scheduler.step")
+    def test_interrupted_after_the_last_step_of_an_epoch(self):
+        whole = Scene()
+        expected, killed = list(whole.training), Scene()
+        killed.training.validation = Interrupted()
+        with pytest.raises(KeyboardInterrupt):
+            next(killed.training)
+        saved = {name: part.state_dict() for name, part in killed.parts().items()}
+        again = Scene(seed=9)
+        for name, part in again.parts().items():
+            part.load_state_dict(saved[name])
+        first, *rest = again.training
+        assert rest == expected[1:] and again.bits() == whole.bits()
+        assert (first["step"], first["val_loss"], first["train_loss"]) == (4, expected[0]["val_loss"], None)
+        assert first["learning_rate"] == expected[0]["learning_rate"]
 
     def test_through_a_file(self):
         whole = Scene(every=1, patience=5)
