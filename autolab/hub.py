@@ -8,14 +8,21 @@ import re
 import sys
 from urllib.parse import urlparse
 
+from autolab import serialization
 from autolab.engine.errors import fail
-from autolab.serialization import load, read_weights
 from autolab.utils.download import FAILURES, download
 
 __all__ = ["download_url_to_file", "get_dir", "load_state_dict_from_url", "set_dir"]
 
 _HASH_IN_NAME = re.compile(r"-([a-f0-9]*)\.")
 _chosen_dir: str | None = None
+
+
+def __getattr__(name):
+    if name in ("help", "list", "load"):
+        note = "It runs code from a repository. autolab.vision.models has networks; load_state_dict_from_url fetches weights for your own."
+        raise fail(AttributeError, f"module 'torch.hub' has no attribute '{name}'", note)
+    raise AttributeError(f"module 'torch.hub' has no attribute '{name}'")
 
 
 def get_dir():
@@ -83,5 +90,5 @@ def load_state_dict_from_url(
     """
     path = fetch_weights(url, model_dir, progress, check_hash, file_name)
     if path.endswith(".safetensors"):
-        return read_weights(path, map_location)
-    return load(path, map_location=map_location, weights_only=weights_only)
+        return serialization.read_weights(path, map_location)
+    return serialization.load(path, map_location=map_location, weights_only=weights_only)

@@ -133,3 +133,11 @@ def test_download_url_to_file(server, tmp_path):
     with pytest.raises(RuntimeError, match="invalid hash value"):
         torch.hub.download_url_to_file(server.url + "a", tmp_path / "c", "abcd", progress=False)
     assert not (tmp_path / "c").exists()
+
+
+def test_models_with_their_code_are_not_loaded():
+    for name in ("load", "list", "help"):
+        with pytest.raises(AttributeError, match=f"module 'torch.hub' has no attribute '{name}'") as caught:
+            getattr(torch.hub, name)
+        assert "runs code from a repository" in caught.value.__notes__[0]
+    assert not hasattr(torch.hub, "no_such_thing")
