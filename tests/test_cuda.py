@@ -66,6 +66,9 @@ def test_simulations_nest():
         ({"profile": "P100"}, "unknown profile 'P100', expected one of 'laptop', 'T4', 'A100', 'H200'"),
         ({"devices": 0}, "devices must be a positive int, got 0"),
         ({"memory": "much"}, "memory must be a size such as '1GiB' or a number of bytes, got 'much'"),
+        ({"memory": "1.2.3GB"}, "memory must be a size such as '1GiB' or a number of bytes, got '1.2.3GB'"),
+        ({"memory": "."}, "memory must be a size such as '1GiB' or a number of bytes, got '.'"),
+        ({"memory": "0 GB"}, "memory must be a size such as '1GiB' or a number of bytes, got '0 GB'"),
     ],
 )
 def test_simulate_refuses(wrong, message):
@@ -284,6 +287,18 @@ def test_switches_of_cudnn_are_remembered():
     with pytest.raises(AttributeError, match="module 'torch.backends.cudnn' has no attribute 'benchmrk'"):
         cudnn.benchmrk = True
     assert not torch.backends.cuda.is_built() and not torch.backends.mps.is_available()
+
+
+def test_a_negative_number_changes_no_device_and_states_are_one_for_each_gpu(sim):
+    torch.cuda.set_device(1)
+    torch.cuda.set_device(-1)
+    assert torch.cuda.current_device() == 1
+    torch.manual_seed(3)
+    states, drawn = torch.cuda.get_rng_state_all(), torch.rand(3, device="cuda").tolist()
+    assert len(states) == 2
+    torch.cuda.set_rng_state_all(states)
+    assert torch.rand(3).tolist() == drawn
+    torch.cuda.set_device(0)
 
 
 def test_what_is_not_there_says_so():

@@ -34,15 +34,29 @@ from .properties import (
     set_device,
     synchronize,
 )
-from .random import get_rng_state, initial_seed, manual_seed, manual_seed_all, seed, seed_all, set_rng_state
+from .random import (
+    get_rng_state,
+    get_rng_state_all,
+    initial_seed,
+    manual_seed,
+    manual_seed_all,
+    seed,
+    seed_all,
+    set_rng_state,
+    set_rng_state_all,
+)
 from .simulation import Simulation, clock, is_simulated, perf_counter, simulate
 from .streams import Event, Stream, StreamContext, current_stream, default_stream, set_stream, stream
 from .types import *  # noqa: F403 - FloatTensor and its kin, by dtype
 
-_ABSENT = """CUDAGraph CUDAPluggableAllocator MemPool amp caching_allocator_alloc change_current_allocator comm cudart get_arch_list graph gds
-ipc_collect jiterator list_gpu_processes make_graphed_callables memory_snapshot nccl nvtx power_draw set_per_process_memory_fraction
-set_sync_debug_mode
-temperature tunable use_mem_pool utilization""".split()
+_ABSENT = """CUDAGraph CUDAPluggableAllocator CudaError DeferredCudaCallError ExternalStream GreenContext MemPool amp caching_allocator_alloc
+caching_allocator_delete caching_allocator_disabled caching_allocator_enable change_current_allocator check_error clock_rate comm cudaStatus
+cudart current_blas_handle current_solver_handle device_memory_used get_allocator_backend get_arch_list get_gencode_flags
+get_per_process_memory_fraction get_stream_from_external get_sync_debug_mode graph graph_pool_handle graphs gds has_half has_magma
+host_memory_stats host_memory_stats_as_nested_dict ipc_collect is_current_stream_capturing is_tf32_supported jiterator list_gpu_processes
+make_graphed_callables max_memory_cached memory_cached memory_snapshot memory_stats_as_nested_dict memory_usage nccl nvtx power_draw profiler
+reset_accumulated_host_memory_stats reset_accumulated_memory_stats reset_max_memory_allocated reset_max_memory_cached
+reset_peak_host_memory_stats set_per_process_memory_fraction set_sync_debug_mode sparse temperature tunable use_mem_pool utilization""".split()
 """What `torch.cuda` has and autolab has not."""
 
 

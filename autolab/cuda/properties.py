@@ -44,7 +44,9 @@ def current_device() -> int:
 
 
 def set_device(device) -> None:
-    """Makes 'cuda' mean this GPU. Source: torch.cuda.set_device"""
+    """Makes 'cuda' mean this GPU; a negative number changes nothing. Source: torch.cuda.set_device"""
+    if isinstance(device, int) and device < 0:
+        return
     b = backend(device)
     _devices.set_current_index(b.device.type, b.device.index)
     b.use()

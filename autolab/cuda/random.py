@@ -42,3 +42,14 @@ def set_rng_state(new_state, device="cuda"):
     """Sets the state of the stream. Raises AssertionError without a GPU. Source: torch.cuda.set_rng_state"""
     backend(device)
     _random.set_rng_state(new_state)
+
+
+def get_rng_state_all():
+    """The state of the stream, once for each GPU. Source: torch.cuda.get_rng_state_all"""
+    return [_random.get_rng_state() for _ in _devices.backends("cuda")]
+
+
+def set_rng_state_all(new_states):
+    """Sets the state of the stream that all GPUs share: to the last one. Source: torch.cuda.set_rng_state_all"""
+    for i, state in enumerate(new_states):
+        set_rng_state(state, i)

@@ -76,11 +76,12 @@ def simulate(devices=1, memory="1GiB", profile="T4"):
 
 
 def _bytes(memory):
-    found = re.fullmatch(r"([0-9.]+)\s*([A-Za-z]*)", memory.strip()) if isinstance(memory, str) else None
+    found = re.fullmatch(r"([0-9]+\.?[0-9]*|\.[0-9]+)\s*([A-Za-z]*)", memory.strip()) if isinstance(memory, str) else None
+    size = memory
     if found and found[2].upper() in _UNITS:
-        return int(float(found[1]) * _UNITS[found[2].upper()])
-    if isinstance(memory, int) and not isinstance(memory, bool) and memory > 0:
-        return memory
+        size = int(float(found[1]) * _UNITS[found[2].upper()])
+    if isinstance(size, int) and not isinstance(size, bool) and size > 0:
+        return size
     raise fail(ValueError, f"simulate(): memory must be a size such as '1GiB' or a number of bytes, got {memory!r}", "1GiB is 2**30 bytes.")
 
 
