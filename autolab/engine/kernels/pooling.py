@@ -1,6 +1,6 @@
 """Pooling windows of the last two dimensions of an array; leading dimensions and the order in memory are kept.
 
-A window's largest number is found along rows first, then down the columns of what is left: k + k passes instead of k * k, each a
+A window's largest number is found along one axis first, then along the other in what is left: k + k passes instead of k * k, each a
 `maximum` of two strided slices. The first of equal numbers (row by row) wins, as in PyTorch.
 """
 
@@ -15,9 +15,7 @@ from .scatter import add_at
 from .whole import module, off_host
 
 BLOCK = 1 << 19
-_BYTE = np.dtype(np.int8)
-_OPERATIONS = 40  # per element, times the cost of memory: for `threads.split`
-_BACKWARD = 100  # the same of `max_backward`
+_OPERATIONS = 20  # per element, times the cost of memory: for `threads.split`
 
 
 class Windows(NamedTuple):
@@ -37,9 +35,10 @@ class Windows(NamedTuple):
             (o - 1) * s + d * (k - 1) + 1 for o, k, s, d in zip(self.out, self.kernel, self.stride, self.dilation)
         )
 
-    def apart(self, axis):
-        """Whether along this axis no position lies in two windows."""
-        return self.stride[axis] > self.dilation[axis] * (self.kernel[axis] - 1)
+    @property
+    def apart(self):
+        """Whether no position lies in two windows."""
+        return all(s >= d * (k - 1) + 1 for k, s, d in zip(self.kernel, self.stride, self.dilation))
 
     def along(self, axis, k):
         """The slice of a padded axis that position `k` of every window reads."""
@@ -107,14 +106,16 @@ def _over_windows(function, x, win, fill):
         return (windows.max if function is np.maximum else windows.sum)(axis=(-2, -1)).astype(x.dtype, copy=False)
     result = memory.empty_like(x, shape=(*x.shape[:-2], *win.out))
 
+    first = 0 if function is np.maximum else 1  # rows lie in longer runs of memory; of a sum the order of additions shall stay
+
     def work(q):
-        _combined(function, _combined(function, _covered(x[q], win, fill), win, 1), win, 0, result[q])
+        _combined(function, _combined(function, _covered(x[q], win, fill), win, first), win, 1 - first, result[q])
 
     _by_channels(x, work)
     return result
 
 
-def _by_channels(x, work, operations=_OPERATIONS):
+def _by_channels(x, work):
     """Calls `work(index)` for blocks of channels that stay in the cache, over threads."""
     axis = x.ndim - 3
     count = x.shape[axis]
@@ -125,7 +126,7 @@ def _by_channels(x, work, operations=_OPERATIONS):
         for start in range(k * size, count, n * size):
             work((slice(None),) * axis + (slice(start, start + size),))
 
-    threads.split(part, operations * x.size, max(1, count))
+    threads.split(part, _OPERATIONS * x.size, max(1, count))
 
 
 def lowest(dtype):
@@ -180,43 +181,40 @@ def max_backward(g, x, largest, win):
         g, given = memory.empty_like(largest), g
         g[...] = given
     dx = memory.empty_like(x)
-    _by_channels(x, lambda q: _max_backward(g[q], x[q], largest[q], win, dx[q]), _BACKWARD)
+    _by_channels(x, lambda q: _max_backward(g[q], x[q], largest[q], win, dx[q]))
     return dx
 
 
 def _max_backward(g, x, largest, win, dx):
-    """Fills `dx`; every `largest` is a number that its window holds. First to the row of the window, then to the place in that row."""
+    """Fills `dx`; every `largest` is a number that its window holds."""
     covered = _covered(x, win, -np.inf)
     inner = dx if covered is x else memory.empty_like(covered)
-    of_rows = _combined(np.maximum, covered, win, 1)
-    g_of_rows = memory.empty_like(of_rows)
-    _to_first(g, largest, of_rows, win, 0, g_of_rows)
-    _to_first(g_of_rows, of_rows, covered, win, 1, inner)
+    if not (win.apart and _tiles(win)):
+        inner.fill(0)
+    word = np.dtype(f"i{g.dtype.itemsize}")
+    bits, taken, taps = g.view(word), None, win.taps()
+    for number, tap in enumerate(taps):
+        if taken is not None and number == len(taps) - 1:
+            wins = np.logical_not(taken)
+        else:
+            wins = covered[tap] == largest
+            if taken is None:
+                taken = wins.copy("K")
+            else:
+                np.greater(wins, taken, out=wins)  # wins and not taken
+                np.logical_or(taken, wins, out=taken)
+        mask = np.negative(wins.view(np.int8), out=wins.view(np.int8))
+        if win.apart:
+            np.bitwise_and(bits, mask, out=inner[tap].view(word))
+        else:
+            inner[tap] += np.bitwise_and(bits, mask).view(g.dtype)
     if inner is not dx:
         dx[...] = _uncovered(inner, win)
 
 
-def _to_first(g, largest, x, win, axis, dx):
-    """Fills `dx`: along one axis (0 rows, 1 columns), each g goes to the first position of its window at which `x` is `largest`.
-
-    By bits, so that NaN and inf of g arrive whole: `left` is what has not found its place yet."""
-    tiled = win.stride[axis] == win.kernel[axis] and win.dilation[axis] == 1
-    if not (tiled and win.reach[axis] == x.shape[axis - 2]):
-        dx.fill(0)
-    word, last = np.dtype(f"i{g.dtype.itemsize}"), win.kernel[axis] - 1
-    left = g.view(word)
-    if last:
-        mask, found, rest = memory.empty_like(g, _BYTE), memory.empty_like(left), memory.empty_like(left)
-    for k in range(last + 1):
-        at = (..., win.along(0, k), slice(None)) if axis == 0 else (..., win.along(1, k))
-        if k < last:
-            np.equal(x[at], largest, out=mask.view(bool))
-            np.bitwise_and(left, np.negative(mask, out=mask), out=found)
-            left = np.bitwise_xor(left, found, out=rest)
-        if win.apart(axis):
-            dx[at].view(word)[...] = found if k < last else left
-        else:
-            dx[at] += (found if k < last else left).view(g.dtype)
+def _tiles(win):
+    """Whether the windows, which do not overlap, leave no gaps either."""
+    return all(s == k and d == 1 for k, s, d in zip(win.kernel, win.stride, win.dilation)) and win.reach == win.size
 
 
 def scatter(g, indices, size):
