@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -171,7 +172,8 @@ class Notebook(Explorer):
     def __init__(self, server: Server, context: BrowserContext, name: str):
         super().__init__(context.new_page())
         self.server = server
-        self.page.goto(f"{server.url}/lab/tree/{name}?reset")
+        # A workspace of its own: `?reset` empties the common one and then loads the page anew, at any moment.
+        self.page.goto(f"{server.url}/lab/workspaces/{uuid.uuid4().hex}/tree/{name}")
         self.page.wait_for_function("window.jupyterapp?.shell?.currentWidget?.context?.sessionContext", timeout=60_000)
         self._panel("await panel.context.ready; await panel.sessionContext.ready;")
 
