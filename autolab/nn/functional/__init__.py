@@ -6,6 +6,7 @@ Source: https://docs.pytorch.org/docs/2.13/nn.functional.html
 from autolab.engine.registry import NAMESPACES
 from autolab.nn.functional.activation import *  # noqa: F403
 from autolab.nn.functional.attention import multi_head_attention_forward, scaled_dot_product_attention
+from autolab.nn.functional.bags import embedding_bag
 from autolab.nn.functional.basic import (
     alpha_dropout,
     bilinear,
@@ -31,12 +32,14 @@ from autolab.nn.functional.loss import (
     kl_div,
     l1_loss,
     margin_ranking_loss,
+    multi_margin_loss,
     mse_loss,
     multilabel_soft_margin_loss,
     poisson_nll_loss,
     smooth_l1_loss,
     soft_margin_loss,
     triplet_margin_loss,
+    triplet_margin_with_distance_loss,
 )
 from autolab.nn.functional.normalization import (
     batch_norm,

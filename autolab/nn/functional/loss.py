@@ -333,3 +333,80 @@ def triplet_margin_loss(
     if swap:
         far = autolab.minimum(far, pairwise_distance(positive, negative, p, eps))
     return _reduced((_plus(near, margin) - far).clamp_min(0), reduction)
+
+
+def triplet_margin_with_distance_loss(
+    anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"
+):
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin), d a function of two tensors (the 2-norm)."""
+    reduction_number(reduction)
+    if margin <= 0:
+        raise fail(
+            ValueError, f"margin must be greater than 0, got {margin}", "It is how much farther the negative has to be."
+        )
+    dims = anchor.ndim, positive.ndim, negative.ndim
+    if len(set(dims)) > 1:
+        raise fail(
+            RuntimeError,
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {dims[0]}D, positive {dims[1]}D, and negative {dims[2]}D inputs",
+            "Each anchor has one of both.",
+        )
+    distance = distance_function or pairwise_distance
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = autolab.minimum(far, distance(positive, negative))
+    return _reduced((margin + near - far).clamp_min(0), reduction)
+
+
+def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
+    """The mean over the C classes of max(0, margin - input[y] + input[j])^p, j other than y; times weight[y].
+
+    input: (N, C) or (C,), target: class numbers (N,) or (). Raises ValueError or RuntimeError for what does not fit."""
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    reduction_number(reduction)
+    _check_multi_margin(input, target, p, weight)
+    rows = input if input.dim() == 2 else input.reshape(1, -1)
+    wanted = target.reshape(-1, 1)
+    over = (margin - rows.gather(1, wanted) + rows).relu()
+    over = over if p == 1 else over * over
+    if weight is not None:
+        over = over * weight.index_select(0, wanted.squeeze(1)).unsqueeze(1)
+    loss = over.scatter(1, wanted, 0.0).sum(1) / rows.size(1)
+    single = input.dim() < 2 and target.dim() == 0
+    return _reduced(loss.reshape(()) if single else loss, reduction)
+
+
+def _check_multi_margin(input, target, p, weight):
+    if p not in (1, 2):
+        raise fail(ValueError, "only p == 1 and p == 2 supported", f"p is {p}.")
+    if weight is not None and weight.dim() != 1:
+        raise fail(ValueError, "weight must be one-dimensional", "One weight for each class.")
+    if input.dim() not in (1, 2):
+        raise fail(
+            RuntimeError,
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}",
+            "A number for each class, for each sample.",
+        )
+    samples, classes = (1, input.size(0)) if input.dim() == 1 else input.shape
+    if target.dim() > 1 or target.numel() != samples:
+        raise fail(
+            RuntimeError,
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
+            f"Expected target size [{samples}], but got {list(target.shape)}. Input has shape {list(input.shape)}.",
+            "One class number for each sample.",
+        )
+    if target.dtype is not autolab.int64:
+        raise fail(
+            RuntimeError,
+            f"expected scalar type Long but found {target.dtype.short}",
+            "Class numbers are whole numbers.",
+        )
+    if weight is not None and weight.numel() != classes:
+        raise fail(
+            RuntimeError,
+            f"inconsistent weight size, expected {classes} but got {list(weight.shape)}",
+            "One weight for each class.",
+        )
+    if target.numel() and not 0 <= int(target.min()) <= int(target.max()) < classes:
+        raise fail(RuntimeError, "target out of range", f"Classes are numbered from 0 to {classes - 1}.")

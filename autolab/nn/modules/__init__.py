@@ -49,11 +49,13 @@ from autolab.nn.modules.loss import (
     MarginRankingLoss,
     MSELoss,
     MultiLabelSoftMarginLoss,
+    MultiMarginLoss,
     NLLLoss,
     PoissonNLLLoss,
     SmoothL1Loss,
     SoftMarginLoss,
     TripletMarginLoss,
+    TripletMarginWithDistanceLoss,
 )
 from autolab.nn.modules.module import Module
 from autolab.nn.modules.normalization import (
@@ -109,7 +111,7 @@ from autolab.nn.modules.upsampling import (
     UpsamplingBilinear2d,
     UpsamplingNearest2d,
 )
-from autolab.nn.modules.sparse import Embedding
+from autolab.nn.modules.sparse import Embedding, EmbeddingBag
 from autolab.nn.modules.attention import MultiheadAttention
 from autolab.nn.modules.transformer import (
     Transformer,
@@ -153,6 +155,7 @@ __all__ = [
     "Dropout3d",
     "ELU",
     "Embedding",
+    "EmbeddingBag",
     "FeatureAlphaDropout",
     "Flatten",
     "Fold",
@@ -195,6 +198,7 @@ __all__ = [
     "ModuleDict",
     "ModuleList",
     "MultiLabelSoftMarginLoss",
+    "MultiMarginLoss",
     "MultiheadAttention",
     "NLLLoss",
     "PReLU",
@@ -238,6 +242,7 @@ __all__ = [
     "TransformerEncoder",
     "TransformerEncoderLayer",
     "TripletMarginLoss",
+    "TripletMarginWithDistanceLoss",
     "Unflatten",
     "Unfold",
     "Upsample",

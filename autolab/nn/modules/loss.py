@@ -6,6 +6,7 @@ Source: https://docs.pytorch.org/docs/stable/nn.html#loss-functions
 from autolab.engine.errors import fail
 from autolab.nn import functional as F
 from autolab.nn.functional.loss import legacy_reduction
+from autolab.nn.modules.distance import PairwiseDistance
 from autolab.nn.modules.module import Module
 
 
@@ -238,4 +239,53 @@ class TripletMarginLoss(_Loss):
             eps=self.eps,
             swap=self.swap,
             reduction=self.reduction,
+        )
+
+
+class TripletMarginWithDistanceLoss(_Loss):
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin), d a function of two tensors."""
+
+    def __init__(self, *, distance_function=None, margin=1.0, swap=False, reduction="mean"):
+        super().__init__(reduction=reduction)
+        if margin <= 0:
+            raise fail(
+                ValueError,
+                f"TripletMarginWithDistanceLoss: expected margin to be greater than 0, got {margin} instead",
+                "The margin is how much farther the negative has to be.",
+            )
+        self.distance_function = PairwiseDistance() if distance_function is None else distance_function
+        self.margin, self.swap = margin, swap
+
+    def forward(self, anchor, positive, negative):
+        """The loss."""
+        return F.triplet_margin_with_distance_loss(
+            anchor,
+            positive,
+            negative,
+            distance_function=self.distance_function,
+            margin=self.margin,
+            swap=self.swap,
+            reduction=self.reduction,
+        )
+
+
+class MultiMarginLoss(_WeightedLoss):
+    """The mean over classes of max(0, margin - input[y] + input[j])^p: the hinge loss of several classes."""
+
+    def __init__(self, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
+        super().__init__(weight, size_average, reduce, reduction)
+        if p not in (1, 2):
+            raise fail(ValueError, "only p == 1 and p == 2 supported", f"p is {p}.")
+        if weight is not None and weight.dim() != 1:
+            raise fail(
+                ValueError,
+                f"MultiMarginLoss: expected weight to be None or 1D tensor, got {weight.dim()}D instead",
+                "One weight for each class.",
+            )
+        self.p, self.margin = p, margin
+
+    def forward(self, input, target):
+        """The loss of input (N, C) for class numbers (N,)."""
+        return F.multi_margin_loss(
+            input, target, p=self.p, margin=self.margin, weight=self.weight, reduction=self.reduction
         )

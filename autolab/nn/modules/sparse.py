@@ -104,3 +104,86 @@ class Embedding(Module):
             _weight=embeddings,
             _freeze=freeze,
         )
+
+
+class EmbeddingBag(Module):
+    """Rows of `weight` (num_embeddings, embedding_dim), joined bag by bag: their sum, mean or maximum, (bags, embedding_dim).
+
+    Input as in nn.functional.embedding_bag. The row `padding_idx` starts at zero and does not count.
+    """
+
+    def __init__(
+        self,
+        num_embeddings,
+        embedding_dim,
+        max_norm=None,
+        norm_type=2.0,
+        scale_grad_by_freq=False,
+        mode="mean",
+        sparse=False,
+        _weight=None,
+        include_last_offset=False,
+        padding_idx=None,
+        device=None,
+        dtype=None,
+    ):
+        super().__init__()
+        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        self.max_norm, self.norm_type, self.scale_grad_by_freq = max_norm, norm_type, scale_grad_by_freq
+        if padding_idx is not None:
+            if not -num_embeddings <= padding_idx < num_embeddings:
+                raise fail(
+                    AssertionError, "padding_idx must be within num_embeddings", f"The table has {num_embeddings} rows."
+                )
+            padding_idx %= num_embeddings
+        self.padding_idx = padding_idx
+        if _weight is None:
+            self.weight = Parameter(autolab.empty((num_embeddings, embedding_dim), device=device, dtype=dtype))
+            self.reset_parameters()
+        else:
+            if tuple(_weight.shape) != (num_embeddings, embedding_dim):
+                raise fail(
+                    AssertionError,
+                    "Shape of weight does not match num_embeddings and embedding_dim",
+                    f"The table given has shape {tuple(_weight.shape)}.",
+                )
+            self.weight = Parameter(_weight)
+        self.mode, self.sparse, self.include_last_offset = mode, sparse, include_last_offset
+
+    reset_parameters = Embedding.reset_parameters
+
+    def forward(self, input, offsets=None, per_sample_weights=None):
+        """One row for each bag."""
+        return F.embedding_bag(
+            input,
+            self.weight,
+            offsets,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.mode,
+            self.sparse,
+            per_sample_weights,
+            self.include_last_offset,
+            self.padding_idx,
+        )
+
+    def extra_repr(self):
+        """The sizes, the mode, then every setting that is not the default."""
+        text = f"{self.num_embeddings}, {self.embedding_dim}"
+        for name, default in (("max_norm", None), ("norm_type", 2), ("scale_grad_by_freq", False)):
+            if getattr(self, name) != default:
+                text += f", {name}={getattr(self, name)!r}"
+        text += f", mode={self.mode!r}"
+        return text if self.padding_idx is None else text + f", padding_idx={self.padding_idx!r}"
+
+    @classmethod
+    def from_pretrained(cls, embeddings, freeze=True, **settings):
+        """An EmbeddingBag around the given table (num_embeddings, embedding_dim), frozen unless `freeze=False`."""
+        if embeddings.dim() != 2:
+            raise fail(
+                AssertionError, "Embeddings parameter is expected to be 2-dimensional", "One row for each index."
+            )
+        bag = cls(*embeddings.shape, _weight=embeddings, **settings)
+        bag.weight.requires_grad = not freeze
+        return bag
