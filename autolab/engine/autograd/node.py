@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import fail
-from .saved import entries
+from .saved import entries, freeing
 
 sequence = count()
 next_sequence_nr = sequence.__next__
@@ -301,9 +301,15 @@ class Node:
         """Frees the saved tensors, keeps plain attributes. Returns whether there were any."""
         if not self.op.saves_tensors or self.saved is None or self.saved.__class__ is Freed:
             return False
+        if self.saved.__class__ is tuple:
+            left = freeing(self.op, GONE)(self.saved)
+            if left is None:  # nothing that a second backward would miss
+                return False
+            self.saved = Freed(left)
+            return True
         saved = entries(self)
         held = [self._holds(k, e) for k, e in enumerate(saved)]
-        if not any(held):  # nothing that a second backward would miss
+        if not any(held):
             return False
         self.saved = Freed(GONE if gone else e for gone, e in zip(held, saved))
         return True
