@@ -154,6 +154,12 @@ def test_the_rate_is_changed_in_mid_run(lab: Notebook, dashboard: Dashboard) -> 
     lab.in_kernel("optimizer.param_groups[0]['lr'], dashboard.state", (0.01, "running"))
 
 
+def test_a_rate_with_many_digits_is_not_cut(lab: Notebook, dashboard: Dashboard) -> None:
+    lab.execute("dashboard.learning_rates = [0.0103054]")
+    expect(dashboard.rate).to_have_value("0.0103054")
+    assert dashboard.rate.evaluate("field => field.scrollWidth <= field.clientWidth"), "all of it can be read"
+
+
 def test_a_group_that_joins_the_optimizer_gets_a_control(lab: Notebook, dashboard: Dashboard) -> None:
     lab.execute("optimizer.add_param_group({'params': [torch.zeros(2, requires_grad=True)], 'lr': 0.3})")
     dashboard.button("Step").click()
