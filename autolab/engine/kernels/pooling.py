@@ -106,7 +106,7 @@ def _over_windows(function, x, win, fill):
         return (windows.max if function is np.maximum else windows.sum)(axis=(-2, -1)).astype(x.dtype, copy=False)
     result = memory.empty_like(x, shape=(*x.shape[:-2], *win.out))
 
-    first = 0 if function is np.maximum else 1  # rows lie in longer runs of memory; of a sum the order of additions shall stay
+    first = int(function is not np.maximum)  # rows lie in longer runs of memory; a sum keeps its order of additions
 
     def work(q):
         _combined(function, _combined(function, _covered(x[q], win, fill), win, first), win, 1 - first, result[q])
