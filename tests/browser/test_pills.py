@@ -19,6 +19,6 @@ def test_long_numbers_do_not_touch_the_border(page: Page, tmp_path: Path) -> Non
             text = pill.locator("text")
             room, words = (part.bounding_box()["width"] for part in (pill.locator("rect"), text))  # type: ignore[index]
             assert words <= room - 7, text.text_content()
-            assert float(text.get_attribute("font-size") or 0) >= 11
+            assert float(text.get_attribute("font-size") or 0) >= 13
         page.keyboard.press("ArrowRight")
     expect(page.locator(".al-pilltext", has_text="× -0.416")).to_have_count(1)

@@ -273,10 +273,9 @@ export class Graph {
     pill.setAttribute("visibility", words ? "visible" : "hidden");
     pillText.textContent = words;
     pillText.removeAttribute("textLength");
-    // A long number ("× -0.416") is set smaller before it is pressed together: it must not touch the border.
-    pillText.setAttribute("font-size", 13);
-    if (pillText.getComputedTextLength() > 40) pillText.setAttribute("font-size", 11);
-    if (pillText.getComputedTextLength() > 42) pillText.setAttribute("textLength", 42);
+    // A long number ("× -0.416") is drawn narrower: it must not touch the border, and lower letters could not be read.
+    pillText.setAttribute("lengthAdjust", "spacingAndGlyphs");
+    if (pillText.getComputedTextLength() > 41) pillText.setAttribute("textLength", 41);
   }
 
   // Whether what flows along an edge is copied to another device.
