@@ -17,7 +17,7 @@ from . import memory, threads, whole
 BLOCK = 1 << 22  # bytes of windows in one block
 COLUMNS = 512  # a matrix product of fewer columns is slow
 THIN = 1 << 14  # numbers in a matrix of filters that is multiplied in small products; any other is thick
-ROW = {True: 32, False: 256}  # thin or not: columns from which there is a product for each output row
+ROW = {True: 32, False: 256}  # thin or not: columns from which a product for each output row pays (measured on a Zen 4)
 SMALL = 1e6  # multiplications in such a product: up to there OpenBLAS reads its operands in place, beyond it copies them first
 
 
@@ -97,7 +97,7 @@ def _by_rows(geo, filters, inner, row):
 
 def _windows(x, taps, geo, filters, by_rows, part, parts):
     """Yields (start, rows, windows) for the blocks of output rows of thread `part`: what these rows read, as matrices to be multiplied by
-    `filters` filters (per group), of shape (groups, a, b, inner, columns).
+    `filters` filters (per group), of shape (groups, a, b, inner, columns): a matrices, each cut into b along its columns (see `_cuts`).
 
     Of the two ways to gather, `by_rows` copies less: an input row is copied once for each column of the kernel, and the windows of
     an output row are kh such rows that follow each other, so that windows share memory. `inner` is then (kh, C / groups, kw), and there is a
