@@ -12,6 +12,8 @@ import warnings
 from ..engine.autograd.profiler import check_options, record_function
 from ..engine.autograd.profiler_events import DeviceType, EventList, write_chrome_trace
 from ..engine.autograd.profiler_recorder import Recorder, simulated_clock
+from .. import optim  # noqa: F401  modules that load first inside a profile have functions that report nothing
+from ..nn import functional  # noqa: F401
 from ..engine.errors import fail
 
 __all__ = [

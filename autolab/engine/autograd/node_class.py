@@ -70,7 +70,9 @@ def _compile(op, traced):
             lines += [
                 f" if v{k} is not None:",
                 f"  if t{k}.version != v{k}: raise stale(node, t{k}, v{k}, s{k}.shape, s{k}.dtype, node)",
-                *([f"  s{k} = node.unpack({k})"] if traced else [f"  if t{k}.array is not None and s{k}.__class__ is not ndarray: s{k} = t{k}.array"]),
+                f"  s{k} = node.unpack({k})"
+                if traced
+                else f"  if t{k}.array is not None and s{k}.__class__ is not ndarray: s{k} = t{k}.array",
             ]
     if op.fused is not None and not traced:
         lines.append(
