@@ -21,10 +21,23 @@ def _strided_put(t, x, source, geometry):
     return y
 
 
+def _strided_take(t, x, geometry):
+    shape, stride, piece, piece_stride, offset = geometry
+    before = max(0, -offset)
+    base = t.zeros(12, dtype=x.dtype).as_strided(shape, stride, before)
+    positions = t.arange(12).as_strided(shape, stride, before).reshape(-1)
+    count = t.zeros(12, dtype=x.dtype).index_add(0, positions, t.ones(base.numel(), dtype=x.dtype)).clamp(min=1)
+    memory = t.zeros(12, dtype=x.dtype).index_add(0, positions, x.reshape(-1)) / count
+    return memory.as_strided(piece, piece_stride, before + offset).clone()
+
+
 def _strided_spread(t, g, geometry):
-    shape, _, size, stride, offset = geometry
-    flat = t.arange(t.Size(shape).numel()).as_strided(size, stride, offset).reshape(-1)
-    return _zeros(t, g, shape).reshape(-1).index_add(0, flat, g.reshape(-1)).reshape(shape)
+    shape, stride, piece, piece_stride, offset = geometry
+    before = max(0, -offset)
+    base = t.zeros(12, dtype=g.dtype).as_strided(shape, stride, before).detach().requires_grad_()
+    with t.enable_grad():
+        shown = base.as_strided(piece, piece_stride, before + offset)
+    return t.autograd.grad(shown, base, g, create_graph=g.requires_grad)[0]
 
 
 COUNTERPARTS = {
@@ -101,7 +114,8 @@ COUNTERPARTS = {
     "index_select_spread": lambda t, g, shape, dim, index: _zeros(t, g, shape).index_add(dim, index, g),
     "index_spread": lambda t, g, shape, indices: _zeros(t, g, shape).index_put(tuple(indices), g, accumulate=True),
     "masked_spread": lambda t, g, shape, mask: _zeros(t, g, shape).masked_scatter(mask, g),
-    "strided_take": lambda t, x, geometry: x.as_strided(*geometry[2:]),
+    "strided_take": _strided_take,
+    "as_strided": lambda t, x, size, stride, storage_offset, ahead: x.as_strided(size, stride, storage_offset),
     "strided_spread": _strided_spread,
     "strided_put": _strided_put,
     # reductions

@@ -144,15 +144,21 @@ class Geometry(tuple):
 
 
 def laid_out(xp, geometry, dtype):
-    """A zeroed buffer with the base's layout: the array shaped like the base, and the piece of it."""
+    """A zeroed buffer with the base's layout: the array shaped like the base, and the piece of it. The piece may begin before the base or
+    reach beyond it, as `as_strided` of a view can."""
     shape, strides, piece, piece_strides, offset = geometry
-    extent = 1 + sum((n - 1) * s for n, s in zip(shape, strides)) if 0 not in shape else 0
-    buffer = xp.zeros(max(extent, 1), dtype)
+    before = max(0, -offset)
+    buffer = xp.zeros(before + max(extent(shape, strides), offset + extent(piece, piece_strides), 1), dtype)
     size = buffer.itemsize
     as_strided = xp.lib.stride_tricks.as_strided
-    whole = as_strided(buffer, shape, [s * size for s in strides])
-    part = as_strided(buffer[offset:], piece, [s * size for s in piece_strides])
+    whole = as_strided(buffer[before:], shape, [s * size for s in strides])
+    part = as_strided(buffer[before + offset :], piece, [s * size for s in piece_strides])
     return whole, part
+
+
+def extent(shape, strides) -> int:
+    """How many elements of memory lie from the first to the last element of a strided array."""
+    return 0 if 0 in shape else 1 + sum((n - 1) * s for n, s in zip(shape, strides))
 
 
 def piece_node(base, t):
@@ -165,7 +171,7 @@ def piece_node(base, t):
     node = object.__new__(op.node_class)
     node.inputs, node.input_nrs = (dispatch.edge(base),), (base._nr,) if base._nr else None
     node.sequence_nr, node.hooks, node.fix = dispatch.next_sequence_nr(), None, None
-    values = {"size": g[2], "stride": g[3], "storage_offset": g[4], "self_sym_sizes": g[0], "self_sym_strides": g[1]}
+    values = {"size": g[2], "stride": g[3], "storage_offset": g[4], "self_sym_sizes": g[0], "self_sym_strides": g[1], "ahead": g[4]}
     node.saved = tuple(values[n] for n in op.saves)
     node.value = t._d if t._d.size <= 1024 else None
     node.operands = node.scope = None

@@ -246,3 +246,40 @@ def test_nothing_is_written_twice_where_there_is_nothing(t):
     x, y = t.zeros(0, 3, 4), t.ones(1, 0).expand(3, 0)
     x[..., 1:2] = 1.0
     return x.shape, t.zeros(2, 0, 4)[..., 1:3].add_(1).shape, y.mul_(2).shape, t.empty(0, 3)[:, 1:].uniform_().shape
+
+
+PIECES = {
+    "behind the start of a view": lambda y: y[2:].as_strided((2,), (1,), 2),
+    "before the start of a view": lambda y: y[2:].as_strided((2,), (1,), 1),
+    "where the view starts": lambda y: y[2:].as_strided((2,), (1,)),
+    "beyond the end of a view": lambda y: y[:2].as_strided((2,), (1,), 3),
+    "of a transposed matrix": lambda y: y.reshape(2, 3).t()[1:].as_strided((2, 2), (1, 2)),
+    "windows": lambda y: y[1:4].as_strided((3, 2), (1, 1), 0),
+    "of an expanded row": lambda y: y[:3].expand(2, 3).as_strided((2, 2), (1, 1), 0),
+}
+
+
+@pytest.mark.parametrize("name", PIECES)
+def test_pieces_of_memory(name):
+    """Offsets count from the beginning of the memory; what a view does not show gets no gradient through it."""
+
+    def program(t):
+        x = t.arange(6.0).requires_grad_()
+        z = PIECES[name](x * 1)
+        (g,) = t.autograd.grad((z * z).sum(), x, create_graph=True)
+        (h,) = t.autograd.grad((g * t.arange(6.0)).sum(), x)
+        return z, z.stride(), g, h
+
+    check("test_autograd_inplace_views", f"piece {name}", program)
+
+
+@same_as_torch
+def test_pieces_outside_of_the_memory_are_refused(t):
+    x = t.arange(4.0)
+    wrong = [((5,), (1,)), ((2,), (2,), 2), ((), (), 4), ((2,), (0,), 9), ((2, 2), (1, -1)), ((2,), (1, 1)), ((2,), (1,), -1), ((-1,), (1,))]
+    return [error_of(lambda a=a: x.as_strided(*a)) for a in wrong] + [
+        error_of(lambda: x.clone().as_strided_((5,), (1,))),
+        error_of(lambda: x[2:].as_strided((3,), (1,))),
+        x[2:].as_strided((4,), (1,), 0),
+        x.as_strided((0, 2), (1, 1), 90),
+    ]

@@ -18,7 +18,7 @@ from ..errors import fail, unsupported
 from ..registry import METHODS, NAMESPACES, OPS
 from ..tensor import materialise
 from .shape import sizes_from
-from .strided import as_strided  # noqa: F401 (registers it first)
+from .strided import strided_arguments
 
 
 def _with_node(name, node):
@@ -89,7 +89,7 @@ def as_strided_(self, size, stride, storage_offset=None):
     """Makes the tensor the strided piece of its memory that the numbers name (in elements), in place.
 
     Source: torch.Tensor.as_strided_."""
-    return _look_otherwise(_AS_STRIDED, self, tuple(size), tuple(stride), storage_offset)
+    return _look_otherwise(_AS_STRIDED, self, *strided_arguments(self, size, stride, storage_offset))
 
 
 def resize_(self, *sizes, memory_format=None):
