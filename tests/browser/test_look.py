@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
-from lab import Notebook
+from lab import Notebook, Server
 from playwright.sync_api import expect
 
 STEPS = (0, 4, 10, 20, 24)  # forward, a matrix contribution, a buffer freed, the end
@@ -166,3 +166,21 @@ def test_print_leaves_the_controls_out(notebook: Notebook) -> None:
         assert notebook.details.evaluate("d => d.scrollHeight <= d.clientHeight + 1")
     finally:
         notebook.page.emulate_media(media="screen")
+
+
+def test_widgets_that_appear_in_a_dark_notebook_are_dark(server: Server, open_notebook: Callable[..., Notebook]) -> None:
+    """A widget is drawn before it is on the page, where nothing has a style yet."""
+    shown = (
+        "torch.explore(x * x)",
+        "torch.widgets.Prediction('?', choices=['1', '2'])",
+        "torch.widgets.FreezePanel(torch.nn.Linear(2, 2))",
+        "torch.widgets.ConvExplorer(torch.ones(3, 3), torch.ones(2, 2))",
+        "torch.widgets.TrainingDashboard([])",
+    )
+    server.write("dark.ipynb", "import autolab as torch\nx = torch.tensor(2.0, requires_grad=True)", *shown)
+    notebook = open_notebook("dark.ipynb")
+    with notebook.theme("dark"):
+        notebook.run_cells()
+        roots = notebook.page.locator("[data-theme]")
+        expect(roots).to_have_count(len(shown), timeout=30_000)
+        assert roots.evaluate_all("roots => roots.map((root) => root.dataset.theme)") == ["dark"] * len(shown)

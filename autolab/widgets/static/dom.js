@@ -32,7 +32,8 @@ export function reducedMotion() {
 // "dark" or "light": what the page around the element looks like. JupyterLab says it by the colour of its --jp-*
 // variables, Colab and VS Code by an attribute or class, a plain page by what the reader's system prefers.
 export function themeOf(element) {
-  const jupyter = getComputedStyle(element).getPropertyValue("--jp-layout-color1").trim();
+  const styled = element.isConnected ? element : document.body; // what is not on the page yet has no style
+  const jupyter = getComputedStyle(styled).getPropertyValue("--jp-layout-color1").trim();
   if (jupyter) return luminance(jupyter) < 0.35 ? "dark" : "light";
   if (document.documentElement.getAttribute("theme") === "dark" || document.body.classList.contains("vscode-dark"))
     return "dark";
