@@ -12,6 +12,9 @@ import numpy as np
 WHOLE = 64
 """A tensor of at most this many numbers is stored whole; a bigger one as statistics and a sample of this size."""
 
+GOLDEN = (5**0.5 - 1) / 2
+"""The fractions of its multiples spread most evenly over 0 to 1."""
+
 
 def number(item: Any) -> float | int | bool | str:
     """One array element as JSON: the shortest decimal that reads back as the same number; NaN and inf as strings."""
@@ -71,7 +74,7 @@ class Value:
     data  : the numbers as nested lists (one number for a scalar) when there are at most 64, else None.
     stats : {"min", "max", "mean", "std", "nan", "inf"} over the finite numbers (the last two are counts);
             None for a scalar, for an empty tensor, and for bool.
-    sample: when `data` is None: up to 64 numbers at even distances through the flattened tensor; else None.
+    sample: when `data` is None: 64 numbers of the flattened tensor, one out of each 64th of it; else None.
     text  : one short line, three significant digits.
     """
 
@@ -96,10 +99,8 @@ class Value:
             data = _nested(array)
             return cls(shape, dtype, data, _stats(array), None, _bounded(_short_text(data)))
         stats = _stats(array)
-        step = array.size / WHOLE
-        picks = [int(i * step) for i in range(WHOLE)]
-        sample = [number(array[np.unravel_index(i, shape)]) for i in picks]
-        about = f", mean {short(stats['mean'])}, std {short(stats['std'])}" if stats else ""
+        sample = [number(array[np.unravel_index(i, shape)]) for i in _picks(array.size)]
+        about = f", {extent(stats)}, std {short(stats['std'])}" if stats else ""
         return cls(shape, dtype, None, stats, sample, f"{dtype}[{', '.join(map(str, shape))}]{about}")
 
     @property
@@ -122,6 +123,25 @@ class Value:
     @classmethod
     def from_json(cls, d: dict[str, Any]) -> Value:
         return cls(tuple(d["shape"]), d["dtype"], d["data"], d["stats"], d["sample"], d["text"])
+
+
+def extent(stats: dict[str, Any]) -> str:
+    """How large the numbers are: "within ±0.031", "all 0.5"; where some are not finite, how many: "2 NaN, 1 inf".
+
+    A gradient's mean is near 0 whatever its size, so it would say nothing. `static/values.js` has the same function.
+    """
+    wrong = [f"{stats[key]} {name}" for key, name in (("nan", "NaN"), ("inf", "inf")) if stats[key]]
+    if wrong:
+        return ", ".join(wrong)
+    low, high = stats["min"], stats["max"]
+    return f"all {short(low + 0)}" if low == high else f"within ±{short(max(abs(low), abs(high)))}"
+
+
+def _picks(size: int) -> list[int]:
+    """One index out of each 64th of `size` numbers, at places that wander: at even distances the picks would all lie in
+    one column of a matrix, such as the padded border of an image."""
+    step = size / WHOLE
+    return [int((i + i * GOLDEN % 1) * step) for i in range(WHOLE)]
 
 
 def _bounded(text: str, limit: int = 72) -> str:

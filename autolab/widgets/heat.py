@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..trace.values import Value, short
+from ..trace.values import Value, extent
 from ..viz import palette
 
 NEGATIVE, ZERO, POSITIVE = (bytes.fromhex(color[1:]) for color in (palette.BLUE, palette.PAPER, palette.VERMILLION))
@@ -55,5 +55,5 @@ def cells(value: Value, size: tuple[int, int]) -> str:
 
 
 def brief(value: Value) -> str:
-    """One number that stands for a tensor too large to draw."""
-    return f"mean {short(value.stats['mean'])}" if value.stats else ""
+    """A few words that stand for a tensor too large to draw: "within ±0.031"."""
+    return extent(value.stats) if value.stats else ""

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from lab import Explorer, learners_trace, script_says
 from playwright.sync_api import Page, expect
@@ -191,7 +192,7 @@ def test_the_page_changes_with_its_widgets_state(tmp_path: Path) -> None:
 
 def test_script_and_kernel_agree_on_states_numbers_and_colours(page: Page) -> None:
     """One trace, read by Python and by the script: every state at every frame, numbers as written, colours."""
-    from autolab.trace.values import number, short
+    from autolab.trace.values import Value, extent, number, short
     from autolab.widgets import heat
 
     first = TRACE.to_json()
@@ -234,22 +235,25 @@ def test_script_and_kernel_agree_on_states_numbers_and_colours(page: Page) -> No
         1.005,
         0.9996,
     ]
+    spreads = [[-0.031, 0.02], [1, 1], [-0.0, 0.0], [0.5, float("nan")], [float("inf")] * 3, [float("nan"), float("-inf")]]
+    stats = [Value.of(np.array(numbers)).stats for numbers in spreads]
     others = [json.loads(json.dumps(recorded(case).trace().to_json())) for case in CASES]
     for data in (json.loads(json.dumps(first)), second, *others):
         trace = Trace.from_json(data)
         read = script_says(
             page,
             "explorer",
-            "statesAt, gradientsAt, unpack, short, color",
-            """(m, data, numbers) => {
+            "statesAt, gradientsAt, unpack, short, color, extent",
+            """(m, data, numbers, stats) => {
                 const trace = m.unpack(data);
                 const states = [-1, ...data.frames.keys()].map((i) => m.statesAt(trace, i));
                 const colours = [-4, -3, -0.01, 0, 1, 2.2, 4, 9, "nan"].map((v) => m.color(v, 4));
                 const gradients = m.gradientsAt(trace, data.frames.length - 1);
-                return { trace, states, gradients, words: numbers.map(m.short), colours };
+                return { trace, states, gradients, words: numbers.map(m.short), colours, extents: stats.map(m.extent) };
             }""",
             explorer_module.pack(trace),
             numbers,
+            stats,
         )
         del read["trace"]["values"]
         assert read["trace"] == data, "what was packed is unpacked"
@@ -257,6 +261,7 @@ def test_script_and_kernel_agree_on_states_numbers_and_colours(page: Page) -> No
         if data["frames"] and data["frames"][-1]["phase"] == "backward":  # afterwards code may have changed `.grad`
             kept = {node["id"]: node["grad"] for node in data["nodes"] if node["grad"] and data is not second}
             assert {key: read["gradients"][key] for key in kept} == kept, "what is left in the end is .grad"
+    assert read["extents"] == [extent(s) for s in stats]
     assert read["words"] == [short(number(n)) if not isinstance(n, str) else n for n in numbers]
     assert read["colours"] == [heat.color(v, 4) for v in (-4, -3, -0.01, 0, 1, 2.2, 4, 9, "nan")]
 
@@ -271,3 +276,21 @@ def test_a_shared_parameter_names_the_calls_that_use_it(offline: Offline, tmp_pa
     weight.click()
     expect(shown.details).to_contain_text("shared by0, 0 (call 2)")
     assert shown.check("crowded") == []
+
+
+def test_a_derivative_without_a_formula_is_written_once(offline: Offline, tmp_path: Path) -> None:
+    class Cube(autolab.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x * x * x
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return 3 * g * ctx.saved_tensors[0] ** 2
+
+    x = autolab.tensor(2.0, requires_grad=True)
+    shown = offline.open(explore(Cube.apply(x) + 1).to_html(tmp_path / "cube.html"))
+    formulas = shown.details.locator(".al-pair").first.locator("math")
+    expect(formulas).to_have_count(1)
+    expect(formulas).to_contain_text("= 12".replace(" ", ""))

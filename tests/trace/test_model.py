@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from autolab.trace.model import GRAD_STATES, Frame, Node, Trace
-from autolab.trace.values import Value, number, short
+from autolab.trace.values import Value, extent, number, short
 
 SAMPLE = Path(__file__).with_name("sample_trace.json")
 
@@ -143,10 +143,33 @@ def test_a_small_tensor_is_kept_whole():
 def test_a_big_tensor_is_kept_as_statistics_and_a_sample():
     value = Value.of(np.arange(12800, dtype=np.float64).reshape(128, 100))
     assert value.data is None
-    assert value.sample == [float(200 * i) for i in range(64)]
+    assert [int(v // 200) for v in value.sample] == list(range(64)), "one out of each 64th"
     assert value.stats["min"] == 0 and value.stats["max"] == 12799 and value.stats["mean"] == 6399.5
-    assert value.text == "float64[128, 100], mean 6.4e+03, std 3.7e+03"
+    assert value.text == "float64[128, 100], within ±12799, std 3.7e+03"
     json.dumps(value.to_json(), allow_nan=False)
+
+
+def test_a_sample_does_not_keep_to_one_column():
+    """A convolution's padded border, in which every 320th number of [5, 16, 16, 16] lies, may be all 0."""
+    columns = np.broadcast_to(np.arange(16), (5, 16, 16, 16))
+    assert set(Value.of(columns).sample) == set(range(16))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        ([-0.031, 0.02], "within ±0.031"),
+        ([0.0, 2.5], "within ±2.5"),
+        ([0.5, 0.5], "all 0.5"),
+        ([0.0, 0.0], "all 0"),
+        ([1.0, np.nan], "1 NaN"),
+        ([np.inf, -np.inf], "2 inf"),
+        ([np.inf, np.nan], "1 NaN, 1 inf"),
+    ],
+)
+def test_a_big_tensor_says_how_large_its_numbers_are(numbers, words):
+    assert extent(Value.of(np.array(numbers)).stats) == words
+    assert Value.of(np.array(numbers + [numbers[0]] * 70)).text.startswith("float64[72], ")
 
 
 @pytest.mark.parametrize(

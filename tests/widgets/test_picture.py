@@ -194,7 +194,8 @@ def test_thumbnails_have_whole_cells_and_only_small_tensors_have_one():
     assert heat.thumb_size((9, 2), Value.of(np.ones((9, 2)))) == (0, 0)
     assert heat.thumb_size((2, 2, 2), Value.of(np.ones((2, 2, 2)))) == (0, 0)
     assert heat.thumb_size((), Value.of(1.0)) == (0, 0) and heat.thumb_size((3,), None) == (0, 0)
-    assert heat.brief(Value.of(np.full((10, 10), 0.5))) == "mean 0.5"
+    assert heat.brief(Value.of(np.full((10, 10), 0.5))) == "all 0.5"
+    assert heat.brief(Value.of(np.linspace(-0.031, 0.02, 100))) == "within ±0.031"
 
 
 def test_a_gradient_of_zero_says_zero():

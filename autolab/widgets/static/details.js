@@ -129,9 +129,10 @@ export class Details {
   // Symbols and numbers of one edge's rule in one line: they are short, and belong together.
   derivative(edge) {
     const name = `${edge.tex.startsWith("\\frac") ? "local derivative" : "gradient rule"} for ${this.operand(edge)}`;
-    const both = edge.tex && edge.tex_numbers && edge.tex_numbers !== edge.tex;
     if (!edge.tex) return null;
-    const row = this.formula(edge.tex, name);
+    const known = !edge.tex_numbers.startsWith(`${edge.tex} = `); // else there is no formula, as of a learner's own function
+    const both = known && edge.tex_numbers && edge.tex_numbers !== edge.tex;
+    const row = this.formula(known ? edge.tex : edge.tex_numbers, name);
     const numbers = both ? this.formula(edge.tex_numbers, "").lastElementChild : "";
     row.append(h("div", { class: "al-pair" }, row.lastElementChild, numbers));
     return row;

@@ -105,7 +105,13 @@ export function words(value) {
 export function brief(value) {
   if (!value) return "";
   if (value.shape.length === 0) return short(value.data);
-  return value.stats ? `mean ${short(value.stats.mean)}` : "";
+  return value.stats ? extent(value.stats) : "";
+}
+
+// How large the numbers are, or how many are not finite; `extent` in trace/values.py is the same function.
+export function extent({ min, max, nan, inf }) {
+  if (nan || inf) return [nan && `${nan} NaN`, inf && `${inf} inf`].filter(Boolean).join(", ");
+  return min === max ? `all ${short(min + 0)}` : `within ±${short(Math.max(Math.abs(min), Math.abs(max)))}`;
 }
 
 export function thumbCells(value, width, height) {
