@@ -295,6 +295,9 @@ def test_a_saved_notebook_shows_the_run_again(server: Server, open_notebook: Cal
 
     again = Dashboard(open_notebook("run.ipynb").page)
     expect(again.badge).to_have_text("finished", timeout=30_000)
+    over = again.button("Finished")
+    expect(over).to_have_attribute("aria-disabled", "true")
+    expect(again.button("Start")).to_have_count(0)
     expect(again.chart("Loss")).to_have_attribute("aria-label", re.compile(r"^Loss: train [\d.]+, validation [\d.]+$"))
 
 

@@ -9,7 +9,8 @@ const UNHEARD = "While the cell waits for the training, this kernel hears no but
 const PATIENCE = 4000, // ms until an answer of the kernel is missed
   QUIET = 5000; // ms between two announcements of numbers
 const CURVES = { train: "train", val: "validation" };
-const RUN_WORDS = { idle: "Start", running: "Pause", paused: "Resume" };
+// What the button does next; when the training is over it does nothing, and says why.
+const RUN_WORDS = { idle: "Start", running: "Pause", paused: "Resume", finished: "Finished", stopped: "Stopped", failed: "Failed" };
 const OVER = ["finished", "stopped", "failed"];
 
 class Dashboard {
@@ -204,7 +205,7 @@ class Dashboard {
       unheard = Boolean(this.model.get("unheard")),
       off = unheard || OVER.includes(state);
     this.unheard.hidden = !unheard;
-    this.main.textContent = RUN_WORDS[state] ?? "Start";
+    this.main.textContent = RUN_WORDS[state];
     for (const button of [this.main, this.stepper, this.stopper]) button.setAttribute("aria-disabled", String(off));
     for (const control of this.ratesBox.querySelectorAll("input, button")) control.disabled = unheard;
     this.badge.textContent = state;
