@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from pathlib import Path
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any
 
 PACKAGE = str(Path(__file__).parents[1])
@@ -31,11 +31,18 @@ def _show(shell: Any, kind: type, error: BaseException, trace: TracebackType, tb
     shell.showtraceback((kind, error, outside(trace)), tb_offset=tb_offset)
 
 
+def _is_ours(frame: FrameType) -> bool:
+    """Whether a frame runs code of this package. What it compiles from its records has no file, and no module either,
+    which tells it from a learner's own `exec`."""
+    file = frame.f_code.co_filename
+    return file.startswith(PACKAGE) or (file == "<string>" and "__name__" not in frame.f_globals)
+
+
 def outside(trace: TracebackType | None) -> TracebackType | None:
-    """The traceback without the frames that run code of this package."""
+    """The traceback without the frames that run code of this package, or code that it compiled."""
     kept = []
     while trace is not None:
-        if not trace.tb_frame.f_code.co_filename.startswith(PACKAGE):
+        if not _is_ours(trace.tb_frame):
             kept.append(trace)
         trace = trace.tb_next
     following = None

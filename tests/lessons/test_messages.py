@@ -1,6 +1,7 @@
 """What `check`, `hint` and `progress` say, on exercises of lesson 1; and how the judge tries an answer."""
 
 import importlib
+import traceback
 
 import pytest
 from lessons.answers01 import RIGHT, SKELETONS, WRONG
@@ -10,6 +11,7 @@ from autolab.lessons import check, hint, progress
 from autolab.lessons.book import exercise
 from autolab.lessons.exercise import Case, Exercise, Mistake, judge
 from autolab.lessons.lesson01 import EXERCISES
+from autolab.lessons.notebook import PACKAGE, outside
 
 
 def test_partly_answered_table_says_how_much_is_filled_in():
@@ -99,3 +101,19 @@ def test_a_row_shows_only_what_differs():
     text = repr(check("01.2", lambda values: torch.tensor(values, requires_grad=True) * 0.1))
     assert "is_leaf False, w.grad None (wanted: is_leaf True, w.grad tensor([1., 1.]))" in text
     assert "requires_grad" not in text, "that was right"
+
+
+def test_tracebacks_leave_out_the_kit_and_what_it_compiled_but_not_what_the_learner_did():
+    variables = {"__name__": "__main__", "torch": torch}
+    exec("def own(x):\n    return x + torch.ones(2)", variables)
+    with pytest.raises(RuntimeError) as caught:
+        variables["own"](torch.ones(2, 3))
+    files, names = zip(*((f.filename, f.name) for f in traceback.extract_tb(caught.tb)), strict=True)
+    assert files.count("<string>") >= 2 and any(file.startswith(PACKAGE) for file in files), "else nothing is tested"
+    left = [f.name for f in traceback.extract_tb(outside(caught.tb))]
+    assert left == [names[0], "own"]
+
+
+def test_an_error_that_was_met_is_named_for_what_it_is():
+    text = " ".join(repr(check("03.11", lambda model, state: model.load_state_dict(state, strict=False))).split())
+    assert "gives the error 'RuntimeError about size mismatch' (wanted: the body is that of the file True" in text

@@ -107,11 +107,11 @@ def loaded(answer, model, state):
         names = answer(model, state)
     except RuntimeError as error:
         words = "size mismatch" if "size mismatch" in str(error) else "missing or unexpected keys"
-        return {"raised": f"RuntimeError about {words}"}
+        return {"the error": f"RuntimeError about {words}"}
     wanted = {name: value for name, value in state.items() if not name.startswith("fc.")}
     now = body(model)
     if not wanted.keys() <= now.keys():
-        return {"raised": "nothing"}
+        return {"the error": None}
     same = all(name in now and torch.equal(now[name], value) for name, value in wanted.items())
     return {"the body is that of the file": same, "the head is as it was": torch.equal(model.fc.weight, head),
             "names left out": sorted(names) if isinstance(names, (list, tuple, set)) else names}
