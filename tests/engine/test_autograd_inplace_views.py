@@ -283,3 +283,53 @@ def test_pieces_outside_of_the_memory_are_refused(t):
         x[2:].as_strided((4,), (1,), 0),
         x.as_strided((0, 2), (1, 1), 90),
     ]
+
+
+@same_as_torch
+def test_a_history_of_changes_runs_once(t):
+    """The node of a changed base frees what it calls, also where that saved nothing."""
+    x = t.ones(3, requires_grad=True)
+    y = x * 1
+    y[0] += 2
+    y.sum().backward(retain_graph=True)
+    y.sum().backward()
+    return error_of(lambda: y.sum().backward()), x.grad
+
+
+@same_as_torch
+def test_what_was_changed_is_named_by_the_output_it_is(t):
+    def changed(use):
+        x = t.arange(4.0).reshape(2, 2).requires_grad_()
+        return error_of(lambda: use(x).backward())
+
+    def indices(x):
+        found = x.sort(0)
+        found.indices.add_(0)
+        return found.values.sum()
+
+    def values(x):
+        u, s, _ = t.linalg.svd(x + t.eye(2))
+        s.detach().mul_(2)
+        return u.sum() + s.sum()
+
+    def operand(x):
+        _, second = t.var_mean(x, 0)
+        loss = (second * second).sum()
+        second.detach().mul_(2)
+        return loss
+
+    return [changed(use) for use in (indices, values, operand)]
+
+
+@same_as_torch
+def test_alpha_has_to_fit_the_result(t):
+    x, n, b = t.ones(2), t.arange(2), t.tensor([True, False])
+    return [
+        error_of(lambda: t.add(x, x, alpha=True)),
+        error_of(lambda: t.add(n, n, alpha=0.5)),
+        error_of(lambda: n.sub(1, alpha=1.0)),
+        error_of(lambda: n.add_(n, alpha=2.0)),
+        t.add(b, b, alpha=True),
+        t.add(n, x, alpha=0.5),
+        t.sub(n, n, alpha=2),
+    ]

@@ -96,7 +96,8 @@ class _FunctionNode(Node, FunctionCtx):
         if t.__class__ is tuple:  # packed by saved-tensor hooks
             return t[1](t[0])
         if t._storage.version != version:
-            raise stale(self, t._storage, version, t._d.shape, t._d.dtype, self if output_nr is not None else t._node)
+            made_by, nr = (t._node, 0) if output_nr is None else (self, output_nr)
+            raise stale(self, t._storage, version, t._d.shape, t._d.dtype, made_by, nr)
         if output_nr is None:
             return t
         out = t.detach()  # an output is kept without its history, or node and tensor would hold each other

@@ -231,12 +231,7 @@ class Node:
     def _entries(self):
         """The saved entries; raises torch's error when they were freed."""
         if self.saved is None or self.saved.__class__ is Freed:
-            raise fail(
-                RuntimeError,
-                FREED,
-                "backward() freed what this graph had saved to save memory; run the forward pass again, or pass "
-                "retain_graph=True to the first backward().",
-            )
+            raise freed()
         return entries(self)
 
     def unpack(self, k):
@@ -252,7 +247,9 @@ class Node:
         if kind == "output":
             array, storage, version = entry
             if storage.version != version:
-                raise stale(self, storage, version, array.shape, array.dtype, self)
+                nr = self.op.save_index[k]
+                made_by = None if self.op.nondiff and self.op.outputs[nr] in self.op.nondiff else self
+                raise stale(self, storage, version, array.shape, array.dtype, made_by, nr)
             t = wrap(storage.array if storage.array is not None and array.__class__ is not np.ndarray else array)
             t._storage, t._node, t._nr, t._req = storage, self, self.op.save_index[k], True
             if self.op.nondiff and self.op.outputs[t._nr] in self.op.nondiff:
@@ -324,14 +321,25 @@ class Node:
         )
 
 
-def stale(node, storage, version, shape, dtype, made_by):
-    """The error for a saved tensor that was modified in place since."""
+def freed():
+    """The error for a backward pass through what an earlier one freed."""
+    return fail(
+        RuntimeError,
+        FREED,
+        "backward() freed what this graph had saved to save memory; run the forward pass again, or pass "
+        "retain_graph=True to the first backward().",
+    )
+
+
+def stale(node, storage, version, shape, dtype, made_by, nr=0):
+    """The error for a saved tensor, made by the node `made_by`, that was modified in place since. nr: which of its outputs, told (as in
+    PyTorch) only by the node that saved its own output; an operand is called output 0."""
     from ..dtype import FROM_NUMPY
     from .anomaly import where_hint
 
     which = ""
     if made_by is not None and not isinstance(made_by, AccumulateGrad):
-        which = f", which is output 0 of {re_name(made_by.name())},"
+        which = f", which is output {nr} of {re_name(made_by.name())},"
     now = storage.version
     return fail(
         RuntimeError,
@@ -433,6 +441,8 @@ class CopySlices(Node):
         self.sequence_nr, self.scope = next_sequence_nr(), inner.scope
 
     def backward_raw(self, m, g):
+        if self.inner is None:
+            raise freed()
         whole = self.geometry
         rule = self.inner.backward_traced if m.traced else self.inner.backward_raw
         rest = apply_fix(m, self.inner.fix, rule(m, m.strided_take(g, whole)))
@@ -444,10 +454,13 @@ class CopySlices(Node):
     backward_traced = backward_raw
 
     def release(self):
-        if self.inner.frees_all and self.inner.saved is not None:
-            self.inner.saved = None
+        inner, self.inner = self.inner, None  # PyTorch frees the function itself, also one that saved nothing
+        if inner is None:
+            return False
+        if inner.frees_all and inner.saved is not None:
+            inner.saved = None
             return True
-        return self.inner.release()
+        return inner.release()
 
 
 CopySlices.__module__ = "builtins"

@@ -67,9 +67,11 @@ def _compile(op, traced):
                 *([] if traced else [f"  s{k} = s{k}._d"]),
             ]
         elif kind == "output":
+            nr = op.save_index[k]  # what has no gradient, an index, was made by no node
+            made_by = "None" if op.outputs and op.outputs[nr] in op.nondiff else "node"
             lines += [
                 f" if v{k} is not None:",
-                f"  if t{k}.version != v{k}: raise stale(node, t{k}, v{k}, s{k}.shape, s{k}.dtype, node)",
+                f"  if t{k}.version != v{k}: raise stale(node, t{k}, v{k}, s{k}.shape, s{k}.dtype, {made_by}, {nr})",
                 f"  s{k} = node.unpack({k})"
                 if traced
                 else f"  if t{k}.array is not None and s{k}.__class__ is not ndarray: s{k} = t{k}.array",

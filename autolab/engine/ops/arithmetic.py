@@ -6,7 +6,7 @@ import operator
 
 import numpy as np
 
-from ..dispatch import apply_inplace
+from ..dispatch import apply_inplace, result_dtype
 from ..dtype import bool_
 from ..errors import fail
 from ..lanes import make_operator
@@ -309,8 +309,20 @@ def _log_number(x):
 
 
 # -- public functions: alpha, overloads, operators -------------------------------------------------------------------------
-def _scaled(other, alpha):
-    return other if alpha == 1 else other * alpha
+def _scaled(op, self, other, alpha):
+    """`other * alpha`. Raises RuntimeError for a factor that the result's dtype cannot hold."""
+    if alpha.__class__ is int:
+        return other if alpha == 1 else other * alpha
+    kind = result_dtype(op, (self, other))
+    if isinstance(alpha, bool) and kind is not bool_:
+        raise fail(RuntimeError, "Boolean alpha only supported for Boolean results.", "Give the number: alpha=1.")
+    if isinstance(alpha, float) and kind._kind < 2:
+        raise fail(
+            RuntimeError,
+            "For integral input tensors, argument alpha must not be a floating point number.",
+            "Whole numbers stay whole; convert them with .float() first.",
+        )
+    return other * alpha
 
 
 def _tensor_or_number(name, x):
@@ -326,7 +338,7 @@ def _tensor_or_number(name, x):
 def add_method(self, other, *, alpha=1):
     """`self + alpha * other`. Source: torch.add."""
     _tensor_or_number("add", other)
-    return add.call(self, _scaled(other, alpha))
+    return add.call(self, _scaled(add, self, other, alpha))
 
 
 @composite(name="add")
@@ -339,7 +351,7 @@ def add_function(input, other, *, alpha=1):
 def sub_method(self, other, *, alpha=1):
     """`self - alpha * other`. Source: torch.sub."""
     _tensor_or_number("sub", other)
-    return sub.call(self, _scaled(other, alpha))
+    return sub.call(self, _scaled(sub, self, other, alpha))
 
 
 @composite(name="sub")
@@ -412,7 +424,7 @@ def _inplace_method(name, op):
 
 def _inplace_scaled(name, op):
     def method(self, other, *, alpha=1):
-        return apply_inplace(op, (self, other if alpha == 1 else other * alpha))
+        return apply_inplace(op, (self, _scaled(op, self, other, alpha)))
 
     method.__name__ = name
     method.__doc__ = f"In-place `{op.name}`; `other` is multiplied by alpha first. Source: torch.Tensor.{name}"
