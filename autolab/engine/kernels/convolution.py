@@ -165,7 +165,17 @@ def _matrix(weight, groups, by_rows):
     """Filters as matrices (groups, 1, 1, O / groups, inner), in the order of `_windows`."""
     o, cg, kh, kw = weight.shape
     weight = weight.reshape(groups, o // groups, cg, kh, kw)
-    return (weight.swapaxes(2, 3) if by_rows else weight).reshape(groups, 1, 1, o // groups, cg * kh * kw)
+    return (_exchanged(weight) if by_rows else weight).reshape(groups, 1, 1, o // groups, cg * kh * kw)
+
+
+def _exchanged(t):
+    """Dimensions 2 and 3 of 5 exchanged, copied one place of the last dimension at a time: NumPy's own copy, in runs as short as that
+    dimension, takes three times as long."""
+    exchanged = np.empty((*t.shape[:2], t.shape[3], t.shape[2], t.shape[4]), t.dtype)
+    for i in range(t.shape[3]):
+        for j in range(t.shape[4]):
+            exchanged[:, :, i, :, j] = t[:, :, :, i, j]
+    return exchanged
 
 
 # -- the three maps --------------------------------------------------------------------------------------------------------
@@ -282,10 +292,9 @@ def grad_weight(g, x, geo):
         total = None
         for start, m, windows in _windows(x, taps, geo, og, by_rows, part, parts):
             block = _cut(g[:, :, start * row : (start + m) * row], *windows.shape[1:3])
-            if thin:  # the narrower matrix on the right: nearly twice as fast in OpenBLAS
-                found = np.add.reduce(np.matmul(windows, block.swapaxes(3, 4)), axis=(1, 2)).swapaxes(1, 2)
-            else:
-                found = np.matmul(block, windows.swapaxes(3, 4))[:, 0, 0]
+            # the gradient transposed: with the windows on the left OpenBLAS is twice as fast for thin filters, by up to a tenth for others
+            found = np.matmul(windows, block.swapaxes(3, 4))
+            found = np.add.reduce(found, axis=(1, 2)) if thin else found[:, 0, 0]
             total = found if total is None else np.add(total, found, out=total)
         sums[part] = total
 
@@ -293,8 +302,9 @@ def grad_weight(g, x, geo):
     total, *others = (s for s in sums if s is not None)
     for other in others:
         total += other
+    total = total.swapaxes(1, 2)
     if by_rows:
-        total = total.reshape(groups, og, kh, cg, kw).swapaxes(2, 3)
+        total = _exchanged(total.reshape(groups, og, kh, cg, kw))
     return np.ascontiguousarray(total).reshape(o, cg, kh, kw)
 
 

@@ -8,7 +8,7 @@ from . import memory, threads
 
 BIG = 512  # elements from which these kernels pay
 _ROW = 1 << 14
-_BLOCK = 1 << 16
+_BLOCK = 1 << 17
 _OPERATIONS = 10  # per element, times the cost of memory: for `threads.split`
 _zeros: dict = {}
 

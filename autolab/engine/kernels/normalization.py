@@ -1,6 +1,6 @@
 """Normalisation of rows: batch norm (a row per channel), layer and group norm (a row per sample or group).
 
-Rows are worked through in blocks of about 512 kB, so that the second and third pass over a block find it in the cache. The variance is
+Rows are worked through in blocks of about 1 MB, so that the second and third pass over a block find it in the cache. The variance is
 taken in two passes, from the differences to the mean.
 """
 
@@ -11,7 +11,7 @@ import numpy as np
 from . import memory, threads, whole
 from .convolution import ones
 
-BLOCK = 1 << 19
+BLOCK = 1 << 20
 _OPERATIONS = 20  # per element, times the cost of memory: for `threads.split`
 
 

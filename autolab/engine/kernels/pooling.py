@@ -14,7 +14,7 @@ from . import memory, threads
 from .scatter import add_at
 from .whole import module, off_host
 
-BLOCK = 1 << 19
+BLOCK = 1 << 20
 _OPERATIONS = 20  # per element, times the cost of memory: for `threads.split`
 
 
