@@ -12,7 +12,8 @@ from ..kernels.threads import product
 from ..registry import METHODS, NAMESPACES, composite, register
 from ..tensor import Tensor
 from .expand import expand_op
-from .shape import permute_op, squeeze_product, t_op, unsafe_view, unsqueeze, view_op
+from .shape import squeeze_product, unsafe_view, unsqueeze, view_op
+from .transposition import permute_op, t_op
 
 
 def _tensors(function, **arguments):
