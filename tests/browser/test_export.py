@@ -294,3 +294,14 @@ def test_a_derivative_without_a_formula_is_written_once(offline: Offline, tmp_pa
     formulas = shown.details.locator(".al-pair").first.locator("math")
     expect(formulas).to_have_count(1)
     expect(formulas).to_contain_text("= 12".replace(" ", ""))
+
+
+def test_formulas_that_fit_are_no_stops_for_the_tab_key(offline: Offline, tmp_path: Path) -> None:
+    """Browsers let the Tab key stop at a box that can be scrolled, be it by a pixel."""
+    x = autolab.tensor(2.0, requires_grad=True)
+    shown = offline.open(explore(x * x + x.exp() / x).to_html(tmp_path / "formulas.html"))
+    for step in range(int(shown.slider.get_attribute("max") or 0) + 1):
+        shown.slider.fill(str(step))
+        shown.at(step)
+        scrolled = "all => all.filter((e) => e.scrollHeight > e.clientHeight).map((e) => e.textContent)"
+        assert shown.details.locator(".al-formula").evaluate_all(scrolled) == [], f"step {step}"

@@ -172,7 +172,7 @@ class Field {
       h("div", { class: "al-gridname", text: "gradient at the image" }),
       h(
         "div",
-        { class: "al-over", role: "img", "aria-label": text, style: `width:${cell * width}px;height:${cell * height}px` },
+        { class: "al-over", role: "img", "aria-label": "Gradient at the image", style: `width:${cell * width}px;height:${cell * height}px` },
         heatMap(values, part.scale),
         frame,
       ),
