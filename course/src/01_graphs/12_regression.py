@@ -143,7 +143,7 @@ print(f"cleared:     the loss rose in {sum(b > a for a, b in zip(cleared, cleare
 print(f"after 200 steps: {cleared[-1]:.4f} cleared, {not_cleared[-1]:.4f} not cleared")
 
 # %% tags=["picture"]
-autolab.viz.plot_losses({"cleared": cleared, "not cleared": not_cleared}, log=True)
+axes = autolab.viz.plot_losses({"cleared": cleared, "not cleared": not_cleared}, log=True)
 
 # %% tags=["reveal"]
 q24.reveal("it swings up and down" if rises > 10 else "it falls faster")

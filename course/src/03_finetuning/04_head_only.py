@@ -73,7 +73,7 @@ hook.remove()
 q7.reveal(through_the_body)
 
 # %% tags=["picture"]
-autolab.viz.plot_losses({"training loss of the head": losses})
+axes = autolab.viz.plot_losses({"training loss of the head": losses})
 
 # %% [markdown] tags=["explain"]
 # **Why.** 50 images, once. Without stored features it would be $60 \cdot 50 = 3000$. There are conditions: the body is frozen, it is in evaluation mode, and the images are the same in
