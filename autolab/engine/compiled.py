@@ -78,8 +78,8 @@ def make_general(op):
     return environment["call"]
 
 
-# In the generated code argument number i is `ai`, its raw value `xi`, its storage `si`; `ki` says whether an argument that may also be a
-# number or None is a tensor; rule number j sends its gradient to the node `ej`.
+# In the generated code argument number i is `ai`, its raw value `xi`; `ki` says whether an argument that may also be a number or None is a
+# tensor; rule number j sends its gradient to the node `ej`. What is saved has the names of `saved.places`.
 def _arguments(op):
     return ", ".join(f"a{i}" for i in range(len(op.params)))
 

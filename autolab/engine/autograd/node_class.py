@@ -52,9 +52,11 @@ def _compile(op, traced):
     elif op.node_class.direct and op.node_class.num_outputs > 1:  # `straight` hands on the one gradient there can be, the rules read a list
         lines.append(" if g.__class__ is not list: g = (g,)")
     if op.saves:
-        lines += [" saved = node.saved", " if saved.__class__ is not tuple: saved = unusual(node, traced)"]
-    if op.saves:
-        lines.append(f" {', '.join(saved.places(op))}, = saved")
+        lines += [
+            " saved = node.saved",
+            " if saved.__class__ is not tuple: saved = unusual(node, traced)",
+            f" {', '.join(saved.places(op))}, = saved",
+        ]
     for k, kind in enumerate(op.save_kinds):
         if kind == "input" and op.params[op.save_index[k]] in op.lists:
             if not traced:
