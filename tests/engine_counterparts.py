@@ -100,6 +100,7 @@ COUNTERPARTS = {
     "split_with_sizes": lambda t, x, sizes, *dim: t.split(x, sizes, *dim),
     "block_diag": lambda t, tensors: t.block_diag(*tensors),
     "scatter_value": lambda t, x, dim, index, value: x.scatter(dim, index, value),
+    "index_fill_tensor": lambda t, x, dim, index, value: x.index_fill(dim, index, value),
     "sum_to": lambda t, x, size: x.sum_to_size(size),
     "narrow_raw": lambda t, x, dim, start, length: x.narrow(dim, start, length),
     "pad_raw": lambda t, g, shape, dim, start: t.ops.aten.slice_backward(g, shape, dim, start, start + g.shape[dim], 1),

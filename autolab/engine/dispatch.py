@@ -337,7 +337,7 @@ def apply_inplace(op, args):
                 pass
     tensors, raws = _unwrap(op, args)
     check_inplace(target, state, any(t._req for t in tensors))
-    if op.operands and any(partly_overlap(target, t) for t in tensors[1:]):
+    if any(isinstance(args[i], Tensor) and partly_overlap(target, args[i]) for i in op.broadcast[1:]):
         raise overlapping_operands()
     device, mixed = common_device(op, args, tensors)
     if device is not target._storage.device:

@@ -101,14 +101,21 @@ def move_retained(t, made_by, nr):
 def partly_overlap(a, b) -> bool:
     """Whether dense pieces `a` and `b` of one memory have some elements in common and are not the same; others are not looked at, as in
     PyTorch (`at::get_overlap_status`)."""
-    if a._storage is not b._storage or a is b or not (a._d.size and b._d.size):
-        return False
-    if not (a._d.flags.forc and b._d.flags.forc):
+    return a is not b and overlap(a, b) and not _same_piece(a, b)
+
+
+def overlap(a, b) -> bool:
+    """Whether `a` and `b` are the same tensor, or dense pieces of one memory that have elements in common (`at::assert_no_overlap`)."""
+    if a is b:
+        return True
+    if a._storage is not b._storage or not (a._d.size and b._d.size and a._d.flags.forc and b._d.flags.forc):
         return False
     first, second = address(a._d), address(b._d)
-    if first == second and a._d.nbytes == b._d.nbytes:
-        return a._d.strides != b._d.strides
     return first < second + b._d.nbytes and second < first + a._d.nbytes
+
+
+def _same_piece(a, b):
+    return address(a._d) == address(b._d) and a._d.nbytes == b._d.nbytes and a._d.strides == b._d.strides
 
 
 _FORBIDDEN = {

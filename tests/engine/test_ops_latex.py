@@ -53,6 +53,7 @@ NOT_NUMBERS = networks.NOT_NUMBERS | {
     "index_add": "value source",
     "index_copy": "value self source",
     "index_fill": "value self",
+    "index_fill_tensor": "value self value",
     "index_put": "value self values",
     "index_select": "value self",
     "index_select_spread": "value self",

@@ -7,13 +7,15 @@ from operator import index as index_of
 import numpy as np
 
 from .. import demands
+from ..arguments import bad_argument
 from ..autograd.grad_mode import per_thread
-from ..dispatch import check_inplace, write_inplace
+from ..dispatch import check_inplace, overlapping_operands, write_inplace
 from ..errors import check_dim, fail
 from ..kernels.scatter import add_at
 from ..placement import common_device, device_error, gathered
 from ..registry import METHODS, NAMESPACES, composite, register
 from ..tensor import Tensor, scalar_tensor, wrap
+from ..views import overlap
 from .shape import unsqueeze
 
 END = 2**63 - 1  # torch's mark for "to the end", seen in _saved_end
@@ -120,10 +122,31 @@ def _key(indices):
 
 
 def _checked(xp, self, indices):
+    if len(indices) > 1:
+        _check_together(indices, self.ndim)
     for dim, (i, n) in enumerate(zip(indices, self.shape)):
         if i is not None:
             demands.in_range(xp, i, -n, n, lambda bad, dim=dim, n=n: _out_of_bounds(bad, dim, n))
     return _key(indices)
+
+
+def _check_together(indices, ndim):
+    """Raises torch's error for more index tensors than dimensions, and for such that do not broadcast."""
+    if len(indices) > ndim:
+        message = f"too many indices for tensor of dimension {ndim} (got {len(indices)})"
+        raise fail(IndexError, message, "Each index tensor counts along a dimension of its own.")
+    shapes = [i.shape for i in indices if i is not None]
+    if all(shape == shapes[0] for shape in shapes):
+        return
+    try:
+        np.broadcast_shapes(*shapes)
+    except ValueError:
+        listed = ", ".join(str(list(shape)) for shape in shapes)
+        raise fail(
+            IndexError,
+            f"shape mismatch: indexing tensors could not be broadcast together with shapes {listed}",
+            "Several index tensors are read together, entry by entry.",
+        ) from None
 
 
 def _out_of_bounds(bad, dim, n):
@@ -135,17 +158,9 @@ def _out_of_bounds(bad, dim, n):
 
 
 def _index(xp, self, indices):
-    try:
-        return xp.array(self[_checked(xp, self, indices)])
-    except IndexError as error:
-        if "broadcast" in str(error):
-            shapes = ", ".join(str(list(i.shape)) for i in indices if i is not None)
-            raise fail(
-                IndexError,
-                f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}",
-                "Several index tensors are read together, entry by entry.",
-            ) from None
-        raise
+    found = self[_checked(xp, self, indices)]
+    # NumPy puts the indexed dimensions first in memory, PyTorch leaves them in their places
+    return xp.ascontiguousarray(found) if getattr(found, "ndim", 0) > 1 and self.flags.c_contiguous else xp.array(found)
 
 
 def _index_spread(xp, self, shape, indices):
@@ -393,14 +408,33 @@ def setitem(self, key, value):
         return
     if not isinstance(value, Tensor):
         value = wrap(np.asarray(value).astype(self.dtype.np), self.dtype).to(self.device)
-    elif value.dtype is not self.dtype:
+    else:
+        _check_dtype(self, key if key.__class__ is tuple else (key,), value)
+        value = _without_leading_ones(value)
+    written(index_put_op, (view, indices, value, False))
+
+
+def _check_dtype(self, indices, values, accumulate=False):
+    """Raises torch's error for values of another dtype than `self`. A single number at the places of one mask may have any: torch fills
+    with it (`canDispatchToMaskedFill`)."""
+    if values.dtype is self.dtype:
+        return
+    advanced = [i for i in indices if isinstance(i, (Tensor, list, np.ndarray))]
+    by_mask = len(advanced) == 1 and str(getattr(advanced[0], "dtype", "")).split(".")[-1] in ("bool", "uint8")
+    if accumulate or values.numel() != 1 or not by_mask:
         raise fail(
             RuntimeError,
             f"Index put requires the source and destination dtypes match, got {self.dtype.short} for the destination and "
-            f"{value.dtype.short} for the source.",
+            f"{values.dtype.short} for the source.",
             "Convert the values first: .to(x.dtype).",
         )
-    index_put_(view, indices, value)
+
+
+def _without_leading_ones(value):
+    """A view of `value` without its leading dimensions of size 1: these fit any index."""
+    shape = value._d.shape
+    ones = next((k for k, n in enumerate(shape) if n != 1), len(shape))
+    return METHODS["view"](value, shape[ones:]) if ones else value
 
 
 def _copy_into(view, value):
@@ -410,10 +444,7 @@ def _copy_into(view, value):
     elif not value._d.ndim:
         view.fill_(value)
     else:
-        ones = next(
-            (k for k, n in enumerate(value._d.shape) if n != 1), value._d.ndim
-        )  # leading dimensions of size 1 are dropped
-        view.copy_(METHODS["expand"](METHODS["view"](value, value._d.shape[ones:]), view._d.shape))
+        view.copy_(METHODS["expand"](_without_leading_ones(value), view._d.shape))
 
 
 METHODS["__getitem__"], METHODS["__setitem__"] = getitem, setitem
@@ -424,6 +455,8 @@ def written(op, args):
     target, state = args[0], per_thread.state
     check_inplace(target, state, any(isinstance(a, Tensor) and a._req for a in args))
     tensors = [x for a in args for x in (a if a.__class__ in (list, tuple) else (a,)) if isinstance(x, Tensor)]
+    if any(overlap(target, x) for x in tensors[1:] if x._d.ndim or op.params[-1] != "value"):  # one `value` is read before writing begins
+        raise overlapping_operands()
     device, _ = common_device(op, args, tensors)
     if device is not target._storage.device:
         raise device_error(op, args, device, target._storage.device)
@@ -448,10 +481,20 @@ def _index_list(self, indices):
 @composite(method=True)
 def index_put_(input, indices, values, accumulate=False):
     """Writes `values` at the places that the index tensors name, in place. Source: torch.Tensor.index_put_."""
+    _check_index_put("index_put_", input, indices, values, accumulate)
     return written(index_put_op, (input, _index_list(input, indices), values, accumulate))
+
+
+def _check_index_put(name, self, indices, values, accumulate):
+    if not isinstance(indices, (tuple, list)):
+        raise bad_argument(name, "indices", 1, "tuple of Tensors", indices)
+    if not isinstance(values, Tensor):
+        raise bad_argument(name, "values", 2, "Tensor", values)
+    _check_dtype(self, indices, values, accumulate)
 
 
 @composite(method=True)
 def index_put(input, indices, values, accumulate=False):
     """A copy with `values` at the places that the index tensors name. Source: torch.Tensor.index_put."""
+    _check_index_put("index_put", input, indices, values, accumulate)
     return index_put_op.call(input, _index_list(input, indices), values, accumulate)

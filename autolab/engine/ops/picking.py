@@ -1,16 +1,17 @@
-"""Entries and slices picked or written by index tensors: gather, scatter, index_select, take, masked_select, nonzero."""
+"""Entries picked or written by index tensors: gather, scatter, take, masked_select, nonzero. Whole slices are in `slices.py`."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from .. import demands
-from ..dtype import FROM_NUMPY
+from ..dispatch import broadcast_error
+from ..dtype import FROM_NUMPY, int64
 from ..errors import check_dim, fail, unsupported
 from ..kernels.scatter import add_at
 from ..registry import METHODS, composite, register
 from ..tensor import Tensor, wrap
-from .indexing import at, written
+from .indexing import written
 
 
 # -- gather, scatter -------------------------------------------------------------------------------------------------------
@@ -39,27 +40,40 @@ def _row(x):
     return x if x.ndim else x.reshape(1)
 
 
-def _matching(name, self, index):
-    if self.ndim != index.ndim and max(self.ndim, 1) != max(index.ndim, 1):
+def _check_positions(name, index):
+    if index.dtype not in (np.dtype("int64"), np.dtype("int32")):
+        message = f"{name}(): Expected dtype int32/int64 for index"
+        raise fail(RuntimeError, message, "Positions are whole numbers: index.long().")
+
+
+def _matching(index, other, called):
+    if max(other.ndim, 1) != max(index.ndim, 1):
         raise fail(
             RuntimeError,
-            "Index tensor must have the same number of dimensions as "
-            + ("input tensor" if name == "gather" else "self tensor"),
-            f"The tensor has {self.ndim} dimensions, the index {index.ndim}.",
+            f"Index tensor must have the same number of dimensions as {called} tensor",
+            f"The tensor has {other.ndim} dimensions, the index {index.ndim}.",
         )
 
 
+def _longer(index, other, apart=None):
+    """Whether `index` has more entries than `other` along some dimension but `apart`."""
+    return any(k > n for d, (k, n) in enumerate(zip(index.shape, other.shape)) if d != apart)
+
+
 def _gather(xp, self, dim, index, sparse_grad):
-    _matching("gather", self, index)
     d = check_dim(dim, self.ndim)
-    for i, (n, k) in enumerate(zip(self.shape, index.shape)):
-        if i != d and k > n:
-            raise fail(
-                RuntimeError,
-                f"Size does not match at dimension {i} expected index {list(index.shape)} to be no larger than self {list(self.shape)} "
-                f"apart from dimension {d}",
-                "Only the gathered dimension of the index may be longer.",
-            )
+    if not index.size:
+        return xp.empty(index.shape, self.dtype)
+    _check_positions("gather", index)
+    _matching(index, self, "input")
+    wrong = next((k for k in range(min(self.ndim, index.ndim)) if k != d and index.shape[k] > self.shape[k]), None)
+    if wrong is not None:
+        raise fail(
+            RuntimeError,
+            f"Size does not match at dimension {wrong} expected index {list(index.shape)} to be no larger than self "
+            f"{list(self.shape)} apart from dimension {d}",
+            "Only the gathered dimension of the index may be longer.",
+        )
     row = _row(self)
     return xp.array(row[_along(xp, row, d, index)])
 
@@ -76,22 +90,46 @@ gather = register(
 )
 
 
+def _check_scatter(self, d, index, src):
+    """Raises torch's error where `index` does not fit the tensor or the source (None where a number is scattered)."""
+    _check_positions("scatter", index)
+    if src is not None and src.dtype != self.dtype:
+        message = "scatter(): Expected self.dtype to be equal to src.dtype"
+        raise fail(RuntimeError, message, "Convert the source first: src.to(x.dtype).")
+    _matching(index, self, "self")
+    if src is not None and src.ndim and index.ndim > src.ndim:
+        check_dim(index.ndim - 1, src.ndim)
+    if not (_longer(index, self, apart=d) or (src is not None and _longer(index, src))):
+        return
+    message = f"Expected index {list(index.shape)} to be no larger than self {list(self.shape)} apart from dimension {d}"
+    if src is not None:
+        message += f" and to be no larger size than src {list(src.shape)}"
+    raise fail(RuntimeError, message, "Each entry of the index says where the entry of the source at its place goes.")
+
+
+def _used(src, index):
+    """The entries of `src` that `index` names places for."""
+    return _row(src)[tuple(slice(0, n) for n in index.shape)] if index.ndim else src.reshape(-1)[0]
+
+
 def _scatter(xp, self, dim, index, src):
-    _matching("scatter", self, index)
     d = check_dim(dim, self.ndim)
-    out = xp.array(self)
-    source = src if not getattr(src, "ndim", 0) else src[tuple(slice(0, n) for n in index.shape)]
-    row = _row(out)
-    row[_along(xp, row, d, index)] = source
+    out = xp.array(self, order="C")
+    if index.size:
+        source = src if hasattr(src, "ndim") else None
+        _check_scatter(self, d, index, source)
+        row = _row(out)
+        row[_along(xp, row, d, index)] = src if source is None else _used(src, index)
     return out
 
 
 def _scatter_add(xp, self, dim, index, src):
-    _matching("scatter", self, index)
-    out = xp.array(self)
-    source = src[tuple(slice(0, n) for n in index.shape)] if index.ndim else src
-    row = _row(out)
-    add_at(xp, row, _along(xp, row, check_dim(dim, self.ndim), index), source)
+    d = check_dim(dim, self.ndim)
+    out = xp.array(self, order="C")
+    if index.size:
+        _check_scatter(self, d, index, src)
+        row = _row(out)
+        add_at(xp, row, _along(xp, row, d, index), _used(src, index))
     return out
 
 
@@ -170,120 +208,11 @@ def scatter_add_(self, dim, index, src):
     return written(scatter_add_op, (self, dim, index, src))
 
 
-# -- whole slices by index -------------------------------------------------------------------------------------------------
-def _index_select(xp, self, dim, index):
-    if index.ndim > 1:
-        raise fail(IndexError, "index_select(): Index is supposed to be a vector", "Give the positions as one list.")
-    d = check_dim(dim, self.ndim)
-    n = self.shape[d] if self.ndim else 1
-    demands.in_range(
-        xp, index, 0, n, lambda bad: fail(IndexError, "index out of range in self", f"Positions count from 0 to {n - 1}.")
-    )
-    return xp.take(self, xp.atleast_1d(index), axis=d) if self.ndim else self.copy()
-
-
-def as_vector(array):
-    """The array; a 0-d one as a view with one dimension, which is what PyTorch takes it for along a dimension."""
-    return array if array.ndim else array.reshape(1)
-
-
-def _index_add(xp, self, dim, index, source, alpha):
-    out = xp.array(self)
-    if source.ndim != self.ndim or any(
-        a != b for k, (a, b) in enumerate(zip(self.shape, source.shape)) if k != check_dim(dim, self.ndim)
-    ):
-        raise fail(
-            RuntimeError,
-            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
-            f"{list(self.shape)} source.shape = {list(source.shape)}",
-            "Each slice of the source is added to a slice of the tensor.",
-        )
-    add_at(xp, as_vector(out), at(check_dim(dim, self.ndim), as_vector(index)), as_vector(source if alpha == 1 else source * alpha))
-    return out
-
-
-index_select = register(
-    "index_select(self, dim, index)",
-    forward=_index_select,
-    vjp={"self": lambda m, g, self_sym_sizes, dim, index: m.index_select_spread(g, self_sym_sizes, dim, index)},
-    latex=r"{self}[{index}]",
-    vjp_latex={"self": r"\sum {g} \text{ at } {index}"},
-    samples=lambda s: [(s.randn(2, 3), 1, s.index([0, 2, 2]))],
-    doc="Slices picked along a dimension. Source: torch.index_select",
-)
-index_select_spread = register(
-    "index_select_spread(self, shape, dim, index)",
-    method=False,
-    function=False,
-    forward=lambda xp, self, shape, dim, index: (
-        _index_add(xp, xp.zeros(shape, self.dtype), dim, index, self, 1) if shape else self.copy()
-    ),
-    vjp={"self": lambda m, g, dim, index: m.index_select(g, dim, index)},
-    latex=r"\sum {self} \text{ at } {index}",
-    vjp_latex={"self": r"{g}[{index}]"},
-    samples=lambda s: [(s.randn(2, 3), (2, 4), 1, s.index([0, 2, 2]))],
-)
-index_add = register(
-    "index_add(self, dim, index, source, *, alpha=1)",
-    forward=_index_add,
-    inplace=False,
-    vjp={
-        "self": lambda m, g, dim: g,
-        "source": lambda m, g, dim, index, alpha: _times(m.index_select(g, dim, index), alpha),
-    },
-    latex=r"{self}[{index}] \mathrel{+}= {source}",
-    vjp_latex={"self": r"{g}", "source": r"{g}[{index}]"},
-    samples=lambda s: [(s.randn(3), 0, s.index([0, 0]), s.randn(2)), (s.randn(), 0, s.index([0]), s.randn())],
-    doc="A copy with slices added. Source: torch.index_add",
-)
-
-
-def _times(g, factor):
-    return g if factor == 1 else g * factor
-
-
-def _filled(xp, self, dim, index, value):
-    out = xp.array(self)
-    as_vector(out)[at(check_dim(dim, self.ndim), index)] = value
-    return out
-
-
-index_fill = register(
-    "index_fill(self, dim, index, value)",
-    forward=_filled,
-    vjp={"self": lambda m, g, dim, index: m.index_fill(g, dim, index, 0)},
-    latex=r"{self}[{index}] := {value}",
-    vjp_latex={"self": r"{g} \text{ without } {index}"},
-    samples=lambda s: [(s.randn(3), 0, s.index([0, 2]), 1.5), (s.randn(), 0, s.index([0]), 1.5)],
-    doc="A copy with slices set to a number. Source: torch.index_fill",
-)
-index_copy = register(
-    "index_copy(self, dim, index, source)",
-    forward=_filled,
-    vjp={
-        "self": lambda m, g, dim, index: m.index_fill(g, dim, index, 0),
-        "source": lambda m, g, dim, index: m.index_select(g, dim, index),
-    },
-    latex=r"{self}[{index}] := {source}",
-    vjp_latex={"self": r"{g} \text{ without } {index}", "source": r"{g}[{index}]"},
-    samples=lambda s: [(s.randn(3), 0, s.index([0, 2]), s.randn(2)), (s.randn(), 0, s.index([0]), s.randn())],
-    doc="A copy with slices replaced. Source: torch.index_copy",
-)
-
-for _op in (index_add, index_fill, index_copy):
-
-    def _method(op):
-        def method(self, *args, **kwargs):
-            bound = dict(op.defaults) | dict(zip(op.params[1:], args)) | kwargs
-            return written(op, (self, *(bound[p] for p in op.params[1:])))
-
-        method.__name__, method.__doc__ = op.name + "_", f"`{op.name}` in place. Source: torch.Tensor.{op.name}_"
-        return method
-
-    METHODS[_op.name + "_"] = _method(_op)
-
-
+# -- by position among all, by mask ----------------------------------------------------------------------------------------
 def _take(xp, self, index):
+    if index.dtype != np.int64:
+        message = f"take(): Expected a long tensor for index, but got {FROM_NUMPY[index.dtype].short}"
+        raise fail(RuntimeError, message, "Positions are whole numbers: index.long().")
     n = self.size
     demands.in_range(
         xp,
@@ -320,7 +249,10 @@ def _size(x):
 
 def _masked_select(xp, self, mask):
     _bool_mask("masked_select", mask)
-    a, b = xp.broadcast_arrays(self, mask)
+    try:
+        a, b = xp.broadcast_arrays(self, mask)
+    except ValueError:
+        raise broadcast_error([mask.shape, self.shape]) from None
     return a[b]
 
 
@@ -371,7 +303,8 @@ def nonzero(input, *, as_tuple=False):
         found = xp.nonzero(input._d if input.ndim else input._d.reshape(1))
         if as_tuple:
             return tuple(wrap(i) for i in found)
-        return wrap(xp.stack(found, 1) if input.ndim else xp.zeros((len(found[0]), 0), np.int64))
+        # one list of positions after the other in memory, which shows in the strides: as PyTorch has it
+        return wrap(xp.stack(found).T if input.ndim else xp.zeros((len(found[0]), 0), np.int64))
 
 
 @composite()
@@ -388,6 +321,15 @@ def take_along_dim(input, indices, dim=None):
     """`gather` with broadcasting; without `dim` over the flattened tensor. Source: torch.take_along_dim."""
     if dim is None:
         return gather.call(input.reshape(-1), 0, indices.reshape(-1), False)
+    if indices.dtype is not int64:
+        message = f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.short}"
+        raise fail(RuntimeError, message, "Positions are whole numbers: indices.long().")
+    if input.ndim != indices.ndim:
+        message = (
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
+        )
+        raise fail(RuntimeError, message, "Add dimensions of size 1 to the indices: indices.unsqueeze(0).")
     d = check_dim(dim, input.ndim)
     shape = list(
         np.broadcast_shapes(*[tuple(1 if i == d else n for i, n in enumerate(t.shape)) for t in (input, indices)])

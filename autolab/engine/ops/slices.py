@@ -1,0 +1,282 @@
+"""Whole slices picked or written by a list of positions: index_select, index_add, index_copy, index_fill.
+
+Positions count from 0; unlike in `x[positions]`, negative ones are refused (by all but index_fill).
+Source: https://docs.pytorch.org/docs/2.13/torch.html#indexing-slicing-joining-mutating-ops
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import demands
+from ..arguments import bad_argument, mismatch
+from ..dtype import FROM_NUMPY
+from ..errors import check_dim, fail, no_dimensions
+from ..kernels.scatter import add_at
+from ..overloading import public
+from ..registry import METHODS, register
+from ..tensor import Tensor
+from .arithmetic import _NUMBERS
+from .indexing import at, written
+
+
+def as_vector(array):
+    """The array; a 0-d one as a view with one dimension, which is what PyTorch takes it for along a dimension."""
+    return array if array.ndim else array.reshape(1)
+
+
+def _short(array):
+    return FROM_NUMPY[array.dtype].short
+
+
+_INDEX_NOTE = "The positions are a list of whole numbers: torch.tensor([0, 2])."
+
+
+def _length(array, dim):
+    """The size of `array` along `dim`, where a 0-d array counts as a list of one."""
+    return array.shape[dim] if array.ndim else 1
+
+
+# -- index_select ----------------------------------------------------------------------------------------------------------
+def _index_select(xp, self, dim, index):
+    if not hasattr(index, "ndim"):
+        raise bad_argument("index_select", "index", 3, "Tensor", index)
+    d = check_dim(dim, self.ndim)
+    if index.ndim > 1:
+        raise fail(IndexError, "index_select(): Index is supposed to be a vector", "Give the positions as one list.")
+    if not self.ndim and index.size != 1:
+        message = f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)"
+        raise fail(RuntimeError, message, "A 0-d tensor has one entry, and stays 0-d.")
+    if index.dtype not in _POSITIONS:
+        raise fail(RuntimeError, "index_select(): Expected dtype int32 or int64 for index", _INDEX_NOTE)
+    n = _length(self, d)
+    demands.in_range(xp, index, 0, n, lambda _: _out_of_range(n))
+    return xp.take(self, xp.atleast_1d(index), axis=d) if self.ndim else self.copy()
+
+
+_POSITIONS = (np.dtype("int64"), np.dtype("int32"))
+
+
+def _out_of_range(n):
+    return fail(IndexError, "index out of range in self", f"Positions count from 0 to {n - 1}.")
+
+
+index_select = register(
+    "index_select(self, dim, index)",
+    forward=_index_select,
+    vjp={"self": lambda m, g, self_sym_sizes, dim, index: m.index_select_spread(g, self_sym_sizes, dim, index)},
+    latex=r"{self}[{index}]",
+    vjp_latex={"self": r"\sum {g} \text{ at } {index}"},
+    samples=lambda s: [(s.randn(2, 3), 1, s.index([0, 2, 2]))],
+    doc="Slices picked along a dimension. Source: torch.index_select",
+)
+index_select_spread = register(
+    "index_select_spread(self, shape, dim, index)",
+    method=False,
+    function=False,
+    forward=lambda xp, self, shape, dim, index: (
+        _index_add(xp, xp.zeros(shape, self.dtype), dim, index, self, 1) if shape else self.copy()
+    ),
+    vjp={"self": lambda m, g, dim, index: m.index_select(g, dim, index)},
+    latex=r"\sum {self} \text{ at } {index}",
+    vjp_latex={"self": r"{g}[{index}]"},
+    samples=lambda s: [(s.randn(2, 3), (2, 4), 1, s.index([0, 2, 2]))],
+)
+
+
+# -- index_add -------------------------------------------------------------------------------------------------------------
+def _check_index_add(self, d, index, source):
+    if index.ndim > 1:
+        message = (
+            f"index_add_(): Index is supposed to be a vector, but got dim: {index.ndim} with type: {_short(index)} "
+            f"and size: {list(index.shape)}"
+        )
+        raise fail(IndexError, message, _INDEX_NOTE)
+    if index.dtype not in _POSITIONS:
+        raise fail(RuntimeError, f"index_add_(): Expected dtype int32/int64 for index but got: {_short(index)}", _INDEX_NOTE)
+    if self.dtype != source.dtype:
+        message = f"index_add_(): self ({_short(self)}) and source ({_short(source)}) must have the same scalar type"
+        raise fail(RuntimeError, message, "Convert the source first: source.to(x.dtype).")
+    if d and d >= source.ndim:
+        message = f"index_add_(): Indexing dim {d} is out of bounds of the source tensor with dim {source.ndim}"
+        raise fail(RuntimeError, message, "The source has a slice for each position.")
+    if index.size != _length(source, d):
+        if not source.ndim:
+            raise no_dimensions(d)
+        message = (
+            f"index_add_(): Number of indices ({index.size}) should be equal to source.size(dim): ({source.shape[d]}), "
+            f"for dim: {d}"
+        )
+        raise fail(RuntimeError, message, "The source has a slice for each position.")
+    if source.ndim != self.ndim or any(a != b for k, (a, b) in enumerate(zip(self.shape, source.shape)) if k != d):
+        message = (
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            f"{list(self.shape)} source.shape = {list(source.shape)}"
+        )
+        raise fail(RuntimeError, message, "Each slice of the source is added to a slice of the tensor.")
+
+
+def _index_add(xp, self, dim, index, source, alpha):
+    d = check_dim(dim, self.ndim)
+    _check_index_add(self, d, index, source)
+    n = _length(self, d)
+    demands.in_range(xp, index, 0, n, lambda _: _out_of_range(n))
+    out = xp.array(self, order="C")
+    add_at(xp, as_vector(out), at(d, as_vector(index)), as_vector(source if alpha == 1 else source * alpha))
+    return out
+
+
+def _times(g, factor):
+    return g if factor == 1 else g * factor
+
+
+index_add = register(
+    "index_add(self, dim, index, source, *, alpha=1)",
+    forward=_index_add,
+    inplace=False,
+    vjp={
+        "self": lambda m, g, dim: g,
+        "source": lambda m, g, dim, index, alpha: _times(m.index_select(g, dim, index), alpha),
+    },
+    latex=r"{self}[{index}] \mathrel{+}= {source}",
+    vjp_latex={"self": r"{g}", "source": r"{g}[{index}]"},
+    samples=lambda s: [(s.randn(3), 0, s.index([0, 0]), s.randn(2)), (s.randn(), 0, s.index([0]), s.randn())],
+    doc="A copy with slices added. Source: torch.index_add",
+)
+
+
+# -- index_copy ------------------------------------------------------------------------------------------------------------
+def _check_index_copy(self, d, index, source):
+    if index.ndim > 1:
+        raise fail(IndexError, f"index_copy_(): Index should have dimension 1 or 0 (got {index.ndim})", _INDEX_NOTE)
+    if not source.ndim and index.size != 1:
+        message = f"index_copy_(): When source is scalar, index should have one element (got {index.size})"
+        raise fail(IndexError, message, "One number is one slice.")
+    if source.ndim != self.ndim and source.ndim and self.ndim:
+        message = (
+            "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
+            f"dimensionality ({source.ndim}), destination dimensionality ({self.ndim})"
+        )
+        raise fail(IndexError, message, "Each slice of the source replaces a slice of the tensor.")
+    if index.dtype != np.int64:
+        message = f"index_copy_(): Expected a long tensor for index, but got {_short(index)}"
+        raise fail(RuntimeError, message, _INDEX_NOTE)
+    if self.dtype != source.dtype:
+        message = (
+            "index_copy_(): self and source expected to have the same dtype, but got (self) "
+            f"{_short(self)} and (source) {_short(source)}"
+        )
+        raise fail(RuntimeError, message, "Convert the source first: source.to(x.dtype).")
+    ours, theirs = ([n for k, n in enumerate(a.shape) if k != d] for a in (self, source))
+    if ours != theirs:
+        message = (
+            "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
+            f"{' '.join(map(str, ours))} at dimension {d} and source slice shape: {' '.join(map(str, theirs))} at dimension 0."
+        )
+        raise fail(RuntimeError, message, "Each slice of the source replaces a slice of the tensor.")
+    if source.ndim and index.size != source.shape[d]:
+        message = f"index_copy_(): Number of indices ({index.size}) should be equal to source.size(dim) ({source.shape[d]})"
+        raise fail(IndexError, message, "The source has a slice for each position.")
+
+
+def _index_copy(xp, self, dim, index, source):
+    d = check_dim(dim, self.ndim)
+    _check_index_copy(self, d, index, source)
+    n = _length(self, d)
+    demands.in_range(xp, index, 0, n, lambda bad: _out_of_bounds("index_copy_(): ", bad, d, n, 0))
+    out = xp.array(self, order="C")
+    as_vector(out)[at(d, as_vector(index))] = as_vector(source)
+    return out
+
+
+def _out_of_bounds(function, bad, dim, n, lowest):
+    message = f"{function}index {bad} is out of bounds for dimension {dim} with size {n}"
+    return fail(IndexError, message, f"Positions count from {lowest} to {n - 1}.")
+
+
+index_copy = register(
+    "index_copy(self, dim, index, source)",
+    forward=_index_copy,
+    vjp={
+        "self": lambda m, g, dim, index: m.index_fill(g, dim, index, 0),
+        "source": lambda m, g, dim, index: m.index_select(g, dim, index),
+    },
+    latex=r"{self}[{index}] := {source}",
+    vjp_latex={"self": r"{g} \text{ without } {index}", "source": r"{g}[{index}]"},
+    samples=lambda s: [(s.randn(3), 0, s.index([0, 2]), s.randn(2)), (s.randn(), 0, s.index([0]), s.randn())],
+    doc="A copy with slices replaced. Source: torch.index_copy",
+)
+
+
+# -- index_fill ------------------------------------------------------------------------------------------------------------
+def _index_fill(xp, self, dim, index, value):
+    d = check_dim(dim, self.ndim)
+    if index.dtype != np.int64:
+        raise fail(IndexError, "index_fill_(): Expected dtype int64 for index.", _INDEX_NOTE)
+    if index.ndim > 1:
+        raise fail(RuntimeError, "Index has to be a vector/scalar", _INDEX_NOTE)
+    if isinstance(value, complex) and self.dtype.kind != "c":
+        message = "index_fill_(): Converting complex Scalar to non-complex type is not supported"
+        raise fail(RuntimeError, message, "Real numbers cannot hold an imaginary part.")
+    n = _length(self, d)
+    demands.in_range(xp, index, -n, n, lambda bad: _out_of_bounds("", bad, d, n, -n))
+    out = xp.array(self)
+    as_vector(out)[at(d, index)] = value
+    return out
+
+
+_FILL = {"forward": _index_fill, "method": False, "function": False, "latex": r"{self}[{index}] := {value}"}
+_UNFILLED = {"self": lambda m, g, dim, index: m.index_fill(g, dim, index, 0)}
+index_fill_op = register(
+    "index_fill(self, dim, index, value)",
+    vjp=_UNFILLED,
+    vjp_latex={"self": r"{g} \text{ without } {index}"},
+    samples=lambda s: [(s.randn(3), 0, s.index([0, 2]), 1.5), (s.randn(), 0, s.index([0]), 1.5)],
+    **_FILL,
+)
+index_fill_tensor = register(
+    "index_fill_tensor(self, dim, index, value)",
+    node="IndexFillBackward1",
+    vjp={**_UNFILLED, "value": lambda m, g, dim, index: m.sum(m.index_select(g, dim, index))},
+    vjp_latex={"self": r"{g} \text{ without } {index}", "value": r"\sum {g}[{index}]"},
+    samples=lambda s: [(s.randn(3), 0, s.index([0, 2]), s.randn()), (s.randn(), 0, s.index([0]), s.randn())],
+    **_FILL,
+)
+_FILLS = ("int dim, Tensor index, Tensor value", "int dim, Tensor index, Number value")
+
+
+def _fill_op(index, value):
+    if not isinstance(index, Tensor) or not isinstance(value, (Tensor, *_NUMBERS)):
+        raise mismatch("index, value")
+    if not isinstance(value, Tensor):
+        return index_fill_op
+    if value._d.ndim:
+        message = f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value._d.ndim} dimension(s)."
+        raise fail(RuntimeError, message, "One value fills all the slices; index_copy gives each its own numbers.")
+    return index_fill_tensor
+
+
+@public("index_fill", [f"Tensor input, {form}" for form in _FILLS], _FILLS, op=index_fill_op)
+def index_fill(input, dim, index, value):
+    """A copy with slices set to a number or a 0-d tensor. Source: torch.index_fill"""
+    return _fill_op(index, value).call(input, dim, index, value)
+
+
+@public("index_fill_", methods=_FILLS, function=False)
+def index_fill_(self, dim, index, value):
+    """`index_fill` in place. Source: torch.Tensor.index_fill_."""
+    return written(_fill_op(index, value), (self, dim, index, value))
+
+
+# -- in place --------------------------------------------------------------------------------------------------------------
+def _in_place(op):
+    def method(self, *args, **kwargs):
+        bound = dict(op.defaults) | dict(zip(op.params[1:], args)) | kwargs
+        return written(op, (self, *(bound[p] for p in op.params[1:])))
+
+    method.__name__, method.__doc__ = op.name + "_", f"`{op.name}` in place. Source: torch.Tensor.{op.name}_"
+    METHODS[op.name + "_"] = method
+
+
+_in_place(index_add)
+_in_place(index_copy)

@@ -1,0 +1,77 @@
+"""Entries and slices picked and written by index tensors: values, layouts and PyTorch's errors for what does not fit."""
+
+import pytest
+from engine_outcomes import outcome
+from goldens.oracle import check
+
+START = "x = torch.arange(6.); A = x.view(2, 3); i = torch.tensor([0, 1]); k = torch.tensor([[0, 1]]); s = torch.tensor(3.); "
+SLICES = [
+    "x.index_add(0, i, torch.ones(2), alpha=3)", "A.index_add(1, i.int(), torch.ones(2, 2))", "s.index_add(0, i[:1], s)",
+    "x.index_add(0, i, torch.ones(3))", "x.index_add(0, torch.tensor([0, 9]), torch.ones(2))",
+    "x.index_add(0, torch.tensor([0, -1]), torch.ones(2))", "x.index_add(0, i.float(), torch.ones(2))",
+    "x.index_add(0, i.short(), torch.ones(2))", "x.index_add(0, k, torch.ones(2))", "s.index_add(0, i, s)",
+    "x.index_add(0, i, torch.ones(2).double())", "x.index_add_(0, i, torch.ones(2).long())", "A.index_add(1, i[:1], s)",
+    "A.index_add(1, i, torch.ones(3, 2))", "x.index_add_(0, i, x[1:3])", "x.index_add_(0, i, x[:2])",
+    "A.t().index_add(0, i, torch.ones(2, 2))",
+    "x.index_copy(0, i, torch.ones(2))", "A.t().index_copy(0, i, torch.ones(2, 2))", "s.index_copy(0, i[:1], torch.ones(1))",
+    "x.index_copy(0, i, torch.ones(3))", "x.index_copy(0, torch.tensor([0, 9]), torch.ones(2))",
+    "x.index_copy(0, torch.tensor([0, -1]), torch.ones(2))", "x.index_copy(0, i.float(), torch.ones(2))",
+    "x.index_copy(0, i.int(), torch.ones(2))", "x.index_copy(0, k, torch.ones(2))", "x.index_copy(0, i, s)",
+    "x.index_copy(0, i, torch.ones(2).long())", "A.index_copy(1, i, torch.ones(3, 2))", "A.index_copy(1, i, torch.ones(2))",
+    "x.index_copy_(0, i, x[:2])", "x.view(1, 2, 3).index_copy(1, i, torch.ones(2, 2, 5))",
+    "x.index_fill(0, i, 2.5)", "x.index_fill(0, -i, s)", "x.long().index_fill(0, i, torch.tensor(3.7))",
+    "x.requires_grad_().index_fill(0, i, s.requires_grad_())", "x.index_fill(0, torch.tensor([6]), 1)",
+    "x.index_fill(0, torch.tensor([-7]), 1)", "x.index_fill(0, i.float(), 1)", "x.index_fill(0, i.int(), 1)",
+    "x.index_fill(0, i, torch.ones(1))", "x.index_fill(0, k, 3.)", "x.index_fill(0, i, 1j)", "x.index_fill(0, i, 'a')",
+    "x.index_fill_(0, i, x[3]); x", "s.requires_grad_(); x.index_fill(0, i, s).sum().backward(); s.grad",
+    "torch.index_select(A.t(), 1, i)", "torch.index_select(x, 0, i.int())", "torch.index_select(s, 0, i[:1])",
+    "torch.index_select(x, 0, torch.tensor([0, 9]))", "torch.index_select(x, 0, torch.tensor([0, -1]))",
+    "torch.index_select(x, 0, i.float())", "torch.index_select(x, 0, i.short())", "torch.index_select(x, 0, k)",
+    "torch.index_select(A, 1, [1])", "torch.index_select(s, 0, i)", "torch.index_select(s, 0, i[:0])",
+]
+ENTRIES = [
+    "A.gather(1, k.int())", "A.gather(1, torch.zeros(0).long())", "A.gather(1, k.float())", "A.gather(1, torch.tensor([[0, 3]]))",
+    "A.gather(1, i)", "A.gather(1, torch.tensor([[0, 1]] * 3))",
+    "A.scatter(1, k, torch.ones(2, 3))", "A.t().scatter(0, k, torch.ones(2, 3))", "A.scatter(1, torch.zeros(0).long(), torch.ones(3))",
+    "s.scatter(0, torch.tensor(0), torch.ones(3))", "A.scatter(1, k, torch.ones(2, 3).long())", "A.scatter(1, k, torch.ones(1, 1))",
+    "A.scatter(1, torch.tensor([[0, 1]] * 3), torch.ones(3, 3))", "A.scatter(1, torch.tensor([[0, 1]] * 3), 2)",
+    "A.scatter(1, k.float(), 2)", "A.scatter(1, k, torch.ones(3))", "A.scatter_(1, k, A)", "A.long().scatter(1, k, 2.5)",
+    "A.scatter_add(1, k, torch.ones(2, 3).long())", "A.scatter_add(1, k, torch.ones(1, 1))", "A.scatter_add(1, k.float(), A)",
+    "A.scatter_add_(1, k, A)", "A.scatter_add(1, k, torch.ones(2, 3))", "A.scatter_add(1, i, A)",
+    "A.take(i.int())", "A.take(i.float())", "A.take(torch.tensor([-6]))",
+    "A.masked_select(torch.tensor([True, False]))", "A.masked_select(torch.tensor([[True], [False]]))",
+    "x.masked_fill_(x > 2, x[0])", "torch.nonzero(A)", "torch.argwhere(A.t())", "torch.take_along_dim(A, k.t(), 1)",
+    "torch.take_along_dim(A, i, 1)", "torch.take_along_dim(A, k.float(), 1)",
+]
+INDEXED = [
+    "B = torch.arange(24.).view(2, 3, 4); [B[:, i], B[:, :, i], B[i], B[i, :, i], B.transpose(0, 2)[i], B[:, i[None]]]",
+    "A[torch.tensor([0, 1, 2]), i]", "x.index_put_((i, i), torch.ones(2))", "x.index_put_((i,), torch.ones(2).double())",
+    "x.index_put((i,), torch.ones(2).long())", "x.index_put((i,), torch.ones(2).long(), accumulate=True)",
+    "x.index_put_((i,), torch.tensor(1.).double())", "x.index_put_((i,), 3.)", "x.index_put_(i, torch.ones(2))",
+    "x.index_put_((i,), x[2:4])", "x.index_put_((i,), x[0])", "i.index_put_((i,), torch.ones(2).long())", "i[i] = i",
+    "x[x > 2] = torch.tensor(3); x", "x.long()[x > 2] = torch.tensor(3.7)", "A[:, A[0] > 1] = torch.tensor([3]); A",
+    "A[i, A[0, 1:] > 0] = torch.tensor([3])", "A[A > 2] = torch.ones(1, 1, 1, 3); A", "x[i] = torch.ones(2).double()",
+    "y = x.requires_grad_() * 1; y[x > 2] = torch.tensor([3]); y",
+]
+
+
+@pytest.mark.parametrize("source", SLICES + ENTRIES + INDEXED)
+def test_picking_and_writing(source):
+    check("test_picking", source, lambda torch: outcome(torch, START + source))
+
+
+def test_what_was_refused_has_changed_nothing():
+    def program(torch):
+        x = torch.arange(6.0)
+        version = x._version
+        for change in (
+            lambda: x.index_add_(0, torch.tensor([0, 9]), torch.ones(2)),
+            lambda: x.index_copy_(0, torch.tensor([-1]), torch.ones(1)),
+            lambda: x.scatter_(0, torch.tensor([0, 7]), 1.0),
+            lambda: x.index_put_((torch.tensor([0]),), torch.ones(1).double()),
+        ):
+            with pytest.raises((RuntimeError, IndexError)):
+                change()
+        return [x._version == version, x.shape]
+
+    check("test_picking", "refused", program)
