@@ -48,7 +48,7 @@ _PLACEHOLDER = re.compile(r"(\\(?:mathrm|operatorname|text|mathbf|begin|end))?\{
 _INNER = r"(?:[^{}]|\{[^{}]*\})*"
 _GROUPED = re.compile(
     rf"(?<![\^_}}\\A-Za-z])\{{([A-Za-z]|\d+(?:\.\d+)?|[A-Za-z]_\{{\d+\}}|\\left\({_INNER}\\right\)|\\(?:bar|overline)\{{{_INNER}\}}"
-    rf"|\\begin\{{bmatrix\}}{_INNER}\\end\{{bmatrix\}})\}}(?!_)"
+    rf"|\\begin\{{bmatrix\}}{_INNER}\\end\{{bmatrix\}}(?!\}}\^))\}}(?!_)"
 )
 _REPEATED = re.compile(r"(.+)\((\d+)\)")
 _AS_IT_IS = re.compile(r"[-+]?[0-9.]+|[A-Za-z]")

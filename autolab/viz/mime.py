@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from . import layout
+
+Bundle = tuple[dict[str, Any], dict[str, Any]] | None
+"""What anywidget gives for a widget: data by mime type, and metadata."""
 
 DRAWN_UP_TO = 3000
 """Graphs of more boxes are not drawn on display: dot needs a second for 2,000 and minutes for 20,000."""
@@ -18,6 +23,25 @@ def picture_bundle(dot_source: str, boxes: int, text: str) -> dict[str, str]:
         hint = f"Too big to draw ({boxes} boxes); .source has the DOT text, .render() draws it all the same."
         return {"text/plain": f"{text}\n{hint}"}
     try:
-        return {"image/svg+xml": layout.svg(dot_source), "text/plain": text}
+        return {"image/svg+xml": layout.svg(dot_source), "text/plain": invitation(text)}
     except (layout.LayoutUnavailable, RuntimeError, ValueError) as error:
         return {"text/plain": f"{text}\n{error}"}
+
+
+def instead(bundle: Bundle, widget: object, what: str, picture: str = "") -> Bundle:
+    """A widget's mime bundle with what stands in its place on pages that cannot show it; None where there is none.
+
+    picture: SVG, "" where there is none. GitHub, nbconvert and a trusted notebook show it.
+    what: what the widget is, "a graph to step through".
+    """
+    if bundle is not None:
+        bundle[0]["text/plain"] = invitation(f"{widget!r} is {what}")
+        if picture:
+            bundle[0]["image/svg+xml"] = picture
+    return bundle
+
+
+def invitation(text: str) -> str:
+    """What is there, and what to do to see it. Of a notebook that it does not trust JupyterLab shows neither widgets nor SVG,
+    only this sentence."""
+    return f"{text}: run this cell in Jupyter (Shift+Enter) to see it."

@@ -57,6 +57,7 @@ def _panel(name: str, lines: list[tuple[str, str, dict[str, Any]]]) -> list[str]
     for tick in ticks(y0, y1):
         parts.append(element("path", d=f"M{LEFT} {up(tick):.1f}H{right}", stroke=palette.SOFT))
         parts.append(label("al-tick", LEFT - 6, up(tick) + 4, f"{tick:g}", font_size=12, text_anchor="end"))
+    parts.append(label("al-tick", 12, bottom + 16, "step", font_size=12))
     for tick in ticks(x0, x1, 6):
         parts.append(label("al-tick", across(tick), bottom + 16, f"{tick:g}", font_size=12, text_anchor="middle"))
     for i, (words, color, series) in enumerate(lines):

@@ -16,6 +16,7 @@ import autolab as torch
 
 from ..trace.values import number, short
 from ..viz import html, palette
+from ..viz.mime import Bundle, instead
 from . import assets, heat
 from .picture import FONT, element, label
 
@@ -83,11 +84,8 @@ class ConvExplorer(anywidget.AnyWidget):
         """Write the widget, as it stands now, to one HTML file without need of kernel or network; returns the path."""
         return html.write(path, [self], title=title)
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if bundle is not None:
-            bundle[0].update({"text/plain": repr(self), "image/svg+xml": still(self.data, self.step)})
-        return bundle
+    def _repr_mimebundle_(self, **kwargs: Any) -> Bundle:
+        return instead(super()._repr_mimebundle_(**kwargs), self, "a convolution to step through", still(self.data, self.step))
 
     def __repr__(self) -> str:
         channels, (height, width) = len(self.data["image"]), self.data["size"]

@@ -14,6 +14,7 @@ import anywidget
 import traitlets as t
 
 from ..viz import html
+from ..viz.mime import Bundle, instead
 from . import assets
 from .charts import still
 from .export import Exported
@@ -207,12 +208,10 @@ class TrainingDashboard(anywidget.AnyWidget):
         returns the path."""
         return html.write(path, [Exported(self, data=self.history.to_json())], title=title)
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if bundle is not None:
-            # No times in it: a stored notebook must show the same on every run.
-            bundle[0].update({"text/plain": repr(self), "image/svg+xml": still(self.history.to_json(), repr(self))})
-        return bundle
+    def _repr_mimebundle_(self, **kwargs: Any) -> Bundle:
+        # No times in it: a stored notebook must show the same on every run.
+        picture = still(self.history.to_json(), repr(self))
+        return instead(super()._repr_mimebundle_(**kwargs), self, "a training to watch and to steer", picture)
 
     def __repr__(self) -> str:
         count, epochs = len(self.history.records), self.history.epoch_count

@@ -12,6 +12,7 @@ import traitlets as t
 from ..trace.device_model import DeviceTrace
 from ..trace.devices import DeviceRecording
 from ..viz import html
+from ..viz.mime import Bundle, instead
 from . import assets
 from .device_still import still
 
@@ -74,11 +75,8 @@ class DeviceExplorer(anywidget.AnyWidget):
         """Write the widget, as it stands now, to one HTML file without need of kernel or network; returns the path."""
         return html.write(path, [self], title=title)
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if bundle is not None:
-            bundle[0].update({"text/plain": repr(self), "image/svg+xml": still(self.trace)})
-        return bundle
+    def _repr_mimebundle_(self, **kwargs: Any) -> Bundle:
+        return instead(super()._repr_mimebundle_(**kwargs), self, "a timeline of devices to step through", still(self.trace))
 
     def __repr__(self) -> str:
         # No address: a stored notebook must print the same on every run.

@@ -15,6 +15,7 @@ import traitlets as t
 from ..trace.folding import Folding
 from ..trace.model import Trace
 from ..viz import html, layout
+from ..viz.mime import Bundle, instead
 from . import assets
 from .geometry import geometry
 from .packing import BIG, columns, details, formulas, pack
@@ -212,11 +213,8 @@ class Explorer(anywidget.AnyWidget):
         """
         return html.write(path, [self], title=title)
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if bundle is not None and self.svg:
-            bundle[0]["image/svg+xml"] = self.svg
-        return bundle
+    def _repr_mimebundle_(self, **kwargs: Any) -> Bundle:
+        return instead(super()._repr_mimebundle_(**kwargs), self, "a graph to step through, forward and backward", self.svg)
 
     def __repr__(self) -> str:
         # No address: a stored notebook must print the same on every run.

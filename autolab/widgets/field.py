@@ -17,6 +17,7 @@ from ..engine.kernels.pooling import adaptive_edges
 from ..trace.cards import per_side
 from ..trace.panels import encoded
 from ..viz import html
+from ..viz.mime import Bundle, instead
 from . import assets
 
 MOST_SIDE, MOST_LAYERS = 64, 16  # pixels along a side of the image; layers
@@ -78,11 +79,8 @@ class ReceptiveField(anywidget.AnyWidget):
         """Write the widget, as it stands now, to one HTML file without need of kernel or network; returns the path."""
         return html.write(path, [self], title=title)
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if bundle is not None:
-            bundle[0]["text/plain"] = repr(self)
-        return bundle
+    def _repr_mimebundle_(self, **kwargs: Any) -> Bundle:
+        return instead(super()._repr_mimebundle_(**kwargs), self, "a view of what each number of a layer has seen of the image")
 
     def __repr__(self) -> str:
         number, row, column = self.selected

@@ -13,6 +13,7 @@ import traitlets as t
 
 from ..trace import trace
 from ..viz import html, palette
+from ..viz.mime import Bundle, instead
 from . import assets
 from .explorer import Explorer
 from .export import Exported
@@ -272,11 +273,8 @@ class FreezePanel(anywidget.AnyWidget):
         Its switches are disabled: there is no network behind the page that they could change."""
         return html.write(path, [Exported(self)], title=title)
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if bundle is not None:
-            bundle[0].update({"text/plain": repr(self), "image/svg+xml": still(self.data, self._read_all())})
-        return bundle
+    def _repr_mimebundle_(self, **kwargs: Any) -> Bundle:
+        return instead(super()._repr_mimebundle_(**kwargs), self, "a panel with a switch for each layer", still(self.data, self._read_all()))
 
     def _read_all(self) -> dict[str, Any]:
         return {row["path"]: subtree(self.trainable, row["path"]) for row in self.data["rows"]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -48,6 +49,9 @@ def formulas(trace: Trace) -> dict[str, str]:
     return {tex: mathml for tex in sorted(found) if tex and (mathml := _mathml(tex))}
 
 
+_OVERLINE = re.compile(r'<mover>((?:(?!<mover>).)*<mo accent="true">&#x02015;</mo></mover>)')
+
+
 @functools.lru_cache(maxsize=20_000)
 def _mathml(tex: str) -> str:
     from latex2mathml.converter import convert
@@ -56,6 +60,8 @@ def _mathml(tex: str) -> str:
         mathml = convert(tex, display="block").replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "")
     except Exception:  # the converter raises many kinds for TeX it does not know
         return ""
+    # A bar as long as what it is over is a border in the style sheet: the sign does not stretch.
+    mathml = _OVERLINE.sub(r'<mover class="al-overline">\1', mathml)
     # `\mathrel{+}=` is one sign to a reader; the converter makes two of it, with a gap.
     return mathml.replace("<mo><mrow><mo>&#x0002B;</mo></mrow></mo><mo>&#x0003D;</mo>", "<mo>+=</mo>")
 

@@ -290,7 +290,7 @@ def test_a_saved_notebook_shows_the_run_again(server: Server, open_notebook: Cal
     first.save()
     first.shut_down()
     output = nbformat.read(path, as_version=4).cells[3].outputs[0].data
-    assert re.fullmatch(r"TrainingDashboard\(finished: 30 records, 2 epochs, validation loss \d\.\d+\)", output["text/plain"])
+    assert re.fullmatch(r"TrainingDashboard\(finished: 30 records, 2 epochs, validation loss \d\.\d+\) is a training .*", output["text/plain"])
     assert "validation" in output["image/svg+xml"], "what is shown where there are no widgets"
 
     again = Dashboard(open_notebook("run.ipynb").page)

@@ -7,9 +7,13 @@ import re
 from collections.abc import Callable
 
 import nbformat
-from lab import LEARNER, Explorer, Notebook, Server
+import pytest
+from lab import LEARNER, Explorer, Notebook, Server, learners_trace
 from nbconvert import HTMLExporter
 from playwright.sync_api import Browser, expect
+
+from autolab import widgets
+from autolab.viz.dot import to_dot
 
 LATE = 30_000
 
@@ -34,7 +38,7 @@ def test_a_saved_notebook_shows_the_explorer_without_running(
     # GitHub and nbconvert know no widgets: they show the picture.
     notebook = nbformat.read(path, as_version=4)
     output = notebook.cells[0].outputs[0].data
-    assert output["text/plain"] == "Explorer(z: 11 nodes, 25 steps)"
+    assert output["text/plain"].startswith("Explorer(z: 11 nodes, 25 steps) is a graph to step through")
     notebook.metadata.pop("widgets")
     page, _ = HTMLExporter(template_name="basic").from_notebook_node(notebook)
     assert "data:image/svg+xml" in page and "widget-view" not in page
@@ -52,23 +56,25 @@ def test_a_saved_notebook_shows_the_explorer_without_running(
     context.close()
 
 
-def test_an_untrusted_notebook_still_says_what_was_there(
-    server: Server, open_notebook: Callable[..., Notebook]
+@pytest.mark.parametrize("kind", ["widget", "picture"])
+def test_an_untrusted_notebook_says_what_was_there_and_to_run_the_cell(
+    server: Server, open_notebook: Callable[..., Notebook], kind: str
 ) -> None:
-    path = server.write("foreign.ipynb", LEARNER)
+    path = server.write(f"foreign-{kind}.ipynb", LEARNER)
     notebook = json.loads(path.read_text())
-    bundle = {
-        "text/plain": "Explorer(z: 11 nodes, 25 steps)",
-        "application/vnd.jupyter.widget-view+json": {"version_major": 2, "version_minor": 0, "model_id": "gone"},
-    }
+    trace = learners_trace()
+    bundle = widgets.Explorer(trace)._repr_mimebundle_()[0] if kind == "widget" else to_dot(trace)._repr_mimebundle_()
+    assert "image/svg+xml" in bundle, "what JupyterLab shows only of notebooks that it trusts"
     notebook["cells"][0] |= {
         "execution_count": 1,
         "outputs": [{"output_type": "execute_result", "execution_count": 1, "metadata": {}, "data": bundle}],
     }
     path.write_text(json.dumps(notebook))
-    expect(open_notebook("foreign.ipynb").page.get_by_text("Explorer(z: 11 nodes, 25 steps)")).to_be_visible(
-        timeout=LATE
-    )
+    opened = open_notebook(path.name)
+    expect(opened.page.get_by_text(bundle["text/plain"])).to_be_visible(timeout=LATE)
+    said = "is a graph to step through, forward and backward" if kind == "widget" else "<Picture: graph of z"
+    assert said in bundle["text/plain"] and "run this cell" in bundle["text/plain"]
+    opened.shut_down()
 
 
 def test_the_browser_lays_out_what_the_kernel_cannot(server: Server, open_notebook: Callable[..., Notebook]) -> None:

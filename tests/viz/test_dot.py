@@ -233,7 +233,7 @@ def test_a_picture_shows_itself_as_svg_with_text_beside_it():
     x = autolab.tensor(2.0, requires_grad=True)
     y = x * x
     bundle = make_dot(y)._repr_mimebundle_()
-    assert bundle["text/plain"] == "<Picture: graph of y, 2 nodes>"
+    assert bundle["text/plain"] == "<Picture: graph of y, 2 nodes>: run this cell in Jupyter (Shift+Enter) to see it."
     assert bundle["image/svg+xml"].startswith("<svg") and "MulBackward0" in bundle["image/svg+xml"]
 
 

@@ -195,7 +195,9 @@ def test_traits_are_kept_within_the_picture():
 
 def test_a_saved_notebook_shows_a_picture_and_words():
     bundle = ConvExplorer(EDGE, SOBEL, [0.5], padding=1, step=7)._repr_mimebundle_()[0]
-    assert bundle["text/plain"] == "ConvExplorer(1x3x4 image, 1 filter of 1x1x2: 25 steps)"
+    assert bundle["text/plain"] == (
+        "ConvExplorer(1x3x4 image, 1 filter of 1x1x2: 25 steps) is a convolution to step through: run this cell in Jupyter (Shift+Enter) to see it."
+    )
     root = ET.fromstring(bundle["image/svg+xml"])
     words = [e.text for e in root.iter("{http://www.w3.org/2000/svg}text")]
     assert words[0] == "image and padding" and words[-1] == "output[0, 1, 2] = -0.5: the sum of 2 products and the bias"

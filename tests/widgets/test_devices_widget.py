@@ -82,7 +82,7 @@ def test_the_still_picture(widget, trace):
     peak = trace.device("cuda:0").peak
     assert words[-1] and f"{len(trace.kernels)} kernels, 2 copies (19.9 KiB)" in " ".join(filter(None, words))
     assert {"CPU", "cuda:0", "cuda:1", "Simulated T4, 4 MiB", f"peak {peak / 1024:.3g} KiB", "7.63 MiB refused"} <= set(words)
-    assert bundle["text/plain"] == repr(widget)
+    assert bundle["text/plain"] == f"{widget!r} is a timeline of devices to step through: run this cell in Jupyter (Shift+Enter) to see it."
     assert svg == DeviceExplorer(trace)._repr_mimebundle_()[0]["image/svg+xml"], "the same on every run"
     box = [float(n) for n in re.search(r'viewBox="([^"]+)"', svg)[1].split()]
     for e in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}rect"):

@@ -58,7 +58,9 @@ def test_repr_is_the_same_on_every_run(explorer, sample):
 def test_a_notebook_stores_a_picture_beside_the_widget(explorer):
     bundle, _ = explorer._repr_mimebundle_()
     assert set(bundle) == {"text/plain", "image/svg+xml", "application/vnd.jupyter.widget-view+json"}
-    assert bundle["text/plain"] == "Explorer(z: 11 nodes, 27 steps)"
+    assert bundle["text/plain"] == (
+        "Explorer(z: 11 nodes, 27 steps) is a graph to step through, forward and backward: run this cell in Jupyter (Shift+Enter) to see it."
+    )
     root = ET.fromstring(bundle["image/svg+xml"])
     assert root.tag.endswith("svg") and float(root.get("width")) > 500
     assert " id=" not in bundle["image/svg+xml"], "ids would clash between two pictures on a page"
@@ -73,6 +75,18 @@ def test_each_value_is_sent_once(explorer, sample):
     assert data["values"][data["frames"][26]["total"]] == sample.frames[26].total.to_json()
     assert data["nodes"][2]["grad"] is None
     json.dumps(data)
+
+
+def test_a_matrix_is_transposed_as_a_whole_and_a_bar_covers_the_name():
+    fc = autolab.nn.Linear(2, 1)
+    explorer = explore((fc(autolab.tensor([[1.0, 2.0]])) ** 2).sum())
+    powers = [part for mathml in explorer.formulas.values() for part in ET.fromstring(mathml).iter("msup")]
+    assert {len(power) for power in powers} == {2}, "a base and its exponent"
+    assert any(power.find(".//mtable") is not None and "".join(power[1].itertext()) == "T" for power in powers)
+    barred = [part for mathml in explorer.formulas.values() for part in ET.fromstring(mathml).iter("mover")]
+    named = [part for part in barred if "weight" in "".join(part[0].itertext())]
+    assert named and {part.get("class") for part in named} == {"al-overline"}
+    assert {part.get("class") for part in barred} <= {None, "al-overline"}
 
 
 def test_every_formula_comes_as_mathml(explorer, sample):

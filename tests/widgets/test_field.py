@@ -135,4 +135,6 @@ def test_stays_small_and_is_one_module(tmp_path):
     assert sorted(names) == sorted(set(names))
     page = widget.to_html(tmp_path / "field.html").read_text()
     assert "<title>Receptive field</title>" in page
-    assert widget._repr_mimebundle_()[0]["text/plain"] == repr(widget)
+    assert widget._repr_mimebundle_()[0]["text/plain"] == (
+        f"{widget!r} is a view of what each number of a layer has seen of the image: run this cell in Jupyter (Shift+Enter) to see it."
+    )

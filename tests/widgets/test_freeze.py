@@ -434,7 +434,10 @@ def test_a_saved_notebook_and_an_exported_page(tmp_path):
     panel = FreezePanel(small(autolab))
     panel.trainable = ["5"]
     bundle = panel._repr_mimebundle_()[0]
-    assert bundle["text/plain"] == "FreezePanel(Sequential: 10 trainable, 52 frozen, 1 warning)"
+    assert bundle["text/plain"] == (
+        "FreezePanel(Sequential: 10 trainable, 52 frozen, 1 warning) is a panel with a switch for each layer: "
+        "run this cell in Jupyter (Shift+Enter) to see it."
+    )
     words = [e.text for e in ET.fromstring(bundle["image/svg+xml"]).iter("{http://www.w3.org/2000/svg}text")]
     assert words[:3] == ["network: Sequential", "partly", "62"] and words.count("❄ frozen") == 3
     assert "Backward ends at layer 5, the last it reaches." in words

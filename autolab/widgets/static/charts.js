@@ -38,7 +38,9 @@ export class Chart {
     this.curves = svgEl("g");
     this.marksG = svgEl("g");
     this.svg = svgEl("svg", { role: "img", height: HEIGHT, class: "al-chart" }, this.gridG, this.bands, this.curves, this.marksG);
-    this.legend = h("ul", { class: "al-legend al-lines", "aria-hidden": "true" });
+    const tick = svgEl("svg", { width: 6, height: 10, "aria-hidden": "true" }, svgEl("path", { class: "al-epoch", d: "M3 2v6" }));
+    this.epochs = h("li", { class: "al-epochkey", hidden: true }, tick, "an epoch begins");
+    this.legend = h("ul", { class: "al-legend al-lines", "aria-hidden": "true" }, this.epochs);
     this.element = h("figure", { class: "al-figure" }, h("figcaption", { text: title }), this.svg, this.legend);
   }
 
@@ -56,7 +58,7 @@ export class Chart {
     this.bands.append(line.band);
     this.curves.append(line.path, line.dot, line.bad);
     const sample = svgEl("svg", { width: 26, height: 8, "aria-hidden": "true" }, svgEl("path", { class: `al-curve ${kind}`, d: "M1 4h24" }));
-    this.legend.append(h("li", {}, sample, words));
+    this.epochs.before(h("li", {}, sample, words));
     this.lines.set(name, line);
     return line;
   }
@@ -102,7 +104,7 @@ export class Chart {
     this.drawn = key;
     const right = this.width - RIGHT,
       bottom = HEIGHT - BOTTOM,
-      parts = [];
+      parts = [svgEl("text", { x: 4, y: bottom + 17, text: "step" })];
     for (const tick of ticks(...y)) {
       const at = place(tick),
         text = log ? short(10 ** tick) : this.options.unit ? `${Math.round(100 * tick)} %` : short(tick);
@@ -123,6 +125,7 @@ export class Chart {
     if (key === this.ruled) return;
     this.ruled = key;
     const bottom = HEIGHT - BOTTOM;
+    this.epochs.hidden = !epochs.length;
     this.marksG.replaceChildren(
       ...epochs.map((x) => svgEl("path", { class: "al-epoch", d: `M${across(x)} ${bottom}v6` })),
       ...marks.map(({ x, text }) => svgEl("path", { class: "al-mark", d: `M${across(x)} ${TOP}V${bottom}` }, svgEl("title", { text }))),
@@ -140,7 +143,7 @@ export function spanOfAll(groups) {
 export class Strip {
   constructor(title) {
     this.rows = new Map();
-    this.body = h("div", { class: "al-rows" });
+    this.body = h("div", { class: "al-rows", "data-scrolls": title });
     this.scale = h("div", { class: "al-scale" });
     this.element = h("figure", { class: "al-figure" }, h("figcaption", { text: title }), this.body, this.scale);
   }

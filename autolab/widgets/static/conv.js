@@ -1,7 +1,7 @@
 // The convolution explorer: image, kernel and output as grids, a frame that slides. Every number comes from conv.py;
 // here they are only chosen by step. Needs of its host only get, set, save_changes, on and off.
 import { followTheme, h } from "./dom.js";
-import { goTo, setPlaying, startClock } from "./player.js";
+import { goTo, quietWhilePlaying, setPlaying, startClock } from "./player.js";
 import { Controls, onKey } from "./controls.js";
 import { color, inkOn, scaleOf, short } from "./values.js";
 
@@ -111,7 +111,7 @@ class Convolution {
     shadow.replaceChildren(h("style", { text: STYLE }), this.root);
     this.build();
     this.listen();
-    this.update();
+    this.play();
   }
 
   switches() {
@@ -157,13 +157,16 @@ class Convolution {
   }
 
   listen() {
-    const update = () => this.update();
-    const names = ["step", "selected", "direction", "playing"].map((name) => `change:${name}`);
+    const update = () => this.update(),
+      play = () => this.play();
+    const names = ["step", "selected", "direction"].map((name) => `change:${name}`);
     for (const name of names) this.model.on(name, update);
+    this.model.on("change:playing", play);
     const sizes = new ResizeObserver(() => this.fit()), forget = followTheme(this.host, this.root);
     sizes.observe(this.root);
     this.leave = () => {
       for (const name of names) this.model.off(name, update);
+      this.model.off("change:playing", play);
       sizes.disconnect();
       forget();
     };
@@ -253,6 +256,12 @@ class Convolution {
     const [top, , left] = this.data.pads,
       [height, width] = this.data.size;
     return r < top || c < left || r >= top + height || c >= left + width;
+  }
+
+  play() {
+    quietWhilePlaying(this.sentence, this.model);
+    this.said = null;
+    this.update();
   }
 
   update() {

@@ -1,6 +1,6 @@
 // The training dashboard: curves, the controls of the run, examples. The kernel trains and sends what to show, at most ten
 // times a second (see dashboard.py). Needs of its host get, set, save_changes, on, off and send.
-import { h, followTheme } from "./dom.js";
+import { h, followTheme, nameScrollers } from "./dom.js";
 import { color, inkOn, short } from "./values.js";
 import { Chart, Strip, spanOfAll } from "./charts.js";
 
@@ -224,6 +224,9 @@ class Dashboard {
     this.draw(this.rates, Object.entries(data.rates), span);
     this.strip.element.hidden = !data.norms.length;
     this.strip.update(data.norms);
+    const room = `${data.norms.length} ${this.inner}`;
+    if (room !== this.room) nameScrollers(this.root);
+    this.room = room;
     this.fillTable();
     if (state === "running" && data.epoch !== this.saidEpoch && performance.now() - this.spoken > QUIET) {
       this.saidEpoch = data.epoch;

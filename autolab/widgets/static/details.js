@@ -1,5 +1,5 @@
 // The Details region: what this step does, and everything known about the node that is looked at.
-import { h } from "./dom.js";
+import { h, nameScrollers } from "./dom.js";
 import { valueView, shapeWords, sizeWords, words, short, isBad } from "./values.js";
 import { soFar, edgesInto, sentAlong, sharersOf } from "./states.js";
 import { STATE_WORDS } from "./graph.js";
@@ -28,6 +28,7 @@ export class Details {
     Object.assign(this, { element, trace, formulas, actions });
     this.nodeById = new Map(trace.nodes.map((node) => [node.id, node]));
     this.pictures = new Pictures(trace, (tex) => this.formula(tex, ""));
+    this.element.addEventListener("click", () => nameScrollers(this.element)); // a card or numbers opened
     this.tallest = 0;
     this.offers = new Map(); // by closed box; kept, so that the focus outlives a step
   }
@@ -50,6 +51,7 @@ export class Details {
       ].filter(Boolean),
     );
     if (focused && this.element.contains(focused)) focused.focus();
+    nameScrollers(this.element);
     // Grows when it must and never shrinks back, so that the page below does not jump at every step.
     this.tallest = Math.min(MOST_KEPT, Math.max(this.tallest, this.element.offsetHeight));
     this.element.style.minHeight = `${this.tallest}px`;

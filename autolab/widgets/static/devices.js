@@ -1,6 +1,6 @@
 // The device explorer: where tensors are, what is in the queues, and the line of time, step by step. It needs no kernel.
 import { followTheme, h } from "./dom.js";
-import { startClock, goTo } from "./player.js";
+import { startClock, goTo, quietWhilePlaying } from "./player.js";
 import { Controls, onKey } from "./controls.js";
 import { Story } from "./measure.js";
 import { Places } from "./places.js";
@@ -35,6 +35,7 @@ class Devices {
     shadow.replaceChildren(h("style", { text: STYLE }), this.root);
     this.root.addEventListener("keydown", (event) => onKey(event, model, [], this.keys()));
     this.listen(el);
+    quietWhilePlaying(this.sentence, model);
     this.fit();
   }
 
@@ -67,7 +68,7 @@ class Devices {
   }
 
   listen(el) {
-    const on = { "change:step": () => this.update(true), "change:selected": () => this.update(false), "change:playing": () => this.controls.update() };
+    const on = { "change:step": () => this.update(true), "change:selected": () => this.update(false), "change:playing": () => this.play() };
     for (const [name, handler] of Object.entries(on)) this.model.on(name, handler);
     const sizes = new ResizeObserver(() => this.fit()), stop = followTheme(el, this.root);
     sizes.observe(this.root);
@@ -87,6 +88,12 @@ class Devices {
     const before = this.time.width;
     this.time.resize();
     this.update(before === undefined);
+  }
+
+  play() {
+    quietWhilePlaying(this.sentence, this.model);
+    this.said = null;
+    this.update(false);
   }
 
   update(moved) {

@@ -9,7 +9,7 @@ import { Finder } from "./search.js";
 import { Graph } from "./graph.js";
 import { Details } from "./details.js";
 import { Controls, onKey } from "./controls.js";
-import { startClock } from "./player.js";
+import { quietWhilePlaying, startClock } from "./player.js";
 import { layOut, drawHere } from "./layout.js";
 
 const DETAILS_WIDTH = 380, PATIENCE = 15000;
@@ -95,9 +95,8 @@ class View {
     };
   }
 
-  // While it plays, a sentence a second would never let a screen reader finish; where it stops is read out.
   play() {
-    this.sentence.setAttribute("aria-live", this.model.get("playing") ? "off" : "polite");
+    quietWhilePlaying(this.sentence, this.model);
     this.controls.update();
     this.shown = ""; // a screen reader reads what is written anew
     this.update(false);

@@ -18,7 +18,7 @@ export class Facts {
     const go = at !== undefined && at !== step ? h("button", { type: "button", class: "al-small", text: `Go to step ${at + 1}`, onclick: () => this.actions.goTo(at) }) : null;
     const focused = this.element.contains(this.element.getRootNode().activeElement);
     this.element.replaceChildren(
-      h("section", { class: "al-about" }, h("div", { class: "al-head3" }, h("h3", { text: title }), go), list(rows.filter(([, value]) => value !== null && value !== "")), source(item.source, item.id[0] === "t" ? "made by" : "line"), source(item.freed, "freed by")),
+      h("section", { class: "al-about" }, h("div", { class: "al-head3" }, h("h3", { text: title }), go), list(rows.filter(([, value]) => value !== null && value !== "")), source(item.source, item.id[0] === "t" ? "made by " : ""), source(item.freed, "freed by ")),
     );
     if (focused && go) go.focus();
   }
@@ -102,5 +102,5 @@ function list(rows) {
 
 function source(place, words) {
   if (!place) return null;
-  return h("div", { class: "al-source" }, h("div", { class: "al-name", text: `${words} ${place.file}, line ${place.line}` }), place.text ? h("code", { text: place.text }) : null);
+  return h("div", { class: "al-source" }, h("div", { class: "al-name", text: `${words}${place.file}, line ${place.line}` }), place.text ? h("code", { text: place.text }) : null);
 }

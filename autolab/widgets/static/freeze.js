@@ -129,9 +129,9 @@ class Panel {
       },
       h("th", { role: "rowheader", scope: "row", style: `--level:${row.level - 1}` }, twisty,
         h("span", { class: "al-module", text: name }), " ", h("span", { class: "al-type", text: row.type }), mark),
-      h("td", { role: "gridcell", class: "al-num", text: row.parameters ? row.parameters.toLocaleString("en") : "–" }),
-      h("td", { role: "gridcell" }, row.parameters ? turn : h("span", { class: "al-name", text: "–" })),
-      h("td", {}, this.modeOf(row) ? mode : ""),
+      h("td", { role: "gridcell", class: "al-num" }, row.parameters ? row.parameters.toLocaleString("en") : none()),
+      h("td", { role: "gridcell" }, row.parameters ? turn : none()),
+      h("td", { role: "gridcell" }, this.modeOf(row) ? mode : none()),
     );
     return { row, tr, twisty, mark, turn, mode, name, parent: this.parent(row) };
   }
@@ -280,6 +280,11 @@ class Panel {
     if (this.said !== undefined && this.said !== said) this.status.textContent = said; // nothing is announced on opening
     this.said = said;
   }
+}
+
+// What stands in a cell where there is nothing: a dash to the eye, a word to the ear.
+function none() {
+  return [h("span", { class: "al-none", "aria-hidden": "true", text: "–" }), h("span", { class: "al-hidden", text: "none" })];
 }
 
 function upper(path) {

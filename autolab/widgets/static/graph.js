@@ -11,6 +11,7 @@ export const STATE_WORDS = {
   freed: "freed",
 };
 const LEAST_SCALE = 0.85, MOST_SCALE = 1.5; // at the least, text of 13 units is 11 px
+const MOST_PILL = 41; // of a pill's 50 units
 
 export class Graph {
   // actions: select(id) for nodes, toggle(id) for parts.
@@ -34,7 +35,6 @@ export class Graph {
     this.parts = [...this.svg.querySelectorAll(".al-part")].map((g) => this.preparePart(g, actions));
     this.headers = [...this.svg.querySelectorAll(".al-header")].map((g) => this.prepareHeader(g, actions));
     this.lines = [...this.svg.querySelectorAll(".al-edge")].map((g) => this.prepareEdge(g));
-    this.tightenText();
   }
 
   prepareCard(g, actions) {
@@ -117,17 +117,14 @@ export class Graph {
     };
   }
 
-  // A font wider than Helvetica must not run over a card's edge.
+  // A font wider than Helvetica must not run over a card's edge. Once, when the page first shows the graph: before that a
+  // text has no length.
   tightenText() {
-    for (const { g } of [...this.cards, ...this.parts]) {
-      const width = Number(g.dataset.w) - 12;
-      for (const text of g.querySelectorAll("text")) {
-        if (text.getComputedTextLength() > width) {
-          text.setAttribute("textLength", width);
-          text.setAttribute("lengthAdjust", "spacingAndGlyphs");
-        }
-      }
-    }
+    this.tight = true;
+    for (const card of this.cards) if (card.value) [card.value.textContent, card.look] = [card.valueText, null];
+    for (const { g } of [...this.cards, ...this.parts])
+      for (const text of g.querySelectorAll("text")) narrow(text, Number(g.dataset.w) - 12);
+    for (const { pillText } of this.lines) if (pillText) narrow(pillText, MOST_PILL);
   }
 
   // "LR" or "TB": moves everything to where that layout has it.
@@ -166,6 +163,7 @@ export class Graph {
   // As large as the pane allows, but never so small that text cannot be read: then the pane scrolls. `zoom` multiplies;
   // "fit" shows everything.
   resize(width, height, zoom) {
+    if (!this.tight) this.tightenText();
     const { width: w, height: h } = this.size(),
       all = Math.min(width / w, height / h, this.direction === "TB" ? 1 : MOST_SCALE);
     this.scale = zoom === "fit" ? all : Math.max(all, LEAST_SCALE) * zoom;
@@ -273,9 +271,7 @@ export class Graph {
     pill.setAttribute("visibility", words ? "visible" : "hidden");
     pillText.textContent = words;
     pillText.removeAttribute("textLength");
-    // A long number ("× -0.416") is drawn narrower: it must not touch the border, and lower letters could not be read.
-    pillText.setAttribute("lengthAdjust", "spacingAndGlyphs");
-    if (pillText.getComputedTextLength() > 41) pillText.setAttribute("textLength", 41);
+    narrow(pillText, MOST_PILL);
   }
 
   // Whether what flows along an edge is copied to another device.
@@ -360,6 +356,12 @@ function stateOf(link, now) {
   if (link.edges.length === 1) return now.edges[link.id];
   const states = link.edges.map((id) => now.edges[id].state);
   return { state: ["backward", "forward"].find((state) => states.includes(state)) ?? "", sent: null };
+}
+
+// Long words ("× -0.416") are drawn narrower: they must not touch the border, and lower letters could not be read.
+function narrow(text, room) {
+  text.setAttribute("lengthAdjust", "spacingAndGlyphs");
+  if (text.getComputedTextLength() > room) text.setAttribute("textLength", room);
 }
 
 // Whether `look` is another than the part was last drawn with; drawing only what changed keeps big graphs quick.

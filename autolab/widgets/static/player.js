@@ -24,6 +24,12 @@ export function setPlaying(model, playing) {
   model.save_changes();
 }
 
+// While it plays, a sentence a second would never let a screen reader finish. Where it stops is read out: the caller
+// writes the sentence anew.
+export function quietWhilePlaying(sentence, model) {
+  sentence.setAttribute("aria-live", model.get("playing") ? "off" : "polite");
+}
+
 export function startClock(model) {
   let timer = 0;
   const tick = () => {

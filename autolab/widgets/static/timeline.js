@@ -6,6 +6,7 @@ import { bytesWords, nameOfItem, timeWords } from "./measure.js";
 import { lookOf, titleOf } from "./places.js";
 
 const AXIS = 24, HEAD = 26, HOST = 34, COPY = 36, STREAM = 28, MEMORY = 74, PAD = 8;
+const UNREAD = { "aria-hidden": "true" }; // a listbox holds options: the other words in it are said elsewhere
 const LETTER = 7, MOST_WIDTH = 200_000, STRIDE = 26; // px; of a step at first
 
 export class Timeline {
@@ -13,11 +14,13 @@ export class Timeline {
     Object.assign(this, { story, select });
     this.end = Math.max(story.end, 1e-9) * 1.02;
     this.marks = [];
-    this.svg = svgEl("svg", { class: "al-time", role: "listbox", tabindex: "0", "aria-label": "Timeline: up and down arrows choose" });
+    const name = "Timeline: up and down arrows choose";
+    this.svg = svgEl("svg", { class: "al-time", role: "listbox", tabindex: "0", "aria-label": name, "aria-describedby": "al-peaks" });
     this.gutter = h("div", { class: "al-gutter", "aria-hidden": "true" });
     this.heads = h("div", { class: "al-heads", "aria-hidden": "true" });
     this.pane = h("div", { class: "al-timepane" }, this.svg);
-    this.element = h("div", { class: "al-timebox" }, this.gutter, this.pane, this.heads);
+    this.peaks = h("p", { class: "al-hidden", id: "al-peaks", text: peakWords(story) });
+    this.element = h("div", { class: "al-timebox" }, this.gutter, this.pane, this.heads, this.peaks);
     this.pane.addEventListener("wheel", (event) => this.onWheel(event), { passive: false });
     this.build();
   }
@@ -25,7 +28,7 @@ export class Timeline {
   // -- drawing once ----------------------------------------------------------------------------------------------------
   build() {
     const { story } = this, parts = [];
-    this.axis = svgEl("g", { class: "al-axis" });
+    this.axis = svgEl("g", { class: "al-axis", ...UNREAD });
     let y = AXIS;
     this.name(0, AXIS, "time");
     parts.push(this.hostRow(y));
@@ -55,8 +58,8 @@ export class Timeline {
       y += MEMORY;
     }
     this.height = y + 4;
-    this.nowLine = svgEl("path", { class: "al-nowline" });
-    this.link = svgEl("path", { class: "al-launchline" });
+    this.nowLine = svgEl("path", { class: "al-nowline", ...UNREAD });
+    this.link = svgEl("path", { class: "al-launchline", ...UNREAD });
     this.svg.append(patterns(), this.axis, ...parts, this.link, this.nowLine);
     this.svg.setAttribute("height", this.height);
     this.gutter.style.height = `${this.height}px`;
@@ -83,7 +86,7 @@ export class Timeline {
     waits.push(...story.waits.map((w) => [w, w.start, w.end, story.stepOf.get(w.id)]));
     for (const [item, start, end, step] of waits) {
       const rect = svgEl("rect", { class: "al-hostwait", y: top, height, rx: 3, fill: "url(#al-waits)" }), word = text("al-hostword", top + height / 2 + 4, "waits");
-      const shape = item.id[0] === "w" ? this.option(item, rect, word) : svgEl("g", { class: "al-item", "aria-hidden": "true" }, rect, word);
+      const shape = item.id[0] === "w" ? this.option(item, rect, word) : svgEl("g", { class: "al-item", ...UNREAD }, rect, word);
       const drop = svgEl("path", { class: "al-waitend" });
       shape.append(drop);
       g.append(shape);
@@ -98,6 +101,7 @@ export class Timeline {
     }
     const [from, to] = widestGap(waits, story.host_end);
     this.marks.push({ place: () => fitWords(words, this.x(from), this.x(to) - this.x(from), "at work") });
+    words.setAttribute("aria-hidden", "true");
     g.append(words);
     return g;
   }
@@ -130,7 +134,7 @@ export class Timeline {
   bar(item, y) {
     const kind = item.origin ? "al-barcopy" : `al-bar-${item.phase}`, name = item.origin ? "copy" : item.name;
     const rect = svgEl("rect", { class: "al-barshape", y: y + 3, height: STREAM - 6, rx: 3 }), words = text("al-barword", y + STREAM / 2 + 4, "");
-    const made = item.origin ? svgEl("g", { class: "al-item", "aria-hidden": "true" }, rect, words) : this.option(item, rect, words);
+    const made = item.origin ? svgEl("g", { class: "al-item", ...UNREAD }, rect, words) : this.option(item, rect, words);
     if (item.origin) made.addEventListener("click", () => this.select(item.id));
     made.classList.add(kind);
     this.marks.push({
@@ -163,7 +167,7 @@ export class Timeline {
         const left = at + 8 + room > this.width;
         peakWord.setAttribute("x", left ? at - 8 : at + 8);
         peakWord.setAttribute("text-anchor", left ? "end" : "start");
-        peakWord.setAttribute("y", Math.max(top - 5, up(device.peak) - 2));
+        peakWord.setAttribute("y", Math.max(top, up(device.peak)) - 6);
         limit.setAttribute("d", near ? `M0 ${up(device.memory)}H${this.width}` : "");
         // The limit's words keep clear of the peak's.
         limitWord.setAttribute("x", at < this.width / 2 ? this.width - 4 : 4);
@@ -171,7 +175,7 @@ export class Timeline {
         limitWord.style.display = near && this.width > 4 * room ? "" : "none";
       },
     });
-    return svgEl("g", {}, svgEl("clipPath", { id: clip }, until), sofar, all, limit, peak, peakWord, limitWord);
+    return svgEl("g", UNREAD, svgEl("clipPath", { id: clip }, until), sofar, all, limit, peak, peakWord, limitWord);
   }
 
   refusal(o, y) {
@@ -311,6 +315,13 @@ export class Timeline {
     const item = this.story.byId.get(id);
     if (item && id[0] !== "t") this.follow(item, this.x(item.start ?? item.time));
   }
+}
+
+// The peaks and limits that the curves of memory show.
+function peakWords({ devices }) {
+  const peak = ({ name, peak, peak_at: at, memory }) =>
+    `Memory of ${name}: peak ${bytesWords(peak)} at ${timeWords(at)}${memory ? `, limit ${bytesWords(memory)}` : ""}.`;
+  return devices.slice(1).map(peak).join(" ");
 }
 
 // The longest stretch of time in which the host does not wait.
