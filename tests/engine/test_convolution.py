@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import autolab as torch
 from autolab.engine.kernels import convolution as kernels
 from autolab.engine.kernels import memory, threads
-from autolab.engine.kernels.convolution import Geometry
+from autolab.engine.kernels.layout import Geometry
 
 F = torch.nn.functional
 

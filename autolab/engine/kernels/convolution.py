@@ -8,50 +8,17 @@ over the edge is zero there. Source of the method: Chellapilla, Puri, Simard, "H
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
-from . import memory, threads, whole
+from . import memory, threads, whole, winograd
+from .layout import Geometry, batch_first, batch_last, shares
 
 BLOCK = 1 << 22  # bytes of windows in one block
 COLUMNS = 512  # a matrix product of fewer columns is slow
 THIN = 1 << 14  # numbers in a matrix of filters that is multiplied in small products; any other is thick
 ROW = {True: 32, False: 256}  # thin or not: columns from which a product for each output row pays (measured on a Zen 4)
 SMALL = 1e6  # multiplications in such a product: up to there OpenBLAS reads its operands in place, beyond it copies them first
-
-
-@dataclass(frozen=True)
-class Geometry:
-    """Sizes of a two-dimensional convolution: (height, width) pairs. `padding` may be negative (rows that are skipped)."""
-
-    size: tuple[int, int]  # of the input
-    out: tuple[int, int]
-    kernel: tuple[int, int]
-    stride: tuple[int, int]
-    padding: tuple[int, int]
-    dilation: tuple[int, int]
-    groups: int = 1
-
-    @property
-    def pointwise(self):
-        """Whether every output is made of the input at its own position."""
-        return self.kernel == self.stride == (1, 1) and self.padding == (0, 0) and self.size == self.out
-
-
-def batch_last(x):
-    """(N, C, H, W) -> contiguous (C, H, W, N); no copy when it already lies so."""
-    t = x.transpose(1, 2, 3, 0)
-    if t.flags.c_contiguous:
-        return t
-    copied = memory.empty(t.shape, t.dtype)
-    copied[...] = t
-    return copied
-
-
-def batch_first(t):
-    """The view (N, C, H, W) of a (C, H, W, N) array."""
-    return t.transpose(3, 0, 1, 2)
 
 
 # -- windows ---------------------------------------------------------------------------------------------------------------
@@ -113,7 +80,7 @@ def _windows(x, taps, geo, filters, by_rows, part, parts):
     else:
         rows = max(BLOCK // (item * groups * inner), COLUMNS) // row
     blocks = -(-(last - first) // max(1, rows))
-    for start, stop in _shares(first, last, blocks):
+    for start, stop in shares(first, last, blocks):
         m = stop - start
         if by_rows:
             read = (m - 1) * sy + kh
@@ -134,12 +101,6 @@ def _windows(x, taps, geo, filters, by_rows, part, parts):
                     _read(gathered[:, :, i, j], tap, start * sy + i * dy - py, sy)
             gathered = gathered.reshape(groups, inner, m * row)
         yield start, m, _cut(gathered, 1, _cuts(filters * inner, m * row))
-
-
-def _shares(first, last, parts):
-    """first … last cut into `parts` pieces of nearly equal length."""
-    ends = [first + (last - first) * k // parts for k in range(parts + 1)]
-    return zip(ends, ends[1:])
 
 
 def _cuts(filters, columns):
@@ -187,6 +148,10 @@ def forward(x, weight, bias, geo):
     y = memory.empty((o, *geo.out, n), x.dtype)
     if y.size == 0:
         return batch_first(y)
+    if winograd.pays(o, x.shape[1], n, x.dtype, geo):
+        made = winograd.forward(x, weight, bias, geo)
+        if made is not None:
+            return made
     x = _grouped(batch_last(x), groups)
     taps, row, inner = _taps(x, geo), geo.out[1] * n, weight[0].size
     by_rows = _by_rows(geo, o // groups, inner, row)
@@ -209,10 +174,15 @@ def grad_input(g, weight, geo):
     if whole.off_host(g):
         return whole.grad_input(g, weight, geo)
     groups, (o, cg), (kh, kw), (h, w) = geo.groups, weight.shape[:2], geo.kernel, geo.size
-    if geo.stride == (1, 1) and (geo.pointwise or o <= 1.5 * cg * groups and w <= 1.25 * geo.out[1]):
+    if geo.stride == (1, 1):
         padding = tuple(d * (k - 1) - p for d, k, p in zip(geo.dilation, geo.kernel, geo.padding))
         back = Geometry(geo.out, geo.size, geo.kernel, (1, 1), padding, geo.dilation, groups)
-        return forward(g, _turned(weight, groups), None, back)
+        if winograd.pays(cg * groups, o, g.shape[0], g.dtype, back, backward=True):
+            made = winograd.forward(g, weight, None, back, turned=True)
+            if made is not None:
+                return made
+        if geo.pointwise or o <= 1.5 * cg * groups and w <= 1.25 * geo.out[1]:
+            return forward(g, _turned(weight, groups), None, back)
     dx = memory.zeros((cg * groups, h, w, g.shape[0]), g.dtype)
     if dx.size and g.size:
         g, by_group = _grouped(batch_last(g), groups), _grouped(dx, groups)
@@ -282,6 +252,10 @@ def grad_weight(g, x, geo):
     cg, og, row = c // groups, o // groups, geo.out[1] * n
     if g.size == 0 or x.size == 0:
         return np.zeros((o, cg, kh, kw), g.dtype)
+    if winograd.pays(o, c, n, g.dtype, geo, backward=True):
+        made = winograd.grad_weight(g, x, geo)
+        if made is not None:
+            return made
     g, x = batch_last(g).reshape(groups, og, -1), _grouped(batch_last(x), groups)
     taps, inner = _taps(x, geo), cg * kh * kw
     thin = og * inner <= THIN

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import fail
 from ..kernels import convolution as kernels
-from ..kernels.convolution import Geometry
+from ..kernels.layout import Geometry
 from ..registry import NAMESPACES, composite, register
 from ..tensor import Tensor
 from .shape import unsqueeze
