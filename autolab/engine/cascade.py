@@ -50,6 +50,8 @@ def _reduced(x, axis):
 def _placed(result, x, axis, keepdims):
     """The flat `result` in the shape of the reduction of `x`."""
     axes = _reduced(x, axis)
+    if not result.flags.c_contiguous:
+        result = result.copy()
     return result.reshape([1 if d in axes else n for d, n in enumerate(x.shape) if keepdims or d not in axes])[()]
 
 
@@ -192,10 +194,10 @@ def _rows(x, lanes):
     """The sums of the rows of a 2-d array: (K, R) -> (K,)."""
     k, n = x.shape
     if n < lanes:
-        return _in_order(x if n < 4 else x[:, _SHORT[n]], axis=1)[:, -1]
+        return _in_order(x if n < 4 else x[:, _SHORT[n]], axis=1)[:, -1].copy()
     full = n // lanes
     sums = x[:, :lanes] + 0 if full == 1 else _interleaved(x[:, :full * lanes].reshape(k, full, lanes))
-    return _in_order(np.concatenate((x[:, full * lanes:], sums), axis=1), axis=1)[:, -1]
+    return _in_order(np.concatenate((x[:, full * lanes:], sums), axis=1), axis=1)[:, -1].copy()  # no view of all running sums
 
 
 def _interleaved(x):

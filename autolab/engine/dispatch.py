@@ -121,11 +121,9 @@ def _unwrap(op, args):
             raws.append(a.item() if isinstance(a, np.generic) else a)
     first = op.params[0]
     if not isinstance(args[0], Tensor) and first == "self" and not (op.broadcast and tensors):
-        raise fail(
-            TypeError,
-            f"{op.name}(): argument 'input' (position 1) must be Tensor, not {type(args[0]).__name__}",
-            "Make a tensor of it first: torch.tensor(...).",
-        )
+        from .arguments import bad_argument
+
+        raise bad_argument(op.name, "input", 1, "Tensor", args[0])
     return tensors, raws
 
 

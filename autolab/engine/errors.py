@@ -38,6 +38,10 @@ def no_kernel(name, *refused):
     return check
 
 
+WHOLE = ("Bool", "Byte", "Char", "Short", "Int", "Long")
+"""The kinds of whole numbers and masks, for `no_kernel`."""
+
+
 def no_complex(array, message, kind=NotImplementedError):
     """Raises `kind(message)`, torch's words, when `array` holds complex numbers: they have no order."""
     if array.dtype.kind == "c":

@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 import re
 
-from .arguments import _MISSING, _TOO_MANY, _missing, no_match
+from .arguments import _MISSING, _TOO_MANY, _missing, bad_argument, no_match
 from .errors import unsupported
 from .registry import METHODS, NAMESPACES
+from .tensor import Tensor
 
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input"}
 """Keywords that NumPy's users write, and torch's for them."""
@@ -40,7 +41,11 @@ def _entry(body, name, forms, method, op):
         named = _torchs_names(name, kwargs) if kwargs else kwargs
         try:
             return body(*args, **named)
-        except TypeError as error:
+        except (AttributeError, TypeError) as error:
+            if not method and args and not isinstance(args[0], Tensor) and _of_no_tensor(error):
+                raise bad_argument(name, "input", 1, "Tensor", args[0]) from None
+            if isinstance(error, AttributeError):
+                raise
             told = _in_torchs_words(error, name, args[method:], kwargs, forms, method)
             if told is error:
                 raise
@@ -48,6 +53,11 @@ def _entry(body, name, forms, method, op):
 
     call.op = op
     return call
+
+
+def _of_no_tensor(error):
+    """Whether `error` came because the first argument is no tensor: it has no `_d`, or an op of another name refused it."""
+    return isinstance(error, AttributeError) or "argument 'input' (position 1) must be Tensor" in str(error)
 
 
 def _torchs_names(name, kwargs):

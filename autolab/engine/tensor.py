@@ -204,9 +204,15 @@ class Tensor(Differentiable, Protocols):
         """The shape, or the size of dimension `dim`. Raises IndexError when there is no such dimension."""
         if dim is None:
             return self.shape
-        from .errors import check_dim
+        return self._d.shape[self._place(dim)]
 
-        return self._d.shape[check_dim(dim, self._d.ndim)]
+    def _place(self, dim):
+        """`dim` counted from the front. Raises IndexError when there is no such dimension."""
+        from .errors import check_dim, no_dimensions
+
+        if not self._d.ndim:
+            raise no_dimensions(dim)
+        return check_dim(dim, self._d.ndim)
 
     def dim(self) -> int:
         return self._d.ndim
@@ -225,7 +231,7 @@ class Tensor(Differentiable, Protocols):
         else:
             size = self.dtype.itemsize
             strides = tuple([s // size for s in self._d.strides])
-        return strides if dim is None else strides[dim]
+        return strides if dim is None else strides[self._place(dim)]
 
     def storage_offset(self) -> int:
         base = self._storage.array

@@ -20,6 +20,7 @@ FORMULAS = [
 ]
 
 NOT_NUMBERS = networks.NOT_NUMBERS | {
+    "addr": "value",
     # op -> its formulas ("value", or the argument of a gradient) that say what moves where, or name a function that
     # NumPy has not,
     # and so are not compared with the kernel
@@ -35,6 +36,7 @@ NOT_NUMBERS = networks.NOT_NUMBERS | {
     "bitwise_xor": "value",
     "block_diag": "value",
     "cat": "value",
+    "cdist": "value x1 x2",
     "cummax": "value self",
     "cummin": "value self",
     "cumprod": "value self",

@@ -192,7 +192,8 @@ internal(
     "hardsigmoid(self)",
     inplace=True,
     forward=floating("hardsigmoid_cpu", lambda xp, x: xp.minimum(xp.maximum(x + 3, 0), 6) / 6),
-    vjp={"self": lambda m, g, self: m.hardtanh_backward(g / 6, self, -3, 3)},
+    # at nan the gradient is 0, as in PyTorch's kernel: nan lies between no two numbers
+    vjp={"self": lambda m, g, self: m.masked_fill(m.hardtanh_backward(g / 6, self, -3, 3), m.isnan(self), 0)},
     latex=r"\min(\max({self} + 3, 0), 6) / 6",
     vjp_latex={"self": r"{g} / 6 \cdot [-3 < {self} < 3]"},
     samples=lambda s: [s.randn(3)],

@@ -311,8 +311,8 @@ def _log_number(x):
 # -- public functions: alpha, overloads, operators -------------------------------------------------------------------------
 def _scaled(op, self, other, alpha):
     """`other * alpha`. Raises RuntimeError for a factor that the result's dtype cannot hold."""
-    if alpha.__class__ is int:
-        return other if alpha == 1 else other * alpha
+    if alpha.__class__ is int and alpha == 1:
+        return other
     kind = result_dtype(op, (self, other))
     if isinstance(alpha, bool) and kind is not bool_:
         raise fail(RuntimeError, "Boolean alpha only supported for Boolean results.", "Give the number: alpha=1.")

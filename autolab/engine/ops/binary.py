@@ -9,7 +9,7 @@ import numpy as np
 from .. import precise
 from ..arguments import mismatch
 from ..dispatch import apply_inplace
-from ..errors import fail, no_kernel
+from ..errors import WHOLE, fail, no_kernel
 from ..overloading import BINARY, BINARY_METHOD, public
 from ..registry import METHODS, NAMESPACES, register
 from ..tensor import Tensor
@@ -43,6 +43,7 @@ only_tensors(register("atan2(self, other)", forward=_atan2, dtype="float", check
                                  "other": r"-{g} \cdot \frac{{self}}{{self}^{2} + {other}^{2}}"},
                       doc="The angle of the point (x=other, y=self), in (-pi, pi]. Source: torch.atan2"), inplace=True)
 only_tensors(register("hypot(self, other)", forward=lambda xp, self, other: xp.hypot(self, other), dtype="promote",
+                      check=no_kernel("hypot_cpu", *WHOLE),
                       method=False, function=False,
                       vjp={"self": lambda m, g, self, result: g * self / result,
                            "other": lambda m, g, other, result: g * other / result},
@@ -51,7 +52,7 @@ only_tensors(register("hypot(self, other)", forward=lambda xp, self, other: xp.h
                                  "other": r"{g} \cdot \frac{{other}}{{result}}"},
                       doc="The length of the hypotenuse. Source: torch.hypot"), inplace=True)
 only_tensors(register("logaddexp(self, other)", forward=lambda xp, self, other: xp.logaddexp(self, other),
-                      dtype="promote", method=False,
+                      dtype="promote", check=no_kernel("logaddexp_cpu", *WHOLE), method=False,
                       function=False, vjp={"self": lambda m, g, self, other: g / (1 + m.exp(other - self)),
                                            "other": lambda m, g, self, other: g / (1 + m.exp(self - other))},
                       latex=r"\ln (e^{{self}} + e^{{other}})", samples=_PAIRS,
@@ -59,7 +60,7 @@ only_tensors(register("logaddexp(self, other)", forward=lambda xp, self, other: 
                                  "other": r"\frac{{g}}{1 + e^{{self} - {other}}}"},
                       doc="log(exp(x) + exp(y)) without overflow. Source: torch.logaddexp"))
 only_tensors(register("logaddexp2(self, other)", forward=lambda xp, self, other: xp.logaddexp2(self, other),
-                      dtype="promote", method=False,
+                      dtype="promote", check=no_kernel("logaddexp2_cpu", *WHOLE), method=False,
                       function=False, vjp={"self": lambda m, g, self, other: g / (1 + m.exp2(other - self)),
                                            "other": lambda m, g, self, other: g / (1 + m.exp2(self - other))},
                       latex=r"\log_2 (2^{{self}} + 2^{{other}})", samples=_PAIRS,
@@ -226,12 +227,19 @@ def _scaled(value, a):
 
 def _addcmul(xp, self, tensor1, tensor2, value):
     _three("addcmul", self, tensor1, tensor2)
+    if self.dtype.kind in "iu":  # the factor becomes a whole number, too
+        value = int(value)
     return precise.fma(_scaled(value, tensor1), tensor2, self)
 
 
 def _addcdiv(xp, self, tensor1, tensor2, value):
     _three("addcdiv", self, tensor1, tensor2)
-    if tensor1.dtype.kind in "biu" and tensor2.dtype.kind in "biu":
+    return self + _scaled(value, tensor1) / tensor2
+
+
+def _no_whole_quotient(tensor1, tensor2):
+    """Raises torch's error for two tensors of whole numbers: once their quotient was rounded, now it would not be."""
+    if all(isinstance(t, Tensor) and t.dtype._kind < 2 for t in (tensor1, tensor2)):
         raise fail(RuntimeError, "Integer division with addcdiv is no longer supported, and in a future  release "
                                  "addcdiv will perform a true "
                    "division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + "
@@ -240,11 +248,11 @@ def _addcdiv(xp, self, tensor1, tensor2, value):
                    "inputs. The future addcdiv "
                    "behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes.",
                    "Convert the tensors to float first.")
-    return self + _scaled(value, tensor1) / tensor2
 
 
-_THREE = {"dtype": "promote", "operands": ("self", "tensor1", "tensor2"), "inplace": True}
-register("addcmul(self, tensor1, tensor2, *, value=1)", forward=_addcmul, **_THREE,
+_THREE = {"dtype": "promote", "operands": ("self", "tensor1", "tensor2")}
+register("addcmul(self, tensor1, tensor2, *, value=1)", forward=_addcmul, inplace=True, **_THREE,
+         check=no_kernel("addcmul_cpu_out", "Bool"),
          vjp={"self": lambda m, g: g, "tensor1": lambda m, g, tensor2, value: g * _scaled(value, tensor2),
               "tensor2": lambda m, g, tensor1, value: g * _scaled(value, tensor1)},
          latex=r"{self} + {value} \cdot {tensor1} \cdot {tensor2}",
@@ -252,12 +260,25 @@ register("addcmul(self, tensor1, tensor2, *, value=1)", forward=_addcmul, **_THR
                     "tensor2": r"{g} \cdot {value} \cdot {tensor1}"},
          samples=lambda s: [(s.randn(3), s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3), s.randn(2, 1), 0.5)],
          doc="input + value * tensor1 * tensor2. Source: torch.addcmul")
-register("addcdiv(self, tensor1, tensor2, *, value=1)", forward=_addcdiv, **_THREE,
+addcdiv_op = register("addcdiv(self, tensor1, tensor2, *, value=1)", forward=_addcdiv, method=False, function=False, **_THREE,
          vjp={"self": lambda m, g: g, "tensor1": lambda m, g, tensor2, value: g * (value / tensor2),
               "tensor2": lambda m, g, tensor1, tensor2, value: -g * (_scaled(value, tensor1) / (tensor2 * tensor2))},
          latex=r"{self} + {value} \cdot \frac{{tensor1}}{{tensor2}}",
          vjp_latex={"self": "{g}", "tensor1": r"{g} \cdot \frac{{value}}{{tensor2}}",
                     "tensor2": r"-{g} \cdot \frac{{value} \cdot {tensor1}}{{tensor2}^{2}}"},
          samples=lambda s: [(s.randn(3), s.randn(3), s.away_from_zero(3)),
-                            (s.randn(2, 3), s.randn(3), s.away_from_zero(2, 1), 0.5)],
-         doc="input + value * tensor1 / tensor2. Source: torch.addcdiv")
+                            (s.randn(2, 3), s.randn(3), s.away_from_zero(2, 1), 0.5)])
+
+
+@public("addcdiv", op=addcdiv_op)
+def addcdiv(input, tensor1, tensor2, *, value=1):
+    """input + value * tensor1 / tensor2. Raises RuntimeError where both are whole numbers. Source: torch.addcdiv."""
+    _no_whole_quotient(tensor1, tensor2)
+    return addcdiv_op.call(input, tensor1, tensor2, value)
+
+
+@public("addcdiv_", function=False)
+def addcdiv_(self, tensor1, tensor2, *, value=1):
+    """In-place `addcdiv`. Source: torch.Tensor.addcdiv_."""
+    _no_whole_quotient(tensor1, tensor2)
+    return apply_inplace(addcdiv_op, (self, tensor1, tensor2, value))

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import itertools
 
-from ..dtype import int64
-from ..errors import check_dim, fail
-from ..registry import METHODS, NAMESPACES, composite
+from ..arguments import mismatch, overloads
+from ..dtype import bool_, int64
+from ..errors import check_dim, fail, no_dimensions
+from ..registry import METHODS, NAMESPACES, OPS, composite
 from ..size import Size
 from ..tensor import Tensor
 from . import arithmetic, joining, pointwise  # noqa: F401 (what is named below is registered first)
@@ -84,20 +85,6 @@ def corrcoef(input):
         return c / c
     deviation = c.diag().sqrt()
     return (c / deviation.unsqueeze(-1) / deviation.unsqueeze(0)).clamp(-1, 1)
-
-
-@composite()
-def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
-    """The p-norm distances of every row of x1 (…, n, d) to every row of x2 (…, m, d): (…, n, m). Source: torch.cdist.
-
-    compute_mode: how PyTorch saves time; here the differences are always taken. Raises RuntimeError for other widths."""
-    if x1.shape[-1] != x2.shape[-1]:
-        raise fail(
-            RuntimeError,
-            f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}",
-            "A distance is between points of one space.",
-        )
-    return NAMESPACES["linalg"]["vector_norm"](x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
 
 
 @composite(method=True)
@@ -206,20 +193,65 @@ def combinations(input, r=2, with_replacement=False):
     return input.index_select(0, index).reshape(len(rows), r)
 
 
+def _no_masks(name, y, x):
+    if any(t is not None and t.dtype is bool_ for t in (y, x)):
+        which = "`y`" if x is None else "`x` or `y`"
+        message = f"{name}: received a bool input for {which}, but bool is not supported"
+        raise fail(RuntimeError, message, "A mask has no area: convert it with .float().")
+
+
+def _scaled(op, t, number):
+    """`t` times or divided by a plain number, of whole numbers as `*` and `/` do; of others by the op that PyTorch's C++ uses."""
+    return OPS[op + "_scalar"].call(t, number) if t.dtype.is_floating_point else OPS[op].call(t, number)
+
+
+def _widths(name, x, y, dim):
+    """The distances of neighbouring points, to multiply the heights `y` by."""
+    if x._d.ndim == 1:
+        if len(x) != y.shape[dim]:
+            message = f"{name}: There must be one `x` value for each sample point"
+            raise fail(RuntimeError, message, "x says where each height of y stands.")
+        x = x.reshape(*[-1 if d == dim else 1 for d in range(y._d.ndim)])
+    return diff(x, dim=dim - y._d.ndim)
+
+
+def _halves(name, y, x, dx, dim):
+    """(dim counted from the front, sums of neighbouring heights, distances or None). Raises torch's errors."""
+    if x is not None and dx is not None:
+        raise mismatch("x and dx")
+    if not y._d.ndim:
+        raise no_dimensions(dim)
+    dim = check_dim(dim, y._d.ndim)
+    _no_masks(name, y, x)
+    n = y.shape[dim]
+    before, later = y.narrow(dim, 0, max(n - 1, 0)), y.narrow(dim, min(1, n), max(n - 1, 0))
+    return dim, before + later, None if x is None else _widths(name, x, y, dim)
+
+
+_AREAS = ("Tensor y, Tensor x, *, int dim = -1", "Tensor y, *, Number dx = 1, int dim = -1")
+
+
 @composite()
+@overloads(*_AREAS)
 def trapezoid(y, x=None, *, dx=None, dim=-1):
     """The area under y along `dim`, as trapezoids between points x, or dx (1) apart. Source: torch.trapezoid."""
-    dim = check_dim(dim, y._d.ndim)
-    n = y.shape[dim]
-    later, before = y.narrow(dim, min(1, n), max(n - 1, 0)), y.narrow(dim, 0, max(n - 1, 0))
-    if x is None:
-        return (y.sum(dim) - (y.select(dim, 0) + y.select(dim, n - 1)) * 0.5) * (1.0 if dx is None else dx)
-    if dx is not None:
-        raise fail(TypeError, "trapezoid() takes x or dx, not both", "x says where the points are, dx how far apart.")
-    width = diff(x, dim=-1 if x._d.ndim == 1 else dim)
-    if x._d.ndim == 1:
-        width = width.reshape(*[-1 if d == dim else 1 for d in range(y._d.ndim)])
-    return ((later + before) * width).sum(dim) / 2.0
+    dim, heights, widths = _halves("trapezoid", y, x, dx, dim)
+    if x is not None:
+        return _scaled("div", (heights * widths).sum(dim), 2.0)
+    if not y.shape[dim]:
+        return y.sum(dim) * 0.0
+    ends = y.select(dim, 0) + y.select(dim, y.shape[dim] - 1)
+    return _scaled("mul", y.sum(dim) - _scaled("mul", ends, 0.5), 1.0 if dx is None else dx)
+
+
+@composite()
+@overloads(*_AREAS)
+def cumulative_trapezoid(y, x=None, *, dx=None, dim=-1):
+    """The area under y up to each point but the first: `trapezoid` as a running total. Source: torch.cumulative_trapezoid."""
+    dim, heights, widths = _halves("cumulative_trapezoid", y, x, dx, dim)
+    if x is not None:
+        return _scaled("div", (widths * heights).cumsum(dim), 2.0)
+    return _scaled("mul", heights, (1.0 if dx is None else dx) / 2.0).cumsum(dim)
 
 
 _TORCH["trapz"] = trapezoid

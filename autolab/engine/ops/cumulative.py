@@ -8,6 +8,7 @@ from ..kernels.reduce import accumulate
 from ..overloading import public
 from ..registry import register
 from ..return_types import return_type
+from .activation import not_implemented
 from .extremes import zeros_for
 from .reduction import one_dim
 
@@ -90,6 +91,8 @@ _along(cumprod_op, "cumprod", "The running product")
 
 # -- logcumsumexp ------------------------------------------------------------------------------------------------------
 def _logcumsumexp(xp, self, dim):
+    if self.dtype.kind in "biu":
+        raise not_implemented("logcumsumexp_out_cpu", self.dtype)
     if self.ndim == 0:
         return self.copy()
     return accumulate(xp, "logaddexp", self, dim)

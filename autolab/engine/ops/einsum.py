@@ -95,6 +95,15 @@ def _diagonals(t, names):
     return t, names
 
 
+def _aligned(t, names, wanted):
+    """`t` with its dimensions in the order of `wanted`, of size 1 where it has none of that name."""
+    t = permuted(t, [names.index(n) for n in wanted if n in names])
+    for place, n in enumerate(wanted):
+        if n not in names:
+            t = t.unsqueeze(place)
+    return t
+
+
 def _contract(a, a_names, b, b_names, later):
     batch = [n for n in a_names if n in b_names and n in later]
     summed = [n for n in a_names if n in b_names and n not in later]
@@ -108,6 +117,9 @@ def _contract(a, a_names, b, b_names, later):
         a, a_names = a.sum([a_names.index(n) for n in drop_a]), [n for n in a_names if n not in drop_a]
     if drop_b:
         b, b_names = b.sum([b_names.index(n) for n in drop_b]), [n for n in b_names if n not in drop_b]
+    if not summed:
+        names = batch + only_a + only_b
+        return _aligned(a, a_names, names) * _aligned(b, b_names, names), names
     size = {n: s for names, t in ((a_names, a), (b_names, b)) for n, s in zip(names, t.shape) if s != 1}
     full = {n: size.get(n, 1) for n in {*a_names, *b_names}}
     a = permuted(a, [a_names.index(n) for n in batch + only_a + summed])

@@ -24,8 +24,10 @@ def _expand(xp, self, size):
             "Expanding adds dimensions at the front only.",
         )
     offset = len(size) - len(shape)
+    if min(size, default=0) < 0:
+        _check_negative(size, offset, shape)
     target = tuple(shape[i - offset] if n == -1 and i >= offset else n for i, n in enumerate(size))
-    for i, n in enumerate(shape):
+    for i, n in reversed(list(enumerate(shape))):
         if n != target[i + offset] and n != 1:
             raise fail(
                 RuntimeError,
@@ -39,6 +41,17 @@ def _expand(xp, self, size):
         [0] * offset
         + [0 if n == 1 and target[i + offset] != 1 else s for i, (n, s) in enumerate(zip(shape, self.strides))],
     )
+
+
+def _check_negative(size, offset, shape):
+    """Raises torch's errors for negative sizes: -1 keeps a size that is there, others mean nothing."""
+    note = "-1 keeps the size of a dimension that is there; other sizes count entries."
+    for d in reversed(range(len(size))):
+        if d < offset and size[d] == -1:
+            message = f"The expanded size of the tensor ({size[d]}) isn't allowed in a leading, non-existing dimension {d}"
+            raise fail(RuntimeError, message, note)
+        if size[d] < -1 and (d < offset or shape[d - offset] == 1):
+            raise fail(RuntimeError, "numel: integer multiplication overflow", note)
 
 
 expand_op = register(

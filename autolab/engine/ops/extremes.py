@@ -15,6 +15,7 @@ from ..overloading import public
 from ..registry import METHODS, register
 from ..return_types import return_type
 from ..tensor import Tensor
+from .activation import not_implemented
 from .reduction import axes, dtype_of, flag, is_int, one_dim, restored, the_dims
 
 
@@ -43,7 +44,7 @@ def picked(name, schema, forward, node, **fields):
 
 def at_indices(xp, self, index, dim, keepdim):
     """(values, indices) at `index` along `dim`, where it has size 1."""
-    values = xp.take_along_axis(self, index, dim)
+    values, index = xp.take_along_axis(self, index, dim), xp.ascontiguousarray(index)
     return (values, index) if keepdim else (values.squeeze(dim)[()], index.squeeze(dim)[()])
 
 
@@ -224,8 +225,14 @@ def _middle(xp, ordered, skip_nan):
     return xp.maximum(middle, 0) if skip_nan else xp.where(missing > 0, n - missing, middle)
 
 
+def _no_masks(self, kernel):
+    if self.dtype == bool:
+        raise not_implemented(kernel, self.dtype)
+
+
 def _median_all(skip_nan):
     def forward(xp, self):
+        _no_masks(self, "median_cpu")
         if self.size == 0:
             return self.dtype.type(np.nan)
         ordered = xp.sort(self.reshape(-1))
@@ -235,6 +242,7 @@ def _median_all(skip_nan):
 
 def _median_dim(skip_nan):
     def forward(xp, self, dim, keepdim):
+        _no_masks(self, "median_out")
         if self.ndim == 0:
             return self.copy(), xp.zeros((), np.int64)[()]
         order = xp.moveaxis(xp.argsort(self, axis=dim, kind="stable"), dim, -1)
@@ -271,6 +279,7 @@ _median("nanmedian", True, "The middle of the elements that are not nan.")
 
 
 def _kthvalue(xp, self, k, dim, keepdim):
+    _no_masks(self, "kthvalue_cpu")
     if self.ndim == 0:
         return self.copy(), xp.zeros((), np.int64)[()]
     order = xp.argsort(self, axis=dim, kind="stable")
@@ -297,12 +306,31 @@ def _mode(xp, self, dim, keepdim):
     if self.ndim == 0:
         return self.copy(), xp.zeros((), np.int64)[()]
     rows = xp.moveaxis(self, dim, -1)
+    if xp is np and rows.dtype.kind == "f" and np.isnan(rows).any():
+        return at_indices(xp, self, np.expand_dims(np.apply_along_axis(_mode_with_nan, -1, rows), dim), dim, keepdim)
     equal = rows[..., :, None] == rows[..., None, :]
     times = equal.sum(-1)
     best = xp.where(times == times.max(-1, keepdims=True), rows, rows.max(-1, keepdims=True))
     value = best.min(-1, keepdims=True)  # of several modes the smallest, as in torch
     index = rows.shape[-1] - 1 - xp.argmax((rows == value)[..., ::-1], axis=-1)  # and its last place
     return at_indices(xp, self, xp.expand_dims(index, dim), dim, keepdim)
+
+
+def _mode_with_nan(row):
+    """The position of the mode of a row with nan, which equals nothing and is smaller than nothing: PyTorch sorts the row by insertion
+    (short ones; `std::sort`), which leaves a nan where it is met, and looks for the longest run."""
+    order = []
+    for i, x in enumerate(row):
+        place = 0 if order and x < row[order[0]] else next((k for k in range(len(order), 0, -1) if not x < row[order[k - 1]]), 0)
+        order.insert(place, i)
+    best, most, times = order[0], 0, 0
+    for k, i in enumerate(order):
+        times += 1
+        if k + 1 == len(order) or row[i] != row[order[k + 1]]:
+            if times > most:
+                best, most = i, times
+            times = 0
+    return best
 
 
 mode_op = picked("mode", "mode(self, dim=-1, keepdim=False)", _mode, "ModeBackward0", vjp={"self": picked_rule},

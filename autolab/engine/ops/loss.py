@@ -12,6 +12,7 @@ import math
 
 
 from .. import demands
+from ..dtype import FROM_NUMPY
 from ..errors import fail
 from .activation import floating, internal, not_implemented
 
@@ -146,7 +147,19 @@ internal(
 def _huber(xp, self, target, reduction, delta):
     z = abs(self - target)
     half, limit = z.dtype.type(0.5), z.dtype.type(delta)
-    return _reduced(xp, xp.where(z <= delta, half * z * z, limit * (z - half * limit))[()], reduction)
+    losses = xp.where(z <= delta, half * z * z, limit * (z - half * limit))[()]
+    return _reduced(xp, losses.astype(self.dtype, copy=False), reduction)
+
+
+_huber_of_floats = floating("huber_cpu", _huber)
+
+
+def _huber_of_any(xp, self, target, reduction, delta):
+    if self.dtype.kind in "biu" and target.dtype.kind == "f":  # the loss of each element has the dtype of `self`
+        ours, theirs = (FROM_NUMPY[a.dtype].short for a in (self, target))
+        message = f"result type {theirs} can't be cast to the desired output type {ours}"
+        raise fail(RuntimeError, message, "Predictions are floating-point numbers: convert them with .float().")
+    return _huber_of_floats(xp, self, target, reduction, delta)
 
 
 def _huber_backward(xp, grad_output, self, target, reduction, delta):
@@ -157,9 +170,8 @@ def _huber_backward(xp, grad_output, self, target, reduction, delta):
 
 internal(
     "huber_loss(self, target, reduction=1, delta=1.0)",
-    dtype="promote",
     operands=("self", "target"),
-    forward=floating("huber_cpu", _huber),
+    forward=_huber_of_any,
     vjp={
         "self": lambda m, g, self, target, reduction, delta: m.huber_loss_backward(g, self, target, reduction, delta),
         "target": lambda m, g, self, target, reduction, delta: m.huber_loss_backward(g, target, self, reduction, delta),

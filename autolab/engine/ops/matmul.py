@@ -259,6 +259,13 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1):
 
 def _check_expand(shape, target):
     offset = len(target) - len(shape)
+    if offset < 0:
+        raise fail(
+            RuntimeError,
+            f"expand(torch.FloatTensor{{{list(shape)}}}, size={list(target)}): the number of sizes provided ({len(target)}) must be "
+            f"greater or equal to the number of dimensions in the tensor ({len(shape)})",
+            "The added tensor must broadcast to the product.",
+        )
     for i, n in enumerate(shape):
         if n not in (1, target[i + offset]):
             raise fail(
@@ -405,7 +412,11 @@ def tensordot(a, b, dims=2):
         first, second = ([d] if isinstance(d, int) else list(d) for d in dims)
     first, second = [check_dim(d, a.ndim) for d in first], [check_dim(d, b.ndim) for d in second]
     for p, q in zip(first, second):
-        if a.shape[p] != b.shape[q]:
+        if b.shape[q] == 1:  # a size of 1 stands for any: the sum runs over the other tensor alone
+            a = a.sum(p, keepdim=True, dtype=a.dtype)
+        elif a.shape[p] == 1:
+            b = b.sum(q, keepdim=True, dtype=b.dtype)
+        elif a.shape[p] != b.shape[q]:
             raise fail(
                 RuntimeError,
                 f"contracted dimensions need to match, but first has size {a.shape[p]} in dim {p} and second has size {b.shape[q]} in "
@@ -440,3 +451,44 @@ def kron(input, other):
 
 
 METHODS["kron"] = kron
+
+
+# -- adding an outer product -----------------------------------------------------------------------------------------------
+def _addr(xp, self, vec1, vec2, beta, alpha):
+    product = _times(xp.multiply(vec1[:, None], vec2[None, :]), alpha)
+    return _times(self, beta) + product if beta else product
+
+
+addr_op = register(
+    "addr(self, vec1, vec2, *, beta=1, alpha=1)",
+    forward=_addr,
+    dtype="promote",
+    operands=("self", "vec1", "vec2"),
+    method=False,
+    function=False,
+    vjp={
+        "self": lambda m, g, beta: _times(g, beta),
+        "vec1": lambda m, g, vec2, alpha: _times(m.mv(g, vec2), alpha),
+        "vec2": lambda m, g, vec1, alpha: _times(m.mv(m.t(g), vec1), alpha),
+    },
+    latex=r"{beta} \cdot {self} + {alpha} \cdot {vec1} {vec2}^{T}",
+    vjp_latex={"self": r"{beta} \cdot {g}", "vec1": r"{alpha} \cdot {g} \, {vec2}", "vec2": r"{alpha} \cdot {g}^{T} \, {vec1}"},
+    samples=lambda s: [(s.randn(2, 3), s.randn(2), s.randn(3)), (s.randn(3), s.randn(2), s.randn(3), {"beta": 0.5, "alpha": 2.0})],
+)
+
+
+@composite(method=True)
+def addr(input, vec1, vec2, *, beta=1, alpha=1):
+    """`beta * input + alpha * outer(vec1, vec2)`; `input` broadcasts. Source: torch.addr."""
+    _tensors("addr", input=input, vec1=vec1, vec2=vec2)
+    for name, v in (("vec1", vec1), ("vec2", vec2)):
+        if v._d.ndim != 1:
+            message = f"addr: Expected 1-D argument {name}, but got {v._d.ndim}-D"
+            raise fail(RuntimeError, message, "The rows and columns of the product are numbered by one vector each.")
+    _check_expand(input.shape, (len(vec1), len(vec2)))
+    whole = all(t.dtype._kind < 2 for t in (input, vec1, vec2))
+    for name, factor in (("beta", beta), ("alpha", alpha)):
+        if whole and isinstance(factor, float):
+            message = f"For integral input tensors, argument {name} must not be a floating point number."
+            raise fail(RuntimeError, message, "Whole numbers stay whole; convert them with .float() first.")
+    return addr_op.call(input, vec1, vec2, beta, alpha)

@@ -110,6 +110,8 @@ def _remainder(xp, self, other):
 
 
 def _fmod(xp, self, other):
+    if self.dtype == bool:
+        raise not_implemented("fmod_cpu", self.dtype)
     _no_zero(xp, self, other)
     return xp.fmod(self, other)
 

@@ -236,9 +236,9 @@ def squeeze(input, dim=None):
 def flatten(input, start_dim=0, end_dim=-1):
     """Dimensions start_dim … end_dim as one. Source: torch.flatten."""
     ndim = input._d.ndim
+    a, b = check_dim(start_dim, ndim), check_dim(end_dim, ndim)
     if not ndim:
         return view_op.call(input, (1,))
-    a, b = check_dim(start_dim, ndim), check_dim(end_dim, ndim)
     if a > b:
         raise fail(
             RuntimeError,
@@ -264,6 +264,8 @@ def unflatten(input, dim, sizes):
         raise fail(IndexError, f"Dimension specified as {dim} but tensor has no dimensions", "A 0-d tensor is a single number.")
     d = check_dim(dim, input.ndim)
     sizes = tuple(sizes)
+    if not sizes:
+        raise fail(RuntimeError, "unflatten: sizes must be non-empty", "Name the sizes of the new dimensions.")
     n = input.shape[d]
     known = math.prod(s for s in sizes if s != -1)
     if (-1 not in sizes and known != n) or (-1 in sizes and (not known or n % known)):

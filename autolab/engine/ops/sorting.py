@@ -29,15 +29,26 @@ def _sort(xp, self, dim, descending):
     if self.ndim == 0:
         return self.copy(), xp.zeros((), np.int64)[()]
     order = _order(xp, self, dim, descending)
-    return xp.take_along_axis(self, order, dim), order
+    return _like(xp, self, xp.take_along_axis(self, order, dim)), _like(xp, self, order)
+
+
+def _like(xp, self, array):
+    """`array` in the order of memory that `self` has."""
+    if self.flags.c_contiguous and array.flags.c_contiguous:
+        return array
+    out = xp.empty_like(self, array.dtype)
+    out[...] = array
+    return out
 
 
 def _topk(xp, self, k, dim, largest, sorted):
     no_complex(self, " topk does not support complex dtypes on CPU", RuntimeError)
+    if self.dtype == bool:
+        raise fail(RuntimeError, "topk does not support bool dtypes on CPU", "Convert the mask to numbers first: mask.int().")
     if self.ndim == 0:
         return self.copy(), xp.zeros((), np.int64)[()]
     order = xp.moveaxis(xp.moveaxis(_order(xp, self, dim, largest), dim, -1)[..., :k], -1, dim)
-    return xp.take_along_axis(self, order, dim), order
+    return xp.take_along_axis(self, order, dim), xp.ascontiguousarray(order)
 
 
 def _spread_rule(m, g, dim, indices, self_sym_sizes):

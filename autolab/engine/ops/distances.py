@@ -1,0 +1,108 @@
+"""Distances of every point of one set to every point of another: cdist.
+
+Source: https://docs.pytorch.org/docs/2.13/generated/torch.cdist.html
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..dispatch import broadcast_error
+from ..errors import fail
+from ..overloading import public
+from ..registry import METHODS
+from .activation import internal
+
+
+def _gaps(xp, x1, x2):
+    """x1[…, n, 1, d] - x2[…, 1, m, d]."""
+    return x1[..., :, None, :] - x2[..., None, :, :]
+
+
+def _distances(xp, x1, x2, p):
+    gaps = abs(_gaps(xp, x1, x2))
+    if p == 0:
+        return (gaps != 0).sum(-1).astype(x1.dtype)
+    if p == 1:
+        return gaps.sum(-1)
+    if p == 2:
+        return xp.sqrt((gaps * gaps).sum(-1))
+    if p == math.inf:
+        return gaps.max(-1) if gaps.shape[-1] else gaps.sum(-1)
+    return ((gaps**p).sum(-1) ** (1 / p)).astype(x1.dtype, copy=False)
+
+
+def _slope(m, x1, x2, p, result):
+    """The derivative of each distance by each coordinate of x1; by those of x2 it is the opposite. 0 for points that coincide."""
+    gaps, result = m.unsqueeze(x1, -2) - m.unsqueeze(x2, -3), m.unsqueeze(result, -1)
+    if p == 0:
+        return m.zeros_like(gaps)
+    if p == 1:
+        return m.sign(gaps)
+    if p == 2:
+        return m.masked_fill(gaps / result, result == 0, 0)
+    if p == math.inf:
+        return m.sign(gaps) * (m.abs(gaps) == result)
+    slope = m.sign(gaps) * m.pow_scalar(m.abs(gaps), p - 1) / m.pow_scalar(result, p - 1)
+    apart = result == 0 if p > 1 else m.logical_or(result == 0, gaps == 0)
+    return m.masked_fill(slope, apart, 0)
+
+
+def _coordinates(m, g, dim):
+    """The sum over the points of the other set."""
+    return m.sum(g, (dim,), False)
+
+
+cdist_op = internal(
+    "cdist(x1, x2, p)",
+    operands=(),
+    forward=_distances,
+    vjp={
+        "x1": lambda m, g, x1, x2, p, result: _coordinates(m, m.unsqueeze(g, -1) * _slope(m, x1, x2, p, result), -2),
+        "x2": lambda m, g, x1, x2, p, result: _coordinates(m, -(m.unsqueeze(g, -1) * _slope(m, x1, x2, p, result)), -3),
+    },
+    latex=r"\left\| {x1} - {x2} \right\|_{{p}}",
+    vjp_latex={
+        "x1": r"\sum {g} \cdot \mathrm{sgn}({x1} - {x2}) \cdot |{x1} - {x2}|^{{p} - 1} / {result}^{{p} - 1}",
+        "x2": r"-\sum {g} \cdot \mathrm{sgn}({x1} - {x2}) \cdot |{x1} - {x2}|^{{p} - 1} / {result}^{{p} - 1}",
+    },
+    samples=lambda s: [
+        (s.distinct(2, 3), s.distinct(4, 3) + 0.35, p) for p in (2.0, 1.0, 3.0, math.inf)
+    ],
+)
+
+
+@public("cdist", method=False)
+def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
+    """The p-norm distances of every row of x1 (…, n, d) to every row of x2 (…, m, d): (…, n, m). Source: torch.cdist.
+
+    compute_mode: how PyTorch saves time; here the differences are always taken. Raises RuntimeError for other widths, for whole numbers
+    and for two dtypes."""
+    modes = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
+    if compute_mode not in modes:
+        message = f"{compute_mode} is not a valid value for compute_mode"
+        raise fail(ValueError, message, f"It is one of {', '.join(modes)}.")
+    for name, x in (("X1", x1), ("X2", x2)):
+        if x._d.ndim < 2:
+            message = f"cdist only supports at least 2D tensors, {name} got: {x._d.ndim}D"
+            raise fail(RuntimeError, message, "One row is one point.")
+    if x1.shape[-1] != x2.shape[-1]:
+        message = f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
+        raise fail(RuntimeError, message, "A distance is between points of one space.")
+    for name, x in (("X1", x1), ("X2", x2)):
+        if not x.dtype.is_floating_point:
+            message = f"cdist only supports floating-point dtypes, {name} got: {x.dtype.short}"
+            raise fail(RuntimeError, message, "Convert the points with .float().")
+    if p < 0:
+        raise fail(RuntimeError, "cdist only supports non-negative p values", "p is the order of a norm.")
+    if x1.dtype is not x2.dtype:
+        message = f"expected scalar type {x1.dtype.short} but found {x2.dtype.short}"
+        raise fail(RuntimeError, message, "Convert one of them: x2.to(x1.dtype).")
+    try:
+        batch = np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
+    except ValueError:
+        raise broadcast_error([x1.shape[:-2], x2.shape[:-2]]) from None
+    x1, x2 = (x if x.shape[:-2] == batch else METHODS["expand"](x, (*batch, *x.shape[-2:])) for x in (x1, x2))
+    return cdist_op.call(x1, x2, float(p))

@@ -1,0 +1,63 @@
+"""What statements come to in every respect: dtypes, layouts in memory, nodes, and PyTorch's errors for what it refuses."""
+
+import pytest
+from engine_outcomes import outcome
+from goldens.oracle import check
+
+START = (
+    "x = torch.arange(6.); A = x.view(2, 3); V = torch.arange(24.).view(2, 3, 4); z = torch.tensor(3.); "
+    "i = torch.tensor([1, 2, 4]); m = torch.tensor([True, False]); r = torch.tensor([1., 2., 4.], requires_grad=True); "
+)
+REFUSED = [  # dtypes that PyTorch has no kernel for
+    "torch.logcumsumexp(i, 0)", "torch.hypot(i, i)", "torch.hypot(i, r)", "torch.logaddexp(i, i)", "torch.logaddexp2(i, i)",
+    "torch.logaddexp(m, m)", "torch.median(m)", "torch.median(m, 0)", "torch.nanmedian(m, 0)", "torch.kthvalue(m, 1)", "torch.topk(m, 1)",
+    "torch.fmod(m, m)", "torch.fmod(m, True)", "torch.fmod(m, 2)", "torch.addcmul(m, m, m)", "m.addcmul_(m, m)",
+    "torch.addcdiv(r, i, i)", "torch.addcdiv(i, r, i).detach()", "i.addcdiv_(i, i)", "i.sub(True, alpha=2)", "i.sub_(True, alpha=2)",
+    "F.huber_loss(i, r)", "F.huber_loss(i, i)", "torch.trapezoid(m)", "torch.trapezoid(r, m)", "torch.cumulative_trapezoid(m)",
+    "torch.cdist(i[None], r[None])", "torch.cdist(A, A.double())", "torch.addr(i, i, i, alpha=2.)",
+]
+CONVERTED = [
+    "torch.addcmul(i, i, i, value=0.5)", "torch.addcmul(i, i, i, value=2.5)", "i.addcmul_(i, i, value=0.5)",
+    "F.huber_loss(x, x.double() * 2)", "F.huber_loss(x.double(), x * 2)", "torch.einsum('i,i->i', r, i)", "torch.einsum('i,j->ij', r, x.double())",
+    "torch.einsum('i,i->', r, x.double()[:3])",
+]
+SIZES = [
+    "z.flatten(0, 1)", "z.flatten(-2)", "z.flatten(-1)", "z.size(0)", "z.size(1)", "z.stride(-1)", "A.stride(2)", "A.size(-3)",
+    "A.unflatten(1, ())", "torch.ones(2, 0).unflatten(1, (1, -1))", "torch.ones(1).expand(-2)", "x.expand(-1, 6)", "x.expand(-2, 6)",
+    "x.expand(2, -3)", "torch.ones(2, 3).expand(1, 4, 5)", "torch.broadcast_to(x, (-1, 6))",
+    "torch.tensordot(torch.ones(2, 1), A.t(), 1)", "torch.tensordot(A, torch.ones(1, 2), ([1], [0]))", "torch.tensordot(A, A[:, :2], ([1], [0]))",
+]
+LAYOUTS = [
+    "A.sum(1)", "V.sum(2)", "A.sum(1, True)", "torch.ones(5, 40).sum(1)", "V.sum((0, 2))", "A.t().sum(0)",
+    "A.t().topk(2, 1)", "V.topk(2, 1)", "V.transpose(0, 2).topk(2, 1)", "A.t().kthvalue(2, 1)", "V.transpose(0, 2).kthvalue(2, 1, True)",
+    "V.transpose(0, 2).sort(1)", "A.t().sort(0, descending=True)", "V.transpose(0, 2).argsort(1)", "A.t().median(1)",
+]
+NODES = [
+    "torch.einsum('i,i->i', r, r)", "torch.einsum('i,j->ij', r, r)", "torch.einsum('ij,ij->ij', A, A * r)", "torch.einsum('ij,jk->ik', A, A.t() * r[:2])",
+    "torch.trapezoid(r)", "torch.trapezoid(r, dx=2)", "torch.trapezoid(r, x[:3])", "torch.cumulative_trapezoid(r)",
+    "torch.cumulative_trapezoid(r, x[:3])", "torch.cumulative_trapezoid(A, dim=0)", "torch.cumulative_trapezoid(i, dx=3)",
+    "torch.trapezoid(torch.ones(2, 0))", "torch.trapezoid(A, torch.ones(2))", "torch.trapezoid(z)", "torch.trapezoid(A, A, dx=2)",
+    "torch.trapezoid(A, torch.ones(2), dim=0)", "torch.cdist(A, A + r)", "torch.cdist(A, A + r, p=1)",
+    "torch.cdist(A, A + 0.5, p=float('inf'))", "torch.cdist(A, A + 0.5, p=0)", "torch.cdist(A, A + 0.5, p=3)", "torch.cdist(A, x)",
+    "torch.cdist(A, A, p=-1)", "torch.cdist(A, A, compute_mode='a')", "torch.cdist(torch.ones(2, 0), torch.ones(3, 0))",
+    "torch.cdist(torch.ones(1, 2, 3), A)", "torch.cdist(torch.ones(2, 2, 3), torch.ones(3, 2, 3))",
+    "[d for d in dir(torch.cdist(A, A + r).grad_fn) if d.startswith('_saved')]",
+    "y = A + 0.; y.requires_grad_(); torch.cdist(y, A[:, [1, 0, 2]]).sum().backward(); y.grad",
+    "torch.addr(A, x[:2], r)", "torch.addr(r, x[:2], r, beta=0.5, alpha=2.)", "torch.addr(r * nan, x[:2], r, beta=0)", "A.addr(x[:2], x[:3])",
+    "torch.addr(A, x[:2, None], r)", "torch.addr(A[:, :2], x[:2], r)", "torch.addr(V, x[:2], r)", "torch.addr(i, i[:2], i)",
+    "torch.addr(A, x[:2], r, alpha=3).sum().backward(); r.grad",
+]
+WORDS = [
+    "torch.sum(torch.float32)", "torch.mean(3)", "torch.prod(3)", "torch.max(3)", "torch.min([1, 2])", "torch.sum([1, 2])", "torch.exp(torch.float32)",
+    "torch.argmax(3)",
+]
+NUMBERS = [
+    "torch.mode(torch.tensor([1., nan, nan, 2.]))", "torch.mode(torch.tensor([nan, nan, 2.]))", "torch.mode(torch.tensor([1., nan]))",
+    "torch.mode(torch.tensor([3., nan, 1., 1., nan, 2., 2., 2.]))", "torch.mode(torch.tensor([[3., nan, 1.], [1., nan, 2.], [nan, 2., 2.]]), 0)",
+    "y = torch.tensor([nan, inf, -inf], requires_grad=True); F.hardsigmoid(y).sum().backward(); y.grad",
+]
+
+
+@pytest.mark.parametrize("source", REFUSED + CONVERTED + SIZES + LAYOUTS + NODES + WORDS + NUMBERS)
+def test_same_as_torch(source):
+    check("test_outcomes", source, lambda torch: outcome(torch, START + source))
