@@ -76,7 +76,7 @@ def test_stored_pictures_have_the_words_of_the_explorers(shown):
     assert len(shown) >= 15
     for id, explorer in shown.items():
         data = CELLS[id]["outputs"][-1]["data"]
-        assert "".join(data["text/plain"]) == repr(explorer), id
+        assert "".join(data["text/plain"]) == explorer._repr_mimebundle_()[0]["text/plain"], id
         assert words_of(data["image/svg+xml"]) == words_of(explorer.svg), id
         assert words_of(explorer.svg), id
 
