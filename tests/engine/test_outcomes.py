@@ -33,7 +33,8 @@ LAYOUTS = [
     "V.transpose(0, 2).sort(1)", "A.t().sort(0, descending=True)", "V.transpose(0, 2).argsort(1)", "A.t().median(1)",
 ]
 NODES = [
-    "torch.einsum('i,i->i', r, r)", "torch.einsum('i,j->ij', r, r)", "torch.einsum('ij,ij->ij', A, A * r)", "torch.einsum('ij,jk->ik', A, A.t() * r[:2])",
+    "torch.einsum('i,i->i', r, r)",
+    "torch.einsum('i,j->ij', r, r)", "torch.einsum('ij,ij->ij', A, A * r)", "torch.einsum('ij,jk->ik', A, A.t() * r[:2])",
     "torch.trapezoid(r)", "torch.trapezoid(r, dx=2)", "torch.trapezoid(r, x[:3])", "torch.cumulative_trapezoid(r)",
     "torch.cumulative_trapezoid(r, x[:3])", "torch.cumulative_trapezoid(A, dim=0)", "torch.cumulative_trapezoid(i, dx=3)",
     "torch.trapezoid(torch.ones(2, 0))", "torch.trapezoid(A, torch.ones(2))", "torch.trapezoid(z)", "torch.trapezoid(A, A, dx=2)",
@@ -48,7 +49,8 @@ NODES = [
     "torch.addr(A, x[:2], r, alpha=3).sum().backward(); r.grad",
 ]
 WORDS = [
-    "torch.sum(torch.float32)", "torch.mean(3)", "torch.prod(3)", "torch.max(3)", "torch.min([1, 2])", "torch.sum([1, 2])", "torch.exp(torch.float32)",
+    "torch.sum(torch.float32)", "torch.mean(3)", "torch.prod(3)", "torch.max(3)", "torch.min([1, 2])", "torch.sum([1, 2])",
+    "torch.exp(torch.float32)",
     "torch.argmax(3)",
 ]
 NUMBERS = [

@@ -212,7 +212,7 @@ _inside(
 # -- arguments -------------------------------------------------------------------------------------------------------------
 def _numbers(name, value, n):
     """`value` as a tuple of `n` integers; one number counts for every dimension."""
-    values = (value,) if isinstance(value, (int, np.integer)) else tuple(value)
+    values = tuple(value)
     if len(values) == 1:
         return tuple(int(v) for v in values) * n
     if len(values) != n:
@@ -249,6 +249,13 @@ def _check_numbers(input, weight, stride, padding, dilation, output_padding, gro
 
 def _check_shapes(input, weight, bias, padding, dilation, transposed, groups):
     shape, w = list(input.shape), list(weight.shape)
+    if len(w) != len(shape):
+        raise fail(
+            RuntimeError,
+            f"Expected {len(w)}-dimensional input for {len(w)}-dimensional weight {w}, but got {len(shape)}-dimensional input of size "
+            f"{shape} instead",
+            "Filters have as many dimensions as a batch: filters, channels, then what the kernel moves along.",
+        )
     if w[0] < groups:
         raise fail(
             RuntimeError,
@@ -352,11 +359,18 @@ def _convolved(name, dims, input, weight, bias, stride, padding, dilation, group
     if not batched:
         input = unsqueeze.call(input, 0)
     n = weight.ndim - 2
-    stride, dilation = _numbers("stride", stride, n), _numbers("dilation", dilation, n)
+    if n < 1:
+        raise fail(
+            RuntimeError,
+            "weight should have at least three dimensions",
+            "Filters are (filters, channels, then what the kernel moves along).",
+        )
+    each = lambda value: (value,) * dims if isinstance(value, (int, np.integer)) else value  # one number counts for every dimension
+    stride, dilation = _numbers("stride", each(stride), n), _numbers("dilation", each(dilation), n)
     if isinstance(padding, str):
         input, padding = _named_padding(input, weight, stride, padding, dilation)
     valid = isinstance(padding, tuple) and not padding
-    padding, output_padding = _numbers("padding", padding or 0, n), _numbers("output_padding", output_padding, n)
+    padding, output_padding = _numbers("padding", each(padding or 0), n), _numbers("output_padding", each(output_padding), n)
     _check_numbers(input, weight, stride, padding, dilation, output_padding, groups)
     _check_shapes(input, weight, bias, padding, dilation, transposed, groups)
     if not transposed and 0 in input.shape[2:]:
@@ -365,6 +379,14 @@ def _convolved(name, dims, input, weight, bias, stride, padding, dilation, group
             f"Only zero batch or zero channel inputs are supported, but got input shape: {list(input.shape)}",
             "The image is empty.",
         )
+    if 0 in weight.shape[2:]:
+        height, width = (1, *weight.shape[2:])[-2:]
+        message = f"kernel size should be greater than zero, but got kernel_height: {height} kernel_width: {width}"
+        raise fail(RuntimeError, message, "A kernel of size 0 sees nothing.")
+    if not transposed and not input.shape[1]:
+        # of no channels there is nothing to add up; PyTorch gives a result without channels, whatever the filters
+        out = output_size(input.shape[2:], weight.shape[2:], stride, padding, dilation)
+        return (input.reshape(-1) * weight.reshape(-1)).reshape(*(input.shape[:1] if batched else ()), 0, *out)
     _check_dtypes(input, weight, bias)
     if transposed:
         _check_transposed(input, weight, stride, padding, dilation, output_padding)

@@ -41,6 +41,21 @@ def _through(m, g, x, axes, eps):
     return inverse * (g - m.mean(g, axes, True) - standard * m.mean(g * standard, axes, True))
 
 
+def _standard_rows(xp, x, count, n, eps):
+    """(rows, mean, inverse) of `count` rows of `n` numbers, standardized; where there are no numbers, nothing is computed."""
+    rows = x.reshape(count, n)
+    if not rows.size:
+        return rows, xp.zeros(count, x.dtype), xp.zeros(count, x.dtype)
+    rows, mean, _, inverse = kernels.standardize(rows, None, None, eps)
+    return rows, mean, inverse
+
+
+def _no_gradients(xp, input, wanted, shape):
+    """The gradients by an input without numbers and by its weight and bias, which no number was multiplied with."""
+    zeros = [xp.zeros(input.shape, input.dtype), xp.zeros(shape, input.dtype), xp.zeros(shape, input.dtype)]
+    return tuple(z if w else None for z, w in zip(zeros, wanted))
+
+
 # -- batch norm ------------------------------------------------------------------------------------------------------------
 def _change(running, new, momentum):
     """What to add to `running` for (1 - momentum) * running + momentum * new, as PyTorch's kernel computes it; None without one."""
@@ -98,6 +113,8 @@ def _batch_weight(m, g, input, running_mean, running_var, training, eps):
 
 
 def _batch_fused(m, g, wanted, *, input, weight, running_mean, running_var, training, eps, result1, result2):
+    if not input.size:
+        return _no_gradients(m.xp, input, wanted, input.shape[1:2])
     g, d = g[0], input.dtype
     if d.itemsize == 2:
         g, input, weight = (
@@ -165,7 +182,7 @@ def _layer_norm(xp, x, normalized_shape, weight, bias, eps):
     _refuse_integers("LayerNormKernelImpl", x)
     n = math.prod(normalized_shape)
     wide = xp.ascontiguousarray(x, np.float32 if x.dtype.itemsize == 2 else None)
-    rows, mean, _, inverse = kernels.standardize(wide.reshape(-1, n), None, None, eps)
+    rows, mean, inverse = _standard_rows(xp, wide, math.prod(x.shape[: x.ndim - len(normalized_shape)]), n, eps)
     y = rows.reshape(x.shape)
     if weight is not None:
         y *= weight
@@ -188,6 +205,8 @@ def _sum_over(m, g, axes):
 
 
 def _layer_fused(m, g, wanted, *, input, normalized_shape, weight, eps, result1, result2, bias):
+    if not input.size:
+        return _no_gradients(m.xp, input, wanted, normalized_shape)
     g, d, n = g[0], input.dtype, math.prod(normalized_shape)
     if d.itemsize == 2:
         g, input = g.astype(np.float32), input.astype(np.float32)
@@ -244,7 +263,7 @@ layer_norm_op = _inside(
 def _group_norm(xp, x, weight, bias, N, C, HxW, group, eps):
     _refuse_integers("GroupNormKernelImpl", x)
     wide = xp.ascontiguousarray(x, np.float32 if x.dtype.itemsize == 2 else None)
-    rows, mean, _, inverse = kernels.standardize(wide.reshape(N * group, -1), None, None, eps)
+    rows, mean, inverse = _standard_rows(xp, wide, N * group, C // group * HxW, eps)
     y = rows.reshape(N, C, HxW)
     if weight is not None:
         y *= weight.reshape(C, 1)
@@ -272,6 +291,8 @@ def _group_weight(m, g, input, N, C, HxW, group, eps):
 
 
 def _group_fused(m, g, wanted, *, input, weight, N, C, HxW, group, eps, result1, result2):
+    if not input.size:
+        return _no_gradients(m.xp, input, wanted, (C,))
     g, d = g[0], input.dtype
     if d.itemsize == 2:
         g, input = g.astype(np.float32), input.astype(np.float32)

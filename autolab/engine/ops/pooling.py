@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..dtype import FROM_NUMPY
 from ..errors import fail
 from ..kernels import pooling as kernels
 from ..kernels.pooling import Windows
@@ -42,6 +43,18 @@ def _inside(schema, **record):
 def _refuse_bool(name, x):
     if x.dtype.kind == "b":
         raise fail(NotImplementedError, f"\"{name}\" not implemented for 'Bool'", "Convert with .float() first.")
+
+
+def refuse_whole(name, x):
+    """Raises torch's error for whole numbers and masks, which it has no such kernel for."""
+    if x.dtype.kind not in "fc":
+        short = FROM_NUMPY[x.dtype].short
+        raise fail(NotImplementedError, f"\"{name}\" not implemented for '{short}'", "Convert with .float() first.")
+
+
+def _adaptive_max_pool(xp, x, output_size):
+    refuse_whole("adaptive_max_pool2d", x)
+    return kernels.adaptive_maximum(x, output_size)
 
 
 # -- maximum ---------------------------------------------------------------------------------------------------------------
@@ -167,7 +180,7 @@ def _wide(kernel, x, *rest):
 
 
 def _avg_pool(xp, x, *options):
-    _refuse_bool("avg_pool2d_out_frame", x)
+    _refuse_bool("avg_pool2d", x)
     return _wide(kernels.mean, x, *_mean_of(xp, x, *options))
 
 
@@ -254,7 +267,7 @@ _inside(
 
 adaptive_max_pool = _inside(
     "adaptive_max_pool2d(self, output_size)",
-    forward=lambda xp, x, output_size: kernels.adaptive_maximum(x, output_size),
+    forward=_adaptive_max_pool,
     outputs=("result0", "result1"),
     nondiff=("result1",),
     node="AdaptiveMaxPool2DBackward0",

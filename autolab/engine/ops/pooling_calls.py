@@ -18,6 +18,7 @@ from .pooling import (
     max_pool_with_indices,
     pair,
     pooled,
+    refuse_whole,
     windows,
 )
 from .reduction import mean_op
@@ -246,6 +247,8 @@ def max_pool1d(input, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=F
     """The largest number of each window of sequences (N, C, L) or (C, L). Raises RuntimeError when the windows do not fit.
 
     Source: torch.nn.functional.max_pool1d."""
+    _tensor_argument("max_pool1d", input)
+    refuse_whole("max_pool1d_impl", input._d)
     return _on_rows(
         max_pool.call, input, *_max_pool1d_arguments(input, kernel_size, stride, padding, dilation, ceil_mode)
     )
@@ -253,8 +256,9 @@ def max_pool1d(input, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=F
 
 @composite(namespace="nn.functional", name="max_pool1d")
 def _max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-    op = max_pool_with_indices if return_indices else max_pool
-    return _on_rows(op.call, input, *_max_pool1d_arguments(input, kernel_size, stride, padding, dilation, ceil_mode))
+    if not return_indices:
+        return max_pool1d(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
+    return _on_rows(max_pool_with_indices.call, input, *_max_pool1d_arguments(input, kernel_size, stride, padding, dilation, ceil_mode))
 
 
 _max_pool1d.__doc__ = max_pool1d.__doc__

@@ -1,0 +1,34 @@
+"""Layers at the edges: batches and channels of size 0, filters and dtypes that do not fit."""
+
+import pytest
+from engine_outcomes import outcome
+from goldens.oracle import check
+
+START = (
+    "s = torch.arange(10.).view(1, 2, 5); x = torch.arange(50.).view(1, 2, 5, 5) / 50; w = torch.ones(3, 2, 3, 3); "
+    "def_ = dict(requires_grad=True); a, b = torch.ones(4, **def_), torch.ones(4, **def_); "
+)
+CONVOLUTIONS = [
+    "F.conv1d(s, torch.ones(3))", "F.conv1d(s, torch.ones(3, 2))", "F.conv1d(s, torch.ones(3, 2), padding='same')",
+    "F.conv2d(x, torch.ones(3, 2, 3))", "F.conv2d(x, torch.ones(3, 2, 3), stride=2)", "F.conv1d(s, w)", "F.conv2d(x, torch.ones(3, 2, 3, 3, 3))",
+    "F.conv1d(s, torch.ones(3, 2, 0))", "F.conv2d(x, torch.ones(3, 2, 0, 3))", "F.conv_transpose1d(s, torch.ones(2, 3))",
+    "F.conv_transpose2d(x, torch.ones(2, 3, 0, 3))", "F.conv2d(torch.ones(1, 0, 5, 5), torch.ones(3, 0, 3, 3))",
+    "F.conv1d(torch.ones(0, 5), torch.ones(3, 0, 2))", "F.conv2d(x, w, stride=[2])", "F.conv2d(x[0], w, padding=[1])",
+    "w.requires_grad_(); F.conv2d(x[:0], w).sum().backward(); w.grad",
+]
+NORMS = [
+    "c = torch.ones(0, 4, **def_); F.layer_norm(c, (4,), a, b).sum().backward(); [c.grad, a.grad, b.grad]",
+    "c = torch.ones(0, 4, 3, **def_); F.group_norm(c, 2, a, b).sum().backward(); [c.grad, a.grad, b.grad]",
+    "c = torch.ones(0, 4, 2, 2, **def_); F.batch_norm(c, None, None, a, b, training=True).sum().backward(); [c.grad, a.grad, b.grad]",
+    "c = torch.ones(0, 4, 2, 2, **def_); F.batch_norm(c, a.detach(), b.detach(), a, b).sum().backward(); [c.grad, a.grad, b.grad]",
+    "F.layer_norm(torch.ones(2, 0), (0,))", "F.group_norm(torch.ones(0, 4), 2)", "nn.LayerNorm(4)(torch.ones(0, 2, 4))",
+]
+POOLS = [
+    "F.max_pool1d(s.long(), 2)", "F.max_pool1d(s > 3, 2)", "torch.max_pool1d(s.int(), 2)", "F.max_pool1d(s.long(), 2, return_indices=True)",
+    "F.adaptive_max_pool1d(s.long(), 2)", "F.adaptive_max_pool2d(x.long(), 2)", "F.avg_pool2d(x > 0, 2)", "F.max_pool1d(s, 2)",
+]
+
+
+@pytest.mark.parametrize("source", CONVOLUTIONS + NORMS + POOLS)
+def test_same_as_torch(source):
+    check("test_edges", source, lambda torch: outcome(torch, START + source))
