@@ -62,6 +62,8 @@ def _mathml(tex: str) -> str:
         return ""
     # A bar as long as what it is over is a border in the style sheet: the sign does not stretch.
     mathml = _OVERLINE.sub(r'<mover class="al-overline">\1', mathml)
+    # The dot in `fc1.weight` is part of a name, no operator with space around it.
+    mathml = mathml.replace("<mo>&#x0002E;</mo>", '<mo lspace="0" rspace="0">&#x0002E;</mo>')
     # `\mathrel{+}=` is one sign to a reader; the converter makes two of it, with a gap.
     return mathml.replace("<mo><mrow><mo>&#x0002B;</mo></mrow></mo><mo>&#x0003D;</mo>", "<mo>+=</mo>")
 

@@ -129,6 +129,30 @@ def test_everything_opens_and_closes_at_once(offline: Network) -> None:
     expect(offline.graph.locator(".al-node")).to_have_count(15)
 
 
+IN_SIGHT = """svg => { const pane = svg.parentElement.getBoundingClientRect(), now = svg.querySelector(".al-now-forward, .al-now-backward");
+  const box = now.getBoundingClientRect();
+  return box.left >= pane.left && box.right <= pane.right && box.top >= pane.top && box.bottom <= pane.bottom; }"""
+
+
+def test_the_step_stays_in_sight_when_all_is_opened_and_closed(page: Page, tmp_path: Path) -> None:
+    """The picture of a network that is all open runs from the corner below to the one above: the corner shown first is empty."""
+    torch.manual_seed(0)
+    nn = torch.nn
+    features = nn.Sequential(nn.Conv2d(1, 6, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.BatchNorm2d(16), nn.ReLU(), nn.AvgPool2d(2))
+    head = nn.Sequential(nn.Flatten(), nn.Linear(256, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10))
+    loss = nn.functional.cross_entropy(head(features(torch.randn(4, 1, 28, 28))), torch.tensor([0, 1, 2, 3]))
+    for step in (0, 40):
+        page.goto(torch.explore(loss, step=step).to_html(tmp_path / "lenet.html").as_uri())
+        shown = Network(page)
+        expect(shown.graph).to_be_visible()
+        for button, count in (("Expand all", 20), ("Collapse all", 0)):
+            before = shown.graph.locator(".al-node").count()
+            shown.button(button).click()
+            expect(shown.graph.locator(".al-node")).not_to_have_count(before, timeout=20_000)
+            assert (shown.graph.locator(".al-node").count() > 20) == bool(count)
+            assert shown.graph.evaluate(IN_SIGHT), f"{button}, step {step}"
+
+
 def test_stepping_says_and_shows_which_part_the_operation_is_in(offline: Network) -> None:
     offline.slider.fill("1")
     expect(offline.said).to_contain_text("(in bn1)")

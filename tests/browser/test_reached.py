@@ -139,7 +139,7 @@ def test_what_scrolls_in_details_says_so_and_a_line_of_code_is_no_stop(page: Pag
     expect(details.get_by_role("group", name=re.compile(": scrolls$"))).to_have_count(0)
 
 
-@pytest.mark.parametrize("width", [1500, 480, 400])
+@pytest.mark.parametrize("width", [1500, 820, 480, 400])
 def test_the_state_of_what_is_saved_is_seen(page: Page, tmp_path: Path, normalised: Trace, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
     open_page(page, batch_norm(normalised), tmp_path)
@@ -152,6 +152,11 @@ def test_the_state_of_what_is_saved_is_seen(page: Page, tmp_path: Path, normalis
         assert box and room and box["x"] + box["width"] <= room["x"] + room["width"] - 8
         assert cell.evaluate("c => c.scrollWidth <= c.clientWidth"), "whole"
     assert table.get_by_role("cell", name="freed", exact=True).count() == 6
+    # Words break where a reader would break them: "running_" and "mean", never "weigh" and "t".
+    for name in ("input", "weight", "float32"):
+        place = details.get_by_text(name, exact=True).last
+        assert place.evaluate("e => { const r = document.createRange(); r.selectNodeContents(e); return r.getClientRects().length; }") == 1, name
+    expect(table).not_to_contain_text("float32[16")  # the shape has its own column
 
 
 def test_the_listbox_of_devices_holds_options_only(page: Page, tmp_path: Path, normalised: Trace) -> None:
@@ -214,15 +219,46 @@ def test_the_dashboard_names_its_axis_and_the_ticks_of_epochs(page: Page, tmp_pa
     expect(rows.get_by_role("img")).to_have_count(30)
 
 
+def late(page: Page, path: Path) -> None:
+    """Open a page as JupyterLab shows a cell's output: made first, and seen later."""
+    hidden = path.read_text(encoding="utf-8").replace("<head>", "<head><style id='late'>body { display: none }</style>", 1)
+    path.write_text(hidden, encoding="utf-8")
+    page.goto(path.as_uri())
+    page.wait_for_function("[...document.querySelectorAll('*')].some((e) => e.shadowRoot?.querySelector('.al-node'))")
+    page.evaluate("document.getElementById('late').remove()")
+
+
 def test_a_graph_drawn_before_it_is_seen_fits_its_words(page: Page, tmp_path: Path) -> None:
-    """As JupyterLab does it: a cell's output is made first and put on the page later."""
     x = torch.tensor(2.0, requires_grad=True)
     path = explore(torch.sin(x) * -1234.5).to_html(tmp_path / "late.html")
-    path.write_text(path.read_text(encoding="utf-8").replace("<head>", "<head><style id='late'>body { display: none }</style>", 1), encoding="utf-8")
-    page.goto(path.as_uri())
-    page.wait_for_function("document.querySelector('body *').shadowRoot || [...document.querySelectorAll('*')].some((e) => e.shadowRoot)")
-    page.evaluate("document.getElementById('late').remove()")
+    late(page, path)
     pill = page.locator(".al-pill[visibility=visible]").first
     expect(pill).to_have_text("× -0.416")
     room, words = (part.bounding_box()["width"] for part in (pill.locator("rect"), pill.locator("text")))  # type: ignore[index]
     assert words <= room * 0.86
+
+
+def test_a_graph_drawn_before_it_is_seen_shows_its_step(page: Page, tmp_path: Path) -> None:
+    x = torch.tensor(2.0, requires_grad=True)
+    y = x
+    for _ in range(30):
+        y = y.sin()
+    path = explore(y, step=20).to_html(tmp_path / "late.html")
+    late(page, path)
+    graph = Explorer(page).graph
+    pane, now = (graph.locator(f"xpath={where}").first.bounding_box() for where in ("..", ".//*[contains(@class, 'al-now-forward')]"))
+    assert pane and now and pane["x"] <= now["x"] and now["x"] + now["width"] <= pane["x"] + pane["width"]
+
+
+def test_a_sample_of_many_numbers_is_whole_beside_a_graph(page: Page, tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    page.set_viewport_size({"width": 1280, "height": 900})
+    w = torch.randn(40, 40, requires_grad=True)
+    with torch.record() as recording:
+        (w * 2).sum().backward()
+    open_page(page, explore(recording), tmp_path)
+    shown = Explorer(page)
+    assert shown.root.evaluate("r => r.classList.contains('al-beside')")
+    sample = shown.details.get_by_role("table", name=re.compile(": sample$")).first
+    expect(sample.get_by_role("cell")).to_have_count(30)
+    expect(shown.details.get_by_role("group", name=re.compile(": scrolls$"))).to_have_count(0)

@@ -1,5 +1,5 @@
 // The Details region: what this step does, and everything known about the node that is looked at.
-import { h, nameScrollers } from "./dom.js";
+import { breakable, h, nameScrollers } from "./dom.js";
 import { valueView, shapeWords, sizeWords, words, short, isBad } from "./values.js";
 import { soFar, edgesInto, sentAlong, sharersOf } from "./states.js";
 import { STATE_WORDS } from "./graph.js";
@@ -336,7 +336,7 @@ export class Details {
         .filter(([, text]) => text)
         .map(([name, text]) => {
           const long = name === "grad_fn" || text.length > 9 ? "al-long" : null; // a row of its own
-          return [h("dt", { class: long, text: name }), h("dd", { class: long, text })];
+          return [h("dt", { class: long }, breakable(name)), h("dd", { class: long, text })];
         }),
     );
   }
@@ -353,8 +353,8 @@ export class Details {
     const rows = this.trace.saved.filter((s) => s.node === node.id);
     if (!rows.length) return [];
     const cells = (s) => [
-      s.name,
-      s.value ? words(s.value) : "not kept",
+      breakable(s.name),
+      s.value ? words(s.value).replace(/^\w+\[[\d, ]*\], /, "") : "not kept", // without dtype and shape: that is the next column
       shapeWords(s.shape),
       sizeWords(s.bytes),
       s.version ?? "",
@@ -383,9 +383,7 @@ export class Details {
               h(
                 "tr",
                 { "data-state": now.saved[s.id] },
-                cells(s).map((text) =>
-                  h("td", { text: String(text), title: String(text).length > 12 ? String(text) : null }),
-                ),
+                cells(s).map((text) => h("td", {}, text)),
                 h("td", { text: now.saved[s.id] || "not yet" }),
               ),
             ),

@@ -21,6 +21,11 @@ export function svgEl(tag, props = {}, ...kids) {
   return fill(document.createElementNS(SVG_NS, tag), props, kids);
 }
 
+// A name that may be broken after its underlines and dots, and nowhere else.
+export function breakable(name) {
+  return name.split(/(?<=[_.])(?=.)/).flatMap((part, i) => (i ? [h("wbr"), part] : [part]));
+}
+
 export function clamp(value, low, high) {
   return Math.max(low, Math.min(high, value));
 }

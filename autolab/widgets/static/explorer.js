@@ -118,8 +118,8 @@ class View {
         toggle: (id) => this.toggle(id),
       });
       this.waiting(false);
+      this.settled = false;
       this.fit();
-      this.settle();
     } else {
       this.graph = null;
       this.pane.replaceChildren(h("p", { class: "al-why", text: "The graph is being laid out in the browser." }));
@@ -190,14 +190,14 @@ class View {
     this.pane.setAttribute("aria-busy", String(now));
   }
 
-  // After opening or closing: the label of the part is where its box was, and has the focus.
+  // After opening or closing: the label of the part is where its box was, and has the focus. At first, and where all were
+  // opened or closed at once, what the step is about is seen: the corner of the picture may be empty.
   settle() {
-    const { focus, at } = this.next ?? {}, step = this.model.get("step");
+    const { focus, at } = this.next ?? {};
     this.next = null;
-    if (!this.begun && step) this.graph.follow(this.trace.frames[step]); // opened in the middle
-    this.begun = true;
+    this.settled = true;
     const element = focus && this.graph.elementOf(focus);
-    if (!element) return;
+    if (!element) return this.graph.follow(this.trace.frames[this.model.get("step")]);
     const box = element.getBoundingClientRect();
     this.pane.scrollBy({ left: box.left - at.left, top: box.top - at.top });
     this.focus(focus);
@@ -220,6 +220,7 @@ class View {
     const height = down ? Infinity : parseFloat(getComputedStyle(this.pane).maxHeight) - 4;
     this.graph.resize(this.pane.clientWidth - 2, height || Infinity, this.camera.zoom);
     this.update(false);
+    if (!this.settled) this.settle();
   }
 
   update(moved) {

@@ -6,6 +6,8 @@ const NEGATIVE = channels(PALETTE.blue),
   POSITIVE = channels(PALETTE.vermillion);
 const MOST_ROWS = 12,
   MOST_COLUMNS = 8;
+const SAMPLE = 30,
+  SAMPLE_ROW = 6; // what fits beside a graph, three digits and an exponent each
 
 export function color(value, scale) {
   if (typeof value === "string" || Number.isNaN(value)) return PALETTE["not-a-number"];
@@ -202,9 +204,9 @@ function statistics(value, label) {
   );
   const sample = value.sample ?? (value.data === null ? null : [value.data].flat(Infinity));
   if (sample && sample.length) {
-    const part = sample.slice(0, 32),
+    const part = sample.slice(0, SAMPLE),
       grid = [];
-    for (let i = 0; i < part.length; i += 8) grid.push(part.slice(i, i + 8));
+    for (let i = 0; i < part.length; i += SAMPLE_ROW) grid.push(part.slice(i, i + SAMPLE_ROW));
     box.append(
       h("div", { class: "al-note", text: value.sample ? "a sample of the numbers" : "the first numbers" }),
       h("div", { class: "al-scroll" }, heatTable(grid, `${label}: sample`, [part.length])),
