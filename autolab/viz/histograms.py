@@ -81,7 +81,7 @@ def _draw(
     finite = {name: t[np.isfinite(t)].astype(np.float64) for name, t in tensors.items() if t is not None}
     common = _span(np.concatenate(list(finite.values()))) if shared else None
     import matplotlib.pyplot as plt
-    from matplotlib.ticker import MaxNLocator
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
     columns = min(len(tensors), 4)
     rows = math.ceil(len(tensors) / columns)
@@ -106,7 +106,12 @@ def _draw(
         ax.ticklabel_format(axis="x", scilimits=(-2, 4))
         ax.yaxis.set_major_locator(MaxNLocator(4, integer=True))
         if log:
+            # From 0.5, so that a bar of one is seen; 1, 10, 100 and no `2 × 10⁰`, which runs into the neighbour.
             ax.set_yscale("log", nonpositive="clip")
+            ax.set_ylim(0.5, max(12.0, 1.5 * counts.max()))
+            ax.yaxis.set_major_locator(LogLocator(numticks=5))
+            ax.yaxis.set_major_formatter("{x:,.0f}")
+            ax.yaxis.set_minor_formatter(NullFormatter())
         ax.tick_params(labelsize=SMALL)
         ax.set_title(f"{name}\n{_summary(tensor, finite[name])}", fontsize=SMALL)
     for row in grid:

@@ -255,6 +255,17 @@ def test_a_shared_range_and_a_logarithmic_axis():
     assert bars(own["a"]) == ([1, 1], [0, 0.5, 1]) and own["a"].get_yscale() == "linear"
 
 
+def test_a_logarithmic_axis_shows_bars_of_one_and_plain_numbers():
+    few, many = np.array([0.0, 1.0, 1.0]), np.concatenate([np.zeros(2000), np.ones(1)])
+    panels = viz.plot_weight_histograms({"few": few, "many": many}, bins=2, log=True)
+    panels["few"].figure.canvas.draw()
+    words = {name: [t.get_text() for t in ax.get_yticklabels() if 0.5 <= t.get_position()[1] <= ax.get_ylim()[1]] for name, ax in panels.items()}
+    assert words == {"few": ["1", "10"], "many": ["1", "10", "100", "1,000"]}
+    for ax in panels.values():
+        assert ax.get_ylim()[0] == 0.5, "below one: a bar of one has a height"
+        assert all(t.get_text() == "" for t in ax.get_yticklabels(minor=True))
+
+
 @BOTH
 def test_gradients_and_a_parameter_without_one(library):
     used, unused = library.nn.Linear(2, 1, bias=False), library.nn.Linear(1, 1, bias=False)
