@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from . import memory, threads, whole, winograd
-from .layout import Geometry, batch_first, batch_last, shares
+from .layout import Geometry, batch_first, batch_last
 
 BLOCK = 1 << 22  # bytes of windows in one block
 COLUMNS = 512  # a matrix product of fewer columns is slow
@@ -80,7 +80,7 @@ def _windows(x, taps, geo, filters, by_rows, part, parts):
     else:
         rows = max(BLOCK // (item * groups * inner), COLUMNS) // row
     blocks = -(-(last - first) // max(1, rows))
-    for start, stop in shares(first, last, blocks):
+    for start, stop in threads.shares(first, last, blocks):
         m = stop - start
         if by_rows:
             read = (m - 1) * sy + kh

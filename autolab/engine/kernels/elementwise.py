@@ -13,16 +13,6 @@ _OPERATIONS = 10  # per element, times the cost of memory: for `threads.split`
 _zeros: dict = {}
 
 
-def _in_blocks(size, work):
-    """Calls `work(start, stop)` for blocks of a flat array, over threads."""
-
-    def part(k, n):
-        for start in range(k * _BLOCK, size, n * _BLOCK):
-            work(start, min(start + _BLOCK, size))
-
-    threads.split(part, _OPERATIONS * size, -(-size // _BLOCK))
-
-
 def relu(x):
     """max(0, x). NumPy compares with a row of zeros three times as fast as with the number 0."""
     flat = memory.flat(x)
@@ -41,7 +31,7 @@ def relu(x):
         if whole < stop:
             np.maximum(flat[whole:stop], zeros[: stop - whole], out=out[whole:stop])
 
-    _in_blocks(x.size, work)
+    threads.in_blocks(work, x.size, _BLOCK, _OPERATIONS * x.size)
     return result
 
 
@@ -65,5 +55,5 @@ def pass_above(g, x, threshold):
         part[...] = mask
         np.bitwise_and(part, values[start:stop], out=part)
 
-    _in_blocks(x.size, work)
+    threads.in_blocks(work, x.size, _BLOCK, _OPERATIONS * x.size)
     return result

@@ -38,9 +38,3 @@ def batch_last(x):
 def batch_first(t):
     """The view (N, C, H, W) of a (C, H, W, N) array."""
     return t.transpose(3, 0, 1, 2)
-
-
-def shares(first, last, parts):
-    """first … last cut into `parts` pieces of nearly equal length."""
-    ends = [first + (last - first) * k // parts for k in range(parts + 1)]
-    return zip(ends, ends[1:])

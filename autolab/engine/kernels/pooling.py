@@ -118,15 +118,9 @@ def _over_windows(function, x, win, fill):
 def _by_channels(x, work):
     """Calls `work(index)` for blocks of channels that stay in the cache, over threads."""
     axis = x.ndim - 3
-    count = x.shape[axis]
-    step = max(1, BLOCK * count // max(1, x.nbytes))
-
-    def part(k, n):
-        size = min(step, -(-count // n))
-        for start in range(k * size, count, n * size):
-            work((slice(None),) * axis + (slice(start, start + size),))
-
-    threads.split(part, _OPERATIONS * x.size, max(1, count))
+    count, before = x.shape[axis], (slice(None),) * axis
+    size = max(1, BLOCK * count // max(1, x.nbytes))
+    threads.in_blocks(lambda start, stop: work((*before, slice(start, stop))), count, size, _OPERATIONS * x.size)
 
 
 def lowest(dtype):

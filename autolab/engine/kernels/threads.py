@@ -107,6 +107,28 @@ def split(function, flops, most):
             raise error
 
 
+def shares(first, last, parts):
+    """first … last cut into `parts` pieces of nearly equal length."""
+    ends = [first + (last - first) * k // parts for k in range(parts + 1)]
+    return zip(ends, ends[1:])
+
+
+def in_blocks(work, count, size, flops):
+    """Calls `work(start, stop)` for pieces of `count` items, of which `size` fit a core's cache, side by side.
+
+    Several threads take longer pieces, for fewer calls: whoever comes back from NumPy while another thread has the interpreter lock
+    sleeps, and waking up takes as long as reading 1 MB (max pooling's gradient: 2.6 ms in pieces of 1 MB, 1.8 of 4 MB; one thread 2.5)."""
+
+    def part(k, n):
+        first, last = k * count // n, (k + 1) * count // n
+        step = size if n == 1 else 4 * size
+        for start, stop in shares(first, last, -(-(last - first) // step)):
+            work(start, stop)
+
+    if count:
+        split(part, flops, count)
+
+
 def product(a, b):
     """a @ b for a matrix and a matrix or vector, by one thread unless it is big."""
     if a.ndim == 2 and a.__class__ is np.ndarray:

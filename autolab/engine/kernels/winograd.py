@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from . import memory, threads
-from .layout import batch_first, batch_last, shares
+from .layout import batch_first, batch_last
 
 CHANNELS = 96  # with fewer, sums and differences take what the products save (measured on processors with AVX-512)
 COLUMNS = {False: 128, True: 64}  # forward, backward: of a product from which reading 16 matrices of filters for 9 pays
@@ -185,7 +185,7 @@ def _tiles(geo):
 def _blocks(first, last, channels, row):
     """Tile rows first … last in pieces that the cache holds, `row` columns of a matrix for each."""
     most = max(1, NUMBERS // (channels * row))
-    return shares(first, last, -(-(last - first) // most))
+    return threads.shares(first, last, -(-(last - first) // most))
 
 
 def _pixels(t):
