@@ -238,6 +238,23 @@ def test_can_be_read(page: Page, made: DeviceExplorer, tmp_path: Path, scheme: s
         assert area.evaluate("a => a.scrollWidth <= a.clientWidth"), "no box is cut off"
 
 
+def test_the_line_of_now_does_not_cross_the_words_of_a_copy(page: Page, tmp_path: Path) -> None:
+    variables: dict[str, Any] = {"__name__": "cell"}
+    exec(compile(ONE_COPY, "cell.py", "exec"), variables)
+    widget = DeviceExplorer(variables["recording"])
+    crossed = """s => { const now = s.querySelector(".al-nowline"), x = now.getBBox().x;
+      return [...s.querySelectorAll(".al-copyword")].filter((t) => t.style.display !== "none" && !t.closest(".al-later")).map((t) => t.getBBox())
+        .filter((b) => b.x < x && x < b.x + b.width)
+        .map((b) => [0, 0.25, 0.5, 0.75, 1].some((p) => now.isPointInStroke(new DOMPoint(x, b.y + p * b.height)))); }"""
+    page.set_viewport_size({"width": 480, "height": 900})
+    found = []
+    view = opened(page, widget, tmp_path)
+    for step in range(len(widget.trace.steps)):
+        view.slider.fill(str(step))
+        found += view.time.evaluate(crossed)
+    assert found and not any(found), "words stand where the line would be, and it is broken there"
+
+
 def test_simulated_is_said_and_striped(page: Page, made: DeviceExplorer, tmp_path: Path) -> None:
     view = opened(page, made, tmp_path)
     for name in ("cuda:0", "cuda:1"):
@@ -246,6 +263,15 @@ def test_simulated_is_said_and_striped(page: Page, made: DeviceExplorer, tmp_pat
     assert view.device("CPU").evaluate("d => getComputedStyle(d).backgroundImage") == "none"
     expect(view.root.get_by_role("list", name="Legend")).to_contain_text("simulated GPU")
 
+
+ONE_COPY = """
+import autolab as torch
+with torch.cuda.simulate(memory="64MiB"), torch.record_devices() as recording:
+    x = torch.ones(1000, 400).to("cuda")
+    w = torch.full((400, 1000), 0.01, device="cuda", requires_grad=True)
+    h = (x @ w).relu()
+    (h * h).mean().backward()
+"""
 
 LONG = """
 import autolab as torch

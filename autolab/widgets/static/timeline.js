@@ -275,10 +275,10 @@ export class Timeline {
     if (selected && story.events.some(({ id }) => id === selected)) this.svg.setAttribute("aria-activedescendant", `al-item-${selected}`);
     else this.svg.removeAttribute("aria-activedescendant");
     const x = this.x(story.now(index));
-    this.nowLine.setAttribute("d", `M${x} ${AXIS - 6}V${this.height}`);
     for (const { until } of this.memories) until.setAttribute("width", x);
     this.drawLink(story.byId.get(selected || about));
-    this.placeLabels(selected || about);
+    const gaps = this.placeLabels(selected || about, x).sort((a, b) => a - b);
+    this.nowLine.setAttribute("d", `M${x} ${AXIS - 6}${gaps.map((y) => `V${y + 8}M${x} ${y + COPY - 10}`).join("")}V${this.height}`);
     if (moved) this.follow(story.byId.get(about), x);
   }
 
@@ -288,19 +288,23 @@ export class Timeline {
     this.link.setAttribute("d", mark ? `M${this.x(item.queued)} ${this.hostY + HOST - 4}L${this.x(item.start)} ${mark.y}` : "");
   }
 
-  // Words of copies, right or left of their arrows where there is room; first those of the copy that matters.
-  placeLabels(first) {
+  // Words of copies, right or left of their arrows where there is room, and if possible clear of the line that says now;
+  // first those of the copy that matters. Returns where that line has to be broken for words all the same (y of the row).
+  placeLabels(first, now) {
     const taken = new Map();
     for (const [mark, { start, end }] of this.spans) (taken.get(mark.row) ?? taken.set(mark.row, []).get(mark.row)).push([start, end, mark]);
-    const order = [...this.spans].sort(([a], [b]) => (b.item.id === first) - (a.item.id === first) || a.item.start - b.item.start);
+    const gaps = [], order = [...this.spans].sort(([a], [b]) => (b.item.id === first) - (a.item.id === first) || a.item.start - b.item.start);
     for (const [mark, { start, end, width }] of order) {
       const row = taken.get(mark.row), free = (x) => x >= 0 && x + width <= this.width && row.every(([a, b, of]) => of === mark || x + width <= a || b <= x);
-      const at = mark.item.id === first || mark.step <= this.index ? [end + 5, start - width - 5].find(free) : undefined;
+      const seen = mark.item.id === first || mark.step <= this.index, places = seen ? [end + 5, start - width - 5].filter(free) : [];
+      const at = places.find((x) => now < x || now > x + width) ?? places[0];
       mark.label.style.display = at === undefined ? "none" : "";
       if (at === undefined) continue;
       row.push([at, at + width]);
       mark.label.setAttribute("x", at);
+      if (at <= now && now <= at + width) gaps.push(mark.row);
     }
+    return gaps;
   }
 
   follow(item, x) {
