@@ -38,6 +38,9 @@ class Protocols:
                 UserWarning,
                 stacklevel=3,
             )
+        if self._d.size != 1:
+            message = "only one element tensors can be converted to Python scalars"
+            raise fail(ValueError, message, "Pick one entry, or ask for .tolist().")
         return kind(self.item())
 
     def __float__(self):
@@ -68,7 +71,7 @@ class Protocols:
             raise fail(
                 TypeError, "iteration over a 0-d tensor", "A 0-d tensor is a single number; its value is .item()."
             )
-        return iter(self.unbind(0))
+        return iter(self.unbind(0) if self._d.shape[0] else ())
 
     def __contains__(self, element):
         return bool((self == element).any())

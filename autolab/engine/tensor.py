@@ -225,8 +225,8 @@ class Tensor(Differentiable, Protocols):
     nelement = numel
 
     def stride(self, dim=None):
-        """Steps in elements from one entry to the next, per dimension."""
-        if self.is_contiguous():
+        """Steps in elements from one entry to the next, per dimension. A view says where it steps to along a dimension of size 1, too."""
+        if self.is_contiguous() and (self._view is None or not self._d.size):
             strides = contiguous_strides(self._d.shape)
         else:
             size = self.dtype.itemsize

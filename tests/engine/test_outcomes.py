@@ -27,6 +27,25 @@ SIZES = [
     "x.expand(2, -3)", "torch.ones(2, 3).expand(1, 4, 5)", "torch.broadcast_to(x, (-1, 6))",
     "torch.tensordot(torch.ones(2, 1), A.t(), 1)", "torch.tensordot(A, torch.ones(1, 2), ([1], [0]))", "torch.tensordot(A, A[:, :2], ([1], [0]))",
 ]
+PIECES = [
+    "torch.zeros(2, 3).split([1, -1, 3], 1)", "x.split(0)", "x.tensor_split(-1)", "x.tensor_split(0)", "r.tensor_split((1, 2))", "r.tensor_split(2)",
+    "r.tensor_split((3, 1))", "x.repeat_interleave(torch.tensor([1, -1, 2, 2, 0, 0]))", "x.repeat_interleave(torch.tensor([1, 2]))",
+    "x.repeat_interleave(torch.tensor([1., 2, 1, 1, 1, 1]))", "x.repeat_interleave(-1)", "x.repeat(-1)", "x.repeat(2, -1)", "x.tile((-1,))",
+    "x.roll(1, 1)", "x.roll(1, -2)", "torch.zeros(2, 0).roll(1, 3)", "torch.cat([z, x])", "torch.cat([A, z], 1)", "torch.stack([x, r], 3)",
+    "torch.cat([A.t(), A.t()])", "torch.cat([V.transpose(0, 1)] * 2, -1)", "torch.stack([A.t(), A.t()], 1)", "torch.block_diag(i, A)",
+    "torch.block_diag(x, V)", "torch.atleast_2d(r)", "torch.ones(2, 3, 4).index_select(1, torch.tensor([0, 9]))",
+    "A.index_select(0, torch.tensor([5]))",
+    "torch.ones(0, 2).index_select(0, torch.tensor([0]))", "A.index_add(0, torch.tensor([0, -1]), A)", "V.index_add(0, torch.tensor([0, -1]), V)",
+    "[A[:1].t(), A[:1], A[:, :1], V[:, :1].mT, x.expand(1, 6), x.expand(2, 1, 6), x[::2].unsqueeze(-1), A.t().unsqueeze(1), x[::2].unsqueeze(0)]",
+]
+PROTOCOLS = [
+    "int(x)", "float(r)", "complex(A)", "int(torch.zeros(0))", "float(torch.tensor([[2.5]]))", "x.item()", "list(torch.zeros(0))",
+    "list(torch.zeros(0, 2, requires_grad=True))", "[a for a in torch.zeros(0, requires_grad=True) * 1]",
+]
+POWERS = [
+    "2 ** torch.tensor([-1, -2, 0, 3])", "(-1) ** torch.tensor([-1, -2, 0, 3])", "0 ** torch.tensor([-1, 0, 2])", "i ** torch.tensor([-1, -2, 2])",
+    "torch.pow(1, -i)", "torch.tensor([0, 1, -1, 2]) ** torch.tensor([-1, -1, -1, -1])", "i ** -1", "2. ** -i", "i.int() ** -i",
+]
 LAYOUTS = [
     "A.sum(1)", "V.sum(2)", "A.sum(1, True)", "torch.ones(5, 40).sum(1)", "V.sum((0, 2))", "A.t().sum(0)",
     "A.t().topk(2, 1)", "V.topk(2, 1)", "V.transpose(0, 2).topk(2, 1)", "A.t().kthvalue(2, 1)", "V.transpose(0, 2).kthvalue(2, 1, True)",
@@ -60,6 +79,6 @@ NUMBERS = [
 ]
 
 
-@pytest.mark.parametrize("source", REFUSED + CONVERTED + SIZES + LAYOUTS + NODES + WORDS + NUMBERS)
+@pytest.mark.parametrize("source", REFUSED + CONVERTED + SIZES + PIECES + PROTOCOLS + POWERS + LAYOUTS + NODES + WORDS + NUMBERS)
 def test_same_as_torch(source):
     check("test_outcomes", source, lambda torch: outcome(torch, START + source))

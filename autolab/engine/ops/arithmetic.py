@@ -252,10 +252,10 @@ pow_scalar = register(
 
 
 def _power(xp, self, exponent):
-    if getattr(self, "dtype", np.dtype(int)).kind in "iu" and exponent.dtype.kind in "iu" and (exponent < 0).any():
-        raise fail(
-            RuntimeError, "Integers to negative integer powers are not allowed.", "Make the base floating point first."
-        )
+    if exponent.dtype.kind == "i" and xp.any(exponent < 0):
+        # 1 / b ** n without a remainder: 0 but for 1 and -1. NumPy raises an error
+        whole = xp.power(self, abs(exponent))
+        return xp.where(exponent < 0, xp.where(abs(self) == 1, whole, 0), whole).astype(exponent.dtype)
     return xp.power(self, exponent)
 
 
@@ -286,7 +286,7 @@ pow_tensor = register(
 
 pow_base = register(
     "pow_base(self, exponent)",
-    forward=lambda xp, self, exponent: xp.power(exponent.dtype.type(self), exponent),
+    forward=lambda xp, self, exponent: _power(xp, exponent.dtype.type(self), exponent),
     dtype="promote",
     check=_no_bool_power,
     operands=("self", "exponent"),

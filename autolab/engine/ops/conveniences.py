@@ -121,7 +121,7 @@ def _each(f, tensors):
 @composite()
 def atleast_2d(*tensors):
     """With two dimensions at least: a vector becomes a row. Source: torch.atleast_2d."""
-    return _each(lambda x: x if x._d.ndim >= 2 else x.reshape(1, -1), tensors)
+    return _each(lambda x: x if x._d.ndim >= 2 else x.unsqueeze(0) if x._d.ndim else x.reshape(1, 1), tensors)
 
 
 @composite()

@@ -35,12 +35,10 @@ def _expand(xp, self, size):
                 f"dimension {i + offset}.  Target sizes: {list(target)}.  Tensor sizes: {list(shape)}",
                 "Only dimensions of size 1 can be expanded: their one entry is read again and again.",
             )
-    return xp.lib.stride_tricks.as_strided(
-        self,
-        target,
-        [0] * offset
-        + [0 if n == 1 and target[i + offset] != 1 else s for i, (n, s) in enumerate(zip(shape, self.strides))],
-    )
+    strides = [0 if n == 1 and target[i + offset] != 1 else s for i, (n, s) in enumerate(zip(shape, self.strides))]
+    for d in reversed(range(offset)):  # a new dimension of size 1 steps over all that is behind it
+        strides.insert(0, 0 if target[d] != 1 else target[d + 1] * strides[0] if strides else self.itemsize)
+    return xp.lib.stride_tricks.as_strided(self, target, strides)
 
 
 def _check_negative(size, offset, shape):
@@ -129,17 +127,43 @@ def repeat(self, *sizes):
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor",
             "Give one count per dimension, and more to add dimensions at the front.",
         )
-    return repeat_op.call(self, sizes)
+    return _repeated(self, sizes)
+
+
+def _repeated(self, times):
+    shape = [n * k for n, k in zip((1,) * (len(times) - self.ndim) + tuple(self.shape), times)]
+    if min(shape, default=0) < 0 or min(times, default=0) < 0:
+        negative = next((n for n in shape if n < 0), min(times))
+        message = f"Trying to create tensor with negative dimension {negative}: {shape}"
+        raise fail(RuntimeError, message, "Each count says how often a dimension is repeated.")
+    return repeat_op.call(self, times)
 
 
 @composite()
 def tile(input, dims):
     """`repeat` with missing counts taken as 1. Source: torch.tile."""
     dims = tuple(dims)
-    return repeat_op.call(input, (1,) * (input.ndim - len(dims)) + dims)
+    return _repeated(input, (1,) * (input.ndim - len(dims)) + dims)
 
 
 METHODS["tile"] = lambda self, *dims: tile(self, sizes_from(dims))
+
+
+def _check_repeats(repeats, n):
+    note = "There is one count per entry, or one for all."
+    if repeats._d.ndim > 1:
+        raise fail(RuntimeError, "repeats must be 0-dim or 1-dim tensor", note)
+    if repeats.numel() != 1 and repeats.numel() != n:
+        message = (
+            "repeats must have the same size as input along dim, but got repeats.size(0) = "
+            f"{repeats.shape[0]} and input.size(0) = {n}"
+        )
+        raise fail(RuntimeError, message, note)
+    if repeats.dtype.name not in ("int32", "int64"):
+        message = f"\"repeat_interleave_cpu\" not implemented for '{repeats.dtype.short}'"
+        raise fail(NotImplementedError, message, "Counts are whole numbers.")
+    if bool((repeats < 0).any()):
+        raise fail(RuntimeError, "repeats can not be negative", note)
 
 
 @composite(method=True)
@@ -149,12 +173,15 @@ def repeat_interleave(input, repeats, dim=None, *, output_size=None):
         input, dim = input.flatten(), 0
     dim = check_dim(dim, input.ndim)
     if isinstance(repeats, int):
+        if repeats < 0:
+            raise fail(RuntimeError, "Repeats must be non-negative", "It says how often each entry comes.")
         inserted = unsqueeze.call(input, dim + 1)
         size = [*inserted.shape]
         size[dim + 1] = repeats
         shape = list(input.shape)
         shape[dim] *= repeats
         return view_op.call(expand_op.call(inserted, tuple(size)).clone_contiguous(), tuple(shape))
+    _check_repeats(repeats, input.shape[dim])
     times = repeats.tolist() * (input.shape[dim] if repeats.numel() == 1 else 1)
     index = [i for i, n in enumerate(times) for _ in range(n)]
     from .creation import tensor

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from ..errors import check_dim, fail, no_dimensions
-from ..registry import METHODS, NAMESPACES, composite, register
+from ..registry import METHODS, NAMESPACES, OPS, composite, register
 from ..tensor import Tensor
 
 
 # -- joining ---------------------------------------------------------------------------------------------------------------
 def _cat(xp, tensors, dim):
-    return xp.concatenate([t for t in tensors if t.shape != (0,)] or tensors[:1], axis=dim)
+    return _row_major(xp, xp.concatenate([t for t in tensors if t.shape != (0,)] or tensors[:1], axis=dim))
+
+
+def _row_major(xp, joined):
+    """The joined array in row-major order, as PyTorch's are; images may keep the batch innermost (see kernels/)."""
+    return joined if joined.ndim == 4 or joined.flags.c_contiguous else xp.ascontiguousarray(joined)
 
 
 def _cat_rule(m, g, tensors_sym_sizes, dim):
@@ -103,7 +110,7 @@ def cat(tensors, dim=0, *, out=None):
             )
     solid = [t for t in tensors if tuple(t.shape) != (0,)] or tensors
     first = solid[0]
-    dim = check_dim(dim, first.ndim)
+    dim = check_dim(dim, first.ndim) if first.ndim else 0
     for i, t in enumerate(tensors):
         if tuple(t.shape) == (0,):
             continue
@@ -135,7 +142,7 @@ for _name in ("concat", "concatenate"):
 
 stack_op = register(
     "stack(tensors, dim=0)",
-    forward=lambda xp, tensors, dim: xp.stack(tensors, dim),
+    forward=lambda xp, tensors, dim: _row_major(xp, xp.stack(tensors, dim)),
     lists=("tensors",),
     hidden=("tensors_sym_sizes",),
     method=False,
@@ -161,6 +168,8 @@ def stack(tensors, dim=0, *, out=None):
     tensors = list(tensors)
     if not tensors:
         raise fail(RuntimeError, "stack expects a non-empty TensorList", "There is nothing to join.")
+    if isinstance(tensors[0], Tensor):
+        check_dim(dim, tensors[0].ndim + 1)
     for i, t in enumerate(tensors):
         if t.shape != tensors[0].shape:
             raise fail(
@@ -246,6 +255,9 @@ def split(tensor, split_size_or_sections, dim=0):
         raise fail(RuntimeError, "split expects at least a 1-dimensional tensor", "A 0-d tensor is a single number.")
     dim = check_dim(dim, tensor.ndim)
     if isinstance(split_size_or_sections, int):
+        if not split_size_or_sections and tensor.shape[dim]:
+            message = f"split_size can only be 0 if dimension size is 0, but got dimension size of {tensor.shape[dim]}"
+            raise fail(RuntimeError, message, "Give a positive size.")
         if split_size_or_sections < 0:
             raise fail(
                 RuntimeError,
@@ -254,6 +266,9 @@ def split(tensor, split_size_or_sections, dim=0):
             )
         return split_op.call(tensor, split_size_or_sections, dim)
     sizes = list(split_size_or_sections)
+    if min(sizes, default=0) < 0 and sum(sizes) == tensor.shape[dim]:
+        message = f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={sizes}"
+        raise fail(RuntimeError, message, "Each size counts entries.")
     if sum(sizes) != tensor.shape[dim]:
         raise fail(
             RuntimeError,
@@ -299,11 +314,12 @@ def tensor_split(input, indices_or_sections, dim=0):
     n = input.shape[d]
     if isinstance(indices_or_sections, int):
         k = indices_or_sections
-        sizes = [n // k + (i < n % k) for i in range(k)]
+        if k < 1:
+            raise fail(RuntimeError, f"number of sections must be larger than 0, got {k}", "Ask for one piece at least.")
+        cuts = list(itertools.accumulate((n // k + (i < n % k) for i in range(k)), initial=0))
     else:
-        cuts = [0, *(min(max(i + n if i < 0 else i, 0), n) for i in indices_or_sections), n]
-        sizes = [max(0, b - a) for a, b in zip(cuts, cuts[1:])]
-    return split_with_sizes_op.call(input, sizes, d)
+        cuts = [0, *map(int, indices_or_sections), n]
+    return tuple(OPS["slice"].call(input, d, a, b, 1) for a, b in zip(cuts, cuts[1:]))
 
 
 def _block_diag(xp, tensors):
@@ -342,4 +358,8 @@ block_diag_op = register(
 @composite()
 def block_diag(*tensors):
     """One matrix with the given blocks along its diagonal. Source: torch.block_diag."""
-    return block_diag_op.call(list(tensors))
+    for i, t in enumerate(tensors):
+        if t._d.ndim > 2:
+            message = f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {t._d.ndim} dimensions"
+            raise fail(RuntimeError, message, "Each tensor is one block of a matrix.")
+    return block_diag_op.call(_same_dtype(list(tensors)))

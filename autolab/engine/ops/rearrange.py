@@ -75,7 +75,9 @@ def roll(input, shifts, dims=()):
             f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}",
             "Give one shift for each dimension; without dims one shift for the flattened tensor.",
         )
-    return roll_op.call(input, shifts, dims)
+    if not input._d.size:
+        return METHODS["clone"](input)
+    return roll_op.call(input, shifts, tuple(check_dim(d, input._d.ndim) for d in dims))
 
 
 def _matrices(name, a):

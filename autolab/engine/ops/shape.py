@@ -158,10 +158,17 @@ def reshape_as(self, other):
 
 
 # -- dimensions of size one ------------------------------------------------------------------------------------------------
+def _unsqueezed(xp, self, dim):
+    d = check_dim(dim, self.ndim + 1)
+    if xp is np and d == self.ndim and d and self.strides[-1] not in (self.itemsize, 0):  # PyTorch has a last stride of 1 here
+        return np.lib.stride_tricks.as_strided(self, (*self.shape, 1), (*self.strides, self.itemsize))
+    return xp.expand_dims(self, d)
+
+
 unsqueeze = register(
     "unsqueeze(self, dim)",
     view=True,
-    forward=lambda xp, self, dim: xp.expand_dims(self, check_dim(dim, self.ndim + 1)),
+    forward=_unsqueezed,
     vjp={"self": lambda m, g, dim: m.squeeze_dim(g, dim)},
     latex=r"{self}",
     vjp_latex={"self": "{g}"},

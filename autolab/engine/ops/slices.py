@@ -50,7 +50,10 @@ def _index_select(xp, self, dim, index):
     if index.dtype not in _POSITIONS:
         raise fail(RuntimeError, "index_select(): Expected dtype int32 or int64 for index", _INDEX_NOTE)
     n = _length(self, d)
-    demands.in_range(xp, index, 0, n, lambda _: _out_of_range(n))
+    if self.ndim > 1 and index.size and not n:
+        message = "index_select(): self indexing axis dim should be positive"
+        raise fail(RuntimeError, message, "There is nothing to pick from.")
+    demands.in_range(xp, index, 0, n, lambda bad: _outside_columns(bad, n) if d == 1 else _out_of_range(n))
     return xp.take(self, xp.atleast_1d(index), axis=d) if self.ndim else self.copy()
 
 
@@ -59,6 +62,12 @@ _POSITIONS = (np.dtype("int64"), np.dtype("int32"))
 
 def _out_of_range(n):
     return fail(IndexError, "index out of range in self", f"Positions count from 0 to {n - 1}.")
+
+
+def _outside_columns(bad, n):
+    """PyTorch's kernel for dimension 1 has words of its own."""
+    message = f"INDICES element is out of DATA bounds, id={bad} axis_dim={n}"
+    return fail(RuntimeError, message, f"Positions count from 0 to {n - 1}.")
 
 
 index_select = register(
@@ -120,10 +129,16 @@ def _index_add(xp, self, dim, index, source, alpha):
     d = check_dim(dim, self.ndim)
     _check_index_add(self, d, index, source)
     n = _length(self, d)
-    demands.in_range(xp, index, 0, n, lambda _: _out_of_range(n))
+    demands.in_range(xp, index, 0, n, lambda bad: _outside(bad, d, n) if d in (0, self.ndim - 1) and self.ndim > 1 else _out_of_range(n))
     out = xp.array(self, order="C")
     add_at(xp, as_vector(out), at(d, as_vector(index)), as_vector(source if alpha == 1 else source * alpha))
     return out
+
+
+def _outside(bad, dim, n):
+    """PyTorch adds along the first and the last of several dimensions with another kernel, which has words of its own."""
+    message = f"index {bad} is out of bounds for dimension {dim} with size {n}"
+    return fail(RuntimeError, message, f"Positions count from 0 to {n - 1}.")
 
 
 def _times(g, factor):
