@@ -262,3 +262,20 @@ def test_a_sample_of_many_numbers_is_whole_beside_a_graph(page: Page, tmp_path: 
     sample = shown.details.get_by_role("table", name=re.compile(": sample$")).first
     expect(sample.get_by_role("cell")).to_have_count(30)
     expect(shown.details.get_by_role("group", name=re.compile(": scrolls$"))).to_have_count(0)
+
+
+def test_a_long_name_of_a_layer_keeps_its_end(page: Page, tmp_path: Path) -> None:
+    model = nn.Sequential()
+    for name in ("layer2_of_a_network_downsample_0", "layer2_of_a_network_downsample_1", "fc"):
+        model.add_module(name, nn.Linear(4, 4))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.ones(4, 4), torch.tensor([0, 1, 2, 3])))
+    widget = TrainingDashboard(training(model, optimizer, (loader, loader), epochs=1, every=1), optimizer)
+    widget.run_blocking()
+    page.set_viewport_size({"width": 900, "height": 900})
+    open_page(page, widget, tmp_path)
+    letters = """name => { const box = name.getBoundingClientRect(), text = name.firstElementChild.firstChild;
+      const at = (i) => { const r = document.createRange(); r.setStart(text, i); r.setEnd(text, i + 1); return r.getBoundingClientRect(); };
+      return [at(0), at(text.length - 1)].map((b) => b.left >= box.left - 1 && b.right <= box.right + 1); }"""
+    seen = {name: page.get_by_title(name, exact=True).evaluate(letters) for name in ("layer2_of_a_network_downsample_1", "fc")}
+    assert seen == {"layer2_of_a_network_downsample_1": [False, True], "fc": [True, True]}

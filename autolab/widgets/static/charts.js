@@ -155,7 +155,7 @@ export class Strip {
       if (!this.rows.has(name)) {
         const canvas = h("canvas", { role: "img", height: 1 }),
           last = h("span", { class: "al-num" });
-        this.body.append(h("div", { class: "al-striprow" }, h("span", { class: "al-layername", text: name, title: name }), canvas, last));
+        this.body.append(h("div", { class: "al-striprow" }, h("span", { class: "al-layername", title: name }, h("bdi", { text: name })), canvas, last));
         this.rows.set(name, { canvas, last });
       }
       const { canvas, last } = this.rows.get(name);
