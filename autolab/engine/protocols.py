@@ -71,7 +71,7 @@ class Protocols:
             raise fail(
                 TypeError, "iteration over a 0-d tensor", "A 0-d tensor is a single number; its value is .item()."
             )
-        return iter(self.unbind(0) if self._d.shape[0] else ())
+        return iter(self.unbind(0))
 
     def __contains__(self, element):
         return bool((self == element).any())

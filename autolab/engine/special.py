@@ -66,7 +66,12 @@ def _blockwise(function):
             for start in range(0, flat.size, BLOCK):
                 piece = slice(start, start + BLOCK)
                 out[piece] = function(xp, flat[piece].astype(xp.float64), *parameters)
-        return out.reshape(x.shape)
+        out = out.reshape(x.shape)
+        if x.flags.c_contiguous:
+            return out
+        same = xp.empty_like(x)  # in the order of memory that `x` has
+        same[...] = out
+        return same
 
     run.__name__, run.__doc__ = function.__name__.strip("_"), function.__doc__
     return run

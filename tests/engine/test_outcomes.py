@@ -38,6 +38,11 @@ PIECES = [
     "torch.ones(0, 2).index_select(0, torch.tensor([0]))", "A.index_add(0, torch.tensor([0, -1]), A)", "V.index_add(0, torch.tensor([0, -1]), V)",
     "[A[:1].t(), A[:1], A[:, :1], V[:, :1].mT, x.expand(1, 6), x.expand(2, 1, 6), x[::2].unsqueeze(-1), A.t().unsqueeze(1), x[::2].unsqueeze(0)]",
 ]
+EDGES = [
+    "torch.zeros(2, 0).mode(1)", "torch.zeros(0).mode()", "torch.zeros(0).long().median()", "torch.zeros(0).int().nanmedian()",
+    "x.median(None)",
+    "x.prod(None)", "torch.zeros(0, requires_grad=True).unbind()", "torch.fliplr(x)", "torch.flipud(z)", "torch.cov(A.long())", "torch.corrcoef(A.int())",
+]
 PROTOCOLS = [
     "int(x)", "float(r)", "complex(A)", "int(torch.zeros(0))", "float(torch.tensor([[2.5]]))", "x.item()", "list(torch.zeros(0))",
     "list(torch.zeros(0, 2, requires_grad=True))", "[a for a in torch.zeros(0, requires_grad=True) * 1]",
@@ -49,6 +54,9 @@ POWERS = [
 LAYOUTS = [
     "A.sum(1)", "V.sum(2)", "A.sum(1, True)", "torch.ones(5, 40).sum(1)", "V.sum((0, 2))", "A.t().sum(0)",
     "A.t().topk(2, 1)", "V.topk(2, 1)", "V.transpose(0, 2).topk(2, 1)", "A.t().kthvalue(2, 1)", "V.transpose(0, 2).kthvalue(2, 1, True)",
+    "A.t().cumsum(0)", "A.t().cumprod(1)", "A.t().cummax(0)", "A.t().cummin(1)", "A.t().logcumsumexp(0)", "V.transpose(1, 2).amax(0)",
+    "V.long().transpose(0, 2).sum(-1)", "V.transpose(0, 2).aminmax(dim=0)", "V.transpose(0, 2).any(2)", "V.transpose(0, 2).count_nonzero(2)",
+    "A.t().softmax(1)", "A.t().log_softmax(0)", "V.transpose(0, 1).erf()", "F.gelu(A.t())", "torch.digamma(A.t())", "A.t().tril()", "A.t().triu(1)",
     "V.transpose(0, 2).sort(1)", "A.t().sort(0, descending=True)", "V.transpose(0, 2).argsort(1)", "A.t().median(1)",
 ]
 NODES = [
@@ -79,6 +87,6 @@ NUMBERS = [
 ]
 
 
-@pytest.mark.parametrize("source", REFUSED + CONVERTED + SIZES + PIECES + PROTOCOLS + POWERS + LAYOUTS + NODES + WORDS + NUMBERS)
+@pytest.mark.parametrize("source", REFUSED + CONVERTED + SIZES + PIECES + EDGES + PROTOCOLS + POWERS + LAYOUTS + NODES + WORDS + NUMBERS)
 def test_same_as_torch(source):
     check("test_outcomes", source, lambda torch: outcome(torch, START + source))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 
 from ..arguments import mismatch, overloads
-from ..dtype import bool_, int64
+from ..dtype import bool_, get_default_dtype, int64
 from ..errors import check_dim, fail, no_dimensions
 from ..registry import METHODS, NAMESPACES, OPS, composite
 from ..size import Size
@@ -51,6 +51,7 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
             "Variables by observations.",
         )
     x = input.reshape(1, -1) if input._d.ndim < 2 else input
+    x = x if x.dtype._kind > 1 else x.to(get_default_dtype())
     weights = fweights if aweights is None else aweights if fweights is None else fweights * aweights
     if weights is None:
         total = x.shape[1]

@@ -11,6 +11,7 @@ from ..return_types import return_type
 from .activation import not_implemented
 from .extremes import zeros_for
 from .reduction import one_dim
+from .shape import row_major
 
 
 # -- cumsum, cumprod ---------------------------------------------------------------------------------------------------
@@ -20,6 +21,7 @@ def _running(ufunc):
         self = self.astype(d, copy=False)
         if self.ndim == 0:
             return self.copy()
+        self = row_major(xp, self)
         # torch's CPU kernel accumulates floats in double
         wide = np.dtype("float64") if d.kind == "f" else d
         function = xp.cumsum if ufunc == "add" else xp.cumprod
@@ -95,7 +97,7 @@ def _logcumsumexp(xp, self, dim):
         raise not_implemented("logcumsumexp_out_cpu", self.dtype)
     if self.ndim == 0:
         return self.copy()
-    return accumulate(xp, "logaddexp", self, dim)
+    return accumulate(xp, "logaddexp", row_major(xp, self), dim)
 
 
 def _logcumsumexp_rule(m, g, self, dim, result):
@@ -129,6 +131,7 @@ def _extreme(ufunc):
     def forward(xp, self, dim):
         if self.ndim == 0:
             return self.copy(), xp.zeros((), np.int64)[()]
+        self = row_major(xp, self)
         values = accumulate(xp, ufunc, self, dim)
         place = xp.arange(self.shape[dim]).reshape([-1 if d == dim % self.ndim else 1 for d in range(self.ndim)])
         # the latest place where the running extreme was met, as in torch

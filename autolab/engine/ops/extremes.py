@@ -17,6 +17,7 @@ from ..return_types import return_type
 from ..tensor import Tensor
 from .activation import not_implemented
 from .reduction import axes, dtype_of, flag, is_int, one_dim, restored, the_dims
+from .shape import row_major
 
 
 # -- gradients of picked elements --------------------------------------------------------------------------------------
@@ -141,7 +142,7 @@ def _aminmax_rule(m, g, self, dim, keepdim, min, max):
 
 def _amax(name, ufunc, doc):
     op = register(f"{name}(self, dim=(), keepdim=False)", vjp={"self": _amax_rule}, method=False, function=False,
-                  forward=lambda xp, self, dim, keepdim: reduce(xp, ufunc, self, axes(self, dim), keepdim),
+                  forward=lambda xp, self, dim, keepdim: row_major(xp, reduce(xp, ufunc, self, axes(self, dim), keepdim)),
                   latex=rf"\{name[1:]}_{{{{dim}}}} {{self}}", vjp_latex={"self": r"{g} \cdot [{self} = {result}]"},
                   samples=lambda s: [s.distinct(4), (s.distinct(2, 3), (1,)), (s.distinct(2, 3, 2), (0, 2), True)])
 
@@ -161,7 +162,7 @@ _amax("amin", "minimum", "smallest")
 
 aminmax_op = register("aminmax(self, *, dim=None, keepdim=False)", outputs=("min", "max"),
                       return_type=return_type("aminmax", ("min", "max")),
-                      forward=lambda xp, self, dim, keepdim: tuple(reduce(xp, f, self, axes(self, dim), keepdim)
+                      forward=lambda xp, self, dim, keepdim: tuple(row_major(xp, reduce(xp, f, self, axes(self, dim), keepdim))
                                                                    for f in ("minimum", "maximum")),
                       vjp={"self": _aminmax_rule}, method=False, function=False, latex=r"\min {self}, \max {self}",
                       vjp_latex={"self": r"{g} \cdot [{self} = {result}]"},
@@ -234,7 +235,7 @@ def _median_all(skip_nan):
     def forward(xp, self):
         _no_masks(self, "median_cpu")
         if self.size == 0:
-            return self.dtype.type(np.nan)
+            return self.dtype.type(np.nan if self.dtype.kind == "f" else np.iinfo(self.dtype).min)  # what nan is cast to
         ordered = xp.sort(self.reshape(-1))
         return ordered[_middle(xp, ordered, skip_nan)][0]
     return forward
@@ -264,8 +265,8 @@ def _median(name, skip_nan, doc):
                     samples=lambda s: [(s.distinct(2, 3), 1), (s.distinct(3, 2), 0, True)])
 
     @public(name, op=dim_op)
-    def call(input, dim=None, keepdim=False):
-        if dim is None:
+    def call(input, dim=_ABSENT, keepdim=False):
+        if dim is _ABSENT:
             return all_op.call(input)
         _nonempty(name, input, one_dim(name, dim, input._d.ndim))
         flag(name, keepdim)
@@ -342,5 +343,6 @@ mode_op = picked("mode", "mode(self, dim=-1, keepdim=False)", _mode, "ModeBackwa
 def mode(input, dim=-1, keepdim=False):
     """(values, indices) of the most frequent element along `dim`: the smallest of several, at its last place. Source:
     torch.mode."""
-    return mode_op.call(input, one_dim("mode", dim, input._d.ndim), keepdim)
+    _nonempty("mode", input, one_dim("mode", dim, input._d.ndim))
+    return mode_op.call(input, dim, keepdim)
 

@@ -9,16 +9,12 @@ import numpy as np
 from ..errors import check_dim, fail, no_dimensions
 from ..registry import METHODS, NAMESPACES, OPS, composite, register
 from ..tensor import Tensor
+from .shape import row_major
 
 
 # -- joining ---------------------------------------------------------------------------------------------------------------
 def _cat(xp, tensors, dim):
-    return _row_major(xp, xp.concatenate([t for t in tensors if t.shape != (0,)] or tensors[:1], axis=dim))
-
-
-def _row_major(xp, joined):
-    """The joined array in row-major order, as PyTorch's are; images may keep the batch innermost (see kernels/)."""
-    return joined if joined.ndim == 4 or joined.flags.c_contiguous else xp.ascontiguousarray(joined)
+    return row_major(xp, xp.concatenate([t for t in tensors if t.shape != (0,)] or tensors[:1], axis=dim))
 
 
 def _cat_rule(m, g, tensors_sym_sizes, dim):
@@ -142,7 +138,7 @@ for _name in ("concat", "concatenate"):
 
 stack_op = register(
     "stack(tensors, dim=0)",
-    forward=lambda xp, tensors, dim: _row_major(xp, xp.stack(tensors, dim)),
+    forward=lambda xp, tensors, dim: row_major(xp, xp.stack(tensors, dim)),
     lists=("tensors",),
     hidden=("tensors_sym_sizes",),
     method=False,
@@ -301,7 +297,8 @@ def unbind(input, dim=0):
     """The entries along a dimension as a tuple of views. Source: torch.unbind."""
     if not input._d.ndim:
         raise no_dimensions(dim)
-    return unbind_op.call(input, check_dim(dim, input.ndim))
+    d = check_dim(dim, input.ndim)
+    return unbind_op.call(input, d) if input.shape[d] else ()
 
 
 @composite(method=True)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..errors import check_dim, check_dims, fail, no_dimensions
 from ..registry import METHODS, composite, register
-from .shape import sizes_from
+from .shape import row_major, sizes_from
 
 # -- mirrored, rolled, triangular, diagonal --------------------------------------------------------------------------------
 flip_op = register(
@@ -36,12 +36,16 @@ def flip(input, dims):
 @composite(method=True)
 def fliplr(input):
     """Reversed left to right. Source: torch.fliplr."""
+    if input._d.ndim < 2:
+        raise fail(RuntimeError, "Input must be >= 2-d.", "Columns are dimension 1.")
     return flip_op.call(input, (1,))
 
 
 @composite(method=True)
 def flipud(input):
     """Reversed upside down. Source: torch.flipud."""
+    if not input._d.ndim:
+        raise fail(RuntimeError, "Input must be >= 1-d.", "Rows are dimension 0.")
     return flip_op.call(input, (0,))
 
 
@@ -88,7 +92,7 @@ def _matrices(name, a):
 
 tril = register(
     "tril(self, diagonal=0)",
-    forward=lambda xp, self, diagonal: xp.tril(_matrices("tril", self), diagonal),
+    forward=lambda xp, self, diagonal: row_major(xp, xp.tril(_matrices("tril", self), diagonal)),
     inplace=True,
     vjp={"self": lambda m, g, diagonal: m.tril(g, diagonal)},
     latex=r"\mathrm{tril}({self})",
@@ -98,7 +102,7 @@ tril = register(
 )
 triu = register(
     "triu(self, diagonal=0)",
-    forward=lambda xp, self, diagonal: xp.triu(_matrices("triu", self), diagonal),
+    forward=lambda xp, self, diagonal: row_major(xp, xp.triu(_matrices("triu", self), diagonal)),
     inplace=True,
     vjp={"self": lambda m, g, diagonal: m.triu(g, diagonal)},
     latex=r"\mathrm{triu}({self})",

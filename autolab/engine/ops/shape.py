@@ -158,6 +158,11 @@ def reshape_as(self, other):
 
 
 # -- dimensions of size one ------------------------------------------------------------------------------------------------
+def row_major(xp, array):
+    """The array in row-major order, as many of PyTorch's kernels give it; images may keep the batch innermost (see kernels/)."""
+    return array if array.ndim == 4 or array.flags.c_contiguous else xp.ascontiguousarray(array)
+
+
 def _unsqueezed(xp, self, dim):
     d = check_dim(dim, self.ndim + 1)
     if xp is np and d == self.ndim and d and self.strides[-1] not in (self.itemsize, 0):  # PyTorch has a last stride of 1 here

@@ -11,6 +11,7 @@ from ..errors import check_dim, fail
 from ..kernels.reduce import reduce
 from ..registry import composite
 from .activation import floating, internal, logistic, not_implemented
+from .shape import row_major
 
 
 def _halves(x, dim):
@@ -83,14 +84,14 @@ def _along(dim, x, torch_name):
 
 
 def _softmax(xp, x, dim):
-    dim = _along(dim, x, "softmax")
+    dim, x = _along(dim, x, "softmax"), row_major(xp, x)
     e = xp.exp(_below_maximum(xp, x, dim))
     result = e / xp.add.reduce(e, axis=dim, keepdims=True)
     return result if result.dtype == x.dtype else result.astype(x.dtype)
 
 
 def _log_softmax(xp, x, dim):
-    dim = _along(dim, x, "log_softmax")
+    dim, x = _along(dim, x, "log_softmax"), row_major(xp, x)
     z = _below_maximum(xp, x, dim)
     result = z - xp.log(xp.add.reduce(xp.exp(z), axis=dim, keepdims=True))
     return result if result.dtype == x.dtype else result.astype(x.dtype)
