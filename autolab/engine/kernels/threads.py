@@ -15,7 +15,7 @@ from queue import SimpleQueue
 
 import numpy as np
 
-from . import blas
+from . import blas, memory
 
 WORTH_IT = 2e7  # floating-point operations below which a second thread costs more than it saves
 TINY = 5e5  # floating-point operations below which BLAS itself uses one thread
@@ -155,7 +155,7 @@ def scratch(name, shape, dtype):
     size = math.prod(shape) * dtype.itemsize
     buffer = _scratch.buffers.get(name)
     if buffer is None or buffer.nbytes < size:
-        buffer = np.empty(size, np.uint8)
+        buffer = memory.aligned(size)
         if size <= _KEPT:
             _scratch.buffers[name] = buffer
     return buffer[:size].view(dtype).reshape(shape)
