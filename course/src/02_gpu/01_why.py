@@ -40,8 +40,8 @@ q1.reveal("about " + min("2 10 40 1000".split(), key=lambda n: abs(math.log(floa
 # %% tags=["picture"]
 intensity = np.logspace(-2, 3, 200)                   # operations for each byte
 devices = {"CPU (model)": (150e9, 20e9), "T4 (model)": (0.7 * 8.1e12, 0.7 * 320e9)}
-for (name, (peak, bandwidth)), style in zip(devices.items(), ("-", "--")):
-    plt.loglog(intensity, np.minimum(peak, intensity * bandwidth) / 1e9, style, label=name)
+for (name, (peak, bandwidth)), style, colour in zip(devices.items(), ("-", "--"), ("#0072B2", "#D55E00")):
+    plt.loglog(intensity, np.minimum(peak, intensity * bandwidth) / 1e9, style, color=colour, label=name)
 for name, operations in {"a + b": 1500**2, "a @ b": 2 * 1500**3}.items():
     x = operations / (3 * 4 * 1500**2)                # two matrices are read, one is written; 4 bytes a number
     plt.axvline(x, color="grey", linestyle=":")

@@ -23,8 +23,8 @@ print("the GPU is faster from", crossing, "rows on")
 q11.reveal("the CPU" if taken["cpu"][1] < taken["cuda"][1] else "the GPU")
 
 # %% tags=["picture"]
-for (where, times), style in zip(taken.items(), ("o-", "s--")):
-    plt.loglog(sizes, [1e6 * t for t in times], style, label=where)
+for (where, times), style, colour in zip(taken.items(), ("o-", "s--"), ("#0072B2", "#D55E00")):
+    plt.loglog(sizes, [1e6 * t for t in times], style, color=colour, label=where)
 plt.axvline(crossing, color="grey", linestyle=":")
 plt.text(crossing, 1e6 * min(taken["cpu"]), " faster on the GPU", va="bottom")
 plt.xticks(sizes, sizes)

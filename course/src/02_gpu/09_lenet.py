@@ -79,8 +79,8 @@ for n, a, b in zip(batch_sizes, *per_image.values()):
     print(f"batches of {n:3}: CPU {1e6 * a:6.2f} µs an image, GPU {1e6 * b:6.2f} µs an image")
 
 # %% tags=["picture"]
-for (where, times), style in zip(per_image.items(), ("o-", "s--")):
-    plt.loglog(batch_sizes, [1e6 * t for t in times], style, label=where)
+for (where, times), style, colour in zip(per_image.items(), ("o-", "s--"), ("#0072B2", "#D55E00")):
+    plt.loglog(batch_sizes, [1e6 * t for t in times], style, color=colour, label=where)
 plt.xticks(batch_sizes, batch_sizes)
 plt.minorticks_off()
 plt.xlabel("images in a batch")
