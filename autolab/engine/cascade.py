@@ -9,6 +9,9 @@ Source of the order: PyTorch's aten/src/ATen/native/cpu/SumKernel.cpp and Reduce
 """
 from __future__ import annotations
 
+import functools
+import math
+
 import numpy as np
 
 FEW = 1 << 15
@@ -27,20 +30,40 @@ _MOST_PLANS = 128
 
 def add(x, axis=None, keepdims=False):
     """`np.add.reduce(x, axis, keepdims=keepdims)` in PyTorch's order; `axis` is None, an int or a tuple."""
-    dtype, size = x.dtype, x.size
-    if not (dtype is _F32 or dtype is _F64) or not 1 < size < FEW:
+    if axis is None or x.ndim == 1:
+        return total(x) if not keepdims else alone(total(x), (1,) * x.ndim)
+    dtype = x.dtype
+    if not (dtype is _F32 or dtype is _F64) or not 1 < x.size < FEW:
         return _reduce(x, axis=axis, keepdims=keepdims)
-    if (axis is None or x.ndim == 1) and x.flags.c_contiguous:
-        running = _row(x if x.ndim == 1 else x.reshape(-1), size, dtype)
-        return running[-1] if not keepdims else running[-1:] if x.ndim == 1 else running[-1:].reshape((1,) * x.ndim)
     lanes = _LANES[dtype]
     if x.ndim == 2 and axis is not None and x.flags.c_contiguous and 1 not in x.shape:
         only = axis if axis.__class__ is int else axis[0] if len(axis) == 1 else None
         if only is not None:
-            total = _rows(x, lanes) if only in (1, -1) else _columns_of_matrix(x, _width(x.shape[1], lanes))
-            return total if not keepdims else total[:, None] if only in (1, -1) else total[None]
-    total = _any_layout(x, axis, lanes)
-    return _placed(total, x, axis, keepdims)
+            sums = _rows(x, lanes) if only in (1, -1) else _columns_of_matrix(x, _width(x.shape[1], lanes))
+            return sums if not keepdims else sums[:, None] if only in (1, -1) else sums[None]
+    return _placed(_any_layout(x, axis, lanes), x, axis, keepdims)
+
+
+def alone(number, shape):
+    """An array of `shape` that has no element but `number`, and memory of its own."""
+    made = np.empty(shape, number.dtype)
+    made.fill(number)
+    return made
+
+
+def sum_to(x, shape):
+    """`x` summed over the dimensions that broadcasting from `shape`, a tuple, made; `x` itself where there are none."""
+    if math.prod(shape) == 1:
+        return alone(total(x), shape)
+    axes = broadcast_axes(x.shape, shape)
+    return add(x, axes).reshape(shape) if axes else x
+
+
+@functools.lru_cache(maxsize=1024)
+def broadcast_axes(shape, target):
+    """The dimensions of `shape` that broadcasting from `target` made."""
+    extra = len(shape) - len(target)
+    return (*range(extra), *(i + extra for i, n in enumerate(target) if n == 1 and shape[i + extra] != 1))
 
 
 def _reduced(x, axis):
@@ -123,37 +146,50 @@ def _accumulated(parts, x, axis):
 
 
 # -- contiguous rows ---------------------------------------------------------------------------------------------------
-def _row(x, n, dtype):
-    """The running total of a contiguous row of 1 < n < `FEW` elements; its last entry is the sum.
+def total(x):
+    """The sum of all elements of `x`, as a NumPy scalar of its dtype.
 
-    Losses and gradients of biases come this way. A few calls on pieces of a buffer that is cut once per length cost half of what
-    slicing, `np.add.reduce` and `np.concatenate` cost: 2 µs for 100 elements. A plan is taken off its list while it is used, so that
+    Losses and gradients of biases come this way. A few additions of pieces of a buffer that is cut once per length cost a third of what
+    slicing, `np.add.reduce` and `np.concatenate` cost: 1.7 µs for 100 elements. A plan is taken off its list while it is used, so that
     no other thread writes into its buffer."""
+    dtype, n = x.dtype, x.size
     plans = _plans_f32 if dtype is _F32 else _plans_f64
     unused = plans.get(n)
+    if unused is None or not x.flags.c_contiguous or not (dtype is _F32 or dtype is _F64):
+        return _unplanned(x, n, dtype, plans)
     try:
         plan = unused.pop()
-    except (AttributeError, IndexError):
-        lanes = _LANES[dtype]
-        if n < lanes:
-            return _in_order(x if n < 4 else x[_SHORT[n]]) + 0
-        if n >= _BLOCK * _BLOCK * _INTERLEAVED * lanes:
-            return _rows(x.reshape(1, n), lanes)
-        if len(plans) >= _MOST_PLANS:
-            plans.clear()
-        plan = _plan(dtype, n, lanes)
-        unused = plans.setdefault(n, [])
+    except IndexError:  # another thread has it
+        plan = _plan(dtype, n, _LANES[dtype])
     into, calls, last = plan
-    into[...] = x
-    for function, arguments in calls:
-        function(*arguments)
+    into[...] = x if x.ndim == 1 else x.reshape(-1)
+    for function, a, b, to in calls:
+        function(a, b, to)
     running = _in_order(last)
     unused.append(plan)
-    return running
+    return running[-1]
+
+
+def _unplanned(x, n, dtype, plans):
+    """`total` of an array whose length has no plan, or not yet."""
+    lanes = _LANES.get(dtype)
+    if lanes is None or not 1 < n < FEW:
+        return _reduce(x, axis=None)
+    if not x.flags.c_contiguous:
+        return _placed(_any_layout(x, None, lanes), x, None, False)
+    if n < lanes:
+        flat = x.reshape(-1)
+        return (_in_order(flat if n < 4 else flat[_SHORT[n]]) + 0)[-1]
+    if n >= _BLOCK * _BLOCK * _INTERLEAVED * lanes:
+        return _rows(x.reshape(1, n), lanes)[-1]
+    if len(plans) >= _MOST_PLANS:
+        plans.clear()
+    plans[n] = [_plan(dtype, n, lanes)]
+    return total(x)
 
 
 def _plan(dtype, n, lanes):
-    """(where the row goes, functions to call and their arguments, what is added one by one at the end)."""
+    """(where the row goes, functions to call with three arrays each, what is added one by one at the end)."""
     wide, calls = _INTERLEAVED * lanes, []
     quarter, full = n // wide, n // lanes * lanes
     buffer = np.zeros(n + 1 + lanes, dtype)  # the row, a zero (torch starts from it: -0 becomes 0), the running sums
@@ -172,7 +208,7 @@ def _plan_cascade(calls, rows):
     if not blocks:
         return _plan_in_turn(calls, rows)
     sums = np.empty((blocks, rows.shape[1]), rows.dtype)
-    calls.append((_reduce, (rows[: blocks * _BLOCK].reshape(blocks, _BLOCK, -1), 1, None, sums)))
+    calls.append((_reduce_into, rows[: blocks * _BLOCK].reshape(blocks, _BLOCK, -1), 1, sums))
     if not rest:
         return _plan_in_turn(calls, sums)
     return _plan_in_turn(calls, [_plan_in_turn(calls, rows[-rest:]), _plan_in_turn(calls, sums)])
@@ -184,10 +220,14 @@ def _plan_in_turn(calls, rows, to=None):
         return rows[0]
     to = np.empty_like(rows[0]) if to is None else to
     if rows.__class__ is np.ndarray and len(rows) > 5:
-        calls.append((_reduce, (rows, 0, None, to)))
+        calls.append((_reduce_into, rows, 0, to))
     else:
-        calls += [(np.add, (rows[0] if k == 1 else to, rows[k], to)) for k in range(1, len(rows))]
+        calls += [(np.add, rows[0] if k == 1 else to, rows[k], to) for k in range(1, len(rows))]
     return to
+
+
+def _reduce_into(rows, axis, to):
+    _reduce(rows, axis, None, to)
 
 
 def _rows(x, lanes):

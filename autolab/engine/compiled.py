@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import observe
-from .autograd import saved
+from . import generated, observe
 from .autograd.grad_mode import per_thread
 from .autograd.node import accumulator, sequence
 from .device import CPU
 from .dispatch import apply
 from .dtype import FROM_NUMPY
 from .lanes import TENSORS
-from .saving import strides_of
+from .saving import Words, saving, strides_of
 from .storage import Storage
 from .tensor import SMALL, Tensor, materialise
 from .views import View
@@ -74,12 +73,11 @@ def make_general(op):
         "op": op,
         "slow": lambda *args: apply(op, args),
     }
-    exec("\n".join(lines), environment)
-    return environment["call"]
+    return generated.function("call", "\n".join(lines), environment, f"general lane of {op.name}")
 
 
 # In the generated code argument number i is `ai`, its raw value `xi`; `ki` says whether an argument that may also be a number or None is a
-# tensor; rule number j sends its gradient to the node `ej`. What is saved has the names of `saved.places`.
+# tensor; rule number j sends its gradient to the node `ej`. `saving.py` writes what is saved.
 def _arguments(op):
     return ", ".join(f"a{i}" for i in range(len(op.params)))
 
@@ -188,13 +186,13 @@ def _recording(op):
         ]
     numbers = [f"a{i}._nr" if i == 0 else f"(a{i}._nr if k{i} else 0)" for i in places]
     lines += [
-        "  n = new(node_class)",
+        "  n = node_class()",
         f"  n.inputs = ({', '.join(f'e{j}' for j in range(len(places)))},)",
         f"  n.input_nrs = ({', '.join(numbers)},) if {' or '.join(numbers)} else None",
         "  n.sequence_nr = next(sequence)",
         "  n.hooks = None",
         "  n.scope = state.scope",
-        *_saved(op),
+        *(f"  {line}" for line in saving(op, _Lane(op), "n.saved")),
         f"  n.fix = {_fix(op, places)}",
         "  n.value = d if d.__class__ is not ndarray or d.size <= SMALL else (d.shape, d.dtype)",
         f"  n.operands = {_operands(places)}",
@@ -209,41 +207,27 @@ def _recording(op):
     return lines
 
 
-def _saved(op):
-    """Lines that keep what the rules need; `saving.py` says the same for the general lane, `autograd/saved.py` how it is laid out."""
-    lines = []
-    for k, (kind, index, readers) in enumerate(zip(op.save_kinds, op.save_index, op.needed_by)):
-        conditions, otherwise = [], "None"
-        if readers is not None and len(op.rules) > 1:
-            conditions.append("(" + " or ".join(f"e{r} is not None" for r in sorted(readers)) + ")")
-        if kind == "input":
-            text = f"s{k} = a{index}; m = a{index}._memory; v{k} = 0 if m is None else m.version"
-            if index:
-                conditions.append(f"k{index}")
-                otherwise = f"None if k{index} else a{index}"
-        elif kind == "output":
-            o = f"outs[{index}]" if len(op.outputs) > 1 else "t"
-            text = f"s{k} = {o}._d; t{k} = {o}._storage; v{k} = t{k}.version"
-        else:
-            text = f"s{k} = {_fact(kind, index)}"
-        absent = f"s{k} = {otherwise}" + {"input": f"; v{k} = None", "output": f"; t{k} = v{k} = None"}.get(kind, "")
-        lines += [f"  if {' and '.join(conditions)}: {text}", f"  else: {absent}"] if conditions else [f"  {text}"]
-    names = saved.places(op)
-    return [*lines, f"  n.saved = ({', '.join(names)}{',' if names else ''})"]
+class _Lane(Words):
+    """How this lane calls what a node saves."""
 
+    def __init__(self, op):
+        self.op = op
 
-def _fact(kind, index):
-    """What is kept of an argument besides its numbers."""
-    return {
-        "": f"a{index}",
-        "sizes": f"x{index}.shape",
-        "sizes_opt": f"(0,) if a{index} is None else x{index}.shape",
-        "numel": f"int(x{index}.size)",
-        "strides": f"strides_of(a{index})",
-        "argsize_0": f"x{index}.shape[0]",
-        "argsize_minus_1": f"x{index}.shape[-1]",
-        "argsize_minus_2": f"x{index}.shape[-2]",
-    }[kind.partition(":")[2]]
+    def wants(self, rule):
+        return f"e{rule} is not None"
+
+    def argument(self, i):
+        return f"a{i}"
+
+    def array(self, i):
+        return f"x{i}"
+
+    def is_tensor(self, i):
+        return f"k{i}" if i else "True"
+
+    def output(self, i):
+        o = f"outs[{i}]" if len(self.op.outputs) > 1 else "t"
+        return f"{o}._d, {o}._storage, {o}._memory.version"
 
 
 def _fix(op, places):

@@ -25,6 +25,7 @@ class dtype:
         "short",
         "_kind",
         "scalar",
+        "one",
         "__weakref__",
     )
 
@@ -32,6 +33,7 @@ class dtype:
         self.name = name
         self.np = np.dtype(name)
         self.scalar = self.np.type
+        self.one = self.scalar(1)  # where a backward pass begins
         self.itemsize = self.np.itemsize
         self.is_floating_point = self.np.kind == "f"
         self.is_complex = self.np.kind == "c"

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
 
-from . import compiled, dispatch, lanes
+from . import compiled, dispatch, generated, lanes
 from .autograd.node_class import make_node_class
 
 OPS: dict[str, Op] = {}
@@ -221,7 +221,7 @@ def _public(op, name, first, inplace=False):
     def target(*args):  # the first call: from then on the function calls the op's lane without this detour
         made = getattr(op.call, "made", None)
         environment["_call"] = (
-            (lambda *a: dispatch.apply_inplace(op, a)) if inplace else op.call if made is None else made()
+            dispatch.inplace_lane(op) if inplace else op.call if made is None else made()
         )
         return environment["_call"](*args)
 
@@ -240,9 +240,8 @@ def _forwarding(positional, keyword):
     """Code of a function that hands its arguments on to `_call`; compiled once per number of arguments, names are put in afterwards."""
     names = [f"a{i}" for i in range(positional + keyword)]
     signature = names[:positional] + (["*"] if keyword else []) + names[positional:]
-    environment = {}
-    exec(f"def f({', '.join(signature)}):\n return _call({', '.join(names)})", environment)
-    return environment["f"].__code__
+    source = f"def f({', '.join(signature)}):\n return _call({', '.join(names)})"
+    return generated.function("f", source, {}, f"call of an operation of {positional + keyword} arguments").__code__
 
 
 def attach_methods(cls) -> None:

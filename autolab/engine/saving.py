@@ -1,37 +1,119 @@
-"""What a node keeps for its backward rules, compiled from the op's record: `save(args, outs, edges)` gives the tuple that `autograd/saved.py`
-describes. Compiled on first use: reading the plan at each call cost as much as a small kernel.
+"""What a node keeps for its backward rules, compiled from the op's record. `saving` writes the statements: for the general lane, where they
+are a function `save(args, outs, edges)` compiled on first use (reading the plan at each call cost as much as a small kernel), and for the
+lanes that are compiled for one op. The tuple they leave is the one that `autograd/saved.py` describes.
 """
 
 from __future__ import annotations
 
+from . import generated
 from .autograd import saved
 from .errors import fail
 from .storage import InferenceStorage
 from .tensor import Tensor, contiguous_strides
 
 
-def saver(op):
-    """The `save` of an op; made once."""
+class Words:
+    """How generated code calls what a node may save. `saving` asks; a lane says."""
+
+    def wants(self, rule) -> str:
+        """Whether the gradient of rule number `rule` goes anywhere: "True", "False", or an expression."""
+        raise NotImplementedError
+
+    def argument(self, i) -> str:
+        """Argument number i."""
+        raise NotImplementedError
+
+    def array(self, i) -> str:
+        """Its raw array."""
+        raise NotImplementedError
+
+    def is_tensor(self, i) -> str:
+        """Whether it is a tensor: "True", "False", or an expression."""
+        raise NotImplementedError
+
+    def output(self, i) -> str:
+        """Array, storage and version of output number i."""
+        raise NotImplementedError
+
+    # what follows from those
+    def operand(self, i) -> str:
+        """A tensor and its version; a number and None."""
+        a, is_tensor = self.argument(i), self.is_tensor(i)
+        version = f"0 if {a}._memory is None else {a}._memory.version"
+        return f"{a}, {version if is_tensor == 'True' else 'None' if is_tensor == 'False' else f'({version}) if {is_tensor} else None'}"
+
+    def operands(self, i) -> str:
+        """A list of tensors."""
+        return f"tuple({self.argument(i)})"
+
+    def derived(self, fact, i) -> str:
+        """What is kept of an argument besides its numbers."""
+        return _FACTS[fact].format(a=self.argument(i), x=self.array(i))
+
+
+_FACTS = {
+    "sizes": "{x}.shape",
+    "sizes_opt": "(0,) if {a} is None else {x}.shape",
+    "numel": "int({x}.size)",
+    "strides": "strides_of({a})",
+    "argsize_0": "{x}.shape[0]",
+    "argsize_minus_1": "{x}.shape[-1]",
+    "argsize_minus_2": "{x}.shape[-2]",
+}
+"""What is kept of an argument `a` with the array `x` besides its numbers; `registry` finds these names in a rule's signature."""
+
+
+def saving(op, words, place) -> list[str]:
+    """The statements that put into `place` what a node of `op` keeps."""
     lines = []
     for k, (kind, index, readers) in enumerate(zip(op.save_kinds, op.save_index, op.needed_by)):
-        a = f"args[{index}]"
         if kind == "output":
-            names, text = f"s{k}, t{k}, v{k}", f"output(outs[{index}])"
+            names, value = f"s{k}, t{k}, v{k}", words.output(index)
         elif kind == "input" and op.params[index] not in op.lists:
-            names, text = f"s{k}, v{k}", f"operand({a})"
+            names, value = f"s{k}, v{k}", words.operand(index)
         elif kind == "input":
-            names, text = f"s{k}", f"operands({a})"
+            names, value = f"s{k}", words.operands(index)
         else:
-            names, text = f"s{k}", a if kind == "attr" else f"{kind.partition(':')[2]}({a})"
-        if readers is not None and not op.spread:
-            wanted = " or ".join(f"edges[{r}] is not None" for r in sorted(readers))
-            lines += [f" if {wanted}: {names} = {text}", f" else: {' = '.join(names.split(', '))} = None"]
+            names, value = f"s{k}", words.argument(index) if kind == "attr" else words.derived(kind.partition(":")[2], index)
+        nothing = f"{names.replace(', ', ' = ')} = None"
+        wanted = {"True"} if readers is None or op.spread or len(op.rules) == 1 else {words.wants(r) for r in readers} - {"False"}
+        if "True" in wanted:
+            lines.append(f"{names} = {value}")
+        elif wanted:
+            lines += [f"if {' or '.join(sorted(wanted))}: {names} = {value}", f"else: {nothing}"]
         else:
-            lines.append(f" {names} = {text}")
-    names = saved.places(op)
-    environment = dict(_KINDS)
-    exec("\n".join(["def save(args, outs, edges):", *lines, f" return ({', '.join(names)}{',' if names else ''})"]), environment)
-    op.save = environment["save"]
+            lines.append(nothing)
+    places = saved.places(op)
+    return [*lines, f"{place} = ({', '.join(places)}{',' if places else ''})"]
+
+
+# -- for the general lane --------------------------------------------------------------------------------------------------
+class _General(Words):
+    """Arguments of every kind come: each entry asks what it has before it."""
+
+    def wants(self, rule):
+        return f"edges[{rule}] is not None"
+
+    def argument(self, i):
+        return f"args[{i}]"
+
+    def output(self, i):
+        return f"output(outs[{i}])"
+
+    def operand(self, i):
+        return f"operand(args[{i}])"
+
+    def operands(self, i):
+        return f"operands(args[{i}])"
+
+    def derived(self, fact, i):
+        return f"{fact}(args[{i}])"
+
+
+def saver(op):
+    """The `save` of an op; made once."""
+    lines = ["def save(args, outs, edges):", *(f" {line}" for line in saving(op, _General(), "saved")), " return saved"]
+    op.save = generated.function("save", "\n".join(lines), dict(_KINDS), f"saving of {op.name}")
     return op.save
 
 
@@ -52,15 +134,6 @@ def _operands(a):
     return _operand(a) if isinstance(a, Tensor) else tuple(a)
 
 
-def _derived(of_tensor):
-    """What `of_tensor` says of a Tensor, or of each in a list."""
-
-    def of(a):
-        return tuple(of(x) for x in a) if a.__class__ in (list, tuple) else of_tensor(a)
-
-    return of
-
-
 def strides_of(t):
     """`t.stride()`; of matrices without its questions, because every product saves two."""
     d = t._d
@@ -72,18 +145,17 @@ def strides_of(t):
     return tuple([n // size for n in d.strides])
 
 
-_KINDS = {
-    "output": _output,
-    "operand": _operand,
-    "operands": _operands,
-    "sizes": _derived(lambda a: a._d.shape),
-    "sizes_opt": _derived(lambda a: (0,) if a is None else a._d.shape),
-    "numel": _derived(lambda a: int(a._d.size)),
-    "strides": _derived(strides_of),
-    "argsize_0": _derived(lambda a: a._d.shape[0]),
-    "argsize_minus_1": _derived(lambda a: a._d.shape[-1]),
-    "argsize_minus_2": _derived(lambda a: a._d.shape[-2]),
-}
+def _fact(text):
+    """The function that gives what `text` says of a Tensor, or of each in a list."""
+    of_tensor = eval(f"lambda a: {text.format(a='a', x='a._d')}", {"strides_of": strides_of})
+
+    def of(a):
+        return tuple(of(x) for x in a) if a.__class__ in (list, tuple) else of_tensor(a)
+
+    return of
+
+
+_KINDS = {"output": _output, "operand": _operand, "operands": _operands, **{fact: _fact(text) for fact, text in _FACTS.items()}}
 
 
 def inference_saved():

@@ -409,14 +409,20 @@ def contiguous_strides(shape):
 
 def wrap(array, dtype=None, device=None) -> Tensor:
     """A Tensor over `array` without copying, outside any graph; it is where its array is (`device` may say so too)."""
-    view = None
+    t = _new(Tensor)
+    t._nr, t._req = 0, False
+    t._node = t._view = t._grad = t._acc = t._hooks = None
     if array.__class__ is np.ndarray or isinstance(array, np.generic):
+        t._d = array
+        t.dtype = FROM_NUMPY[array.dtype] if dtype is None else dtype
+        if not per_thread.state.inference:
+            t._memory = None
+            return t
         device = devices.CPU
     elif array.__class__ in devices.ARRAYS:
-        device, view = devices.of(array), AWAY
+        device, t._view = devices.of(array), AWAY
     else:
         array, device = np.asarray(array), devices.CPU
-    t = _new(Tensor)
     t._d = array
     t.dtype = FROM_NUMPY[array.dtype] if dtype is None else dtype
     if per_thread.state.inference:
@@ -424,10 +430,8 @@ def wrap(array, dtype=None, device=None) -> Tensor:
         t._view = View.inference()
     else:
         s = _new(Storage)
-        t._view = view
     s.version, s.device, s.array = 0, device, None
-    t._storage, t._nr, t._req = s, 0, False
-    t._node = t._grad = t._acc = t._hooks = None
+    t._storage = s
     return t
 
 

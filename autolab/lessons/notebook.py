@@ -32,10 +32,8 @@ def _show(shell: Any, kind: type, error: BaseException, trace: TracebackType, tb
 
 
 def _is_ours(frame: FrameType) -> bool:
-    """Whether a frame runs code of this package. What it compiles from its records has no file, and no module either,
-    which tells it from a learner's own `exec`."""
-    file = frame.f_code.co_filename
-    return file.startswith(PACKAGE) or (file == "<string>" and "__name__" not in frame.f_globals)
+    """Whether a frame runs code of this package; what it compiles from its records is named as if it had files there."""
+    return frame.f_code.co_filename.startswith(PACKAGE)
 
 
 def outside(trace: TracebackType | None) -> TracebackType | None:

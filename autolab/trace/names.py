@@ -34,9 +34,8 @@ def caller(frame: FrameType | None = None) -> FrameType | None:
 
 
 def ours(frame: FrameType) -> bool:
-    """Whether a frame runs code of the package, code it generated included (which belongs to no module)."""
-    filename = frame.f_code.co_filename
-    return inside(filename) or filename == "<string>" and "__name__" not in frame.f_globals
+    """Whether a frame runs code of the package, code it generated included (`engine/generated.py` names it as if it had files there)."""
+    return inside(frame.f_code.co_filename)
 
 
 def local_names(frame: FrameType) -> dict[str, Any]:

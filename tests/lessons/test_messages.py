@@ -11,7 +11,7 @@ from autolab.lessons import check, hint, progress
 from autolab.lessons.book import exercise
 from autolab.lessons.exercise import Case, Exercise, Mistake, judge
 from autolab.lessons.lesson01 import EXERCISES
-from autolab.lessons.notebook import PACKAGE, outside
+from autolab.lessons.notebook import outside
 
 
 def test_partly_answered_table_says_how_much_is_filled_in():
@@ -109,7 +109,7 @@ def test_tracebacks_leave_out_the_kit_and_what_it_compiled_but_not_what_the_lear
     with pytest.raises(RuntimeError) as caught:
         variables["own"](torch.ones(2, 3))
     files, names = zip(*((f.filename, f.name) for f in traceback.extract_tb(caught.tb)), strict=True)
-    assert files.count("<string>") >= 2 and any(file.startswith(PACKAGE) for file in files), "else nothing is tested"
+    assert sum("lane of add>" in file for file in files) == 2, "else nothing is tested"
     left = [f.name for f in traceback.extract_tb(outside(caught.tb))]
     assert left == [names[0], "own"]
 

@@ -22,6 +22,7 @@ NON_LEAF_GRAD = (
 # `backward()` are in every training loop.
 wrap: Any = None
 run_backward: Any = None
+of_number: Any = None
 
 
 class Differentiable:
@@ -39,8 +40,8 @@ class Differentiable:
             if self._node is not None and not self.retains_grad:
                 warnings.warn(NON_LEAF_GRAD, UserWarning, stacklevel=2)
             return None
-        if not hasattr(g, "_storage"):
-            g = self._grad = wrap(g, self.dtype, self._storage.device)
+        if not isinstance(g, Differentiable):  # a raw array until somebody looks at it
+            g = self._grad = wrap(g, self.dtype)
         return g
 
     @grad.setter
@@ -89,6 +90,8 @@ class Differentiable:
 
         gradient: the vector of the vector-Jacobian product, shaped like this tensor; may be left out for one element.
         Raises RuntimeError when there is no graph or its saved tensors were freed. Source: torch.Tensor.backward."""
+        if gradient is inputs is None and not create_graph and of_number(self, retain_graph):
+            return
         run_backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     def requires_grad_(self, requires_grad=True):

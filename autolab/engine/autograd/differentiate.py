@@ -240,3 +240,4 @@ def call_node(node, grads):
 
 
 differentiable.run_backward = backward
+differentiable.of_number = straight.of_number

@@ -4,6 +4,8 @@ One rule, two namespaces: with raw kernels a rule computes a gradient; with trac
 """
 from __future__ import annotations
 
+from .. import generated
+
 
 class Namespace:
     """`m.exp(x)`, `m.sum(x, dim, keepdim)`: resolved on first use and kept."""
@@ -27,8 +29,7 @@ def _bind(op, target, leading):
     shown = [p if p not in op.defaults else f"{p}=_d_{p}" for p in op.params]
     environment = {f"_d_{p}": v for p, v in op.defaults.items()} | {"_target": target} | {f"_l{i}": v for i, v in enumerate(leading)}
     given = ", ".join([*(f"_l{i}" for i in range(len(leading))), *op.params])
-    exec(f"def {op.name}({', '.join(shown)}):\n return _target({given})", environment)
-    return environment[op.name]
+    return generated.function(op.name, f"def {op.name}({', '.join(shown)}):\n return _target({given})", environment, f"rules' {op.name}")
 
 
 TRACED = Namespace(traced=True)

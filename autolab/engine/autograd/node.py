@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import fail
+from ..cascade import sum_to
 from .saved import entries, freeing
 
 sequence = count()
@@ -206,6 +207,12 @@ class Node:
         )
 
     # -- for the engine --------------------------------------------------------------------------------------------------
+    def step(self, g, retain_graph, oldest):
+        """All that `straight` does at a node where the raw array `g` arrived: (inputs, their gradients), or None, and nothing done, when
+        this node needs the general pass: here, because it is of no registered op, or has several outputs; in the class of an op, when it
+        has hooks or is older than `oldest`."""
+        return None
+
     def extra(self) -> dict:
         """Rarely used facts, in a dict made on demand."""
         try:
@@ -389,16 +396,16 @@ def re_name(name):
 
 
 class AccumulateGrad(Node):
-    """The end of an edge: adds what arrives to `variable.grad`. One per leaf; the leaf holds it weakly, the graph strongly."""
+    """The end of an edge: adds what arrives to `variable.grad`. One per leaf; the leaf holds it weakly, the graph strongly.
+
+    One is made per leaf and graph, so what is the same for all of them stands in the class."""
 
     __slots__ = ("variable",)
     _name = "torch::autograd::AccumulateGrad"
-
-    def __init__(self, variable):
-        self.variable = variable
-        self.inputs, self.input_nrs, self.saved, self.fix, self.hooks = (), None, (), None, None
-        self.value = self.operands = self.scope = None
-        self.sequence_nr = ACCUMULATE_NR
+    inputs = saved = ()
+    input_nrs = fix = value = operands = scope = None
+    sequence_nr = ACCUMULATE_NR
+    variable: Any
 
     def __dir__(self):
         return sorted([*super().__dir__(), "variable"])
@@ -417,7 +424,9 @@ def accumulator(leaf):
         node = reference()
         if node is not None:
             return node
-    node = AccumulateGrad(leaf)
+    node = AccumulateGrad()
+    node.variable = leaf
+    node.hooks = None
     leaf._acc = weakref.ref(node)
     return node
 
@@ -466,6 +475,16 @@ class CopySlices(Node):
 CopySlices.__module__ = "builtins"
 
 
+def fitted(g, target):
+    """An array in host memory, a gradient, summed over broadcast dimensions and with the dtype of its input; see `apply_fix`."""
+    if g is None or target is None:
+        return g
+    shape, dtype = target
+    if shape is not None and g.shape != shape:
+        g = sum_to(g, shape)
+    return g if g.dtype is dtype.np or g.dtype == dtype.np else g.astype(dtype.np)
+
+
 def apply_fix(m, fix, grads):
     """Sums gradients over broadcast dimensions and casts them to their input's dtype."""
     if fix is None:
@@ -481,4 +500,4 @@ def apply_fix(m, fix, grads):
             if target.__class__ is not tuple:  # an operand on another device
                 g = m.to_device(g, target.device)
         fixed.append(g)
-    return tuple(fixed)
+    return fixed

@@ -48,7 +48,7 @@ class CallWatcher:
                 self.hidden = None
             return
         file, caller = frame.f_code.co_filename, frame.f_back
-        if file.startswith((_ENGINE, "<profiled>", "<string>")):
+        if file.startswith((_ENGINE, "<profiled>")):
             return
         if event == "call":
             if file.startswith(_LIBRARIES) and caller is not None and caller.f_code.co_filename.startswith(_ENGINE):

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import functools
 
+from .. import generated
+
 
 @functools.cache
 def kinds(op) -> tuple[str, ...]:
@@ -81,5 +83,4 @@ def freeing(op, gone):
     names = ", ".join(places(op))
     source = f"def free(saved):\n {names}, = saved\n left = [{', '.join(left)}]\n return left if any([e is gone for e in left]) else None"
     environment = {"gone": gone, "numbers": (bool, int, float, complex)}
-    exec(source, environment)
-    return environment["free"]
+    return generated.function("free", source, environment, f"freeing of {op.name}")

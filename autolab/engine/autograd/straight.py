@@ -18,11 +18,10 @@ from numpy import ndarray
 from .. import device as devices
 from .. import observe
 from ..tensor import Tensor
-from . import namespaces
 from . import node as nodes
 from .engine import accumulate, execute
 from .grad_mode import per_thread
-from .node import AccumulateGrad, apply_fix
+from .node import AccumulateGrad
 
 _by_age = attrgetter("sequence_nr")
 
@@ -36,78 +35,76 @@ def of_number(loss, retain_graph) -> bool:
         and not loss._d.ndim
         and observe.observer is None
         and not devices.away()
-        and backward(loss._node, loss.dtype.scalar(1), retain_graph)
+        and backward(loss._node, loss.dtype.one, retain_graph)
     )
 
 
 def backward(root, g, retain_graph) -> bool:
     """Runs the pass from the node `root`, at which the raw array `g` arrives. False, and nothing done, when `root` needs `_Pass`."""
-    if not root.direct or root.hooks is not None or root.sequence_nr < nodes.latest_detached:
-        return False
     silence = per_thread.state.silence
     if silence is None:
         with np.errstate(all="ignore"):
-            _walk(root, g, retain_graph)
-        return True
+            return _walk(root, g, retain_graph)
     variable, quiet = silence
     before = variable.set(quiet)
     try:
-        _walk(root, g, retain_graph)
+        return _walk(root, g, retain_graph)
     finally:
         variable.reset(before)
-    return True
 
 
 # -- without a plan --------------------------------------------------------------------------------------------------------
 def _walk(node, g, retain_graph):
-    m = namespaces.raw(np)
     oldest = nodes.latest_detached  # what is older may have saved a tensor that detach_() cut off, which `_Pass` asks for
     leaves: dict = {}  # the AccumulateGrad of each leaf -> the sum of what has arrived
+    before = out = None  # the node that ran last, and what it gave
     while True:
         try:
-            out = node.backward_raw(m, g)
-            if node.fix is not None:
-                out = apply_fix(m, node.fix, out)
+            done = node.step(g, retain_graph, oldest)
         except BaseException:
             _finish_complete(leaves, node)
             raise
+        if done is None:
+            if before is None:
+                return False
+            _rest(before, out, leaves, retain_graph)
+            return True
+        inputs, out = done
         following, simple = None, True
-        for target, contribution in zip(node.inputs, out):
-            if target.__class__ is AccumulateGrad:
+        for target, contribution in zip(inputs, out):
+            if target is None:
+                continue
+            if type(target) is AccumulateGrad:
                 if contribution is None:
                     continue
-                before = leaves.get(target)
-                if before is not None:
-                    leaves[target] = before + contribution
+                if target in leaves:
+                    leaves[target] = leaves[target] + contribution
                     continue
                 leaves[target] = _owned(contribution, g)
-                if target.hooks is not None or target.variable._hooks is not None or not target.variable._req:
+                leaf = target.variable
+                if target.hooks is not None or leaf._hooks is not None or not leaf._req:
                     simple = False
-            elif target is not None:
-                if (
-                    following is None
-                    and contribution is not None
-                    and target.direct
-                    and target.hooks is None
-                    and target.sequence_nr > oldest
-                ):
-                    following, arriving = target, contribution
-                elif following is target and simple and contribution is not None:
-                    arriving = arriving + contribution
-                else:
-                    simple = False
-        if not retain_graph:
-            if node.frees_all:
-                node.saved = None
+            elif contribution is None:
+                simple = False
+            elif following is None:
+                following, arriving = target, contribution
+            elif following is target:
+                arriving = arriving + contribution
             else:
-                node.release()
+                simple = False
         if not simple:
-            return _rest(node, out, leaves, retain_graph)
+            _rest(node, out, leaves, retain_graph)
+            return True
         if following is None:
             break
-        node, g = following, arriving
-    for leaf, total in leaves.items():
-        _finish(leaf.variable, total)
+        before, node, g = node, following, arriving
+    for target, total in leaves.items():
+        leaf = target.variable
+        if leaf._grad is None:
+            leaf._grad = total
+        else:
+            accumulate(leaf, total)
+    return True
 
 
 def _owned(contribution, g):
@@ -180,7 +177,7 @@ def _plan(roots, leaves=()) -> tuple[list, dict, dict] | None:
 
 
 def _run(order, waiting, pending, arrived, leaves, retain_graph):
-    m = namespaces.raw(np)
+    oldest = nodes.latest_detached
     for (node, _), g in arrived:
         if g is not None:
             pending[node] = g if pending[node] is None else pending[node] + g
@@ -192,12 +189,12 @@ def _run(order, waiting, pending, arrived, leaves, retain_graph):
     for node in order:
         g = pending.pop(node)
         if g is None:  # no contribution to it was differentiable
-            out = (None,) * len(node.inputs)
+            inputs, out = node.inputs, (None,) * len(node.inputs)
+            if not retain_graph:
+                node.release()
         else:
-            out = node.backward_raw(m, g)
-            if node.fix is not None:
-                out = apply_fix(m, node.fix, out)
-        for target, contribution in zip(node.inputs, out):
+            inputs, out = node.step(g, retain_graph, oldest)
+        for target, contribution in zip(inputs, out):
             if target is None:
                 continue
             if contribution is not None:
@@ -211,11 +208,6 @@ def _run(order, waiting, pending, arrived, leaves, retain_graph):
                 left = waiting[target] = waiting[target] - 1
                 if not left:
                     _finish(target.variable, pending.pop(target))
-        if not retain_graph:
-            if node.frees_all:
-                node.saved = None
-            else:
-                node.release()
 
 
 def _finish(leaf, g):

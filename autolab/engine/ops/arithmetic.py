@@ -6,7 +6,7 @@ import operator
 
 import numpy as np
 
-from ..dispatch import apply_inplace, result_dtype
+from ..dispatch import apply_inplace, inplace_lane, result_dtype
 from ..dtype import bool_
 from ..errors import fail
 from ..lanes import make_operator
@@ -412,19 +412,11 @@ def square(input):
     return pow_scalar.call(input, 2)
 
 
-def _inplace_method(name, op):
-    def method(self, other):
-        return apply_inplace(op, (self, other))
-
-    method.__name__ = name
-    method.__doc__ = f"In-place `{op.name}`. Source: torch.Tensor.{name}"
-    METHODS[name] = method
-    return method
-
-
 def _inplace_scaled(name, op):
+    lane = inplace_lane(op)
+
     def method(self, other, *, alpha=1):
-        return apply_inplace(op, (self, _scaled(op, self, other, alpha)))
+        return lane(self, _scaled(op, self, other, alpha))
 
     method.__name__ = name
     method.__doc__ = f"In-place `{op.name}`; `other` is multiplied by alpha first. Source: torch.Tensor.{name}"
@@ -441,8 +433,10 @@ def div_(self, other, *, rounding_mode=None):
     """In-place `div`. Source: torch.Tensor.div_."""
     if rounding_mode is not None:
         return apply_inplace(OPS["div_mode"], (self, other, rounding_mode))
-    return apply_inplace(div, (self, other))
+    return _divide_by(self, other)
 
+
+_divide_by = inplace_lane(div)
 
 METHODS["div_"] = METHODS["divide_"] = METHODS["true_divide_"] = div_
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import math
 import weakref
 
 import numpy as np
@@ -91,21 +89,10 @@ ones_like_op = register(
 
 
 def _sum_to(xp, self, shape):
-    if xp is np and self.ndim == 1 == len(shape) and self.shape != tuple(shape):
-        return cascade.add(self, None, True)
-    if xp is np and math.prod(shape) == 1:
-        return cascade.add(self).reshape(shape)
-    axes = _broadcast_axes(self.shape, tuple(shape))
-    if not axes:
-        return self
-    return (cascade.add(self, axes) if xp is np else xp.add.reduce(self, axis=axes)).reshape(shape)
-
-
-@functools.lru_cache(maxsize=1024)
-def _broadcast_axes(shape, target):
-    """The dimensions of `shape` that broadcasting from `target` made."""
-    extra = len(shape) - len(target)
-    return (*range(extra), *(i + extra for i, n in enumerate(target) if n == 1 and shape[i + extra] != 1))
+    if xp is np:
+        return cascade.sum_to(self, tuple(shape))
+    axes = cascade.broadcast_axes(self.shape, tuple(shape))
+    return xp.add.reduce(self, axis=axes).reshape(shape) if axes else self
 
 
 sum_to = register(
