@@ -136,7 +136,7 @@ class no_grad(_Mode):
         self._before = state.grad
         state.grad = self._value
 
-    def __exit__(self, *exc):
+    def __exit__(self, kind, error, trace):
         per_thread.state.grad = self._before
 
 

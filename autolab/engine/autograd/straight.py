@@ -80,7 +80,9 @@ def _walk(node, g, retain_graph):
                 if target in leaves:
                     leaves[target] = leaves[target] + contribution
                     continue
-                leaves[target] = _owned(contribution, g)
+                if type(contribution) is ndarray and (contribution is g or contribution.base is not None):
+                    contribution = contribution.copy()  # as `_owned` has it
+                leaves[target] = contribution
                 leaf = target.variable
                 if target.hooks is not None or leaf._hooks is not None or not leaf._req:
                     simple = False

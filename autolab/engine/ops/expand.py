@@ -10,12 +10,20 @@ from ..registry import METHODS, NAMESPACES, composite, register
 from .shape import sizes_from, unsqueeze, view_op
 
 
+def _everywhere(number, shape):
+    """A 0-d array or scalar of NumPy at each place of `shape`, without copies."""
+    return np.ndarray(shape, number.dtype, np.asarray(number), 0, (0,) * len(shape))
+
+
+def everywhere(m, g, shape):
+    """The 0-d gradient `g` at each place of `shape`: the gradient of every sum and mean, so without the questions of `expand`."""
+    return _everywhere(g, shape) if m.xp is np else m.expand(g, shape)
+
+
 def _expand(xp, self, size):
     size, shape = tuple(size), self.shape
-    if (
-        not shape and xp is np and min(size, default=0) >= 0
-    ):  # one number: the gradient of every sum and mean comes this way
-        return np.ndarray(size, self.dtype, np.asarray(self), 0, (0,) * len(size))
+    if not shape and xp is np and min(size, default=0) >= 0:
+        return _everywhere(self, size)
     if len(size) < len(shape):
         raise fail(
             RuntimeError,

@@ -21,6 +21,7 @@ from ..kernels.reduce import reduce
 from ..overloading import public
 from ..registry import METHODS, register
 from ..tensor import Tensor
+from .expand import everywhere
 from .shape import row_major
 
 
@@ -139,7 +140,7 @@ def _mean(xp, self, dim, keepdim, dtype):
 
 sum_all = register("sum_all(self, *, dtype=None)", forward=lambda xp, self, dtype: _sum(xp, self, None, False, dtype),
                    node="SumBackward0",
-                   method=False, function=False, vjp={"self": lambda m, g, self_sym_sizes: m.expand(g, self_sym_sizes)},
+                   method=False, function=False, vjp={"self": lambda m, g, self_sym_sizes: everywhere(m, g, self_sym_sizes)},
                    fast=lambda x: cascade.add(x) if x.dtype.itemsize > 2 else _sum(np, x, None, False, None),
                    latex=r"\sum {self}", vjp_latex={"self": "{g}"}, samples=lambda s: [s.randn(3), s.randn(2, 3)])
 sum_op = register("sum(self, dim=None, keepdim=False, *, dtype=None)", forward=_sum, node="SumBackward1", method=False,
@@ -160,7 +161,7 @@ def _mean_rule(m, g, dim, keepdim, self_sym_numel, self_sym_sizes):
 def _mean_all_rule(m, g, self_sym_numel, self_sym_sizes):
     if m.traced:
         return m.div_scalar(m.expand(g, self_sym_sizes), self_sym_numel)
-    return m.expand(g / self_sym_numel, self_sym_sizes)
+    return everywhere(m, g / self_sym_numel, self_sym_sizes)
 
 
 def _fast_mean(x):

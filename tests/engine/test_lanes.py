@@ -1,0 +1,99 @@
+"""What the compiled lanes leave to be seen: results, histories, versions, and their lines in tracebacks."""
+
+import linecache
+import traceback
+
+import numpy as np
+import pytest
+
+import autolab as torch
+from autolab.engine import lanes
+from autolab.engine.autograd import straight
+
+
+@pytest.mark.parametrize("name, expected", [("add_", 3.5), ("sub_", 2.5), ("mul_", 1.5), ("div_", 6.0)])
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1), (3,)], ids=str)
+@pytest.mark.parametrize("other", [0.5, torch.tensor(0.5), torch.tensor([0.5])], ids=["float", "0-d", "one element"])
+def test_an_update_changes_the_same_memory_and_counts(name, expected, shape, other):
+    x = torch.full(shape, 3.0, requires_grad=True)
+    if shape == () and not isinstance(other, float) and other.ndim:
+        with torch.no_grad(), pytest.raises(RuntimeError, match=r"output with shape \[\] doesn't match the broadcast shape \[1\]"):
+            getattr(x, name)(other)
+        assert x.item() == 3 and x._version == 0
+        return
+    shared = x.detach()
+    with torch.no_grad():
+        assert getattr(x, name)(other) is x
+    assert x.dtype is torch.float32 and x.shape == shape and x.is_leaf and x.requires_grad and x.grad_fn is None
+    assert set(np.ravel(x.tolist())) == {expected}
+    assert shared.tolist() == x.tolist(), "it is the same memory"
+    assert x._version == 1
+
+
+def test_an_update_that_backward_must_notice():
+    w = torch.ones(1, requires_grad=True)
+    y = (w * w).sum()
+    with torch.no_grad():
+        w.sub_(0.5)
+    with pytest.raises(RuntimeError, match="is at version 1; expected version 0"):
+        y.backward()
+
+
+def test_an_update_that_does_not_fit_changes_nothing():
+    x = torch.ones(3)
+    with torch.no_grad(), pytest.raises(RuntimeError, match="must match the size"):
+        x.add_(torch.ones(2))
+    with torch.no_grad(), pytest.raises(RuntimeError, match=r"doesn't match the broadcast shape \[2, 3\]"):
+        x.add_(torch.ones(2, 3))
+    assert x.tolist() == [1, 1, 1] and x._version == 0
+
+
+@pytest.mark.parametrize("a, b", [((1,), (4,)), ((4,), (1,)), ((1,), (1, 1)), ((2, 1), (1, 3)), ((), (2, 3)), ((2, 3), ()), ((1, 1), (0,))],
+                         ids=str)
+def test_broadcasting_is_the_same_the_first_time_and_from_then_on(a, b):
+    lanes._BROADCAST.clear()
+    found = []
+    for _ in range(2):
+        x = torch.full(a, 2.0, requires_grad=True) * 1
+        y = torch.full(b, 3.0, requires_grad=True) * 1
+        x.retain_grad()
+        y.retain_grad()
+        z = x * y
+        z.sum().backward()
+        found.append((z.shape, x.grad.tolist(), y.grad.tolist(), x.grad.shape, y.grad.shape))
+    shape = np.broadcast_shapes(a, b)
+    n = int(np.prod(shape))
+    assert found[0] == found[1] and found[0][0] == shape and found[0][3:] == (a, b)
+    assert np.sum(found[0][1]) == 3 * n and np.sum(found[0][2]) == 2 * n
+
+
+def test_many_pairs_of_shapes_are_not_kept(monkeypatch):
+    monkeypatch.setattr(lanes, "_MOST", 3)
+    lanes._BROADCAST.clear()
+    for n in range(2, 12):
+        assert (torch.ones(n) + torch.ones(1)).tolist() == [2.0] * n
+    assert len(lanes._BROADCAST) <= 3
+
+
+def test_compiled_functions_show_their_lines_in_tracebacks():
+    with pytest.raises(RuntimeError) as caught:
+        torch.ones(2, 3) + torch.ones(2)
+    frames = [f for f in traceback.extract_tb(caught.tb) if f.filename.endswith(">")]
+    assert [f.filename.rpartition("<")[2] for f in frames] == ["lane of add>", "general lane of add>"]
+    assert all(f.line.startswith("return slow(") for f in frames)
+    linecache.checkcache()
+    assert linecache.getline(frames[0].filename, 1) == "def call(a, b):\n", "still there when files were looked for"
+
+
+def test_a_step_says_when_it_must_not_be_taken():
+    x = torch.ones(2, requires_grad=True)
+    y = torch.tanh(x)
+    node, g = y.grad_fn, np.ones(2, np.float32)
+    assert node.step(g, True, node.sequence_nr + 1) is None, "older than what was detached"
+    inputs, gradients = node.step(g, True, node.sequence_nr)
+    assert inputs == node.next_functions[0][:1] and gradients[0].tolist() == pytest.approx([1 - np.tanh(1) ** 2] * 2)
+    handle = y.register_hook(lambda g: g)
+    assert node.step(g, True, 0) is None, "has hooks"
+    handle.remove()
+    assert inputs[0].step(g, True, 0) is None, "a leaf is no operation"
+    assert not straight.backward(inputs[0], g, True) and x.grad is None, "nothing was done"
