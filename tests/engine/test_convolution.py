@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import autolab as torch
 from autolab.engine.kernels import convolution as kernels
-from autolab.engine.kernels import memory, threads
+from autolab.engine.kernels import memory, threads, windows
 from autolab.engine.kernels.layout import Geometry
 
 F = torch.nn.functional
@@ -49,18 +49,23 @@ def by_definition(x, weight, geo):
     return y
 
 
-@pytest.fixture(params=["one block", "rows", "small blocks", "threads"])
+@pytest.fixture(params=["one block", "rows", "trimmed", "small blocks", "threads"])
 def blocks(request, monkeypatch):
     """The ways in which the work is cut."""
     if request.param != "one block":
-        monkeypatch.setattr(kernels, "ROW", {True: 1, False: 1})
+        monkeypatch.setattr(windows, "ROW", {True: 1, False: 1})
     if request.param in ("small blocks", "threads"):
-        monkeypatch.setattr(kernels, "BLOCK", 1)
-        monkeypatch.setattr(kernels, "COLUMNS", 1)
+        monkeypatch.setattr(windows, "BLOCK", 1)
+        monkeypatch.setattr(windows, "COLUMNS", 1)
+    if request.param == "trimmed":
+        monkeypatch.setattr(windows, "SPARED", 0)
     if request.param == "threads":
         monkeypatch.setattr(threads, "WORTH_IT", -1)
         monkeypatch.setattr(threads, "TINY", -1)
         monkeypatch.setattr(threads, "available", lambda: 3)
+    windows.plan.cache_clear()
+    yield
+    windows.plan.cache_clear()
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -104,7 +109,7 @@ def test_thin_filters_are_multiplied_in_small_products(c, o, n, cuts):
         rng.standard_normal((o, c, 3, 5)),
         rng.standard_normal((n, o, 7, 8)),
     )
-    assert kernels._cuts(weight.size, 8 * n) == cuts
+    assert windows.cuts(weight.size, 8 * n) == cuts
     np.testing.assert_allclose(
         kernels.forward(x, weight, None, geo), by_definition(x, weight, geo), rtol=1e-11, atol=1e-11
     )

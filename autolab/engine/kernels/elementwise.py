@@ -10,7 +10,16 @@ BIG = 512  # elements from which these kernels pay
 _ROW = 1 << 14
 _BLOCK = 1 << 17
 _OPERATIONS = 10  # per element, times the cost of memory: for `threads.split`
+_BOOL = np.dtype(bool)
 _zeros: dict = {}
+
+
+def _in_blocks(size, work):
+    """Calls `work(start, stop)` for blocks of a flat array, over threads."""
+    if size <= _BLOCK:
+        work(0, size)
+    else:
+        threads.in_blocks(work, size, _BLOCK, _OPERATIONS * size)
 
 
 def relu(x):
@@ -31,7 +40,7 @@ def relu(x):
         if whole < stop:
             np.maximum(flat[whole:stop], zeros[: stop - whole], out=out[whole:stop])
 
-    threads.in_blocks(work, x.size, _BLOCK, _OPERATIONS * x.size)
+    _in_blocks(x.size, work)
     return result
 
 
@@ -49,11 +58,13 @@ def pass_above(g, x, threshold):
     out = memory.flat(result).view(word)
 
     def work(start, stop):
-        mask = np.less_equal(flat[start:stop], threshold).view(np.int8)
+        mask = threads.scratch("mask", (stop - start,), _BOOL)
+        np.less_equal(flat[start:stop], threshold, out=mask)
+        mask = mask.view(np.int8)
         np.subtract(mask, 1, out=mask)  # -1, all bits set, where x passes
         part = out[start:stop]
-        part[...] = mask
+        np.copyto(part, mask)
         np.bitwise_and(part, values[start:stop], out=part)
 
-    threads.in_blocks(work, x.size, _BLOCK, _OPERATIONS * x.size)
+    _in_blocks(x.size, work)
     return result

@@ -16,36 +16,27 @@ import numpy as np
 SMALLEST = 1 << 16  # bytes: the C library itself reuses smaller blocks
 LARGEST = 1 << 25
 KEPT = 1 << 26
-
-LINE = 64  # bytes: NumPy's loops take up to twice as long when what they write begins within a line of the cache
+LINE = 64  # bytes of a line of the cache: NumPy's loops and OpenBLAS take up to twice as long where their vectors lie across two of them
 
 _free: dict[int, deque] = {}
 _kept = 0
 
 
-def aligned(size):
-    """An uninitialised block of so many bytes that begins with a line of the cache."""
-    block = np.empty(size + LINE, np.uint8)
-    start = -block.__array_interface__["data"][0] % LINE
-    return block[start : start + size]
+class _Block(np.ndarray):
+    """Bytes that belong to one array after the other. NumPy takes a view of a view of an array for a view of that array, and would drop the
+    lease in between, if this were no class of its own."""
+
+    __slots__ = ()
 
 
-class _Lease:
-    """Owns a block while arrays look into it; they hold the lease, and its end puts the block back."""
+class _Lease(np.ndarray):
+    """A block while arrays look into it: they hold the lease, and its end puts the block back."""
 
-    __slots__ = ("block", "__array_interface__")
-
-    def __init__(self, block, count, dtype):
-        self.block = block
-        self.__array_interface__ = {
-            "data": (block.__array_interface__["data"][0], False),
-            "shape": (count,),
-            "typestr": dtype.str,
-            "version": 3,
-        }
+    __slots__ = ()
 
     def __del__(self):
-        _put_back(self.block)
+        if self.base.__class__ is _Block:  # not so for what a user made of a lease, the `base` of an array
+            _put_back(self.base)
 
 
 def _put_back(block):
@@ -61,26 +52,38 @@ def _block(size):
     try:
         block = _free[size].pop()
     except (KeyError, IndexError):
-        return aligned(size)
+        return aligned(size).view(_Block)
     _kept -= size
     return block
 
 
+def aligned(size):
+    """So many uninitialised bytes, the first of them in the first place of a cache line."""
+    raw = np.empty(size + LINE, np.uint8)
+    start = -raw.__array_interface__["data"][0] % LINE
+    return raw[start : start + size]
+
+
+def _leased(size):
+    """A lease for at least `size` bytes, or None for a size that the C library serves as well."""
+    if SMALLEST <= size <= LARGEST:
+        size = -(-size // 4096) * 4096
+        return _Lease((size,), np.uint8, _block(size))
+    return None
+
+
 def empty(shape, dtype):
     """An uninitialised array in C order."""
-    count = math.prod(shape)
-    size = count * dtype.itemsize
-    if not SMALLEST <= size <= LARGEST:
-        return np.empty(shape, dtype)
-    size = -(-size // 4096) * 4096
-    return np.asarray(_Lease(_block(size), count, dtype)).reshape(shape)
+    lease = _leased(math.prod(shape) * dtype.itemsize)
+    return np.empty(shape, dtype) if lease is None else np.ndarray(shape, dtype, lease)
 
 
 def zeros(shape, dtype):
     """An array of zeros in C order."""
-    if not SMALLEST <= math.prod(shape) * dtype.itemsize <= LARGEST:
+    lease = _leased(math.prod(shape) * dtype.itemsize)
+    if lease is None:
         return np.zeros(shape, dtype)
-    array = empty(shape, dtype)
+    array = np.ndarray(shape, dtype, lease)
     array.fill(0)
     return array
 
@@ -88,19 +91,27 @@ def zeros(shape, dtype):
 def empty_like(x, dtype=None, shape=None):
     """An uninitialised array with the shape and the order in memory of `x` (or another shape of as many dimensions)."""
     dtype, shape = dtype or x.dtype, x.shape if shape is None else shape
-    if not SMALLEST <= math.prod(shape) * dtype.itemsize <= LARGEST or x.__class__ is not np.ndarray:
+    lease = _leased(math.prod(shape) * dtype.itemsize) if x.__class__ is np.ndarray else None
+    if lease is None:
         return np.empty_like(x, dtype, shape=shape)
-    if x.flags.c_contiguous:
-        return empty(shape, dtype)
-    order, back = _orders(x.strides)
-    return empty([shape[d] for d in order], dtype).transpose(back)
+    return np.ndarray(shape, dtype, lease, 0, None if x.flags.c_contiguous else strides_like(x.strides, shape, dtype.itemsize))
 
 
 @lru_cache(1024)
-def _orders(strides):
+def orders(strides):
     """The dimensions from the outermost in memory to the innermost, and the way back. Sorting costs as much as a small kernel."""
     order = sorted(range(len(strides)), key=lambda d: -abs(strides[d]))
     return order, sorted(range(len(strides)), key=order.__getitem__)
+
+
+@lru_cache(1024)
+def strides_like(strides, shape, item):
+    """The strides of an array without gaps whose dimensions have the order in memory of `strides`."""
+    found, step = [0] * len(shape), item
+    for d in reversed(orders(strides)[0]):
+        found[d] = step
+        step *= shape[d]
+    return tuple(found)
 
 
 def zeros_like(x, shape=None):
@@ -114,5 +125,5 @@ def flat(x):
     """The elements of `x` as they lie in memory, a view; None when they do not fill it without gaps."""
     if x.flags.c_contiguous:
         return x.reshape(-1)
-    x = x.transpose(_orders(x.strides)[0])
+    x = x.transpose(orders(x.strides)[0])
     return x.reshape(-1) if x.flags.c_contiguous else None

@@ -6,6 +6,7 @@ A window's largest number is found along one axis first, then along the other in
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from .whole import module, off_host
 
 BLOCK = 1 << 20
 _OPERATIONS = 20  # per element, times the cost of memory: for `threads.split`
+_WORDS, _BOOL = {4: np.dtype(np.int32), 8: np.dtype(np.int64)}, np.dtype(bool)
 
 
 class Windows(NamedTuple):
@@ -50,9 +52,29 @@ class Windows(NamedTuple):
         return [(..., self.along(0, i), self.along(1, j)) for i in range(self.kernel[0]) for j in range(self.kernel[1])]
 
 
+class _Places(NamedTuple):
+    """What is asked of the sizes of a pooling again and again."""
+
+    covered: bool  # whether the windows lie inside of the image
+    apart: bool
+    tiled: bool  # whether they neither overlap nor leave gaps
+    rows: list  # per row of a window: the place of what all windows read there
+    columns: list
+    taps: list
+
+
+@lru_cache(256)
+def _places(win):
+    covered = win.padding == (0, 0) and all(r <= n for r, n in zip(win.reach, win.size))
+    tiled = all(s == k and d == 1 for k, s, d in zip(win.kernel, win.stride, win.dilation)) and win.reach == win.size
+    rows = [(..., win.along(0, i), slice(None)) for i in range(win.kernel[0])]
+    columns = [(..., win.along(1, j)) for j in range(win.kernel[1])]
+    return _Places(covered, win.apart, win.apart and tiled, rows, columns, win.taps())
+
+
 def _covered(x, win, fill):
     """`x` with borders of `fill`, exactly what the windows cover (rows that none covers are cut off)."""
-    if win.padding == (0, 0) and all(r <= n for r, n in zip(win.reach, x.shape[-2:])):
+    if _places(win).covered:
         return x
     if off_host(x):
         padded = module(x).empty((*x.shape[:-2], *win.reach), x.dtype)
@@ -81,18 +103,14 @@ def _zeros(x, size):
     return module(x).zeros(shape, x.dtype) if off_host(x) else memory.zeros_like(x, shape=shape)
 
 
-def _combined(function, x, win, axis, out=None):
-    """`function` over the positions of each window along one axis (0 rows, 1 columns)."""
-    take = (lambda k: x[..., win.along(0, k), :]) if axis == 0 else (lambda k: x[..., win.along(1, k)])
-    first = take(0)
-    if out is None:
-        out = memory.empty_like(x, shape=first.shape)
-    if win.kernel[axis] == 1:
-        out[...] = first
+def _combined(function, x, places, out):
+    """`function` over what lies at these places of `x`, into `out`."""
+    if len(places) == 1:
+        out[...] = x[places[0]]
         return out
-    function(first, take(1), out=out)
-    for k in range(2, win.kernel[axis]):
-        function(out, take(k), out=out)
+    function(x[places[0]], x[places[1]], out=out)
+    for place in places[2:]:
+        function(out, x[place], out=out)
     return out
 
 
@@ -104,12 +122,17 @@ def _over_windows(function, x, win, fill):
         steps = (*lead, win.stride[0] * row, win.stride[1] * column, win.dilation[0] * row, win.dilation[1] * column)
         windows = xp.lib.stride_tricks.as_strided(covered, (*x.shape[:-2], *win.out, *win.kernel), steps)
         return (windows.max if function is np.maximum else windows.sum)(axis=(-2, -1)).astype(x.dtype, copy=False)
-    result = memory.empty_like(x, shape=(*x.shape[:-2], *win.out))
-
-    first = int(function is not np.maximum)  # rows lie in longer runs of memory; a sum keeps its order of additions
+    result, places = memory.empty_like(x, shape=(*x.shape[:-2], *win.out)), _places(win)
 
     def work(q):
-        _combined(function, _combined(function, _covered(x[q], win, fill), win, first), win, 1 - first, result[q])
+        covered = _covered(x[q], win, fill)
+        lead, (h, w) = covered.shape[:-2], covered.shape[-2:]
+        if function is np.maximum:  # rows lie in longer runs of memory
+            between = threads.scratch_like("pooled", covered, (*lead, win.out[0], w))
+            _combined(function, _combined(function, covered, places.rows, between), places.columns, result[q])
+        else:  # a sum keeps its order of additions
+            between = threads.scratch_like("pooled", covered, (*lead, h, win.out[1]))
+            _combined(function, _combined(function, covered, places.columns, between), places.rows, result[q])
 
     _by_channels(x, work)
     return result
@@ -181,34 +204,32 @@ def max_backward(g, x, largest, win):
 
 def _max_backward(g, x, largest, win, dx):
     """Fills `dx`; every `largest` is a number that its window holds."""
-    covered = _covered(x, win, -np.inf)
+    covered, places = _covered(x, win, -np.inf), _places(win)
     inner = dx if covered is x else memory.empty_like(covered)
-    if not (win.apart and _tiles(win)):
+    if not places.tiled:
         inner.fill(0)
-    word = np.dtype(f"i{g.dtype.itemsize}")
-    bits, taken, taps = g.view(word), None, win.taps()
-    for number, tap in enumerate(taps):
-        if taken is not None and number == len(taps) - 1:
-            wins = np.logical_not(taken)
+    word = _WORDS[g.dtype.itemsize]
+    bits, mask = g.view(word), threads.scratch_like("mask", g, g.shape, word)
+    taken, wins = (threads.scratch_like(name, g, g.shape, _BOOL) for name in ("taken", "wins"))
+    signs = wins.view(np.int8)
+    for number, tap in enumerate(places.taps):
+        if number == 0:
+            np.equal(covered[tap], largest, out=taken)
+            np.copyto(wins, taken)
+        elif number < len(places.taps) - 1:
+            np.equal(covered[tap], largest, out=wins)
+            np.greater(wins, taken, out=wins)  # wins and not taken
+            np.logical_or(taken, wins, out=taken)
         else:
-            wins = covered[tap] == largest
-            if taken is None:
-                taken = wins.copy("K")
-            else:
-                np.greater(wins, taken, out=wins)  # wins and not taken
-                np.logical_or(taken, wins, out=taken)
-        mask = np.negative(wins.view(np.int8), out=wins.view(np.int8))
-        if win.apart:
+            np.logical_not(taken, out=wins)
+        np.negative(signs, out=signs)  # all bits set where this tap wins
+        np.copyto(mask, signs)  # a product of words and bytes would be made in a buffer
+        if places.apart:
             np.bitwise_and(bits, mask, out=inner[tap].view(word))
         else:
-            inner[tap] += np.bitwise_and(bits, mask).view(g.dtype)
+            inner[tap] += np.bitwise_and(bits, mask, out=mask).view(g.dtype)
     if inner is not dx:
         dx[...] = _uncovered(inner, win)
-
-
-def _tiles(win):
-    """Whether the windows, which do not overlap, leave no gaps either."""
-    return all(s == k and d == 1 for k, s, d in zip(win.kernel, win.stride, win.dilation)) and win.reach == win.size
 
 
 def scatter(g, indices, size):

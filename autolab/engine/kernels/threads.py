@@ -148,7 +148,7 @@ _scratch = _Scratch()
 _KEPT = 1 << 25  # bytes: bigger buffers are not kept between calls
 
 
-def scratch(name, shape, dtype):
+def scratch(name, shape, dtype, strides=None):
     """An uninitialised array that this thread reuses: fresh big blocks cost more in page faults than filling them does.
 
     Valid until the same thread asks for `name` again."""
@@ -158,4 +158,10 @@ def scratch(name, shape, dtype):
         buffer = memory.aligned(size)
         if size <= _KEPT:
             _scratch.buffers[name] = buffer
-    return buffer[:size].view(dtype).reshape(shape)
+    return np.ndarray(shape, dtype, buffer, 0, strides)
+
+
+def scratch_like(name, x, shape, dtype=None):
+    """`scratch` with another shape of as many dimensions as `x` has, in the order in memory of `x`."""
+    dtype = dtype or x.dtype
+    return scratch(name, shape, dtype, memory.strides_like(x.strides, shape, dtype.itemsize))
