@@ -40,8 +40,8 @@ PIECES = [
 ]
 EDGES = [
     "torch.zeros(2, 0).mode(1)", "torch.zeros(0).mode()", "torch.zeros(0).long().median()", "torch.zeros(0).int().nanmedian()",
-    "x.median(None)",
-    "x.prod(None)", "torch.zeros(0, requires_grad=True).unbind()", "torch.fliplr(x)", "torch.flipud(z)", "torch.cov(A.long())", "torch.corrcoef(A.int())",
+    "x.median(None)", "x.prod(None)", "torch.zeros(0, requires_grad=True).unbind()", "torch.fliplr(x)", "torch.flipud(z)", "torch.cov(A.long())",
+    "torch.corrcoef(A.int())",
 ]
 PROTOCOLS = [
     "int(x)", "float(r)", "complex(A)", "int(torch.zeros(0))", "float(torch.tensor([[2.5]]))", "x.item()", "list(torch.zeros(0))",

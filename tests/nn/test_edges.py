@@ -27,8 +27,23 @@ POOLS = [
     "F.max_pool1d(s.long(), 2)", "F.max_pool1d(s > 3, 2)", "torch.max_pool1d(s.int(), 2)", "F.max_pool1d(s.long(), 2, return_indices=True)",
     "F.adaptive_max_pool1d(s.long(), 2)", "F.adaptive_max_pool2d(x.long(), 2)", "F.avg_pool2d(x > 0, 2)", "F.max_pool1d(s, 2)",
 ]
+LOSSES = [
+    "F.cross_entropy(torch.ones(2, 3), torch.tensor(1))", "F.cross_entropy(torch.ones(2, 3, 2), torch.tensor(1))",
+    "F.cross_entropy(torch.ones(3), torch.tensor(1))", "F.cross_entropy(torch.ones(2, 3), torch.tensor([1, 2, 0]))",
+    "F.nll_loss(torch.ones(2, 3), torch.tensor(1))", "F.soft_margin_loss(torch.ones(3), torch.tensor([1, -1, 1]))",
+    "F.soft_margin_loss(torch.ones(3).half(), torch.tensor([1, -1, 1]))",
+]
+DTYPES = [
+    "nn.LayerNorm(4)(torch.ones(2, 4).double())", "nn.GroupNorm(2, 4)(torch.ones(2, 4).double())", "nn.BatchNorm1d(4)(torch.ones(2, 4).double())",
+    "F.group_norm(torch.ones(2, 4, 3).half(), 2, torch.ones(4), torch.ones(4))", "F.avg_pool2d(torch.arange(16).view(1, 4, 4) - 8, 2)",
+    "F.avg_pool2d(torch.tensor([[[-1, 0], [0, -2]]]), 2)", "F.hardtanh(torch.tensor([1, 2], dtype=torch.uint8))", "F.hardtanh(torch.tensor([True]))",
+    "F.hardtanh(torch.tensor([1, 2], dtype=torch.uint8), 0, 1)", "torch.heaviside(torch.ones(2), torch.tensor([1, 2]))",
+    "F.softmax(torch.ones(2, 3), 1.5)", "torch.ones(2, 3).log_softmax('a')", "F.max_pool2d(x, 2, padding='same')",
+    "F.max_pool1d(s, 2, padding='same')",
+    "F.adaptive_max_pool2d(torch.ones(0, 2, 4, 4), 2)", "F.adaptive_max_pool1d(torch.ones(0, 2, 4), 2)", "torch.inner(x, 2)", "torch.kron(x, 2)",
+]
 
 
-@pytest.mark.parametrize("source", CONVOLUTIONS + NORMS + POOLS)
+@pytest.mark.parametrize("source", CONVOLUTIONS + NORMS + POOLS + LOSSES + DTYPES)
 def test_same_as_torch(source):
     check("test_edges", source, lambda torch: outcome(torch, START + source))

@@ -167,10 +167,18 @@ _prelu_op = internal(
     samples=lambda s: [(s.randn(2, 3), s.randn(1, 3)), (s.randn(4), s.randn(1))],
 )
 
+def _hardtanh(xp, self, low, high):
+    if self.dtype.kind in "bu":
+        message = "Bool inputs not supported for hardtanh" if self.dtype == bool else "cannot do hardtanh on an unsigned type with negative limits"
+        if self.dtype == bool or low < 0 or high < 0:
+            raise fail(RuntimeError, message, "Convert the numbers with .float() first.")
+    return xp.minimum(xp.maximum(self, self.dtype.type(low)), self.dtype.type(high))
+
+
 internal(
     "hardtanh(self, min_val=-1.0, max_val=1.0)",
     inplace=True,
-    forward=lambda xp, self, low, high: xp.minimum(xp.maximum(self, self.dtype.type(low)), self.dtype.type(high)),
+    forward=_hardtanh,
     vjp={"self": lambda m, g, self, min_val, max_val: m.hardtanh_backward(g, self, min_val, max_val)},
     latex=r"\min(\max({self}, {min_val}), {max_val})",
     vjp_latex={"self": r"{g} \cdot [{min_val} < {self} < {max_val}]"},

@@ -147,6 +147,9 @@ def copysign(input, other):
 
 
 def _heaviside(xp, self, values):
+    if self.dtype != values.dtype:
+        message = "heaviside is not yet implemented for tensors with different dtypes."
+        raise fail(RuntimeError, message, "Convert one of them: values.to(x.dtype).")
     return xp.where(xp.isnan(self), self, xp.heaviside(self, values)).astype(self.dtype)[()]
 
 

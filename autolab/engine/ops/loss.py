@@ -213,6 +213,7 @@ def _soft_margin_backward(xp, grad_output, self, target, reduction):
 
 internal(
     "soft_margin_loss(self, target, reduction=1)",
+    dtype="promote",
     operands=("self", "target"),
     forward=lambda xp, self, target, reduction: _reduced(xp, xp.log1p(xp.exp(-self * target)), reduction),
     vjp={"self": lambda m, g, self, target, reduction: m.soft_margin_loss_backward(g, self, target, reduction)},

@@ -392,6 +392,7 @@ METHODS["ger"] = NAMESPACES[""]["ger"] = outer
 @composite(method=True)
 def inner(input, other):
     """Inner products along the last dimension of both. Source: torch.inner."""
+    _tensors("inner", input=input, other=other)
     if not input.ndim or not other.ndim:
         return input * other
     if input.shape[-1] != other.shape[-1]:
@@ -442,6 +443,7 @@ def permuted(x, order):
 @composite()
 def kron(input, other):
     """The Kronecker product. Source: torch.kron."""
+    _tensors("kron", input=input, other=other)
     n = max(input.ndim, other.ndim)
     a_shape = (1,) * (n - input.ndim) + tuple(input.shape)
     b_shape = (1,) * (n - other.ndim) + tuple(other.shape)

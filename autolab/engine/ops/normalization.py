@@ -352,6 +352,18 @@ def _check_features(name, value, features):
         )
 
 
+def _check_one_dtype(input, *others):
+    """Raises torch's error for two dtypes; float16 goes with parameters in float32."""
+    dtypes = {v.dtype for v in others if v is not None}
+    if dtypes <= {input.dtype} or (input.dtype.itemsize == 2 and all(d.name == "float32" for d in dtypes)):
+        return
+    raise fail(
+        RuntimeError,
+        "mixed dtype (CPU): all inputs must share same datatype.",
+        "Convert the input with .float(), or the module with .to(dtype).",
+    )
+
+
 def batch_normalized(input, weight, bias, running_mean, running_var, training, momentum, eps):
     """The op after PyTorch's checks. Statistics are updated in place when `training`."""
     if input.ndim < 2:
@@ -375,18 +387,8 @@ def batch_normalized(input, weight, bias, running_mean, running_var, training, m
         ("bias", bias),
     ):
         _check_features(name, value, features)
-    if input.dtype.is_floating_point and any(
-        v is not None and v.dtype is not input.dtype for v in (weight, bias, running_mean, running_var)
-    ):
-        if not (
-            input.dtype.itemsize == 2
-            and all(v is None or v.dtype.np == np.float32 for v in (weight, bias, running_mean, running_var))
-        ):
-            raise fail(
-                RuntimeError,
-                "mixed dtype (CPU): all inputs must share same datatype.",
-                "Convert the input with .float(), or the module with .to(dtype).",
-            )
+    if input.dtype.is_floating_point:
+        _check_one_dtype(input, weight, bias, running_mean, running_var)
     return batch_norm_op.call(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
 
 
@@ -424,6 +426,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_
             f"{list(input.shape)}",
             "The last dimensions are normalised; their sizes are given when the layer is made.",
         )
+    _check_one_dtype(input, weight, bias)
     return layer_norm_op.call(input, tuple(shape), weight, bias, eps)[0]
 
 
@@ -454,4 +457,5 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enable
                 f"{list(value.shape)} and input of shape {list(input.shape)}",
                 "There is one number per channel.",
             )
+    _check_one_dtype(input, weight, bias)
     return group_norm_op.call(input, weight, bias, N, C, math.prod(input.shape[2:]), num_groups, eps)[0]

@@ -54,6 +54,9 @@ def refuse_whole(name, x):
 
 def _adaptive_max_pool(xp, x, output_size):
     refuse_whole("adaptive_max_pool2d", x)
+    if not x.size and min(x.shape[-2:]):  # no images
+        shape = (*x.shape[:-2], *output_size)
+        return xp.empty(shape, x.dtype), xp.empty(shape, np.int64)
     return kernels.adaptive_maximum(x, output_size)
 
 
@@ -181,6 +184,8 @@ def _wide(kernel, x, *rest):
 
 def _avg_pool(xp, x, *options):
     _refuse_bool("avg_pool2d", x)
+    if x.dtype.kind in "iu":  # the mean of whole numbers loses its digits after the point, as in C
+        return xp.trunc(kernels.mean(x.astype(np.float64), *_mean_of(xp, x, *options))).astype(x.dtype)
     return _wide(kernels.mean, x, *_mean_of(xp, x, *options))
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arguments import bad_argument
 from ..errors import check_dim, fail
 from ..registry import composite
 from ..tensor import Tensor
@@ -52,7 +53,9 @@ def _pairs(function, *, kernel_size, stride, padding, dilation=1):
         "dilation": "must be either a single int, or a tuple of two ints",
     }
     found = []
-    for name, value in given.items():
+    for position, (name, value) in enumerate(given.items(), 2):
+        if isinstance(value, str):
+            raise bad_argument(function, name, position, "tuple of ints", value)
         value = pair(value)
         if len(value) != 2 and not (name == "stride" and not value):
             raise fail(
@@ -171,6 +174,9 @@ def max_pool2d_with_indices(
 
 
 def _single(function, name, value):
+    if isinstance(value, str):
+        position = {"stride": 3, "padding": 4, "dilation": 5}.get(name, 2)
+        raise bad_argument(function, name, position, "tuple of ints", value)
     values = (value,) if isinstance(value, (int, np.integer)) else tuple(value)
     if len(values) != 1:
         if function == "max_pool1d":

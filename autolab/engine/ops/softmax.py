@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arguments import as_int, bad_argument
 from ..errors import check_dim, fail
 from ..kernels.reduce import reduce
 from ..registry import composite
@@ -158,13 +159,20 @@ def _as(x, dtype):
     return x if dtype is None else x.to(dtype)
 
 
+def _check_whole(name, dim):
+    if dim.__class__ is not int and as_int(dim) is None:
+        raise bad_argument(name, "dim", 1, "int", dim)
+
+
 @composite(method=True)
 def softmax(input, dim, dtype=None):
     """exp(x_i) / sum_j exp(x_j) along `dim`; the input is converted to `dtype` first. Source: torch.softmax."""
+    _check_whole("softmax", dim)
     return _softmax_op.call(_as(input, dtype), dim)
 
 
 @composite(method=True)
 def log_softmax(input, dim, dtype=None):
     """log(softmax(input, dim)), computed without overflow. Source: torch.log_softmax."""
+    _check_whole("log_softmax", dim)
     return _log_softmax_op.call(_as(input, dtype), dim)

@@ -44,10 +44,11 @@ def _check_classes(input, target, weight):
             f"For 1D input, 1D target must have size 1, but got target size: {target.shape[0]}",
             "One sample has one class.",
         )
-    if n_dim != 1 and target.dim() and input.shape[0] != target.shape[0]:
+    batch = target.shape[0] if target.dim() else 0
+    if n_dim != 1 and input.shape[0] != batch:
         raise fail(
             ValueError,
-            f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]}).",
+            f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({batch}).",
             "One class number for each row of scores.",
         )
     if n_dim <= 2 and target.dim() > 1:
