@@ -9,6 +9,7 @@ Visin, "A guide to convolution arithmetic for deep learning" (2016).
 from __future__ import annotations
 
 import warnings
+from functools import lru_cache
 
 import numpy as np
 
@@ -22,13 +23,18 @@ from .shape import unsqueeze
 
 def geometry(input_shape, weight_shape, stride, padding, dilation, transposed, output_padding, groups):
     """The sizes of a convolution; of a transposed one, those of the convolution that it is the adjoint of."""
+    return _geometry(
+        tuple(input_shape), tuple(weight_shape), *map(tuple, (stride, padding, dilation, output_padding)), transposed, groups
+    )
+
+
+@lru_cache(512)
+def _geometry(input_shape, weight_shape, stride, padding, dilation, output_padding, transposed, groups):
     spatial, kernel = input_shape[2:], weight_shape[2:]
-    padding = tuple(padding) * (
-        len(kernel) // len(padding)
-    )  # for 'valid' PyTorch gives the op one 0 for all dimensions
+    padding *= len(kernel) // len(padding)  # for 'valid' PyTorch gives the op one 0 for all dimensions
     other = output_size(spatial, kernel, stride, padding, dilation, transposed, output_padding)
     size, out = (other, spatial) if transposed else (spatial, other)
-    return Geometry(tuple(size), tuple(out), tuple(kernel), tuple(stride), tuple(padding), tuple(dilation), groups)
+    return Geometry(size, out, kernel, stride, padding, dilation, groups)
 
 
 def output_size(spatial, kernel, stride, padding, dilation, transposed=False, output_padding=None):

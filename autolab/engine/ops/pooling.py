@@ -5,6 +5,8 @@ Sources: https://docs.pytorch.org/docs/2.13/nn.functional.html#pooling-functions
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from ..dtype import FROM_NUMPY
@@ -31,9 +33,17 @@ def pooled(n, kernel, stride, padding, dilation, ceil_mode):
 
 def windows(x, kernel_size, stride, padding, dilation=(1, 1), ceil_mode=False):
     """The sizes for pooling `x`; an empty stride means the kernel's size."""
-    stride = stride or kernel_size
-    out = tuple(pooled(*args, ceil_mode) for args in zip(x.shape[-2:], kernel_size, stride, padding, dilation))
-    return Windows(tuple(x.shape[-2:]), out, tuple(kernel_size), tuple(stride), tuple(padding), tuple(dilation))
+    given = tuple(x.shape[-2:]), tuple(kernel_size), tuple(stride or kernel_size), tuple(padding), tuple(dilation)
+    return _windows(given, ceil_mode, tuple([n.__class__ for pair in given for n in pair]))
+
+
+@lru_cache(512)
+def _windows(given, ceil_mode, kinds):
+    """`kinds`: the classes of these numbers, as 2.0 is no 2 here."""
+    size, *others = given
+    out = tuple(pooled(*args, ceil_mode) for args in zip(*given))
+    kernel, stride, padding, dilation = others
+    return Windows(size, out, kernel, stride, padding, dilation)
 
 
 def _inside(schema, **record):
