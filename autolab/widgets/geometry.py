@@ -29,7 +29,8 @@ def geometry(svg: str) -> dict[str, Any]:
     if graph is None or moved is None or len(view) != 4:
         raise ValueError("not an SVG made by Graphviz: no graph, translate or viewBox in it")
     shift = (float(moved[1]) + MARGIN, float(moved[2]) + MARGIN)
-    found: dict[str, Any] = {"width": round(view[2] + 2 * MARGIN), "height": round(view[3] + 2 * MARGIN)}
+    # A half goes up, as in `placesIn` of draw.js; Python's `round` takes it to the even number.
+    found: dict[str, Any] = {"width": int(view[2] + 2 * MARGIN + 0.5), "height": int(view[3] + 2 * MARGIN + 0.5)}
     found |= {"nodes": {}, "pills": {}, "edges": {}, "heads": {}, "frames": {}}
     lines: dict[str, list[Point]] = {}
     for g in graph.iter(f"{SVG}g"):

@@ -215,3 +215,12 @@ def test_a_parameter_that_two_calls_share_says_so():
     assert Cards(traced, Folding(traced))(weight).notes == ["shared by 2 calls"]
     alone = trace(layer(autolab.ones(2, 3)).sum())
     assert Cards(alone, Folding(alone))(next(n.id for n in alone.nodes if n.kind == "leaf")).notes == []
+
+
+@pytest.mark.parametrize(("inside", "width"), [(10.4, 10), (10.5, 11), (11.5, 12)])
+def test_a_half_goes_up_as_in_the_browser(inside, width):
+    """`placesIn` in draw.js rounds so: a page without kernel has to find the same size."""
+    svg = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {inside} {inside}"><g class="graph" transform="translate(4 4)"/></svg>'
+    empty = geometry(svg.replace(f"{inside} {inside}", "0 0"))
+    found = geometry(svg)
+    assert [found[side] - empty[side] for side in ("width", "height")] == [width, width]
