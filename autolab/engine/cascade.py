@@ -149,8 +149,8 @@ def _accumulated(parts, x, axis):
 def total(x):
     """The sum of all elements of `x`, as a NumPy scalar of its dtype.
 
-    Losses and gradients of biases come this way. A few additions of pieces of a buffer that is cut once per length cost a third of what
-    slicing, `np.add.reduce` and `np.concatenate` cost: 1.7 µs for 100 elements. A plan is taken off its list while it is used, so that
+    Losses and gradients of biases come this way. A few additions of pieces of a buffer that is cut once per length cost half of what
+    slicing, `np.add.reduce` and `np.concatenate` cost: 2 µs for 100 elements. A plan is taken off its list while it is used, so that
     no other thread writes into its buffer."""
     dtype, n = x.dtype, x.size
     plans = _plans_f32 if dtype is _F32 else _plans_f64
