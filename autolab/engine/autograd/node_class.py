@@ -58,8 +58,8 @@ _SIGNATURES = {
 def _compile(op, name):
     """One of the three: the gradients of the inputs from raw arrays, or from Tensors; `step` is all that `straight` does at a node.
 
-    One function a class and not one for all nodes, because CPython 3.11 reads an attribute in 3 ns where all objects that come by are of one
-    class, and in 30 where they are not."""
+    One function a class and not one for all nodes, because CPython 3.11 is quick to read an attribute only where all objects that come
+    by are of one class."""
     traced = name == "backward_traced"
     lines = [_SIGNATURES[name]]
     if name == "step":
