@@ -20,13 +20,13 @@ from .layout import batch_first, batch_last
 
 CHANNELS = 96  # with fewer, sums and differences take what the products save (measured on processors with AVX-512)
 COLUMNS = {False: 128, True: 64}  # forward, backward: of a product from which reading 16 matrices of filters for 9 pays
-NUMBERS = 1 << 16  # of a matrix of tiles: four of them, and what is made of them, stay in a core's cache of 1-2 MB
+NUMBERS = 1 << 16  # of a matrix of tiles: 16 of them take 4 MB (half and twice as many were slower or equal)
 
 _G = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]])
 _SIGNS = np.array([1, 1, 1, -1])  # A's last row is left positive for the tiles of a gradient, and turned here
 _TO_TILES = {t: np.kron(_G, _G).astype(t) for t in (np.float32, np.float64)}  # a filter of 9 numbers to 16
 _TO_FILTER = {t: (np.kron(_SIGNS, _SIGNS)[:, None] * turn).astype(t) for t, turn in _TO_TILES.items()}
-_ROWS = ((np.subtract, 0, 2), (np.add, 1, 2), (np.subtract, 2, 1), (np.subtract, 1, 3))  # B^T, row by row
+_LINES = ((np.subtract, 0, 2), (np.add, 1, 2), (np.subtract, 2, 1), (np.subtract, 1, 3))  # of B^T
 
 
 def pays(filters, channels, n, dtype, geo, backward=False):
@@ -45,49 +45,61 @@ def pays(filters, channels, n, dtype, geo, backward=False):
 def forward(x, weight, bias, geo, turned=False):
     """`convolution.forward` for arrays that `pays`; None when the result is not finite.
 
-    `turned`: with the kernel rotated by half a turn, inputs and outputs exchanged."""
-    filters = _filters(weight, turned)
-    (o, c), n, tiles, pad = filters.shape[2:], x.shape[0], _tiles(geo), geo.padding
+    `turned`: with the kernel rotated by half a turn, inputs and outputs exchanged. Threads share the rows of tiles; or the filters, where these
+    are more than the tiles."""
+    o, c = weight.shape[1::-1] if turned else weight.shape[:2]
+    n, tiles, pad = x.shape[0], _tiles(geo), geo.padding
     x, y = batch_last(x), memory.empty((o, *geo.out, n), x.dtype)
     pixels, finite = _pixels(y), []
+    by_filters = math.prod(tiles) * n < o
+    filters = None if by_filters else _all_filters(weight, turned)
     bias = None if bias is None else bias[:, None]
 
-    def work(part, parts):
-        first, last = part * tiles[0] // parts, (part + 1) * tiles[0] // parts
+    def outputs(filters, bias, pixels, first, last):
         image = _by_parity(x, 2 * first - pad[0], 2 * (last - first) + 2, pad[1], tiles[1] + 1, "image")
         for start, stop in _blocks(first, last, max(c, o), tiles[1] * n):
-            rows = stop - start
-            made = _outputs(image, filters, bias, start - first, rows, tiles[1])
+            tiled = _image_tiles(image, range(4), start - first, stop - start, tiles[1])
+            products = threads.scratch("products", (*filters.shape[:3], tiled.shape[-1]), x.dtype)
+            made = _outputs(np.matmul(filters, tiled, out=products), bias)
             finite.append(math.isfinite(made.sum()))
-            outputs = _pixels(made.reshape(2, 2, o, rows, tiles[1], n))
+            made = _pixels(made.reshape(2, 2, -1, stop - start, tiles[1], n))
             for p in range(2):
                 for q in range(2):
                     target = pixels[:, 2 * start + p : 2 * stop : 2, q::2]
-                    target[...] = outputs[p, q, :, : target.shape[1], : target.shape[2]]
+                    target[...] = made[p, q, :, : target.shape[1], : target.shape[2]]
 
-    threads.split(work, 8.0 * c * y.size, tiles[0])
+    def work(part, parts):
+        if by_filters:
+            share = slice(part * o // parts, (part + 1) * o // parts)
+            some = _filters(weight[:, share] if turned else weight[share], turned)
+            outputs(some, None if bias is None else bias[share], pixels[share], 0, tiles[0])
+        else:
+            outputs(filters, bias, pixels, part * tiles[0] // parts, (part + 1) * tiles[0] // parts)
+
+    threads.split(work, 8.0 * c * y.size, o if by_filters else tiles[0])
     return batch_first(y) if all(finite) else None
 
 
 def grad_weight(g, x, geo):
     """`convolution.grad_weight` for arrays that `pays`; None when the result is not finite.
 
-    Threads share the rows of the transformed gradient, so that nothing has to be added up between them."""
+    Threads share the lines of the transformed gradient, so that nothing has to be added up between them."""
     (o, c), tiles, pad = (g.shape[1], x.shape[1]), _tiles(geo), geo.padding
     g, x = batch_last(g), batch_last(x)
-    total = np.empty((4, 4, o, c), x.dtype)
+    total = memory.empty((4, 4, o, c), x.dtype)
 
     def work(part, parts):
+        lines = range(part * 4 // parts, (part + 1) * 4 // parts)
+        target = total[lines.start : lines.stop]
         image = _by_parity(x, -pad[0], 2 * tiles[0] + 2, pad[1], tiles[1] + 1, "image")
         gradient = _by_parity(g, 0, 2 * tiles[0], 0, tiles[1], "gradient")
-        for i in range(part * 4 // parts, (part + 1) * 4 // parts):
-            for start, stop in _blocks(0, tiles[0], max(c, o), tiles[1] * g.shape[-1]):
-                right = _tile_row(image, i, start, stop - start, tiles[1])
-                left = _gradient_row(gradient, i, start, stop - start, tiles[1])
-                found = threads.scratch("found", (4, o, c), total.dtype) if start else total[i]
-                np.matmul(left, right.swapaxes(1, 2), out=found)
-                if start:
-                    total[i] += found
+        for start, stop in _blocks(0, tiles[0], max(c, o), tiles[1] * g.shape[-1]):
+            right = _image_tiles(image, lines, start, stop - start, tiles[1])
+            left = _gradient_tiles(gradient, lines, start, stop - start, tiles[1])
+            found = threads.scratch("products", target.shape, total.dtype) if start else target
+            np.matmul(left, right.swapaxes(2, 3), out=found)
+            if start:
+                target += found
 
     threads.split(work, 8.0 * g.size * c, 4)
     made = _gradient(total)
@@ -95,15 +107,22 @@ def grad_weight(g, x, geo):
 
 
 # -- the three changes of basis ----------------------------------------------------------------------------------------------
-def _filters(weight, turned):
+def _filters(weight, turned, out=None):
     """G w G^T: (4, 4, O, C), or (4, 4, C, O) `turned`. A product with a matrix of nine columns, one for each place in the filter."""
+    turn = _TO_TILES[weight.dtype.type]
+    made = np.matmul(turn[:, ::-1].copy() if turned else turn, weight.reshape(-1, 9).T, out=out)
+    made = made.reshape(4, 4, *weight.shape[:2])
+    return made.swapaxes(2, 3) if turned else made
+
+
+def _all_filters(weight, turned):
+    """`_filters`, over threads."""
     o, c = weight.shape[:2]
-    made, turn = np.empty((16, o * c), weight.dtype), _TO_TILES[weight.dtype.type]
-    turn, places = turn[:, ::-1].copy() if turned else turn, weight.reshape(-1, 9).T
+    made = memory.empty((16, o * c), weight.dtype)
 
     def work(part, parts):
-        share = slice(part * o // parts * c, (part + 1) * o // parts * c)
-        np.matmul(turn, places[:, share], out=made[:, share])
+        first, last = part * o // parts, (part + 1) * o // parts
+        _filters(weight[first:last], turned, made[:, first * c : last * c])
 
     threads.split(work, 288.0 * o * c, o)
     made = made.reshape(4, 4, o, c)
@@ -124,56 +143,57 @@ def _gradient(total):
     return made.reshape(o, c, 3, 3)
 
 
-def _tile_row(image, i, first, rows, columns):
-    """Row i of B^T d B for tile rows first … first + rows, as matrices (4, C, rows * columns * N), one for each column of it."""
-    operation, a, b = _ROWS[i]
+def _image_tiles(image, lines, first, rows, columns):
+    """`lines` (a range of 0 … 3) of B^T d B for tile rows first … first + rows, as matrices (lines, 4, C, rows * columns * N)."""
     _, c, _, half, n = image.shape
-    a, b = (image[:, :, 2 * first + k : 2 * (first + rows) + k - 1 : 2] for k in (a, b))
-    line = operation(a, b, out=threads.scratch("line", (2, c, rows, half, n), image.dtype))
-    (even, odd), made = line, threads.scratch("tiles", (4, c, rows, columns, n), image.dtype)
-    even, after, odd, beyond = even[:, :, :-1], even[:, :, 1:], odd[:, :, :-1], odd[:, :, 1:]
-    np.subtract(even, after, out=made[0])
-    np.add(odd, after, out=made[1])
-    np.subtract(after, odd, out=made[2])
-    np.subtract(odd, beyond, out=made[3])
-    return made.reshape(4, c, -1)
+    d = [image[:, :, 2 * first + k : 2 * (first + rows) + k - 1 : 2] for k in range(4)]
+    turned = threads.scratch("image lines", (len(lines), 2, c, rows, half, n), image.dtype)
+    for line, target in zip(lines, turned):
+        operation, a, b = _LINES[line]
+        operation(d[a], d[b], out=target)
+    even, odd = turned[:, 0], turned[:, 1]
+    even, after, odd, beyond = even[:, :, :, :-1], even[:, :, :, 1:], odd[:, :, :, :-1], odd[:, :, :, 1:]
+    made = threads.scratch("image tiles", (len(lines), 4, c, rows, columns, n), image.dtype)
+    np.subtract(even, after, out=made[:, 0])
+    np.add(odd, after, out=made[:, 1])
+    np.subtract(after, odd, out=made[:, 2])
+    np.subtract(odd, beyond, out=made[:, 3])
+    return made.reshape(len(lines), 4, c, -1)
 
 
-def _outputs(image, filters, bias, first, rows, columns):
-    """A^T m A for tile rows first … first + rows: (2, 2, O, rows * columns * N), by the place of an output in its tile.
+def _gradient_tiles(gradient, lines, first, rows, columns):
+    """`lines` of A g A^T for tile rows first … first + rows, as matrices (lines, 4, O, rows * columns * N)."""
+    _, o, _, _, n = gradient.shape
+    above, below = (gradient[:, :, 2 * first + k : 2 * (first + rows) : 2] for k in (0, 1))
+    made = threads.scratch("gradient tiles", (len(lines), 4, o, rows, columns, n), gradient.dtype)
+    for line, target in zip(lines, made[:, ::3]):
+        if line in (0, 3):
+            target[...] = above if line == 0 else below
+        else:
+            (np.add if line == 1 else np.subtract)(above, below, out=target)
+    np.add(made[:, 0], made[:, 3], out=made[:, 1])
+    np.subtract(made[:, 0], made[:, 3], out=made[:, 2])
+    return made.reshape(len(lines), 4, o, -1)
 
-    Row by row of m, so that what one matrix product wrote is summed while it is in the cache."""
-    o, count = filters.shape[2], rows * columns * image.shape[-1]
-    found = threads.scratch("found", (4, o, count), image.dtype)
-    made = threads.scratch("made", (2, 2, o, count), image.dtype)
-    line = threads.scratch("part", (2, o, count), image.dtype)
-    for i, target in enumerate((made[0], made[1], line, line)):
-        np.matmul(filters[i], _tile_row(image, i, first, rows, columns), out=found)
-        if i == 1 and bias is not None:
-            found[1] += bias  # this product is added to all four outputs
-        np.add(found[0], found[1], out=target[0])
-        target[0] += found[2]
-        np.subtract(found[1], found[2], out=target[1])
-        target[1] -= found[3]
-        if i in (1, 2):
-            made[0] += target
-        if i > 1:
-            made[1] -= target
+
+def _outputs(products, bias):
+    """A^T m A of products (4, 4, O, columns): (2, 2, O, columns), by the place of an output in its tile."""
+    if bias is not None:
+        products[1, 1] += bias  # this product is added to all four outputs
+    o, columns = products.shape[2:]
+    lines = threads.scratch("output lines", (2, 4, o, columns), products.dtype)
+    _summed(products, lines)
+    made = threads.scratch("outputs", (2, 2, o, columns), products.dtype)
+    _summed(lines.swapaxes(0, 1), made.swapaxes(0, 1))
     return made
 
 
-def _gradient_row(gradient, i, first, rows, columns):
-    """Row i of A g A^T for tile rows first … first + rows, as matrices (4, O, rows * columns * N)."""
-    _, o, _, _, n = gradient.shape
-    above, below = (gradient[:, :, 2 * first + k : 2 * (first + rows) : 2] for k in (0, 1))
-    made = threads.scratch("gradient tiles", (4, o, rows, columns, n), gradient.dtype)
-    if i in (0, 3):
-        made[::3] = above if i == 0 else below
-    else:
-        (np.add if i == 1 else np.subtract)(above, below, out=made[::3])
-    np.add(made[0], made[3], out=made[1])
-    np.subtract(made[0], made[3], out=made[2])
-    return made.reshape(4, o, -1)
+def _summed(m, out):
+    """A^T along the first dimension."""
+    np.add(m[0], m[1], out=out[0])
+    np.add(out[0], m[2], out=out[0])
+    np.subtract(m[1], m[2], out=out[1])
+    np.subtract(out[1], m[3], out=out[1])
 
 
 # -- tiles in memory ---------------------------------------------------------------------------------------------------------
@@ -183,7 +203,7 @@ def _tiles(geo):
 
 
 def _blocks(first, last, channels, row):
-    """Tile rows first … last in pieces that the cache holds, `row` columns of a matrix for each."""
+    """Tile rows first … last in pieces, `row` columns of a matrix for each."""
     most = max(1, NUMBERS // (channels * row))
     return threads.shares(first, last, -(-(last - first) // most))
 
