@@ -21,6 +21,7 @@ import numpy as np
 
 from .. import device as devices
 from .. import observe
+from ..kernels.memory import Lease
 from ..simulated.host import HostWork
 from ..tensor import Tensor
 from . import namespaces, profiler_functions
@@ -474,7 +475,7 @@ def _how_accumulated(tensor, grad, total):
 
 
 def _memory(array):
-    """The array that owns the memory of `array`."""
-    while isinstance(array, np.ndarray) and isinstance(array.base, np.ndarray):
+    """The array that owns the memory of `array`, or has it on lease."""
+    while isinstance(array, np.ndarray) and isinstance(array.base, np.ndarray) and not isinstance(array.base, Lease):
         array = array.base
     return array

@@ -29,7 +29,7 @@ class _Block(np.ndarray):
     __slots__ = ()
 
 
-class _Lease(np.ndarray):
+class Lease(np.ndarray):
     """A block while arrays look into it: they hold the lease, and its end puts the block back."""
 
     __slots__ = ()
@@ -68,7 +68,7 @@ def _leased(size):
     """A lease for at least `size` bytes, or None for a size that the C library serves as well."""
     if SMALLEST <= size <= LARGEST:
         size = -(-size // 4096) * 4096
-        return _Lease((size,), np.uint8, _block(size))
+        return Lease((size,), np.uint8, _block(size))
     return None
 
 
