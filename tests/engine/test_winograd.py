@@ -28,6 +28,7 @@ def blocks(request, monkeypatch):
     """The ways in which the work is cut."""
     if request.param != "one block":
         monkeypatch.setattr(winograd, "NUMBERS", 1)
+        monkeypatch.setattr(winograd, "COLUMNS", {False: 1, True: 1})
     if request.param == "threads":
         monkeypatch.setattr(threads, "WORTH_IT", -1)
         monkeypatch.setattr(threads, "TINY", -1)

@@ -20,7 +20,7 @@ from .layout import batch_first, batch_last
 
 CHANNELS = 96  # with fewer, sums and differences take what the products save (measured on processors with AVX-512)
 COLUMNS = {False: 128, True: 64}  # forward, backward: of a product from which reading 16 matrices of filters for 9 pays
-NUMBERS = 1 << 16  # of a matrix of tiles: 16 of them take 4 MB (half and twice as many were slower or equal)
+NUMBERS = 1 << 15  # of a matrix of tiles, unless it has too few columns then: 16 such matrices take 2 MB
 
 _G = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]])
 _SIGNS = np.array([1, 1, 1, -1])  # A's last row is left positive for the tiles of a gradient, and turned here
@@ -204,7 +204,7 @@ def _tiles(geo):
 
 def _blocks(first, last, channels, row):
     """Tile rows first … last in pieces, `row` columns of a matrix for each."""
-    most = max(1, NUMBERS // (channels * row))
+    most = max(1, NUMBERS // (channels * row), -(-COLUMNS[False] // row))
     return threads.shares(first, last, -(-(last - first) // most))
 
 
