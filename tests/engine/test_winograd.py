@@ -84,17 +84,19 @@ def test_rounding_is_no_worse_than_that_of_the_sums():
 @pytest.mark.filterwarnings("ignore:invalid value")  # the engine runs kernels without these warnings
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
 def test_what_is_not_finite_stays_where_the_definition_has_it(value):
-    """A tile would spread it over its neighbours: inf - inf."""
+    """As inf where that has inf: the differences would make NaN of it. And nowhere else."""
     rng = np.random.default_rng(0)
     x, weight = rng.standard_normal((8, 96, 8, 8)), rng.standard_normal((96, 96, 3, 3))
     x[0, 0, 2, 2] = value
     geo = of((8, 8), (1, 1))
     assert winograd.pays(96, 96, 8, x.dtype, geo) and winograd.forward(x, weight, None, geo) is None
     images, filters = torch.tensor(x, requires_grad=True), torch.tensor(weight, requires_grad=True)
-    y = F.conv2d(images, filters, padding=1)
+    y = F.conv2d(images, filters, padding=1).detach().numpy()
     touched = np.zeros((8, 96, 8, 8), bool)
     touched[0, :, 1:4, 1:4] = True
-    np.testing.assert_array_equal(np.isfinite(y.detach().numpy()), ~touched)
+    np.testing.assert_array_equal(np.isfinite(y), ~touched)
+    expected = value * weight[:, 0, ::-1, ::-1]  # the pixel, seen through each place of the filters
+    np.testing.assert_array_equal(y[0, :, 1:4, 1:4], expected)
 
     g = np.ones((8, 96, 8, 8))
     g[3, 5, 0, 0] = value

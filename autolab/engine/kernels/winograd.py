@@ -4,8 +4,8 @@ A tile of 2 x 2 outputs reads 4 x 4 inputs: 36 multiplications for each pair of 
 differences first (`B^T d B` and `G w G^T`), 16 products do; sums and differences of these are the outputs (`A^T m A`). For all tiles at once
 these are 16 matrix products, over channels alone. The gradient of the weight is the adjoint of the same: 16 products, too.
 
-Rounding is like that of the sums it stands for: B and A hold 0, 1 and -1, G also 1/2. What is not finite would spread over a tile, so that a result
-that is not finite is None, and the caller computes it by the definition.
+Rounding is like that of the sums it stands for: B and A hold 0, 1 and -1, G also 1/2. Where those give inf this gives NaN (inf - inf), so that a
+result that is not finite is None, and the caller computes it from windows.
 Source: Lavin, Gray, "Fast Algorithms for Convolutional Neural Networks", CVPR 2016, section 4.1.
 """
 
