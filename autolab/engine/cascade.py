@@ -33,15 +33,24 @@ def add(x, axis=None, keepdims=False):
     if axis is None or x.ndim == 1:
         return total(x) if not keepdims else alone(total(x), (1,) * x.ndim)
     dtype = x.dtype
-    if not (dtype is _F32 or dtype is _F64) or not 1 < x.size < FEW:
+    if not (dtype is _F32 or dtype is _F64):
+        if dtype not in _LANES:
+            return _reduce(x, axis=axis, keepdims=keepdims)
+        x = _own_dtype(x)
+    if not 1 < x.size < FEW:
         return _reduce(x, axis=axis, keepdims=keepdims)
-    lanes = _LANES[dtype]
+    lanes = _LANES[x.dtype]
     if x.ndim == 2 and axis is not None and x.flags.c_contiguous and 1 not in x.shape:
         only = axis if axis.__class__ is int else axis[0] if len(axis) == 1 else None
         if only is not None:
             sums = _rows(x, lanes) if only in (1, -1) else _columns_of_matrix(x, _width(x.shape[1], lanes))
             return sums if not keepdims else sums[:, None] if only in (1, -1) else sums[None]
     return _placed(_any_layout(x, axis, lanes), x, axis, keepdims)
+
+
+def _own_dtype(x):
+    """`x` with NumPy's own object for its dtype: arrays that were pickled have an equal one, and `is` is asked for on the way of every loss."""
+    return x.view(_F32 if x.dtype == _F32 else _F64)
 
 
 def alone(number, shape):
@@ -156,6 +165,8 @@ def total(x):
     plans = _plans_f32 if dtype is _F32 else _plans_f64
     unused = plans.get(n)
     if unused is None or not x.flags.c_contiguous or not (dtype is _F32 or dtype is _F64):
+        if dtype in _LANES and not (dtype is _F32 or dtype is _F64):
+            return total(_own_dtype(x))
         return _unplanned(x, n, dtype, plans)
     try:
         plan = unused.pop()

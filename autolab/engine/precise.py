@@ -25,7 +25,7 @@ def unary(name: str):
     def kernel(x):
         if x.__class__ is _float32:
             return _float32(function(float(x)))
-        if x.__class__ is np.ndarray and x.dtype is F32 and x.size <= FEW:
+        if x.__class__ is np.ndarray and x.dtype == F32 and x.size <= FEW:
             return function(x, dtype=F64).astype(F32)
         return function(x)
 
