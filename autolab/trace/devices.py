@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 import weakref
@@ -77,6 +78,7 @@ class DeviceRecording(Recorded[DeviceTrace]):
     # -- the block ---------------------------------------------------------------------------------------------------
     def __enter__(self) -> DeviceRecording:
         self._check_new()
+        gc.collect()  # or what was given up before, in cycles, would be freed in the midst of the recording, by chance
         self._clear()
         for backend in devices.in_use():
             self._meet(backend)
