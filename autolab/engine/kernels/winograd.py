@@ -56,9 +56,9 @@ def forward(x, weight, bias, geo, turned=False):
     bias = None if bias is None else bias[:, None]
 
     def outputs(filters, bias, pixels, first, last):
-        image = _by_parity(x, 2 * first - pad[0], 2 * (last - first) + 2, pad[1], tiles[1] + 1, "image")
         for start, stop in _blocks(first, last, max(c, o), tiles[1] * n):
-            tiled = _image_tiles(image, range(4), start - first, stop - start, tiles[1])
+            image = _by_parity(x, 2 * start - pad[0], 2 * (stop - start) + 2, pad[1], tiles[1] + 1, "image")
+            tiled = _image_tiles(image, range(4))
             products = threads.scratch("products", (*filters.shape[:3], tiled.shape[-1]), x.dtype)
             made = _outputs(np.matmul(filters, tiled, out=products), bias)
             finite.append(math.isfinite(made.sum()))
@@ -91,11 +91,10 @@ def grad_weight(g, x, geo):
     def work(part, parts):
         lines = range(part * 4 // parts, (part + 1) * 4 // parts)
         target = total[lines.start : lines.stop]
-        image = _by_parity(x, -pad[0], 2 * tiles[0] + 2, pad[1], tiles[1] + 1, "image")
-        gradient = _by_parity(g, 0, 2 * tiles[0], 0, tiles[1], "gradient")
         for start, stop in _blocks(0, tiles[0], max(c, o), tiles[1] * g.shape[-1]):
-            right = _image_tiles(image, lines, start, stop - start, tiles[1])
-            left = _gradient_tiles(gradient, lines, start, stop - start, tiles[1])
+            image = _by_parity(x, 2 * start - pad[0], 2 * (stop - start) + 2, pad[1], tiles[1] + 1, "image")
+            right = _image_tiles(image, lines)
+            left = _gradient_tiles(_by_parity(g, 2 * start, 2 * (stop - start), 0, tiles[1], "gradient"), lines)
             found = threads.scratch("products", target.shape, total.dtype) if start else target
             np.matmul(left, right.swapaxes(2, 3), out=found)
             if start:
@@ -143,10 +142,11 @@ def _gradient(total):
     return made.reshape(o, c, 3, 3)
 
 
-def _image_tiles(image, lines, first, rows, columns):
-    """`lines` (a range of 0 … 3) of B^T d B for tile rows first … first + rows, as matrices (lines, 4, C, rows * columns * N)."""
-    _, c, _, half, n = image.shape
-    d = [image[:, :, 2 * first + k : 2 * (first + rows) + k - 1 : 2] for k in range(4)]
+def _image_tiles(image, lines):
+    """`lines` (a range of 0 … 3) of B^T d B for the tiles of an `image` by parity, as matrices (lines, 4, C, rows * columns * N)."""
+    _, c, rows, half, n = image.shape
+    rows, columns = rows // 2 - 1, half - 1
+    d = [image[:, :, k : 2 * rows + k - 1 : 2] for k in range(4)]
     turned = threads.scratch("image lines", (len(lines), 2, c, rows, half, n), image.dtype)
     for line, target in zip(lines, turned):
         operation, a, b = _LINES[line]
@@ -161,10 +161,10 @@ def _image_tiles(image, lines, first, rows, columns):
     return made.reshape(len(lines), 4, c, -1)
 
 
-def _gradient_tiles(gradient, lines, first, rows, columns):
-    """`lines` of A g A^T for tile rows first … first + rows, as matrices (lines, 4, O, rows * columns * N)."""
-    _, o, _, _, n = gradient.shape
-    above, below = (gradient[:, :, 2 * first + k : 2 * (first + rows) : 2] for k in (0, 1))
+def _gradient_tiles(gradient, lines):
+    """`lines` of A g A^T for the tiles of a `gradient` by parity, as matrices (lines, 4, O, rows * columns * N)."""
+    _, o, rows, columns, n = gradient.shape
+    rows, above, below = rows // 2, gradient[:, :, ::2], gradient[:, :, 1::2]
     made = threads.scratch("gradient tiles", (len(lines), 4, o, rows, columns, n), gradient.dtype)
     for line, target in zip(lines, made[:, ::3]):
         if line in (0, 3):
