@@ -22,10 +22,8 @@ CHANNELS = 96  # with fewer, sums and differences take what the products save (m
 COLUMNS = {False: 128, True: 64}  # forward, backward: of a product from which reading 16 matrices of filters for 9 pays
 NUMBERS = 1 << 15  # of a matrix of tiles, unless it has too few columns then: 16 such matrices take 2 MB
 
-_G = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]])
-_SIGNS = np.array([1, 1, 1, -1])  # A's last row is left positive for the tiles of a gradient, and turned here
+_G = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, -1]])  # the last row turned, so that A^T is [1 1 1 0], [0 1 -1 1]
 _TO_TILES = {t: np.kron(_G, _G).astype(t) for t in (np.float32, np.float64)}  # a filter of 9 numbers to 16
-_TO_FILTER = {t: (np.kron(_SIGNS, _SIGNS)[:, None] * turn).astype(t) for t, turn in _TO_TILES.items()}
 _LINES = ((np.subtract, 0, 2), (np.add, 1, 2), (np.subtract, 2, 1), (np.subtract, 1, 3))  # of B^T
 
 
@@ -45,55 +43,63 @@ def pays(filters, channels, n, dtype, geo, backward=False):
 def forward(x, weight, bias, geo, turned=False):
     """`convolution.forward` for arrays that `pays`; None when the result is not finite.
 
-    `turned`: with the kernel rotated by half a turn, inputs and outputs exchanged. Threads share the rows of tiles; or the filters, where these
-    are more than the tiles."""
-    o, c = weight.shape[1::-1] if turned else weight.shape[:2]
-    n, tiles, pad = x.shape[0], _tiles(geo), geo.padding
+    `turned`: with the kernel rotated by half a turn, inputs and outputs exchanged."""
+    o, n, tiles = weight.shape[turned], x.shape[0], _tiles(geo)
     x, y = batch_last(x), memory.empty((o, *geo.out, n), x.dtype)
-    pixels, finite = _pixels(y), []
-    by_filters = math.prod(tiles) * n < o
-    filters = None if by_filters else _all_filters(weight, turned)
-    bias = None if bias is None else bias[:, None]
+    run = _by_filters if math.prod(tiles) * n < o else _by_rows
+    finite = run(x, weight, None if bias is None else bias[:, None], y, geo.padding, tiles, turned)
+    return batch_first(y) if finite else None
 
-    def outputs(filters, bias, pixels, first, last):
-        for start, stop in _blocks(first, last, max(c, o), tiles[1] * n):
-            image = _by_parity(x, 2 * start - pad[0], 2 * (stop - start) + 2, pad[1], tiles[1] + 1, "image")
-            tiled = _image_tiles(image, range(4))
-            products = threads.scratch("products", (*filters.shape[:3], tiled.shape[-1]), x.dtype)
-            made = _outputs(np.matmul(filters, tiled, out=products), bias)
-            finite.append(math.isfinite(made.sum()))
-            made = _pixels(made.reshape(2, 2, -1, stop - start, tiles[1], n))
-            for p in range(2):
-                for q in range(2):
-                    target = pixels[:, 2 * start + p : 2 * stop : 2, q::2]
-                    target[...] = made[p, q, :, : target.shape[1], : target.shape[2]]
+
+def _by_rows(x, weight, bias, y, padding, tiles, turned):
+    """Fills `y`; threads share the rows of tiles. Returns whether all is finite."""
+    filters, pixels, finite = _all_filters(weight, turned), _pixels(y), []
 
     def work(part, parts):
-        if by_filters:
-            share = slice(part * o // parts, (part + 1) * o // parts)
-            some = _filters(weight[:, share] if turned else weight[share], turned)
-            outputs(some, None if bias is None else bias[share], pixels[share], 0, tiles[0])
-        else:
-            outputs(filters, bias, pixels, part * tiles[0] // parts, (part + 1) * tiles[0] // parts)
+        first, last = part * tiles[0] // parts, (part + 1) * tiles[0] // parts
+        for start, stop in _blocks(first, last, max(filters.shape[2:]), tiles[1] * x.shape[3], part, parts):
+            made = _products(filters, _image_tiles(_image(x, start, stop, padding, tiles[1]), range(4)), bias)
+            finite.append(math.isfinite(made.sum()))
+            _place(made, pixels[:, 2 * start : 2 * stop], (stop - start, tiles[1]))
 
-    threads.split(work, 8.0 * c * y.size, o if by_filters else tiles[0])
-    return batch_first(y) if all(finite) else None
+    threads.split(work, 8.0 * len(x) * y.size, tiles[0])
+    return all(finite)
+
+
+def _by_filters(x, weight, bias, y, padding, tiles, turned):
+    """`_by_rows` for less tiles than filters: threads share the transformed channels, and then the filters."""
+    (c, o), pixels, finite = (len(x), len(y)), _pixels(y), []
+    tiled = memory.empty((4, 4, c, math.prod(tiles) * x.shape[3]), x.dtype)
+
+    def transform(part, parts):
+        share = slice(part * c // parts, (part + 1) * c // parts)
+        _image_tiles(_image(x[share], 0, tiles[0], padding, tiles[1]), range(4), tiled[:, :, share])
+
+    def work(part, parts):
+        share = slice(part * o // parts, (part + 1) * o // parts)
+        filters = _filters(weight[:, share] if turned else weight[share], turned)
+        made = _products(filters, tiled, None if bias is None else bias[share])
+        finite.append(math.isfinite(made.sum()))
+        _place(made, pixels[share], tiles)
+
+    threads.split(transform, 50.0 * tiled.size, c)
+    threads.split(work, 8.0 * c * y.size, o)
+    return all(finite)
 
 
 def grad_weight(g, x, geo):
     """`convolution.grad_weight` for arrays that `pays`; None when the result is not finite.
 
     Threads share the lines of the transformed gradient, so that nothing has to be added up between them."""
-    (o, c), tiles, pad = (g.shape[1], x.shape[1]), _tiles(geo), geo.padding
+    (o, c), tiles = (g.shape[1], x.shape[1]), _tiles(geo)
     g, x = batch_last(g), batch_last(x)
     total = memory.empty((4, 4, o, c), x.dtype)
 
     def work(part, parts):
         lines = range(part * 4 // parts, (part + 1) * 4 // parts)
         target = total[lines.start : lines.stop]
-        for start, stop in _blocks(0, tiles[0], max(c, o), tiles[1] * g.shape[-1]):
-            image = _by_parity(x, 2 * start - pad[0], 2 * (stop - start) + 2, pad[1], tiles[1] + 1, "image")
-            right = _image_tiles(image, lines)
+        for start, stop in _blocks(0, tiles[0], max(c, o), tiles[1] * g.shape[-1], part, parts):
+            right = _image_tiles(_image(x, start, stop, geo.padding, tiles[1]), lines)
             left = _gradient_tiles(_by_parity(g, 2 * start, 2 * (stop - start), 0, tiles[1], "gradient"), lines)
             found = threads.scratch("products", target.shape, total.dtype) if start else target
             np.matmul(left, right.swapaxes(2, 3), out=found)
@@ -131,7 +137,7 @@ def _all_filters(weight, turned):
 def _gradient(total):
     """G^T u G: (O, C, 3, 3), the adjoint of `_filters`."""
     o, c = total.shape[2:]
-    made, turn = np.empty((o * c, 9), total.dtype), _TO_FILTER[total.dtype.type]
+    made, turn = np.empty((o * c, 9), total.dtype), _TO_TILES[total.dtype.type]
     places = total.reshape(16, -1).T
 
     def work(part, parts):
@@ -142,8 +148,8 @@ def _gradient(total):
     return made.reshape(o, c, 3, 3)
 
 
-def _image_tiles(image, lines):
-    """`lines` (a range of 0 … 3) of B^T d B for the tiles of an `image` by parity, as matrices (lines, 4, C, rows * columns * N)."""
+def _image_tiles(image, lines, out=None):
+    """`lines` (some of 0 … 3) of B^T d B for the tiles of an `image` by parity, as matrices (lines, 4, C, rows * columns * N)."""
     _, c, rows, half, n = image.shape
     rows, columns = rows // 2 - 1, half - 1
     d = [image[:, :, k : 2 * rows + k - 1 : 2] for k in range(4)]
@@ -151,14 +157,14 @@ def _image_tiles(image, lines):
     for line, target in zip(lines, turned):
         operation, a, b = _LINES[line]
         operation(d[a], d[b], out=target)
-    even, odd = turned[:, 0], turned[:, 1]
-    even, after, odd, beyond = even[:, :, :, :-1], even[:, :, :, 1:], odd[:, :, :, :-1], odd[:, :, :, 1:]
-    made = threads.scratch("image tiles", (len(lines), 4, c, rows, columns, n), image.dtype)
-    np.subtract(even, after, out=made[:, 0])
-    np.add(odd, after, out=made[:, 1])
-    np.subtract(after, odd, out=made[:, 2])
-    np.subtract(odd, beyond, out=made[:, 3])
-    return made.reshape(len(lines), 4, c, -1)
+    here, after = turned[:, :, :, :, :-1], turned[:, :, :, :, 1:]
+    if out is None:
+        out = threads.scratch("image tiles", (len(lines), 4, c, rows * columns * n), image.dtype)
+    made = out.reshape(len(lines), 4, c, rows, columns, n)
+    np.subtract(here, after, out=made[:, ::3])
+    np.add(here[:, 1], after[:, 0], out=made[:, 1])
+    np.subtract(after[:, 0], here[:, 1], out=made[:, 2])
+    return out
 
 
 def _gradient_tiles(gradient, lines):
@@ -176,8 +182,11 @@ def _gradient_tiles(gradient, lines):
     return made.reshape(len(lines), 4, o, -1)
 
 
-def _outputs(products, bias):
-    """A^T m A of products (4, 4, O, columns): (2, 2, O, columns), by the place of an output in its tile."""
+def _products(filters, tiled, bias):
+    """A^T m A, where m are the products of filters (4, 4, O, C) and tiles (4, 4, C, columns): (2, 2, O, columns), by the place of an output in its
+    tile."""
+    products = threads.scratch("products", (*filters.shape[:3], tiled.shape[-1]), tiled.dtype)
+    np.matmul(filters, tiled, out=products)
     if bias is not None:
         products[1, 1] += bias  # this product is added to all four outputs
     o, columns = products.shape[2:]
@@ -190,10 +199,9 @@ def _outputs(products, bias):
 
 def _summed(m, out):
     """A^T along the first dimension."""
-    np.add(m[0], m[1], out=out[0])
-    np.add(out[0], m[2], out=out[0])
+    np.add(m[1], m[2], out=out[0])
     np.subtract(m[1], m[2], out=out[1])
-    np.subtract(out[1], m[3], out=out[1])
+    np.add(out, m[::3], out=out)
 
 
 # -- tiles in memory ---------------------------------------------------------------------------------------------------------
@@ -202,15 +210,41 @@ def _tiles(geo):
     return -(-geo.out[0] // 2), -(-geo.out[1] // 2)
 
 
-def _blocks(first, last, channels, row):
-    """Tile rows first … last in pieces, `row` columns of a matrix for each."""
-    most = max(1, NUMBERS // (channels * row), -(-COLUMNS[False] // row))
-    return threads.shares(first, last, -(-(last - first) // most))
+def _blocks(first, last, channels, row, part, parts):
+    """Tile rows first … last in pieces, `row` columns of a matrix for each.
+
+    Every other thread begins and ends with half a piece. So it multiplies, which takes long and leaves the interpreter lock alone, while its
+    neighbours do the many short calls before and after: side by side in step two threads wait for the lock at each of these."""
+    numbers = NUMBERS if parts == 1 else 2 * NUMBERS
+    most = max(1, numbers // (channels * row), -(-COLUMNS[False] // row))
+    count, rows = -(-(last - first) // most), last - first
+    if part % 2 == 0 or rows == 1:
+        return threads.shares(first, last, count)
+    ends = [first, *(first + max(1, (2 * k + 1) * rows // (2 * count)) for k in range(count)), last]
+    return [(a, b) for a, b in zip(ends, ends[1:]) if a < b]
 
 
 def _pixels(t):
     """(…, N) as one item per pixel: NumPy copies items of any size faster than short rows of numbers."""
     return t.view(f"V{t.shape[-1] * t.itemsize}")[..., 0]
+
+
+def _place(made, pixels, tiles):
+    """Outputs (2, 2, O, columns) of so many rows and columns of tiles, into an image; the last ones may reach over its edge."""
+    rows, columns = tiles
+    made = _pixels(made.reshape(2, 2, len(pixels), rows, columns, -1))
+    if pixels.shape[1:] == (2 * rows, 2 * columns):
+        pixels.reshape(-1, rows, 2, columns, 2).transpose(2, 4, 0, 1, 3)[...] = made
+        return
+    for p in range(2):
+        for q in range(2):
+            target = pixels[:, p::2, q::2]
+            target[...] = made[p, q, :, : target.shape[1], : target.shape[2]]
+
+
+def _image(x, start, stop, padding, columns):
+    """What the tile rows start … stop read of x (C, H, W, N), `_by_parity`."""
+    return _by_parity(x, 2 * start - padding[0], 2 * (stop - start) + 2, padding[1], columns + 1, "image")
 
 
 def _by_parity(x, top, rows, left, half, name):
@@ -220,13 +254,17 @@ def _by_parity(x, top, rows, left, half, name):
     channels, h, w, n = x.shape
     made = threads.scratch(name, (2, channels, rows, half, n), x.dtype)
     a, b = min(rows, max(0, -top)), max(0, min(rows, h - top))
-    made[:, :, :a] = 0
-    made[:, :, b:] = 0
+    if a > 0:
+        made[:, :, :a] = 0
+    if b < rows:
+        made[:, :, b:] = 0
     source, target = _pixels(x), _pixels(made)
     for parity in range(2):
         place = parity - left  # of this parity's first column
         c, d = min(half, max(0, (1 - place) // 2)), max(0, min(half, (w - 1 - place) // 2 + 1))
-        made[parity, :, a:b, :c] = 0
-        made[parity, :, a:b, d:] = 0
+        if c > 0:
+            made[parity, :, a:b, :c] = 0
+        if d < half:
+            made[parity, :, a:b, d:] = 0
         target[parity, :, a:b, c:d] = source[:, top + a : top + b, 2 * c + place : 2 * d + place - 1 : 2]
     return made
