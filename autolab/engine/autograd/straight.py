@@ -11,6 +11,7 @@ has arrived so far.
 from __future__ import annotations
 
 from operator import attrgetter
+from sys import getrefcount
 
 import numpy as np
 from numpy import ndarray
@@ -81,7 +82,7 @@ def _walk(node, g, retain_graph):
                     leaves[target] = leaves[target] + contribution
                     continue
                 if type(contribution) is ndarray and (contribution is g or contribution.base is not None):
-                    contribution = contribution.copy()  # as `_owned` has it
+                    contribution = _owned(contribution, g)
                 leaves[target] = contribution
                 leaf = target.variable
                 if target.hooks is not None or leaf._hooks is not None or not leaf._req:
@@ -110,10 +111,27 @@ def _walk(node, g, retain_graph):
 
 
 def _owned(contribution, g):
-    """What may become `.grad`, which must not share memory with a gradient somebody else holds."""
-    if contribution.__class__ is ndarray and (contribution is g or contribution.base is not None):
+    """What may become `.grad`, which must not share memory with a gradient somebody else holds.
+
+    A view of an array that nobody else holds, in its order, may: a weight of `nn.Linear` gets its gradient through a transposition."""
+    if contribution.__class__ is not ndarray:
+        return contribution
+    base = contribution.base
+    if contribution is g or base is not None and not (getrefcount(base) == _ALONE and _whole(contribution, base)):
         return contribution.copy()
     return contribution
+
+
+def _whole(view, base):
+    return base.__class__ is ndarray and view.flags.c_contiguous and view.nbytes == base.nbytes and base.flags.writeable
+
+
+def _references(view):
+    base = view.base
+    return getrefcount(base)
+
+
+_ALONE = _references(np.empty((2, 2)).T)  # how many references `_owned` sees to an array that only a view holds: CPython's versions differ
 
 
 def _finish_complete(leaves, failed):

@@ -9,17 +9,17 @@ from . import memory, threads
 BIG = 512  # elements from which these kernels pay
 _ROW = 1 << 14
 _BLOCK = 1 << 17
-_OPERATIONS = 10  # per element, times the cost of memory: for `threads.split`
+_OPERATIONS = {"relu": 25, "pass_above": 50}  # per element, times the cost of memory: for `threads.split`
 _BOOL = np.dtype(bool)
 _zeros: dict = {}
 
 
-def _in_blocks(size, work):
+def _in_blocks(size, operations, work):
     """Calls `work(start, stop)` for blocks of a flat array, over threads."""
     if size <= _BLOCK:
         work(0, size)
     else:
-        threads.in_blocks(work, size, _BLOCK, _OPERATIONS * size)
+        threads.in_blocks(work, size, _BLOCK, operations * size)
 
 
 def relu(x):
@@ -40,7 +40,7 @@ def relu(x):
         if whole < stop:
             np.maximum(flat[whole:stop], zeros[: stop - whole], out=out[whole:stop])
 
-    _in_blocks(x.size, work)
+    _in_blocks(x.size, _OPERATIONS["relu"], work)
     return result
 
 
@@ -66,5 +66,5 @@ def pass_above(g, x, threshold):
         np.copyto(part, mask)
         np.bitwise_and(part, values[start:stop], out=part)
 
-    _in_blocks(x.size, work)
+    _in_blocks(x.size, _OPERATIONS["pass_above"], work)
     return result

@@ -12,7 +12,7 @@ from . import memory, threads, whole
 from .convolution import ones
 
 BLOCK = 1 << 20
-_OPERATIONS = 20  # per element, times the cost of memory: for `threads.split`
+_OPERATIONS = 45  # per element, times the cost of memory: for `threads.split`
 
 
 def channel_rows(x):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from . import threads
-from .layout import Geometry
+from .layout import Geometry, by_pixel
 
 BLOCK = 1 << 22  # bytes of windows in one block
 COLUMNS = 512  # a matrix product of fewer columns is slow
@@ -100,7 +100,7 @@ def plan(sizes, by_rows, part=0, parts=1, trimmed=False, alone=False):
     trimmed: output rows that reach over the edge leave out what is zero, in products of their own, where that spares enough (`by_rows` only).
     alone: the outputs of each block lie in an array of their own, (groups, filters, rows, out width, N), and not in one of all rows."""
     geo = sizes.geo
-    first, last = part * geo.out[0] // parts, (part + 1) * geo.out[0] // parts
+    first, last = _share(geo, part, parts)
     area = sizes.item * geo.groups * sizes.channels * geo.kernel[1] * sizes.row
     if geo.pointwise:
         rows = geo.out[0]
@@ -113,6 +113,11 @@ def plan(sizes, by_rows, part=0, parts=1, trimmed=False, alone=False):
     return tuple(make(sizes, start, stop - start, trimmed, alone) for start, stop in threads.shares(first, last, blocks))
 
 
+def _share(geo, part, parts):
+    """The first output row of thread `part` of so many, and the first one after its last."""
+    return part * geo.out[0] // parts, (part + 1) * geo.out[0] // parts
+
+
 def cuts(filters, columns):
     """Into how many products of equal size one of `columns` columns is cut, for a matrix of filters with so many numbers."""
     if filters > THIN or filters * columns <= SMALL:
@@ -122,31 +127,39 @@ def cuts(filters, columns):
 
 
 # -- gathering ---------------------------------------------------------------------------------------------------------------
-def sources(x, geo):
+def sources(x, geo, part=0, parts=1):
     """What each column of the kernel reads: arrays (groups, channels, H, columns, N) of an `x` of this shape.
 
-    What neighbouring outputs read lies side by side: for a stride, every stride-th column is copied to an array of its own."""
+    What neighbouring outputs read lies side by side: for a stride, every stride-th column is copied to an array of its own. There the rows that
+    thread `part` of so many does not read are left as they are. Valid until this thread asks again."""
     step = geo.stride[1]
     if step == 1:
         return [x] * geo.kernel[1]
+    first, last = (row * geo.stride[0] - geo.padding[0] for row in _share(geo, part, parts))
+    rows = slice(max(0, first), max(0, last + (geo.kernel[0] - 1) * geo.dilation[0]))
     phases = {}
     for phase, _ in set(_places(geo)):
         if phase not in phases:
-            columns = x[:, :, :, phase::step]
-            phases[phase] = threads.scratch(("phase", phase), columns.shape, x.dtype)
-            phases[phase][...] = columns
+            columns = by_pixel(x)[:, :, :, phase::step]
+            phases[phase] = threads.scratch(("phase", phase), (*columns.shape, x.shape[-1]), x.dtype)
+            by_pixel(phases[phase])[:, :, rows] = columns[:, :, rows]
     return [phases[phase] for phase, _ in _places(geo)]
 
 
-def gather(x, sources, block):
+def gather(x, sources, block, gathered=None, channels=None):
     """The array in which the windows of `block` lie: of an input x (groups, channels, H, W, N) that fills its memory, and its `sources`.
 
-    Valid until this thread gathers again."""
+    Valid until this thread gathers again. Or, of an array `gathered` in which windows are not by rows, the part of these `channels` only."""
     if not block.gathered:
         return x
-    gathered = threads.scratch("windows", block.gathered, x.dtype)
-    if block.inside is not None:
-        np.copyto(gathered, block.inside.of(x))
+    if gathered is None:
+        gathered = threads.scratch("windows", block.gathered, x.dtype)
+    inside = None if block.inside is None else block.inside.of(x)
+    if channels is not None:
+        gathered, sources = gathered[:, channels], [source[:, channels] for source in sources]
+        inside = None if inside is None else inside[:, channels]
+    if inside is not None:
+        np.copyto(gathered, inside)
         return gathered
     for place in block.zeros:
         gathered[place] = 0

@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from . import memory, threads
-from .layout import batch_first, batch_last
+from .layout import batch_first, batch_last, by_pixel
 
 CHANNELS = 96  # with fewer, sums and differences take what the products save (measured on processors with AVX-512)
 COLUMNS = {False: 128, True: 64}  # forward, backward: of a product from which reading 16 matrices of filters for 9 pays
@@ -24,6 +24,7 @@ NUMBERS = 1 << 15  # of a matrix of tiles, unless it has too few columns then: 1
 
 _G = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, -1]])  # the last row turned, so that A^T is [1 1 1 0], [0 1 -1 1]
 _TO_TILES = {t: np.kron(_G, _G).astype(t) for t in (np.float32, np.float64)}  # a filter of 9 numbers to 16
+_PER_FILTER = 1000.0  # operations to change the basis of one filter of a channel, times the cost of memory: for `threads.split`
 _LINES = ((np.subtract, 0, 2), (np.add, 1, 2), (np.subtract, 2, 1), (np.subtract, 1, 3))  # of B^T
 
 
@@ -53,7 +54,7 @@ def forward(x, weight, bias, geo, turned=False):
 
 def _by_rows(x, weight, bias, y, padding, tiles, turned):
     """Fills `y`; threads share the rows of tiles. Returns whether all is finite."""
-    filters, pixels, finite = _all_filters(weight, turned), _pixels(y), []
+    filters, pixels, finite = _all_filters(weight, turned), by_pixel(y), []
 
     def work(part, parts):
         first, last = part * tiles[0] // parts, (part + 1) * tiles[0] // parts
@@ -68,7 +69,7 @@ def _by_rows(x, weight, bias, y, padding, tiles, turned):
 
 def _by_filters(x, weight, bias, y, padding, tiles, turned):
     """`_by_rows` for less tiles than filters: threads share the transformed channels, and then the filters."""
-    (c, o), pixels, finite = (len(x), len(y)), _pixels(y), []
+    (c, o), pixels, finite = (len(x), len(y)), by_pixel(y), []
     tiled = memory.empty((4, 4, c, math.prod(tiles) * x.shape[3]), x.dtype)
 
     def transform(part, parts):
@@ -129,7 +130,7 @@ def _all_filters(weight, turned):
         first, last = part * o // parts, (part + 1) * o // parts
         _filters(weight[first:last], turned, made[:, first * c : last * c])
 
-    threads.split(work, 288.0 * o * c, o)
+    threads.split(work, _PER_FILTER * o * c, o)
     made = made.reshape(4, 4, o, c)
     return made.swapaxes(2, 3) if turned else made
 
@@ -137,15 +138,15 @@ def _all_filters(weight, turned):
 def _gradient(total):
     """G^T u G: (O, C, 3, 3), the adjoint of `_filters`."""
     o, c = total.shape[2:]
-    made, turn = np.empty((o * c, 9), total.dtype), _TO_TILES[total.dtype.type]
-    places = total.reshape(16, -1).T
+    made, turn = np.empty((o, c, 3, 3), total.dtype), _TO_TILES[total.dtype.type]
+    filters, places = made.reshape(-1, 9), total.reshape(16, -1).T
 
     def work(part, parts):
         share = slice(part * o // parts * c, (part + 1) * o // parts * c)
-        np.matmul(places[share], turn, out=made[share])
+        np.matmul(places[share], turn, out=filters[share])
 
-    threads.split(work, 288.0 * o * c, o)
-    return made.reshape(o, c, 3, 3)
+    threads.split(work, _PER_FILTER * o * c, o)
+    return made
 
 
 def _image_tiles(image, lines, out=None):
@@ -224,15 +225,10 @@ def _blocks(first, last, channels, row, part, parts):
     return [(a, b) for a, b in zip(ends, ends[1:]) if a < b]
 
 
-def _pixels(t):
-    """(…, N) as one item per pixel: NumPy copies items of any size faster than short rows of numbers."""
-    return t.view(f"V{t.shape[-1] * t.itemsize}")[..., 0]
-
-
 def _place(made, pixels, tiles):
     """Outputs (2, 2, O, columns) of so many rows and columns of tiles, into an image; the last ones may reach over its edge."""
     rows, columns = tiles
-    made = _pixels(made.reshape(2, 2, len(pixels), rows, columns, -1))
+    made = by_pixel(made.reshape(2, 2, len(pixels), rows, columns, -1))
     if pixels.shape[1:] == (2 * rows, 2 * columns):
         pixels.reshape(-1, rows, 2, columns, 2).transpose(2, 4, 0, 1, 3)[...] = made
         return
@@ -258,7 +254,7 @@ def _by_parity(x, top, rows, left, half, name):
         made[:, :, :a] = 0
     if b < rows:
         made[:, :, b:] = 0
-    source, target = _pixels(x), _pixels(made)
+    source, target = by_pixel(x), by_pixel(made)
     for parity in range(2):
         place = parity - left  # of this parity's first column
         c, d = min(half, max(0, (1 - place) // 2)), max(0, min(half, (w - 1 - place) // 2 + 1))

@@ -36,12 +36,30 @@ def _c_name(d):
     return d.np_name
 
 
+def _towards_first(m, g, second, sizes, strides):
+    """The gradient of the left factor. As in PyTorch it lies column by column in memory where that factor does: the gradient of a weight that was
+    transposed is contiguous then."""
+    if strides[0] == 1 and strides[1] == sizes[0]:
+        return m.t(m.mm(second, m.t(g)))
+    return m.mm(g, m.t(second))
+
+
+def _towards_second(m, g, first, sizes, strides):
+    """The gradient of the right factor, as `_towards_first`."""
+    if strides[0] == 1 and strides[1] == sizes[0]:
+        return m.t(m.mm(m.t(g), first))
+    return m.mm(m.t(first), g)
+
+
 mm_op = register(
     "mm(self, mat2)",
     forward=lambda xp, self, mat2: product(self, mat2),
     method=False,
     function=False,
-    vjp={"self": lambda m, g, mat2: m.mm(g, m.t(mat2)), "mat2": lambda m, g, self: m.mm(m.t(self), g)},
+    vjp={
+        "self": lambda m, g, mat2, self_sym_sizes, self_sym_strides: _towards_first(m, g, mat2, self_sym_sizes, self_sym_strides),
+        "mat2": lambda m, g, self, mat2_sym_sizes, mat2_sym_strides: _towards_second(m, g, self, mat2_sym_sizes, mat2_sym_strides),
+    },
     also_saves=("self_sym_sizes", "self_sym_strides", "mat2_sym_sizes", "mat2_sym_strides"),
     latex=r"{self} \, {mat2}",
     vjp_latex={"self": r"{g} \, {mat2}^{T}", "mat2": r"{self}^{T} \, {g}"},
@@ -99,8 +117,12 @@ addmm_op = register(
     function=False,
     vjp={
         "self": lambda m, g, beta, self_sym_sizes: _times(m.sum_to(g, self_sym_sizes), beta),
-        "mat1": lambda m, g, mat2, alpha: _times(m.mm(g, m.t(mat2)), alpha),
-        "mat2": lambda m, g, mat1, alpha: _times(m.mm(m.t(mat1), g), alpha),
+        "mat1": lambda m, g, mat2, alpha, mat1_sym_sizes, mat1_sym_strides: _times(
+            _towards_first(m, g, mat2, mat1_sym_sizes, mat1_sym_strides), alpha
+        ),
+        "mat2": lambda m, g, mat1, alpha, mat2_sym_sizes, mat2_sym_strides: _times(
+            _towards_second(m, g, mat1, mat2_sym_sizes, mat2_sym_strides), alpha
+        ),
     },
     hidden=("self_sym_sizes",),
     also_saves=("mat1_sym_sizes", "mat1_sym_strides", "mat2_sym_sizes", "mat2_sym_strides"),
