@@ -20,7 +20,7 @@ from .layout import batch_first, batch_last, by_pixel
 
 CHANNELS = 96  # with fewer, sums and differences take what the products save (measured on processors with AVX-512)
 COLUMNS = {False: 128, True: 64}  # forward, backward: of a product from which reading 16 matrices of filters for 9 pays
-NUMBERS = 1 << 15  # of a matrix of tiles, unless it has too few columns then: 16 such matrices take 2 MB
+NUMBERS = 3 << 14  # of a matrix of tiles, about: 16 such matrices take 3 MB
 
 _G = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, -1]])  # the last row turned, so that A^T is [1 1 1 0], [0 1 -1 1]
 _TO_TILES = {t: np.kron(_G, _G).astype(t) for t in (np.float32, np.float64)}  # a filter of 9 numbers to 16
@@ -57,11 +57,11 @@ def _by_rows(x, weight, bias, y, padding, tiles, turned):
     filters, pixels, finite = _all_filters(weight, turned), by_pixel(y), []
 
     def work(part, parts):
-        first, last = part * tiles[0] // parts, (part + 1) * tiles[0] // parts
-        for start, stop in _blocks(first, last, max(filters.shape[2:]), tiles[1] * x.shape[3], part, parts):
-            made = _products(filters, _image_tiles(_image(x, start, stop, padding, tiles[1]), range(4)), bias)
+        share = part * tiles[0] // parts, (part + 1) * tiles[0] // parts
+        for rows, columns in _blocks(share, tiles[1], max(filters.shape[2:]), x.shape[3], part):
+            made = _products(filters, _image_tiles(_image(x, rows, columns, padding), range(4)), bias)
             finite.append(math.isfinite(made.sum()))
-            _place(made, pixels[:, 2 * start : 2 * stop], (stop - start, tiles[1]))
+            _place(made, pixels, rows, columns)
 
     threads.split(work, 8.0 * len(x) * y.size, tiles[0])
     return all(finite)
@@ -70,18 +70,18 @@ def _by_rows(x, weight, bias, y, padding, tiles, turned):
 def _by_filters(x, weight, bias, y, padding, tiles, turned):
     """`_by_rows` for less tiles than filters: threads share the transformed channels, and then the filters."""
     (c, o), pixels, finite = (len(x), len(y)), by_pixel(y), []
-    tiled = memory.empty((4, 4, c, math.prod(tiles) * x.shape[3]), x.dtype)
+    tiled, every = memory.empty((4, 4, c, math.prod(tiles) * x.shape[3]), x.dtype), [(0, n) for n in tiles]
 
     def transform(part, parts):
         share = slice(part * c // parts, (part + 1) * c // parts)
-        _image_tiles(_image(x[share], 0, tiles[0], padding, tiles[1]), range(4), tiled[:, :, share])
+        _image_tiles(_image(x[share], *every, padding), range(4), tiled[:, :, share])
 
     def work(part, parts):
         share = slice(part * o // parts, (part + 1) * o // parts)
         filters = _filters(weight[:, share] if turned else weight[share], turned)
         made = _products(filters, tiled, None if bias is None else bias[share])
         finite.append(math.isfinite(made.sum()))
-        _place(made, pixels[share], tiles)
+        _place(made, pixels[share], *every)
 
     threads.split(transform, 50.0 * tiled.size, c)
     threads.split(work, 8.0 * c * y.size, o)
@@ -99,12 +99,12 @@ def grad_weight(g, x, geo):
     def work(part, parts):
         lines = range(part * 4 // parts, (part + 1) * 4 // parts)
         target = total[lines.start : lines.stop]
-        for start, stop in _blocks(0, tiles[0], max(c, o), tiles[1] * g.shape[-1], part, parts):
-            right = _image_tiles(_image(x, start, stop, geo.padding, tiles[1]), lines)
-            left = _gradient_tiles(_by_parity(g, 2 * start, 2 * (stop - start), 0, tiles[1], "gradient"), lines)
-            found = threads.scratch("products", target.shape, total.dtype) if start else target
+        for number, (rows, columns) in enumerate(_blocks((0, tiles[0]), tiles[1], max(c, o) * len(lines) // 4, g.shape[-1], part)):
+            right = _image_tiles(_image(x, rows, columns, geo.padding), lines)
+            left = _gradient_tiles(_by_parity(g, (2 * rows[0], 2 * rows[1]), columns, "gradient"), lines)
+            found = threads.scratch("products", target.shape, total.dtype) if number else target
             np.matmul(left, right.swapaxes(2, 3), out=found)
-            if start:
+            if number:
                 target += found
 
     threads.split(work, 8.0 * g.size * c, 4)
@@ -211,26 +211,27 @@ def _tiles(geo):
     return -(-geo.out[0] // 2), -(-geo.out[1] // 2)
 
 
-def _blocks(first, last, channels, row, part, parts):
-    """Tile rows first … last in pieces, `row` columns of a matrix for each.
+def _blocks(rows, columns, channels, n, part):
+    """Tiles in pieces that fit the cache, each (first row, end), (first column, end).
 
-    Every other thread begins and ends with half a piece. So it multiplies, which takes long and leaves the interpreter lock alone, while its
-    neighbours do the many short calls before and after: side by side in step two threads wait for the lock at each of these."""
-    numbers = NUMBERS if parts == 1 else 2 * NUMBERS
-    most = max(1, numbers // (channels * row), -(-COLUMNS[False] // row))
-    count, rows = -(-(last - first) // most), last - first
-    if part % 2 == 0 or rows == 1:
-        return threads.shares(first, last, count)
-    ends = [first, *(first + max(1, (2 * k + 1) * rows // (2 * count)) for k in range(count)), last]
-    return [(a, b) for a, b in zip(ends, ends[1:]) if a < b]
+    Every other thread cuts its first piece in two, and takes one half last. So it multiplies, which takes long and leaves the interpreter lock
+    alone, while its neighbours do the many short calls before and after: side by side in step two threads wait for the lock at each of these."""
+    count, total = rows[1] - rows[0], (rows[1] - rows[0]) * columns * n
+    parts = max(1, min(count, total // COLUMNS[False], round(total * channels / NUMBERS)))
+    pieces = [(piece, (0, columns)) for piece in threads.shares(*rows, parts)]
+    if part % 2 == 0 or columns == 1:
+        return pieces
+    (first, _), *others = pieces
+    return [(first, (0, columns // 2)), *others, (first, (columns // 2, columns))]
 
 
-def _place(made, pixels, tiles):
-    """Outputs (2, 2, O, columns) of so many rows and columns of tiles, into an image; the last ones may reach over its edge."""
-    rows, columns = tiles
-    made = by_pixel(made.reshape(2, 2, len(pixels), rows, columns, -1))
-    if pixels.shape[1:] == (2 * rows, 2 * columns):
-        pixels.reshape(-1, rows, 2, columns, 2).transpose(2, 4, 0, 1, 3)[...] = made
+def _place(made, pixels, rows, columns):
+    """Outputs (2, 2, O, columns) of these rows and columns of tiles, into an image; the last ones may reach over its edge."""
+    pixels = pixels[:, 2 * rows[0] : 2 * rows[1], 2 * columns[0] : 2 * columns[1]]
+    height, width = rows[1] - rows[0], columns[1] - columns[0]
+    made = by_pixel(made.reshape(2, 2, len(pixels), height, width, -1))
+    if pixels.shape[1:] == (2 * height, 2 * width):
+        pixels.reshape(-1, height, 2, width, 2).transpose(2, 4, 0, 1, 3)[...] = made
         return
     for p in range(2):
         for q in range(2):
@@ -238,17 +239,21 @@ def _place(made, pixels, tiles):
             target[...] = made[p, q, :, : target.shape[1], : target.shape[2]]
 
 
-def _image(x, start, stop, padding, columns):
-    """What the tile rows start … stop read of x (C, H, W, N), `_by_parity`."""
-    return _by_parity(x, 2 * start - padding[0], 2 * (stop - start) + 2, padding[1], columns + 1, "image")
+def _image(x, rows, columns, padding):
+    """What these rows and columns of tiles read of x (C, H, W, N), `_by_parity`: of columns one more of each parity."""
+    lines = 2 * rows[0] - padding[0], 2 * rows[1] + 2 - padding[0]
+    return _by_parity(x, lines, (columns[0], columns[1] + 1), "image", padding[1])
 
 
-def _by_parity(x, top, rows, left, half, name):
-    """The rows top … top + rows of x, from column -left on, even columns and odd ones apart: (2, C, rows, half, N); zero outside of the image.
+def _by_parity(x, lines, columns, name, left=0):
+    """Some lines of x (C, H, W, N), even columns and odd ones apart: (2, C, lines, columns, N). `columns` (from, to) of each parity, counted from
+    column -left on; zero outside of the image.
 
     Neighbouring tiles lie two columns apart; like this what they read lies side by side."""
     channels, h, w, n = x.shape
-    made = threads.scratch(name, (2, channels, rows, half, n), x.dtype)
+    (top, end), (first, last) = lines, columns
+    rows, count = end - top, last - first
+    made = threads.scratch(name, (2, channels, rows, count, n), x.dtype)
     a, b = min(rows, max(0, -top)), max(0, min(rows, h - top))
     if a > 0:
         made[:, :, :a] = 0
@@ -256,11 +261,12 @@ def _by_parity(x, top, rows, left, half, name):
         made[:, :, b:] = 0
     source, target = by_pixel(x), by_pixel(made)
     for parity in range(2):
-        place = parity - left  # of this parity's first column
-        c, d = min(half, max(0, (1 - place) // 2)), max(0, min(half, (w - 1 - place) // 2 + 1))
+        place = 2 * first + parity - left  # of this parity's first column
+        c, d = min(count, max(0, (1 - place) // 2)), max(0, min(count, (w - 1 - place) // 2 + 1))
         if c > 0:
             made[parity, :, a:b, :c] = 0
-        if d < half:
+        if d < count:
             made[parity, :, a:b, d:] = 0
-        target[parity, :, a:b, c:d] = source[:, top + a : top + b, 2 * c + place : 2 * d + place - 1 : 2]
+        if c < d:
+            target[parity, :, a:b, c:d] = source[:, top + a : top + b, 2 * c + place : 2 * d + place - 1 : 2]
     return made
