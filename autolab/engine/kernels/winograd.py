@@ -20,7 +20,7 @@ from .layout import batch_first, batch_last, by_pixel
 
 CHANNELS = 96  # with fewer, sums and differences take what the products save (measured on processors with AVX-512)
 COLUMNS = {False: 128, True: 64}  # forward, backward: of a product from which reading 16 matrices of filters for 9 pays
-NUMBERS = 3 << 14  # of a matrix of tiles, about: 16 such matrices take 3 MB
+NUMBERS = 1 << 15  # of a matrix of tiles, about: 16 such matrices take 2 MB
 
 _G = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, -1]])  # the last row turned, so that A^T is [1 1 1 0], [0 1 -1 1]
 _TO_TILES = {t: np.kron(_G, _G).astype(t) for t in (np.float32, np.float64)}  # a filter of 9 numbers to 16
@@ -53,17 +53,15 @@ def forward(x, weight, bias, geo, turned=False):
 
 
 def _by_rows(x, weight, bias, y, padding, tiles, turned):
-    """Fills `y`; threads share the rows of tiles. Returns whether all is finite."""
+    """Fills `y`; threads take pieces of the tiles. Returns whether all is finite."""
     filters, pixels, finite = _all_filters(weight, turned), by_pixel(y), []
 
-    def work(part, parts):
-        share = part * tiles[0] // parts, (part + 1) * tiles[0] // parts
-        for rows, columns in _blocks(share, tiles[1], max(filters.shape[2:]), x.shape[3], part):
-            made = _products(filters, _image_tiles(_image(x, rows, columns, padding), range(4)), bias)
-            finite.append(math.isfinite(made.sum()))
-            _place(made, pixels, rows, columns)
+    def work(rows, columns):
+        made = _products(filters, _image_tiles(_image(x, rows, columns, padding), range(4)), bias)
+        finite.append(math.isfinite(made.sum()))
+        _place(made, pixels, rows, columns)
 
-    threads.split(work, 8.0 * len(x) * y.size, tiles[0])
+    threads.hand_out(work, _blocks(tiles, max(filters.shape[2:]), x.shape[3], halved=True), 8.0 * len(x) * y.size)
     return all(finite)
 
 
@@ -99,7 +97,7 @@ def grad_weight(g, x, geo):
     def work(part, parts):
         lines = range(part * 4 // parts, (part + 1) * 4 // parts)
         target = total[lines.start : lines.stop]
-        for number, (rows, columns) in enumerate(_blocks((0, tiles[0]), tiles[1], max(c, o) * len(lines) // 4, g.shape[-1], part)):
+        for number, (rows, columns) in enumerate(_blocks(tiles, max(c, o) * len(lines) // 4, g.shape[-1], halved=part % 2)):
             right = _image_tiles(_image(x, rows, columns, geo.padding), lines)
             left = _gradient_tiles(_by_parity(g, (2 * rows[0], 2 * rows[1]), columns, "gradient"), lines)
             found = threads.scratch("products", target.shape, total.dtype) if number else target
@@ -211,18 +209,20 @@ def _tiles(geo):
     return -(-geo.out[0] // 2), -(-geo.out[1] // 2)
 
 
-def _blocks(rows, columns, channels, n, part):
-    """Tiles in pieces that fit the cache, each (first row, end), (first column, end).
+def _blocks(tiles, channels, n, halved):
+    """So many rows and columns of tiles in pieces that fit the cache, each (first row, end), (first column, end).
 
-    Every other thread cuts its first piece in two, and takes one half last. So it multiplies, which takes long and leaves the interpreter lock
-    alone, while its neighbours do the many short calls before and after: side by side in step two threads wait for the lock at each of these."""
-    count, total = rows[1] - rows[0], (rows[1] - rows[0]) * columns * n
-    parts = max(1, min(count, total // COLUMNS[False], round(total * channels / NUMBERS)))
-    pieces = [(piece, (0, columns)) for piece in threads.shares(*rows, parts)]
-    if part % 2 == 0 or columns == 1:
+    halved: the second piece is half of one, the other half comes last. So whoever takes it multiplies, which takes long and leaves the interpreter
+    lock alone, while the others do the many short calls before and after: side by side in step two threads wait for the lock at each of these."""
+    rows, columns = tiles
+    total = rows * columns * n
+    count, threaded = max(1, min(total // COLUMNS[False], round(total * channels / NUMBERS))), threads.available()
+    count = min(rows, -(-count // threaded) * threaded)
+    pieces = [(piece, (0, columns)) for piece in threads.shares(0, rows, count)]
+    if not halved or columns == 1:
         return pieces
-    (first, _), *others = pieces
-    return [(first, (0, columns // 2)), *others, (first, (columns // 2, columns))]
+    (cut, _), *others = pieces
+    return [*others[:1], (cut, (0, columns // 2)), *others[1:], (cut, (columns // 2, columns))]
 
 
 def _place(made, pixels, rows, columns):
