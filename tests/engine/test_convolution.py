@@ -49,17 +49,19 @@ def by_definition(x, weight, geo):
     return y
 
 
-@pytest.fixture(params=["one block", "rows", "trimmed", "small blocks", "threads"])
+@pytest.fixture(params=["one block", "rows", "trimmed", "small blocks", "threads", "filters"])
 def blocks(request, monkeypatch):
     """The ways in which the work is cut."""
-    if request.param != "one block":
+    if request.param not in ("one block", "filters"):
         monkeypatch.setattr(windows, "ROW", {True: 1, False: 1})
     if request.param in ("small blocks", "threads"):
         monkeypatch.setattr(windows, "BLOCK", 1)
         monkeypatch.setattr(windows, "COLUMNS", 1)
     if request.param == "trimmed":
         monkeypatch.setattr(windows, "SPARED", 0)
-    if request.param == "threads":
+    if request.param == "filters":
+        monkeypatch.setattr(windows.Sizes, "few", property(lambda sizes: sizes.geo.groups == 1 and not sizes.by_rows))
+    if request.param in ("threads", "filters"):
         monkeypatch.setattr(threads, "WORTH_IT", -1)
         monkeypatch.setattr(threads, "TINY", -1)
         monkeypatch.setattr(threads, "available", lambda: 3)

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import memory, threads, whole, winograd
 from .layout import Geometry, batch_first, batch_last
-from .windows import COLUMNS, THIN, Sizes, gather, plan, sources
+from .windows import THIN, Sizes, gather, plan, sources
 
 
 def _grouped(t, groups):
@@ -63,7 +63,7 @@ def forward(x, weight, bias, geo):
     row, by_rows = sizes.row, sizes.by_rows
     filters, flat = _matrix(weight, groups, by_rows), y.reshape(o, -1)
     bias = None if bias is None else bias[:, None]
-    if groups == 1 and not by_rows and flat.shape[1] < min(o, COLUMNS + 1):
+    if sizes.few:
         _by_filters(x, filters[0, 0, 0], bias, geo, sizes, flat)
         return batch_first(y)
 

@@ -53,6 +53,12 @@ class Sizes(NamedTuple):
         kernel, stride, dilation = self.geo.kernel[0], self.geo.stride[0], self.geo.dilation[0]
         return kernel > stride and dilation == 1 and self.row >= ROW[self.thin]
 
+    @property
+    def few(self):
+        """Whether there are less columns than filters, all of them in one block of windows."""
+        columns = self.geo.out[0] * self.row
+        return self.geo.groups == 1 and not self.by_rows and columns < self.filters and columns <= COLUMNS
+
 
 class Memory(NamedTuple):
     """How matrices (groups, a, b, rows, columns) lie in an array that fills its memory."""
