@@ -267,6 +267,47 @@ def test_an_error_in_a_thread_arrives(monkeypatch):
 
 
 @needs_blas
+def test_two_kernels_run_side_by_side_each_in_one_thread(monkeypatch):
+    monkeypatch.setattr(threads, "_blas", lambda get=lambda: 2: (get, lambda n: None))
+
+    def kernel(name):
+        parts = []
+        threads.split(lambda part, of: parts.append((part, of)), 1e12, 4)
+        return name, threading.get_ident(), threads.available(), parts
+
+    (a, here, *first), (b, there, *second) = threads.both(lambda: kernel("a"), lambda: kernel("b"), 1e12)
+    assert (a, b, here) == ("a", "b", threading.get_ident()) and there != here
+    assert first == second == [1, [(0, 1)]]
+    assert threads.available() == 2
+    (_, here, *first), (_, there, *second) = threads.both(lambda: kernel("a"), lambda: kernel("b"), 1.0)  # little work: one after the other
+    assert here == there and first[0] == second[0] == 2 and sorted(second[1]) == [(0, 2), (1, 2)]
+
+    for failing in (0, 1):
+        kernels_ = [lambda: kernel("a"), lambda: kernel("b")]
+        kernels_[failing] = lambda: 1 // 0
+        with pytest.raises(ZeroDivisionError):
+            threads.both(*kernels_, 1e12)
+        assert threads.available() == 2 and threads._holders[0] == 0
+
+
+@needs_blas
+def test_gradients_found_side_by_side_are_those_found_alone(monkeypatch):
+    x = torch.randn(2, 8, 9, 7, dtype=torch.float64, requires_grad=True)
+    layer = torch.nn.Conv2d(8, 6, 3, padding=1, dtype=torch.float64)
+    wanted = [x, *layer.parameters()]
+    alone = [t.numpy() for t in torch.autograd.grad(layer(x).square().sum(), wanted)]
+    ran = []
+    both = threads.both
+    monkeypatch.setattr(threads, "WORTH_IT", -1)
+    monkeypatch.setattr(threads, "_blas", lambda get=lambda: 2: (get, lambda n: None))
+    monkeypatch.setattr(threads, "both", lambda *a: ran.append(a[2]) or both(*a))
+    together = [t.numpy() for t in torch.autograd.grad(layer(x).square().sum(), wanted)]
+    assert ran == [2.0 * 2 * 6 * 9 * 7 * 8 * 3 * 3]
+    for found, expected in zip(together, alone):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+@needs_blas
 def test_several_threads_may_convolve_at_once(monkeypatch):
     monkeypatch.setattr(threads, "WORTH_IT", -1)
     monkeypatch.setattr(threads, "available", lambda: 2)

@@ -8,6 +8,7 @@ them is gone. Nothing outside this module changes, and at most `KEPT` bytes lie 
 from __future__ import annotations
 
 import math
+import threading
 from collections import deque
 from functools import lru_cache
 
@@ -20,6 +21,7 @@ LINE = 64  # bytes of a line of the cache: NumPy's loops and OpenBLAS take up to
 
 _free: dict[int, deque] = {}
 _kept = 0
+_counting = threading.Lock()  # nobody waits for it: a block may come back at any time, in any thread, and also amid the lines that hold it
 
 
 class _Block(np.ndarray):
@@ -42,19 +44,26 @@ class Lease(np.ndarray):
 def _put_back(block):
     global _kept
     size = block.nbytes
-    if _kept + size <= KEPT:
-        _kept += size
-        _free.setdefault(size, deque()).append(block)
+    if _kept + size <= KEPT and _counting.acquire(False):
+        try:
+            _kept += size
+            _free.setdefault(size, deque()).append(block)
+        finally:
+            _counting.release()
 
 
 def _block(size):
     global _kept
-    try:
-        block = _free[size].pop()
-    except (KeyError, IndexError):
-        return aligned(size).view(_Block)
-    _kept -= size
-    return block
+    if _free.get(size) and _counting.acquire(False):
+        try:
+            block = _free[size].pop()
+            _kept -= size
+            return block
+        except IndexError:  # another thread took the last one
+            pass
+        finally:
+            _counting.release()
+    return aligned(size).view(_Block)
 
 
 def aligned(size):

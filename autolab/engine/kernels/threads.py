@@ -26,9 +26,16 @@ _holders = [0, 1]  # how many kernels hold BLAS at one thread, and how many thre
 _blas = cache(blas.thread_functions)
 
 
+class _Own(threading.local):
+    alone = False  # whether what runs in this thread may use no other
+
+
+_own = _Own()
+
+
 def available() -> int:
     """How many threads a kernel may use."""
-    found = _blas()
+    found = None if _own.alone else _blas()
     if found is None:
         return 1
     return _holders[1] if _holders[0] else found[0]()
@@ -84,7 +91,7 @@ def split(function, flops, most):
 
     BLAS keeps to one thread even then: its threads wait for each other busily, which costs more than small products gain."""
     global _pool
-    threads = available() if flops > TINY else 1
+    threads = available() if flops > TINY and not _own.alone else 1
     n = min(threads, most) if flops > WORTH_IT else 1
     if n <= 1:
         if threads == 1:
@@ -111,6 +118,25 @@ def shares(first, last, parts):
     """first … last cut into `parts` pieces of nearly equal length."""
     ends = [first + (last - first) * k // parts for k in range(parts + 1)]
     return zip(ends, ends[1:])
+
+
+def both(first, second, flops):
+    """(first(), second()), of about so many operations each. Two threads do one each, for two kernels at different places of their work seldom
+    want the interpreter lock at once; else one comes after the other, and each may split its work."""
+    if available() != 2 or flops <= WORTH_IT:
+        return first(), second()
+    results = [None, None]
+
+    def work(k, n):
+        _own.alone = True
+        try:
+            for i in range(k, 2, n):
+                results[i] = (first, second)[i]()
+        finally:
+            _own.alone = False
+
+    split(work, flops, 2)
+    return results
 
 
 def hand_out(work, pieces, flops):

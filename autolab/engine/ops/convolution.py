@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import fail
 from ..kernels import convolution as kernels
+from ..kernels import threads
 from ..kernels.layout import Geometry
 from ..registry import NAMESPACES, composite, register
 from ..tensor import Tensor
@@ -100,6 +101,17 @@ def _for_weight(m, g, input, weight, stride, padding, dilation, transposed, outp
     return m.convolution_grad_weight(input, g, geo) if transposed else m.convolution_grad_weight(g, input, geo)
 
 
+def _gradients(m, g, wanted, *, input, weight, bias_sym_sizes_opt, **sizes):
+    """All gradients of raw arrays: those of input and weight side by side."""
+    given = m, g, input, weight, *sizes.values()
+    towards = [lambda: _for_input(*given) if wanted[0] else None, lambda: _for_weight(*given) if wanted[1] else None]
+    if wanted[0] and wanted[1] and g.__class__ is np.ndarray and len(weight):
+        dx, dw = threads.both(*towards, 2.0 * g.size * weight.size / len(weight))
+    else:
+        dx, dw = (gradient() for gradient in towards)
+    return dx, dw, m.convolution_grad_bias(g) if wanted[2] else None
+
+
 def _samples(s):
     plain = (1, 1), (0, 0), (1, 1), False, (0, 0), 1
     return [
@@ -143,6 +155,7 @@ convolution_op = _inside(
     ),
     latex=r"{weight} \ast {input} + {bias}",
     vjp_latex={"input": r"{weight} \star {g}", "weight": r"{input} \ast {g}", "bias": r"\mathrm{sum}({g})"},
+    fused=_gradients,
     samples=_samples,
 )
 
