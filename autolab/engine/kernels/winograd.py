@@ -61,7 +61,7 @@ def _by_rows(x, weight, bias, y, padding, tiles, turned):
         finite.append(math.isfinite(made.sum()))
         _place(made, pixels, rows, columns)
 
-    threads.hand_out(work, _blocks(tiles, max(filters.shape[2:]), x.shape[3], halved=True), 8.0 * len(x) * y.size)
+    threads.hand_out(work, _blocks(tiles, max(filters.shape[2:]), x.shape[3], halved=threads.available() > 1), 8.0 * len(x) * y.size)
     return all(finite)
 
 
