@@ -136,8 +136,20 @@ def max_pool2d(input, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=F
     return max_pool.call(*_max_arguments(input, kernel_size, stride, padding, dilation, ceil_mode))
 
 
+_checked: dict = {}
+"""The settings that passed for these sizes before: the checks take a third of a small pooling."""
+
+
 def _max_arguments(input, kernel_size, stride, padding, dilation, ceil_mode):
     _tensor_argument("max_pool2d", input)
+    given = kernel_size, stride, padding, dilation, ceil_mode
+    try:
+        key = input._d.shape, given, *[tuple(map(type, v)) if v.__class__ is tuple else v.__class__ for v in given]  # 2.0 equals 2
+        settings = _checked.get(key)
+    except TypeError:  # lists
+        key = settings = None
+    if settings is not None:
+        return input, *settings
     if not isinstance(ceil_mode, bool):
         raise fail(
             TypeError,
@@ -150,7 +162,12 @@ def _max_arguments(input, kernel_size, stride, padding, dilation, ceil_mode):
     if input.ndim in (3, 4):
         _check_windows(input, kernel_size, stride, padding, dilation, ceil_mode)
     _check_images(input)
-    return input, kernel_size, stride, padding, dilation, ceil_mode
+    settings = kernel_size, stride, padding, dilation, ceil_mode
+    if key is not None:
+        if len(_checked) >= 512:
+            _checked.clear()
+        _checked[key] = settings
+    return input, *settings
 
 
 @composite(namespace="nn.functional", name="max_pool2d")
