@@ -16,7 +16,7 @@ import numpy as np
 
 SMALLEST = 1 << 16  # bytes: the C library itself reuses smaller blocks
 LARGEST = 1 << 25
-KEPT = 3 << 26  # what a ResNet-9 gives back and asks for again in a step: with a third of it a step got 70 MB anew, all of which the system fills with zeros
+KEPT = 3 << 26  # what a ResNet-9 gives back in a step and asks for again; with a third of that 70 MB were new in each, filled with zeros
 LINE = 64  # bytes of a line of the cache: NumPy's loops and OpenBLAS take up to twice as long where their vectors lie across two of them
 
 _free: dict[int, deque] = {}

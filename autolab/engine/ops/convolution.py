@@ -8,7 +8,6 @@ Visin, "A guide to convolution arithmetic for deep learning" (2016).
 
 from __future__ import annotations
 
-import warnings
 from functools import lru_cache
 
 import numpy as np
@@ -17,8 +16,9 @@ from ..errors import fail
 from ..kernels import convolution as kernels
 from ..kernels import threads
 from ..kernels.layout import Geometry
-from ..registry import NAMESPACES, composite, register
+from ..registry import composite, register
 from ..tensor import Tensor
+from .convolution_arguments import check_dtypes, check_numbers, check_shapes, check_transposed, named_padding, numbers, output_size
 from .shape import unsqueeze
 
 
@@ -36,18 +36,6 @@ def _geometry(input_shape, weight_shape, stride, padding, dilation, output_paddi
     other = output_size(spatial, kernel, stride, padding, dilation, transposed, output_padding)
     size, out = (other, spatial) if transposed else (spatial, other)
     return Geometry(size, out, kernel, stride, padding, dilation, groups)
-
-
-def output_size(spatial, kernel, stride, padding, dilation, transposed=False, output_padding=None):
-    """Sizes of the result, for sizes of the input and of the kernel (tuples of one length)."""
-    if transposed:
-        return tuple(
-            (n - 1) * s - 2 * p + d * (k - 1) + extra + 1
-            for n, k, s, p, d, extra in zip(spatial, kernel, stride, padding, dilation, output_padding)
-        )
-    return tuple(
-        (n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in zip(spatial, kernel, stride, padding, dilation)
-    )
 
 
 def _planar(geo):
@@ -228,137 +216,7 @@ _inside(
 )
 
 
-# -- arguments -------------------------------------------------------------------------------------------------------------
-def _numbers(name, value, n):
-    """`value` as a tuple of `n` integers; one number counts for every dimension."""
-    values = tuple(value)
-    if len(values) == 1:
-        return tuple(int(v) for v in values) * n
-    if len(values) != n:
-        raise fail(
-            RuntimeError,
-            f"expected {name} to be a single integer value or a list of {n} values to match the convolution dimensions, but got "
-            f"{name}={list(values)}",
-            "Give one number, or one per dimension that the kernel moves along.",
-        )
-    return tuple(int(v) for v in values)
-
-
-def _check_numbers(input, weight, stride, padding, dilation, output_padding, groups):
-    for name, value, low in (("padding", padding, 0), ("output_padding", output_padding, 0), ("stride", stride, 1)):
-        if min(value, default=low) < low:
-            raise fail(
-                RuntimeError,
-                f"{'negative' if low == 0 else 'non-positive'} {name} is not supported",
-                f"{name} is {list(value)}.",
-            )
-    if min(dilation, default=1) < 1:
-        raise fail(
-            RuntimeError,
-            f"dilation should be greater than zero, but got {list(dilation)}",
-            "1 means that the kernel has no gaps.",
-        )
-    if groups < 1:
-        raise fail(
-            RuntimeError,
-            "non-positive groups is not supported",
-            "groups=1 connects every input channel to every output channel.",
-        )
-
-
-def _check_shapes(input, weight, bias, padding, dilation, transposed, groups):
-    shape, w = list(input.shape), list(weight.shape)
-    if len(w) != len(shape):
-        raise fail(
-            RuntimeError,
-            f"Expected {len(w)}-dimensional input for {len(w)}-dimensional weight {w}, but got {len(shape)}-dimensional input of size "
-            f"{shape} instead",
-            "Filters have as many dimensions as a batch: filters, channels, then what the kernel moves along.",
-        )
-    if w[0] < groups:
-        raise fail(
-            RuntimeError,
-            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size {w} instead",
-            "Every group needs at least one filter.",
-        )
-    if w[0] % groups:
-        raise fail(
-            RuntimeError,
-            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size "
-            f"[{w}] instead",
-            "The filters are shared out evenly over the groups.",
-        )
-    channels = w[0] if transposed else w[1] * groups
-    given = f"transposed={int(transposed)}" if transposed else f"groups={groups}"
-    if shape[1] != channels:
-        raise fail(
-            RuntimeError,
-            f"Given {given}, weight of size {w}, expected input{shape} to have {channels} channels, but got {shape[1]} channels "
-            "instead",
-            "Dimension 1 of the input counts its channels, and the layer was made for another number of them.",
-        )
-    filters = w[1] * groups if transposed else w[0]
-    if bias is not None and (bias.ndim != 1 or bias.shape[0] != filters):
-        given = f"transposed={int(transposed)}, " if transposed else ""
-        raise fail(
-            RuntimeError,
-            f"Given {given}weight of size {w}, expected bias to be 1-dimensional with {filters} elements, but got bias of size "
-            f"{list(bias.shape)} instead",
-            "One number per output channel is added.",
-        )
-    if transposed:
-        return
-    padded = [n + 2 * p for n, p in zip(shape[2:], padding)]
-    extent = [d * (k - 1) + 1 for k, d in zip(w[2:], dilation)]
-    if any(p < e for p, e in zip(padded, extent)):
-        by = lambda sizes: " x ".join(map(str, sizes))
-        raise fail(
-            RuntimeError,
-            f"Calculated padded input size per channel: ({by(padded)}). Kernel size: ({by(extent)}). Kernel size can't be greater "
-            "than actual input size",
-            "Use a smaller kernel or more padding, or do less pooling before this layer.",
-        )
-
-
-def _check_transposed(input, weight, stride, padding, dilation, output_padding):
-    if any(extra >= s and extra >= d for extra, s, d in zip(output_padding, stride, dilation)):
-        names = ("height", "width") if len(stride) == 2 else ("width",)
-        text = " ".join(
-            f"{what}_{axis}: {v}"
-            for what, values in (("output_padding", output_padding), ("stride", stride), ("dilation", dilation))
-            for axis, v in zip(names, values)
-        )
-        raise fail(
-            RuntimeError,
-            f"output padding must be smaller than either stride or dilation, but got {text}",
-            "output_padding chooses among the sizes that a strided convolution maps to the same size.",
-        )
-    out = output_size(input.shape[2:], weight.shape[2:], stride, padding, dilation, True, output_padding)
-    if min(out) < 1:
-        by = lambda sizes: " x ".join(map(str, sizes))
-        raise fail(
-            RuntimeError,
-            f"Given input size per channel: ({by(input.shape[2:])}). Calculated output size per channel: ({by(out)}). Output size is "
-            "too small",
-            "Padding is cut off from the result of a transposed convolution; use less of it.",
-        )
-
-
-def _check_dtypes(input, weight, bias):
-    if bias is not None and input.dtype is not bias.dtype:
-        raise fail(
-            RuntimeError,
-            f"Input type ({input.dtype.np_name}) and bias type ({bias.dtype.np_name}) should be the same",
-            "Convert the input with .float(), or the module with .to(dtype).",
-        )
-    if input.dtype is not weight.dtype:
-        raise fail(
-            RuntimeError,
-            f"expected scalar type {input.dtype.short} but found {weight.dtype.short}",
-            "Input and weight need one dtype: convert the input with .float(), or the module with .to(dtype).",
-        )
-
-
+# -- arguments ------------------------------------------------------------------------------------------------------------
 _checked: dict = {}
 """What the op gets for settings and sizes that were checked before: a network asks the same in every step, and the checks take 15 µs."""
 
@@ -397,13 +255,13 @@ def _convolved(name, dims, input, weight, bias, stride, padding, dilation, group
             "Filters are (filters, channels, then what the kernel moves along).",
         )
     each = lambda value: (value,) * dims if isinstance(value, (int, np.integer)) else value  # one number counts for every dimension
-    stride, dilation = _numbers("stride", each(stride), n), _numbers("dilation", each(dilation), n)
+    stride, dilation = numbers("stride", each(stride), n), numbers("dilation", each(dilation), n)
     if isinstance(padding, str):
-        input, padding = _named_padding(input, weight, stride, padding, dilation)
+        input, padding = named_padding(input, weight, stride, padding, dilation)
     valid = isinstance(padding, tuple) and not padding
-    padding, output_padding = _numbers("padding", each(padding or 0), n), _numbers("output_padding", each(output_padding), n)
-    _check_numbers(input, weight, stride, padding, dilation, output_padding, groups)
-    _check_shapes(input, weight, bias, padding, dilation, transposed, groups)
+    padding, output_padding = numbers("padding", each(padding or 0), n), numbers("output_padding", each(output_padding), n)
+    check_numbers(input, weight, stride, padding, dilation, output_padding, groups)
+    check_shapes(input, weight, bias, padding, dilation, transposed, groups)
     if not transposed and 0 in input.shape[2:]:
         raise fail(
             RuntimeError,
@@ -418,9 +276,9 @@ def _convolved(name, dims, input, weight, bias, stride, padding, dilation, group
         # of no channels there is nothing to add up; PyTorch gives a result without channels, whatever the filters
         out = output_size(input.shape[2:], weight.shape[2:], stride, padding, dilation)
         return (input.reshape(-1) * weight.reshape(-1)).reshape(*(input.shape[:1] if batched else ()), 0, *out)
-    _check_dtypes(input, weight, bias)
+    check_dtypes(input, weight, bias)
     if transposed:
-        _check_transposed(input, weight, stride, padding, dilation, output_padding)
+        check_transposed(input, weight, stride, padding, dilation, output_padding)
     if valid:
         padding = output_padding = (0,)
     elif batched and key is not None and given[1].__class__ is not str:
@@ -429,33 +287,6 @@ def _convolved(name, dims, input, weight, bias, stride, padding, dilation, group
         _checked[key] = stride, padding, dilation, transposed, output_padding, groups
     y = convolution_op.call(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
     return y if batched else y.squeeze(0)
-
-
-def _named_padding(input, weight, stride, padding, dilation):
-    """(input, padding) for 'valid' and 'same'; an odd total is padded at the end first, as PyTorch does."""
-    if padding == "valid":
-        return input, ()
-    if padding != "same":
-        raise fail(
-            RuntimeError,
-            f"Invalid padding string: '{padding}'",
-            "It is 'same', 'valid', or a number of rows and columns.",
-        )
-    if max(stride) > 1:
-        raise fail(
-            RuntimeError,
-            "padding='same' is not supported for strided convolutions",
-            "A stride makes the output smaller than the input.",
-        )
-    totals = [d * (k - 1) for k, d in zip(weight.shape[2:], dilation)]
-    if any(t % 2 for t in totals):
-        warnings.warn(
-            "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be created",
-            UserWarning,
-            stacklevel=5,
-        )
-        input = NAMESPACES["nn.functional"]["pad"](input, tuple(n for t in reversed(totals) for n in (0, t % 2)))
-    return input, tuple(t // 2 for t in totals)
 
 
 # -- public functions ------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Matrix products: mm, mv, dot, bmm, matmul, addmm, linear, outer, einsum, tensordot."""
+"""Matrix products: mm, mv, dot, bmm, matmul, addmm, linear, inner, tensordot, kron."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .shape import squeeze_product, unsafe_view, unsqueeze, view_op
 from .transposition import permute_op, t_op
 
 
-def _tensors(function, **arguments):
+def tensors(function, **arguments):
     """Raises PyTorch's TypeError for the first of the arguments that is no tensor."""
     for position, (name, value) in enumerate(arguments.items(), 1):
         if not isinstance(value, Tensor):
@@ -116,11 +116,11 @@ addmm_op = register(
     method=False,
     function=False,
     vjp={
-        "self": lambda m, g, beta, self_sym_sizes: _times(m.sum_to(g, self_sym_sizes), beta),
-        "mat1": lambda m, g, mat2, alpha, mat1_sym_sizes, mat1_sym_strides: _times(
+        "self": lambda m, g, beta, self_sym_sizes: times(m.sum_to(g, self_sym_sizes), beta),
+        "mat1": lambda m, g, mat2, alpha, mat1_sym_sizes, mat1_sym_strides: times(
             _towards_first(m, g, mat2, mat1_sym_sizes, mat1_sym_strides), alpha
         ),
-        "mat2": lambda m, g, mat1, alpha, mat2_sym_sizes, mat2_sym_strides: _times(
+        "mat2": lambda m, g, mat1, alpha, mat2_sym_sizes, mat2_sym_strides: times(
             _towards_second(m, g, mat1, mat2_sym_sizes, mat2_sym_strides), alpha
         ),
     },
@@ -132,7 +132,7 @@ addmm_op = register(
 )
 
 
-def _times(g, factor):
+def times(g, factor):
     return g if factor == 1 else g * factor
 
 
@@ -148,7 +148,7 @@ def _product_error(a, b):
 def mm(input, mat2):
     """The product of two matrices, (n, k) and (k, m). Raises RuntimeError when they do not fit. Source: torch.mm."""
     if not isinstance(mat2, Tensor):
-        _tensors("mm", input=input, mat2=mat2)
+        tensors("mm", input=input, mat2=mat2)
     for name, x in (("self", input), ("mat2", mat2)):
         if x.ndim != 2:
             raise fail(
@@ -170,7 +170,7 @@ def mm(input, mat2):
 def mv(input, vec):
     """The product of a matrix (n, k) and a vector (k). Source: torch.mv."""
     if not isinstance(vec, Tensor):
-        _tensors("mv", input=input, vec=vec)
+        tensors("mv", input=input, vec=vec)
     if input.ndim != 2 or vec.ndim != 1:
         raise fail(
             RuntimeError,
@@ -195,7 +195,7 @@ def mv(input, vec):
 def dot(input, tensor):
     """The inner product of two vectors of one length. Source: torch.dot."""
     if not isinstance(tensor, Tensor):
-        _tensors("dot", input=input, tensor=tensor)
+        tensors("dot", input=input, tensor=tensor)
     if input.ndim != 1 or tensor.ndim != 1:
         raise fail(
             RuntimeError,
@@ -228,7 +228,7 @@ def vdot(input, other):
 def bmm(input, mat2):
     """Batches of matrix products: (b, n, k) and (b, k, m). Source: torch.bmm."""
     if not isinstance(mat2, Tensor):
-        _tensors("bmm", input=input, mat2=mat2)
+        tensors("bmm", input=input, mat2=mat2)
     for x in (input, mat2):
         if x.ndim != 3:
             raise fail(
@@ -275,11 +275,11 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1):
         )
     target = (a[0], b[1])
     if input._d.shape != target and input._d.shape != target[1:]:
-        _check_expand(input._d.shape, target)
+        check_expand(input._d.shape, target)
     return addmm_op.call(input, mat1, mat2, beta, alpha)
 
 
-def _check_expand(shape, target):
+def check_expand(shape, target):
     offset = len(target) - len(shape)
     if offset < 0:
         raise fail(
@@ -301,13 +301,13 @@ def _check_expand(shape, target):
 @composite(method=True)
 def addmv(input, mat, vec, *, beta=1, alpha=1):
     """`beta * input + alpha * mat @ vec`. Source: torch.addmv."""
-    return _times(input, beta) + _times(mv(mat, vec), alpha)
+    return times(input, beta) + times(mv(mat, vec), alpha)
 
 
 @composite(method=True)
 def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
     """`beta * input + alpha * batch1 @ batch2`. Source: torch.baddbmm."""
-    return _times(input, beta) + _times(bmm(batch1, batch2), alpha)
+    return times(input, beta) + times(bmm(batch1, batch2), alpha)
 
 
 # -- the general product ---------------------------------------------------------------------------------------------------
@@ -315,7 +315,7 @@ def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
 def matmul(input, other):
     """`input @ other` for vectors, matrices and batches of matrices, by torch's rules. Source: torch.matmul."""
     if not isinstance(other, Tensor):
-        _tensors("matmul", input=input, other=other)
+        tensors("matmul", input=input, other=other)
     n, k = input._d.ndim, other._d.ndim
     if n == 2 and k == 2:
         return mm(input, other)
@@ -394,27 +394,9 @@ def linear(input, weight, bias=None):
 
 
 @composite(method=True)
-def outer(input, vec2):
-    """All products of the entries of two vectors. Source: torch.outer."""
-    if not isinstance(vec2, Tensor):
-        _tensors("outer", input=input, vec2=vec2)
-    for x in (input, vec2):
-        if x.ndim != 1:
-            raise fail(
-                RuntimeError,
-                f"outer: Expected 1-D argument {'self' if x is input else 'vec2'}, but got {x.ndim}-D",
-                "outer takes two vectors.",
-            )
-    return view_op.call(input, (input.numel(), 1)) * vec2
-
-
-METHODS["ger"] = NAMESPACES[""]["ger"] = outer
-
-
-@composite(method=True)
 def inner(input, other):
     """Inner products along the last dimension of both. Source: torch.inner."""
-    _tensors("inner", input=input, other=other)
+    tensors("inner", input=input, other=other)
     if not input.ndim or not other.ndim:
         return input * other
     if input.shape[-1] != other.shape[-1]:
@@ -465,7 +447,7 @@ def permuted(x, order):
 @composite()
 def kron(input, other):
     """The Kronecker product. Source: torch.kron."""
-    _tensors("kron", input=input, other=other)
+    tensors("kron", input=input, other=other)
     n = max(input.ndim, other.ndim)
     a_shape = (1,) * (n - input.ndim) + tuple(input.shape)
     b_shape = (1,) * (n - other.ndim) + tuple(other.shape)
@@ -475,44 +457,3 @@ def kron(input, other):
 
 
 METHODS["kron"] = kron
-
-
-# -- adding an outer product -----------------------------------------------------------------------------------------------
-def _addr(xp, self, vec1, vec2, beta, alpha):
-    product = _times(xp.multiply(vec1[:, None], vec2[None, :]), alpha)
-    return _times(self, beta) + product if beta else product
-
-
-addr_op = register(
-    "addr(self, vec1, vec2, *, beta=1, alpha=1)",
-    forward=_addr,
-    dtype="promote",
-    operands=("self", "vec1", "vec2"),
-    method=False,
-    function=False,
-    vjp={
-        "self": lambda m, g, beta: _times(g, beta),
-        "vec1": lambda m, g, vec2, alpha: _times(m.mv(g, vec2), alpha),
-        "vec2": lambda m, g, vec1, alpha: _times(m.mv(m.t(g), vec1), alpha),
-    },
-    latex=r"{beta} \cdot {self} + {alpha} \cdot {vec1} {vec2}^{T}",
-    vjp_latex={"self": r"{beta} \cdot {g}", "vec1": r"{alpha} \cdot {g} \, {vec2}", "vec2": r"{alpha} \cdot {g}^{T} \, {vec1}"},
-    samples=lambda s: [(s.randn(2, 3), s.randn(2), s.randn(3)), (s.randn(3), s.randn(2), s.randn(3), {"beta": 0.5, "alpha": 2.0})],
-)
-
-
-@composite(method=True)
-def addr(input, vec1, vec2, *, beta=1, alpha=1):
-    """`beta * input + alpha * outer(vec1, vec2)`; `input` broadcasts. Source: torch.addr."""
-    _tensors("addr", input=input, vec1=vec1, vec2=vec2)
-    for name, v in (("vec1", vec1), ("vec2", vec2)):
-        if v._d.ndim != 1:
-            message = f"addr: Expected 1-D argument {name}, but got {v._d.ndim}-D"
-            raise fail(RuntimeError, message, "The rows and columns of the product are numbered by one vector each.")
-    _check_expand(input.shape, (len(vec1), len(vec2)))
-    whole = all(t.dtype._kind < 2 for t in (input, vec1, vec2))
-    for name, factor in (("beta", beta), ("alpha", alpha)):
-        if whole and isinstance(factor, float):
-            message = f"For integral input tensors, argument {name} must not be a floating point number."
-            raise fail(RuntimeError, message, "Whole numbers stay whole; convert them with .float() first.")
-    return addr_op.call(input, vec1, vec2, beta, alpha)

@@ -1,4 +1,4 @@
-"""Products of vectors: cross, vecdot; and the diagonals of matrices under the name that `torch.linalg` has for them.
+"""Products of vectors: cross, vecdot, outer, addr; and the diagonals of matrices under the name that `torch.linalg` has for them.
 
 Source: https://docs.pytorch.org/docs/2.13/linalg.html
 """
@@ -8,7 +8,10 @@ from __future__ import annotations
 import warnings
 
 from ..errors import check_dim, fail
-from ..registry import METHODS, composite, register
+from ..registry import METHODS, NAMESPACES, composite, register
+from ..tensor import Tensor
+from .matmul import check_expand, tensors, times
+from .shape import view_op
 
 
 cross_op = register(
@@ -81,3 +84,62 @@ def vecdot(x, y, *, dim=-1):
 def linalg_diagonal(A, *, offset=0, dim1=-2, dim2=-1):
     """Diagonals of matrices; a view. Source: torch.linalg.diagonal."""
     return METHODS["diagonal"](A, offset, dim1, dim2)
+
+
+# -- outer products ----------------------------------------------------------------------------------------------------------
+@composite(method=True)
+def outer(input, vec2):
+    """All products of the entries of two vectors. Source: torch.outer."""
+    if not isinstance(vec2, Tensor):
+        tensors("outer", input=input, vec2=vec2)
+    for x in (input, vec2):
+        if x.ndim != 1:
+            raise fail(
+                RuntimeError,
+                f"outer: Expected 1-D argument {'self' if x is input else 'vec2'}, but got {x.ndim}-D",
+                "outer takes two vectors.",
+            )
+    return view_op.call(input, (input.numel(), 1)) * vec2
+
+
+METHODS["ger"] = NAMESPACES[""]["ger"] = outer
+
+
+def _addr(xp, self, vec1, vec2, beta, alpha):
+    product = times(xp.multiply(vec1[:, None], vec2[None, :]), alpha)
+    return times(self, beta) + product if beta else product
+
+
+addr_op = register(
+    "addr(self, vec1, vec2, *, beta=1, alpha=1)",
+    forward=_addr,
+    dtype="promote",
+    operands=("self", "vec1", "vec2"),
+    method=False,
+    function=False,
+    vjp={
+        "self": lambda m, g, beta: times(g, beta),
+        "vec1": lambda m, g, vec2, alpha: times(m.mv(g, vec2), alpha),
+        "vec2": lambda m, g, vec1, alpha: times(m.mv(m.t(g), vec1), alpha),
+    },
+    latex=r"{beta} \cdot {self} + {alpha} \cdot {vec1} {vec2}^{T}",
+    vjp_latex={"self": r"{beta} \cdot {g}", "vec1": r"{alpha} \cdot {g} \, {vec2}", "vec2": r"{alpha} \cdot {g}^{T} \, {vec1}"},
+    samples=lambda s: [(s.randn(2, 3), s.randn(2), s.randn(3)), (s.randn(3), s.randn(2), s.randn(3), {"beta": 0.5, "alpha": 2.0})],
+)
+
+
+@composite(method=True)
+def addr(input, vec1, vec2, *, beta=1, alpha=1):
+    """`beta * input + alpha * outer(vec1, vec2)`; `input` broadcasts. Source: torch.addr."""
+    tensors("addr", input=input, vec1=vec1, vec2=vec2)
+    for name, v in (("vec1", vec1), ("vec2", vec2)):
+        if v._d.ndim != 1:
+            message = f"addr: Expected 1-D argument {name}, but got {v._d.ndim}-D"
+            raise fail(RuntimeError, message, "The rows and columns of the product are numbered by one vector each.")
+    check_expand(input.shape, (len(vec1), len(vec2)))
+    whole = all(t.dtype._kind < 2 for t in (input, vec1, vec2))
+    for name, factor in (("beta", beta), ("alpha", alpha)):
+        if whole and isinstance(factor, float):
+            message = f"For integral input tensors, argument {name} must not be a floating point number."
+            raise fail(RuntimeError, message, "Whole numbers stay whole; convert them with .float() first.")
+    return addr_op.call(input, vec1, vec2, beta, alpha)
