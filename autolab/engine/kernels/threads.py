@@ -151,6 +151,15 @@ def hand_out(work, pieces, flops):
     split(part, flops, len(pieces))
 
 
+def out_of_step(pieces, halves):
+    """`pieces` to hand out, the first of them in two `halves`: one comes second, the other last.
+
+    Two threads that do the same steps at the same time want the interpreter lock at the same times, and one of them sleeps. Half a piece apart,
+    one multiplies or adds, which takes long and leaves the lock alone, while the other does what comes between."""
+    _, *others = pieces
+    return [*others[:1], halves[0], *others[1:], halves[1]]
+
+
 def in_blocks(work, count, size, flops):
     """Calls `work(start, stop)` for pieces of `count` items, of which `size` fit a core's cache, side by side.
 

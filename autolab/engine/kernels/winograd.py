@@ -210,10 +210,7 @@ def _tiles(geo):
 
 
 def _blocks(tiles, channels, n, halved):
-    """So many rows and columns of tiles in pieces that fit the cache, each (first row, end), (first column, end).
-
-    halved: the second piece is half of one, the other half comes last. So whoever takes it multiplies, which takes long and leaves the interpreter
-    lock alone, while the others do the many short calls before and after: side by side in step two threads wait for the lock at each of these."""
+    """So many rows and columns of tiles in pieces that fit the cache, each (first row, end), (first column, end); `halved`: `threads.out_of_step`."""
     rows, columns = tiles
     total = rows * columns * n
     count, threaded = max(1, min(total // COLUMNS[False], round(total * channels / NUMBERS))), threads.available()
@@ -221,8 +218,8 @@ def _blocks(tiles, channels, n, halved):
     pieces = [(piece, (0, columns)) for piece in threads.shares(0, rows, count)]
     if not halved or columns == 1:
         return pieces
-    (cut, _), *others = pieces
-    return [*others[:1], (cut, (0, columns // 2)), *others[1:], (cut, (columns // 2, columns))]
+    first = pieces[0][0]
+    return threads.out_of_step(pieces, ((first, (0, columns // 2)), (first, (columns // 2, columns))))
 
 
 def _place(made, pixels, rows, columns):
