@@ -130,7 +130,7 @@ def _kernel(op):
     run = f"d = state.run(forward, np, {', '.join(f'x{i}' for i in range(len(op.params)))})"
     if not op.broadcast:
         return [f" {run}"]
-    return [" try:", f"  {run}", " except ValueError:", f"  return slow({_arguments(op)})"]
+    return [" try:", f"  {run}", " except (ValueError, NotImplementedError):", f"  return slow({_arguments(op)})"]
 
 
 def _wrapping(op):

@@ -77,6 +77,22 @@ def compute(op, state, device, raws):
         if op.broadcast and "broadcast" in str(error):
             raise broadcast_error([getattr(raws[i], "shape", ()) for i in op.broadcast]) from None
         raise
+    except NotImplementedError:
+        check_shapes(op, raws)
+        raise
+
+
+def check_shapes(op, args, target=None):
+    """Raises torch's error for operands whose shapes do not broadcast, or not to the shape `target` of what is changed in place.
+
+    For an op that has no kernel for its operands' dtype: torch looks at the shapes first."""
+    shapes = [args[i].shape for i in op.broadcast if hasattr(args[i], "shape")]
+    try:
+        together = np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise broadcast_error(shapes) from None
+    if target is not None and together != target:
+        raise outgrown(target, together)
 
 
 def broadcast_error(shapes):
@@ -127,8 +143,8 @@ def _unwrap(op, args):
     return tensors, raws
 
 
-def result_dtype(op, args):
-    """The dtype that the operands of `op` are converted to."""
+def result_dtype(op, args, target=None):
+    """The dtype that the operands of `op` are converted to. target: the shape of what is changed in place."""
     dims, zeros, scalars = [], [], []
     for i in op.broadcast:
         a = args[i]
@@ -140,7 +156,11 @@ def result_dtype(op, args):
             scalars.append(a)
     d = result_type_of(dims, zeros, scalars)
     if op.check is not None:
-        op.check([*dims, *zeros, *map(python_scalar_dtype, scalars)], d)
+        try:
+            op.check([*dims, *zeros, *map(python_scalar_dtype, scalars)], d)
+        except NotImplementedError:
+            check_shapes(op, args, target)
+            raise
     return get_default_dtype() if op.dtype == "float" and d._kind < 2 else d
 
 
@@ -369,10 +389,11 @@ def apply_inplace(op, args):
     if mixed:
         args, raws = gathered(op, args, device)
     if op.operands:
-        d = result_dtype(op, args) if op.dtype is not None else target.dtype
+        d = result_dtype(op, args, target._d.shape) if op.dtype is not None else target.dtype
         if op.dtype == "bool":
             d = bool_
         elif d._kind > target.dtype._kind:
+            check_shapes(op, args, target._d.shape)
             raise fail(
                 RuntimeError,
                 f"result type {d.short} can't be cast to the desired output type {target.dtype.short}",
@@ -385,7 +406,11 @@ def apply_inplace(op, args):
         if observe.observer is not None:
             observe.observer.forward(op, args, None, (target,), None, inplace=True)
         return target
-    result = compute(op, state, device, raws)
+    try:
+        result = compute(op, state, device, raws)
+    except NotImplementedError:
+        check_shapes(op, args, target._d.shape)
+        raise
     if result.shape != target._d.shape:
         raise outgrown(target._d.shape, result.shape)
     write_inplace(op, args, result, state)

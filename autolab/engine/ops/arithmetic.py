@@ -148,6 +148,21 @@ rsub = register(
     samples=lambda s: [(s.randn(3), 1.5)],
 )
 
+rsub_tensor = register(
+    "rsub_tensor(self, other)",
+    forward=lambda xp, self, other: _subtract(xp, other, self),
+    dtype="promote",
+    check=_no_bool,
+    method=False,
+    function=False,
+    vjp={"self": lambda m, g: -g, "other": lambda m, g: g},
+    node="RsubBackward0",
+    constants={"alpha": 1},
+    latex=r"{other} - {self}",
+    vjp_latex={"self": r"-{g}", "other": r"{g}"},
+    samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3))],
+)
+
 
 # torch's own rules multiply by plain numbers with these; users never call them, but see the names in graphs of gradients
 add_scalar = register(

@@ -7,14 +7,14 @@ import math
 import numpy as np
 
 from .. import precise
-from ..arguments import mismatch
+from ..arguments import bad_argument, mismatch
 from ..dispatch import apply_inplace
 from ..errors import WHOLE, fail, no_kernel
 from ..overloading import BINARY, BINARY_METHOD, public
 from ..registry import METHODS, NAMESPACES, register
 from ..tensor import Tensor
 from .activation import not_implemented
-from .arithmetic import _NUMBERS
+from .arithmetic import _NUMBERS, _power
 from .remainder import not_differentiable
 from .selection import only_tensors
 
@@ -69,6 +69,7 @@ only_tensors(register("logaddexp2(self, other)", forward=lambda xp, self, other:
                       doc="log2(2**x + 2**y) without overflow. Source: torch.logaddexp2"))
 
 METHODS["arctan2"] = NAMESPACES[""]["arctan2"] = METHODS["atan2"]
+METHODS["arctan2_"] = METHODS["atan2_"]
 
 
 # -- x log y -----------------------------------------------------------------------------------------------------------
@@ -116,6 +117,14 @@ def xlogy(input, other):
     return (xlogy_op if isinstance(other, Tensor) else xlogy_number).call(input, other)
 
 
+@public("xlogy_", (BINARY[0], BINARY[1]), BINARY_METHOD, op=xlogy_op)
+def xlogy_(input, other):
+    """In-place `xlogy`. Source: torch.Tensor.xlogy_."""
+    if not isinstance(other, (Tensor, *_NUMBERS)):
+        raise mismatch("operands")
+    return apply_inplace(xlogy_op if isinstance(other, Tensor) else xlogy_number, (input, other))
+
+
 NAMESPACES["special"]["xlogy"] = NAMESPACES[""]["xlogy"]
 
 
@@ -146,6 +155,14 @@ def copysign(input, other):
     return (copysign_tensor if isinstance(other, Tensor) else copysign_scalar).call(input, other)
 
 
+@public("copysign_", methods=BINARY_METHOD, function=False, op=copysign_tensor)
+def copysign_(input, other):
+    """In-place `copysign`. Source: torch.Tensor.copysign_."""
+    if not isinstance(other, (Tensor, *_NUMBERS)):
+        raise mismatch("operands")
+    return apply_inplace(copysign_tensor if isinstance(other, Tensor) else copysign_scalar, (input, other))
+
+
 def _heaviside(xp, self, values):
     if self.dtype != values.dtype:
         message = "heaviside is not yet implemented for tensors with different dtypes."
@@ -157,7 +174,61 @@ only_tensors(not_differentiable("heaviside(self, values)", "heaviside", differen
                                 operands=("self", "values"), forward=_heaviside,
                                 latex=r"[{self} > 0] + {values} \cdot [{self} = 0]",
                                 samples=lambda s: [(s.randn(3), s.randn(3))],
-                                doc="0 below 0, 1 above, `values` at 0. It has no derivative. Source: torch.heaviside"))
+                                doc="0 below 0, 1 above, `values` at 0. It has no derivative. Source: torch.heaviside"),
+             inplace=True)
+
+
+# -- powers of two, neighbours among floats ------------------------------------------------------------------------------
+def _ldexp_whole(xp, self, other):
+    if other.dtype == bool:
+        raise not_implemented("ldexp_cpu_exp", other.dtype)
+    return xp.ldexp(self, other.astype(np.int32))  # C's int, as in torch: larger exponents wrap
+
+
+_LDEXP = {"node": "LdexpBackward0", "method": False, "function": False, "latex": r"{self} \cdot 2^{{other}}",
+          "vjp_latex": {"self": r"{g} \cdot 2^{{other}}", "other": r"{g} \cdot {result} \cdot \ln 2"}}
+ldexp_op = register("ldexp(self, other)", forward=lambda xp, self, other: self * _power(xp, other.dtype.type(2), other),
+                    dtype="float", operands=("self", "other"),
+                    vjp={"self": lambda m, g, other: g * m.pow_base(2.0, other),
+                         "other": lambda m, g, result: m.mul_scalar(g * result, math.log(2))},
+                    samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3))], **_LDEXP)
+# torch's rule for `self` has a whole 2**other: 0 for a negative exponent
+ldexp_whole = register("ldexp_whole(self, other)", forward=_ldexp_whole, operands=("self", "other"),
+                       vjp={"self": lambda m, g, other: m.masked_fill(m.ldexp_whole(g, other), other < 0, 0)},
+                       also_saves=("result",), samples=lambda s: [(s.randn(3), s.integers(4, 3)), (s.randn(2, 3), s.integers(9, 3))],
+                       **_LDEXP | {"vjp_latex": {"self": r"{g} \cdot 2^{{other}} \cdot [{other} \ge 0]"}})
+
+
+def _ldexp_call(name, input, other):
+    for position, (argument, value) in enumerate((("input", input), ("other", other)), 1):
+        if not isinstance(value, Tensor):
+            raise bad_argument(name, argument, position, "Tensor", value)
+    return ldexp_whole if input.dtype._kind == 2 and other.dtype._kind < 2 else ldexp_op
+
+
+@public("ldexp", op=ldexp_op)
+def ldexp(input, other):
+    """input * 2**other. Raises TypeError for numbers. Source: torch.ldexp."""
+    return _ldexp_call("ldexp", input, other).call(input, other)
+
+
+@public("ldexp_", op=ldexp_op)
+def ldexp_(input, other):
+    """In-place `ldexp`. Raises RuntimeError where `input` cannot hold the result. Source: torch.ldexp_."""
+    op = _ldexp_call("ldexp_", input, other)
+    if input.dtype._kind < 2:
+        raise fail(RuntimeError, f"ldexp can't be cast to the desired output type {input.dtype.short}",
+                   "The result is a float; an in-place operation keeps the tensor's dtype.")
+    return apply_inplace(op, (input, other))
+
+
+only_tensors(register("nextafter(self, other)", forward=lambda xp, self, other: xp.nextafter(self, other),
+                      dtype="promote", check=no_kernel("nextafter_cpu", *WHOLE, "Complex"), method=False,
+                      function=False, latex=r"\mathrm{nextafter}({self}, {other})",
+                      vjp={"self": lambda m, g, self, other: m.masked_fill(g, self == other, 0),
+                           "other": lambda m, g, self, other: m.zeros_like(g)},
+                      vjp_latex={"self": r"{g} \cdot [{self} \ne {other}]", "other": "0"}, samples=_PAIRS,
+                      doc="The float next to `input` in the direction of `other`. Source: torch.nextafter"), inplace=True)
 
 
 # -- fused formulas ----------------------------------------------------------------------------------------------------

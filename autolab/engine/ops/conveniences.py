@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import itertools
 
+import numpy as np
+
 from ..arguments import mismatch, overloads
-from ..dtype import bool_, get_default_dtype, int64
+from ..dtype import bool_, complex128, float64, get_default_dtype, int64
 from ..errors import check_dim, fail, no_dimensions
+from ..overloading import public
 from ..registry import METHODS, NAMESPACES, OPS, composite
 from ..size import Size
 from ..tensor import Tensor
@@ -257,6 +260,58 @@ def cumulative_trapezoid(y, x=None, *, dx=None, dim=-1):
 
 _TORCH["trapz"] = trapezoid
 _TORCH["row_stack"] = _TORCH["vstack"]
+
+
+# -- arithmetic under further names ----------------------------------------------------------------------------------------
+@public("rsub", ("Tensor input, Tensor other, *, Number alpha = 1", "Tensor input, Number other, Number alpha = 1"), method=False)
+def rsub(input, other, *, alpha=1):
+    """other - alpha * input: `sub` the other way round. Raises RuntimeError for masks. Source: torch.rsub."""
+    if not isinstance(input, Tensor) or not isinstance(other, (Tensor, *arithmetic._NUMBERS)):
+        raise mismatch("operands")
+    op = arithmetic.rsub_tensor if isinstance(other, Tensor) else arithmetic.rsub
+    return op.call(arithmetic._scaled(op, other, input, alpha), other)
+
+
+def _is_complex(x):
+    return x.dtype.is_complex if isinstance(x, Tensor) else isinstance(x, (complex, np.complexfloating))
+
+
+def _double(x):
+    """`x` in double precision: complex where it is complex."""
+    if isinstance(x, Tensor):
+        return x.to(complex128 if _is_complex(x) else float64)
+    return complex(x) if _is_complex(x) else float(x)
+
+
+_POWERS = ("Tensor input, Tensor exponent", "Number self, Tensor exponent", "Tensor input, Number exponent")
+_POWERS_METHOD = ("Tensor exponent", "Number exponent")
+
+
+def _check_powers(input, exponent):
+    if not all(isinstance(x, (Tensor, *arithmetic._NUMBERS)) for x in (input, exponent)) or not (
+        isinstance(input, Tensor) or isinstance(exponent, Tensor)
+    ):
+        raise mismatch("operands")
+
+
+@public("float_power", [f"{form}, *, Tensor out = None" for form in _POWERS], _POWERS_METHOD)
+def float_power(input, exponent):
+    """input ** exponent in double precision, whatever the dtypes; one of them may be a number. Source: torch.float_power."""
+    _check_powers(input, exponent)
+    return METHODS["pow"](_double(input), _double(exponent))
+
+
+@public("float_power_", methods=_POWERS_METHOD, function=False)
+def float_power_(self, exponent):
+    """`float_power` in place. Raises RuntimeError unless the tensor has double precision. Source: torch.Tensor.float_power_."""
+    _check_powers(self, exponent)
+    wanted = complex128 if any(_is_complex(x) for x in (self, exponent)) else float64
+    if self.dtype is not wanted:
+        message = f"the base given to float_power_ has dtype {self.dtype.short} but the operation's result requires dtype {wanted.short}"
+        raise fail(RuntimeError, message, "An in-place operation keeps the tensor's dtype: convert it with .double() first.")
+    return METHODS["pow_"](self, _double(exponent))
+
+
 for _name, _of in (
     ("multiply", "mul"),
     ("divide", "div"),

@@ -15,21 +15,29 @@ from ..tensor import Tensor, scalar_tensor
 from .arithmetic import _NUMBERS
 
 
-def only_tensors(op, inplace=False):
-    """Makes `op(input, other)` public for two tensors: torch takes no numbers here, so that is an error in its
-    words."""
-    name = op.name
+def only_tensors(op, inplace=False, function=False):
+    """Makes `op(input, other)` public for two tensors: torch takes no numbers here, so that is an error in its words.
 
-    @public(name, op=op)
+    inplace: makes `x.<op>_(other)` public, too; function: `torch.<op>_` as well."""
+    call = _of_two_tensors(op.name, op.params[1], op.call)
+    call.__doc__ = op.doc
+    call = public(op.name, op=op)(call)
+    if inplace:
+        in_place = _of_two_tensors(f"{op.name}_", op.params[1], lambda self, other: apply_inplace(op, (self, other)))
+        in_place.__doc__ = f"In-place `{op.name}`. Source: torch.Tensor.{op.name}_"
+        public(f"{op.name}_", function=function, op=op)(in_place)
+    return call
+
+
+def _of_two_tensors(name, second, run):
     def call(input, other):
-        for position, (argument, value) in enumerate((("input", input), ("other", other)), 1):
+        for position, (argument, value) in enumerate((("input", input), (second, other)), 1):
             if not isinstance(value, Tensor):
                 raise bad_argument(name, argument, position, "Tensor", value)
-        return op.call(input, other)
+        return run(input, other)
 
-    call.__doc__ = op.doc
-    if inplace:
-        METHODS[f"{name}_"] = lambda self, other: apply_inplace(op, (self, other))
+    code = call.__code__
+    call.__code__ = code.replace(co_varnames=("input", second, *code.co_varnames[2:]))  # torch's keyword
     return call
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+from ..arguments import check_tensor
 from ..errors import check_dim, fail
 from ..registry import METHODS, NAMESPACES, composite, register
 from .shape import sizes_from
@@ -171,6 +172,17 @@ def H(self):
             "A vector has no transpose; use unsqueeze to make a row or a column of it.",
         )
     return transpose.call(self, 0, 1)
+
+
+@composite(method=True)
+def adjoint(input):
+    """The last two dimensions swapped: `mH`. Raises RuntimeError for a vector. Source: torch.adjoint."""
+    check_tensor("adjoint", input)
+    _real(input, "adjoint()")
+    if not input.ndim:
+        warnings.warn(f"adjoint() is deprecated on 0-D tensors. {_CONJ}", UserWarning, stacklevel=2)
+        return input
+    return _matrices_transposed(input, "adjoint()")
 
 
 for _property in (T, mT, H, mH):

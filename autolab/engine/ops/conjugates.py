@@ -1,0 +1,122 @@
+"""What concerns complex numbers, of real ones: real, imag, conj, angle. There are no conjugated views here, and no
+gradients of complex tensors (docs/differences.md)."""
+
+from __future__ import annotations
+
+import math
+
+from ..arguments import check_tensor
+from ..errors import fail
+from ..overloading import public
+from ..registry import METHODS, register
+from ..tensor import Tensor
+from .arithmetic import _NUMBERS
+
+
+def only_real(name, x):
+    """Raises NotImplementedError for complex numbers."""
+    if x.dtype.is_complex:
+        raise fail(
+            NotImplementedError,
+            f"{name} of complex numbers is not supported by autolab",
+            "Complex tensors are for arithmetic and printing only here.",
+        )
+
+
+def _itself(name, *, method=True):
+    @public(name, method=method)
+    def call(input):
+        check_tensor(name, input)
+        only_real(name, input)
+        return input
+
+    call.__doc__ = f"A real tensor itself. Raises NotImplementedError for complex ones. Source: torch.{name}."
+    return call
+
+
+_real = _itself("real", method=False)
+_itself("conj")
+_itself("conj_physical")
+
+
+def _resolve(name, doc):
+    @public(name)
+    def call(input):
+        check_tensor(name, input)
+        return input
+
+    call.__doc__ = f"The tensor itself: {doc} are made here. Source: torch.{name}."
+
+
+def _flag(name, doc):
+    @public(name)
+    def call(input):
+        check_tensor(name, input)
+        return False
+
+    call.__doc__ = f"False: {doc} are made here. Source: torch.{name}."
+
+
+for _form, _doc in (("conj", "no conjugated views"), ("neg", "no negated views")):
+    _resolve(f"resolve_{_form}", _doc)
+    _flag(f"is_{_form}", _doc)
+
+
+@public("imag", method=False)
+def imag(input):
+    """Raises RuntimeError, as torch does for a real tensor; NotImplementedError for a complex one. Source: torch.imag."""
+    check_tensor("imag", input)
+    only_real("imag", input)
+    raise fail(
+        RuntimeError,
+        "imag is not implemented for tensors with non-complex dtypes.",
+        "A real tensor has no imaginary part.",
+    )
+
+
+def _set_real(self, value):
+    only_real("real", self)
+    if not isinstance(value, (Tensor, *_NUMBERS)):
+        raise fail(
+            TypeError,
+            f"can't assign a {type(value).__name__} to a {self.type()}",
+            "Make a tensor of it first: torch.tensor(value).",
+        )
+    self[...] = value
+
+
+def _set_imag(self, value):
+    imag(self)
+
+
+METHODS["real"] = property(_real, _set_real, doc="A real tensor itself. Source: torch.Tensor.real")
+METHODS["imag"] = property(imag, _set_imag, doc="Raises RuntimeError for a real tensor. Source: torch.Tensor.imag")
+
+
+def _angle(xp, self):
+    # nan stays nan; -0.0 counts as positive
+    return xp.where(self != self, self, xp.where(self < 0, self.dtype.type(math.pi), self.dtype.type(0)))[()]
+
+
+angle_op = register(
+    "angle(self)",
+    forward=_angle,
+    dtype="float",
+    operands=("self",),
+    method=False,
+    function=False,
+    vjp={"self": lambda m, g: m.zeros_like(g)},
+    also_saves=("self",),
+    latex=r"\pi \cdot [{self} < 0]",
+    vjp_latex={"self": "0"},
+    samples=lambda s: [s.away_from_zero(4), s.away_from_zero(2, 3)],
+)
+
+
+@public("angle", op=angle_op)
+def angle(input):
+    """The angle of each number in the complex plane: 0, or pi of a negative one. Its gradient is 0. Raises
+    NotImplementedError for complex tensors. Source: torch.angle."""
+    check_tensor("angle", input)
+    only_real("angle", input)
+    return angle_op.call(input)
