@@ -26,6 +26,9 @@ def _max_pool(t, x, kernel_size, stride, *rest, indices=False):
 
 
 COUNTERPARTS = {
+    "norm_along": lambda t, x, p, dim, keepdim: t.ops.aten.norm.ScalarOpt_dim(x, p, dim, keepdim),
+    "rrelu_with_noise": lambda t, *args: t.ops.aten.rrelu_with_noise(*args),
+    "rrelu_with_noise_backward": lambda t, g, x, *rest: t.ops.aten.rrelu_with_noise_backward(g, x, *rest, False),
     "im2col": lambda t, x, *options: t.nn.functional.unfold(x, *options),
     "col2im": lambda t, x, *options: t.nn.functional.fold(x, *options),
     "convolution_apply": _convolve,
@@ -55,6 +58,7 @@ _MOVES = (
     "col2im",
     "pixel_shuffle",
     "pixel_unshuffle",
+    "channel_shuffle",
     "upsample_nearest1d",
     "upsample_nearest2d",
     "_upsample_nearest_exact1d",
@@ -70,7 +74,7 @@ _MOVES = (
     "max_unpool2d",
     "max_unpool3d",
 )
-NOT_NUMBERS = dict.fromkeys(_MOVES, "value self") | (
+NOT_NUMBERS = dict.fromkeys(_MOVES, "value self") | {"norm_along": "value"} | (
     dict.fromkeys(("convolution",), "value input weight bias")
     | dict.fromkeys(
         ("max_pool2d", "max_pool2d_with_indices", "adaptive_max_pool2d", "avg_pool2d", "_adaptive_avg_pool2d"),

@@ -14,6 +14,8 @@ FUNCTIONS = {
     "relu6": lambda t, F, x: F.relu6(x * 4),
     "leaky_relu": lambda t, F, x: F.leaky_relu(x),
     "leaky_relu slope": lambda t, F, x: F.leaky_relu(x, 0.3),
+    "rrelu": lambda t, F, x: F.rrelu(x),
+    "rrelu bounds": lambda t, F, x: F.rrelu(x.t(), 0.1, 0.6),
     "leaky_relu in place": lambda t, F, x: F.leaky_relu(x * 1, 0.3, inplace=True) * 2,
     "elu": lambda t, F, x: F.elu(x),
     "elu alpha": lambda t, F, x: F.elu(x, 0.7),
@@ -183,9 +185,7 @@ OWN_GRAPH = {
     # functions whose graph differs, and why it may; values and gradients are compared all the same
     "leaky_relu in place": "PyTorch's in-place forms save their result, ours the old input",
     "elu in place": "as leaky_relu in place",
-    "pairwise_distance": "NormBackward1 there, LinalgVectorNormBackward0 here",
     "cosine_embedding": "SubBackward1 of the margin there, AddBackward1 of its negative here",
-    "triplet": "as pairwise_distance",
     "linear vector no bias": "the kind of squeeze that a product of a vector ends with",
 }
 COMPARED = re.compile(

@@ -426,7 +426,7 @@ internal(
 
 internal(
     "gelu_backward(grad_output, self, approximate)",
-    forward=_gelu_backward,
+    forward=floating("GeluBackwardKernelImpl", _gelu_backward),
     vjp={
         "grad_output": lambda m, g, self, approximate: m.gelu_backward(g, self, approximate),
         "self": lambda m, g, grad_output, self, approximate: _gelu_curvature(m, g * grad_output, self, approximate),

@@ -111,6 +111,12 @@ internal(
     samples=lambda s: [(s.randn(), s.randn(2, 3), s.integers(3, 2), s.positive(3), SUM, -100, s.positive())],
 )
 
+
+def kernel_name(ndim):
+    """What PyTorch calls its kernel of the negative log-likelihood of scores with so many dimensions; error messages name it."""
+    return "nll_loss_out_frame" if ndim <= 2 else "nll_loss2d_forward_out_frame"
+
+
 for _name, _node, _samples in (
     (
         "nll_loss",
@@ -135,7 +141,7 @@ for _name, _node, _samples in (
         f"{_name}(self, target, weight=None, reduction=1, ignore_index=-100)",
         outputs=("output", "total_weight"),
         nondiff=("total_weight",),
-        forward=floating("nll_loss_out_frame", _nll),
+        forward=floating(kernel_name(2 if _name == "nll_loss" else 4), _nll),
         node=_node,
         vjp={
             "self": lambda m, g, self, target, weight, reduction, ignore_index, total_weight: m.nll_loss_backward(

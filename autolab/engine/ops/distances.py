@@ -9,11 +9,13 @@ import math
 
 import numpy as np
 
+from ..arguments import as_number, bad_argument
 from ..dispatch import broadcast_error
 from ..errors import fail
 from ..overloading import public
 from ..registry import METHODS
 from .activation import internal
+from .norm import vector_norm_op
 
 
 def _gaps(xp, x1, x2):
@@ -106,3 +108,26 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
         raise broadcast_error([x1.shape[:-2], x2.shape[:-2]]) from None
     x1, x2 = (x if x.shape[:-2] == batch else METHODS["expand"](x, (*batch, *x.shape[-2:])) for x in (x1, x2))
     return cdist_op.call(x1, x2, float(p))
+
+
+# Of two points each: what pairwise_distance ends in. The numbers and the rule are those of linalg.vector_norm; PyTorch calls its older
+# norm here, whose node has another name and whose order is saved as `p`.
+_distance_op = internal(
+    "norm_along(self, p, dim, keepdim)",
+    forward=lambda xp, self, p, dim, keepdim: vector_norm_op.forward(xp, self, p, dim, keepdim, None),
+    vjp={
+        "self": lambda m, g, self, p, dim, keepdim, result: vector_norm_op.vjp["self"](m, g, self, p, result, dim, keepdim)
+    },
+    node="NormBackward1",
+    latex=r"\left\| {self} \right\|_{{p}}",
+    vjp_latex={"self": r"{g} \cdot \mathrm{sgn}({self}) \cdot (|{self}| / {result})^{{p} - 1}"},
+    samples=lambda s: [(s.randn(2, 3), 2.0, (1,), False), (s.randn(4), 1.0, (0,), True), (s.randn(2, 3), 3.0, (1,), True)],
+)
+
+
+def distance_norm(gaps, p, keepdim):
+    """The p-norms of a Tensor of differences over its last dimension. Source: torch.nn.functional.pairwise_distance."""
+    number = as_number(p)
+    if number is None:
+        raise bad_argument("pairwise_distance", "p", 3, "float", p)
+    return _distance_op.call(gaps, float(number), (max(gaps.ndim, 1) - 1,), keepdim)

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 
 from .. import demands
-from ..dtype import FROM_NUMPY
+from ..dtype import FROM_NUMPY, promote_types
 from ..errors import fail
+from ..registry import OPS
 from .activation import floating, internal, not_implemented
 
 NONE, MEAN, SUM = 0, 1, 2
@@ -155,10 +157,12 @@ _huber_of_floats = floating("huber_cpu", _huber)
 
 
 def _huber_of_any(xp, self, target, reduction, delta):
-    if self.dtype.kind in "biu" and target.dtype.kind == "f":  # the loss of each element has the dtype of `self`
-        ours, theirs = (FROM_NUMPY[a.dtype].short for a in (self, target))
-        message = f"result type {theirs} can't be cast to the desired output type {ours}"
+    ours, common = FROM_NUMPY[self.dtype], promote_types(FROM_NUMPY[self.dtype], FROM_NUMPY[target.dtype])
+    if common._kind > ours._kind:  # the loss of each element has the dtype of `self`
+        message = f"result type {common.short} can't be cast to the desired output type {ours.short}"
         raise fail(RuntimeError, message, "Predictions are floating-point numbers: convert them with .float().")
+    if common._kind < 2:
+        raise not_implemented("huber_cpu", common.np)
     return _huber_of_floats(xp, self, target, reduction, delta)
 
 
@@ -206,6 +210,13 @@ internal(
 
 
 # -- of labels 1 and -1 ----------------------------------------------------------------------------------------------
+def _soft_margin(xp, self, target, reduction):
+    """In the dtype of `self`, whatever that of the target: PyTorch computes in the memory of -self."""
+    losses = xp.log1p(xp.exp((-self * target).astype(self.dtype, copy=False)))
+    wide = losses.astype(np.float32) if losses.dtype.itemsize == 2 else losses
+    return _reduced(xp, wide, reduction).astype(self.dtype, copy=False)
+
+
 def _soft_margin_backward(xp, grad_output, self, target, reduction):
     z = xp.exp(-target * self)
     return z.dtype.type(-_share(reduction, z.size)) * target * z / (z + 1) * grad_output
@@ -213,9 +224,8 @@ def _soft_margin_backward(xp, grad_output, self, target, reduction):
 
 internal(
     "soft_margin_loss(self, target, reduction=1)",
-    dtype="promote",
     operands=("self", "target"),
-    forward=lambda xp, self, target, reduction: _reduced(xp, xp.log1p(xp.exp(-self * target)), reduction),
+    forward=_soft_margin,
     vjp={"self": lambda m, g, self, target, reduction: m.soft_margin_loss_backward(g, self, target, reduction)},
     latex=r"\frac{1}{n} \sum \ln(1 + e^{-{target} \cdot {self}})",
     vjp_latex={"self": r"-\frac{{g}}{n} \cdot \frac{{target}}{1 + e^{{target} \cdot {self}}}"},
@@ -333,11 +343,14 @@ def _bce_target_curvature(m, g, self, weight, reduction):
 def _bce_logits(xp, self, target, weight, pos_weight, reduction):
     if self.dtype.kind != "f":
         raise not_implemented("log_sigmoid_cpu", self.dtype)
-    log_sigmoid = xp.minimum(self, 0) - xp.log1p(xp.exp(-abs(self)))
+    kept, log_sigmoid = target.dtype, OPS["log_sigmoid"].forward(xp, self)[0]  # PyTorch computes in the memory of 1 - target
     if pos_weight is not None:
-        log_sigmoid = log_sigmoid * ((pos_weight - 1) * target + 1)
-    loss = (1 - target) * self - log_sigmoid
-    return _reduced(xp, loss if weight is None else loss * weight, reduction)
+        log_sigmoid = (log_sigmoid * ((pos_weight - 1) * target + 1)).astype(self.dtype, copy=False)
+    loss = (((1 - target) * self).astype(kept, copy=False) - log_sigmoid).astype(kept, copy=False)
+    if weight is not None:
+        loss = (loss * weight).astype(kept, copy=False)
+    wide = loss.astype(np.float32) if kept.itemsize == 2 else loss
+    return _reduced(xp, wide, reduction).astype(kept, copy=False)
 
 
 def _bce_logits_rule(m, g, self, target, weight, pos_weight, reduction):

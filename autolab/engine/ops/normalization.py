@@ -14,7 +14,7 @@ import numpy as np
 from ..dtype import FROM_NUMPY
 from ..errors import fail
 from ..kernels import normalization as kernels
-from ..registry import composite, register
+from ..registry import METHODS, composite, register
 
 
 def _inside(schema, **record):
@@ -364,6 +364,23 @@ def _check_one_dtype(input, *others):
     )
 
 
+def _nothing_normalized(input, weight, bias):
+    """Batch norm of no numbers: a copy, with parts of the graph where the parameters are, so that they get gradients of zero.
+
+    PyTorch asks for nothing else here: neither statistics nor dtypes nor numbers of channels."""
+    out = METHODS["clone"](input)
+    if weight is not None:
+        out = out * _first(weight)
+    return out if bias is None else out + _first(bias)
+
+
+def _first(parameter):
+    if not parameter.numel():
+        message = f"select(): index 0 out of range for tensor of size {list(parameter.shape)} at dimension 0"
+        raise fail(IndexError, message, "There are no samples, so instance_norm has repeated the parameters no times.")
+    return METHODS["select"](parameter, 0, 0)
+
+
 def batch_normalized(input, weight, bias, running_mean, running_var, training, momentum, eps):
     """The op after PyTorch's checks. Statistics are updated in place when `training`."""
     if input.ndim < 2:
@@ -373,6 +390,8 @@ def batch_normalized(input, weight, bias, running_mean, running_var, training, m
             "Channels are dimension 1.",
         )
     features = input.shape[1]
+    if not math.prod(input.shape):
+        return _nothing_normalized(input, weight, bias)
     for name, value in (("running_mean", running_mean), ("running_var", running_var)):
         if value is None and not training:
             raise fail(

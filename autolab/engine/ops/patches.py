@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arguments import bad_argument
 from ..errors import fail
 from ..registry import composite, register
+from ..tensor import Tensor
 
 
 def _inside(schema, **record):
@@ -281,3 +283,48 @@ def pixel_unshuffle(input, downscale_factor):
                 "The image is cut into blocks of r x r pixels.",
             )
     return unshuffle_op.call(input, downscale_factor)
+
+
+# -- channels that change places -------------------------------------------------------------------------------------
+def _dealt(xp, x, groups):
+    """Channel c of group g becomes channel g of the c-th run: what a dealer does with `groups` hands of cards."""
+    n, c = x.shape[:2]
+    return x.reshape(n, groups, c // groups, *x.shape[2:]).swapaxes(1, 2).copy().reshape(x.shape)
+
+
+def _dealt_back(m, g, groups):
+    channels = g.shape[1]
+    return m.channel_shuffle(g, channels // groups) if channels else g
+
+
+channel_shuffle_op = _inside(
+    "channel_shuffle(self, groups)",
+    forward=_dealt,
+    vjp={"self": lambda m, g, groups: _dealt_back(m, g, groups)},
+    latex=r"\mathrm{shuffle}({self})",
+    vjp_latex={"self": r"\mathrm{unshuffle}({g})"},
+    samples=lambda s: [(s.randn(1, 6, 2), 3), (s.randn(2, 4, 2, 2), 2)],
+)
+
+
+@composite()
+@composite(namespace="nn.functional")
+def channel_shuffle(input, groups):
+    """The channels (dimension 1) in `groups` groups, taken one from each group in turn; the shape stays.
+
+    Raises RuntimeError for fewer than three dimensions and for groups that do not divide the channels.
+    Source: torch.nn.functional.channel_shuffle; Zhang et al., "ShuffleNet" (2018)."""
+    if not isinstance(input, Tensor):
+        raise bad_argument("channel_shuffle", "input", 1, "Tensor", input)
+    if isinstance(groups, bool) or not isinstance(groups, (int, np.integer)):
+        raise bad_argument("channel_shuffle", "groups", 2, "int", groups)
+    if input.ndim < 3:
+        message = f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}"
+        raise fail(RuntimeError, message, "Samples, channels and positions.")
+    if groups <= 0:
+        message = f"Number of groups to divide channels in must be positive. Value of groups:{groups}"
+        raise fail(RuntimeError, message, "1 leaves the channels where they are.")
+    if input.shape[1] % groups:
+        message = f"Number of channels must be divisible by groups. Got {input.shape[1]} channels and {groups} groups."
+        raise fail(RuntimeError, message, "Groups have the same number of channels.")
+    return channel_shuffle_op.call(input, int(groups))

@@ -77,7 +77,7 @@ internal(
 def _along(dim, x, torch_name):
     """`dim` counted from the front, after the checks that softmax and log_softmax share."""
     dim = check_dim(dim, x.ndim)
-    if x.dtype.kind != "f":
+    if x.dtype.kind != "f" and x.size:  # of no numbers PyTorch makes a copy, whatever their dtype
         raise not_implemented(
             f"{torch_name}_lastdim_kernel_impl" if dim == x.ndim - 1 else f"{torch_name}_kernel_impl", x.dtype
         )

@@ -32,7 +32,6 @@ from autolab.nn.functional.loss import (
     kl_div,
     l1_loss,
     margin_ranking_loss,
-    multi_margin_loss,
     mse_loss,
     multilabel_soft_margin_loss,
     poisson_nll_loss,
@@ -41,6 +40,7 @@ from autolab.nn.functional.loss import (
     triplet_margin_loss,
     triplet_margin_with_distance_loss,
 )
+from autolab.nn.functional.margins import multi_margin_loss, multilabel_margin_loss
 from autolab.nn.functional.normalization import (
     batch_norm,
     group_norm,

@@ -6,9 +6,10 @@ With `inplace=True` the function overwrites its input, whose version goes up by 
 import warnings
 
 import autolab
+from autolab.engine.arguments import as_int, bad_argument, check_fits
 from autolab.engine.dispatch import apply_inplace
-from autolab.engine.errors import fail
-from autolab.engine.ops.activation import SELU_ALPHA, SELU_SCALE
+from autolab.engine.errors import check_dim, fail
+from autolab.engine.ops.activation import SELU_ALPHA, SELU_SCALE, not_implemented
 from autolab.engine.registry import OPS
 
 
@@ -45,13 +46,30 @@ def hardtanh_(input, min_val=-1.0, max_val=1.0):
 
 
 def threshold(input, threshold, value, inplace=False):
-    """x where x > threshold, else value."""
+    """x where x > threshold, else value; both numbers are converted to the dtype of x first.
+
+    Raises RuntimeError when that cannot hold them, NotImplementedError for masks. Source: torch.nn.functional.threshold."""
+    threshold, value = _as_elements(input, threshold, value)
     return _run("threshold", inplace, input, threshold, value)
 
 
 def threshold_(input, threshold, value):
     """`threshold` in place."""
-    return _run("threshold", True, input, threshold, value)
+    return _threshold(input, threshold, value, True)
+
+
+def _as_elements(input, *numbers):
+    """Numbers as elements of `input`: whole ones are cut off after the point, and wrap where they are negative and it is unsigned."""
+    if input.dtype.is_floating_point:
+        return numbers
+    if input.dtype is autolab.bool:
+        raise not_implemented("threshold_cpu", input._d.dtype)
+    for number in numbers:
+        check_fits(number, input.dtype)
+    return [int(autolab.tensor(int(number)).to(input.dtype)) for number in numbers]
+
+
+_threshold = threshold  # where an argument has the name of the function
 
 
 def leaky_relu(input, negative_slope=0.01, inplace=False):
@@ -62,6 +80,18 @@ def leaky_relu(input, negative_slope=0.01, inplace=False):
 def leaky_relu_(input, negative_slope=0.01):
     """`leaky_relu` in place."""
     return leaky_relu(input, negative_slope, inplace=True)
+
+
+def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
+    """x where x > 0, else a * x; a is drawn for each number from [lower, upper) in training, else the mean of both.
+
+    Raises RuntimeError for bounds that are not finite or in the wrong order. Source: torch.nn.functional.rrelu."""
+    return (autolab.rrelu_ if inplace else autolab.rrelu)(input, lower, upper, training)
+
+
+def rrelu_(input, lower=1.0 / 8, upper=1.0 / 3, training=False):
+    """`rrelu` in place."""
+    return autolab.rrelu_(input, lower, upper, training)
 
 
 def prelu(input, weight):
@@ -133,6 +163,8 @@ def tanhshrink(input):
 
 def softshrink(input, lambd=0.5):
     """x - lambd above lambd, x + lambd below -lambd, 0 between. Raises RuntimeError for a negative lambd."""
+    if not input.is_floating_point():
+        raise not_implemented("softshrink_check", input._d.dtype)
     if lambd < 0:
         raise fail(
             RuntimeError,
@@ -174,10 +206,16 @@ def tanh(input):
 
 def glu(input, dim=-1):
     """a * sigmoid(b), a and b the halves of the input along `dim`. Raises RuntimeError when the size there is odd."""
+    if as_int(dim) is None:
+        raise bad_argument("glu", "dim", 2, "int", dim)
     if input.dim() == 0:
         raise fail(
             RuntimeError, "glu does not support scalars because halving size must be even", "One half gates the other."
         )
+    halved = check_dim(dim, input.dim())
+    if input.shape[halved] % 2:
+        message = f"Halving dimension must be even, but dimension {halved} is size {input.shape[halved]}"
+        raise fail(RuntimeError, message, "One half gates the other.")
     return _run("glu", False, input, dim)
 
 

@@ -4,8 +4,10 @@ import math
 import warnings
 
 import autolab
+from autolab.engine.arguments import check_tensor
 from autolab.engine.autograd.grad_mode import no_grad
 from autolab.engine.errors import fail, unsupported
+from autolab.engine.ops.distances import distance_norm
 from autolab.engine.registry import OPS
 
 _ALPHA = 1.7580993408473766  # minus SELU's limit for x -> -inf (Klambauer et al., 2017)
@@ -170,7 +172,14 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
 
 
 def _shorten_rows(weight, indices, max_norm, norm_type):
-    """Scale, in place, the named rows whose norm is above `max_norm`."""
+    """Scale, in place, the named rows whose norm is above `max_norm`. Raises RuntimeError unless `weight` is a matrix."""
+    if weight.dim() != 2:
+        raise fail(
+            RuntimeError,
+            f"Expected 2-dimensional tensor, but got {weight.dim()}-dimensional tensor for argument #1 'self' (while checking "
+            "arguments for embedding_renorm_)",
+            "A table has one row for each word.",
+        )
     for row in indices.flatten().unique():
         norm = weight[row].norm(norm_type)
         if norm > max_norm:
@@ -202,6 +211,8 @@ def one_hot(tensor, num_classes=-1):
 
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     """x1·x2 / (|x1| |x2|) along `dim`, each norm taken as at least eps; other dimensions broadcast."""
+    for position, x in enumerate((x1, x2), 1):
+        check_tensor("cosine_similarity", x, f"x{position}", position)
     if x1.shape != x2.shape:
         shape = autolab.broadcast_tensors(x1.detach(), x2.detach())[0].shape
         x1, x2 = x1.expand(shape), x2.expand(shape)
@@ -212,7 +223,7 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
             "expected common dtype to be floating point, yet common dtype is " + common.short,
             "Call .float() first.",
         )
-    x1, x2 = x1.to(common), x2.to(common)
+    x1, x2 = (x if x.is_floating_point() else x.to(common) for x in (x1, x2))  # each norm in the dtype of its vectors
     return (_unit(x1, dim, eps) * _unit(x2, dim, eps)).sum(dim)
 
 
@@ -223,9 +234,16 @@ def _unit(x, dim, eps):
     return x / norm
 
 
+def _plus(x, number):
+    """x + number as C++ adds it: the node says AddBackward1. Whole numbers become floats first."""
+    return OPS["add_scalar"].call(x, number) if x.is_floating_point() else x + number
+
+
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     """The p-norm of x1 - x2 + eps over the last dimension."""
-    return OPS["add_scalar"].call(x1 - x2, eps).norm(p, -1, keepdim)
+    for position, x in enumerate((x1, x2), 1):
+        check_tensor("pairwise_distance", x, f"x{position}", position)
+    return distance_norm(_plus(x1 - x2, eps), p, keepdim)
 
 
 def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):

@@ -5,10 +5,11 @@ Source: https://docs.pytorch.org/docs/2.13/nn.functional.html#loss-functions
 
 import autolab
 from autolab.engine.errors import fail
+from autolab.engine.ops.activation import not_implemented
+from autolab.engine.ops.class_losses import kernel_name
 from autolab.engine.registry import OPS
-from autolab.engine.tensor import Tensor
 from autolab.nn.functional.activation import log_softmax
-from autolab.nn.functional.loss import legacy_reduction, not_differentiable, reduction_number
+from autolab.nn.functional.loss import check_tensors, legacy_reduction, not_differentiable, reduction_number
 
 
 def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
@@ -18,6 +19,7 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
     `ignore_index` do not count. Raises IndexError for a class that does not exist.
     """
     reduction = reduction_number(legacy_reduction(size_average, reduce, reduction))
+    check_tensors("nll_loss_nd", input=input, target=target, weight=weight)
     _check_classes(input, target, weight)
     if input._d.ndim <= 2:
         return OPS["nll_loss"].call(input, target, weight, reduction, ignore_index)[0]
@@ -38,12 +40,8 @@ def _check_classes(input, target, weight):
     n_dim = input.dim()
     if n_dim < 1:
         raise fail(ValueError, "Expected 1 or more dimensions (got 0)", "Scores have a dimension of classes.")
-    if n_dim == 1 and target.dim() == 1 and target.shape[0] != 1:
-        raise fail(
-            ValueError,
-            f"For 1D input, 1D target must have size 1, but got target size: {target.shape[0]}",
-            "One sample has one class.",
-        )
+    if n_dim > 1 and not target.dim() and not input.shape[0]:
+        raise fail(IndexError, "Dimension specified as 0 but tensor has no dimensions", "One class number for each row of scores.")
     batch = target.shape[0] if target.dim() else 0
     if n_dim != 1 and input.shape[0] != batch:
         raise fail(
@@ -63,17 +61,19 @@ def _check_classes(input, target, weight):
             f"size mismatch (got input: {list(input.shape)}, target: {list(target.shape)})",
             "One class number for each row of scores.",
         )
+    if n_dim > 2:
+        _check_positions(input, target)
     if target.dtype not in (autolab.int64, autolab.uint8):
         raise fail(
             RuntimeError,
             f"expected target dtype to be Long or Byte, but got {target.dtype.short}",
             "Class numbers are integers: target.long(). Probabilities need the shape of the input.",
         )
-    if n_dim == 4 and target.dim() != 3:
+    if n_dim == 1 and target.dim() == 1 and target.shape[0] != 1:
         raise fail(
-            RuntimeError,
-            f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {target.dim()}",
-            "Scores (N, C, H, W) go with class numbers (N, H, W).",
+            ValueError,
+            f"For 1D input, 1D target must have size 1, but got target size: {target.shape[0]}",
+            "One sample has one class.",
         )
     if n_dim == 4 and input.shape[2:] != target.shape[1:]:
         raise fail(
@@ -81,14 +81,30 @@ def _check_classes(input, target, weight):
             f"size mismatch (got input: {list(input.shape)} , target: {list(target.shape)}",
             "Scores (N, C, H, W) go with class numbers (N, H, W).",
         )
-    if n_dim > 2 and (input.shape[0], *input.shape[2:]) != tuple(target.shape):
+    if weight is not None:
+        _check_weight(input, weight)
+
+
+def _check_positions(input, target):
+    """Raise RuntimeError unless there is a class number for each position of images or series of scores."""
+    n_dim = input.dim()
+    if n_dim == 4 and target.dim() != 3:
+        raise fail(
+            RuntimeError,
+            f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {target.dim()}",
+            "Scores (N, C, H, W) go with class numbers (N, H, W).",
+        )
+    if n_dim != 4 and (input.shape[0], *input.shape[2:]) != tuple(target.shape):
         raise fail(
             RuntimeError,
             f"Expected target size {[input.shape[0], *input.shape[2:]]}, got {list(target.shape)}",
             "One class number for each position.",
         )
-    if weight is None:
-        return
+
+
+def _check_weight(input, weight):
+    """Raise what PyTorch raises when the class weights do not go with the scores."""
+    n_dim = input.dim()
     classes = input.shape[0 if n_dim == 1 else 1]
     if weight.dim() != 1 or weight.shape[0] != classes:
         raise fail(
@@ -99,6 +115,8 @@ def _check_classes(input, target, weight):
             f"weight tensor of shape: {list(weight.shape)}",
             "One weight for each class.",
         )
+    if not input.is_floating_point():
+        raise not_implemented(kernel_name(n_dim), input._d.dtype)
     if weight.dtype is not input.dtype:
         raise fail(
             RuntimeError,
@@ -118,8 +136,7 @@ def cross_entropy(
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
     number = reduction_number(reduction)
-    _check_tensor("input", 1, input)
-    _check_tensor("target", 2, target)
+    check_tensors("cross_entropy_loss", input=input, target=target, weight=weight)
     if target._d.shape == input._d.shape:
         return _soft_cross_entropy(input, target, weight, number, ignore_index, label_smoothing)
     log_p = log_softmax(input, 0 if input._d.ndim == 1 else 1)
@@ -127,15 +144,6 @@ def cross_entropy(
         return nll_loss(log_p, target, weight, ignore_index=ignore_index, reduction=reduction)
     _check_smoothing(label_smoothing)
     return _smoothed_cross_entropy(log_p, target, weight, reduction, ignore_index, label_smoothing)
-
-
-def _check_tensor(name, position, value):
-    if not isinstance(value, Tensor):
-        raise fail(
-            TypeError,
-            f"cross_entropy_loss(): argument '{name}' (position {position}) must be Tensor, not {type(value).__name__}",
-            "Make a tensor of it first: torch.tensor(...).",
-        )
 
 
 def _check_smoothing(label_smoothing):

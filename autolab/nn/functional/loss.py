@@ -10,7 +10,9 @@ import warnings
 import numpy as np
 
 import autolab
+from autolab.engine.arguments import check_tensor
 from autolab.engine.autograd.grad_mode import is_grad_enabled, no_grad
+from autolab.engine.dispatch import broadcast_error
 from autolab.engine.errors import fail
 from autolab.engine.registry import OPS
 from autolab.nn.functional.activation import logsigmoid
@@ -64,6 +66,15 @@ def _same_shape(input, target):
     return autolab.broadcast_tensors(input, target)
 
 
+def check_tensors(function, **arguments):
+    """Raise TypeError, in PyTorch's words, for the first of `arguments` (in the order of the function's) that is no tensor.
+
+    None is left alone: it stands for an optional argument that was not given, or fails where it is used."""
+    for position, (name, value) in enumerate(arguments.items(), 1):
+        if value is not None:
+            check_tensor(function, value, name, position)
+
+
 def not_differentiable(function, **arguments):
     """Raise RuntimeError, in PyTorch's words, when one of `arguments` requires a gradient that `function` has not."""
     for name, value in arguments.items():
@@ -107,6 +118,8 @@ def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", wei
     """|input - target|."""
     a, b = _same_shape(input, target)
     reduction = legacy_reduction(size_average, reduce, reduction)
+    if weight is None:
+        reduction_number(reduction)
     loss = (a - b).abs()
     return _reduced(loss, reduction) if weight is None else _weighted(loss, input, weight, reduction)
 
@@ -179,6 +192,9 @@ def binary_cross_entropy_with_logits(
             f"Target size ({target.size()}) must be the same as input size ({input.size()})",
             "One target for each score.",
         )
+    check_tensors("binary_cross_entropy_with_logits", input=input, target=target, weight=weight, pos_weight=pos_weight)
+    if target.dtype is autolab.bool:
+        target - target  # noqa: B018 (raises what subtracting a mask raises)
     if input.is_floating_point() and not target.is_floating_point():
         raise fail(
             RuntimeError,
@@ -203,6 +219,7 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
             )
         inner = "sum" if reduction == "batchmean" else reduction
     reduction_number(inner)
+    check_tensors("kl_div", input=input, target=target)
     if not (input.is_floating_point() and target.is_floating_point()):
         raise fail(RuntimeError, "kl_div: Integral inputs not supported.", "Probabilities are floats.")
     if log_target:
@@ -219,6 +236,7 @@ def poisson_nll_loss(
     """exp(x) - t x (or x - t log(x + eps) without `log_input`); `full` adds Stirling's term for t > 1."""
     reduction = legacy_reduction(size_average, reduce, reduction)
     reduction_number(reduction)
+    check_tensors("poisson_nll_loss", input=input, target=target)
     loss = input.exp() - target * input if log_input else input - target * _plus(input, eps).log()
     if full:
         stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
@@ -256,6 +274,8 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
 def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
     """x where the target is 1, max(0, margin - x) where it is -1."""
     reduction = legacy_reduction(size_average, reduce, reduction)
+    reduction_number(reduction)
+    check_tensors("hinge_embedding_loss", input=input, target=target)
     zero = autolab.zeros_like(input)
     apart = autolab.where(target != 1, (autolab.tensor(margin, dtype=input.dtype) - input).clamp_min(0), zero)
     return _reduced(apart + autolab.where(target != -1, input, zero), reduction)
@@ -264,8 +284,27 @@ def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=No
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """log(1 + exp(-t x)) for targets t of 1 and -1."""
     number = reduction_number(legacy_reduction(size_average, reduce, reduction))
+    check_tensors("soft_margin_loss", input=input, target=target)
+    _check_soft_margin(input, target)
     not_differentiable("soft_margin_loss", target=target)
     return OPS["soft_margin_loss"].call(input, target, number)
+
+
+def _check_soft_margin(input, target):
+    """Raise RuntimeError where PyTorch, which computes in the memory of -input, cannot: whole numbers, a target of more elements."""
+    if input.dtype is autolab.bool:
+        -input  # noqa: B018 (raises what negating a mask raises)
+    if not input.is_floating_point():
+        found = autolab.promote_types(autolab.promote_types(input.dtype, target.dtype), autolab.get_default_dtype())
+        message = f"result type {found.short} can't be cast to the desired output type {input.dtype.short}"
+        raise fail(RuntimeError, message, "Predictions are floating-point numbers: convert them with .float().")
+    try:
+        shape = np.broadcast_shapes(input.shape, target.shape)
+    except ValueError:
+        raise broadcast_error([input.shape, target.shape]) from None
+    if shape != input.shape:
+        message = f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(shape)}"
+        raise fail(RuntimeError, message, "One target for each prediction.")
 
 
 def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
@@ -298,6 +337,7 @@ def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, r
     """1 - cos where the target is 1, max(0, cos - margin) where it is -1; inputs (N, D) or (D), target (N) or ()."""
     reduction = legacy_reduction(size_average, reduce, reduction)
     reduction_number(reduction)
+    check_tensors("cosine_embedding_loss", input1=input1, input2=input2, target=target)
     dim = target.dim()
     if dim not in (0, 1):
         raise fail(
@@ -329,6 +369,7 @@ def triplet_margin_loss(
         raise fail(
             ValueError, f"margin must be greater than 0, got {margin}", "It is how much farther the negative has to be."
         )
+    check_tensors("triplet_margin_loss", anchor=anchor, positive=positive, negative=negative)
     near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
     if swap:
         far = autolab.minimum(far, pairwise_distance(positive, negative, p, eps))
@@ -357,56 +398,3 @@ def triplet_margin_with_distance_loss(
     if swap:
         far = autolab.minimum(far, distance(positive, negative))
     return _reduced((margin + near - far).clamp_min(0), reduction)
-
-
-def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
-    """The mean over the C classes of max(0, margin - input[y] + input[j])^p, j other than y; times weight[y].
-
-    input: (N, C) or (C,), target: class numbers (N,) or (). Raises ValueError or RuntimeError for what does not fit."""
-    reduction = legacy_reduction(size_average, reduce, reduction)
-    reduction_number(reduction)
-    _check_multi_margin(input, target, p, weight)
-    rows = input if input.dim() == 2 else input.reshape(1, -1)
-    wanted = target.reshape(-1, 1)
-    over = (margin - rows.gather(1, wanted) + rows).relu()
-    over = over if p == 1 else over * over
-    if weight is not None:
-        over = over * weight.index_select(0, wanted.squeeze(1)).unsqueeze(1)
-    loss = over.scatter(1, wanted, 0.0).sum(1) / rows.size(1)
-    single = input.dim() < 2 and target.dim() == 0
-    return _reduced(loss.reshape(()) if single else loss, reduction)
-
-
-def _check_multi_margin(input, target, p, weight):
-    if p not in (1, 2):
-        raise fail(ValueError, "only p == 1 and p == 2 supported", f"p is {p}.")
-    if weight is not None and weight.dim() != 1:
-        raise fail(ValueError, "weight must be one-dimensional", "One weight for each class.")
-    if input.dim() not in (1, 2):
-        raise fail(
-            RuntimeError,
-            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}",
-            "A number for each class, for each sample.",
-        )
-    samples, classes = (1, input.size(0)) if input.dim() == 1 else input.shape
-    if target.dim() > 1 or target.numel() != samples:
-        raise fail(
-            RuntimeError,
-            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
-            f"Expected target size [{samples}], but got {list(target.shape)}. Input has shape {list(input.shape)}.",
-            "One class number for each sample.",
-        )
-    if target.dtype is not autolab.int64:
-        raise fail(
-            RuntimeError,
-            f"expected scalar type Long but found {target.dtype.short}",
-            "Class numbers are whole numbers.",
-        )
-    if weight is not None and weight.numel() != classes:
-        raise fail(
-            RuntimeError,
-            f"inconsistent weight size, expected {classes} but got {list(weight.shape)}",
-            "One weight for each class.",
-        )
-    if target.numel() and not 0 <= int(target.min()) <= int(target.max()) < classes:
-        raise fail(RuntimeError, "target out of range", f"Classes are numbered from 0 to {classes - 1}.")

@@ -1,5 +1,7 @@
 """Normalisation. Source: https://docs.pytorch.org/docs/2.13/nn.functional.html#non-linear-activation-functions"""
 
+import math
+
 import autolab
 from autolab.engine.errors import fail
 from autolab.engine.ops.normalization import batch_normalized
@@ -80,18 +82,24 @@ def instance_norm(
 
     Raises ValueError for a single value per channel. Ulyanov, Vedaldi and Lempitsky, "Instance Normalization" (2016).
     """
-    if use_input_stats and input.numel() and input[0, 0].numel() == 1:
+    if use_input_stats and math.prod(input.shape[2:]) == 1:
         raise fail(
             ValueError,
             f"Expected more than 1 spatial element when training, got input size {input.shape}",
             "The variance of a single value is 0, so nothing of it would be left.",
         )
-    samples, channels = input.shape[:2]
+    if not use_input_stats and (running_mean is None or running_var is None):
+        raise fail(
+            RuntimeError,
+            "Expected running_mean and running_var to be defined when use_input_stats is false",
+            "Without statistics of the input the running ones are used.",
+        )
+    samples, channels = input.size(0), input.size(1)
 
-    def per_sample(v):
-        return None if v is None else v.repeat(samples)
+    def per_sample(v, dtype=None):
+        return None if v is None else v.to(dtype or v.dtype).repeat(samples)
 
-    mean, variance = per_sample(running_mean), per_sample(running_var)
+    mean, variance = per_sample(running_mean, input.dtype), per_sample(running_var, input.dtype)
     flat = input.contiguous().view(1, samples * channels, *input.shape[2:])
     out = batch_normalized(
         flat, per_sample(weight), per_sample(bias), mean, variance, bool(use_input_stats), momentum, eps

@@ -35,6 +35,22 @@ class ReLU(_Activation):
         return F.relu(input, inplace=self.inplace)
 
 
+class RReLU(_Activation):
+    """x where x > 0, else a * x with a slope a drawn anew for each number; in evaluation the mean of the bounds (Xu et al., 2015).
+
+    lower, upper: the slopes are drawn from this interval, from the default stream. Source: torch.nn.RReLU."""
+
+    _shown = ("lower", "upper")
+
+    def __init__(self, lower=1.0 / 8, upper=1.0 / 3, inplace=False):
+        super().__init__()
+        self.lower, self.upper, self.inplace = lower, upper, inplace
+
+    def forward(self, input):
+        """The function, element by element."""
+        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
+
+
 class SELU(_Activation):
     """scale * (max(0, x) + min(0, alpha * (exp(x) - 1))) with the constants of Klambauer et al. (2017)."""
 

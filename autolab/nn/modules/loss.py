@@ -191,6 +191,16 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
         return F.multilabel_soft_margin_loss(input, target, weight=self.weight, reduction=self.reduction)
 
 
+class MultiLabelMarginLoss(_Loss):
+    """max(0, 1 - x[y] + x[j]) for right classes y and wrong ones j, summed and divided by the number of classes.
+
+    Source: torch.nn.MultiLabelMarginLoss."""
+
+    def forward(self, input, target):
+        """The loss of input (N, C) or (C,); target, of the same shape: numbers of the right classes, and -1 after the last."""
+        return F.multilabel_margin_loss(input, target, reduction=self.reduction)
+
+
 class CosineEmbeddingLoss(_Loss):
     """1 - cos where the target is 1, max(0, cos - margin) where it is -1."""
 

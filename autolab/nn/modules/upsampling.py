@@ -78,6 +78,24 @@ class PixelUnshuffle(Module):
         return f"downscale_factor={self.downscale_factor}"
 
 
+class ChannelShuffle(Module):
+    """The channels of (N, C, *) in `groups` groups, taken one from each group in turn (Zhang et al., "ShuffleNet", 2018).
+
+    Source: torch.nn.ChannelShuffle."""
+
+    def __init__(self, groups):
+        super().__init__()
+        self.groups = groups
+
+    def forward(self, input):
+        """`input` with its channels in the new order."""
+        return F.channel_shuffle(input, self.groups)
+
+    def extra_repr(self):
+        """The number of groups."""
+        return f"groups={self.groups}"
+
+
 class Unfold(Module):
     """The patches of images (N, C, H, W) as columns (N, C * kh * kw, number of patches)."""
 

@@ -1,0 +1,108 @@
+"""Corners of `nn.functional` against PyTorch: operands of two dtypes, whole numbers, masks, no numbers, what is no tensor.
+
+A program is a line of text; compared are the value with dtype, strides and node, or the error's type and words."""
+
+import warnings
+
+import pytest
+from goldens.oracle import check, error_of
+
+LOSSES = [
+    # one dtype for two operands: whose it is, and what cannot be held in it
+    "F.soft_margin_loss(i, i)", "F.soft_margin_loss(i, x)", "F.soft_margin_loss(x, i)", "F.soft_margin_loss(b, x)", "F.soft_margin_loss(b, b)",
+    "F.soft_margin_loss(h, x)", "F.soft_margin_loss(h, x, reduction='none')", "F.soft_margin_loss(x, d)", "F.soft_margin_loss(d, x)",
+    "F.soft_margin_loss(i, d)",
+    "F.soft_margin_loss(x, x[:1])", "F.soft_margin_loss(x[:1], x, reduction='none')", "F.soft_margin_loss(x, x[:2])",
+    "F.soft_margin_loss(x[:0], x[:0])",
+    "F.huber_loss(b, i)", "F.huber_loss(b, b)", "F.huber_loss(i, i.int())", "F.huber_loss(i.int(), i)", "F.huber_loss(i, x)", "F.huber_loss(b, x)",
+    "F.huber_loss(h, x)", "F.huber_loss(x, d)",
+    "F.binary_cross_entropy_with_logits(x, d)", "F.binary_cross_entropy_with_logits(d, x)",
+    "F.binary_cross_entropy_with_logits(h, x, reduction='sum')",
+    "F.binary_cross_entropy_with_logits(x, h, weight=d)", "F.binary_cross_entropy_with_logits(x, h, pos_weight=d)",
+    "F.binary_cross_entropy_with_logits(x, i)",
+    "F.binary_cross_entropy_with_logits(x, b)", "F.binary_cross_entropy_with_logits(i, i)",
+    "F.binary_cross_entropy_with_logits(x.requires_grad_(), d.requires_grad_())",
+    "F.cosine_similarity(x[None], h[None] * 0)", "F.cosine_similarity(d[None], h[None] / 3)", "F.cosine_similarity(i[None], x[None])",
+    "F.cosine_similarity(i[None], h[None])",
+    "F.cosine_similarity(i[None], i[None])",
+    # pairwise_distance
+    "F.pairwise_distance(x.requires_grad_(), d)", "F.pairwise_distance(i, i)", "F.pairwise_distance(x, x[:2])", "F.pairwise_distance(x[0], x[0])",
+    "F.pairwise_distance(x[None].requires_grad_(), x, 1, keepdim=True)", "F.pairwise_distance(x, -x, 0)", "F.pairwise_distance(x, x, 'a')",
+    "F.pairwise_distance(x[:0], x[:0])",
+    "y = x.repeat(2, 1).requires_grad_(); F.pairwise_distance(y, x * 2, 3).sum().backward(); y.grad",
+    "n = F.pairwise_distance(x.requires_grad_(), d, 1.5).grad_fn; "
+    "(n.name(), n._saved_p, n._saved_dim, n._saved_keepdim, n._saved_self, n._saved_result)",
+    # which question comes first
+    "F.hinge_embedding_loss(x, x[:2], reduction='bad')", "F.l1_loss(i, b, reduction='bad')", "F.l1_loss(i, b)",
+    "F.nll_loss(x, i)", "F.nll_loss(x, i.int())", "F.nll_loss(x, i.int()[:1])", "F.nll_loss(s[:0], i[0])", "F.nll_loss(s, i[0])",
+    "F.nll_loss(s, i[:2].int())",
+    "F.nll_loss(s.long(), i[:2], weight=x)", "F.nll_loss(s.long(), i[:2], weight=x[:2])", "F.nll_loss(s, i[:2], weight=d)",
+    "F.nll_loss(s, i[:2], weight=[1])",
+    "F.nll_loss(q.long(), i[:2, None, None] * 0)", "F.nll_loss(q.long(), i[:2, None, None] * 0, weight=x)", "F.nll_loss(q, i[:2].int())",
+    "F.nll_loss(q, i[:2, None, None].int())",
+    "F.nll_loss(q, i.int().repeat(2, 2, 1))", "F.nll_loss(q, i.repeat(2, 2, 1))", "F.nll_loss(q[..., 0], i[:2].int())",
+    "F.nll_loss(q[..., 0], i[:2, None, None].int())",
+    "F.cross_entropy(x, x[:2])", "F.cross_entropy(s[:0], i[0])", "F.cross_entropy(s[:0] > 0, i)", "F.cross_entropy(s, s, weight=[1])",
+    # what is no tensor
+    "F.nll_loss(x, 1)", "F.nll_loss([1], x)", "F.cross_entropy(x, 1)", "F.kl_div(x, 2)", "F.kl_div(1, x)", "F.poisson_nll_loss(x, 2)",
+    "F.poisson_nll_loss(2, x)",
+    "F.soft_margin_loss(x, 1)", "F.soft_margin_loss(1, x)", "F.hinge_embedding_loss(x, 1)", "F.hinge_embedding_loss(1, x)",
+    "F.margin_ranking_loss(x, x, 1)",
+    "F.cosine_embedding_loss(x, x, 1)", "F.cosine_embedding_loss(1, x, x)", "F.triplet_margin_loss(x, x, 1)",
+    "F.triplet_margin_loss(1, x, x)", "F.cosine_similarity(x, 1)",
+    "F.cosine_similarity(1, x)", "F.pairwise_distance(x, 1)", "F.pairwise_distance(1, x)", "F.binary_cross_entropy_with_logits(x, x, weight=3)",
+    "F.binary_cross_entropy_with_logits(x, x, pos_weight=3)",
+]  # fmt: skip
+
+ACTIVATIONS = [
+    "F.glu(i)", "F.glu(x, 2.5)", "F.glu(x[:2], 'a')", "F.glu(x, 3)", "F.glu(i[:2])", "F.glu(x[:2], 0)", "F.softshrink(i, -1)", "F.softshrink(x, -1)",
+    "F.threshold(i, -1.5, 2.7)", "F.threshold(i, 1.5, -2.7)", "F.threshold(i.byte(), -1, 2)", "F.threshold(i.byte(), 1, -1)",
+    "F.threshold(i.byte(), 300, 2)", "F.threshold(i, 0, 1e30)",
+    "F.threshold(b, 1, 2)", "F.threshold(x, float('nan'), 1)", "y = i.clone(); F.threshold_(y, 0.5, 7.5); y",
+    "F.softmax(i[:0], 0)", "F.log_softmax(b[:0], 0)", "F.softmin(i[:0, None], 1)", "F.softmax(i, 0)",
+    # gelu at infinity: the limit for one number; PyTorch's float32 kernel for several gives nan for all of them
+    "F.gelu(inf)", "F.gelu(inf, approximate='tanh')", "F.gelu(inf.double())", "F.gelu(inf.repeat(3), approximate='tanh')", "F.gelu(-inf)",
+    "y = inf.clone().requires_grad_(); F.gelu(y).backward(); y.grad",
+    "y = inf.clone().requires_grad_(); F.gelu(y, approximate='tanh').backward(); y.grad",
+    "y = (h * 5e3).requires_grad_(); F.gelu(y, approximate='tanh').sum().backward(); y.grad",
+    "y = (h * 5e3).requires_grad_(); F.gelu(y).sum().backward(); y.grad",
+]  # fmt: skip
+
+NORMS = [
+    # batch norm of no numbers asks for nothing, and puts the parameters into the graph
+    *[f"F.batch_norm({x}, None, None, {w}, {b}, {training})" for x in ("q[:0]", "q.long()[:0]", "q[:, :, :0]")
+      for w in ("None", "g") for b in ("None", "g") for training in (True, False)],
+    "F.batch_norm(q[:0], x[:2], x[:1], training=True)", "F.batch_norm(q[:0], None, None, g[:0])",
+    "F.batch_norm(q[:0], None, None, g, g, True).sum().backward(); g.grad", "torch.nn.BatchNorm2d(3)(q[:0])", "torch.nn.BatchNorm2d(3).eval()(q[:0])",
+    "m = torch.nn.BatchNorm2d(3); m(q[:0]); m.state_dict()",
+    *[f"F.instance_norm({x}, {stats}, {w}, None, {use})" for x in ("t[:0]", "t[:, :, :0]", "t.long()[:0]", "t", "t[:, :0]", "t[0]", "t[0, 0]")
+      for stats in ("None, None", "x.clone(), x.abs()", "x[:2].clone(), x[:2].abs()") for w in ("None", "g") for use in (True, False)],
+    "m = x.clone(); F.instance_norm(t.double(), m, m.abs()); m", "F.instance_norm(t.double(), None, None, g)",
+    "F.instance_norm(t.double(), x, x.abs(), use_input_stats=False)",
+    "F.embedding(i.abs(), x, max_norm=1.)", "F.embedding(i.abs(), s[None], max_norm=1.)", "F.embedding(i.abs(), torch.eye(3) * 3, max_norm=1.)",
+]  # fmt: skip
+
+
+def said_of(t, text):
+    """What the last part of `text` is, or the error on the way."""
+    x = t.tensor([-2.0, 0.5, 3.0])
+    named = {"torch": t, "F": t.nn.functional, "x": x, "d": x.double() / 3, "h": x.half(), "i": t.tensor([-1, 1, 2]), "b": x > 0}
+    named |= {"s": t.linspace(-1, 1, 6).view(2, 3), "q": t.linspace(-1, 1, 6).view(2, 3, 1, 1), "t": t.linspace(-2, 3, 24).sin().view(2, 3, 4)}
+    named |= {"g": t.tensor([0.5, 1.0, 2.0], requires_grad=True), "inf": t.tensor(float("inf"))}
+    *before, last = text.split("; ")
+    found = []
+
+    def act():
+        exec("\n".join(before), named)
+        found.append(eval(last, named))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        said = error_of(act)
+    shown = lambda y: [y, y.stride() if y.numel() else None, y.grad_fn and y.grad_fn.name()] if isinstance(y, t.Tensor) else y
+    return [said, *map(shown, found)]
+
+
+@pytest.mark.parametrize("text", [*LOSSES, *ACTIVATIONS, *NORMS])
+def test_corner(text):
+    check("test_nn_corners", text, lambda t: said_of(t, text), only_cpu="words about dtypes come from CPU kernels", rtol=4e-6)

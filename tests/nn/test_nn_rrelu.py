@@ -1,0 +1,79 @@
+"""The randomised leaky ReLU, whose slopes come from PyTorch's random stream, and channels that are shuffled; against PyTorch."""
+
+import pytest
+from goldens.oracle import check, error_of
+
+import autolab
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("training", [True, False])
+def test_rrelu(training, dtype):
+    """The same slopes, and only as many numbers taken from the stream as there are numbers that are not positive."""
+
+    def program(t):
+        t.manual_seed(5)
+        x = t.randn(3, 5, dtype=getattr(t, dtype)).requires_grad_()
+        wide = t.nn.functional.rrelu(x, 0.1, 0.7, training)
+        narrow = t.nn.functional.rrelu(x.t() * 1, 0.3, 0.3000001, training)
+        saved = {name: getattr(wide.grad_fn, name) for name in ("_saved_self", "_saved_lower", "_saved_upper", "_saved_training")}
+        noise = wide.grad_fn._saved_noise if training else None
+        node = wide.grad_fn.name()
+        (g,) = t.autograd.grad((wide * wide).sum() + narrow.cos().sum(), x, create_graph=True)
+        names = [node, wide.stride(), narrow.stride(), t.autograd.grad(wide.sum(), x, create_graph=True)[0].grad_fn.name()]
+        second = t.autograd.grad((g * g).sum(), x)[0]
+        return [wide, narrow, saved, noise, names, g, second, t.rand(3)]
+
+    check("test_nn_rrelu", f"rrelu {training} {dtype}", program, rtol=2e-6)
+
+
+CALLS = [
+    "F.rrelu(x, training=True)", "F.rrelu(x * float('nan'), training=True)", "F.rrelu(x[0, 0], training=True)", "F.rrelu(x[:0], training=True)",
+    "F.rrelu(x.t(), training=True)", "F.rrelu(x, -1, 2, True)", "F.rrelu(x, 0.2, 0.2, True)", "F.rrelu(x, True, 2, True)",
+    "F.rrelu(x.half())", "F.rrelu(x.half(), training=True)", "F.rrelu(x.long())", "F.rrelu(x.long(), training=True)", "F.rrelu(x > 0)",
+    "F.rrelu(x, 0.5, 0.2)", "F.rrelu(x, 0.5, 0.2, True)", "F.rrelu(x, 0.5, float('inf'))", "F.rrelu(x, float('nan'), 1, True)",
+    "F.rrelu([1.])", "F.rrelu(x, 'a')", "F.rrelu(x, 0, 'a')", "F.rrelu(x, training=1)", "torch.rrelu()",
+    "torch.rrelu(x, 0.1, 0.3, True, torch.Generator().manual_seed(3))", "torch.rrelu(x, training=True, generator=torch.Generator().manual_seed(3))",
+    "torch.nn.RReLU()", "torch.nn.RReLU(0.5, 0.7, True)", "torch.nn.RReLU(0.5, 0.7).eval()(x)", "torch.nn.RReLU(0.5, 0.7)(x)",
+    "torch.nn.RReLU(2, 1)(x)",
+    "y = x.clone(); z = F.rrelu(y, training=True, inplace=True); (z is y, y._version, y)", "y = x.clone(); F.rrelu_(y); y",
+    "y = x.clone().requires_grad_(); (F.rrelu(y * 1, training=True, inplace=True) * 2).sum().backward(); y.grad",
+    "F.rrelu(x.clone().requires_grad_(), inplace=True)",
+    "F.channel_shuffle(c, 2)", "F.channel_shuffle(c, 3)", "torch.channel_shuffle(c, 1)", "F.channel_shuffle(c.transpose(0, 2), 2).stride()",
+    "F.channel_shuffle(c > 5, 6)", "F.channel_shuffle(c[:0], 2)", "F.channel_shuffle(c[:, :0], 2)", "F.channel_shuffle(c[0], 2)",
+    "F.channel_shuffle(c, 4)", "F.channel_shuffle(c, 0)", "F.channel_shuffle(c, -1)", "F.channel_shuffle(c, 2.)", "F.channel_shuffle([1], 2)",
+    "torch.nn.ChannelShuffle(3)", "torch.nn.ChannelShuffle(3)(c)", "torch.nn.ChannelShuffle(3).state_dict()",
+    "y = (c * 1.).requires_grad_(); z = F.channel_shuffle(y, 2); (z * c).sum().backward(); "
+    "(z.grad_fn.name(), z.grad_fn._saved_groups, z._base, y.grad)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", CALLS)
+def test_calls(text):
+    def program(t):
+        t.manual_seed(1)
+        named = {"torch": t, "F": t.nn.functional, "x": t.randn(2, 3), "c": t.arange(24).view(2, 6, 2)}
+        *before, last = text.split("; ")
+        found = []
+
+        def act():
+            exec("\n".join(before), named)
+            found.append(eval(last, named))
+
+        said = error_of(act)
+        return [said, *(f if isinstance(f, (t.Tensor, tuple)) else repr(f) for f in found), t.rand(1)]
+
+    check("test_nn_rrelu", text, program, only_cpu="words about dtypes come from CPU kernels")
+
+
+def test_gradcheck():
+    x = autolab.tensor([[-1.5, 2.0, -0.3], [0.4, -0.7, 1.1]], dtype=autolab.float64, requires_grad=True)
+
+    def drawn(x):
+        autolab.manual_seed(2)
+        return autolab.nn.functional.rrelu(x, 0.1, 0.9, training=True)
+
+    assert autolab.autograd.gradcheck(drawn, x)
+    assert autolab.autograd.gradgradcheck(drawn, x)
+    shuffled = lambda x: autolab.nn.functional.channel_shuffle(x.view(1, 6, 1), 3)
+    assert autolab.autograd.gradcheck(shuffled, x)
