@@ -79,7 +79,8 @@ NORMS = [
       for stats in ("None, None", "x.clone(), x.abs()", "x[:2].clone(), x[:2].abs()") for w in ("None", "g") for use in (True, False)],
     "m = x.clone(); F.instance_norm(t.double(), m, m.abs()); m", "F.instance_norm(t.double(), None, None, g)",
     "F.instance_norm(t.double(), x, x.abs(), use_input_stats=False)",
-    "F.embedding(i.abs(), x, max_norm=1.)", "F.embedding(i.abs(), s[None], max_norm=1.)", "F.embedding(i.abs(), torch.eye(3) * 3, max_norm=1.)",
+    "F.embedding(x, s, max_norm=1.)", "F.embedding(i.abs().short(), s, max_norm=1.)", "F.embedding(i.abs(), x, max_norm=1.)",
+    "F.embedding(i.abs(), s[None], max_norm=1.)", "F.embedding(i.abs(), torch.eye(3) * 3, max_norm=1.)",
 ]  # fmt: skip
 
 

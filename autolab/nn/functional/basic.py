@@ -180,6 +180,13 @@ def _shorten_rows(weight, indices, max_norm, norm_type):
             "arguments for embedding_renorm_)",
             "A table has one row for each word.",
         )
+    if indices.dtype not in (autolab.int64, autolab.int32):
+        raise fail(
+            RuntimeError,
+            f"Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, Int; but got {indices.type()} "
+            "instead (while checking arguments for embedding_renorm_)",
+            "Rows are numbered by integers: .long().",
+        )
     for row in indices.flatten().unique():
         norm = weight[row].norm(norm_type)
         if norm > max_norm:

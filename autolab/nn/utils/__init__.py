@@ -9,3 +9,4 @@ from autolab.nn.utils.clip import (
 )  # noqa: F401
 from autolab.nn.utils.convert import parameters_to_vector, vector_to_parameters  # noqa: F401
 from autolab.nn.utils import rnn  # noqa: F401
+from autolab.nn.utils.weight_norm import remove_weight_norm, weight_norm  # noqa: F401
