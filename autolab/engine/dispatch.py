@@ -87,6 +87,8 @@ def check_shapes(op, args, target=None):
 
     For an op that has no kernel for its operands' dtype: torch looks at the shapes first."""
     shapes = [args[i].shape for i in op.broadcast if hasattr(args[i], "shape")]
+    if not shapes:
+        return
     try:
         together = np.broadcast_shapes(*shapes)
     except ValueError:

@@ -36,14 +36,18 @@ def public(name, functions=(), methods=(), *, function=True, method=True, namesp
 
 
 def _entry(body, name, forms, method, op):
+    first = body.__code__.co_varnames[0]
+
     @functools.wraps(body)
     def call(*args, **kwargs):
         named = _torchs_names(name, kwargs) if kwargs else kwargs
         try:
             return body(*args, **named)
         except (AttributeError, TypeError) as error:
-            if not method and args and not isinstance(args[0], Tensor) and _of_no_tensor(error):
-                raise bad_argument(name, "input", 1, "Tensor", args[0]) from None
+            if not method and args and not isinstance(args[0], Tensor):
+                alone = not forms and first == "input" and refused(name, error, args)
+                if alone or _of_no_tensor(error):
+                    raise alone or bad_argument(name, "input", 1, "Tensor", args[0]) from None
             if isinstance(error, AttributeError):
                 raise
             told = _in_torchs_words(error, name, args[method:], kwargs, forms, method)
@@ -53,6 +57,14 @@ def _entry(body, name, forms, method, op):
 
     call.op = op
     return call
+
+
+def refused(name, error, args):
+    """torch's TypeError for a first argument that is no tensor, where `error` came of a call with one; else None."""
+    text = str(error)
+    if not args or isinstance(args[0], Tensor) or "invalid combination" in text or hasattr(error, "is_mismatch") or _TOO_MANY.match(text):
+        return None
+    return bad_argument(name, "input", 1, "Tensor", args[0])
 
 
 def _of_no_tensor(error):

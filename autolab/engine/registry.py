@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import inspect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -141,12 +142,33 @@ def composite(*, namespace="", method=False, function=True, name=None, inplace=N
         public = name or f.__name__
         f.__name__ = f.__qualname__ = public  # what Python's own errors about arguments call it
         if function:
-            NAMESPACES[namespace][public] = f
+            NAMESPACES[namespace][public] = f if namespace else _of_a_tensor(f)
         if method:
             METHODS[public] = f
         return f
 
     return mark
+
+
+def _of_a_tensor(f):
+    """`f`, and torch's TypeError for a call of which the first argument, `input`, is no tensor: torch looks at it first."""
+    if inspect.unwrap(f).__code__.co_varnames[:1] != ("input",):
+        return f
+
+    @functools.wraps(f)
+    def call(*args, **kwargs):
+        try:
+            return f(*args, **kwargs)
+        except Exception as error:
+            from .overloading import refused
+
+            told = refused(f.__name__, error, args)
+            if told is None:
+                raise
+            raise told from None
+
+    call.composed = f
+    return call
 
 
 def _parse(schema):

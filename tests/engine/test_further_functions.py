@@ -225,9 +225,16 @@ REAL_NUMBERS = [
     "torch.angle(i>5).dtype",
     "torch.real(g).sum().backward()",
 ]
+NO_TENSORS = [
+    "torch.flatten(3)", "torch.flatten([1.], 0)", "torch.diff(3)", "torch.squeeze('a')", "torch.select(3)",
+    "torch.take_along_dim([1.], 0)", "torch.rot90(3)", "torch.scatter_add(3, 1)", "torch.masked_scatter(3)", "torch.softmax(3, 0)",
+    "torch.corrcoef(3)", "torch.corrcoef(3, 1)", "torch.maximum(3)", "torch.isclose(3)", "torch.flip(3, 1)", "torch.unbind([1.])",
+    "torch.cross(a, 2.5)", "torch.cross(2, a)", "a.cross(2)", "torch.cross(i > 0, j > 0)", "torch.count_nonzero('a')",
+]
+SHAPES_FIRST = ["(i > 0).floor_()", "i.frac_()", "(i > 0).trunc_()", "torch.ones(2, 3) & torch.ones(2)", "a.bitwise_or_(torch.ones(2, 2, 3))"]
 
 
-@pytest.mark.parametrize("source", FUNCTIONS + REAL_NUMBERS)
+@pytest.mark.parametrize("source", FUNCTIONS + REAL_NUMBERS + NO_TENSORS + SHAPES_FIRST)
 def test_it_is_as_in_torch(source):
     check("test_further_functions", source, lambda torch: outcome(torch, START + source))
 

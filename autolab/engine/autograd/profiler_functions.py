@@ -50,6 +50,7 @@ def _composed(modules):
     spaces += [vars(sys.modules[module]) for module in modules]
     for space in spaces:
         for name, f in list(space.items()):
+            f = getattr(f, "composed", f)  # what the public function calls
             known = name in COMPOSED or (name in RENAMED and (space is METHODS or RENAMED[name] != "to"))
             if known and isinstance(f, FunctionType) and not hasattr(f, "op"):
                 names.setdefault(f, f"aten::{RENAMED.get(name, name)}")

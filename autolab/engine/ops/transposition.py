@@ -6,6 +6,7 @@ import warnings
 
 from ..arguments import check_tensor
 from ..errors import check_dim, fail
+from ..overloading import public
 from ..registry import METHODS, NAMESPACES, composite, register
 from .shape import sizes_from
 
@@ -174,13 +175,13 @@ def H(self):
     return transpose.call(self, 0, 1)
 
 
-@composite(method=True)
+@public("adjoint")
 def adjoint(input):
     """The last two dimensions swapped: `mH`. Raises RuntimeError for a vector. Source: torch.adjoint."""
     check_tensor("adjoint", input)
     _real(input, "adjoint()")
     if not input.ndim:
-        warnings.warn(f"adjoint() is deprecated on 0-D tensors. {_CONJ}", UserWarning, stacklevel=2)
+        warnings.warn(f"adjoint() is deprecated on 0-D tensors. {_CONJ}", UserWarning, stacklevel=3)
         return input
     return _matrices_transposed(input, "adjoint()")
 

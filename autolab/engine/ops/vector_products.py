@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import warnings
 
-from ..errors import check_dim, fail
+from ..arguments import check_tensor
+from ..errors import check_dim, fail, no_kernel
+from ..overloading import public
 from ..registry import METHODS, NAMESPACES, composite, register
 from ..tensor import Tensor
 from .matmul import check_expand, tensors, times
@@ -19,6 +21,7 @@ cross_op = register(
     forward=lambda xp, self, other, dim: xp.cross(self, other, axis=dim),
     dtype="promote",
     operands=("self", "other"),
+    check=no_kernel("cross", "Bool"),
     node="LinalgCrossBackward0",
     method=False,
     function=False,
@@ -58,15 +61,17 @@ def linalg_cross(input, other, *, dim=-1):
     return cross_op.call(input, other, dim)
 
 
-@composite(method=True)
+@public("cross")
 def cross(input, other, dim=None):
     """`torch.linalg.cross`; without `dim` along the first dimension of size 3. Source: torch.cross."""
+    check_tensor("cross", input)
+    check_tensor("cross", other, "other", 2)
     if dim is None:
         warnings.warn(
             "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or simply use "
             "torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross in a future release.",
             UserWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
         dim = next((d for d, n in enumerate(input.shape) if n == 3), None)
         if dim is None:
