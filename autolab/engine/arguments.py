@@ -307,7 +307,7 @@ def check_tensor(function, value, name="input", position=1):
 
 
 def check_fits(value, dtype):
-    """Raises RuntimeError unless the number `value` fits into `dtype`; negative ones wrap in unsigned dtypes."""
+    """Raises RuntimeError unless the number `value` fits into `dtype`; negative integers wrap in unsigned dtypes, floats do not."""
     if dtype._kind == 0:
         return
     if isinstance(value, complex) and not dtype.is_complex:
@@ -316,7 +316,7 @@ def check_fits(value, dtype):
         fits = True
     if dtype._kind == 1:
         info = np.iinfo(dtype.np)
-        lowest = info.min if dtype.is_signed else -info.max
+        lowest = info.min if dtype.is_signed or isinstance(value, float) else -info.max
         fits = fits and math.isfinite(value) and lowest <= value <= info.max
     else:
         real = max(abs(value.real), abs(value.imag))

@@ -14,6 +14,7 @@ LOSSES = [
     "F.soft_margin_loss(i, d)",
     "F.soft_margin_loss(x, x[:1])", "F.soft_margin_loss(x[:1], x, reduction='none')", "F.soft_margin_loss(x, x[:2])",
     "F.soft_margin_loss(x[:0], x[:0])",
+    "F.soft_margin_loss(i, h)", "F.soft_margin_loss(i[:1], h)", "F.cosine_similarity(b, i[:2])",
     "F.huber_loss(b, i)", "F.huber_loss(b, b)", "F.huber_loss(i, i.int())", "F.huber_loss(i.int(), i)", "F.huber_loss(i, x)", "F.huber_loss(b, x)",
     "F.huber_loss(h, x)", "F.huber_loss(x, d)",
     "F.binary_cross_entropy_with_logits(x, d)", "F.binary_cross_entropy_with_logits(d, x)",
@@ -58,6 +59,9 @@ ACTIVATIONS = [
     "F.glu(i)", "F.glu(x, 2.5)", "F.glu(x[:2], 'a')", "F.glu(x, 3)", "F.glu(i[:2])", "F.glu(x[:2], 0)", "F.softshrink(i, -1)", "F.softshrink(x, -1)",
     "F.threshold(i, -1.5, 2.7)", "F.threshold(i, 1.5, -2.7)", "F.threshold(i.byte(), -1, 2)", "F.threshold(i.byte(), 1, -1)",
     "F.threshold(i.byte(), 300, 2)", "F.threshold(i, 0, 1e30)",
+    "F.threshold(i.byte(), 3, -1.5)", "F.threshold(i.byte(), -1., 2)", "F.threshold(i.byte(), 1, -255)", "F.threshold(i, 1)",
+    "F.glu(x[0], 0.5)", "F.softmax(i[0], 0)", "F.log_softmax(b[0], 0)", "F.logsigmoid(t.transpose(0, 1))",
+    "F.normalize(x)", "x.norm(dim=4)",
     "F.threshold(b, 1, 2)", "F.threshold(x, float('nan'), 1)", "y = i.clone(); F.threshold_(y, 0.5, 7.5); y",
     "F.softmax(i[:0], 0)", "F.log_softmax(b[:0], 0)", "F.softmin(i[:0, None], 1)", "F.softmax(i, 0)",
     # gelu at infinity: the limit for one number; PyTorch's float32 kernel for several gives nan for all of them

@@ -15,6 +15,7 @@ from ..errors import fail, no_complex
 from ..kernels import elementwise
 from ..registry import OPS, composite, register
 from ..special import erf
+from .shape import row_major
 
 SELU_ALPHA, SELU_SCALE = (
     1.6732632423543772,
@@ -437,6 +438,7 @@ internal(
 
 
 def _log_sigmoid(xp, x):
+    x = row_major(xp, x) if x.ndim else x
     z = xp.exp(-abs(x))
     return xp.minimum(x, 0) - xp.log1p(z), z
 

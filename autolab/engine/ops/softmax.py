@@ -79,7 +79,7 @@ def _along(dim, x, torch_name):
     dim = check_dim(dim, x.ndim)
     if x.dtype.kind != "f" and x.size:  # of no numbers PyTorch makes a copy, whatever their dtype
         raise not_implemented(
-            f"{torch_name}_lastdim_kernel_impl" if dim == x.ndim - 1 else f"{torch_name}_kernel_impl", x.dtype
+            f"{torch_name}_lastdim_kernel_impl" if dim == max(x.ndim, 1) - 1 else f"{torch_name}_kernel_impl", x.dtype
         )
     return dim if x.ndim else None
 

@@ -45,12 +45,15 @@ def hardtanh_(input, min_val=-1.0, max_val=1.0):
     return hardtanh(input, min_val, max_val, inplace=True)
 
 
-def threshold(input, threshold, value, inplace=False):
+def _threshold(input, threshold, value, inplace=False):
     """x where x > threshold, else value; both numbers are converted to the dtype of x first.
 
     Raises RuntimeError when that cannot hold them, NotImplementedError for masks. Source: torch.nn.functional.threshold."""
     threshold, value = _as_elements(input, threshold, value)
     return _run("threshold", inplace, input, threshold, value)
+
+
+threshold = _threshold  # as in PyTorch, so that the function can be called where an argument has its name
 
 
 def threshold_(input, threshold, value):
@@ -67,9 +70,6 @@ def _as_elements(input, *numbers):
     for number in numbers:
         check_fits(number, input.dtype)
     return [int(autolab.tensor(int(number)).to(input.dtype)) for number in numbers]
-
-
-_threshold = threshold  # where an argument has the name of the function
 
 
 def leaky_relu(input, negative_slope=0.01, inplace=False):
@@ -206,12 +206,12 @@ def tanh(input):
 
 def glu(input, dim=-1):
     """a * sigmoid(b), a and b the halves of the input along `dim`. Raises RuntimeError when the size there is odd."""
-    if as_int(dim) is None:
-        raise bad_argument("glu", "dim", 2, "int", dim)
     if input.dim() == 0:
         raise fail(
             RuntimeError, "glu does not support scalars because halving size must be even", "One half gates the other."
         )
+    if as_int(dim) is None:
+        raise bad_argument("glu", "dim", 2, "int", dim)
     halved = check_dim(dim, input.dim())
     if input.shape[halved] % 2:
         message = f"Halving dimension must be even, but dimension {halved} is size {input.shape[halved]}"

@@ -220,9 +220,6 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     """x1·x2 / (|x1| |x2|) along `dim`, each norm taken as at least eps; other dimensions broadcast."""
     for position, x in enumerate((x1, x2), 1):
         check_tensor("cosine_similarity", x, f"x{position}", position)
-    if x1.shape != x2.shape:
-        shape = autolab.broadcast_tensors(x1.detach(), x2.detach())[0].shape
-        x1, x2 = x1.expand(shape), x2.expand(shape)
     common = autolab.promote_types(x1.dtype, x2.dtype)
     if not common.is_floating_point:
         raise fail(
@@ -230,6 +227,9 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
             "expected common dtype to be floating point, yet common dtype is " + common.short,
             "Call .float() first.",
         )
+    if x1.shape != x2.shape:
+        shape = autolab.broadcast_tensors(x1.detach(), x2.detach())[0].shape
+        x1, x2 = x1.expand(shape), x2.expand(shape)
     x1, x2 = (x if x.is_floating_point() else x.to(common) for x in (x1, x2))  # each norm in the dtype of its vectors
     return (_unit(x1, dim, eps) * _unit(x2, dim, eps)).sum(dim)
 

@@ -294,10 +294,6 @@ def _check_soft_margin(input, target):
     """Raise RuntimeError where PyTorch, which computes in the memory of -input, cannot: whole numbers, a target of more elements."""
     if input.dtype is autolab.bool:
         -input  # noqa: B018 (raises what negating a mask raises)
-    if not input.is_floating_point():
-        found = autolab.promote_types(autolab.promote_types(input.dtype, target.dtype), autolab.get_default_dtype())
-        message = f"result type {found.short} can't be cast to the desired output type {input.dtype.short}"
-        raise fail(RuntimeError, message, "Predictions are floating-point numbers: convert them with .float().")
     try:
         shape = np.broadcast_shapes(input.shape, target.shape)
     except ValueError:
@@ -305,6 +301,10 @@ def _check_soft_margin(input, target):
     if shape != input.shape:
         message = f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(shape)}"
         raise fail(RuntimeError, message, "One target for each prediction.")
+    if not input.is_floating_point():
+        found = target.dtype if target.is_floating_point() else autolab.get_default_dtype()
+        message = f"result type {found.short} can't be cast to the desired output type {input.dtype.short}"
+        raise fail(RuntimeError, message, "Predictions are floating-point numbers: convert them with .float().")
 
 
 def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
