@@ -43,6 +43,7 @@ NOT_NUMBERS = networks.NOT_NUMBERS | {
     "cumsum": "value self",
     "diag_embed": "value self",
     "diagonal": "value self",
+    "diagonal_copy": "value self",
     "diagonal_spread": "value self",
     "digamma": "value self",
     "dist": "value",

@@ -53,6 +53,9 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
             f"cov(): expected input to have two or fewer dimensions but got an input with {input._d.ndim} dimensions",
             "Variables by observations.",
         )
+    if input.dtype is bool_:
+        message = "cov(): bool dtype is not supported for input"
+        raise fail(RuntimeError, message, "Count masks: convert them with .float().")
     x = input.reshape(1, -1) if input._d.ndim < 2 else input
     x = x if x.dtype._kind > 1 else x.to(get_default_dtype())
     weights = fweights if aweights is None else aweights if fweights is None else fweights * aweights

@@ -7,7 +7,7 @@ from ..errors import fail
 from ..kernels.reduce import reduce
 from ..overloading import public
 from ..registry import METHODS, register
-from .reduction import _sum, axes, flag, spread, sum_op, the_dims
+from .reduction import _sum, axes, differentiable_dtype, flag, spread, sum_op, the_dims
 from .shape import row_major
 
 
@@ -67,6 +67,7 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None):
     """The sum, nan counted as 0. Source: torch.nansum."""
     flag("nansum", keepdim)
     dims = None if dim is None else the_dims("nansum", dim, input._d.ndim, listed=False)
+    differentiable_dtype(input, dtype)
     return nansum_op.call(input, dims, keepdim, dtype)
 
 

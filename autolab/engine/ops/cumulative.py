@@ -10,7 +10,7 @@ from ..registry import register
 from ..return_types import return_type
 from .activation import not_implemented
 from .extremes import zeros_for
-from .reduction import one_dim
+from .reduction import differentiable_dtype, one_dim
 from .shape import row_major
 
 
@@ -18,6 +18,8 @@ from .shape import row_major
 def _running(ufunc):
     def forward(xp, self, dim, dtype):
         d = as_dtype(dtype).np if dtype is not None else np.dtype("int64") if self.dtype.kind in "biu" else self.dtype
+        if d.kind == "b":
+            raise not_implemented(f"cum{'sum' if ufunc == 'add' else 'prod'}_out_cpu", d)
         self = self.astype(d, copy=False)
         if self.ndim == 0:
             return self.copy()
@@ -82,7 +84,9 @@ cumprod_op = register("cumprod(self, dim, *, dtype=None)", forward=_running("mul
 def _along(op, name, doc):
     @public(name, op=op)
     def call(input, dim, *, dtype=None):
-        return op.call(input, one_dim(name, dim, input._d.ndim), dtype)
+        dim = one_dim(name, dim, input._d.ndim)
+        differentiable_dtype(input, dtype)
+        return op.call(input, dim, dtype)
 
     call.__doc__ = f"{doc} along `dim`. dtype: converts first. Source: torch.{name}"
 

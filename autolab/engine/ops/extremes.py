@@ -183,9 +183,6 @@ def aminmax(input, *, dim=None, keepdim=False):
 def _position(name, doc):
     def forward(xp, self, dim, keepdim):
         no_complex(self, f"{name}(): does not support complex input", RuntimeError)
-        if self.dtype == bool:
-            raise fail(RuntimeError, f"{name}(): does not support bool input",
-                       "Convert the mask to numbers first: mask.int().")
         if dim is None or self.ndim == 0:
             found = getattr(xp, name)(self)
             return xp.asarray(found).reshape((1,) * self.ndim) if keepdim else found
@@ -198,6 +195,9 @@ def _position(name, doc):
     @public(name, op=op)
     def call(input, dim=None, keepdim=False):
         flag(name, keepdim)
+        if input.dtype._kind == 0:
+            raise fail(RuntimeError, f"{name}(): does not support bool input",
+                       "Convert the mask to numbers first: mask.int().")
         if dim is None:
             if input._d.size == 0:
                 raise fail(IndexError, f"{name}(): Expected reduction dim to be specified for input.numel() == 0.",

@@ -289,7 +289,9 @@ def chunk(input, chunks, dim=0):
             RuntimeError, f"chunk expects `chunks` to be greater than 0, got: {chunks}", "Ask for one piece at least."
         )
     dim = check_dim(dim, input.ndim)
-    return split_op.call(input, max(1, -(-input.shape[dim] // chunks)), dim)
+    if not input.shape[dim]:  # as many empty pieces as were asked for
+        return split_with_sizes_op.call(input, (0,) * chunks, dim)
+    return split_op.call(input, -(-input.shape[dim] // chunks), dim)
 
 
 @composite(method=True)

@@ -9,10 +9,24 @@ from contextlib import nullcontext
 import numpy as np
 
 from .. import device as devices
+from ..dtype import FROM_NUMPY
 from ..errors import LinAlgError, fail
 from ..registry import METHODS, NAMESPACES, composite, register
 from ..return_types import return_type
 from ..tensor import wrap
+from .activation import not_implemented
+
+
+def _floats(name, a):
+    """Raises torch's error for matrices of whole numbers or half floats."""
+    if a.dtype.kind not in "fc":
+        message = f"linalg.{name}: Expected a floating point or complex tensor as input. Got {FROM_NUMPY[a.dtype].short}"
+        raise fail(RuntimeError, message, "Solving needs fractions: write x.float() first.")
+    if a.dtype == np.float16:
+        if name == "det":
+            raise not_implemented("lu_cpu", a.dtype)
+        message = f"linalg.{name}: Low precision dtypes not supported. Got Half"
+        raise fail(RuntimeError, message, "Solving loses digits: write x.float() first.")
 
 
 def _square(name, a):
@@ -72,9 +86,11 @@ def _reporting(xp, A):
 
 def _inv(xp, A):
     _square("inv", A)
+    _floats("inv", A)
     try:
         with _reporting(xp, A):
-            return xp.linalg.inv(A)
+            # each matrix column by column in memory, as LAPACK leaves it and torch shows it
+            return xp.swapaxes(xp.ascontiguousarray(xp.swapaxes(xp.linalg.inv(A), -1, -2)), -1, -2)
     except np.linalg.LinAlgError:
         _singular("inv", A)
         raise
@@ -120,6 +136,7 @@ METHODS["inverse"] = NAMESPACES[""]["inverse"] = inv
 
 def _det(xp, A):
     _square("det", A)
+    _floats("det", A)
     return xp.linalg.det(A).astype(A.dtype)
 
 
@@ -151,6 +168,7 @@ METHODS["det"] = NAMESPACES[""]["det"] = det
 
 def _slogdet(xp, A):
     _square("slogdet", A)
+    _floats("slogdet", A)
     sign, log = xp.linalg.slogdet(A)
     return xp.asarray(sign, A.dtype), xp.asarray(log, A.dtype)
 

@@ -6,22 +6,30 @@ import math
 import numpy as np
 
 from .. import cascade
-from ..dtype import FROM_NUMPY, as_dtype
+from ..arguments import bad_argument, check_tensor
+from ..dispatch import result_dtype
+from ..dtype import as_dtype
 from ..errors import check_dim, fail
 from ..kernels.reduce import reduce
 from ..overloading import public
 from ..registry import METHODS, NAMESPACES, register
+from .arithmetic import _no_bool as no_masks
 from .reduction import axes, dtype_of, restored, the_dims
 
 
 # -- vector norm -------------------------------------------------------------------------------------------------------
+def _check_norm(x, ord):
+    """Raises torch's errors for an order that is no number and for the norm of whole numbers."""
+    if not isinstance(ord, (int, float, np.number)):
+        raise bad_argument("linalg_vector_norm", "ord", 2, "Number", ord)
+    if x.dtype._kind < 2:
+        raise fail(RuntimeError, f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype.short}",
+                   "A length is seldom a whole number: write x.float() first.")
+
+
 def _vector_norm(xp, self, ord, dim, keepdim, dtype):
     if dtype is not None:
         self = self.astype(as_dtype(dtype).np)
-    if self.dtype.kind not in "fc":
-        raise fail(RuntimeError, f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
-                                 f"{FROM_NUMPY[self.dtype].short}",
-                   "A length is seldom a whole number: write x.float() first.")
     if self.size == 0 and (ord < 0 or ord == math.inf):
         raise fail(RuntimeError, f"linalg.vector_norm cannot compute the {ord:g} norm on an empty tensor because the "
                                  f"operation does not have an identity",
@@ -91,6 +99,7 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
     smallest size.
 
     Raises RuntimeError for whole numbers. Source: torch.linalg.vector_norm."""
+    _check_norm(x, ord)
     dim = None if dim is None else the_dims("linalg_vector_norm", dim, x._d.ndim, 3, listed=False)
     return vector_norm_op.call(x, ord, dim, keepdim, dtype)
 
@@ -112,6 +121,7 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     if ord not in ("fro", "nuc") and (isinstance(ord, str) or abs(ord) not in (1, 2, math.inf)):
         raise fail(RuntimeError, f"linalg.matrix_norm: Order {ord} not supported.",
                    "Take 'fro', 'nuc', or 1, -1, 2, -2, inf, -inf.")
+    _check_norm(A, 2)
     dims = tuple(check_dim(d, ndim) for d in the_dims("linalg_matrix_norm", dim, ndim, 3, listed=False))
     if dtype is not None:
         A = METHODS["to"](A, dtype)
@@ -158,9 +168,9 @@ def _dist_rule(m, g, self, other, p, result):
     return _norm_gradient(m, g, self - other, p, result, None)
 
 
-register("dist(self, other, p=2)", forward=lambda xp, self, other, p: _vector_norm(xp, xp.subtract(self, other), p,
+dist_op = register("dist(self, other, p=2)", forward=lambda xp, self, other, p: _vector_norm(xp, xp.subtract(self, other), p,
                                                                                    None, False, None),
-         dtype="promote", operands=("self", "other"),
+         dtype="promote", operands=("self", "other"), method=False, function=False,
          vjp={"self": _dist_rule, "other": lambda m, g, self, other, p, result:
                                                            -_dist_rule(m, g, self, other, p, result)},
          latex=r"\left\| {self} - {other} \right\|_{{p}}",
@@ -169,3 +179,16 @@ register("dist(self, other, p=2)", forward=lambda xp, self, other, p: _vector_no
                                                                                r"{other}}{{result}}"},
          samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(2, 3), 3)],
          doc="The p-norm of the difference. Source: torch.dist")
+
+
+@public("dist", op=dist_op)
+def dist(input, other, p=2):
+    """The p-norm of input - other. Raises RuntimeError for masks and whole numbers. Source: torch.dist."""
+    check_tensor("dist", input)
+    check_tensor("dist", other, "other", 2)
+    kind = result_dtype(dist_op, (input, other, p))
+    no_masks([input.dtype, other.dtype], kind)
+    if kind._kind < 2:
+        raise fail(RuntimeError, f"norm(): input dtype should be either floating point or complex. Got {kind.short} instead.",
+                   "A distance is seldom a whole number: write x.float() first.")
+    return dist_op.call(input, other, p)

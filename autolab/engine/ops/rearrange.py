@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arguments import _missing
 from ..errors import check_dim, check_dims, fail, no_dimensions
-from ..registry import METHODS, composite, register
+from ..registry import composite, register
 from .shape import row_major, sizes_from
 
 # -- mirrored, rolled, triangular, diagonal --------------------------------------------------------------------------------
@@ -24,6 +25,8 @@ flip_op = register(
 @composite(method=True, function=False, name="flip")
 def flip_method(self, *dims):
     """Reversed along dimensions; a copy. Source: torch.flip."""
+    if not dims:
+        raise _missing("flip", ["dims"])
     return flip_op.call(self, sizes_from(dims))
 
 
@@ -80,7 +83,7 @@ def roll(input, shifts, dims=()):
             "Give one shift for each dimension; without dims one shift for the flattened tensor.",
         )
     if not input._d.size:
-        return METHODS["clone"](input)
+        return roll_op.call(input, shifts, ())
     return roll_op.call(input, shifts, tuple(check_dim(d, input._d.ndim) for d in dims))
 
 
@@ -143,6 +146,17 @@ diagonal = register(
     samples=lambda s: [s.randn(3, 3), (s.randn(2, 3), 1)],
     doc="The entries on a diagonal; a view. Source: torch.diagonal",
 )
+diagonal_copy = register(
+    "diagonal_copy(self, offset=0, dim1=0, dim2=1)",
+    forward=lambda xp, self, offset, dim1, dim2: _writable_diagonal(xp, self, offset, dim1, dim2).copy(),
+    method=False,
+    node="DiagonalBackward0_copy",
+    vjp=diagonal.vjp,
+    latex=r"\mathrm{diag}({self})",
+    vjp_latex={"self": r"\mathrm{diag}({g})"},
+    samples=lambda s: [s.randn(3, 3), (s.randn(2, 3), 1)],
+    doc="The entries on a diagonal; a copy. Source: torch.diagonal_copy",
+)
 diagonal_spread = register(
     "diagonal_spread(self, shape, offset, dim1, dim2)",
     forward=_diagonal_spread,
@@ -181,7 +195,7 @@ def diag(input, diagonal=0):
     if input.ndim == 1:
         return diag_embed.call(input, diagonal, -2, -1)
     if input.ndim == 2:
-        return METHODS["clone"](METHODS["diagonal"](input, diagonal))
+        return diagonal_copy.call(input, diagonal, 0, 1)
     raise fail(
         RuntimeError,
         f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D",

@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import cascade, precise
 from ..arguments import bad_argument, mismatch
+from ..autograd.grad_mode import per_thread
 from ..dtype import FROM_NUMPY, as_dtype, get_default_dtype
 from ..errors import check_dim, check_dims, fail
 from ..kernels.reduce import reduce
@@ -55,6 +56,13 @@ def the_dims(name, dim, ndim, position=2, listed=True):
                        f"got {type(d).__name__}\"", "Dimensions are counted by whole numbers.")
     check_dims(dims, ndim)
     return dims
+
+
+def differentiable_dtype(x, dtype):
+    """Raises torch's error for the sum or product of `x` as whole numbers, where its gradient is wanted."""
+    if dtype is not None and x.requires_grad and per_thread.state.grad and (d := as_dtype(dtype))._kind < 2:
+        raise fail(RuntimeError, f"Autograd not support dtype: {d.short}",
+                   "Whole numbers have no gradient: detach() first, or convert afterwards.")
 
 
 def flag(name, keepdim, position=3):
@@ -125,13 +133,17 @@ def _sum(xp, self, dim, keepdim, dtype):
     return row_major(xp, xp.add.reduce(self, axis=axes(self, dim), keepdims=keepdim, dtype=wide).astype(d, copy=False))
 
 
+def _check_mean(d, given):
+    """Raises torch's error for a mean in whole numbers; `given`: the user asked for this dtype."""
+    if d._kind < 2:
+        raise fail(RuntimeError, f"mean(): could not infer output dtype. {'Optional' if given else 'Input'} dtype must be either a "
+                                 f"floating point or complex dtype. Got: {d.short}",
+                   "The mean of whole numbers is seldom whole: write x.float().mean() or x.mean(dtype=torch.float32).")
+
+
 def _mean(xp, self, dim, keepdim, dtype):
     d = self.dtype if dtype is None else as_dtype(dtype).np
-    if d.kind not in "fc":
-        raise fail(RuntimeError, "mean(): could not infer output dtype. Input dtype must be either a floating point "
-                                 "or complex dtype. Got: "
-                   f"{FROM_NUMPY[d].short}",
-                   "The mean of whole numbers is seldom whole: write x.float().mean() or x.mean(dtype=torch.float32).")
+    _check_mean(FROM_NUMPY[d], dtype is not None)
     total = _sum(xp, self, dim, keepdim, dtype)
     if total.dtype is d:
         return total / d.type(count(dim, self.shape))
@@ -194,10 +206,15 @@ def _sum_or_mean(name, whole, along):
         if dim is _ABSENT:
             if keepdim is not _ABSENT:
                 raise mismatch("keepdim without dim")
+            differentiable_dtype(input, dtype)
             return whole.call(input, dtype)
         keepdim = False if keepdim is _ABSENT else keepdim
         flag(name, keepdim)
-        return along.call(input, None if dim is None else the_dims(name, dim, input._d.ndim), keepdim, dtype)
+        if name == "mean":
+            _check_mean((input.dtype if dtype is None else as_dtype(dtype)), dtype is not None)
+        dims = None if dim is None else the_dims(name, dim, input._d.ndim)
+        differentiable_dtype(input, dtype)
+        return along.call(input, dims, keepdim, dtype)
 
     call.__doc__ = (f"The {name} of all elements, or along `dim` (an int or a tuple). dtype: converts first. Raises "
                     f"IndexError for a `dim` that "
@@ -279,11 +296,13 @@ _PROD_FORMS = ("*, torch.dtype dtype = None", "int dim, bool keepdim = False, *,
 def prod(input, dim=_ABSENT, keepdim=False, *, dtype=None):
     """The product of all elements, or along one dimension. Source: torch.prod."""
     if dim is _ABSENT:
+        differentiable_dtype(input, dtype)
         return prod_all.call(input, dtype)
     if not is_int(dim):
         raise mismatch("dim")
     flag("prod", keepdim)
     check_dim(dim, input._d.ndim)
+    differentiable_dtype(input, dtype)
     return prod_op.call(input, dim, keepdim, dtype)
 
 

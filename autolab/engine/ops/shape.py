@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from ..errors import check_dim, fail
+from ..errors import check_dim, check_dims, fail
 from ..registry import METHODS, NAMESPACES, composite, register
 from ..tensor import Tensor
 
@@ -227,7 +227,7 @@ squeeze_dims = register(
     view=True,
     method=False,
     function=False,
-    forward=lambda xp, self, dim: _squeeze(xp, self, [check_dim(d, self.ndim) for d in dim]),
+    forward=lambda xp, self, dim: _squeeze(xp, self, check_dims(dim, self.ndim)),
     vjp={"self": lambda m, g, dim, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)},
     latex="{self}",
     vjp_latex={"self": "{g}"},
