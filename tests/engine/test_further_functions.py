@@ -306,10 +306,30 @@ REFUSED_AND_EDGES = [
     "torch.zeros(0).long()%torch.zeros(0).long()",
     "torch.zeros(0).long().fmod(0)",
 ]
+BESSEL = [
+    "torch.i0(torch.tensor([-1.,0.,3.,8.,9.,20.,80.,nan,inf,-inf]))",
+    "torch.special.i1(torch.tensor([-1.,0.,3.,8.,9.,20.,80.,nan,inf,-inf]))",
+    "torch.i0(torch.tensor([-1.,0.,3.,8.,9.,20.,700.,nan,inf]).double())",
+    "torch.i0(i>0)",
+    "torch.i0(g.half())",
+    "torch.i0(g)",
+    "g.i0().sum().backward(); g.grad",
+    "torch.special.i1(g).sum().backward(); g.grad",
+    "g.detach().i0_()",
+    "i.i0_()",
+    "torch.i0(i)",
+    "torch.i0(torch.tensor(2.))",
+    "torch.i0(torch.zeros(2,0))",
+    "torch.i0(3)",
+    "torch.i0(torch.tensor([1j]))",
+    "z=torch.tensor([0.,1.,-2.],requires_grad=True); torch.autograd.grad(torch.autograd.grad(torch.i0(z).sum(),z,create_graph=True)[0].sum(),z)",
+    "torch.special.i0(a.t())",
+    "torch.special.i1(torch.tensor([1j]))",
+]
 SHAPES_FIRST = ["(i > 0).floor_()", "i.frac_()", "(i > 0).trunc_()", "torch.ones(2, 3) & torch.ones(2)", "a.bitwise_or_(torch.ones(2, 2, 3))"]
 
 
-@pytest.mark.parametrize("source", FUNCTIONS + REAL_NUMBERS + NO_TENSORS + REFUSED_AND_EDGES + SHAPES_FIRST)
+@pytest.mark.parametrize("source", FUNCTIONS + REAL_NUMBERS + NO_TENSORS + REFUSED_AND_EDGES + BESSEL + SHAPES_FIRST)
 def test_it_is_as_in_torch(source):
     check("test_further_functions", source, lambda torch: outcome(torch, START + source))
 
