@@ -28,6 +28,10 @@ def _reduced(xp, loss, reduction):
     return total / loss.dtype.type(loss.size) if reduction == MEAN else total
 
 
+def _as(array, dtype):
+    return array if array.dtype == dtype else array.astype(dtype)
+
+
 def _numel(x):
     return math.prod(x.shape)  # of arrays and Tensors alike
 
@@ -212,9 +216,8 @@ internal(
 # -- of labels 1 and -1 ----------------------------------------------------------------------------------------------
 def _soft_margin(xp, self, target, reduction):
     """In the dtype of `self`, whatever that of the target: PyTorch computes in the memory of -self."""
-    losses = xp.log1p(xp.exp((-self * target).astype(self.dtype, copy=False)))
-    wide = losses.astype(np.float32) if losses.dtype.itemsize == 2 else losses
-    return _reduced(xp, wide, reduction).astype(self.dtype, copy=False)
+    losses = xp.log1p(xp.exp(_as(-self * target, self.dtype)))
+    return _as(_reduced(xp, losses if losses.dtype.itemsize > 2 else losses.astype(np.float32), reduction), self.dtype)
 
 
 def _soft_margin_backward(xp, grad_output, self, target, reduction):
@@ -345,12 +348,11 @@ def _bce_logits(xp, self, target, weight, pos_weight, reduction):
         raise not_implemented("log_sigmoid_cpu", self.dtype)
     kept, log_sigmoid = target.dtype, OPS["log_sigmoid"].forward(xp, self)[0]  # PyTorch computes in the memory of 1 - target
     if pos_weight is not None:
-        log_sigmoid = (log_sigmoid * ((pos_weight - 1) * target + 1)).astype(self.dtype, copy=False)
-    loss = (((1 - target) * self).astype(kept, copy=False) - log_sigmoid).astype(kept, copy=False)
+        log_sigmoid = _as(log_sigmoid * ((pos_weight - 1) * target + 1), self.dtype)
+    loss = _as(_as((1 - target) * self, kept) - log_sigmoid, kept)
     if weight is not None:
-        loss = (loss * weight).astype(kept, copy=False)
-    wide = loss.astype(np.float32) if kept.itemsize == 2 else loss
-    return _reduced(xp, wide, reduction).astype(kept, copy=False)
+        loss = _as(loss * weight, kept)
+    return _as(_reduced(xp, loss if kept.itemsize > 2 else loss.astype(np.float32), reduction), kept)
 
 
 def _bce_logits_rule(m, g, self, target, weight, pos_weight, reduction):

@@ -20,6 +20,11 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
     """
     reduction = reduction_number(legacy_reduction(size_average, reduce, reduction))
     check_tensors("nll_loss_nd", input=input, target=target, weight=weight)
+    return _nll_loss(input, target, weight, reduction, ignore_index)
+
+
+def _nll_loss(input, target, weight, reduction, ignore_index):
+    """`nll_loss` of what is known to be tensors; reduction: PyTorch's number."""
     _check_classes(input, target, weight)
     if input._d.ndim <= 2:
         return OPS["nll_loss"].call(input, target, weight, reduction, ignore_index)[0]
@@ -134,16 +139,15 @@ def cross_entropy(
     target: class numbers as in `nll_loss`, or probabilities of the shape of `input`. label_smoothing mixes the target
     with the uniform distribution. Raises RuntimeError or ValueError in PyTorch's words when shapes do not fit.
     """
-    reduction = legacy_reduction(size_average, reduce, reduction)
-    number = reduction_number(reduction)
+    number = reduction_number(legacy_reduction(size_average, reduce, reduction))
     check_tensors("cross_entropy_loss", input=input, target=target, weight=weight)
     if target._d.shape == input._d.shape:
         return _soft_cross_entropy(input, target, weight, number, ignore_index, label_smoothing)
     log_p = log_softmax(input, 0 if input._d.ndim == 1 else 1)
     if label_smoothing == 0.0:
-        return nll_loss(log_p, target, weight, ignore_index=ignore_index, reduction=reduction)
+        return _nll_loss(log_p, target, weight, number, ignore_index)
     _check_smoothing(label_smoothing)
-    return _smoothed_cross_entropy(log_p, target, weight, reduction, ignore_index, label_smoothing)
+    return _smoothed_cross_entropy(log_p, target, weight, number, ignore_index, label_smoothing)
 
 
 def _check_smoothing(label_smoothing):
@@ -195,20 +199,20 @@ def _by_class(weight, ndim, class_dim):
     return weight.view(shape)
 
 
-def _smoothed_cross_entropy(log_p, target, weight, reduction, ignore_index, label_smoothing):
+def _smoothed_cross_entropy(log_p, target, weight, number, ignore_index, label_smoothing):
     """(1 - s) * nll + s / C * (the sum of all -log-probabilities)."""
     class_dim = 0 if log_p.dim() == 1 else 1
     classes = log_p.shape[class_dim]
-    nll = nll_loss(log_p, target, weight, ignore_index=ignore_index, reduction=reduction)
+    nll = _nll_loss(log_p, target, weight, number, ignore_index)
     if weight is None:
         uniform = -log_p.sum(class_dim)
     else:
         uniform = -(log_p * _by_class(weight, log_p.dim(), class_dim)).sum(class_dim)
     ignored = target == ignore_index
     uniform = uniform.masked_fill(ignored, 0.0)
-    if reduction == "sum":
+    if number == 2:
         uniform = uniform.sum()
-    elif reduction == "mean":
+    elif number == 1:
         counted = (~ignored).sum() if weight is None else weight.gather(0, target[~ignored].flatten()).sum()
         uniform = uniform.sum() / counted
     scale = OPS["mul_scalar"].call

@@ -10,11 +10,12 @@ import warnings
 import numpy as np
 
 import autolab
-from autolab.engine.arguments import check_tensor
+from autolab.engine.arguments import bad_argument
 from autolab.engine.autograd.grad_mode import is_grad_enabled, no_grad
 from autolab.engine.dispatch import broadcast_error
 from autolab.engine.errors import fail
 from autolab.engine.registry import OPS
+from autolab.engine.tensor import Tensor
 from autolab.nn.functional.activation import logsigmoid
 from autolab.nn.functional.basic import pairwise_distance
 
@@ -71,8 +72,8 @@ def check_tensors(function, **arguments):
 
     None is left alone: it stands for an optional argument that was not given, or fails where it is used."""
     for position, (name, value) in enumerate(arguments.items(), 1):
-        if value is not None:
-            check_tensor(function, value, name, position)
+        if not isinstance(value, Tensor) and value is not None:
+            raise bad_argument(function, name, position, "Tensor", value)
 
 
 def not_differentiable(function, **arguments):
@@ -292,6 +293,8 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
 
 def _check_soft_margin(input, target):
     """Raise RuntimeError where PyTorch, which computes in the memory of -input, cannot: whole numbers, a target of more elements."""
+    if input.shape == target.shape and input.is_floating_point():
+        return
     if input.dtype is autolab.bool:
         -input  # noqa: B018 (raises what negating a mask raises)
     try:
