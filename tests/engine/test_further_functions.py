@@ -326,10 +326,14 @@ BESSEL = [
     "torch.special.i0(a.t())",
     "torch.special.i1(torch.tensor([1j]))",
 ]
+LAYOUTS = [
+    "a.t().flip(0)", "a[:, ::2].flip(0, 1)", "torch.arange(24.).view(2, 3, 4).transpose(0, 2).flip(1)", "a.expand(2, 2, 3).fliplr()",
+    "a.norm(1, dtype=torch.int64)", "a.norm(1, 5, dtype=torch.int64)", "torch.tensor(2.).flip(0)", "i.flip(5)",
+]
 SHAPES_FIRST = ["(i > 0).floor_()", "i.frac_()", "(i > 0).trunc_()", "torch.ones(2, 3) & torch.ones(2)", "a.bitwise_or_(torch.ones(2, 2, 3))"]
 
 
-@pytest.mark.parametrize("source", FUNCTIONS + REAL_NUMBERS + NO_TENSORS + REFUSED_AND_EDGES + BESSEL + SHAPES_FIRST)
+@pytest.mark.parametrize("source", FUNCTIONS + REAL_NUMBERS + NO_TENSORS + REFUSED_AND_EDGES + BESSEL + LAYOUTS + SHAPES_FIRST)
 def test_it_is_as_in_torch(source):
     check("test_further_functions", source, lambda torch: outcome(torch, START + source))
 

@@ -18,13 +18,16 @@ from .reduction import axes, dtype_of, restored, the_dims
 
 
 # -- vector norm -------------------------------------------------------------------------------------------------------
-def _check_norm(x, ord):
-    """Raises torch's errors for an order that is no number and for the norm of whole numbers."""
+def _check_norm(x, ord, dtype=None):
+    """Raises torch's errors for an order that is no number and for the norm of whole numbers, or as such."""
     if not isinstance(ord, (int, float, np.number)):
         raise bad_argument("linalg_vector_norm", "ord", 2, "Number", ord)
     if x.dtype._kind < 2:
         raise fail(RuntimeError, f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype.short}",
                    "A length is seldom a whole number: write x.float() first.")
+    if dtype is not None and (d := as_dtype(dtype))._kind < 2:
+        raise fail(RuntimeError, f"linalg.vector_norm: dtype should be floating point or complex, but got {d.short}",
+                   "A length is seldom a whole number: convert afterwards.")
 
 
 def _vector_norm(xp, self, ord, dim, keepdim, dtype):
@@ -99,7 +102,7 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
     smallest size.
 
     Raises RuntimeError for whole numbers. Source: torch.linalg.vector_norm."""
-    _check_norm(x, ord)
+    _check_norm(x, ord, dtype)
     dim = None if dim is None else the_dims("linalg_vector_norm", dim, x._d.ndim, 3, listed=False)
     return vector_norm_op.call(x, ord, dim, keepdim, dtype)
 

@@ -10,9 +10,14 @@ from ..registry import composite, register
 from .shape import row_major, sizes_from
 
 # -- mirrored, rolled, triangular, diagonal --------------------------------------------------------------------------------
+def _flip(xp, self, dims):
+    # the order in memory stays, but for expanded tensors, which have none
+    return xp.array(xp.flip(self, check_dims(dims, self.ndim)[: self.ndim]), order="C" if 0 in self.strides else "K")
+
+
 flip_op = register(
     "flip(self, dims)",
-    forward=lambda xp, self, dims: xp.flip(self, check_dims(dims, self.ndim)[: self.ndim]).copy(),
+    forward=_flip,
     method=False,
     function=False,
     vjp={"self": lambda m, g, dims: m.flip(g, dims)},
