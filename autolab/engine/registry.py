@@ -167,6 +167,7 @@ def _of_a_tensor(f):
                 raise
             raise told from None
 
+    call.__code__ = call.__code__.replace(co_name=f.__name__)  # what recordings and tracebacks call it
     call.composed = f
     return call
 
