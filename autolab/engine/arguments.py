@@ -306,6 +306,13 @@ def check_tensor(function, value, name="input", position=1):
         raise bad_argument(function, name, position, "Tensor", value)
 
 
+def check_tensors(function, first=1, /, *, or_none=False, **given):
+    """Raises PyTorch's TypeError for the first of `given` that is no Tensor (nor None, where it may be); `first`: the position of the first."""
+    for position, (name, value) in enumerate(given.items(), first):
+        if not isinstance(value, Tensor) and not (or_none and value is None):
+            raise bad_argument(function, name, position, "Tensor", value)
+
+
 def check_fits(value, dtype):
     """Raises RuntimeError unless the number `value` fits into `dtype`; negative integers wrap in unsigned dtypes, floats do not."""
     if dtype._kind == 0:

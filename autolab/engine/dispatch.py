@@ -16,6 +16,7 @@ from . import observe
 from .autograd.grad_mode import per_thread
 from .autograd.node import Packed, Unusual, accumulator, next_sequence_nr
 from .autograd.saved import entries, keep
+from .broadcasting import broadcast_error, check_shapes, outgrown, overlapping_operands
 from .device import CPU
 from .dtype import FROM_NUMPY, bool_, get_default_dtype, python_scalar_dtype, result_type_of
 from .errors import fail
@@ -67,8 +68,8 @@ def apply(op, args):
     return op.return_type(outs) if op.return_type is not None else outs
 
 
-def compute(op, state, device, raws):
-    """Runs the kernel on `device`; shapes that do not broadcast are reported in torch's words."""
+def compute(op, state, device, raws, target=None):
+    """Runs the kernel on `device`; shapes that do not broadcast are reported in torch's words. target: the shape of what is changed in place."""
     try:
         if device is CPU:
             return state.run(op.forward, np, *raws)
@@ -78,46 +79,8 @@ def compute(op, state, device, raws):
             raise broadcast_error([getattr(raws[i], "shape", ()) for i in op.broadcast]) from None
         raise
     except NotImplementedError:
-        check_shapes(op, raws)
+        check_shapes(op, raws, target)
         raise
-
-
-def check_shapes(op, args, target=None):
-    """Raises torch's error for operands whose shapes do not broadcast, or not to the shape `target` of what is changed in place.
-
-    For an op that has no kernel for its operands' dtype: torch looks at the shapes first."""
-    shapes = [args[i].shape for i in op.broadcast if hasattr(args[i], "shape")]
-    if not shapes:
-        return
-    try:
-        together = np.broadcast_shapes(*shapes)
-    except ValueError:
-        raise broadcast_error(shapes) from None
-    if target is not None and together != target:
-        raise outgrown(target, together)
-
-
-def broadcast_error(shapes):
-    """Torch's words for shapes that do not broadcast."""
-    a = shapes[0]
-    for b in shapes[1:]:
-        n = max(len(a), len(b))
-        p, q = (1,) * (n - len(a)) + tuple(a), (1,) * (n - len(b)) + tuple(b)
-        for dim in range(n - 1, -1, -1):
-            if p[dim] != q[dim] and 1 not in (p[dim], q[dim]):
-                return fail(
-                    RuntimeError,
-                    f"The size of tensor a ({p[dim]}) must match the size of tensor b ({q[dim]}) at non-singleton "
-                    f"dimension {dim}",
-                    f"Shapes {tuple(a)} and {tuple(b)} are compared from the last dimension backwards: each pair "
-                    "must be equal or one of them 1.",
-                )
-        a = tuple(max(i, j) if 0 not in (i, j) else 0 for i, j in zip(p, q))
-    return fail(
-        RuntimeError,
-        f"shapes {shapes} cannot be broadcast together",
-        "Each pair of sizes must be equal or one of them 1.",
-    )
 
 
 _PLAIN_KINDS = {type(None), bool, int, float, str}
@@ -408,34 +371,11 @@ def apply_inplace(op, args):
         if observe.observer is not None:
             observe.observer.forward(op, args, None, (target,), None, inplace=True)
         return target
-    try:
-        result = compute(op, state, device, raws)
-    except NotImplementedError:
-        check_shapes(op, args, target._d.shape)
-        raise
+    result = compute(op, state, device, raws, target._d.shape)
     if result.shape != target._d.shape:
         raise outgrown(target._d.shape, result.shape)
     write_inplace(op, args, result, state)
     return target
-
-
-def outgrown(shape, broadcast):
-    """The error for an in-place op whose result has another shape than its target."""
-    return fail(
-        RuntimeError,
-        f"output with shape {list(shape)} doesn't match the broadcast shape {list(broadcast)}",
-        "An in-place operation cannot make the tensor bigger; use the out-of-place form.",
-    )
-
-
-def overlapping_operands():
-    """The error for an in-place op that reads a part of what it overwrites."""
-    return fail(
-        RuntimeError,
-        "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
-        "Please clone() the tensor before performing the operation.",
-        "What is read here is being overwritten at the same time: clone() the view that is read.",
-    )
 
 
 def _fits(target, other):

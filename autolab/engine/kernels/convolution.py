@@ -87,10 +87,10 @@ def _by_filters(x, filters, bias, geo, sizes, y):
     gathered = memory.empty(block.gathered, x.dtype) if block.gathered else x
 
     def collect(part, parts):
-        gather(x, read, block, gathered, slice(part * x.shape[1] // parts, (part + 1) * x.shape[1] // parts))
+        gather(x, read, block, gathered, threads.share(part, parts, x.shape[1]))
 
     def multiply(part, parts):
-        share = slice(part * len(y) // parts, (part + 1) * len(y) // parts)
+        share = threads.share(part, parts, len(y))
         np.matmul(filters[share], windows, out=y[share])
         if bias is not None:
             y[share] += bias[share]

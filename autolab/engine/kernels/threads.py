@@ -120,6 +120,11 @@ def shares(first, last, parts):
     return zip(ends, ends[1:])
 
 
+def share(part, parts, count):
+    """What thread `part` of so many takes of `count` items, as a slice."""
+    return slice(part * count // parts, (part + 1) * count // parts)
+
+
 def both(first, second, flops):
     """(first(), second()), of about so many operations each. Two threads do one each, for two kernels at different places of their work seldom
     want the interpreter lock at once; else one comes after the other, and each may split its work."""

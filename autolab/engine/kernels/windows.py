@@ -106,7 +106,7 @@ def plan(sizes, by_rows, part=0, parts=1, trimmed=False, alone=False):
     trimmed: output rows that reach over the edge leave out what is zero, in products of their own, where that spares enough (`by_rows` only).
     alone: the outputs of each block lie in an array of their own, (groups, filters, rows, out width, N), and not in one of all rows."""
     geo = sizes.geo
-    first, last = _share(geo, part, parts)
+    first, last = _rows(geo, part, parts)
     area = sizes.item * geo.groups * sizes.channels * geo.kernel[1] * sizes.row
     if geo.pointwise:
         rows = geo.out[0]
@@ -119,9 +119,10 @@ def plan(sizes, by_rows, part=0, parts=1, trimmed=False, alone=False):
     return tuple(make(sizes, start, stop - start, trimmed, alone) for start, stop in threads.shares(first, last, blocks))
 
 
-def _share(geo, part, parts):
+def _rows(geo, part, parts):
     """The first output row of thread `part` of so many, and the first one after its last."""
-    return part * geo.out[0] // parts, (part + 1) * geo.out[0] // parts
+    share = threads.share(part, parts, geo.out[0])
+    return share.start, share.stop
 
 
 def cuts(filters, columns):
@@ -141,7 +142,7 @@ def sources(x, geo, part=0, parts=1):
     step = geo.stride[1]
     if step == 1:
         return [x] * geo.kernel[1]
-    first, last = (row * geo.stride[0] - geo.padding[0] for row in _share(geo, part, parts))
+    first, last = (row * geo.stride[0] - geo.padding[0] for row in _rows(geo, part, parts))
     rows = slice(max(0, first), max(0, last + (geo.kernel[0] - 1) * geo.dilation[0]))
     phases = {}
     for phase, _ in set(_places(geo)):

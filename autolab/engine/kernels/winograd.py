@@ -73,11 +73,11 @@ def _by_filters(x, weight, bias, y, padding, tiles, turned):
     tiled, every = memory.empty((4, 4, c, math.prod(tiles) * x.shape[3]), x.dtype), [(0, n) for n in tiles]
 
     def transform(part, parts):
-        share = slice(part * c // parts, (part + 1) * c // parts)
+        share = threads.share(part, parts, c)
         _image_tiles(_image(x[share], *every, padding), range(4), tiled[:, :, share])
 
     def work(part, parts):
-        share = slice(part * o // parts, (part + 1) * o // parts)
+        share = threads.share(part, parts, o)
         filters = _filters(weight[:, share] if turned else weight[share], turned)
         made = _products(filters, tiled, None if bias is None else bias[share])
         finite.append(math.isfinite(made.sum()))
@@ -97,7 +97,7 @@ def grad_weight(g, x, geo):
     total = memory.empty((4, 4, o, c), x.dtype)
 
     def work(part, parts):
-        lines = range(part * 4 // parts, (part + 1) * 4 // parts)
+        lines = range(4)[threads.share(part, parts, 4)]
         target = total[lines.start : lines.stop]
         for number, (rows, columns) in enumerate(_blocks(tiles, max(c, o) * len(lines) // 4, g.shape[-1], halved=part % 2)):
             right = _image_tiles(_image(x, rows, columns, geo.padding), lines)
@@ -127,8 +127,8 @@ def _all_filters(weight, turned):
     made = memory.empty((16, o * c), weight.dtype)
 
     def work(part, parts):
-        first, last = part * o // parts, (part + 1) * o // parts
-        _filters(weight[first:last], turned, made[:, first * c : last * c])
+        share = threads.share(part, parts, o)
+        _filters(weight[share], turned, made[:, share.start * c : share.stop * c])
 
     threads.split(work, _PER_FILTER * o * c, o)
     made = made.reshape(4, 4, o, c)
@@ -142,7 +142,7 @@ def _gradient(total):
     filters, places = made.reshape(-1, 9), total.reshape(16, -1).T
 
     def work(part, parts):
-        share = slice(part * o // parts * c, (part + 1) * o // parts * c)
+        share = threads.share(part, parts, o * c)
         np.matmul(places[share], turn, out=filters[share])
 
     threads.split(work, _PER_FILTER * o * c, o)

@@ -23,43 +23,31 @@ def only_real(name, x):
         )
 
 
-def _itself(name, *, method=True):
+def _told(name, answer, doc, *, method=True, real=False):
+    """A function that computes nothing; `real`: it refuses complex numbers."""
+
     @public(name, method=method)
     def call(input):
         check_tensor(name, input)
-        only_real(name, input)
-        return input
+        if real:
+            only_real(name, input)
+        return answer(input)
 
-    call.__doc__ = f"A real tensor itself. Raises NotImplementedError for complex ones. Source: torch.{name}."
+    call.__doc__ = f"{doc} Source: torch.{name}."
     return call
 
 
-_real = _itself("real", method=False)
-_itself("conj")
-_itself("conj_physical")
+def _itself(input):
+    return input
 
 
-def _resolve(name, doc):
-    @public(name)
-    def call(input):
-        check_tensor(name, input)
-        return input
-
-    call.__doc__ = f"The tensor itself: {doc} are made here. Source: torch.{name}."
-
-
-def _flag(name, doc):
-    @public(name)
-    def call(input):
-        check_tensor(name, input)
-        return False
-
-    call.__doc__ = f"False: {doc} are made here. Source: torch.{name}."
-
-
-for _form, _doc in (("conj", "no conjugated views"), ("neg", "no negated views")):
-    _resolve(f"resolve_{_form}", _doc)
-    _flag(f"is_{_form}", _doc)
+_REAL = "A real tensor itself. Raises NotImplementedError for complex ones."
+_real = _told("real", _itself, _REAL, method=False, real=True)
+for _name in ("conj", "conj_physical"):
+    _told(_name, _itself, _REAL, real=True)
+for _form, _doc in (("conj", "no conjugated views are made here."), ("neg", "no negated views are made here.")):
+    _told(f"resolve_{_form}", _itself, f"The tensor itself: {_doc}")
+    _told(f"is_{_form}", lambda input: False, f"False: {_doc}")
 
 
 @public("imag", method=False)

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from ..arguments import as_number, bad_argument
-from ..dispatch import broadcast_error
+from ..broadcasting import broadcast_error
 from ..errors import fail
 from ..overloading import public
 from ..registry import METHODS

@@ -97,7 +97,7 @@ METHODS["broadcast_to"] = broadcast_to
 @composite()
 def broadcast_tensors(*tensors):
     """All tensors expanded to their common shape. Source: torch.broadcast_tensors."""
-    from ..dispatch import broadcast_error
+    from ..broadcasting import broadcast_error
 
     try:
         shape = np.broadcast_shapes(*(t.shape for t in tensors))

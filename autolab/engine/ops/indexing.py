@@ -9,7 +9,8 @@ import numpy as np
 from .. import demands
 from ..arguments import bad_argument
 from ..autograd.grad_mode import per_thread
-from ..dispatch import check_inplace, overlapping_operands, write_inplace
+from ..broadcasting import overlapping_operands
+from ..dispatch import check_inplace, write_inplace
 from ..errors import check_dim, fail
 from ..kernels.scatter import add_at
 from ..placement import common_device, device_error, gathered

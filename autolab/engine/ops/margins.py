@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .activation import internal, not_implemented
+from .activation import internal
 from .loss import MEAN, NONE
 from .remainder import not_differentiable
 
@@ -28,11 +28,6 @@ def _in_turn(xp, losses):
     return xp.cumsum(losses)[-1] if losses.size else xp.zeros((), losses.dtype)[()]
 
 
-def _checked(name, x):
-    if x.dtype.kind != "f" or x.dtype.itemsize == 2:
-        raise not_implemented(name, x.dtype)
-
-
 # -- one right class ---------------------------------------------------------------------------------------------------
 def _too_close(xp, self, target, margin):
     """How far each score of `self` (N, C) reaches into the margin below that of the right class; 0 there and where it does not."""
@@ -45,7 +40,6 @@ def _too_close(xp, self, target, margin):
 
 
 def _multi_margin(xp, self, target, p, margin, weight, reduction):
-    _checked("multi_margin_loss_cpu_kernel", self)
     z, _, right = _too_close(xp, self, target, margin)
     h = z if p == 1 else z * z
     if weight is not None:
@@ -102,7 +96,6 @@ def _marked(xp, target, dtype):
 
 
 def _multilabel_margin(xp, self, target, reduction):
-    _checked("multilabel_margin_loss_forward_out_frame", self)
     x, right = _rows(self), _rows(target)
     marks, counts = _marked(xp, right, x.dtype), _listed(xp, right)
     sums, rows = xp.zeros(x.shape[0], np.float64), xp.arange(x.shape[0])

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..arguments import bad_argument
+from ..arguments import check_tensors
 from ..errors import check_dim, fail
 from ..kernels.threads import product
 from ..registry import METHODS, NAMESPACES, composite, register
@@ -14,13 +14,6 @@ from ..tensor import Tensor
 from .expand import expand_op
 from .shape import squeeze_product, unsafe_view, unsqueeze, view_op
 from .transposition import permute_op, t_op
-
-
-def tensors(function, **arguments):
-    """Raises PyTorch's TypeError for the first of the arguments that is no tensor."""
-    for position, (name, value) in enumerate(arguments.items(), 1):
-        if not isinstance(value, Tensor):
-            raise bad_argument(function, name, position, "Tensor", value)
 
 
 def _same_dtype(a, b, message):
@@ -148,7 +141,7 @@ def _product_error(a, b):
 def mm(input, mat2):
     """The product of two matrices, (n, k) and (k, m). Raises RuntimeError when they do not fit. Source: torch.mm."""
     if not isinstance(mat2, Tensor):
-        tensors("mm", input=input, mat2=mat2)
+        check_tensors("mm", input=input, mat2=mat2)
     for name, x in (("self", input), ("mat2", mat2)):
         if x.ndim != 2:
             raise fail(
@@ -170,7 +163,7 @@ def mm(input, mat2):
 def mv(input, vec):
     """The product of a matrix (n, k) and a vector (k). Source: torch.mv."""
     if not isinstance(vec, Tensor):
-        tensors("mv", input=input, vec=vec)
+        check_tensors("mv", input=input, vec=vec)
     if input.ndim != 2 or vec.ndim != 1:
         raise fail(
             RuntimeError,
@@ -195,7 +188,7 @@ def mv(input, vec):
 def dot(input, tensor):
     """The inner product of two vectors of one length. Source: torch.dot."""
     if not isinstance(tensor, Tensor):
-        tensors("dot", input=input, tensor=tensor)
+        check_tensors("dot", input=input, tensor=tensor)
     if input.ndim != 1 or tensor.ndim != 1:
         raise fail(
             RuntimeError,
@@ -228,7 +221,7 @@ def vdot(input, other):
 def bmm(input, mat2):
     """Batches of matrix products: (b, n, k) and (b, k, m). Source: torch.bmm."""
     if not isinstance(mat2, Tensor):
-        tensors("bmm", input=input, mat2=mat2)
+        check_tensors("bmm", input=input, mat2=mat2)
     for x in (input, mat2):
         if x.ndim != 3:
             raise fail(
@@ -315,7 +308,7 @@ def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
 def matmul(input, other):
     """`input @ other` for vectors, matrices and batches of matrices, by torch's rules. Source: torch.matmul."""
     if not isinstance(other, Tensor):
-        tensors("matmul", input=input, other=other)
+        check_tensors("matmul", input=input, other=other)
     n, k = input._d.ndim, other._d.ndim
     if n == 2 and k == 2:
         return mm(input, other)
@@ -351,7 +344,7 @@ def _batched(input, other):
     try:
         batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     except ValueError:
-        from ..dispatch import broadcast_error
+        from ..broadcasting import broadcast_error
 
         raise broadcast_error([a.shape[:-2], b.shape[:-2]]) from None
     size = math.prod(batch)
@@ -396,7 +389,7 @@ def linear(input, weight, bias=None):
 @composite(method=True)
 def inner(input, other):
     """Inner products along the last dimension of both. Source: torch.inner."""
-    tensors("inner", input=input, other=other)
+    check_tensors("inner", input=input, other=other)
     if not input.ndim or not other.ndim:
         return input * other
     if input.shape[-1] != other.shape[-1]:
@@ -447,7 +440,7 @@ def permuted(x, order):
 @composite()
 def kron(input, other):
     """The Kronecker product. Source: torch.kron."""
-    tensors("kron", input=input, other=other)
+    check_tensors("kron", input=input, other=other)
     n = max(input.ndim, other.ndim)
     a_shape = (1,) * (n - input.ndim) + tuple(input.shape)
     b_shape = (1,) * (n - other.ndim) + tuple(other.shape)

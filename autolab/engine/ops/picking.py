@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import demands
-from ..dispatch import broadcast_error
+from ..broadcasting import broadcast_error
 from ..dtype import FROM_NUMPY, int64
 from ..errors import check_dim, fail, unsupported
 from ..kernels.scatter import add_at

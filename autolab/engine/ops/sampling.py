@@ -10,7 +10,7 @@ from .. import device as devices
 from .. import draws, random
 from ..arguments import OPTIONS, Options, as_int, as_number, bad_argument, check_fits, check_tensor, mismatch
 from ..arguments import overloads, pop_size, shape_of
-from ..dispatch import broadcast_error
+from ..broadcasting import broadcast_error
 from ..dtype import FROM_NUMPY, int64
 from ..errors import fail
 from ..registry import NAMESPACES, composite, register

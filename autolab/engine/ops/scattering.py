@@ -7,22 +7,14 @@ from __future__ import annotations
 import numpy as np
 
 from .. import demands
-from ..arguments import bad_argument, overloads
-from ..dispatch import broadcast_error
+from ..arguments import check_tensors, overloads
+from ..broadcasting import broadcast_error
 from ..dtype import FROM_NUMPY
 from ..errors import check_dim, fail
 from ..kernels.scatter import add_at
 from ..registry import composite, register
-from ..tensor import Tensor
 from .indexing import written
 from .picking import _along, _check_scatter, _row, _used
-
-
-def _tensors(function, first, **given):
-    """Raises torch's TypeError for the first of `given` that is no tensor; `first` is the position of the first."""
-    for position, (name, value) in enumerate(given.items(), first):
-        if not isinstance(value, Tensor):
-            raise bad_argument(function, name, position, "Tensor", value)
 
 
 # -- by mask ---------------------------------------------------------------------------------------------------------------
@@ -84,7 +76,7 @@ def masked_scatter(input, mask, source):
     """A copy with numbers of `source`, in order, where `mask` (which broadcasts) is True.
 
     Raises RuntimeError for too few numbers and for another dtype. Source: torch.masked_scatter."""
-    _tensors("masked_scatter", 1, input=input, mask=mask, source=source)
+    check_tensors("masked_scatter", 1, input=input, mask=mask, source=source)
     return masked_scatter_op.call(input, mask, source)
 
 
@@ -92,7 +84,7 @@ def masked_scatter(input, mask, source):
 @overloads(method=True)
 def masked_scatter_(self, mask, source):
     """`masked_scatter` in place; the mask broadcasts to the tensor. Source: torch.Tensor.masked_scatter_."""
-    _tensors("masked_scatter_", 1, mask=mask, source=source)
+    check_tensors("masked_scatter_", 1, mask=mask, source=source)
     return written(masked_scatter_op, (self, mask.expand(self.shape), source))
 
 
@@ -156,7 +148,7 @@ def put(input, index, source, accumulate=False):
     """A copy with numbers of `source` at positions counted over all elements; `accumulate` adds them instead.
 
     Raises IndexError for positions out of range and numbers that do not fit. Source: torch.put."""
-    _tensors("put", 1, input=input, index=index, source=source)
+    check_tensors("put", 1, input=input, index=index, source=source)
     return put_op.call(input, index, source, accumulate)
 
 
@@ -164,7 +156,7 @@ def put(input, index, source, accumulate=False):
 @overloads(method=True)
 def put_(self, index, source, accumulate=False):
     """`put` in place. Source: torch.Tensor.put_."""
-    _tensors("put_", 1, index=index, source=source)
+    check_tensors("put_", 1, index=index, source=source)
     return written(put_op, (self, index, source, accumulate))
 
 
@@ -321,8 +313,8 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
 
     reduce: 'sum', 'prod', 'mean', 'amax' or 'amin'. Raises RuntimeError for another one, and for an index that does not
     fit. Where extremes tie, each gets its share of the gradient. Source: torch.scatter_reduce."""
-    _tensors("scatter_reduce", 1, input=input)
-    _tensors("scatter_reduce", 3, index=index, src=src)
+    check_tensors("scatter_reduce", 1, input=input)
+    check_tensors("scatter_reduce", 3, index=index, src=src)
     return scatter_reduce_op.call(input, dim, index, src, reduce, include_self)
 
 
@@ -330,5 +322,5 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
 @overloads(method=True)
 def scatter_reduce_(self, dim, index, src, reduce, *, include_self=True):
     """`scatter_reduce` in place. Source: torch.Tensor.scatter_reduce_."""
-    _tensors("scatter_reduce_", 2, index=index, src=src)
+    check_tensors("scatter_reduce_", 2, index=index, src=src)
     return written(scatter_reduce_op, (self, dim, index, src, reduce, include_self))

@@ -6,7 +6,8 @@ import warnings
 import numpy as np
 
 from ..arguments import bad_argument, mismatch
-from ..dispatch import apply_inplace, broadcast_error
+from ..broadcasting import broadcast_error
+from ..dispatch import apply_inplace
 from ..dtype import bool_, get_default_dtype, uint8
 from ..errors import fail
 from ..overloading import public

@@ -8,11 +8,12 @@ from __future__ import annotations
 import warnings
 
 from ..arguments import check_tensor
+from ..arguments import check_tensors
 from ..errors import check_dim, fail, no_kernel
 from ..overloading import public
 from ..registry import METHODS, NAMESPACES, composite, register
 from ..tensor import Tensor
-from .matmul import check_expand, tensors, times
+from .matmul import check_expand, times
 from .shape import view_op
 
 
@@ -96,7 +97,7 @@ def linalg_diagonal(A, *, offset=0, dim1=-2, dim2=-1):
 def outer(input, vec2):
     """All products of the entries of two vectors. Source: torch.outer."""
     if not isinstance(vec2, Tensor):
-        tensors("outer", input=input, vec2=vec2)
+        check_tensors("outer", input=input, vec2=vec2)
     for x in (input, vec2):
         if x.ndim != 1:
             raise fail(
@@ -136,7 +137,7 @@ addr_op = register(
 @composite(method=True)
 def addr(input, vec1, vec2, *, beta=1, alpha=1):
     """`beta * input + alpha * outer(vec1, vec2)`; `input` broadcasts. Source: torch.addr."""
-    tensors("addr", input=input, vec1=vec1, vec2=vec2)
+    check_tensors("addr", input=input, vec1=vec1, vec2=vec2)
     for name, v in (("vec1", vec1), ("vec2", vec2)):
         if v._d.ndim != 1:
             message = f"addr: Expected 1-D argument {name}, but got {v._d.ndim}-D"

@@ -10,12 +10,11 @@ import warnings
 import numpy as np
 
 import autolab
-from autolab.engine.arguments import bad_argument
+from autolab.engine.arguments import check_tensors as check_all
 from autolab.engine.autograd.grad_mode import is_grad_enabled, no_grad
-from autolab.engine.dispatch import broadcast_error
+from autolab.engine.broadcasting import broadcast_error, outgrown
 from autolab.engine.errors import fail
 from autolab.engine.registry import OPS
-from autolab.engine.tensor import Tensor
 from autolab.nn.functional.activation import logsigmoid
 from autolab.nn.functional.basic import pairwise_distance
 
@@ -71,9 +70,7 @@ def check_tensors(function, **arguments):
     """Raise TypeError, in PyTorch's words, for the first of `arguments` (in the order of the function's) that is no tensor.
 
     None is left alone: it stands for an optional argument that was not given, or fails where it is used."""
-    for position, (name, value) in enumerate(arguments.items(), 1):
-        if not isinstance(value, Tensor) and value is not None:
-            raise bad_argument(function, name, position, "Tensor", value)
+    check_all(function, or_none=True, **arguments)
 
 
 def not_differentiable(function, **arguments):
@@ -302,8 +299,7 @@ def _check_soft_margin(input, target):
     except ValueError:
         raise broadcast_error([input.shape, target.shape]) from None
     if shape != input.shape:
-        message = f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(shape)}"
-        raise fail(RuntimeError, message, "One target for each prediction.")
+        raise outgrown(input.shape, shape)
     if not input.is_floating_point():
         found = target.dtype if target.is_floating_point() else autolab.get_default_dtype()
         message = f"result type {found.short} can't be cast to the desired output type {input.dtype.short}"

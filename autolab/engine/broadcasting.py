@@ -1,0 +1,64 @@
+"""Whether the shapes of operands go together: torch's errors for those that do not."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .errors import fail
+
+
+def check_shapes(op, args, target=None):
+    """Raises torch's error for operands whose shapes do not broadcast, or not to the shape `target` of what is changed in place.
+
+    For an op that has no kernel for its operands' dtype: torch looks at the shapes first."""
+    shapes = [args[i].shape for i in op.broadcast if hasattr(args[i], "shape")]
+    if not shapes:
+        return
+    try:
+        together = np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise broadcast_error(shapes) from None
+    if target is not None and together != target:
+        raise outgrown(target, together)
+
+
+def broadcast_error(shapes):
+    """Torch's words for shapes that do not broadcast."""
+    a = shapes[0]
+    for b in shapes[1:]:
+        n = max(len(a), len(b))
+        p, q = (1,) * (n - len(a)) + tuple(a), (1,) * (n - len(b)) + tuple(b)
+        for dim in range(n - 1, -1, -1):
+            if p[dim] != q[dim] and 1 not in (p[dim], q[dim]):
+                return fail(
+                    RuntimeError,
+                    f"The size of tensor a ({p[dim]}) must match the size of tensor b ({q[dim]}) at non-singleton "
+                    f"dimension {dim}",
+                    f"Shapes {tuple(a)} and {tuple(b)} are compared from the last dimension backwards: each pair "
+                    "must be equal or one of them 1.",
+                )
+        a = tuple(max(i, j) if 0 not in (i, j) else 0 for i, j in zip(p, q))
+    return fail(
+        RuntimeError,
+        f"shapes {shapes} cannot be broadcast together",
+        "Each pair of sizes must be equal or one of them 1.",
+    )
+
+
+def outgrown(shape, broadcast):
+    """The error for an in-place op whose result has another shape than its target."""
+    return fail(
+        RuntimeError,
+        f"output with shape {list(shape)} doesn't match the broadcast shape {list(broadcast)}",
+        "An in-place operation cannot make the tensor bigger; use the out-of-place form.",
+    )
+
+
+def overlapping_operands():
+    """The error for an in-place op that reads a part of what it overwrites."""
+    return fail(
+        RuntimeError,
+        "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
+        "Please clone() the tensor before performing the operation.",
+        "What is read here is being overwritten at the same time: clone() the view that is read.",
+    )
