@@ -11,8 +11,11 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 
 import numpy as np
+
+from . import generated
 
 FEW = 1 << 15
 """Below this many elements PyTorch reduces on one thread."""
@@ -23,8 +26,8 @@ _INTERLEAVED = 4  # independent chains of additions, for the processor's pipelin
 _BLOCK = 16       # additions before a running sum is passed on to the next level
 _SHORT = [None, *(np.array([0, *range(4, n), 1, 2, 3][:n]) for n in range(1, 8))]
 _in_order, _reduce = np.add.accumulate, np.add.reduce
-_plans_f32: dict[int, list] = {}  # for sums of rows: by length, those that nobody uses now
-_plans_f64: dict[int, list] = {}
+_plans_f32: dict[tuple, list] = {}  # for sums of all elements: by shape, those that nobody uses now
+_plans_f64: dict[tuple, list] = {}
 _MOST_PLANS = 128
 
 
@@ -161,29 +164,25 @@ def total(x):
     Losses and gradients of biases come this way. A few additions of pieces of a buffer that is cut once per length cost half of what
     slicing, `np.add.reduce` and `np.concatenate` cost: 2 µs for 100 elements. A plan is taken off its list while it is used, so that
     no other thread writes into its buffer."""
-    dtype, n = x.dtype, x.size
+    dtype, shape = x.dtype, x.shape
     plans = _plans_f32 if dtype is _F32 else _plans_f64
-    unused = plans.get(n)
+    unused = plans.get(shape)
     if unused is None or not x.flags.c_contiguous or not (dtype is _F32 or dtype is _F64):
         if dtype in _LANES and not (dtype is _F32 or dtype is _F64):
             return total(_own_dtype(x))
-        return _unplanned(x, n, dtype, plans)
+        return _unplanned(x, dtype, plans)
     try:
         plan = unused.pop()
     except IndexError:  # another thread has it
-        plan = _plan(dtype, n, _LANES[dtype])
-    into, calls, last = plan
-    into[...] = x if x.ndim == 1 else x.reshape(-1)
-    for function, a, b, to in calls:
-        function(a, b, to)
-    running = _in_order(last)
+        plan = _plan(dtype, shape, _LANES[dtype])
+    running = plan(x)
     unused.append(plan)
     return running[-1]
 
 
-def _unplanned(x, n, dtype, plans):
-    """`total` of an array whose length has no plan, or not yet."""
-    lanes = _LANES.get(dtype)
+def _unplanned(x, dtype, plans):
+    """`total` of an array whose shape has no plan, or not yet."""
+    lanes, n = _LANES.get(dtype), x.size
     if lanes is None or not 1 < n < FEW:
         return _reduce(x, axis=None)
     if not x.flags.c_contiguous:
@@ -195,13 +194,13 @@ def _unplanned(x, n, dtype, plans):
         return _rows(x.reshape(1, n), lanes)[-1]
     if len(plans) >= _MOST_PLANS:
         plans.clear()
-    plans[n] = [_plan(dtype, n, lanes)]
+    plans[x.shape] = [_plan(dtype, x.shape, lanes)]
     return total(x)
 
 
-def _plan(dtype, n, lanes):
-    """(where the row goes, functions to call with three arrays each, what is added one by one at the end)."""
-    wide, calls = _INTERLEAVED * lanes, []
+def _plan(dtype, shape, lanes):
+    """A function of a row-major array of `shape` that returns an array whose last number is the sum."""
+    wide, calls, n = _INTERLEAVED * lanes, [], math.prod(shape)
     quarter, full = n // wide, n // lanes * lanes
     buffer = np.zeros(n + 1 + lanes, dtype)  # the row, a zero (torch starts from it: -0 becomes 0), the running sums
     parts = [buffer[i : i + lanes] for i in range(quarter * wide, full, lanes)]
@@ -210,7 +209,22 @@ def _plan(dtype, n, lanes):
         first, *others = (chains[i : i + lanes] for i in range(0, wide, lanes))
         parts = [first, *parts, *others]
     _plan_in_turn(calls, [np.zeros(lanes, dtype), *parts] if len(parts) == 1 else parts, buffer[n + 1 :])
-    return buffer[:n], calls, buffer[full:]
+    bind = _straight(tuple(call for call, *_ in calls))
+    return bind(buffer[:n].reshape(shape), buffer[full:], *(array for _, *arrays in calls for array in arrays))
+
+
+_ADD, _REDUCE = "add({}, {}, {})", "reduce({}, 0, None, {})"
+
+
+@functools.cache
+def _straight(calls):
+    """What binds arrays to a plan's calls: written out one after the other, which takes 0.1 µs less than a loop, 0.4 where sums come once an epoch."""
+    names = (f"a{i}" for i in range(3 * len(calls)))
+    lines = [call.format(*(next(names) for _ in range(call.count("{}")))) for call in calls]
+    arrays = ", ".join(re.findall(r"\ba\d+", " ".join(lines)))
+    body = "".join(f"  {line}\n" for line in ["into[...] = x", *lines, "return in_order(last)"])
+    source = f"def bind(into, last, {arrays}):\n def plan(x):\n{body} return plan\n"
+    return generated.function("bind", source, {"add": np.add, "reduce": _reduce, "in_order": _in_order}, f"sum of {len(calls)} calls")
 
 
 def _plan_cascade(calls, rows):
@@ -219,7 +233,7 @@ def _plan_cascade(calls, rows):
     if not blocks:
         return _plan_in_turn(calls, rows)
     sums = np.empty((blocks, rows.shape[1]), rows.dtype)
-    calls.append((_reduce_into, rows[: blocks * _BLOCK].reshape(blocks, _BLOCK, -1), 1, sums))
+    calls.append((_REDUCE, rows[: blocks * _BLOCK].reshape(blocks, _BLOCK, -1).swapaxes(0, 1), sums))
     if not rest:
         return _plan_in_turn(calls, sums)
     return _plan_in_turn(calls, [_plan_in_turn(calls, rows[-rest:]), _plan_in_turn(calls, sums)])
@@ -231,14 +245,10 @@ def _plan_in_turn(calls, rows, to=None):
         return rows[0]
     to = np.empty_like(rows[0]) if to is None else to
     if rows.__class__ is np.ndarray and len(rows) > 5:
-        calls.append((_reduce_into, rows, 0, to))
+        calls.append((_REDUCE, rows, to))
     else:
-        calls += [(np.add, rows[0] if k == 1 else to, rows[k], to) for k in range(1, len(rows))]
+        calls += [(_ADD, rows[0] if k == 1 else to, rows[k], to) for k in range(1, len(rows))]
     return to
-
-
-def _reduce_into(rows, axis, to):
-    _reduce(rows, axis, None, to)
 
 
 def _rows(x, lanes):

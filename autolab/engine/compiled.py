@@ -11,7 +11,7 @@ import numpy as np
 
 from . import generated, observe
 from .autograd.grad_mode import per_thread
-from .autograd.node import accumulator, sequence
+from .autograd.node import new_accumulator, sequence
 from .device import CPU
 from .dispatch import apply
 from .dtype import FROM_NUMPY
@@ -64,7 +64,7 @@ def make_general(op):
         "FROM_NUMPY": FROM_NUMPY,
         "new": _new,
         "node_class": op.node_class,
-        "accumulator": accumulator,
+        "new_accumulator": new_accumulator,
         "sequence": sequence,
         "strides_of": strides_of,
         "SMALL": SMALL,
@@ -182,7 +182,7 @@ def _recording(op):
     for j, i in enumerate(places):
         there = f"a{i}._req" if i == 0 else f"k{i} and a{i}._req"
         lines += [
-            f"  e{j} = a{i}._node or a{i}._acc and a{i}._acc() or accumulator(a{i})" + (f" if {there} else None" if len(places) > 1 else "")
+            f"  e{j} = a{i}._node or a{i}._acc and a{i}._acc() or new_accumulator(a{i})" + (f" if {there} else None" if len(places) > 1 else "")
         ]
     numbers = [f"a{i}._nr" if i == 0 else f"(a{i}._nr if k{i} else 0)" for i in places]
     lines += [

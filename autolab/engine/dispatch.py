@@ -202,7 +202,7 @@ def record(op, args, outs, state, replaced=None):
             s._view.refresh(s)
         e = s._node
         if e is None and s._req:
-            e = (s._acc and s._acc()) or accumulator(s)
+            e = accumulator(s)
         if e is None:
             missing = True
         else:

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import generated, observe
 from .autograd.grad_mode import per_thread
-from .autograd.node import accumulator, sequence
+from .autograd.node import new_accumulator, sequence
 from .device import CPU
 from .dtype import bool_
 from .saving import Words, saving, strides_of
@@ -164,7 +164,7 @@ def _node(op, tensors, sources):
     alone = len(sources) == 1
     edges = []
     for a, e in sources.items():
-        find = f"{e} = {a}._node or {a}._acc and {a}._acc() or accumulator({a})"
+        find = f"{e} = {a}._node or {a}._acc and {a}._acc() or new_accumulator({a})"
         edges.append(find if alone else f"if {a}._req: {find}\nelse: {e} = None")
     places = ["ab"[i] for i, _, _ in op.rules]
     numbers = [f"{a}._nr" if a in tensors else "0" for a in places]
@@ -250,7 +250,7 @@ def _compile_lane(op, source, slow):
         "fast": op.fast,
         "new": object.__new__,
         "node_class": op.node_class,
-        "accumulator": accumulator,
+        "new_accumulator": new_accumulator,
         "sequence": sequence,
         "strides_of": strides_of,
         "ndarray": np.ndarray,

@@ -419,11 +419,11 @@ AccumulateGrad.__module__ = "builtins"
 
 def accumulator(leaf):
     """The AccumulateGrad of a leaf that requires grad, made on first use."""
-    reference = leaf._acc
-    if reference is not None:
-        node = reference()
-        if node is not None:
-            return node
+    return leaf._acc and leaf._acc() or new_accumulator(leaf)
+
+
+def new_accumulator(leaf):
+    """An AccumulateGrad for a leaf that has none (any more)."""
     node = AccumulateGrad()
     node.variable = leaf
     node.hooks = None

@@ -431,7 +431,7 @@ def _inplace_scaled(name, op):
     lane = inplace_lane(op)
 
     def method(self, other, *, alpha=1):
-        return lane(self, _scaled(op, self, other, alpha))
+        return lane(self, other if alpha.__class__ is int and alpha == 1 else _scaled(op, self, other, alpha))
 
     method.__name__ = name
     method.__doc__ = f"In-place `{op.name}`; `other` is multiplied by alpha first. Source: torch.Tensor.{name}"

@@ -173,11 +173,16 @@ def _mean_rule(m, g, dim, keepdim, self_sym_numel, self_sym_sizes):
 def _mean_all_rule(m, g, self_sym_numel, self_sym_sizes):
     if m.traced:
         return m.div_scalar(m.expand(g, self_sym_sizes), self_sym_numel)
+    if self_sym_numel <= _FILLED and m.xp is np:
+        return cascade.alone(g / self_sym_numel, self_sym_sizes)
     return everywhere(m, g / self_sym_numel, self_sym_sizes)
 
 
+_FILLED = 4096  # up to so many elements an array that is filled takes less time than a view without strides
+
+
 def _fast_mean(x):
-    return cascade.add(x) / x.size if x.dtype.itemsize > 2 else _mean(np, x, None, False, None)
+    return cascade.total(x) / x.size if x.itemsize > 2 else _mean(np, x, None, False, None)
 
 
 mean_all = register("mean_all(self, *, dtype=None)", node="MeanBackward0", method=False, function=False,
