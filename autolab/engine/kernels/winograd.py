@@ -4,6 +4,9 @@ A tile of 2 x 2 outputs reads 4 x 4 inputs: 36 multiplications for each pair of 
 differences first (`B^T d B` and `G w G^T`), 16 products do; sums and differences of these are the outputs (`A^T m A`). For all tiles at once
 these are 16 matrix products, over channels alone. The gradient of the weight is the adjoint of the same: 16 products, too.
 
+The changes of basis are products as well, of a matrix of 16 x 16, 4 x 16 or 16 x 9 constants and all numbers at one place of a tile: more additions than
+needed, most of them of zeros, in a tenth of the calls. Between calls Python wants its lock, for which two threads would wait.
+
 Rounding is like that of the sums it stands for: B and A hold 0, 1 and -1, G also 1/2. Where those give inf this gives NaN (inf - inf), so that a
 result that is not finite is None, and the caller computes it from windows.
 Source: Lavin, Gray, "Fast Algorithms for Convolutional Neural Networks", CVPR 2016, section 4.1.
@@ -20,13 +23,14 @@ from .layout import batch_first, batch_last, by_pixel
 
 CHANNELS = 96  # with fewer, sums and differences take what the products save (measured on processors with AVX-512)
 COLUMNS = {False: 128, True: 64}  # forward, backward: of a product from which reading 16 matrices of filters for 9 pays
-IMAGES = 8  # forward: with fewer, sums and differences run along memory in pieces so short that nothing is won (a ResNet-18 of 5 images: 4 % lost)
-NUMBERS = 1 << 15  # of a matrix of tiles, about: 16 such matrices take 2 MB
+IMAGES = 8  # forward: with fewer, tiles are copied in pieces so short that nothing is won (a ResNet-18 of 5 images: 4 % lost)
+NUMBERS = 1 << 14  # of a matrix of tiles, about: 16 such matrices take 1 MB
 
-_G = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, -1]])  # the last row turned, so that A^T is [1 1 1 0], [0 1 -1 1]
-_TO_TILES = {t: np.kron(_G, _G).astype(t) for t in (np.float32, np.float64)}  # a filter of 9 numbers to 16
+_B = np.array([[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, 1, 0, -1]])  # transposed, as is A
+_G = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, -1]])
+_A = np.array([[1, 1, 1, 0], [0, 1, -1, 1]])
+_OF_IMAGE, _OF_FILTER, _OF_PRODUCTS = ({t: np.kron(m, m).astype(t) for t in (np.float32, np.float64)} for m in (_B, _G, _A))
 _PER_FILTER = 1000.0  # operations to change the basis of one filter of a channel, times the cost of memory: for `threads.split`
-_LINES = ((np.subtract, 0, 2), (np.add, 1, 2), (np.subtract, 2, 1), (np.subtract, 1, 3))  # of B^T
 
 
 def pays(filters, channels, n, dtype, geo, backward=False):
@@ -39,7 +43,7 @@ def pays(filters, channels, n, dtype, geo, backward=False):
         and min(geo.size) >= 4
         and (backward or n >= IMAGES)
         and math.prod(_tiles(geo)) * n >= COLUMNS[backward]
-        and dtype.type in _TO_TILES
+        and dtype.type in _OF_FILTER
     )
 
 
@@ -59,29 +63,25 @@ def _by_rows(x, weight, bias, y, padding, tiles, turned):
     filters, pixels, finite = _all_filters(weight, turned), by_pixel(y), []
 
     def work(rows, columns):
-        made = _products(filters, _image_tiles(_image(x, rows, columns, padding), range(4)), bias)
-        finite.append(math.isfinite(made.sum()))
-        _place(made, pixels, rows, columns)
+        finite.append(_outputs(filters, _image_tiles(x, rows, columns, padding), bias, pixels, rows, columns))
 
-    threads.hand_out(work, _blocks(tiles, max(filters.shape[2:]), x.shape[3], halved=threads.available() > 1), 8.0 * len(x) * y.size)
+    threads.hand_out(work, _blocks(tiles, max(filters.shape[1:]), x.shape[3], halved=threads.available() > 1), 8.0 * len(x) * y.size)
     return all(finite)
 
 
 def _by_filters(x, weight, bias, y, padding, tiles, turned):
     """`_by_rows` for less tiles than filters: threads share the transformed channels, and then the filters."""
     (c, o), pixels, finite = (len(x), len(y)), by_pixel(y), []
-    tiled, every = memory.empty((4, 4, c, math.prod(tiles) * x.shape[3]), x.dtype), [(0, n) for n in tiles]
+    tiled, every = memory.empty((16, c, math.prod(tiles) * x.shape[3]), x.dtype), [(0, n) for n in tiles]
 
     def transform(part, parts):
         share = threads.share(part, parts, c)
-        _image_tiles(_image(x[share], *every, padding), range(4), tiled[:, :, share])
+        _image_tiles(x[share], *every, padding, out=tiled[:, share])
 
     def work(part, parts):
         share = threads.share(part, parts, o)
         filters = _filters(weight[:, share] if turned else weight[share], turned)
-        made = _products(filters, tiled, None if bias is None else bias[share])
-        finite.append(math.isfinite(made.sum()))
-        _place(made, pixels[share], *every)
+        finite.append(_outputs(filters, tiled, None if bias is None else bias[share], pixels[share], *every))
 
     threads.split(transform, 50.0 * tiled.size, c)
     threads.split(work, 8.0 * c * y.size, o)
@@ -91,19 +91,18 @@ def _by_filters(x, weight, bias, y, padding, tiles, turned):
 def grad_weight(g, x, geo):
     """`convolution.grad_weight` for arrays that `pays`; None when the result is not finite.
 
-    Threads share the lines of the transformed gradient, so that nothing has to be added up between them."""
+    Threads share the 16 places, so that nothing has to be added up between them."""
     (o, c), tiles = (g.shape[1], x.shape[1]), _tiles(geo)
     g, x = batch_last(g), batch_last(x)
-    total = memory.empty((4, 4, o, c), x.dtype)
+    total = memory.empty((16, o, c), x.dtype)
 
     def work(part, parts):
-        lines = range(4)[threads.share(part, parts, 4)]
-        target = total[lines.start : lines.stop]
-        for number, (rows, columns) in enumerate(_blocks(tiles, max(c, o) * len(lines) // 4, g.shape[-1], halved=part % 2)):
-            right = _image_tiles(_image(x, rows, columns, geo.padding), lines)
-            left = _gradient_tiles(_by_parity(g, (2 * rows[0], 2 * rows[1]), columns, "gradient"), lines)
+        places = threads.share(part, parts, 16)
+        target = total[places]
+        for number, (rows, columns) in enumerate(_blocks(tiles, max(c, o) * len(target) // 16, g.shape[-1], halved=part % 2)):
+            right, left = _image_tiles(x, rows, columns, geo.padding, places), _gradient_tiles(g, rows, columns, places)
             found = threads.scratch("products", target.shape, total.dtype) if number else target
-            np.matmul(left, right.swapaxes(2, 3), out=found)
+            np.matmul(left, right.swapaxes(1, 2), out=found)
             if number:
                 target += found
 
@@ -112,13 +111,20 @@ def grad_weight(g, x, geo):
     return made if math.isfinite(made.sum()) else None
 
 
-# -- the three changes of basis ----------------------------------------------------------------------------------------------
+# -- the changes of basis ----------------------------------------------------------------------------------------------------
+def _changed(matrix, numbers, out):
+    """Fills `out` (places, C, columns) from `numbers` (other places, C, columns). One small product per channel, whose operands OpenBLAS reads where
+    they lie; a product of all channels it would copy first, which takes twice as long."""
+    np.matmul(matrix, numbers.swapaxes(0, 1), out=out.swapaxes(0, 1))
+    return out
+
+
 def _filters(weight, turned, out=None):
-    """G w G^T: (4, 4, O, C), or (4, 4, C, O) `turned`. A product with a matrix of nine columns, one for each place in the filter."""
-    turn = _TO_TILES[weight.dtype.type]
+    """G w G^T: (16, O, C), or (16, C, O) `turned`. A product with a matrix of nine columns, one for each place in the filter."""
+    turn = _OF_FILTER[weight.dtype.type]
     made = np.matmul(turn[:, ::-1].copy() if turned else turn, weight.reshape(-1, 9).T, out=out)
-    made = made.reshape(4, 4, *weight.shape[:2])
-    return made.swapaxes(2, 3) if turned else made
+    made = made.reshape(16, *weight.shape[:2])
+    return made.swapaxes(1, 2) if turned else made
 
 
 def _all_filters(weight, turned):
@@ -131,14 +137,14 @@ def _all_filters(weight, turned):
         _filters(weight[share], turned, made[:, share.start * c : share.stop * c])
 
     threads.split(work, _PER_FILTER * o * c, o)
-    made = made.reshape(4, 4, o, c)
-    return made.swapaxes(2, 3) if turned else made
+    made = made.reshape(16, o, c)
+    return made.swapaxes(1, 2) if turned else made
 
 
 def _gradient(total):
     """G^T u G: (O, C, 3, 3), the adjoint of `_filters`."""
-    o, c = total.shape[2:]
-    made, turn = np.empty((o, c, 3, 3), total.dtype), _TO_TILES[total.dtype.type]
+    o, c = total.shape[1:]
+    made, turn = np.empty((o, c, 3, 3), total.dtype), _OF_FILTER[total.dtype.type]
     filters, places = made.reshape(-1, 9), total.reshape(16, -1).T
 
     def work(part, parts):
@@ -149,60 +155,47 @@ def _gradient(total):
     return made
 
 
-def _image_tiles(image, lines, out=None):
-    """`lines` (some of 0 … 3) of B^T d B for the tiles of an `image` by parity, as matrices (lines, 4, C, rows * columns * N)."""
-    _, c, rows, half, n = image.shape
-    rows, columns = rows // 2 - 1, half - 1
-    d = [image[:, :, k : 2 * rows + k - 1 : 2] for k in range(4)]
-    turned = threads.scratch("image lines", (len(lines), 2, c, rows, half, n), image.dtype)
-    for line, target in zip(lines, turned):
-        operation, a, b = _LINES[line]
-        operation(d[a], d[b], out=target)
-    here, after = turned[:, :, :, :, :-1], turned[:, :, :, :, 1:]
+def _image_tiles(x, rows, columns, padding, places=slice(None), out=None):
+    """B^T d B for these rows and columns of tiles of x (C, H, W, N), at some of the 16 `places`: (places, C, rows * columns * N)."""
+    height, width = rows[1] - rows[0], columns[1] - columns[0]
+    top, left = 2 * rows[0] - padding[0], 2 * columns[0] - padding[1]
+    part = by_pixel(_padded(x, (top, top + 2 * height + 2), (left, left + 2 * width + 2)))
+    channel, row, pixel = part.strides
+    read = np.ndarray((4, 4, len(x), height, width), part.dtype, part, 0, (row, pixel, channel, 2 * row, 2 * pixel))
+    patches = threads.scratch("patches", (*read.shape, x.shape[3]), x.dtype)
+    by_pixel(patches)[...] = read
+    change = _OF_IMAGE[x.dtype.type][places]
     if out is None:
-        out = threads.scratch("image tiles", (len(lines), 4, c, rows * columns * n), image.dtype)
-    made = out.reshape(len(lines), 4, c, rows, columns, n)
-    np.subtract(here, after, out=made[:, ::3])
-    np.add(here[:, 1], after[:, 0], out=made[:, 1])
-    np.subtract(after[:, 0], here[:, 1], out=made[:, 2])
-    return out
+        out = threads.scratch("image tiles", (len(change), len(x), height * width * x.shape[3]), x.dtype)
+    return _changed(change, patches.reshape(16, *out.shape[1:]), out)
 
 
-def _gradient_tiles(gradient, lines):
-    """`lines` of A g A^T for the tiles of a `gradient` by parity, as matrices (lines, 4, O, rows * columns * N)."""
-    _, o, rows, columns, n = gradient.shape
-    rows, above, below = rows // 2, gradient[:, :, ::2], gradient[:, :, 1::2]
-    made = threads.scratch("gradient tiles", (len(lines), 4, o, rows, columns, n), gradient.dtype)
-    for line, target in zip(lines, made[:, ::3]):
-        if line in (0, 3):
-            target[...] = above if line == 0 else below
-        else:
-            (np.add if line == 1 else np.subtract)(above, below, out=target)
-    np.add(made[:, 0], made[:, 3], out=made[:, 1])
-    np.subtract(made[:, 0], made[:, 3], out=made[:, 2])
-    return made.reshape(len(lines), 4, o, -1)
+def _gradient_tiles(g, rows, columns, places):
+    """A g A^T for these rows and columns of tiles of g (O, H, W, N), at some of the 16 `places`: (places, O, rows * columns * N)."""
+    height, width = rows[1] - rows[0], columns[1] - columns[0]
+    bottom, right = 2 * rows[1], 2 * columns[1]
+    if bottom <= g.shape[1] and right <= g.shape[2]:
+        part = g[:, 2 * rows[0] : bottom, 2 * columns[0] : right]
+    else:
+        part = _padded(g, (2 * rows[0], bottom), (2 * columns[0], right))
+    patches = threads.scratch("gradient patches", (2, 2, len(g), height, width, g.shape[3]), g.dtype)
+    by_pixel(patches)[...] = by_pixel(part).reshape(-1, height, 2, width, 2).transpose(2, 4, 0, 1, 3)
+    change = _OF_PRODUCTS[g.dtype.type].T[places]
+    out = threads.scratch("gradient tiles", (len(change), len(g), height * width * g.shape[3]), g.dtype)
+    return _changed(change, patches.reshape(4, *out.shape[1:]), out)
 
 
-def _products(filters, tiled, bias):
-    """A^T m A, where m are the products of filters (4, 4, O, C) and tiles (4, 4, C, columns): (2, 2, O, columns), by the place of an output in its
-    tile."""
-    products = threads.scratch("products", (*filters.shape[:3], tiled.shape[-1]), tiled.dtype)
+def _outputs(filters, tiled, bias, pixels, rows, columns):
+    """A^T m A, where m are the products of filters (16, O, C) and tiles (16, C, columns), into an image `by_pixel`, at these rows and columns of
+    tiles. Returns whether all is finite."""
+    products = threads.scratch("products", (*filters.shape[:2], tiled.shape[2]), tiled.dtype)
     np.matmul(filters, tiled, out=products)
     if bias is not None:
-        products[1, 1] += bias  # this product is added to all four outputs
-    o, columns = products.shape[2:]
-    lines = threads.scratch("output lines", (2, 4, o, columns), products.dtype)
-    _summed(products, lines)
-    made = threads.scratch("outputs", (2, 2, o, columns), products.dtype)
-    _summed(lines.swapaxes(0, 1), made.swapaxes(0, 1))
-    return made
-
-
-def _summed(m, out):
-    """A^T along the first dimension."""
-    np.add(m[1], m[2], out=out[0])
-    np.subtract(m[1], m[2], out=out[1])
-    np.add(out, m[::3], out=out)
+        products[5] += bias  # this product is added to all four outputs
+    made = threads.scratch("outputs", (4, *products.shape[1:]), products.dtype)
+    _changed(_OF_PRODUCTS[products.dtype.type], products, made)
+    _place(made, pixels, rows, columns)
+    return math.isfinite(made.sum())
 
 
 # -- tiles in memory ---------------------------------------------------------------------------------------------------------
@@ -225,7 +218,7 @@ def _blocks(tiles, channels, n, halved):
 
 
 def _place(made, pixels, rows, columns):
-    """Outputs (2, 2, O, columns) of these rows and columns of tiles, into an image; the last ones may reach over its edge."""
+    """Outputs (4, O, columns) of these rows and columns of tiles, into an image; the last ones may reach over its edge."""
     pixels = pixels[:, 2 * rows[0] : 2 * rows[1], 2 * columns[0] : 2 * columns[1]]
     height, width = rows[1] - rows[0], columns[1] - columns[0]
     made = by_pixel(made.reshape(2, 2, len(pixels), height, width, -1))
@@ -238,34 +231,15 @@ def _place(made, pixels, rows, columns):
             target[...] = made[p, q, :, : target.shape[1], : target.shape[2]]
 
 
-def _image(x, rows, columns, padding):
-    """What these rows and columns of tiles read of x (C, H, W, N), `_by_parity`: of columns one more of each parity."""
-    lines = 2 * rows[0] - padding[0], 2 * rows[1] + 2 - padding[0]
-    return _by_parity(x, lines, (columns[0], columns[1] + 1), "image", padding[1])
-
-
-def _by_parity(x, lines, columns, name, left=0):
-    """Some lines of x (C, H, W, N), even columns and odd ones apart: (2, C, lines, columns, N). `columns` (from, to) of each parity, counted from
-    column -left on; zero outside of the image.
-
-    Neighbouring tiles lie two columns apart; like this what they read lies side by side."""
-    channels, h, w, n = x.shape
-    (top, end), (first, last) = lines, columns
-    rows, count = end - top, last - first
-    made = threads.scratch(name, (2, channels, rows, count, n), x.dtype)
-    a, b = min(rows, max(0, -top)), max(0, min(rows, h - top))
-    if a > 0:
-        made[:, :, :a] = 0
-    if b < rows:
-        made[:, :, b:] = 0
-    source, target = by_pixel(x), by_pixel(made)
-    for parity in range(2):
-        place = 2 * first + parity - left  # of this parity's first column
-        c, d = min(count, max(0, (1 - place) // 2)), max(0, min(count, (w - 1 - place) // 2 + 1))
-        if c > 0:
-            made[parity, :, a:b, :c] = 0
-        if d < count:
-            made[parity, :, a:b, d:] = 0
-        if c < d:
-            target[parity, :, a:b, c:d] = source[:, top + a : top + b, 2 * c + place : 2 * d + place - 1 : 2]
+def _padded(x, lines, columns):
+    """Lines (from, to) and columns of x (C, H, W, N), zero outside of the image. Valid until this thread asks again."""
+    (top, bottom), (left, right), (channels, h, w, n) = lines, columns, x.shape
+    made = threads.scratch("part of an image", (channels, bottom - top, right - left, n), x.dtype)
+    a, b = (min(max(edge, 0), h) - top for edge in lines)
+    c, d = (min(max(edge, 0), w) - left for edge in columns)
+    for outside in ((slice(None, a),), (slice(b, None),), (slice(a, b), slice(None, c)), (slice(a, b), slice(d, None))):
+        edge = made[:, *outside]
+        if edge.size:
+            edge[...] = 0
+    by_pixel(made)[:, a:b, c:d] = by_pixel(x)[:, top + a : top + b, left + c : left + d]
     return made
