@@ -21,10 +21,10 @@ import numpy as np
 from . import memory, threads
 from .layout import batch_first, batch_last, by_pixel
 
-CHANNELS = 96  # with fewer, sums and differences take what the products save (measured on processors with AVX-512)
+CHANNELS = 64  # with fewer, sums and differences take what the products save (measured on processors with AVX-512)
 COLUMNS = {False: 128, True: 64}  # forward, backward: of a product from which reading 16 matrices of filters for 9 pays
 IMAGES = 8  # forward: with fewer, tiles are copied in pieces so short that nothing is won (a ResNet-18 of 5 images: 4 % lost)
-NUMBERS = 1 << 14  # of a matrix of tiles, about: 16 such matrices take 1 MB
+NUMBERS = 1 << 15  # of a matrix of tiles, about: 16 such matrices take 2 MB
 
 _B = np.array([[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, 1, 0, -1]])  # transposed, as is A
 _G = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, -1]])
