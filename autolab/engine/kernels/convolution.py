@@ -109,7 +109,7 @@ def grad_input(g, weight, geo):
     if geo.stride == (1, 1):
         padding = tuple(d * (k - 1) - p for d, k, p in zip(geo.dilation, geo.kernel, geo.padding))
         back = Geometry(geo.out, geo.size, geo.kernel, (1, 1), padding, geo.dilation, groups)
-        if winograd.pays(cg * groups, o, g.shape[0], g.dtype, back, backward=True):
+        if winograd.pays(cg * groups, o, g.shape[0], g.dtype, back, "input"):
             made = winograd.forward(g, weight, None, back, turned=True)
             if made is not None:
                 return made
@@ -184,7 +184,7 @@ def grad_weight(g, x, geo):
     groups, (n, c), o, (kh, kw) = geo.groups, x.shape[:2], g.shape[1], geo.kernel
     if g.size == 0 or x.size == 0:
         return np.zeros((o, c // groups, kh, kw), g.dtype)
-    if winograd.pays(o, c, n, g.dtype, geo, backward=True):
+    if winograd.pays(o, c, n, g.dtype, geo, "weight"):
         made = winograd.grad_weight(g, x, geo)
         if made is not None:
             return made

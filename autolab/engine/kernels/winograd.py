@@ -21,9 +21,10 @@ import numpy as np
 from . import memory, threads
 from .layout import batch_first, batch_last, by_pixel
 
-CHANNELS = 64  # with fewer, sums and differences take what the products save (measured on processors with AVX-512)
-COLUMNS = {False: 128, True: 64}  # forward, backward: of a product from which reading 16 matrices of filters for 9 pays
-IMAGES = 8  # forward: with fewer, tiles are copied in pieces so short that nothing is won (a ResNet-18 of 5 images: 4 % lost)
+CHANNELS = 64  # with fewer, the changes of basis take what the products save (measured on processors with AVX-512)
+SHARED = 96  # the same for the gradient of the weight when several threads share its 16 places, for all of them gather all tiles
+COLUMNS, GRADIENT_COLUMNS = 128, 64  # of a product from which reading 16 matrices of filters for 9 pays
+PRODUCT = 512  # forward: of channels and images; with less, tiles are copied in pieces so short that nothing is won
 NUMBERS = 1 << 15  # of a matrix of tiles, about: 16 such matrices take 2 MB
 
 _B = np.array([[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, 1, 0, -1]])  # transposed, as is A
@@ -33,16 +34,17 @@ _OF_IMAGE, _OF_FILTER, _OF_PRODUCTS = ({t: np.kron(m, m).astype(t) for t in (np.
 _PER_FILTER = 1000.0  # operations to change the basis of one filter of a channel, times the cost of memory: for `threads.split`
 
 
-def pays(filters, channels, n, dtype, geo, backward=False):
-    """Whether a convolution of `n` images by so many filters is faster this way (backward: one of its gradients)."""
+def pays(filters, channels, n, dtype, geo, found="output"):
+    """Whether a convolution of `n` images by so many filters is faster this way; `found`: or the gradient of its "input" or "weight"."""
+    fewest, forwards = min(filters, channels), found == "output"
     return (
         geo.kernel == (3, 3)
         and geo.stride == geo.dilation == (1, 1)
         and geo.groups == 1
-        and min(filters, channels) >= CHANNELS
+        and fewest >= (SHARED if found == "weight" and threads.available() > 1 else CHANNELS)
         and min(geo.size) >= 4
-        and (backward or n >= IMAGES)
-        and math.prod(_tiles(geo)) * n >= COLUMNS[backward]
+        and (fewest * n >= PRODUCT or not forwards)
+        and math.prod(_tiles(geo)) * n >= (COLUMNS if forwards else GRADIENT_COLUMNS)
         and dtype.type in _OF_FILTER
     )
 
@@ -208,7 +210,7 @@ def _blocks(tiles, channels, n, halved):
     """So many rows and columns of tiles in pieces that fit the cache, each (first row, end), (first column, end); `halved`: `threads.out_of_step`."""
     rows, columns = tiles
     total = rows * columns * n
-    count, threaded = max(1, min(total // COLUMNS[False], round(total * channels / NUMBERS))), threads.available()
+    count, threaded = max(1, min(total // COLUMNS, round(total * channels / NUMBERS))), threads.available()
     count = min(rows, -(-count // threaded) * threaded)
     pieces = [(piece, (0, columns)) for piece in threads.shares(0, rows, count)]
     if not halved or columns == 1:
