@@ -5,7 +5,7 @@ differences first (`B^T d B` and `G w G^T`), 16 products do; sums and difference
 these are 16 matrix products, over channels alone. The gradient of the weight is the adjoint of the same: 16 products, too.
 
 The changes of basis are products as well, of a matrix of 16 x 16, 4 x 16 or 16 x 9 constants and all numbers at one place of a tile: more additions than
-needed, most of them of zeros, in a tenth of the calls. Between calls Python wants its lock, for which two threads would wait.
+needed, most of them of zeros, in a tenth of the calls. Between calls Python wants its lock, and two threads wait.
 
 Rounding is like that of the sums it stands for: B and A hold 0, 1 and -1, G also 1/2. Where those give inf this gives NaN (inf - inf), so that a
 result that is not finite is None, and the caller computes it from windows.
@@ -161,11 +161,11 @@ def _image_tiles(x, rows, columns, padding, places=slice(None), out=None):
     """B^T d B for these rows and columns of tiles of x (C, H, W, N), at some of the 16 `places`: (places, C, rows * columns * N)."""
     height, width = rows[1] - rows[0], columns[1] - columns[0]
     top, left = 2 * rows[0] - padding[0], 2 * columns[0] - padding[1]
-    part = by_pixel(_padded(x, (top, top + 2 * height + 2), (left, left + 2 * width + 2)))
-    channel, row, pixel = part.strides
-    read = np.ndarray((4, 4, len(x), height, width), part.dtype, part, 0, (row, pixel, channel, 2 * row, 2 * pixel))
-    patches = threads.scratch("patches", (*read.shape, x.shape[3]), x.dtype)
-    by_pixel(patches)[...] = read
+    part = _by_parity(x, (top, top + 2 * height + 2), (left, left + 2 * width + 2))
+    channel, row, parity, pixel, number = part.strides
+    read = (4, 2, 2, len(x), height, width * x.shape[3])  # line in the tile, column // 2, column % 2, …
+    patches = threads.scratch("patches", read, x.dtype)
+    patches[...] = np.ndarray(read, x.dtype, part, 0, (row, pixel, parity, channel, 2 * row, number))
     change = _OF_IMAGE[x.dtype.type][places]
     if out is None:
         out = threads.scratch("image tiles", (len(change), len(x), height * width * x.shape[3]), x.dtype)
@@ -177,11 +177,11 @@ def _gradient_tiles(g, rows, columns, places):
     height, width = rows[1] - rows[0], columns[1] - columns[0]
     bottom, right = 2 * rows[1], 2 * columns[1]
     if bottom <= g.shape[1] and right <= g.shape[2]:
-        part = g[:, 2 * rows[0] : bottom, 2 * columns[0] : right]
+        part = by_pixel(g)[:, 2 * rows[0] : bottom, 2 * columns[0] : right].reshape(-1, height, 2, width, 2).swapaxes(3, 4)
     else:
-        part = _padded(g, (2 * rows[0], bottom), (2 * columns[0], right))
+        part = by_pixel(_by_parity(g, (2 * rows[0], bottom), (2 * columns[0], right))).reshape(-1, height, 2, 2, width)
     patches = threads.scratch("gradient patches", (2, 2, len(g), height, width, g.shape[3]), g.dtype)
-    by_pixel(patches)[...] = by_pixel(part).reshape(-1, height, 2, width, 2).transpose(2, 4, 0, 1, 3)
+    by_pixel(patches)[...] = part.transpose(2, 3, 0, 1, 4)
     change = _OF_PRODUCTS[g.dtype.type].T[places]
     out = threads.scratch("gradient tiles", (len(change), len(g), height * width * g.shape[3]), g.dtype)
     return _changed(change, patches.reshape(4, *out.shape[1:]), out)
@@ -233,15 +233,19 @@ def _place(made, pixels, rows, columns):
             target[...] = made[p, q, :, : target.shape[1], : target.shape[2]]
 
 
-def _padded(x, lines, columns):
-    """Lines (from, to) and columns of x (C, H, W, N), zero outside of the image. Valid until this thread asks again."""
+def _by_parity(x, lines, columns):
+    """Lines (from, to) and columns of x (C, H, W, N), zero outside of the image, even columns and odd ones apart: (C, lines, 2, columns / 2, N).
+
+    Tiles side by side lie two columns apart; like this what they read lies side by side. Valid until this thread asks again."""
     (top, bottom), (left, right), (channels, h, w, n) = lines, columns, x.shape
-    made = threads.scratch("part of an image", (channels, bottom - top, right - left, n), x.dtype)
+    half = (right - left) // 2
+    made = threads.scratch("part of an image", (channels, bottom - top, 2, half, n), x.dtype)
     a, b = (min(max(edge, 0), h) - top for edge in lines)
-    c, d = (min(max(edge, 0), w) - left for edge in columns)
-    for outside in ((slice(None, a),), (slice(b, None),), (slice(a, b), slice(None, c)), (slice(a, b), slice(d, None))):
-        edge = made[:, *outside]
-        if edge.size:
-            edge[...] = 0
-    by_pixel(made)[:, a:b, c:d] = by_pixel(x)[:, top + a : top + b, left + c : left + d]
+    made[:, :a] = made[:, b:] = 0
+    source, target = by_pixel(x), by_pixel(made)
+    for parity in range(2):
+        first = left + parity
+        c, d = (min(max(0, (edge - first + 1) // 2), half) for edge in (0, w))  # of this parity's columns, those inside
+        made[:, a:b, parity, :c] = made[:, a:b, parity, d:] = 0
+        target[:, a:b, parity, c:d] = source[:, top + a : top + b, first + 2 * c : max(0, first + 2 * d - 1) : 2]
     return made
