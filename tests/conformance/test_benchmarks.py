@@ -3,6 +3,7 @@
 import json
 import shutil
 
+import autolab
 import numpy as np
 import pytest
 from benchmarks import imports, interleave, report, works
@@ -10,6 +11,9 @@ from benchmarks.works import BACKENDS, WORKS, build
 
 SMALL = [name for name, work in WORKS.items() if work.part in ("scalars", "arrays", "regression")]
 ALIKE = [*SMALL, "growth_16_4", "nodes_1000", "lenet_32", "resnet9_32"]
+STEPS = {"resnet9_32": 2}
+"""Of training compared in single precision; else 3. A ResNet-9's third loss is no measure there: with eight seeds PyTorch's was up to 0.1 % off its own
+in double precision (0.2 % without oneDNN), autolab's up to 0.06 % (0.2 % without Winograd). In double precision all three are compared, below."""
 
 
 def numbers(once):
@@ -27,9 +31,21 @@ def numbers(once):
 def test_every_backend_computes_the_same_numbers(backend, work):
     pytest.importorskip(backend)
     mine, other = build("autolab", work), build(backend, work)
-    for _ in range(3):  # what is trained moves with every call
+    for _ in range(STEPS.get(work, 3)):  # what is trained moves with every call
         for a, b in zip(numbers(mine), numbers(other)):
             np.testing.assert_allclose(a, b, rtol=2e-4, atol=1e-6)
+
+
+def test_resnet9_trains_alike_in_double_precision(request):
+    torch = pytest.importorskip("torch")
+    losses = []
+    for backend in (torch, autolab):
+        request.addfinalizer(lambda backend=backend: backend.set_default_dtype(backend.float32))
+        backend.set_default_dtype(backend.float64)
+        once = build(backend.__name__, "resnet9_32")
+        losses.append([once()[0] for _ in range(3)])
+    np.testing.assert_allclose(losses[1], losses[0], rtol=1e-11)
+    assert losses[0][0] > 5 * losses[0][2]  # they did train
 
 
 @pytest.mark.parametrize("work", ["linear_regression", "lenet_32"])
