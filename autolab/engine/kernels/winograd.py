@@ -4,8 +4,8 @@ A tile of 2 x 2 outputs reads 4 x 4 inputs: 36 multiplications for each pair of 
 differences first (`B^T d B` and `G w G^T`), 16 products do; sums and differences of these are the outputs (`A^T m A`). For all tiles at once
 these are 16 matrix products, over channels alone. The gradient of the weight is the adjoint of the same: 16 products, too.
 
-The changes of basis are products as well, of a matrix of 16 x 16, 4 x 16 or 16 x 9 constants and all numbers at one place of a tile: more additions than
-needed, most of them of zeros, in a tenth of the calls. Between calls Python wants its lock, and two threads wait.
+The changes of basis are products as well, of a matrix of 16 x 16, 4 x 16 or 16 x 9 constants and the numbers at each place of a tile: most additions
+are of zeros, but a product is fast, and one call. Between calls Python wants its lock, for which a second thread waits.
 
 Rounding is like that of the sums it stands for: B and A hold 0, 1 and -1, G also 1/2. Where those give inf this gives NaN (inf - inf), so that a
 result that is not finite is None, and the caller computes it from windows.
