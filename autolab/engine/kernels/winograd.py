@@ -207,16 +207,20 @@ def _tiles(geo):
 
 
 def _blocks(tiles, channels, n, halved):
-    """So many rows and columns of tiles in pieces that fit the cache, each (first row, end), (first column, end); `halved`: `threads.out_of_step`."""
+    """So many rows and columns of tiles in pieces that fit the cache, each (first row, end), (first column, end); `halved`: `threads.out_of_step`.
+
+    A row is cut only where it is much longer than the cache: short products take longer than what they save."""
     rows, columns = tiles
     total = rows * columns * n
     count, threaded = max(1, min(total // COLUMNS, round(total * channels / NUMBERS))), threads.available()
     count = min(rows, -(-count // threaded) * threaded)
-    pieces = [(piece, (0, columns)) for piece in threads.shares(0, rows, count)]
-    if not halved or columns == 1:
+    parts = min(columns, max(1, columns * n * channels // (2 * NUMBERS)))
+    pieces = [(piece, part) for piece in threads.shares(0, rows, count) for part in threads.shares(0, columns, parts)]
+    if not halved or columns == parts:
         return pieces
-    first = pieces[0][0]
-    return threads.out_of_step(pieces, ((first, (0, columns // 2)), (first, (columns // 2, columns))))
+    lines, (first, last) = pieces[0]
+    middle = (first + last) // 2
+    return threads.out_of_step(pieces, ((lines, (first, middle)), (lines, (middle, last))))
 
 
 def _place(made, pixels, rows, columns):
