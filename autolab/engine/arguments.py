@@ -4,6 +4,7 @@ import functools
 import math
 import operator
 import re
+from marshal import dumps
 
 import numpy as np
 
@@ -38,12 +39,13 @@ _MISSING = re.compile(r"\w+\(\) missing \d+ required positional arguments?: (.*)
 _TOO_MANY = re.compile(r"\w+\(\) takes .*positional arguments? but \d+ w(as|ere) given")
 
 
-def overloads(*signatures, method=False, name=None):
-    """Gives a public function PyTorch's errors for arguments that do not fit.
+def overloads(*signatures, method=False, name=None, types=False):
+    """Gives a public function PyTorch's errors for arguments that do not fit; what is given by keyword has no position in them.
 
     method: whether the first argument is self. name: the public name, where it is not the function's own.
     signatures: how PyTorch writes them, where it has several; a `mismatch`, a missing argument or too many of them then
-    become the error that lists them all. Without, only the words for missing arguments change.
+    become the error that lists them all, and with `types` an argument of the wrong type does, too (in creation functions it has an error
+    of its own). Without, only the words for missing arguments change.
     """
 
     def decorate(function):
@@ -56,8 +58,12 @@ def overloads(*signatures, method=False, name=None):
             except TypeError as error:
                 text = str(error)
                 absent, too_many = _MISSING.match(text), _TOO_MANY.match(text)
-                if signatures and (absent or too_many or hasattr(error, "is_mismatch")):
+                misfit = getattr(error, "misfit", None)
+                wrong = types and (misfit or text.startswith(f"{public}() got an unexpected keyword argument"))
+                if signatures and (absent or too_many or wrong or hasattr(error, "is_mismatch")):
                     raise no_match(public, args[method:], kwargs, signatures) from None
+                if misfit and misfit[0] in kwargs:
+                    raise bad_argument(public, misfit[0], None, *misfit[1:]) from None
                 if absent:
                     raise _missing(public, re.findall(r"'(\w+)'", absent[1])) from None
                 if too_many and method:  # PyTorch does not count self
@@ -65,6 +71,8 @@ def overloads(*signatures, method=False, name=None):
                     raise fail(TypeError, text, "help(the method) shows what it takes.") from None
                 raise
 
+        checked.__code__ = checked.__code__.replace(co_name=public)  # what recordings and tracebacks call it
+        checked.composed = function  # what a profiler listens to
         return checked
 
     return decorate
@@ -109,8 +117,9 @@ def _detailed(value, wanted):
 
 
 def _type_name(value):
-    name = type(value).__name__
-    return _TORCHS_TYPES.get(name, name)
+    kind = type(value)
+    name = kind.__name__
+    return f"numpy.{name}" if kind.__module__ == "numpy" else _TORCHS_TYPES.get(name, name)
 
 
 _TORCHS_TYPES = {"dtype": "torch.dtype", "device": "torch.device", "Generator": "torch._C.Generator"}
@@ -118,12 +127,16 @@ _TORCHS_TYPES = {"dtype": "torch.dtype", "device": "torch.device", "Generator": 
 
 def bad_argument(function, name, position, kind, value):
     """PyTorch's TypeError for one argument of the wrong type."""
+    return _misfit(function, name, position, kind, value, f"not {_type_name(value)}")
+
+
+def _misfit(function, name, position, kind, value, found):
+    """The TypeError for an argument that is no `kind`; `overloads` words it anew where that is not what the call looked like."""
     where = f" (position {position})" if position else ""
-    return fail(
-        TypeError,
-        f"{function}(): argument '{name}'{where} must be {kind}, not {_type_name(value)}",
-        f"'{name}' was given {value!r:.60}.",
-    )
+    message = f"{function}(): argument '{name}'{where} must be {kind}, {found}"
+    error = fail(TypeError, message, f"'{name}' was given {value!r:.60}.")
+    error.misfit = name, kind, value
+    return error
 
 
 def _missing(function, names):
@@ -287,6 +300,73 @@ def as_int(value):
         return operator.index(value)
     except TypeError:
         return None
+
+
+def int_argument(function, name, position, value):
+    """`value` as an int. Raises PyTorch's TypeError for what is none, a bool too."""
+    number = as_int(value)
+    if number is None:
+        raise bad_argument(function, name, position, "int", value)
+    return number
+
+
+def bool_argument(function, name, position, value):
+    """`value`, a bool. Raises PyTorch's TypeError for what is none, 0 and 1 too."""
+    if not isinstance(value, bool):
+        raise bad_argument(function, name, position, "bool", value)
+    return value
+
+
+def ints_argument(function, name, position, value):
+    """`value` as an int or as a tuple of ints: what PyTorch calls a "tuple of ints" where one number may stand for all.
+
+    Raises PyTorch's TypeError for anything else: it looks at the first number when it chooses a signature (a bool is none), at the others
+    when it reads them (a bool counts)."""
+    number = as_int(value)
+    if number is not None:
+        return number
+    if not isinstance(value, (tuple, list)):
+        raise bad_argument(function, name, position, "tuple of ints", value)
+    if value and as_int(value[0]) is None:
+        found = f"but found element of type {_type_name(value[0])} at pos 0"
+        raise _misfit(function, name, position, "tuple of ints", value, found)
+    numbers = []
+    for place, item in enumerate(value, 1):
+        try:
+            numbers.append(operator.index(item))
+        except TypeError:
+            message = f'failed to unpack the object at pos {place} with error "type must be tuple of ints,but got {_type_name(item)}"'
+            raise fail(TypeError, f"{function}(): argument '{name}' {message}", f"'{name}' was given {value!r:.60}.") from None
+    return tuple(numbers)
+
+
+class Passed:
+    """What arguments of a function came to that passed its checks: a network asks the same in every step, and checks take as long as small kernels.
+
+    `given` are the arguments as they came, `about` what else was looked at (hashable). They are looked up as bytes: 0.2 µs, and 2.0, True
+    and a list are not taken for the int or tuple that they equal."""
+
+    __slots__ = ("_known",)
+
+    def __init__(self):
+        self._known = {}
+
+    def find(self, given, about):
+        """What was kept for these; else None."""
+        try:
+            return self._known.get((dumps(given, 2), about))
+        except ValueError:  # no plain Python value
+            return None
+
+    def keep(self, given, about, result):
+        """Remembers `result` for ints, bools, None, tuples and lists; of other values `find` does not see the type."""
+        if _PLAIN.issuperset(t for v in given for t in ((v.__class__, *map(type, v)) if v.__class__ in (tuple, list) else (v.__class__,))):
+            if len(self._known) >= 512:
+                self._known.clear()
+            self._known[dumps(given, 2), about] = result
+
+
+_PLAIN = {int, bool, type(None), tuple, list}
 
 
 def as_number(value):

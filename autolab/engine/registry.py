@@ -168,7 +168,7 @@ def _of_a_tensor(f):
             raise told from None
 
     call.__code__ = call.__code__.replace(co_name=f.__name__)  # what recordings and tracebacks call it
-    call.composed = f
+    call.composed = getattr(f, "composed", f)
     return call
 
 

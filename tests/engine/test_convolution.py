@@ -347,3 +347,93 @@ def test_importing_changes_nothing_in_the_process():
         env=os.environ | {"PYTHONPATH": os.getcwd()},
     )
     assert found.stdout.split() == ["1", "0"]
+
+
+# -- settings that are no whole numbers: PyTorch's words, by its output -----------------------------------------------------
+def refusal(call):
+    with pytest.raises(TypeError) as error:
+        call()
+    return str(error.value)
+
+
+SIGNATURES = (
+    "but expected one of:\n"
+    " * (Tensor input, Tensor weight, Tensor bias = None, tuple of ints stride = 1, tuple of ints padding = 0, "
+    "tuple of ints dilation = 1, int groups = 1)\n{0}"
+    ' * (Tensor input, Tensor weight, Tensor bias = None, tuple of ints stride = 1, str padding = "valid", '
+    "tuple of ints dilation = 1, int groups = 1)\n{0}"
+)
+
+
+NO_INTS = [
+    (1.5, "float"),
+    (1.0, "float"),
+    ((1.0, 1.0), "tuple"),
+    ([1.0, 1], "list"),
+    ((1.5,), "tuple"),
+    (True, "bool"),
+    ((True, 1), "tuple"),
+    (None, "NoneType"),
+    (1j, "complex"),
+    (np.float64(1), "numpy.float64"),
+]
+
+
+@pytest.mark.parametrize("name", ["stride", "padding", "dilation"])
+@pytest.mark.parametrize("dims", [1, 2])
+def test_settings_that_are_no_ints_are_refused(dims, name):
+    """Also after their equals passed: 1.0 and True are no 1."""
+    x, w = torch.ones(1, 2, *[6] * dims), torch.ones(2, 2, *[2] * dims)
+    several, one = f"conv{dims}d", f"conv_transpose{dims}d"
+    for function in (several, one):
+        call = lambda value: getattr(F, function)(x, w, **{name: value})  # noqa: B023
+        sizes = {call(value).shape for value in (1, (1,) * dims, [1] * dims, np.int64(1), torch.tensor(1), (1,))}
+        assert len(sizes) == 1
+        for value, kind in NO_INTS:
+            expected = f"{one}(): argument '{name}' must be tuple of ints, not {kind}"
+            if function == several:
+                expected = f"{several}() received an invalid combination of arguments - got (Tensor, Tensor, {name}={kind}), "
+                expected += SIGNATURES.format("")
+            assert refusal(lambda: call(value)) == expected  # noqa: B023
+        for value in ((1, 1.0), [1, 1.0]):
+            assert refusal(lambda: call(value)) == (  # noqa: B023
+                f"{function}(): argument '{name}' failed to unpack the object at pos 2 with error \"type must be tuple of ints,but got float\""
+            )
+    if dims == 2:  # PyTorch looks for an int at the first place only
+        assert F.conv2d(x, w, **{name: (1, True)}).shape == F.conv2d(x, w, **{name: 1}).shape
+
+
+def test_settings_by_position_and_of_modules():
+    x, w = torch.ones(1, 1, 6, 6), torch.ones(1, 1, 2, 2)
+    tell = lambda f, *args: refusal(lambda: f(x, *args))
+    assert tell(F.conv_transpose2d, w, None, 1.5) == "conv_transpose2d(): argument 'stride' (position 4) must be tuple of ints, not float"
+    assert tell(F.conv_transpose2d, w, None, 1, 0, 0, 1.5) == "conv_transpose2d(): argument 'groups' (position 7) must be int, not float"
+    assert tell(F.conv_transpose2d, w, None, 1, "a") == "conv_transpose2d(): argument 'padding' (position 5) must be tuple of ints, not str"
+    assert tell(torch.nn.ConvTranspose2d(1, 1, 2, stride=(1.0, 1))) == (
+        "conv_transpose2d(): argument 'stride' (position 4) must be tuple of ints, but found element of type float at pos 0"
+    )
+    assert tell(torch.conv2d, w, None, 1.5) == (
+        "conv2d() received an invalid combination of arguments - got (Tensor, Tensor, NoneType, float), " + SIGNATURES.format("")
+    )
+    why = (
+        "      didn't match because some of the arguments have invalid types: (Tensor, !Parameter!, !Parameter!, "
+        "!tuple of (float, float)!, !tuple of (int, int)!, !tuple of (int, int)!, !int!)\n"
+    )
+    assert tell(torch.nn.Conv2d(1, 1, 2, stride=1.5)) == (
+        "conv2d() received an invalid combination of arguments - got (Tensor, Parameter, Parameter, tuple, tuple, tuple, int), "
+        + SIGNATURES.format(why)
+    )
+    assert refusal(lambda: F.conv2d(x)) == "conv2d() received an invalid combination of arguments - got (Tensor), " + SIGNATURES.format("")
+    assert refusal(lambda: F.conv2d(x, w, strides=1)) == (
+        "conv2d() received an invalid combination of arguments - got (Tensor, Tensor, strides=int), " + SIGNATURES.format("")
+    )
+
+
+def test_what_passed_is_remembered_by_value():
+    """A list or a tensor that changed after a call is read again."""
+    x, w = torch.ones(1, 1, 6, 6), torch.ones(1, 1, 2, 2)
+    stride, one = [1, 1], torch.tensor(1)
+    assert F.conv2d(x, w, stride=stride).shape == F.conv2d(x, w, stride=one).shape == (1, 1, 5, 5)
+    stride[0], one.data[...] = 2, 2
+    assert F.conv2d(x, w, stride=stride).shape == (1, 1, 3, 5)
+    assert F.conv2d(x, w, stride=one).shape == (1, 1, 3, 3)

@@ -12,13 +12,13 @@ from functools import lru_cache
 
 import numpy as np
 
+from ..arguments import Passed, check_tensors, overloads
 from ..errors import fail
 from ..kernels import convolution as kernels
 from ..kernels import threads
 from ..kernels.layout import Geometry
 from ..registry import composite, register
-from ..tensor import Tensor
-from .convolution_arguments import check_dtypes, check_numbers, check_shapes, check_transposed, named_padding, numbers, output_size
+from .convolution_arguments import check_dtypes, check_numbers, check_shapes, check_transposed, ints, named_padding, numbers, output_size
 from .shape import unsqueeze
 
 
@@ -217,27 +217,22 @@ _inside(
 
 
 # -- arguments ------------------------------------------------------------------------------------------------------------
-_checked: dict = {}
-"""What the op gets for settings and sizes that were checked before: a network asks the same in every step, and the checks take 15 µs."""
+_passed = Passed()
 
 
 def _convolved(name, dims, input, weight, bias, stride, padding, dilation, groups, output_padding=0, transposed=False):
     """Checks in PyTorch's order, then the op; an input without batch dimension gets one for the op."""
     given = stride, padding, dilation, groups, output_padding
     try:
-        key = dims, transposed, *given, *map(type, given), *(t if t is None else (t._d.shape, t.dtype) for t in (input, weight, bias))
-        settings = _checked.get(key)
-    except (AttributeError, TypeError):  # no tensors, or lists
-        key = settings = None
+        about = name, input._d.shape, input.dtype, weight._d.shape, weight.dtype, bias if bias is None else (bias._d.shape, bias.dtype)
+        settings = _passed.find(given, about)
+    except AttributeError:  # no tensors
+        about = settings = None
     if settings is not None:
         return convolution_op.call(input, weight, bias, *settings)
-    for position, (label, value) in enumerate((("input", input), ("weight", weight), ("bias", bias))):
-        if not isinstance(value, Tensor) and not (value is None and label == "bias"):
-            raise fail(
-                TypeError,
-                f"{name}(): argument '{label}' (position {position + 1}) must be Tensor, not {type(value).__name__}",
-                "Make a tensor of it first: torch.tensor(...).",
-            )
+    check_tensors(name, input=input, weight=weight)
+    check_tensors(name, 3, bias=bias, or_none=True)
+    stride, padding, dilation, groups, output_padding = ints(name, *given, transposed)
     if input.ndim not in (dims + 1, dims + 2):
         raise fail(
             RuntimeError,
@@ -254,12 +249,11 @@ def _convolved(name, dims, input, weight, bias, stride, padding, dilation, group
             "weight should have at least three dimensions",
             "Filters are (filters, channels, then what the kernel moves along).",
         )
-    each = lambda value: (value,) * dims if isinstance(value, (int, np.integer)) else value  # one number counts for every dimension
-    stride, dilation = numbers("stride", each(stride), n), numbers("dilation", each(dilation), n)
+    stride, dilation = numbers("stride", stride, dims, n), numbers("dilation", dilation, dims, n)
+    valid = padding == "valid"
     if isinstance(padding, str):
         input, padding = named_padding(input, weight, stride, padding, dilation)
-    valid = isinstance(padding, tuple) and not padding
-    padding, output_padding = numbers("padding", each(padding or 0), n), numbers("output_padding", each(output_padding), n)
+    padding, output_padding = numbers("padding", padding, dims, n), numbers("output_padding", output_padding, dims, n)
     check_numbers(input, weight, stride, padding, dilation, output_padding, groups)
     check_shapes(input, weight, bias, padding, dilation, transposed, groups)
     if not transposed and 0 in input.shape[2:]:
@@ -281,17 +275,22 @@ def _convolved(name, dims, input, weight, bias, stride, padding, dilation, group
         check_transposed(input, weight, stride, padding, dilation, output_padding)
     if valid:
         padding = output_padding = (0,)
-    elif batched and key is not None and given[1].__class__ is not str:
-        if len(_checked) >= 512:
-            _checked.clear()
-        _checked[key] = stride, padding, dilation, transposed, output_padding, groups
+    elif batched:
+        _passed.keep(given, about, (stride, padding, dilation, transposed, output_padding, groups))
     y = convolution_op.call(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
     return y if batched else y.squeeze(0)
 
 
 # -- public functions ------------------------------------------------------------------------------------------------------
+_FORMS = tuple(
+    f"Tensor input, Tensor weight, Tensor bias = None, tuple of ints stride = 1, {padding}, tuple of ints dilation = 1, int groups = 1"
+    for padding in ("tuple of ints padding = 0", 'str padding = "valid"')
+)
+
+
 @composite()
 @composite(namespace="nn.functional")
+@overloads(*_FORMS, types=True)
 def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     """Cross-correlation of sequences (N, C, L) with filters (O, C / groups, K): (N, O, L'); without N too.
 
@@ -302,6 +301,7 @@ def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
 
 @composite()
 @composite(namespace="nn.functional")
+@overloads(*_FORMS, types=True)
 def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     """Cross-correlation of images (N, C, H, W) with filters (O, C / groups, KH, KW): (N, O, H', W'); without N too.
 
@@ -312,6 +312,7 @@ def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
 
 @composite()
 @composite(namespace="nn.functional")
+@overloads()
 def conv_transpose1d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
     """The adjoint of `conv1d`: (N, C, L) and (C, O / groups, K) give (N, O, L').
 
@@ -324,6 +325,7 @@ def conv_transpose1d(input, weight, bias=None, stride=1, padding=0, output_paddi
 
 @composite()
 @composite(namespace="nn.functional")
+@overloads()
 def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
     """The adjoint of `conv2d`: (N, C, H, W) and (C, O / groups, KH, KW) give (N, O, H', W').
 

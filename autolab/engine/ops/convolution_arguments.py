@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+from ..arguments import int_argument, ints_argument
 from ..errors import fail
 from ..registry import NAMESPACES
 
@@ -20,11 +21,28 @@ def output_size(spatial, kernel, stride, padding, dilation, transposed=False, ou
     )
 
 
-def numbers(name, value, n):
-    """`value` as a tuple of `n` integers; one number counts for every dimension."""
-    values = tuple(value)
+def ints(function, stride, padding, dilation, groups, output_padding, transposed):
+    """These arguments as ints and tuples of ints; a padding of `conv1d` and `conv2d` may be a name.
+
+    Raises PyTorch's TypeError for the first that is neither (floats, a bool as first number), in the order of the function's signature."""
+    stride = ints_argument(function, "stride", 4, stride)
+    if transposed or not isinstance(padding, str):
+        padding = ints_argument(function, "padding", 5, padding)
+    if transposed:
+        output_padding = ints_argument(function, "output_padding", 6, output_padding)
+    else:
+        dilation = ints_argument(function, "dilation", 6, dilation)
+    groups = int_argument(function, "groups", 7, groups)
+    if transposed:
+        dilation = ints_argument(function, "dilation", 8, dilation)
+    return stride, padding, dilation, groups, output_padding
+
+
+def numbers(name, value, dims, n):
+    """`value` as a tuple of `n` ints; one number counts for every one of the `dims` dimensions that a function moves along."""
+    values = (value,) * dims if value.__class__ is int else value
     if len(values) == 1:
-        return tuple(int(v) for v in values) * n
+        return values * n
     if len(values) != n:
         raise fail(
             RuntimeError,
@@ -32,7 +50,7 @@ def numbers(name, value, n):
             f"{name}={list(values)}",
             "Give one number, or one per dimension that the kernel moves along.",
         )
-    return tuple(int(v) for v in values)
+    return values
 
 
 def check_numbers(input, weight, stride, padding, dilation, output_padding, groups):
@@ -153,7 +171,7 @@ def check_dtypes(input, weight, bias):
 def named_padding(input, weight, stride, padding, dilation):
     """(input, padding) for 'valid' and 'same'; an odd total is padded at the end first, as PyTorch does."""
     if padding == "valid":
-        return input, ()
+        return input, (0,)
     if padding != "same":
         raise fail(
             RuntimeError,

@@ -5,12 +5,9 @@ Sources: https://docs.pytorch.org/docs/2.13/nn.functional.html#pooling-functions
 
 from __future__ import annotations
 
-import numpy as np
-
-from ..arguments import bad_argument
+from ..arguments import Passed, as_int, bool_argument, check_tensor, int_argument, ints_argument, overloads
 from ..errors import check_dim, fail
 from ..registry import composite
-from ..tensor import Tensor
 from .pooling import (
     adaptive_avg_pool,
     adaptive_max_pool,
@@ -31,36 +28,25 @@ def _public(f):
     return composite()(composite(namespace="nn.functional")(f))
 
 
-def _tensor_argument(function, value):
-    if not isinstance(value, Tensor):
-        raise fail(
-            TypeError,
-            f"{function}(): argument 'input' (position 1) must be Tensor, not {type(value).__name__}",
-            "Make a tensor of it first: torch.tensor(...).",
-        )
+def _pairs(function, **given):
+    """These arguments, in the order of `function`'s signature from its second on, as pairs of ints; an omitted stride is ().
 
-
-def _pairs(function, *, kernel_size, stride, padding, dilation=1):
-    """The arguments as pairs; an omitted stride is ()."""
+    Raises PyTorch's TypeError for what are no ints, RuntimeError for more than two of them."""
     given = {
-        "kernel_size": kernel_size,
-        "stride": () if stride is None else stride,
-        "padding": padding,
-        "dilation": dilation,
+        name: () if name == "stride" and value is None else ints_argument(function, name, position, value)
+        for position, (name, value) in enumerate(given.items(), 2)
     }
     words = {
         "stride": "must either be omitted, a single int, or a tuple of two ints",
         "dilation": "must be either a single int, or a tuple of two ints",
     }
     found = []
-    for position, (name, value) in enumerate(given.items(), 2):
-        if isinstance(value, str):
-            raise bad_argument(function, name, position, "tuple of ints", value)
+    for name, value in given.items():
         value = pair(value)
         if len(value) != 2 and not (name == "stride" and not value):
             raise fail(
                 RuntimeError,
-                f"{function}: {name} {words.get(name, 'must either be a single int, or a tuple of two ints')}",
+                f"{function.removesuffix('_with_indices')}: {name} {words.get(name, 'must either be a single int, or a tuple of two ints')}",
                 "One number for both dimensions, or (height, width).",
             )
         found.append(value)
@@ -127,54 +113,48 @@ def _check_images(x):
         )
 
 
-@composite()
 def max_pool2d(input, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):
     """The largest number of each window of images (N, C, H, W) or (C, H, W).
 
-    H' = floor((H + 2 padding - dilation (kernel - 1) - 1) / stride) + 1 (`ceil_mode`: rounded up). Raises RuntimeError when the windows do not
-    fit. Source: torch.nn.functional.max_pool2d."""
-    return max_pool.call(*_max_arguments(input, kernel_size, stride, padding, dilation, ceil_mode))
+    H' = floor((H + 2 padding - dilation (kernel - 1) - 1) / stride) + 1 (`ceil_mode`: rounded up). Raises TypeError for what are no ints,
+    RuntimeError when the windows do not fit. Source: torch.nn.functional.max_pool2d."""
+    return max_pool.call(input, *_max_arguments("max_pool2d", input, kernel_size, stride, padding, dilation, ceil_mode))
 
 
-_checked: dict = {}
-"""The settings that passed for these sizes before: the checks take a third of a small pooling."""
+composite()(overloads()(max_pool2d))  # not that of nn.functional: it hands its arguments on in order, so that errors name their positions
+
+_passed = Passed()
 
 
-def _max_arguments(input, kernel_size, stride, padding, dilation, ceil_mode):
-    _tensor_argument("max_pool2d", input)
-    given = kernel_size, stride, padding, dilation, ceil_mode
+def _max_arguments(function, input, *given):
+    """(kernel_size, stride, padding, dilation, ceil_mode) for the op, checked."""
     try:
-        key = input._d.shape, given, *[tuple(map(type, v)) if v.__class__ is tuple else v.__class__ for v in given]  # 2.0 equals 2
-        settings = _checked.get(key)
-    except TypeError:  # lists
-        key = settings = None
+        about = input._d.shape
+        settings = _passed.find(given, about)
+    except AttributeError:  # no tensor
+        settings = None
     if settings is not None:
-        return input, *settings
-    if not isinstance(ceil_mode, bool):
-        raise fail(
-            TypeError,
-            f"max_pool2d(): argument 'ceil_mode' (position 6) must be bool, not {type(ceil_mode).__name__}",
-            "Write True or False.",
-        )
+        return settings
+    check_tensor(function, input)
+    kernel_size, stride, padding, dilation, ceil_mode = given
     kernel_size, stride, padding, dilation = _pairs(
-        "max_pool2d", kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation
+        function, kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation
     )
+    bool_argument(function, "ceil_mode", 6, ceil_mode)
     if input.ndim in (3, 4):
         _check_windows(input, kernel_size, stride, padding, dilation, ceil_mode)
     _check_images(input)
     settings = kernel_size, stride, padding, dilation, ceil_mode
-    if key is not None:
-        if len(_checked) >= 512:
-            _checked.clear()
-        _checked[key] = settings
-    return input, *settings
+    _passed.keep(given, about, settings)
+    return settings
 
 
 @composite(namespace="nn.functional", name="max_pool2d")
 def _max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
     if not return_indices:
-        return max_pool2d(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
-    return max_pool_with_indices.call(*_max_arguments(input, kernel_size, stride, padding, dilation, ceil_mode))
+        return max_pool2d(input, kernel_size, stride, padding, dilation, ceil_mode)
+    arguments = _max_arguments("max_pool2d_with_indices", input, kernel_size, stride, padding, dilation, ceil_mode)
+    return max_pool_with_indices.call(input, *arguments)
 
 
 _max_pool2d.__doc__ = max_pool2d.__doc__.replace(
@@ -190,24 +170,28 @@ def max_pool2d_with_indices(
     return _max_pool2d(input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
-def _single(function, name, value):
-    if isinstance(value, str):
-        position = {"stride": 3, "padding": 4, "dilation": 5}.get(name, 2)
-        raise bad_argument(function, name, position, "tuple of ints", value)
-    values = (value,) if isinstance(value, (int, np.integer)) else tuple(value)
-    if len(values) != 1:
+def _single(function, name, position, value):
+    """`value` as one int. Raises PyTorch's TypeError for what is none, RuntimeError for several."""
+    value = ints_argument(function, name, position, value)
+    if value.__class__ is int:
+        return value
+    if len(value) != 1:
         if function == "max_pool1d":
+            words = {
+                "stride": "None, an int, list of ints, or tuple of ints",
+                "padding": "an int, list of ints, or tuple of ints",
+            }.get(name, "an int, list of ints or tuple of ints")
             raise fail(
                 RuntimeError,
-                f"max_pool1d() {name} must be an int, list of ints or tuple of ints of size 1 but got size {len(values)}",
+                f"max_pool1d() {name} must be {words} of size 1 but got size {len(value)}",
                 "A sequence has one dimension to move along.",
             )
         raise fail(
             RuntimeError,
-            f"{function}() argument '{name}' should contain one int (got {len(values)})",
+            f"{function.removesuffix('_with_indices')}() argument '{name}' should contain one int (got {len(value)})",
             "A sequence has one dimension to move along.",
         )
-    return values[0]
+    return value[0]
 
 
 def _on_rows(op, x, *args):
@@ -216,8 +200,17 @@ def _on_rows(op, x, *args):
     return tuple(squeeze_dim.call(o, -2) for o in out) if isinstance(out, tuple) else squeeze_dim.call(out, -2)
 
 
-def _max_pool1d_arguments(input, kernel_size, stride, padding, dilation, ceil_mode):
-    _tensor_argument("max_pool1d", input)
+def _max_pool1d_arguments(function, input, kernel_size, stride, padding, dilation, ceil_mode):
+    """(kernel_size, stride, padding, dilation, ceil_mode) for the op on images of height 1, checked."""
+    check_tensor(function, input)
+    stride = kernel_size if stride is None or stride.__class__ in (tuple, list) and not stride else stride
+    k, s, p, d = (
+        _single(function, name, position, value)
+        for position, (name, value) in enumerate(
+            (("kernel_size", kernel_size), ("stride", stride), ("padding", padding), ("dilation", dilation)), 2
+        )
+    )
+    bool_argument(function, "ceil_mode", 6, ceil_mode)
     if input.ndim not in (2, 3):
         raise fail(
             RuntimeError,
@@ -225,11 +218,6 @@ def _max_pool1d_arguments(input, kernel_size, stride, padding, dilation, ceil_mo
             f"[{', '.join(map(str, input.shape))}]",
             "Sequences are (N, C, L), or (C, L) without a batch.",
         )
-    stride = kernel_size if stride is None or stride == () else stride
-    k, s, p, d = (
-        _single("max_pool1d", n, v)
-        for n, v in (("kernel_size", kernel_size), ("stride", stride), ("padding", padding), ("dilation", dilation))
-    )
     for name, value in (("kernel_size", k), ("stride", s)):
         if value < 1:
             raise fail(
@@ -262,26 +250,29 @@ def _max_pool1d_arguments(input, kernel_size, stride, padding, dilation, ceil_mo
             f"max_pool1d() Invalid computed output size: {out}",
             "The sequence is shorter than the window.",
         )
-    return (1, k), (1, s), (0, p), (1, d), bool(ceil_mode)
+    return (1, k), (1, s), (0, p), (1, d), ceil_mode
 
 
-@composite()
 def max_pool1d(input, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):
-    """The largest number of each window of sequences (N, C, L) or (C, L). Raises RuntimeError when the windows do not fit.
+    """The largest number of each window of sequences (N, C, L) or (C, L). Raises TypeError for what are no ints, RuntimeError when the
+    windows do not fit.
 
     Source: torch.nn.functional.max_pool1d."""
-    _tensor_argument("max_pool1d", input)
+    check_tensor("max_pool1d", input)
     refuse_whole("max_pool1d_impl", input._d)
-    return _on_rows(
-        max_pool.call, input, *_max_pool1d_arguments(input, kernel_size, stride, padding, dilation, ceil_mode)
-    )
+    arguments = _max_pool1d_arguments("max_pool1d", input, kernel_size, stride, padding, dilation, ceil_mode)
+    return _on_rows(max_pool.call, input, *arguments)
+
+
+composite()(overloads()(max_pool1d))
 
 
 @composite(namespace="nn.functional", name="max_pool1d")
 def _max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
     if not return_indices:
-        return max_pool1d(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
-    return _on_rows(max_pool_with_indices.call, input, *_max_pool1d_arguments(input, kernel_size, stride, padding, dilation, ceil_mode))
+        return max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode)
+    arguments = _max_pool1d_arguments("max_pool1d_with_indices", input, kernel_size, stride, padding, dilation, ceil_mode)
+    return _on_rows(max_pool_with_indices.call, input, *arguments)
 
 
 _max_pool1d.__doc__ = max_pool1d.__doc__
@@ -296,27 +287,31 @@ def max_pool1d_with_indices(
 
 
 @composite(namespace="nn.functional")
+@overloads()
 def avg_pool2d(
     input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
 ):
     """The mean of each window of images (N, C, H, W) or (C, H, W); zeros of the padding count unless `count_include_pad` is False.
 
-    `divisor_override` replaces the number of elements. Raises RuntimeError when the windows do not fit. Source: torch.nn.functional.avg_pool2d."""
-    _tensor_argument("avg_pool2d", input)
-    kernel_size, stride, padding, _ = _pairs("avg_pool2d", kernel_size=kernel_size, stride=stride, padding=padding)
+    `divisor_override` replaces the number of elements. Raises TypeError for what are no ints, RuntimeError when the windows do not fit.
+    Source: torch.nn.functional.avg_pool2d."""
+    check_tensor("avg_pool2d", input)
+    kernel_size, stride, padding = _pairs("avg_pool2d", kernel_size=kernel_size, stride=stride, padding=padding)
+    bool_argument("avg_pool2d", "ceil_mode", 5, ceil_mode)
+    bool_argument("avg_pool2d", "count_include_pad", 6, count_include_pad)
+    if divisor_override is not None:
+        divisor_override = int_argument("avg_pool2d", "divisor_override", 7, divisor_override)
     if divisor_override == 0:
         raise fail(RuntimeError, "divisor must be not zero", "None divides by the size of the window.")
     if input.ndim < 3:
         check_dim(-3, input.ndim)
     _check_windows(input, kernel_size, stride, padding, (1, 1), ceil_mode)
     _check_images(input)
-    return avg_pool.call(
-        input, kernel_size, stride, padding, bool(ceil_mode), bool(count_include_pad), divisor_override
-    )
+    return avg_pool.call(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
 def _check_sequence(function, input):
-    _tensor_argument(function, input)
+    check_tensor(function, input)
     if input.ndim not in (2, 3):
         raise fail(
             RuntimeError,
@@ -327,30 +322,36 @@ def _check_sequence(function, input):
 
 
 @_public
+@overloads()
 def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
-    """The mean of each window of sequences (N, C, L) or (C, L). Raises RuntimeError when the windows do not fit.
+    """The mean of each window of sequences (N, C, L) or (C, L). Raises TypeError for what are no ints, RuntimeError when the windows do not
+    fit.
 
     Source: torch.nn.functional.avg_pool1d."""
-    _check_sequence("avg_pool1d", input)
-    stride = kernel_size if stride is None or stride == () else stride
+    check_tensor("avg_pool1d", input)
+    stride = kernel_size if stride is None or stride.__class__ in (tuple, list) and not stride else stride
     k, s, p = (
-        _single("avg_pool1d", n, v) for n, v in (("kernel_size", kernel_size), ("stride", stride), ("padding", padding))
+        _single("avg_pool1d", name, position, value)
+        for position, (name, value) in enumerate((("kernel_size", kernel_size), ("stride", stride), ("padding", padding)), 2)
     )
+    bool_argument("avg_pool1d", "ceil_mode", 5, ceil_mode)
+    bool_argument("avg_pool1d", "count_include_pad", 6, count_include_pad)
+    _check_sequence("avg_pool1d", input)
     rows = unsqueeze.call(input, -2)
     _check_windows(rows, (1, k), (1, s), (0, p), (1, 1), ceil_mode)
-    return squeeze_dim.call(
-        avg_pool.call(rows, (1, k), (1, s), (0, p), bool(ceil_mode), bool(count_include_pad), None), -2
-    )
+    return squeeze_dim.call(avg_pool.call(rows, (1, k), (1, s), (0, p), ceil_mode, count_include_pad, None), -2)
 
 
 def _wanted(input, output_size, function, message):
-    """(rows, columns) of an adaptive pooling; None keeps a size."""
-    size = (
-        pair(output_size) if not isinstance(output_size, (list, tuple)) or len(output_size) != 1 else tuple(output_size)
-    )
+    """(rows, columns) of an adaptive pooling; None keeps a size. Raises TypeError for what are no ints."""
+    size = (output_size,) * 2 if as_int(output_size) is not None else output_size
+    count = len(size)  # PyTorch's TypeError for what has no length is Python's
+    shape = input.shape
+    filled = [shape[i - count] if w is None and count <= len(shape) else w for i, w in enumerate(size)]
+    size = ints_argument(function, "output_size", 2, filled)
     if len(size) != 2:
         raise fail(RuntimeError, f"{function}{message}", "One number for both dimensions, or (height, width).")
-    return tuple(int(n if w is None else w) for w, n in zip(size, input.shape[-2:]))
+    return size
 
 
 def _check_adaptive(function, input, colon):
@@ -396,10 +397,11 @@ def adaptive_avg_pool2d(input, output_size):
 
 
 @_public
+@overloads()
 def adaptive_avg_pool1d(input, output_size):
     """Means of sequences (N, C, L) or (C, L) over `output_size` windows that share them out. Source: torch.nn.functional.adaptive_avg_pool1d."""
     _check_sequence("adaptive_avg_pool1d", input)
-    return _on_rows(adaptive_avg_pool2d, input, (1, _single("adaptive_avg_pool1d", "output_size", output_size)))
+    return _on_rows(adaptive_avg_pool2d, input, (1, _single("adaptive_avg_pool1d", "output_size", 2, output_size)))
 
 
 @composite(namespace="nn.functional")
@@ -407,7 +409,7 @@ def adaptive_max_pool2d(input, output_size, return_indices=False):
     """The largest number of each of `output_size` = (rows, columns) windows that share images out; with `return_indices` also where it lies.
 
     Raises RuntimeError for shapes other than (N, C, H, W) and (C, H, W). Source: torch.nn.functional.adaptive_max_pool2d."""
-    _tensor_argument("adaptive_max_pool2d", input)
+    check_tensor("adaptive_max_pool2d", input)
     size = _wanted(input, output_size, "adaptive_max_pool2d", "(): internal error: output_size.size() must be 2")
     _check_adaptive("adaptive_max_pool2d", input, ":")
     if min(size) < 0:
@@ -426,7 +428,7 @@ def adaptive_max_pool2d(input, output_size, return_indices=False):
 def adaptive_max_pool1d(input, output_size, return_indices=True):
     """(values, indices) of the largest number of each of `output_size` windows that share sequences out. Source: torch.adaptive_max_pool1d."""
     _check_sequence("adaptive_max_pool1d", input)
-    out = _on_rows(adaptive_max_pool.call, input, (1, _single("adaptive_max_pool1d", "output_size", output_size)))
+    out = _on_rows(adaptive_max_pool.call, input, (1, _single("adaptive_max_pool1d", "output_size", 2, output_size)))
     return out if return_indices else out[0]
 
 

@@ -56,7 +56,7 @@ class AvgPool1d(Module):
 
     def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
         super().__init__()
-        single = lambda value: (value,) if isinstance(value, int) else tuple(value)
+        single = lambda value: tuple(value) if isinstance(value, (tuple, list)) else (value,)
         self.kernel_size = single(kernel_size)
         self.stride = single(kernel_size if stride is None else stride)
         self.padding, self.ceil_mode, self.count_include_pad = single(padding), ceil_mode, count_include_pad
