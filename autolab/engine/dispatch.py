@@ -402,7 +402,7 @@ def write_inplace(op, args, result, state):
     target._storage.version += 1
     node = None
     if recording:
-        node = record(op, args, (target,), state, replaced)
+        node = record(op.changing, args, (target,), state, replaced)
         _as_old_as_called(node, target, args)
         if target._view is not None and target._view.base is not None:
             base = target._view.base

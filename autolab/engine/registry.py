@@ -11,7 +11,7 @@ import functools
 import inspect
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import Any
 
@@ -50,6 +50,7 @@ class Op:
         default_factory=dict
     )  # `_saved_` attributes of torch that are the same for every node: alpha=1
     inplace: bool = False
+    inplace_fields: dict[str, Any] = field(default_factory=dict)  # what the in-place form has otherwise: the name of its node, a rule
     variadic: bool = False  # the number of outputs depends on the arguments (split, unbind)
     lists: tuple[str, ...] = ()  # the arguments that are lists of tensors ('tensors' of cat, 'indices' of index)
     latex: str = ""
@@ -74,6 +75,7 @@ class Op:
     return_type: Callable | None = None
     call: Any = None  # takes all arguments in schema order; the fast lane where there is one
     general: Any = None  # the same for operands that the fast lane leaves alone
+    changing: Any = None  # the record of the in-place form: this one, or a variant
     save: Any = None  # see saving.py; compiled on first use
     spread: bool = False  # whether the one differentiable argument is a list, so that the rule returns a gradient per element
 
@@ -116,10 +118,9 @@ def register(
     if unknown:
         raise ValueError(f"op {name!r}: rules for {sorted(unknown)}, which are not arguments")
     _plan_saving(op)
-    op.broadcast = tuple(params.index(p) for p in op.operands)
-    op.tensors = frozenset(i for i, p in enumerate(params) if p in vjp or p in op.operands or p in _TENSORS)
     op.node = op.node or "".join(w[:1].upper() + w[1:] for w in name.split("_")) + "Backward0"
     op.node_class = make_node_class(op)
+    op.changing = variant(op, **op.inplace_fields) if op.inplace_fields else op
     op.general = _general(op)
     op.call = _entry(op)
     OPS[name] = op
@@ -133,6 +134,15 @@ def register(
         if function:
             NAMESPACES[namespace][public + "_"] = _public(op, public + "_", first="input", inplace=True)
     return op
+
+
+def variant(op, **fields):
+    """A record like `op` but for `fields`, with nodes of its own class: torch numbers the nodes of in-place forms on from those of the others."""
+    made = replace(op, save=None, **fields)
+    _plan_saving(made)
+    made.node_class = make_node_class(made)
+    made.changing = made
+    return made
 
 
 def composite(*, namespace="", method=False, function=True, name=None, inplace=None):
@@ -185,7 +195,9 @@ def _parse(schema):
 
 
 def _plan_saving(op):
-    """Derives from the rules' signatures what a node saves, and for which gradients."""
+    """Derives from the rules' signatures what a node saves, and for which gradients; and which arguments are tensors."""
+    op.broadcast = tuple(op.params.index(p) for p in op.operands)
+    op.tensors = frozenset(i for i, p in enumerate(op.params) if p in op.vjp or p in op.operands or p in _TENSORS)
     outputs = op.outputs or ("result",)
     rules, readers = [], {}
     for number, (arg, rule) in enumerate(op.vjp.items()):

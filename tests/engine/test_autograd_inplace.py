@@ -366,3 +366,94 @@ def test_views_whose_base_was_changed_and_that_cannot_follow(torch):
             return y.view(-1)
 
     return [used(make) for make in (lambda y: y.unbind()[0], lambda y: y.split(1)[1], lambda y: y[:1], unrecorded)]
+
+
+# -- nodes of in-place forms: PyTorch's names, by its output ----------------------------------------------------------------
+def _indices(torch):
+    return torch.tensor([0, 1, 2])
+
+
+def _others(torch):
+    return torch.tensor([0.5, 0.25, 0.75])
+
+
+NODES = {
+    "FillBackward2": [lambda t, y: y.fill_(2.0)],
+    "FillBackward3": [lambda t, y: y.fill_(t.tensor(2.0)), lambda t, y: y.__setitem__(..., 2.0)],
+    "MulBackward0": [lambda t, y: y.mul_(3), lambda t, y: y.logical_and_(_others(t))],
+    "PowBackward0": [lambda t, y: y.pow_(2)],
+    "PowBackward1": [lambda t, y: y.pow_(_others(t))],
+    "ClampBackward1": [lambda t, y: y.clamp_(min=0)],
+    "MaskedFillBackward0": [lambda t, y: y.masked_fill_(_others(t) > 0.3, 0)],
+    "MaskedFillBackward1": [lambda t, y: y.masked_fill_(_others(t) > 0.3, t.tensor(0.0))],
+    "IndexFillBackward0": [lambda t, y: y.index_fill_(0, _indices(t), 2.0)],
+    "ScatterBackward0": [lambda t, y: y.scatter_(0, _indices(t), _others(t))],
+    "EqBackward0": [lambda t, y: y.eq_(1)],
+    "EqBackward1": [lambda t, y: y.eq_(_others(t))],
+    "NeBackward0": [lambda t, y: y.not_equal_(1)],
+    "LtBackward1": [lambda t, y: y.less_(_others(t))],
+    "LeBackward0": [lambda t, y: y.le_(1)],
+    "GtBackward0": [lambda t, y: y.gt_(1)],
+    "GeBackward1": [lambda t, y: y.greater_equal_(_others(t))],
+    "EluBackward1": [lambda t, y: t.nn.functional.elu_(y), lambda t, y: t.nn.functional.selu(y, inplace=True)],
+    "CeluBackward1": [lambda t, y: t.nn.functional.celu_(y)],
+    "LeakyReluBackward1": [lambda t, y: t.nn.functional.leaky_relu_(y)],
+    "ThresholdBackward1": [lambda t, y: t.nn.functional.threshold_(y, 0.1, 1.0)],
+    "RreluWithNoiseBackward1": [lambda t, y: t.nn.functional.rrelu_(y)],
+    "ReluBackward0": [lambda t, y: t.nn.functional.relu_(y)],
+    "HardtanhBackward0": [lambda t, y: t.nn.functional.hardtanh_(y)],
+    "PolygammaBackward1": [lambda t, y: y.polygamma_(1)],
+    "AsinhBackward1": [lambda t, y: y.asinh_(), lambda t, y: y.arcsinh_()],
+    "AcoshBackward1": [lambda t, y: y.acosh_()],
+    "AtanhBackward1": [lambda t, y: y.atanh_()],
+    "NotImplemented": [lambda t, y: y.floor_divide_(2), lambda t, y: y.heaviside_(_others(t))],
+}
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_nodes_of_changes_in_place(name):
+    import autolab as torch
+
+    for change in NODES[name]:
+        y = torch.tensor([1.3, 0.4, 1.6], requires_grad=True) * 1
+        change(torch, y)
+        assert type(y.grad_fn).__name__ == name
+
+
+def test_comparisons_in_place_have_gradients_of_zero():
+    import autolab as torch
+
+    for change in (lambda y, o: y.eq_(1), lambda y, o: y.eq_(o), lambda y, o: y.less_(o), lambda y, o: y.ge_(0)):
+        x, other = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([1.0, 1.0], requires_grad=True)
+        change(y := x * 1, other * 2)
+        y.sum().backward()
+        assert x.grad.tolist() == [0.0, 0.0]
+    y, z = torch.ones(2), other * 2
+    y.eq_(z)
+    assert y.requires_grad and y.grad_fn.next_functions == ((None, 0), (z.grad_fn, 0))
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (lambda y: y.asinh_(), "NotImplementedError: the derivative for 'inplace version of asinh' is not implemented."),
+        (lambda y: y.arccosh_(), "NotImplementedError: the derivative for 'inplace version of acosh' is not implemented."),
+        (lambda y: y.atanh_(), "NotImplementedError: the derivative for 'inplace version of atanh' is not implemented."),
+        (lambda y: y.floor_divide_(2), "RuntimeError: derivative for aten::floor_divide_ is not implemented"),
+    ],
+)
+def test_changes_that_have_no_derivative(change, message):
+    import autolab as torch
+
+    change(y := torch.tensor([0.3, 0.4], requires_grad=True) * 1)
+    assert error_of(lambda: y.sum().backward()) == message
+
+
+def test_polygamma_in_place():
+    import autolab as torch
+
+    x = torch.tensor([0.5, 2.0], requires_grad=True)
+    y = (x * 1).polygamma_(1)
+    y.sum().backward()
+    assert y.tolist() == [4.934802055358887, 0.6449340581893921]
+    assert x.grad.tolist() == [-16.82879638671875, -0.4041137993335724]

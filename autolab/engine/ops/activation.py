@@ -115,6 +115,7 @@ register(
 internal(
     "threshold(self, threshold, value)",
     inplace=True,
+    inplace_fields={"node": "ThresholdBackward1"},
     forward=lambda xp, self, threshold, value: _where(xp, self <= threshold, self.dtype.type(value), self),
     vjp={"self": lambda m, g, self, threshold: m.threshold_backward(g, self, threshold)},
     latex=r"\begin{cases} {self} & {self} > {threshold} \\ {value} & \text{else} \end{cases}",
@@ -133,6 +134,7 @@ internal(
 internal(
     "leaky_relu(self, negative_slope=0.01)",
     inplace=True,
+    inplace_fields={"node": "LeakyReluBackward1"},
     forward=floating("leaky_relu_cpu", lambda xp, x, slope: _where(xp, x > 0, x, x * slope)),
     vjp={"self": lambda m, g, self, negative_slope: m.leaky_relu_backward(g, self, negative_slope)},
     latex=r"\begin{cases} {self} & {self} > 0 \\ {negative_slope} \cdot {self} & \text{else} \end{cases}",
@@ -274,6 +276,7 @@ _ELU = (
 internal(
     "elu(self, alpha=1.0, scale=1, input_scale=1)",
     inplace=True,
+    inplace_fields={"node": "EluBackward1"},
     forward=floating(
         "elu_cpu",
         lambda xp, x, alpha, scale, input_scale: _where(
@@ -308,6 +311,7 @@ internal(
 internal(
     "celu(self, alpha=1.0)",
     inplace=True,
+    inplace_fields={"node": "CeluBackward1"},
     forward=floating(
         "elu_cpu", lambda xp, x, alpha: _where(xp, x > 0, x, xp.expm1(xp.minimum(x, 0) * (1.0 / alpha)) * alpha)
     ),

@@ -13,7 +13,7 @@ from ..dispatch import apply_inplace
 from ..dtype import FROM_NUMPY
 from ..errors import fail, no_kernel
 from ..overloading import BINARY, BINARY_METHOD, public
-from ..registry import METHODS, register
+from ..registry import METHODS, register, variant
 from ..tensor import Tensor, scalar_tensor, wrap
 from .activation import not_implemented
 from .arithmetic import _NUMBERS
@@ -35,8 +35,13 @@ def _comparison(name, function, ufunc, sign, aliases, doc):
             raise mismatch("operands")
         return lane(input, other)
 
+    # changed in place, the operands get gradients of 0
+    title, zero = name.capitalize(), lambda m, g: m.zeros_like(g)
+    by_number = variant(op, node=f"{title}Backward0", vjp={"self": zero})
+    by_tensor = variant(op, node=f"{title}Backward1", vjp={"self": zero, "other": zero})
+
     def in_place(self, other):
-        return apply_inplace(op, (self, other))
+        return apply_inplace(by_tensor if isinstance(other, Tensor) else by_number, (self, other))
 
     def operator_method(self, other):
         if other.__class__ is not Tensor and not isinstance(other, (Tensor, *_NUMBERS)):

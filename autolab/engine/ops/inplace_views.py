@@ -8,24 +8,15 @@ Source: https://docs.pytorch.org/docs/2.13/tensor_view.html and torch/csrc/autog
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 from .. import observe
 from ..autograd.grad_mode import per_thread
-from ..autograd.node_class import make_node_class
 from ..dispatch import _before, check_inplace, compute, record
 from ..errors import fail, unsupported
-from ..registry import METHODS, NAMESPACES, OPS
+from ..registry import METHODS, NAMESPACES, OPS, variant
 from ..tensor import materialise
 from .shape import sizes_from
 from .strided import strided_arguments
-
-
-def _with_node(name, node):
-    """The op `name` with nodes of another name: PyTorch numbers the in-place forms on from the others."""
-    op = replace(OPS[name], node=node, save=None)
-    op.node_class = make_node_class(op)
-    return op
 
 
 def _look_otherwise(op, *args):
@@ -46,13 +37,13 @@ def _look_otherwise(op, *args):
     return target
 
 
-_TRANSPOSE = _with_node("transpose", "TransposeBackward1")
-_T = _with_node("t", "TBackward1")
-_UNSQUEEZE = _with_node("unsqueeze", "UnsqueezeBackward1")
-_SQUEEZE = _with_node("squeeze", "SqueezeBackward3")
-_SQUEEZE_DIM = _with_node("squeeze_dim", "SqueezeBackward4")
-_SQUEEZE_DIMS = _with_node("squeeze_dims", "SqueezeBackward5")
-_AS_STRIDED = _with_node("as_strided", "AsStridedBackward1")
+_TRANSPOSE = variant(OPS["transpose"], node="TransposeBackward1")
+_T = variant(OPS["t"], node="TBackward1")
+_UNSQUEEZE = variant(OPS["unsqueeze"], node="UnsqueezeBackward1")
+_SQUEEZE = variant(OPS["squeeze"], node="SqueezeBackward3")
+_SQUEEZE_DIM = variant(OPS["squeeze_dim"], node="SqueezeBackward4")
+_SQUEEZE_DIMS = variant(OPS["squeeze_dims"], node="SqueezeBackward5")
+_AS_STRIDED = variant(OPS["as_strided"], node="AsStridedBackward1")
 
 
 def t_(self):

@@ -13,7 +13,7 @@ import numpy as np
 from .. import precise, special
 from ..dispatch import apply_inplace
 from ..errors import fail, no_complex
-from ..registry import METHODS, NAMESPACES, composite, register
+from ..registry import METHODS, NAMESPACES, composite, register, variant
 from .activation import not_implemented
 
 _SPECIAL = NAMESPACES["special"]
@@ -240,7 +240,14 @@ def polygamma_method(self, n):
     return polygamma_op.call(_order(n), self)
 
 
-METHODS["polygamma_"] = lambda self, n: apply_inplace(polygamma_op, (_order(n), self))
+_polygamma_in_place = variant(polygamma_op, params=("self", "n"), node="PolygammaBackward1",
+                              forward=lambda xp, self, n: special.polygamma(xp, n, self)[()])  # what is changed comes first
+
+
+@composite(method=True, function=False)
+def polygamma_(self, n):
+    """In-place `polygamma`. Source: torch.Tensor.polygamma_."""
+    return apply_inplace(_polygamma_in_place, (self, _order(n)))
 
 
 # -- angles ------------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from ..arguments import mismatch
 from ..dispatch import apply_inplace
 from ..errors import fail, no_kernel
 from ..overloading import BINARY, BINARY_METHOD, public
-from ..registry import METHODS, NAMESPACES, composite, register
+from ..registry import METHODS, NAMESPACES, composite, register, variant
 from ..tensor import Tensor
 from .activation import not_implemented
 from .arithmetic import _NUMBERS
@@ -124,19 +124,23 @@ def _floor_divide(xp, self, other):
 def not_differentiable(schema, torch_name, **fields):
     """Registers an op that torch records but cannot differentiate: the error comes when backward reaches it."""
     wanted, node = fields.pop("differentiable"), fields.pop("node", None)
-    # torch words it differently for the ops that have a node of their own
-    message = f"derivative for aten::{torch_name} is not implemented"
-    if node is not None:
-        message = f"the derivative for '{torch_name}' is not implemented."
 
-    def rule(m, g):
-        raise fail(RuntimeError if node is None else NotImplementedError, message,
-                   "Its result jumps, so a derivative would say nothing useful; detach() the input if none is wanted.")
+    def refusing(name):
+        # torch words it differently for the ops that have a node of their own
+        kind, message = RuntimeError, f"derivative for aten::{name} is not implemented"
+        if node is not None:
+            kind, message = NotImplementedError, f"the derivative for '{name}' is not implemented."
 
-    op = register(schema, node=node or "NotImplemented", vjp=dict.fromkeys(wanted, rule), method=False, function=False,
-                  **fields)
+        def rule(m, g):
+            raise fail(kind, message, "Its result jumps, so a derivative would say nothing useful; detach() the input if none is wanted.")
+
+        return dict.fromkeys(wanted, rule)
+
+    op = register(schema, node=node or "NotImplemented", vjp=refusing(torch_name), method=False, function=False, **fields)
     if node is None:
-        op.node_class._name = "torch::autograd::NotImplemented"
+        op.changing = variant(op, vjp=refusing(f"{torch_name}_"))
+        for record in (op, op.changing):
+            record.node_class._name = "torch::autograd::NotImplemented"
     return op
 
 

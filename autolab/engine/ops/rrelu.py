@@ -36,6 +36,7 @@ _rrelu_op = internal(
     "rrelu_with_noise(self, noise, lower, upper, training)",
     operands=("self", "noise"),
     inplace=True,
+    inplace_fields={"node": "RreluWithNoiseBackward1"},
     forward=_sloped,
     vjp={
         "self": lambda m, g, self, noise, lower, upper, training: m.rrelu_with_noise_backward(

@@ -6,6 +6,7 @@ import math
 import numpy as np
 
 from .. import precise
+from ..errors import fail
 from ..registry import METHODS, NAMESPACES
 from .pointwise import elementwise
 
@@ -16,6 +17,16 @@ def _renamed(numpy_name, name):
     for table, suffix in ((METHODS, ""), (METHODS, "_"), (NAMESPACES[""], ""), (NAMESPACES[""], "_")):
         table[f"arc{name[1:]}{suffix}"] = (lambda n: lambda input: METHODS[n](input))(name + suffix)
     return kernel
+
+
+def _refused_in_place(name):
+    """The in-place form of an op that torch cannot differentiate: the error comes when backward reaches it."""
+
+    def rule(m, g):
+        message = f"the derivative for 'inplace version of {name}' is not implemented."
+        raise fail(NotImplementedError, message, f"Write x = x.{name}() where a gradient is wanted.")
+
+    return {"node": f"{name.capitalize()}Backward1", "vjp": {"self": rule}}
 
 
 elementwise("sin(self)", precise.unary("sin"), lambda m, g, self: g * m.cos(self),
@@ -47,14 +58,17 @@ elementwise("cosh(self)", precise.unary("cosh"), lambda m, g, self: g * m.sinh(s
 elementwise("asinh(self)", _renamed("arcsinh", "asinh"), lambda m, g, self: g * m.rsqrt(self * self + 1),
             latex=r"\mathrm{arsinh}({self})", gradient=r"\frac{{g}}{\sqrt{{self}^{2} + 1}}",
             samples=lambda s: [s.randn(3)],
+            inplace_fields=_refused_in_place("asinh"),
             doc="The inverse of sinh.")
 elementwise("acosh(self)", _renamed("arccosh", "acosh"), lambda m, g, self: g * m.rsqrt(self * self - 1),
             latex=r"\mathrm{arcosh}({self})", gradient=r"\frac{{g}}{\sqrt{{self}^{2} - 1}}",
             samples=lambda s: [s.uniform(1.2, 3, 3)],
+            inplace_fields=_refused_in_place("acosh"),
             doc="The inverse of cosh on [1, inf).")
 elementwise("atanh(self)", _renamed("arctanh", "atanh"), lambda m, g, self: g / (1 - self * self),
             latex=r"\mathrm{artanh}({self})", gradient=r"\frac{{g}}{1 - {self}^{2}}",
             samples=lambda s: [s.uniform(-0.9, 0.9, 3)],
+            inplace_fields=_refused_in_place("atanh"),
             doc="The inverse of tanh on (-1, 1).")
 
 
