@@ -195,8 +195,8 @@ def _integers(flat, dtype):
             raise _too_big(x)
     info = np.iinfo(dtype.np)
     lowest = info.min if dtype.is_signed else -info.max
-    for x in whole:
-        if not lowest <= x <= info.max:
+    for x in flat:
+        if not (info.min if isinstance(x, float) else lowest) <= x <= info.max:
             raise _overflow(x, dtype)
     return np.array([x & info.max if x < 0 and not dtype.is_signed else x for x in whole], dtype.np)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import cascade, observe
 from .. import device as devices
-from ..arguments import bad_argument
+from ..arguments import as_number, bad_argument, fitted
 from ..autograd.grad_mode import per_thread
 from ..dispatch import (
     apply,
@@ -215,7 +215,8 @@ def fill_(input, value):
         if value._storage.device is not here:
             value = _moved(value, here)
         return _write(fill_tensor_op, (input, value), devices.filled(here, value._d, input._d.shape, input.dtype))
-    number = np.asarray(value).astype(input.dtype.np)[()]
+    plain = as_number(value)
+    number = np.asarray(value if plain is None else fitted(plain, input.dtype)).astype(input.dtype.np)[()]
     return _write(fill_op, (input, value), devices.filled(input._storage.device, number, input._d.shape, input.dtype))
 
 

@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 
-from ..arguments import bad_argument, mismatch
+from ..arguments import as_number, bad_argument, check_fits, fitted, mismatch
 from ..broadcasting import broadcast_error
 from ..dispatch import apply_inplace
 from ..dtype import bool_, get_default_dtype, uint8
@@ -315,11 +315,6 @@ def _masked_fill(xp, self, mask, value):
         raise fail(RuntimeError, f"masked_fill_ only supports boolean masks, but got mask with dtype "
                                  f"{names.get(short, short.lower())}",
                    "A comparison such as x > 0 gives a boolean mask; .bool() converts zeros and ones.")
-    if isinstance(value, (int, float)) and self.dtype.kind in "iu":
-        info = np.iinfo(self.dtype)
-        if not info.min <= value <= info.max:
-            raise fail(RuntimeError, f"value cannot be converted to type {self.dtype.name}_t without overflow",
-                       "The tensor's dtype cannot hold it.")
     try:
         value = value.astype(self.dtype) if hasattr(value, "dtype") else self.dtype.type(value)
         return xp.where(mask, value, self)[()]
@@ -345,11 +340,13 @@ def _masked_fill_call(self, mask, value):
     if not isinstance(mask, Tensor) or not isinstance(value, (Tensor, *_NUMBERS)):
         raise mismatch("mask, value")
     if not isinstance(value, Tensor):
-        return masked_fill_op, (self, mask, value)
+        return masked_fill_op, (self, mask, fitted(as_number(value), self.dtype))
     if value._d.ndim:
         raise fail(RuntimeError, f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
                                  f"{value._d.ndim} dimension(s).",
                    "One value fills all masked places; torch.where chooses between two tensors.")
+    if value.dtype is not self.dtype and value.device.type == "cpu":  # of another device it is not known here
+        check_fits(value._d.item(), self.dtype)
     return masked_fill_tensor, (self, mask, value)
 
 

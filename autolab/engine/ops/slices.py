@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import demands
-from ..arguments import bad_argument, mismatch
+from ..arguments import bad_argument, fitted, mismatch
 from ..dtype import FROM_NUMPY
 from ..errors import check_dim, fail, no_dimensions
 from ..kernels.scatter import add_at
@@ -233,6 +233,8 @@ def _index_fill(xp, self, dim, index, value):
     if isinstance(value, complex) and self.dtype.kind != "c":
         message = "index_fill_(): Converting complex Scalar to non-complex type is not supported"
         raise fail(RuntimeError, message, "Real numbers cannot hold an imaginary part.")
+    if isinstance(value, (int, float)):
+        value = fitted(value, FROM_NUMPY[self.dtype])
     n = _length(self, d)
     demands.in_range(xp, index, -n, n, lambda bad: _out_of_bounds("", bad, d, n, -n))
     out = xp.array(self)
