@@ -414,10 +414,13 @@ def _gelu_backward(xp, g, x, approximate):
 
 def _gelu_curvature(m, g, x, approximate):
     if approximate == "none":
-        return g * m.exp(-0.5 * x * x) * ((2 - x * x) / math.sqrt(2 * math.pi))
+        density = m.exp(-0.5 * x * x) * (1 / math.sqrt(2 * math.pi))
+        return g * (density + (density - x * x * density))  # in this order far from 0 it is 0., not -0.
     t = m.tanh(_GELU_SLOPE * (x + _GELU_CUBE * x * x * x))
     slope = _GELU_SLOPE * (1 + 3 * _GELU_CUBE * x * x)
-    return g * (1 - t * t) * (slope - x * t * slope * slope + x * x * (3 * _GELU_SLOPE * _GELU_CUBE))
+    bend = 1 - t * t
+    rise = bend * slope
+    return g * (rise - x * t * rise * slope + x * x * bend * (3 * _GELU_SLOPE * _GELU_CUBE))
 
 
 internal(

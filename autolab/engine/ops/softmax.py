@@ -5,6 +5,8 @@ As in `activation.py`, backward formulas are ops of their own. Sources: https://
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..arguments import as_int, bad_argument
@@ -86,24 +88,52 @@ def _along(dim, x, torch_name):
 
 def _softmax(xp, x, dim):
     dim, x = _along(dim, x, "softmax"), row_major(xp, x)
+    if not x.size:
+        return xp.array(x)
     e = xp.exp(_below_maximum(xp, x, dim))
-    result = e / xp.add.reduce(e, axis=dim, keepdims=True)
-    return result if result.dtype == x.dtype else result.astype(x.dtype)
+    total = xp.add.reduce(e, axis=dim, keepdims=True)
+    if e.dtype == x.dtype:
+        return e / total
+    columns = math.prod(x.shape[dim + 1 :]) if x.ndim else 1
+    if columns > 1 and columns % _LANES:  # there PyTorch keeps what it adds up in float16
+        alone = e.reshape(*x.shape[: dim + 1], columns)[..., columns - columns % _LANES :]
+        alone[...] = alone.astype(x.dtype)
+    return (e / total).astype(x.dtype)
+
+
+_LANES = 32
+"""How many numbers of float16 PyTorch takes side by side where it does not go along the last dimension (AVX-512, one thread)."""
 
 
 def _log_softmax(xp, x, dim):
     dim, x = _along(dim, x, "log_softmax"), row_major(xp, x)
+    if not x.size:
+        return xp.array(x)
     z = _below_maximum(xp, x, dim)
-    result = z - xp.log(xp.add.reduce(xp.exp(z), axis=dim, keepdims=True))
-    return result if result.dtype == x.dtype else result.astype(x.dtype)
+    total = xp.add.reduce(xp.exp(z), axis=dim, keepdims=True)
+    if z.dtype == x.dtype:
+        return z - xp.log(total)
+    if x.ndim and math.prod(x.shape[dim + 1 :]) > 1:
+        return (z - xp.log(total)).astype(x.dtype)
+    total = xp.log(total.astype(x.dtype).astype(z.dtype)).astype(x.dtype)  # along the last dimension PyTorch keeps both in float16
+    return (z - total.astype(z.dtype)).astype(x.dtype)
 
 
 def _below_maximum(xp, x, dim):
     if x.dtype.itemsize == 2:
         x = xp.asarray(x, np.float32)
-    if x.size == 0:
-        return x
     return x - (np.maximum.reduce(x, dim, None, None, True) if xp is np else reduce(xp, "maximum", x, dim, True))
+
+
+def _widened(kernel):
+    """`kernel(xp, g, y, dim)` with float16 computed in float32."""
+
+    def forward(xp, g, y, dim):
+        if g.dtype.itemsize > 2:
+            return kernel(xp, g, y, dim)
+        return kernel(xp, xp.asarray(g, np.float32), xp.asarray(y, np.float32), dim).astype(g.dtype)
+
+    return forward
 
 
 def _total(xp, x, dim):
@@ -123,7 +153,7 @@ _softmax_op = internal(
 internal(
     "_softmax_backward_data(grad_output, output, dim)",
     node="SoftmaxBackwardDataBackward0",
-    forward=lambda xp, g, y, dim: y * (g - _total(xp, g * y, dim)),
+    forward=_widened(lambda xp, g, y, dim: y * (g - _total(xp, g * y, dim))),
     vjp={
         "grad_output": lambda m, g, output, dim: m._softmax_backward_data(g, output, dim),
         "output": lambda m, g, grad_output, output, dim: (
@@ -146,7 +176,7 @@ _log_softmax_op = internal(
 internal(
     "_log_softmax_backward_data(grad_output, output, dim)",
     node="LogSoftmaxBackwardDataBackward0",
-    forward=lambda xp, g, y, dim: g - xp.exp(y) * _total(xp, g, dim),
+    forward=_widened(lambda xp, g, y, dim: g - xp.exp(y) * _total(xp, g, dim)),
     vjp={
         "grad_output": lambda m, g, output, dim: g - m.sum(g * m.exp(output), dim, True),
         "output": lambda m, g, grad_output, output, dim: -(g * m.exp(output)) * m.sum(grad_output, dim, True),
