@@ -157,7 +157,7 @@ def _max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mod
     return max_pool_with_indices.call(input, *arguments)
 
 
-_max_pool2d.__doc__ = max_pool2d.__doc__.replace(
+_max_pool2d.__doc__ = (max_pool2d.__doc__ or "").replace(
     "\n\n", " With `return_indices`\n    also where it lies, as h * W + w.\n\n", 1
 )
 
