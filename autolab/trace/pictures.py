@@ -240,7 +240,7 @@ class Pictures:
             "kind": KINDS[op],
             "names": f"{', '.join([*names, f'y is {book.label(draft.id)}'])}.",
             "card": [list(line) for line in lines],
-            "panels": [vars(panel) for panel in layer.panels],
+            "panels": [dict(vars(panel)) for panel in layer.panels],  # copied: CPython 3.13 clears an object's own when it is collected
             "missing": layer.missing,
         }
 

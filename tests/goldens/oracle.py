@@ -14,6 +14,7 @@ import importlib
 import importlib.metadata
 import json
 import os
+import re
 from pathlib import Path
 
 from .plain import decode, differences, encode, plain
@@ -139,9 +140,10 @@ def same_as_torch(program=None, **tolerance):
 
 
 def error_of(action) -> str:
-    """The exception that `action()` raises, as "Type: message"; "no error" when it raises none."""
+    """The exception that `action()` raises, as "Type: message"; "no error" when it raises none. Python's own guess at a misspelt argument is left
+    out: from 3.13 on it is part of the message."""
     try:
         action()
     except Exception as error:
-        return f"{type(error).__name__}: {error}"
+        return re.sub(r"(unexpected keyword argument '\w+')\. Did you mean '\w+'\?$", r"\1", f"{type(error).__name__}: {error}")
     return "no error"

@@ -1,6 +1,7 @@
 """Pictures of layers: from PyTorch's graph and ours alike, equal to the tensors they show, bounded, and honest about gaps."""
 
 import base64
+import gc
 import json
 
 import numpy as np
@@ -361,6 +362,15 @@ def test_a_trace_of_a_network_stays_small():
         for _ in range(20):
             x = F.conv2d(x, autolab.rand(16, x.shape[1], 3, 3), padding=1)
     assert len(json.dumps([n.layer for n in recording.trace().nodes])) < 400_000
+
+
+def test_panels_outlive_what_made_them():
+    """CPython 3.13 clears the `__dict__` of an object that nothing else refers to (python/cpython#130327)."""
+    result, names = LAYERS["convolution"](autolab)
+    layer = layer_of(trace(result, names, namespace={}))
+    before = json.dumps(layer)
+    gc.collect()
+    assert json.dumps(layer) == before and [p["shape"] for p in layer["panels"] if p["type"] == "maps"][0] != []
 
 
 def test_a_trace_with_layers_survives_json():
