@@ -38,6 +38,17 @@ def no_kernel(name, *refused):
     return check
 
 
+def not_implemented(torch_name, d):
+    """The error for a dtype that PyTorch has no such kernel for."""
+    from .dtype import FROM_NUMPY
+
+    return fail(
+        NotImplementedError,
+        f"\"{torch_name}\" not implemented for '{FROM_NUMPY[d].short}'",
+        "This function needs floating-point numbers: call .float() first.",
+    )
+
+
 WHOLE = ("Bool", "Byte", "Char", "Short", "Int", "Long")
 """The kinds of whole numbers and masks, for `no_kernel`."""
 

@@ -136,6 +136,11 @@ def register(
     return op
 
 
+def internal(schema, **record):
+    """Registers an op without a public name: for `nn.functional` to call, or for a rule."""
+    return register(schema, method=False, function=False, **record)
+
+
 def variant(op, **fields):
     """A record like `op` but for `fields`, with nodes of its own class: torch numbers the nodes of in-place forms on from those of the others."""
     made = replace(op, save=None, **fields)

@@ -91,7 +91,7 @@ def split(function, flops, most):
 
     BLAS keeps to one thread even then: its threads wait for each other busily, which costs more than small products gain."""
     global _pool
-    threads = available() if flops > TINY and not _own.alone else 1
+    threads = available() if flops > TINY else 1
     n = min(threads, most) if flops > WORTH_IT else 1
     if n <= 1:
         if threads == 1:

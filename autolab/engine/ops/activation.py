@@ -11,9 +11,9 @@ import math
 
 import numpy as np
 
-from ..errors import fail, no_complex
+from ..errors import fail, no_complex, not_implemented
 from ..kernels import elementwise
-from ..registry import OPS, composite, register
+from ..registry import OPS, composite, internal, register
 from ..special import erf
 from .shape import row_major
 
@@ -42,17 +42,6 @@ def floating(torch_name, kernel):
     return forward
 
 
-def not_implemented(torch_name, d):
-    """The error for a dtype that PyTorch has no such kernel for."""
-    from ..dtype import FROM_NUMPY
-
-    return fail(
-        NotImplementedError,
-        f"\"{torch_name}\" not implemented for '{FROM_NUMPY[d].short}'",
-        "This function needs floating-point numbers: call .float() first.",
-    )
-
-
 def select(xp, mask, values):
     """`values` where `mask`, else zero. On big arrays by bits: on a random mask `where` is 15 times slower."""
     if values.size < _FEW or xp is not np or values.shape != mask.shape or values.dtype.kind != "f":
@@ -71,11 +60,6 @@ def _where(xp, condition, a, b):
 def logistic(xp, x):
     """The kernel of `sigmoid`."""
     return OPS["sigmoid"].forward(xp, x)
-
-
-def internal(schema, **record):
-    """Registers an op without a public name: for `nn.functional` to call, or for a rule."""
-    return register(schema, method=False, function=False, **record)
 
 
 # -- bent lines ------------------------------------------------------------------------------------------------------

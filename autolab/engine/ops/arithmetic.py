@@ -24,6 +24,10 @@ def _subtract(xp, self, other):
     return xp.subtract(self, other)
 
 
+def _subtract_from(xp, self, other):
+    return _subtract(xp, other, self)
+
+
 def _no_bool(dtypes, promoted):
     """Raises torch's errors for `-` on masks, of which some look like a forgotten `~`."""
     if all(d is bool_ for d in dtypes):
@@ -133,7 +137,7 @@ neg = register(
 
 rsub = register(
     "rsub(self, other)",
-    forward=lambda xp, self, other: _subtract(xp, other, self),
+    forward=_subtract_from,
     dtype="promote",
     check=_no_bool,
     method=False,
@@ -150,7 +154,7 @@ rsub = register(
 
 rsub_tensor = register(
     "rsub_tensor(self, other)",
-    forward=lambda xp, self, other: _subtract(xp, other, self),
+    forward=_subtract_from,
     dtype="promote",
     check=_no_bool,
     method=False,

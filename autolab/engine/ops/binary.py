@@ -9,11 +9,10 @@ import numpy as np
 from .. import precise
 from ..arguments import bad_argument, mismatch
 from ..dispatch import apply_inplace
-from ..errors import WHOLE, fail, no_kernel
+from ..errors import WHOLE, fail, no_kernel, not_implemented
 from ..overloading import BINARY, BINARY_METHOD, public
 from ..registry import METHODS, NAMESPACES, register
 from ..tensor import Tensor
-from .activation import not_implemented
 from .arithmetic import _NUMBERS, _power
 from .remainder import not_differentiable
 from .selection import only_tensors

@@ -6,7 +6,8 @@ import numpy as np
 
 from .. import demands
 from ..errors import fail
-from .activation import floating, internal
+from ..registry import internal
+from .activation import floating
 from .loss import MEAN, NONE, SUM
 
 

@@ -11,11 +11,10 @@ import numpy as np
 from ..arguments import bad_argument, mismatch
 from ..dispatch import apply_inplace
 from ..dtype import FROM_NUMPY
-from ..errors import fail, no_kernel
+from ..errors import fail, no_kernel, not_implemented
 from ..overloading import BINARY, BINARY_METHOD, public
 from ..registry import METHODS, register, variant
 from ..tensor import Tensor, scalar_tensor, wrap
-from .activation import not_implemented
 from .arithmetic import _NUMBERS
 from .selection import only_tensors
 

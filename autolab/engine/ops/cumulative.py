@@ -3,12 +3,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..errors import not_implemented
 from ..dtype import as_dtype
 from ..kernels.reduce import accumulate
 from ..overloading import public
 from ..registry import register
 from ..return_types import return_type
-from .activation import not_implemented
 from .extremes import zeros_for
 from .reduction import differentiable_dtype, one_dim
 from .shape import row_major

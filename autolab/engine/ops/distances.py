@@ -13,8 +13,7 @@ from ..arguments import as_number, bad_argument
 from ..broadcasting import broadcast_error
 from ..errors import fail
 from ..overloading import public
-from ..registry import METHODS
-from .activation import internal
+from ..registry import METHODS, internal
 from .norm import vector_norm_op
 
 

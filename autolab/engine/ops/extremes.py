@@ -9,13 +9,12 @@ import numpy as np
 
 from ..arguments import mismatch
 from ..dtype import FROM_NUMPY
-from ..errors import check_dim, fail, no_complex
+from ..errors import check_dim, fail, no_complex, not_implemented
 from ..kernels.reduce import reduce
 from ..overloading import public
 from ..registry import METHODS, register
 from ..return_types import return_type
 from ..tensor import Tensor
-from .activation import not_implemented
 from .reduction import axes, dtype_of, flag, is_int, one_dim, restored, the_dims
 from .shape import row_major
 

@@ -10,11 +10,10 @@ import numpy as np
 
 from .. import device as devices
 from ..dtype import FROM_NUMPY
-from ..errors import LinAlgError, fail
+from ..errors import LinAlgError, fail, not_implemented
 from ..registry import METHODS, NAMESPACES, composite, register
 from ..return_types import return_type
 from ..tensor import wrap
-from .activation import not_implemented
 
 
 def _floats(name, a):

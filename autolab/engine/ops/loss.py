@@ -14,9 +14,9 @@ import numpy as np
 
 from .. import demands
 from ..dtype import FROM_NUMPY, promote_types
-from ..errors import fail
-from ..registry import OPS
-from .activation import floating, internal, not_implemented
+from ..errors import fail, not_implemented
+from ..registry import OPS, internal
+from .activation import floating
 
 NONE, MEAN, SUM = 0, 1, 2
 

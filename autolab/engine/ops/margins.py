@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .activation import internal
+from ..registry import internal
 from .loss import MEAN, NONE
 from .remainder import not_differentiable
 

@@ -12,9 +12,8 @@ import numpy as np
 
 from .. import precise, special
 from ..dispatch import apply_inplace
-from ..errors import fail, no_complex
+from ..errors import fail, no_complex, not_implemented
 from ..registry import METHODS, NAMESPACES, composite, register, variant
-from .activation import not_implemented
 
 _SPECIAL = NAMESPACES["special"]
 

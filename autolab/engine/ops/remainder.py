@@ -5,11 +5,10 @@ import numpy as np
 
 from ..arguments import mismatch
 from ..dispatch import apply_inplace
-from ..errors import fail, no_kernel
+from ..errors import fail, no_kernel, not_implemented
 from ..overloading import BINARY, BINARY_METHOD, public
 from ..registry import METHODS, NAMESPACES, composite, register, variant
 from ..tensor import Tensor
-from .activation import not_implemented
 from .arithmetic import _NUMBERS
 
 

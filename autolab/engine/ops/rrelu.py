@@ -11,10 +11,9 @@ from .. import device as devices
 from .. import draws, random
 from ..arguments import as_number, bad_argument, overloads
 from ..dispatch import apply_inplace
-from ..errors import fail
-from ..registry import OPS, composite
+from ..errors import fail, not_implemented
+from ..registry import OPS, composite, internal
 from ..tensor import Tensor, wrap
-from .activation import internal, not_implemented
 from .shape import row_major
 
 

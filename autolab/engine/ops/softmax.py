@@ -10,10 +10,10 @@ import math
 import numpy as np
 
 from ..arguments import as_int, bad_argument
-from ..errors import check_dim, fail
+from ..errors import check_dim, fail, not_implemented
 from ..kernels.reduce import reduce
-from ..registry import composite
-from .activation import floating, internal, logistic, not_implemented
+from ..registry import composite, internal
+from .activation import floating, logistic
 from .shape import row_major
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..arguments import bad_argument, mismatch
-from ..errors import check_dim, fail, no_complex
+from ..errors import check_dim, fail, no_complex, not_implemented
 from ..overloading import public
 from ..registry import METHODS, composite
 from ..tensor import Tensor, scalar_tensor, wrap
-from .activation import not_implemented
 from .extremes import picked, picked_rule
 from .reduction import is_int, one_dim
 from .remainder import not_differentiable

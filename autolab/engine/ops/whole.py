@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..errors import not_implemented
 from ..registry import register
-from .activation import not_implemented
 from .selection import only_tensors
 
 

@@ -8,8 +8,8 @@ import warnings
 import autolab
 from autolab.engine.arguments import as_int, bad_argument, check_fits
 from autolab.engine.dispatch import apply_inplace
-from autolab.engine.errors import check_dim, fail
-from autolab.engine.ops.activation import SELU_ALPHA, SELU_SCALE, not_implemented
+from autolab.engine.errors import check_dim, fail, not_implemented
+from autolab.engine.ops.activation import SELU_ALPHA, SELU_SCALE
 from autolab.engine.registry import OPS
 
 

@@ -4,8 +4,7 @@ Source: https://docs.pytorch.org/docs/2.13/nn.functional.html#loss-functions
 """
 
 import autolab
-from autolab.engine.errors import fail
-from autolab.engine.ops.activation import not_implemented
+from autolab.engine.errors import fail, not_implemented
 from autolab.engine.ops.class_losses import kernel_name
 from autolab.engine.registry import OPS
 from autolab.nn.functional.activation import log_softmax

@@ -2,8 +2,7 @@
 
 import autolab
 from autolab.engine.arguments import as_number, bad_argument
-from autolab.engine.errors import fail
-from autolab.engine.ops.activation import not_implemented
+from autolab.engine.errors import fail, not_implemented
 from autolab.engine.registry import OPS
 from autolab.nn.functional.loss import check_tensors, legacy_reduction, not_differentiable, reduction_number
 
