@@ -15,6 +15,9 @@ from .dtype import as_dtype as any_dtype
 from .errors import fail, unsupported
 from .tensor import Tensor, strided, wrap
 
+NUMBERS = (int, float, complex, np.number, np.bool_)
+"""What counts as a number where a tensor or a number may stand."""
+
 OPTIONS = (
     "Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, "
     "bool pin_memory = False, bool requires_grad = False"
@@ -413,7 +416,7 @@ def check_fits(value, dtype):
         raise fail(RuntimeError, message, f"{value} lies outside what {dtype} can hold.")
 
 
-def fitted(value, dtype):
+def held_by(value, dtype):
     """The Python number `value` as one that `dtype` holds: no imaginary part, no fraction, wrapped. Raises RuntimeError as `check_fits` does."""
     if dtype._kind == 0:
         return bool(value)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import generated, observe
+from .arguments import NUMBERS
 from .autograd.grad_mode import per_thread
 from .autograd.node import new_accumulator, sequence
 from .device import CPU
@@ -296,12 +297,12 @@ def make_operator(op, of_tensors=None):
     def slow(a, b):
         if of_tensors is not None and isinstance(b, Tensor):
             return of_tensors(a, b)
-        return op.general(a, b) if isinstance(b, _NUMBERS) else NotImplemented
+        return op.general(a, b) if isinstance(b, _OPERANDS) else NotImplemented
 
     return _compile_lane(op, _binary(op, of_tensors is None), slow)
 
 
-_NUMBERS = (Tensor, int, float, complex, np.number, np.bool_)
+_OPERANDS = (Tensor, *NUMBERS)
 
 
 def _binary(op, takes_tensors):

@@ -1,11 +1,11 @@
-"""add sub mul div neg pow: the operators."""
+"""add sub mul div neg: the four operations, as functions and operators. Powers are in `powers.py`."""
 
 from __future__ import annotations
 
 import operator
 
-import numpy as np
 
+from ..arguments import NUMBERS
 from ..dispatch import apply_inplace, inplace_lane, result_dtype
 from ..dtype import bool_
 from ..errors import fail
@@ -13,7 +13,6 @@ from ..lanes import make_operator
 from ..registry import METHODS, OPS, composite, register
 from ..tensor import Tensor
 
-_NUMBERS = (int, float, complex, np.number, np.bool_)
 
 
 def _add(xp, self, other):
@@ -204,129 +203,6 @@ div_scalar = register(
 )
 
 
-def _no_bool_power(dtypes, promoted):
-    if promoted is bool_:
-        raise fail(
-            NotImplementedError,
-            "\"pow\" not implemented for 'Bool'",
-            "Powers of masks mean nothing; convert to integers first.",
-        )
-
-
-def _pow_scalar(xp, self, exponent):
-    if exponent == 2:
-        return self * self
-    kind = self.dtype.kind
-    if kind == "f" and exponent in _EXACT_POWERS:
-        return _EXACT_POWERS[exponent](xp, self)
-    if kind == "b":
-        return self if exponent else xp.ones_like(self)
-    if kind in "iu" and not isinstance(exponent, float) and exponent < 0:
-        raise fail(
-            RuntimeError,
-            "Integers to negative integer powers are not allowed.",
-            "Make the tensor floating point first: x.float() ** -1.",
-        )
-    return xp.power(self, exponent)
-
-
-# torch computes these without its power function, so their last digit differs from xp.power's
-_EXACT_POWERS = {
-    3: lambda xp, x: x * x * x,
-    0.5: lambda xp, x: xp.sqrt(x),
-    -0.5: lambda xp, x: 1 / xp.sqrt(x),
-    -1: lambda xp, x: 1 / x,
-    -2: lambda xp, x: 1 / (x * x),
-}
-
-
-def _pow_rule(m, g, self, exponent):
-    if exponent == 0:
-        return m.zeros_like(g)
-    if exponent == 2 and not m.traced:  # the square is the most frequent power; torch's x ** 1 would cost a copy here
-        return g * (self + self)
-    return g * m.mul_scalar(m.pow_scalar(self, exponent - 1), exponent)
-
-
-pow_scalar = register(
-    "pow_scalar(self, exponent)",
-    forward=_pow_scalar,
-    dtype="promote",
-    operands=("self", "exponent"),
-    node="PowBackward0",
-    fast=lambda x, exponent: x * x if exponent == 2 else _pow_scalar(np, x, exponent),
-    method=False,
-    function=False,
-    vjp={"self": _pow_rule},
-    latex=r"{self}^{{exponent}}",
-    vjp_latex={"self": r"{g} \cdot {exponent} \cdot {self}^{{exponent} - 1}"},
-    samples=lambda s: [
-        (s.randn(3), 2),
-        (s.randn(2, 3), 3),
-        (s.positive(3), 0.5),
-        (s.positive(3), -1.5),
-        (s.randn(3), 0),
-    ],
-)
-
-
-def _power(xp, self, exponent):
-    if exponent.dtype.kind == "i" and xp.any(exponent < 0):
-        # 1 / b ** n without a remainder: 0 but for 1 and -1. NumPy raises an error
-        whole = xp.power(self, abs(exponent))
-        return xp.where(exponent < 0, xp.where(abs(self) == 1, whole, 0), whole).astype(exponent.dtype)
-    return xp.power(self, exponent)
-
-
-pow_tensor = register(
-    "pow_tensor(self, exponent)",
-    forward=_power,
-    dtype="promote",
-    check=_no_bool_power,
-    operands=("self", "exponent"),
-    node="PowBackward1",
-    method=False,
-    function=False,
-    vjp={
-        "self": lambda m, g, self, exponent: m.where(
-            exponent == 0, m.zeros_like(g), g * (exponent * m.pow_tensor(self, exponent - 1))
-        ),
-        "exponent": lambda m, g, self, exponent, result: m.where(
-            m.logical_and(self == 0, exponent >= 0), m.zeros_like(g), g * (result * m.log(self))
-        ),
-    },
-    latex=r"{self}^{{exponent}}",
-    vjp_latex={
-        "self": r"{g} \cdot {exponent} \cdot {self}^{{exponent} - 1}",
-        "exponent": r"{g} \cdot {result} \cdot \ln {self}",
-    },
-    samples=lambda s: [(s.positive(3), s.randn(3)), (s.positive(2, 3), s.randn(3))],
-)
-
-pow_base = register(
-    "pow_base(self, exponent)",
-    forward=lambda xp, self, exponent: _power(xp, exponent.dtype.type(self), exponent),
-    dtype="promote",
-    check=_no_bool_power,
-    operands=("self", "exponent"),
-    node="PowBackward2",
-    method=False,
-    function=False,
-    vjp={
-        "exponent": lambda m, g, self, exponent, result: (
-            m.where(exponent >= 0, m.zeros_like(g), g * result) if self == 0 else g * (result * _log_number(self))
-        )
-    },
-    latex=r"{self}^{{exponent}}",
-    vjp_latex={"exponent": r"{g} \cdot {result} \cdot \ln {self}"},
-    samples=lambda s: [(2.5, s.randn(3))],
-)
-
-
-def _log_number(x):
-    return float(np.log(x)) if x > 0 else float("nan")
-
-
 # -- public functions: alpha, overloads, operators -------------------------------------------------------------------------
 def _scaled(op, self, other, alpha):
     """`other * alpha`. Raises RuntimeError for a factor that the result's dtype cannot hold."""
@@ -345,7 +221,7 @@ def _scaled(op, self, other, alpha):
 
 
 def _tensor_or_number(name, x):
-    if not isinstance(x, (Tensor, *_NUMBERS)):
+    if not isinstance(x, (Tensor, *NUMBERS)):
         raise fail(
             TypeError,
             f"{name}(): argument 'other' (position 1) must be Tensor, not {type(x).__name__}",
@@ -411,31 +287,11 @@ def div_function(input, other, *, rounding_mode=None):
 METHODS["divide"] = METHODS["true_divide"] = div_method
 
 
-@composite(method=True, function=False, name="pow")
-def pow_method(self, exponent):
-    """`self ** exponent`, for a number or a tensor. Source: torch.pow."""
-    if isinstance(exponent, Tensor):
-        return pow_tensor.call(self, exponent) if isinstance(self, Tensor) else pow_base.call(self, exponent)
-    return pow_scalar.call(self, exponent)
-
-
-@composite(name="pow")
-def pow_function(input, exponent):
-    """`input ** exponent`; either may be a number. Source: torch.pow."""
-    return pow_method(input, exponent)
-
-
-@composite(method=True)
-def square(input):
-    """The square of each element. Source: torch.square."""
-    return pow_scalar.call(input, 2)
-
-
 def _inplace_scaled(name, op):
     lane = inplace_lane(op)
 
     def method(self, other, *, alpha=1):
-        return lane(self, other if alpha.__class__ is int and alpha == 1 else _scaled(op, self, other, alpha))
+        return lane(self, _scaled(op, self, other, alpha))
 
     method.__name__ = name
     method.__doc__ = f"In-place `{op.name}`; `other` is multiplied by alpha first. Source: torch.Tensor.{name}"
@@ -460,22 +316,15 @@ _divide_by = inplace_lane(div)
 METHODS["div_"] = METHODS["divide_"] = METHODS["true_divide_"] = div_
 
 
-def pow_(self, exponent):
-    """In-place `pow`. Source: torch.Tensor.pow_."""
-    return apply_inplace(pow_tensor if isinstance(exponent, Tensor) else pow_scalar, (self, exponent))
-
-
-METHODS["pow_"] = pow_
-METHODS["square_"] = lambda self: apply_inplace(pow_scalar, (self, 2))
-
-
 # -- operators -------------------------------------------------------------------------------------------------------------
-def _operator(name, lane):
+def operator_method(name, lane):
+    """Makes `lane` the operator `name`: NotImplemented for what is neither a tensor nor a number."""
+
     def method(self, other):
         if (
             other.__class__ is not Tensor
             and other.__class__ is not float
-            and not isinstance(other, (Tensor, *_NUMBERS))
+            and not isinstance(other, (Tensor, *NUMBERS))
         ):
             return NotImplemented
         return lane(self, other)
@@ -496,16 +345,13 @@ for _name, _op in {
 
 for _name, _lane in {
     "__rsub__": rsub.call,
-    "__rpow__": lambda self, other: pow_base.call(other, self),
     "__rtruediv__": lambda self, other: self.reciprocal() * other,
     "__iadd__": add_,
     "__isub__": sub_,
     "__imul__": mul_,
     "__itruediv__": div_,
-    "__ipow__": pow_,
 }.items():
-    _operator(_name, _lane)
+    operator_method(_name, _lane)
 
-METHODS["__pow__"] = make_operator(pow_scalar, of_tensors=pow_tensor.call)
 METHODS["__neg__"] = METHODS["neg"]
 METHODS["__pos__"] = lambda self: self

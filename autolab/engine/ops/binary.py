@@ -7,13 +7,13 @@ import math
 import numpy as np
 
 from .. import precise
-from ..arguments import bad_argument, mismatch
+from ..arguments import NUMBERS, bad_argument, mismatch
 from ..dispatch import apply_inplace
 from ..errors import WHOLE, fail, no_kernel, not_implemented
 from ..overloading import BINARY, BINARY_METHOD, public
 from ..registry import METHODS, NAMESPACES, register
 from ..tensor import Tensor
-from .arithmetic import _NUMBERS, _power
+from .powers import power
 from .remainder import not_differentiable
 from .selection import only_tensors
 
@@ -109,7 +109,7 @@ xlogy_number = register("xlogy_number(self, other)", vjp={"self": _xlogy_number_
 @public("xlogy", (BINARY[0], "Number self, Tensor other, *, Tensor out = None", BINARY[1]), BINARY_METHOD, op=xlogy_op)
 def xlogy(input, other):
     """input * log(other), and 0 where input is 0; one of them may be a number. Source: torch.xlogy."""
-    if not (isinstance(input, (Tensor, *_NUMBERS)) and isinstance(other, (Tensor, *_NUMBERS))):
+    if not (isinstance(input, (Tensor, *NUMBERS)) and isinstance(other, (Tensor, *NUMBERS))):
         raise mismatch("operands")
     if not isinstance(input, Tensor):
         return xlogy_of_number.call(input, other)
@@ -119,7 +119,7 @@ def xlogy(input, other):
 @public("xlogy_", (BINARY[0], BINARY[1]), BINARY_METHOD, op=xlogy_op)
 def xlogy_(input, other):
     """In-place `xlogy`. Source: torch.Tensor.xlogy_."""
-    if not isinstance(other, (Tensor, *_NUMBERS)):
+    if not isinstance(other, (Tensor, *NUMBERS)):
         raise mismatch("operands")
     return apply_inplace(xlogy_op if isinstance(other, Tensor) else xlogy_number, (input, other))
 
@@ -149,7 +149,7 @@ copysign_scalar = register("copysign_scalar(self, other)", node="CopysignBackwar
 @public("copysign", BINARY, BINARY_METHOD, op=copysign_tensor)
 def copysign(input, other):
     """The size of `input` with the sign of `other` (a tensor or a number). Source: torch.copysign."""
-    if not isinstance(other, (Tensor, *_NUMBERS)):
+    if not isinstance(other, (Tensor, *NUMBERS)):
         raise mismatch("operands")
     return (copysign_tensor if isinstance(other, Tensor) else copysign_scalar).call(input, other)
 
@@ -157,7 +157,7 @@ def copysign(input, other):
 @public("copysign_", methods=BINARY_METHOD, function=False, op=copysign_tensor)
 def copysign_(input, other):
     """In-place `copysign`. Source: torch.Tensor.copysign_."""
-    if not isinstance(other, (Tensor, *_NUMBERS)):
+    if not isinstance(other, (Tensor, *NUMBERS)):
         raise mismatch("operands")
     return apply_inplace(copysign_tensor if isinstance(other, Tensor) else copysign_scalar, (input, other))
 
@@ -186,7 +186,7 @@ def _ldexp_whole(xp, self, other):
 
 _LDEXP = {"node": "LdexpBackward0", "method": False, "function": False, "latex": r"{self} \cdot 2^{{other}}",
           "vjp_latex": {"self": r"{g} \cdot 2^{{other}}", "other": r"{g} \cdot {result} \cdot \ln 2"}}
-ldexp_op = register("ldexp(self, other)", forward=lambda xp, self, other: self * _power(xp, other.dtype.type(2), other),
+ldexp_op = register("ldexp(self, other)", forward=lambda xp, self, other: self * power(xp, other.dtype.type(2), other),
                     dtype="float", operands=("self", "other"),
                     vjp={"self": lambda m, g, other: g * m.pow_base(2.0, other),
                          "other": lambda m, g, result: m.mul_scalar(g * result, math.log(2))},
@@ -265,7 +265,7 @@ lerp_tensor = register("lerp_tensor(self, end, weight)", node="LerpBackward1", *
                        samples=lambda s: [(s.randn(3), s.randn(3), s.uniform(0.1, 0.4, 3))])
 
 def _lerp_op(end, weight):
-    if not isinstance(end, Tensor) or not isinstance(weight, (Tensor, *_NUMBERS)):
+    if not isinstance(end, Tensor) or not isinstance(weight, (Tensor, *NUMBERS)):
         raise mismatch("end, weight")
     return lerp_tensor if isinstance(weight, Tensor) else lerp_scalar
 

@@ -8,14 +8,13 @@ import operator
 
 import numpy as np
 
-from ..arguments import bad_argument, mismatch
+from ..arguments import NUMBERS, bad_argument, mismatch
 from ..dispatch import apply_inplace
 from ..dtype import FROM_NUMPY
 from ..errors import fail, no_kernel, not_implemented
 from ..overloading import BINARY, BINARY_METHOD, public
 from ..registry import METHODS, register, variant
 from ..tensor import Tensor, scalar_tensor, wrap
-from .arithmetic import _NUMBERS
 from .selection import only_tensors
 
 
@@ -30,7 +29,7 @@ def _comparison(name, function, ufunc, sign, aliases, doc):
     lane = op.call
 
     def call(input, other):
-        if not isinstance(input, Tensor) or not isinstance(other, (Tensor, *_NUMBERS)):
+        if not isinstance(input, Tensor) or not isinstance(other, (Tensor, *NUMBERS)):
             raise mismatch("operands")
         return lane(input, other)
 
@@ -43,7 +42,7 @@ def _comparison(name, function, ufunc, sign, aliases, doc):
         return apply_inplace(by_tensor if isinstance(other, Tensor) else by_number, (self, other))
 
     def operator_method(self, other):
-        if other.__class__ is not Tensor and not isinstance(other, (Tensor, *_NUMBERS)):
+        if other.__class__ is not Tensor and not isinstance(other, (Tensor, *NUMBERS)):
             return NotImplemented
         return lane(self, other)
 
@@ -97,7 +96,7 @@ def _bits(name, ufunc, torch_kernel, symbol, dunder, doc):
                   samples=lambda s: [(s.integers(8, 4), s.integers(4, 4)), (s.integers(8, 4), 1)])
 
     def call(input, other):
-        if not (isinstance(input, (Tensor, *_NUMBERS)) and isinstance(other, (Tensor, *_NUMBERS))):
+        if not (isinstance(input, (Tensor, *NUMBERS)) and isinstance(other, (Tensor, *NUMBERS))):
             raise mismatch("operands")
         return op.call(input, other)
 
@@ -105,10 +104,10 @@ def _bits(name, ufunc, torch_kernel, symbol, dunder, doc):
         return apply_inplace(op, (self, other))
 
     def operator_method(self, other):
-        return op.call(self, other) if isinstance(other, (Tensor, *_NUMBERS)) else NotImplemented
+        return op.call(self, other) if isinstance(other, (Tensor, *NUMBERS)) else NotImplemented
 
     def swapped(self, other):
-        return op.call(other, self) if isinstance(other, _NUMBERS) else NotImplemented
+        return op.call(other, self) if isinstance(other, NUMBERS) else NotImplemented
 
     call.__doc__ = f"{doc}; integer and bool tensors only. Source: torch.{name}"
     public(name, (BINARY[0], "Number self, Tensor other", BINARY[1]), BINARY_METHOD, op=op)(call)

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import math
 
-from ..arguments import check_tensor
+from ..arguments import NUMBERS, check_tensor
 from ..errors import fail
 from ..overloading import public
 from ..registry import METHODS, register
 from ..tensor import Tensor
-from .arithmetic import _NUMBERS
 
 
 def only_real(name, x):
@@ -64,7 +63,7 @@ def imag(input):
 
 def _set_real(self, value):
     only_real("real", self)
-    if not isinstance(value, (Tensor, *_NUMBERS)):
+    if not isinstance(value, (Tensor, *NUMBERS)):
         raise fail(
             TypeError,
             f"can't assign a {type(value).__name__} to a {self.type()}",

@@ -9,7 +9,7 @@ import itertools
 
 import numpy as np
 
-from ..arguments import mismatch, overloads
+from ..arguments import NUMBERS, mismatch, overloads
 from ..dtype import bool_, complex128, float64, get_default_dtype, int64
 from ..errors import check_dim, fail, no_dimensions
 from ..overloading import public
@@ -269,7 +269,7 @@ _TORCH["row_stack"] = _TORCH["vstack"]
 @public("rsub", ("Tensor input, Tensor other, *, Number alpha = 1", "Tensor input, Number other, Number alpha = 1"), method=False)
 def rsub(input, other, *, alpha=1):
     """other - alpha * input: `sub` the other way round. Raises RuntimeError for masks. Source: torch.rsub."""
-    if not isinstance(input, Tensor) or not isinstance(other, (Tensor, *arithmetic._NUMBERS)):
+    if not isinstance(input, Tensor) or not isinstance(other, (Tensor, *NUMBERS)):
         raise mismatch("operands")
     op = arithmetic.rsub_tensor if isinstance(other, Tensor) else arithmetic.rsub
     return op.call(arithmetic._scaled(op, other, input, alpha), other)
@@ -291,7 +291,7 @@ _POWERS_METHOD = ("Tensor exponent", "Number exponent")
 
 
 def _check_powers(input, exponent):
-    if not all(isinstance(x, (Tensor, *arithmetic._NUMBERS)) for x in (input, exponent)) or not (
+    if not all(isinstance(x, (Tensor, *NUMBERS)) for x in (input, exponent)) or not (
         isinstance(input, Tensor) or isinstance(exponent, Tensor)
     ):
         raise mismatch("operands")

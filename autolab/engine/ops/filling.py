@@ -9,7 +9,7 @@ import warnings
 
 import numpy as np
 
-from ..arguments import OPTIONS, Options, as_int, as_number, bad_argument, check_fits, check_tensor, fitted, mismatch
+from ..arguments import OPTIONS, Options, as_int, as_number, bad_argument, check_fits, check_tensor, held_by, mismatch
 from ..arguments import overloads, pop_size, shape_of
 from ..dtype import float64, get_default_dtype, int64, python_scalar_dtype
 from ..errors import fail
@@ -72,7 +72,7 @@ def _number(function, value, position, name="fill_value"):
 
 def _filled(made, shape, dtype, value, like=None):
     """A tensor with the number `value` everywhere, in the order in memory of the tensor `like`."""
-    value = fitted(value, dtype)
+    value = held_by(value, dtype)
     if like is None or like._storage.device is not made.device:
         return made.computed(lambda xp: xp.full(shape, value, dtype.np))
     return made.computed(lambda xp: xp.full_like(like._d, value, dtype.np))

@@ -7,7 +7,7 @@ from operator import index as index_of
 import numpy as np
 
 from .. import demands
-from ..arguments import as_number, bad_argument, fitted
+from ..arguments import as_number, bad_argument, held_by
 from ..autograd.grad_mode import per_thread
 from ..broadcasting import overlapping_operands
 from ..dispatch import check_inplace, write_inplace
@@ -406,10 +406,10 @@ def setitem(self, key, value):
             view.copy_(tensor(value, dtype=self.dtype))
         else:
             plain = as_number(value)
-            view.fill_(scalar_tensor(value if plain is None else fitted(plain, self.dtype)))
+            view.fill_(scalar_tensor(value if plain is None else held_by(plain, self.dtype)))
         return
     if (plain := None if isinstance(value, Tensor) else as_number(value)) is not None:
-        value = fitted(plain, self.dtype)
+        value = held_by(plain, self.dtype)
     if not isinstance(value, Tensor):
         value = wrap(np.asarray(value).astype(self.dtype.np), self.dtype).to(self.device)
     else:

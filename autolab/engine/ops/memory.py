@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import cascade, observe
 from .. import device as devices
-from ..arguments import as_number, bad_argument, fitted
+from ..arguments import as_number, bad_argument, held_by
 from ..autograd.grad_mode import per_thread
 from ..dispatch import (
     apply,
@@ -216,7 +216,7 @@ def fill_(input, value):
             value = _moved(value, here)
         return _write(fill_tensor_op, (input, value), devices.filled(here, value._d, input._d.shape, input.dtype))
     plain = as_number(value)
-    number = np.asarray(value if plain is None else fitted(plain, input.dtype)).astype(input.dtype.np)[()]
+    number = np.asarray(value if plain is None else held_by(plain, input.dtype)).astype(input.dtype.np)[()]
     return _write(fill_op, (input, value), devices.filled(input._storage.device, number, input._d.shape, input.dtype))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import demands
-from ..arguments import as_number, fitted
+from ..arguments import as_number, held_by
 from ..broadcasting import broadcast_error
 from ..dtype import FROM_NUMPY, int64
 from ..errors import check_dim, fail, unsupported
@@ -173,7 +173,7 @@ scatter_add_op = register(
 def _scatter_call(input, dim, index, src, value):
     src = value if src is None else src
     plain = None if isinstance(src, Tensor) or not isinstance(input, Tensor) else as_number(src)
-    src = src if plain is None else fitted(plain, input.dtype)
+    src = src if plain is None else held_by(plain, input.dtype)
     return (
         (scatter_op, (input, dim, index, src)) if isinstance(src, Tensor) else (scatter_value, (input, dim, index, src))
     )

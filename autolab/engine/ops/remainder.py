@@ -3,13 +3,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arguments import mismatch
+from ..arguments import NUMBERS, mismatch
 from ..dispatch import apply_inplace
 from ..errors import fail, no_kernel, not_implemented
 from ..overloading import BINARY, BINARY_METHOD, public
 from ..registry import METHODS, NAMESPACES, composite, register, variant
 from ..tensor import Tensor
-from .arithmetic import _NUMBERS
 
 
 # -- rounding ----------------------------------------------------------------------------------------------------------
@@ -209,9 +208,9 @@ def _public(name, by_number, by_tensor, of_number, doc):
 
     @public(name, (BINARY[0], *swapped, last), BINARY_METHOD, op=by_tensor)
     def call(input, other):
-        if isinstance(input, Tensor) and isinstance(other, (Tensor, *_NUMBERS)):
+        if isinstance(input, Tensor) and isinstance(other, (Tensor, *NUMBERS)):
             return (by_tensor if isinstance(other, Tensor) else by_number).call(input, other)
-        if of_number and isinstance(input, _NUMBERS) and isinstance(other, Tensor):
+        if of_number and isinstance(input, NUMBERS) and isinstance(other, Tensor):
             return of_number.call(input, other)
         raise mismatch("operands")
 
@@ -232,7 +231,7 @@ _public("floor_divide", floor_divide_scalar, floor_divide_tensor, floor_divide_t
 
 def _operator(name, lane):
     def method(self, other):
-        return lane(self, other) if isinstance(other, (Tensor, *_NUMBERS)) else NotImplemented
+        return lane(self, other) if isinstance(other, (Tensor, *NUMBERS)) else NotImplemented
     method.__name__ = name
     METHODS[name] = method
 

@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 
-from ..arguments import as_number, bad_argument, check_fits, fitted, mismatch
+from ..arguments import NUMBERS, as_number, bad_argument, check_fits, held_by, mismatch
 from ..broadcasting import broadcast_error
 from ..dispatch import apply_inplace
 from ..dtype import bool_, get_default_dtype, uint8
@@ -13,7 +13,6 @@ from ..errors import fail
 from ..overloading import public
 from ..registry import METHODS, NAMESPACES, register
 from ..tensor import Tensor, scalar_tensor
-from .arithmetic import _NUMBERS
 
 
 def only_tensors(op, inplace=False, function=False):
@@ -152,7 +151,7 @@ def _clamp_call(self, min, max):
     if min is None and max is None:
         raise fail(RuntimeError, "torch.clamp: At least one of 'min' or 'max' must not be None",
                    "Without a limit nothing would change.")
-    if not all(bound is None or isinstance(bound, (Tensor, *_NUMBERS)) for bound in (min, max)):
+    if not all(bound is None or isinstance(bound, (Tensor, *NUMBERS)) for bound in (min, max)):
         raise mismatch("limits")
     tensors = isinstance(min, Tensor), isinstance(max, Tensor)
     if all(t or bound is None for t, bound in zip(tensors, (min, max))):
@@ -207,7 +206,7 @@ def _one_limit(name, torch_node, number_rule, tensor_rules, tex, sign, doc):
     forms = (f"Tensor {side}", f"Number {side}")
 
     def chosen(limit):
-        if not isinstance(limit, (Tensor, *_NUMBERS)):
+        if not isinstance(limit, (Tensor, *NUMBERS)):
             raise mismatch(side)
         return by_tensor if isinstance(limit, Tensor) else by_number
 
@@ -267,7 +266,7 @@ def _choose(condition, chosen):
     if len(chosen) == 2 and chosen[0].__class__ is chosen[1].__class__ is condition.__class__ is Tensor and condition.dtype is bool_:
         return where_op.call(condition, *chosen)  # most often
     if not isinstance(condition,
-                      Tensor) or not (len(chosen) == 2 and all(isinstance(c, (Tensor, *_NUMBERS)) for c in chosen)):
+                      Tensor) or not (len(chosen) == 2 and all(isinstance(c, (Tensor, *NUMBERS)) for c in chosen)):
         raise mismatch("condition, input, other")
     if condition.dtype is uint8:
         warnings.warn("where received a uint8 condition tensor. This behavior is deprecated and will be removed in a "
@@ -337,10 +336,10 @@ masked_fill_tensor = register("masked_fill_tensor(self, mask, value)", forward=_
                               samples=lambda s: [(s.randn(3), s.booleans(3), s.randn())])
 
 def _masked_fill_call(self, mask, value):
-    if not isinstance(mask, Tensor) or not isinstance(value, (Tensor, *_NUMBERS)):
+    if not isinstance(mask, Tensor) or not isinstance(value, (Tensor, *NUMBERS)):
         raise mismatch("mask, value")
     if not isinstance(value, Tensor):
-        return masked_fill_op, (self, mask, fitted(as_number(value), self.dtype))
+        return masked_fill_op, (self, mask, held_by(as_number(value), self.dtype))
     if value._d.ndim:
         raise fail(RuntimeError, f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
                                  f"{value._d.ndim} dimension(s).",

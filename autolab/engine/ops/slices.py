@@ -9,14 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from .. import demands
-from ..arguments import bad_argument, fitted, mismatch
+from ..arguments import NUMBERS, bad_argument, held_by, mismatch
 from ..dtype import FROM_NUMPY
 from ..errors import check_dim, fail, no_dimensions
 from ..kernels.scatter import add_at
 from ..overloading import public
 from ..registry import METHODS, register
 from ..tensor import Tensor
-from .arithmetic import _NUMBERS
 from .indexing import at, written
 
 
@@ -234,7 +233,7 @@ def _index_fill(xp, self, dim, index, value):
         message = "index_fill_(): Converting complex Scalar to non-complex type is not supported"
         raise fail(RuntimeError, message, "Real numbers cannot hold an imaginary part.")
     if isinstance(value, (int, float)):
-        value = fitted(value, FROM_NUMPY[self.dtype])
+        value = held_by(value, FROM_NUMPY[self.dtype])
     n = _length(self, d)
     demands.in_range(xp, index, -n, n, lambda bad: _out_of_bounds("", bad, d, n, -n))
     out = xp.array(self)
@@ -263,7 +262,7 @@ _FILLS = ("int dim, Tensor index, Tensor value", "int dim, Tensor index, Number 
 
 
 def _fill_op(index, value):
-    if not isinstance(index, Tensor) or not isinstance(value, (Tensor, *_NUMBERS)):
+    if not isinstance(index, Tensor) or not isinstance(value, (Tensor, *NUMBERS)):
         raise mismatch("index, value")
     if not isinstance(value, Tensor):
         return index_fill_op
