@@ -89,11 +89,51 @@ def test_a_step_says_when_it_must_not_be_taken():
     x = torch.ones(2, requires_grad=True)
     y = torch.tanh(x)
     node, g = y.grad_fn, np.ones(2, np.float32)
-    assert node.step(g, True, node.sequence_nr + 1) is None, "older than what was detached"
-    inputs, gradients = node.step(g, True, node.sequence_nr)
-    assert inputs == node.next_functions[0][:1] and gradients[0].tolist() == pytest.approx([1 - np.tanh(1) ** 2] * 2)
+    assert node.step(g, True, node.sequence_nr + 1, None) is None, "older than what was detached"
+    (gradient,) = node.step(g, True, node.sequence_nr, None)
+    assert gradient.tolist() == pytest.approx([1 - np.tanh(1) ** 2] * 2)
     handle = y.register_hook(lambda g: g)
-    assert node.step(g, True, 0) is None, "has hooks"
+    assert node.step(g, True, 0, None) is None, "has hooks"
     handle.remove()
-    assert inputs[0].step(g, True, 0) is None, "a leaf is no operation"
-    assert not straight.backward(inputs[0], g, True) and x.grad is None, "nothing was done"
+    ((leaf, _),) = node.next_functions
+    assert leaf.step(g, True, 0, {}) is None, "a leaf is no operation"
+    assert not straight.backward(leaf, g, True) and x.grad is None, "nothing was done"
+
+
+def step(y, g=(3.0, 4.0)):
+    """(where the walk goes on behind `y`, what arrives there, what leaves got), with names for nodes and lists for arrays."""
+    leaves = {}
+    node, given = y.grad_fn.step(np.array(g, np.float32), True, 0, leaves)
+    listed = given if given is None or node is None else given.tolist()
+    return node and node.name(), listed, {leaf.variable: got.tolist() for leaf, got in leaves.items()}
+
+
+def test_where_a_step_sends_gradients():
+    a, b = (torch.tensor([1.0, 2.0], requires_grad=True) for _ in range(2))
+    c = torch.tensor([5.0, 6.0])
+    assert step(-a) == (None, None, {a: [-3, -4]}), "to a leaf, and nowhere else"
+    assert step(-torch.sin(a)) == ("SinBackward0", [-3, -4], {}), "to another node"
+    assert step(torch.sin(a) - c) == ("SinBackward0", [3, 4], {}), "past what needs no gradient"
+    assert step(torch.sin(a) - b) == ("SinBackward0", [3, 4], {b: [-3, -4]}), "to a node and a leaf"
+    assert step(a * b) == (None, None, {a: [3, 8], b: [3, 8]}), "to two leaves"
+    assert step(a * a) == (None, None, {a: [6, 16]}), "twice to one"
+    y = a + 1
+    assert step(y - y) == ("AddBackward0", [0, 0], {}), "twice to one node"
+    left, right = a.split(1)
+    node, out, _ = step(left * right, (3.0,))
+    assert node is None and [g.tolist() for g in out] == [[6], [3]], "two outputs of one node are not one"
+    node, out, leaves = step(torch.sin(a) * torch.cos(b))
+    assert node is None and len(out) == 2 and leaves == {}, "two nodes: the walk cannot go on alone"
+    a.register_hook(lambda g: None)
+    node, (gradient,), leaves = step(-a)
+    assert node is None and gradient.tolist() == [-3, -4] and leaves == {a: [-3, -4]}, "the leaf has a hook to be called"
+
+
+def test_what_a_leaf_gets_is_its_own():
+    a, b = (torch.tensor([1.0, 2.0], requires_grad=True) for _ in range(2))
+    g = np.array([3.0, 4.0], np.float32)
+    for y in (a + b, (a * 1).reshape(2) + b, torch.sort(a)[0] + b):
+        a.grad = b.grad = None
+        y.backward(torch.from_numpy(g))
+        a.grad.add_(100)
+        assert b.grad.tolist() == [3, 4] and g.tolist() == [3, 4], "a.grad is nobody else's memory"

@@ -207,10 +207,10 @@ class Node:
         )
 
     # -- for the engine --------------------------------------------------------------------------------------------------
-    def step(self, g, retain_graph, oldest):
-        """All that `straight` does at a node where the raw array `g` arrived: (inputs, their gradients), or None, and nothing done, when
-        this node needs the general pass: here, because it is of no registered op, or has several outputs; in the class of an op, when it
-        has hooks or is older than `oldest`."""
+    def step(self, g, retain_graph, oldest, leaves):
+        """All that `straight` does at a node where the raw array `g` arrived. Returns the gradients of the inputs when `leaves` is None,
+        otherwise where the walk goes on (`delivery.delivering`); or None, and nothing done, when this node needs the general pass: here,
+        because it is of no registered op, or has several outputs; in the class of an op, when it has hooks or is older than `oldest`."""
         return None
 
     def extra(self) -> dict:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import generated
-from . import namespaces, saved
+from . import delivery, namespaces, saved
 from .node import Node, Packed, fitted, stale
 
 
@@ -51,7 +51,7 @@ def _compiled_on_first_use(name, op):
 _SIGNATURES = {
     "backward_raw": "def backward_raw(node, m, g):",
     "backward_traced": "def backward_traced(node, m, g):",
-    "step": "def step(node, g, retain_graph, oldest):",
+    "step": "def step(node, g, retain_graph, oldest, leaves):",
 }
 
 
@@ -64,10 +64,13 @@ def _compile(op, name):
     lines = [_SIGNATURES[name]]
     if name == "step":
         lines.append(" if node.hooks is not None or node.sequence_nr < oldest: return None")
+    arrived = "g"
     if op.variadic:  # a node with one output gets one gradient, as the engine hands it on, and the rules read a list
-        lines.append(" if node.num_outputs == 1: g = (g,)")
+        lines.append(" arrived = (g,) if node.num_outputs == 1 else g")
+        arrived = "arrived"
     elif op.node_class.direct and op.node_class.num_outputs > 1:  # `straight` hands on the one gradient there can be, the rules read a list
-        lines.append(" if g.__class__ is not list: g = (g,)")
+        lines.append(" arrived = g if g.__class__ is list else (g,)")
+        arrived = "arrived"
     if op.saves:
         lines += [
             " saved = node.saved",
@@ -95,49 +98,54 @@ def _compile(op, name):
                 if traced
                 else f"  if t{k}.array is not None and s{k}.__class__ is not ndarray: s{k} = t{k}.array",
             ]
-    lines.append(" inputs = node.inputs")
+    whole = op.spread or op.fused is not None and not traced  # one function gives all gradients
+    targets = [f"n{r}" for r in range(len(op.rules))]
+    lines.append(" inputs = node.inputs" if whole or not targets else f" {', '.join(targets)}, = node.inputs")
     position = {n: k for k, n in enumerate(op.saves)}
     calls = []
     for r, (_, _, names) in enumerate(op.rules):
-        call = f"r{r}({', '.join(['m', 'g', *(f's{position[n]}' for n in names)])})"
-        calls.append(call if op.spread or name == "step" and len(op.rules) == 1 else f"{call} if inputs[{r}] is not None else None")
-    if op.fused is not None and not traced:
-        given = ", ".join(f"{n}=s{k}" for k, n in enumerate(op.saves))
-        gradients = f"fused(m, g, [i is not None for i in inputs], {given})"
-    elif op.spread:
+        call = f"r{r}({', '.join(['m', arrived, *(f's{position[n]}' for n in names)])})"
+        calls.append(call if op.spread or name == "step" and len(op.rules) == 1 else f"{call} if n{r} is not None else None")
+    if op.spread:
         gradients = f"tuple({calls[0]})"
+    elif whole:
+        given = ", ".join(f"{n}=s{k}" for k, n in enumerate(op.saves))
+        gradients = f"fused(m, {arrived}, [i is not None for i in inputs], {given})"
     else:
         gradients = f"({', '.join(calls)}{',' if calls else ''})"
     if name == "step":
-        lines += _ending(op, gradients)
+        lines += _ending(op, gradients, None if whole or not targets else targets)
     else:
         lines.append(f" return {gradients}")
     environment = {
         "stale": stale,
         "unusual": _unusual,
         "traced": traced,
-        "ndarray": np.ndarray,
         "raw": _raw,
         "fused": op.fused,
         "fitted": fitted,
         "m": namespaces.raw(np),
+        **delivery.ENVIRONMENT,
         **{f"r{i}": rule for i, (_, rule, _) in enumerate(op.rules)},
     }
     return generated.function(name, "\n".join(lines), environment, f"{name} of {op.name}")
 
 
-def _ending(op, gradients):
-    """What `step` does with the gradients: shapes and dtypes as the inputs have them; what was saved is freed."""
-    if op.spread or op.fused is not None:
+def _ending(op, gradients, targets):
+    """What `step` does with the gradients: shapes and dtypes as the inputs have them; what was saved is freed; on they go.
+
+    targets: the names of the inputs, None when their number is not known."""
+    if targets is None:
+        out, names = "out", None
         lines = [f" out = {gradients}", " fix = node.fix", " if fix is not None: out = [fitted(o, f) for o, f in zip(out, fix)]"]
     else:  # without a loop, which takes 0.8 µs
-        names = [f"o{r}" for r in range(len(op.rules))]
+        names = [f"o{r}" for r in range(len(targets))]
+        out = f"({', '.join(names)},)"
         lines = [f" {', '.join(names)}, = {gradients}", " fix = node.fix", " if fix is not None:"]
         lines += [f"  if fix[{r}] is not None: {o} = fitted({o}, fix[{r}])" for r, o in enumerate(names)]
-        lines.append(f" out = ({', '.join(names)},)")
     if op.saves_tensors:
         lines.append(f" if not retain_graph: {'node.saved = None' if op.node_class.frees_all else 'node.release()'}")
-    return [*lines, " return inputs, out"]
+    return [*lines, f" if leaves is None: return {out}", *(f" {line}" for line in delivery.delivering(out, targets, names))]
 
 
 def _raw(tensors):

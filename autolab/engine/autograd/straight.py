@@ -11,15 +11,14 @@ has arrived so far.
 from __future__ import annotations
 
 from operator import attrgetter
-from sys import getrefcount
 
 import numpy as np
-from numpy import ndarray
 
 from .. import device as devices
 from .. import observe
 from ..tensor import Tensor
 from . import node as nodes
+from .delivery import own
 from .engine import accumulate, execute
 from .grad_mode import per_thread
 from .node import AccumulateGrad
@@ -58,49 +57,25 @@ def backward(root, g, retain_graph) -> bool:
 def _walk(node, g, retain_graph):
     oldest = nodes.latest_detached  # what is older may have saved a tensor that detach_() cut off, which `_Pass` asks for
     leaves: dict = {}  # the AccumulateGrad of each leaf -> the sum of what has arrived
-    before = out = None  # the node that ran last, and what it gave
+    before = None  # the node that ran last
     while True:
         try:
-            done = node.step(g, retain_graph, oldest)
+            done = node.step(g, retain_graph, oldest, leaves)
         except BaseException:
             _finish_complete(leaves, node)
             raise
         if done is None:
             if before is None:
                 return False
-            _rest(before, out, leaves, retain_graph)
+            _rest([(node, _output_of(before, node))], [g], leaves, retain_graph)
             return True
-        inputs, out = done
-        following, simple = None, True
-        for target, contribution in zip(inputs, out):
-            if target is None:
-                continue
-            if type(target) is AccumulateGrad:
-                if contribution is None:
-                    continue
-                if target in leaves:
-                    leaves[target] = leaves[target] + contribution
-                    continue
-                if type(contribution) is ndarray and (contribution is g or contribution.base is not None):
-                    contribution = _owned(contribution, g)
-                leaves[target] = contribution
-                leaf = target.variable
-                if target.hooks is not None or leaf._hooks is not None or not leaf._req:
-                    simple = False
-            elif contribution is None:
-                simple = False
-            elif following is None:
-                following, arriving = target, contribution
-            elif following is target:
-                arriving = arriving + contribution
-            else:
-                simple = False
-        if not simple:
-            _rest(node, out, leaves, retain_graph)
-            return True
-        if following is None:
+        before = node
+        node, g = done
+        if node is None:
             break
-        before, node, g = node, following, arriving
+    if g is not None:
+        _rest(*_following(before, g), leaves, retain_graph)
+        return True
     for target, total in leaves.items():
         leaf = target.variable
         if leaf._grad is None:
@@ -110,28 +85,16 @@ def _walk(node, g, retain_graph):
     return True
 
 
-def _owned(contribution, g):
-    """What may become `.grad`, which must not share memory with a gradient somebody else holds.
-
-    A view of an array that nobody else holds, in its order, may: a weight of `nn.Linear` gets its gradient through a transposition."""
-    if contribution.__class__ is not ndarray:
-        return contribution
-    base = contribution.base
-    if contribution is g or base is not None and not (getrefcount(base) == _ALONE and _whole(contribution, base)):
-        return contribution.copy()
-    return contribution
+def _output_of(before, node):
+    """Which output of `node` the edge from `before` leads to."""
+    return 0 if before.input_nrs is None else before.input_nrs[before.inputs.index(node)]
 
 
-def _whole(view, base):
-    return base.__class__ is ndarray and view.flags.c_contiguous and view.nbytes == base.nbytes and base.flags.writeable
-
-
-def _references(view):
-    base = view.base
-    return getrefcount(base)
-
-
-_ALONE = _references(np.empty((2, 2)).T)  # how many references `_owned` sees to an array that only a view holds: CPython's versions differ
+def _following(node, out):
+    """The nodes, without leaves, to which `node` hands the gradients `out`, each with the number of its output; and what each gets."""
+    nrs = node.input_nrs or (0,) * len(out)
+    ahead = [(n, nr, g) for n, nr, g in zip(node.inputs, nrs, out) if n is not None and n.__class__ is not AccumulateGrad]
+    return [(n, nr) for n, nr, _ in ahead], [g for *_, g in ahead]
 
 
 def _finish_complete(leaves, failed):
@@ -148,12 +111,8 @@ def _finish_complete(leaves, failed):
             _finish(leaf.variable, total)
 
 
-def _rest(node, out, leaves, retain_graph):
-    """Goes on behind `node`, which gave `out`, with a plan."""
-    nrs = node.input_nrs or (0,) * len(out)
-    roots = [(n, nr) for n, nr in zip(node.inputs, nrs) if n is not None and n.__class__ is not AccumulateGrad]
-    seeds = [g for n, g in zip(node.inputs, out) if n is not None and n.__class__ is not AccumulateGrad]
-    del node, out
+def _rest(roots, seeds, leaves, retain_graph):
+    """Goes on with a plan at the nodes `roots`, at which `seeds` arrive."""
     planned = _plan([n for n, _ in roots], leaves)
     if planned is not None:
         return _run(*planned, zip(roots, seeds), leaves, retain_graph)
@@ -209,12 +168,12 @@ def _run(order, waiting, pending, arrived, leaves, retain_graph):
     for node in order:
         g = pending.pop(node)
         if g is None:  # no contribution to it was differentiable
-            inputs, out = node.inputs, (None,) * len(node.inputs)
+            out = (None,) * len(node.inputs)
             if not retain_graph:
                 node.release()
         else:
-            inputs, out = node.step(g, retain_graph, oldest)
-        for target, contribution in zip(inputs, out):
+            out = node.step(g, retain_graph, oldest, None)
+        for target, contribution in zip(node.inputs, out):
             if target is None:
                 continue
             if contribution is not None:
@@ -222,7 +181,7 @@ def _run(order, waiting, pending, arrived, leaves, retain_graph):
                 if before is not None:
                     contribution = before + contribution
                 elif target in waiting:
-                    contribution = _owned(contribution, g)
+                    contribution = own(contribution, g)
                 pending[target] = contribution
             if target in waiting:
                 left = waiting[target] = waiting[target] - 1
