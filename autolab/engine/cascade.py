@@ -163,17 +163,20 @@ def total(x):
     Losses and gradients of biases come this way. A few additions of pieces of a buffer that is cut once per length cost half of what
     slicing, `np.add.reduce` and `np.concatenate` cost: 2 µs for 100 elements. A plan is taken off its list while it is used, so that
     no other thread writes into its buffer."""
-    dtype, shape = x.dtype, x.shape
-    plans = _plans_f32 if dtype is _F32 else _plans_f64
-    unused = plans.get(shape)
-    if unused is None or not x.flags.c_contiguous or not (dtype is _F32 or dtype is _F64):
-        if dtype in _LANES and not (dtype is _F32 or dtype is _F64):
-            return total(_own_dtype(x))
+    dtype = x.dtype
+    if dtype is _F32:
+        plans = _plans_f32
+    elif dtype is _F64:
+        plans = _plans_f64
+    else:
+        return total(_own_dtype(x)) if dtype in _LANES else _reduce(x, axis=None)
+    unused = plans.get(x.shape)
+    if unused is None or not x.flags.c_contiguous:
         return _unplanned(x, dtype, plans)
     try:
         plan = unused.pop()
     except IndexError:  # another thread has it
-        plan = _plan(dtype, shape, _LANES[dtype])
+        plan = _plan(dtype, x.shape, _LANES[dtype])
     running = plan(x)
     unused.append(plan)
     return running[-1]
@@ -181,8 +184,8 @@ def total(x):
 
 def _unplanned(x, dtype, plans):
     """`total` of an array whose shape has no plan, or not yet."""
-    lanes, n = _LANES.get(dtype), x.size
-    if lanes is None or not 1 < n < FEW:
+    lanes, n = _LANES[dtype], x.size
+    if not 1 < n < FEW:
         return _reduce(x, axis=None)
     if not x.flags.c_contiguous:
         return _placed(_any_layout(x, None, lanes), x, None, False)
