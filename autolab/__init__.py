@@ -70,6 +70,7 @@ _LAZY_NAMES = {
     "record_devices": ("autolab.trace", "record_devices"),
     "save": ("autolab.serialization", "save"),
     "load": ("autolab.serialization", "load"),
+    "vmap": ("autolab.func", "vmap"),
 }
 
 

@@ -1,0 +1,340 @@
+"""torch.func: grad, vjp, jvp, jacrev, jacfwd, hessian, linearize, vmap, functional_call, stack_module_state — values, nesting, structures, errors."""
+
+from goldens.oracle import error_of, same_as_torch
+
+
+def start(torch):
+    x = torch.tensor([0.3, -0.5, 0.8], dtype=torch.float64)
+    w = torch.tensor([[1.0, 2.0, -1.0], [0.5, -0.2, 0.3]], dtype=torch.float64)
+    return x, w
+
+
+def vector(x, w):
+    return (w @ x).sin() * x[0]
+
+
+@same_as_torch
+def test_grad_and_value(torch):
+    x, w = start(torch)
+    f = torch.func
+    scalar = lambda x, w: vector(x, w).sum()
+    return (
+        f.grad(scalar)(x, w),
+        f.grad(scalar, argnums=(1, 0))(x, w),
+        f.grad(scalar, argnums=-1)(x, w),
+        f.grad_and_value(scalar)(x, w),
+        f.grad(lambda x: (x.sum(), {"a": x * 2}), has_aux=True)(x),
+        f.grad_and_value(lambda x: (x.sum(), x * 2), has_aux=True)(x),
+        f.grad(lambda d, k: (d["a"] * d["b"][0]).sum() * k)({"a": x, "b": (x * 2,)}, k=3.0),
+        f.grad(f.grad(lambda t: t**4))(x[0]),
+        f.grad(f.grad(f.grad(lambda t: t**4)))(x[0]),
+        f.grad(lambda x: torch.ones(()) * 2)(x),
+    )
+
+
+@same_as_torch
+def test_what_stays_connected(torch):
+    """Results need a gradient where something outside does, and only there."""
+    x, _ = start(torch)
+    p = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64, requires_grad=True)
+    f = torch.func
+    inner = f.grad(lambda t: (p * t * t).sum())(x)
+    loss = (inner**2).sum()
+    loss.backward()
+    with torch.no_grad():
+        quiet = f.grad(lambda t: (t * t).sum())(p)
+    _, pull = f.vjp(lambda t: t * t, x)
+    pulled = pull(p)[0]
+    _, pushed = f.jvp(lambda t: t * p, (x,), (x,))
+    return (
+        inner.requires_grad,
+        p.grad,
+        quiet,
+        quiet.requires_grad,
+        f.grad(lambda t: (t * t).sum())(p).requires_grad,
+        f.grad(lambda t: t.sum())(x).requires_grad,
+        f.vjp(lambda t: t * 2, x)[0].requires_grad,
+        pulled.requires_grad,
+        torch.autograd.grad(pulled.sum(), p),
+        pushed.requires_grad,
+        torch.autograd.grad(pushed.sum(), p),
+        f.jacrev(lambda t: t * p)(x).requires_grad,
+        f.jacfwd(lambda t: t * p)(x).requires_grad,
+        f.hessian(lambda t: (t**3).sum())(x).requires_grad,
+        f.linearize(lambda t: t * p, x)[1](x).requires_grad,
+        f.vjp(lambda t: t * p, x)[1](x, create_graph=False)[0].requires_grad,
+    )
+
+
+@same_as_torch
+def test_no_grad_inside(torch):
+    x, _ = start(torch)
+
+    def partly(t):
+        with torch.no_grad():
+            c = t**2
+        return (t - c).sum()
+
+    return torch.func.grad(partly)(x), torch.func.vjp(partly, x)[1](torch.ones((), dtype=torch.float64))
+
+
+@same_as_torch
+def test_vjp(torch):
+    x, w = start(torch)
+    f = torch.func
+    out, pull = f.vjp(vector, x, w)
+    nested, pull_nested = f.vjp(lambda x: {"a": x.sin(), "b": [x.sum(), x * 2]}, x)
+    v = torch.tensor([1.0, -2.0], dtype=torch.float64)
+    return (
+        out,
+        pull(v),
+        pull(v * 2),
+        nested,
+        pull_nested({"a": x, "b": [x.sum(), x]}),
+        f.vjp(lambda x: (x * 2, (x, [x])), x, has_aux=True)[2],
+        f.vmap(pull)(torch.eye(2, dtype=torch.float64)),
+        error_of(lambda: pull((v, v))),
+        error_of(lambda: pull_nested({"b": [x, x], "a": x})),
+        error_of(lambda: pull(x)),
+        error_of(lambda: f.vjp(lambda x: x.argmax(), x)),
+        error_of(lambda: f.vjp(lambda x: None, x)),
+        error_of(lambda: f.vjp(lambda x: [], x)),
+        error_of(lambda: f.vjp(lambda x: (x, 3), x)),
+        error_of(lambda: f.vjp(lambda x: x, x, has_aux=True)),
+        error_of(lambda: f.vjp(lambda x: x, 3.0)),
+    )
+
+
+@same_as_torch
+def test_jvp(torch):
+    x, w = start(torch)
+    f = torch.func
+    v = torch.tensor([1.0, 0.5, -2.0], dtype=torch.float64)
+    p = torch.ones(3, dtype=torch.float64, requires_grad=True)
+    return (
+        f.jvp(torch.sin, (x,), (v,)),
+        f.jvp(vector, (x, w), (v, w * 2)),
+        f.jvp(lambda d: (d["a"] * d["b"][0], d["a"].sum()), ({"a": x, "b": [x]},), ({"a": v, "b": [x]},)),
+        f.jvp(lambda x: torch.ones(2), (x,), (v,)),
+        f.jvp(lambda x: x.argmax(), (x,), (v,)),
+        f.jvp(lambda x: (x * 2, x * 3), (x,), (v,), has_aux=True),
+        f.jvp(lambda x: x.relu().max(), (x,), (v,)),
+        f.jvp(lambda t: f.grad(lambda s: (s**3).sum())(t), (x,), (v,)),
+        f.grad(lambda t: f.jvp(torch.sin, (t,), (v,))[1].sum())(x),
+        f.jvp(lambda t: f.jvp(torch.exp, (t,), (v,))[1], (x,), (v,)),
+        error_of(lambda: f.jvp(torch.sin, x, v)),
+        error_of(lambda: f.jvp(torch.sin, (x,), v)),
+        error_of(lambda: f.jvp(torch.sin, (x,), (v, v))),
+        error_of(lambda: f.jvp(torch.sin, (x,), (v[:2],))),
+        error_of(lambda: f.jvp(torch.sin, (2.0,), (v,))),
+        error_of(lambda: f.jvp(torch.sin, (torch.tensor(1),), (torch.tensor(1),))),
+        error_of(lambda: f.jvp(lambda: x, (), ())),
+        error_of(lambda: f.jvp(lambda x: 3, (x,), (v,))),
+        error_of(lambda: f.jvp(lambda x: None, (x,), (v,))),
+        error_of(lambda: f.jvp(lambda x: torch.ones(2), (x,), (v,), strict=True)),
+        error_of(lambda: f.jvp(lambda x: p * 2, (x,), (v,), strict=True)),
+        error_of(lambda: f.jvp(lambda x: x, (x,), (v,), has_aux=True)),
+        error_of(lambda: f.jvp(lambda x: (x, 3), (x,), (v,), has_aux=True)),
+    )
+
+
+@same_as_torch
+def test_jacobians_by_either_mode(torch):
+    x, w = start(torch)
+    f = torch.func
+    found = []
+    for jacobian in (f.jacrev, f.jacfwd):
+        j = jacobian(lambda x: torch.outer(x, x[:2]))(x)
+        found.append(
+            (
+                j,
+                j.stride(),
+                jacobian(vector)(x, w),
+                jacobian(vector, argnums=(0, 1))(x, w),
+                jacobian(vector, argnums=1)(x, w),
+                jacobian(lambda x: (x * x, {"s": x.sum()}))(x),
+                jacobian(lambda x: (x * x, x * 2), has_aux=True)(x),
+                jacobian(lambda d: d["a"] * d["b"])({"a": x, "b": x * 2}),
+                jacobian(lambda x: torch.ones(2, dtype=torch.float64))(x),
+                jacobian(jacobian(torch.sin))(x),
+                error_of(lambda: jacobian(torch.sin, argnums=1)(x)),
+                error_of(lambda: jacobian(torch.sin, argnums=())(x)),
+                error_of(lambda: jacobian(torch.sin, argnums=(0, 0))(x)),
+                error_of(lambda: jacobian(torch.sin, argnums="a")(x)),
+                error_of(lambda: jacobian(torch.sin)(x.to(torch.complex64))),
+                jacobian(torch.sin).__name__,
+            )
+        )
+    return found, f.jacfwd(vector, argnums=None)(x, w), f.jacrev(vector, chunk_size=1)(x, w), f.jacrev(vector, chunk_size=3)(x, w), (
+        error_of(lambda: f.jacrev(torch.sin, chunk_size=0)),
+        error_of(lambda: f.jacfwd(torch.sin, randomness="x")(x)),
+        error_of(lambda: f.jacfwd(lambda x: x * torch.rand(3))(x)),
+        error_of(lambda: f.jacfwd(torch.sin)(torch.tensor([1, 2]))),
+        error_of(lambda: f.jacrev(torch.sin)(torch.tensor([1, 2]))),
+    )
+
+
+@same_as_torch
+def test_hessian(torch):
+    x, w = start(torch)
+    f = torch.func
+    scalar = lambda x, w: ((w @ x) ** 3).sum() + (x**2).sum()
+    return (
+        f.hessian(scalar)(x, w),
+        f.hessian(scalar, argnums=(0, 1))(x, w),
+        f.hessian(lambda x: x**3)(x),
+        f.jacrev(f.jacfwd(scalar))(x, w),
+        f.vmap(f.hessian(lambda t: (t**4).sum()))(w),
+        f.hessian(lambda d: (d["a"] ** 2 * d["b"]).sum())({"a": x, "b": x + 1}),
+    )
+
+
+@same_as_torch
+def test_linearize(torch):
+    x, w = start(torch)
+    f = torch.func
+    v = torch.ones(3, dtype=torch.float64)
+    out, push = f.linearize(lambda x, w: (vector(x, w), {"s": (x * x).sum()}), x, w)
+    return (
+        out,
+        push(v, w),
+        push(v * 2, w * 0),
+        error_of(lambda: push(v)),
+        error_of(lambda: push(v, v)),
+        error_of(lambda: push(v, w.float())),
+    )
+
+
+@same_as_torch
+def test_vmap(torch):
+    x, w = start(torch)
+    f = torch.func
+    torch.manual_seed(0)
+    same = f.vmap(lambda t: torch.rand(2) + t[0] * 0, randomness="same")(w)
+    return (
+        same,
+        f.vmap(torch.dot)(w, w),
+        f.vmap(torch.mv, in_dims=(None, 0))(w, w),
+        f.vmap(lambda a: a * 2, in_dims=1, out_dims=1)(w),
+        f.vmap(lambda a: a * 2, in_dims=-1, out_dims=-1)(w),
+        f.vmap(lambda d, k=1: {"p": d["a"] + k, "q": (d["b"][0].sum(),)}, in_dims=({"a": 0, "b": None},), out_dims={"p": 1, "q": 0})(
+            {"a": w, "b": [x]}, k=2
+        ),
+        f.vmap(lambda a: (a, 3), out_dims=(0, None))(w),
+        f.vmap(f.vmap(lambda a, b: a * b, in_dims=(None, 0)), in_dims=(0, None))(x, x),
+        f.vmap(f.grad(lambda a: (a**2).sum()))(w),
+        f.vmap(lambda a: a * 2, chunk_size=1)(w),
+        f.vmap(lambda a: a.sum())(torch.ones(0, 3)),
+        f.vmap(lambda a: torch.ones(2))(w),
+        torch.vmap(torch.sin)(x),
+        error_of(lambda: f.vmap(torch.sin)()),
+        error_of(lambda: f.vmap(torch.sin, in_dims="a")(x)),
+        error_of(lambda: f.vmap(torch.sin, in_dims=(0, 0))(x)),
+        error_of(lambda: f.vmap(torch.sin, in_dims=(0.5,))(x)),
+        error_of(lambda: f.vmap(torch.sin, in_dims=1)(x)),
+        error_of(lambda: f.vmap(torch.sin, in_dims=(None,))(x)),
+        error_of(lambda: f.vmap(torch.mul)(x, 3.0)),
+        error_of(lambda: f.vmap(torch.mul)(x, w)),
+        error_of(lambda: f.vmap(lambda a: 3)(x)),
+        error_of(lambda: f.vmap(lambda a: a, out_dims=None)(x)),
+        error_of(lambda: f.vmap(lambda a: a, out_dims="a")(x)),
+        error_of(lambda: f.vmap(lambda a: a, out_dims=(0, 0))(x)),
+        error_of(lambda: f.vmap(lambda a: a, randomness="z")),
+        error_of(lambda: f.vmap(lambda a: a, chunk_size=0)),
+        error_of(lambda: f.vmap(lambda a: a * torch.rand(()))(x)),
+    )
+
+
+@same_as_torch
+def test_errors_of_grad(torch):
+    x, _ = start(torch)
+    f = torch.func
+    return (
+        error_of(lambda: f.grad(lambda x: x)(x)),
+        error_of(lambda: f.grad(lambda x: 3)(x)),
+        error_of(lambda: f.grad(lambda x: x.sum())(3.0)),
+        error_of(lambda: f.grad(lambda x: x.sum())(torch.tensor([1, 2]))),
+        error_of(lambda: f.grad(lambda x: x.sum(), argnums=(0, 3))(x)),
+        error_of(lambda: f.grad(lambda x: x.sum(), argnums=(0, "a"))(x)),
+        error_of(lambda: f.grad(lambda x: x.sum(), has_aux=True)(x)),
+        error_of(lambda: f.grad(lambda x: (x.sum(), 3.0), has_aux=True)(x)),
+    )
+
+
+def network(torch):
+    torch.manual_seed(1)
+    return torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 2))
+
+
+@same_as_torch
+def test_functional_call(torch):
+    net, f = network(torch), torch.func
+    x = torch.tensor([[0.1, 0.2, 0.3], [1.0, -1.0, 0.5]])
+    params = {name: p.detach() * 2 for name, p in net.named_parameters()}
+    norm = torch.nn.BatchNorm1d(3)
+    state = {name: b.clone() for name, b in norm.named_buffers()}
+    loss = lambda p, a: (f.functional_call(net, p, a) ** 2).sum()
+    tied = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Linear(3, 3))
+    tied[1].weight = tied[0].weight
+    both = {"0.weight": torch.zeros(3, 3), "1.weight": torch.ones(3, 3)}
+    return (
+        f.functional_call(net, params, x),
+        f.functional_call(net, {"0.bias": torch.zeros(4)}, (x,)),
+        f.functional_call(net, ({"0.bias": torch.zeros(4)}, {"2.bias": torch.ones(2)}), kwargs={"input": x}),
+        net(x),
+        f.grad(loss)(params, x),
+        f.vmap(f.grad(loss), in_dims=(None, 0))(params, x),
+        f.jacfwd(lambda p: f.functional_call(net, p, x[0]))(params),
+        f.functional_call(norm, state, x),
+        state,
+        dict(norm.named_buffers()),
+        f.functional_call(tied, {"0.weight": torch.zeros(3, 3)}, x),
+        f.functional_call(tied, {"0.weight": torch.zeros(3, 3)}, x, tie_weights=False),
+        error_of(lambda: f.functional_call(tied, both, x)),
+        error_of(lambda: f.functional_call(net, 3, x)),
+        error_of(lambda: f.functional_call(net, [3], x)),
+        error_of(lambda: f.functional_call(net, (params, params), x)),
+        error_of(lambda: f.functional_call(net, {"0.bias": torch.zeros(4), "b": x}, x, strict=True)),
+        error_of(lambda: f.functional_call(net, {"0.bias": 3}, x)),
+        error_of(lambda: f.functional_call(net, {"7.bias": x}, x)),
+        error_of(lambda: f.functional_call(net, {"0.in_features": x}, x)),
+        error_of(lambda: f.functional_call(net, {"0.bias": torch.zeros(5)}, x)),
+        net(x),
+    )
+
+
+@same_as_torch
+def test_an_ensemble(torch):
+    torch.manual_seed(3)
+    models = [torch.nn.Linear(3, 2) for _ in range(3)]
+    x = torch.tensor([[0.1, 0.2, 0.3]])
+    f = torch.func
+    params, buffers = f.stack_module_state(models)
+    out = f.vmap(lambda p, b, a: f.functional_call(models[0], (p, b), a), (0, 0, None))(params, buffers, x)
+    out.sum().backward()
+    frozen = torch.nn.Linear(3, 2)
+    frozen.weight.requires_grad_(False)
+    return (
+        params,
+        buffers,
+        out,
+        params["weight"].is_leaf,
+        params["weight"].grad,
+        models[0].weight.grad,
+        error_of(lambda: f.stack_module_state([])),
+        error_of(lambda: f.stack_module_state([models[0], torch.nn.Tanh()])),
+        error_of(lambda: f.stack_module_state([models[0], torch.nn.Linear(3, 2).eval()])),
+        error_of(lambda: f.stack_module_state([models[0], frozen])),
+    )
+
+
+@same_as_torch
+def test_learning_to_learn(torch):
+    """A gradient through a step of gradient descent."""
+    x, _ = start(torch)
+    p = torch.tensor([0.5, 0.5, 0.5], dtype=torch.float64, requires_grad=True)
+    loss = lambda p, x: ((p * x).sin().sum() - 1) ** 2
+    after = p - 0.1 * torch.func.grad(loss)(p, x)
+    value = loss(after, x)
+    value.backward()
+    return value, p.grad
