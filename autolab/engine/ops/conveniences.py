@@ -1,4 +1,4 @@
-"""Small functions that PyTorch composes of others: differences, covariance, stacking, combinations, areas; second names.
+"""Small functions that PyTorch composes of others: differences, estimated derivatives, covariance, stacking, combinations, areas; second names.
 
 Source: https://docs.pytorch.org/docs/2.13/torch.html
 """
@@ -9,13 +9,14 @@ import itertools
 
 import numpy as np
 
-from ..arguments import NUMBERS, mismatch, overloads
+from ..arguments import NUMBERS, int_argument, ints_argument, mismatch, overloads
 from ..dtype import bool_, complex128, float64, get_default_dtype, int64
-from ..errors import check_dim, fail, no_dimensions
+from ..errors import check_dim, check_dims, fail, no_dimensions
 from ..overloading import public
 from ..registry import METHODS, NAMESPACES, OPS, composite
 from ..size import Size
 from ..tensor import Tensor
+from .indexing import slice_op
 from . import arithmetic, joining, pointwise  # noqa: F401 (what is named below is registered first)
 
 _TORCH = NAMESPACES[""]
@@ -263,6 +264,119 @@ def cumulative_trapezoid(y, x=None, *, dx=None, dim=-1):
 
 _TORCH["trapz"] = trapezoid
 _TORCH["row_stack"] = _TORCH["vstack"]
+
+
+# -- gradient --------------------------------------------------------------------------------------------------------------
+_GRADIENTS = (
+    "Tensor input, *, tuple of ints dim, int edge_order = 1",
+    "Tensor input, *, Number spacing, tuple of ints dim, int edge_order = 1",
+    "Tensor input, *, Number spacing = None, int dim = None, int edge_order = 1",
+    "Tensor input, *, tuple of Scalars spacing, int dim = None, int edge_order = 1",
+    "Tensor input, *, tuple of Scalars spacing, tuple of ints dim, int edge_order = 1",
+    "Tensor input, *, tuple of Tensors spacing, int dim = None, int edge_order = 1",
+    "Tensor input, *, tuple of Tensors spacing, tuple of ints dim, int edge_order = 1",
+)
+
+
+@composite()
+@overloads(*_GRADIENTS, types=True)
+def gradient(input, *, spacing=None, dim=None, edge_order=1):
+    """Estimated derivatives of a function of which `input` holds samples: a tuple, one tensor of input's shape per dimension.
+
+    spacing: how far samples are apart, a number, a number per dimension, or a vector of places per dimension. dim: which dimensions (all).
+    Inside, differences over two steps (exact for parabolas); at the ends over one step (edge_order=1) or by a parabola (2).
+    Raises RuntimeError where a dimension has less than edge_order + 1 samples. Source: torch.gradient."""
+    dims = None if dim is None else list(ints_argument("gradient", "dim", None, (dim,) if isinstance(dim, int) else dim))
+    spacings = _spacings(input, spacing, dims)
+    if int_argument("gradient", "edge_order", None, edge_order) not in (1, 2):
+        message = "torch.gradient only supports edge_order=1 and edge_order=2."
+        raise fail(RuntimeError, message, "It says how many steps the estimate at either end takes into account.")
+    dims = list(check_dims(range(input._d.ndim) if dims is None else dims, input._d.ndim))
+    if any(input.shape[d] <= edge_order for d in dims):
+        message = "torch.gradient expected each dimension size to be at least edge_order+1"
+        raise fail(RuntimeError, message, "A difference needs two samples, a parabola three.")
+    for s in spacings or ():
+        if isinstance(s, Tensor) and s._d.ndim != 1:
+            message = f"torch.gradient expected each element of spacing to have one dimension, but got an element with {s._d.ndim} dimensions!"
+            raise fail(RuntimeError, message, "A vector says where the samples along one dimension stand.")
+    found = []
+    for k, d in enumerate(dims):
+        s = spacings[k] if spacings is not None else 1 if spacing is None else spacing
+        estimate = _at_places if isinstance(s, Tensor) and s._d.ndim else _evenly
+        found.append(_TORCH["cat"](estimate(input, d, s, edge_order), d))
+    return tuple(found)
+
+
+def _spacings(input, spacing, dims):
+    """One spacing per dimension, or None where one number stands for all."""
+    if spacing is None or isinstance(spacing, NUMBERS) or (isinstance(spacing, Tensor) and not spacing._d.ndim):
+        return None
+    if not isinstance(spacing, (tuple, list)) or not all(isinstance(s, (Tensor, *NUMBERS)) for s in spacing):
+        raise mismatch("spacing")
+    strange = [k for k, s in enumerate(spacing) if not isinstance(s, Tensor)]
+    if strange and len(strange) < len(spacing):
+        message = f"expected Tensor as element {strange[0]} in argument 1, but got {type(spacing[strange[0]]).__name__}"
+        raise fail(TypeError, message, "Give a number for each dimension, or a vector for each.")
+    given, wanted = len(spacing), input._d.ndim if dims is None else len(dims)
+    if given != wanted and dims is None:
+        raise fail(
+            RuntimeError,
+            f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to 'self.dim() = {wanted}', since dim "
+            f"argument was not given, but got a list of length {given}",
+            "Each dimension has its own spacing.",
+        )
+    if given != wanted:
+        raise fail(
+            RuntimeError,
+            "torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the same length, but got a "
+            f"spacing argument of length {given} and a dim argument of length {wanted}.",
+            "Each dimension has its own spacing.",
+        )
+    return list(spacing)
+
+
+def _piece(x, dim, start=0, end=2**63 - 1):
+    return slice_op.call(x, dim, start, end, 1)
+
+
+def _evenly(x, dim, step, edge_order):
+    """Estimates at the start, inside and at the end, for samples `step` apart."""
+
+    def over(t, number):
+        return t / number if isinstance(number, (complex, Tensor)) else _scaled("div", t, number)
+
+    inside = _scaled("div", over(_piece(x, dim, 2) - _piece(x, dim, 0, -2), step), 2)
+    if edge_order == 1:
+        first = _piece(x, dim, 1, 2) - _piece(x, dim, 0, 1)
+        last = _piece(x, dim, -1) - _piece(x, dim, -2, -1)
+    else:
+        first = _scaled("mul", _piece(x, dim, 0, 1), -1.5) + _scaled("mul", _piece(x, dim, 1, 2), 2)
+        first = first - _scaled("mul", _piece(x, dim, 2, 3), 0.5)
+        last = _scaled("mul", _piece(x, dim, -3, -2), 0.5) - _scaled("mul", _piece(x, dim, -2, -1), 2)
+        last = last + _scaled("mul", _piece(x, dim, -1), 1.5)
+    return [over(first, step), inside, over(last, step)]
+
+
+def _at_places(x, dim, places, edge_order):
+    """Estimates at the start, inside and at the end, for samples at given places: slopes of parabolas through three neighbours."""
+    steps = diff(places)
+    before, after = _piece(steps, 0, 0, -1), _piece(steps, 0, 1)
+    shape = [-1 if d == dim else 1 for d in range(x._d.ndim)]
+    a = (-after / (before * (before + after))).reshape(shape)
+    b = ((after - before) / (before * after)).reshape(shape)
+    c = (before / (after * (before + after))).reshape(shape)
+    inside = a * _piece(x, dim, 0, -2) + b * _piece(x, dim, 1, -1) + c * _piece(x, dim, 2)
+    if edge_order == 1:
+        first = (_piece(x, dim, 1, 2) - _piece(x, dim, 0, 1)) / steps[0]
+        last = (_piece(x, dim, -1) - _piece(x, dim, -2, -1)) / steps[-1]
+        return [first, inside, last]
+    s, t = steps[0], steps[1]
+    a, b, c = -(_scaled("mul", s, 2.0) + t) / (s * (s + t)), (s + t) / (s * t), -s / (t * (s + t))
+    first = a * _piece(x, dim, 0, 1) + b * _piece(x, dim, 1, 2) + c * _piece(x, dim, 2, 3)
+    s, t = steps[-1], steps[-2]
+    a, b, c = s / (t * (s + t)), -(s + t) / (s * t), (_scaled("mul", s, 2) + t) / (s * (s + t))
+    last = a * _piece(x, dim, -3, -2) + b * _piece(x, dim, -2, -1) + c * _piece(x, dim, -1)
+    return [first, inside, last]
 
 
 # -- arithmetic under further names ----------------------------------------------------------------------------------------

@@ -1,0 +1,88 @@
+"""torch.gradient: derivatives estimated from samples, every form of spacing, dim and edge_order."""
+
+import pytest
+from engine_outcomes import outcome
+from goldens.oracle import check
+
+START = (
+    "x = torch.tensor([1., 2., 4., 8., 3.]); m = torch.arange(12.).view(3, 4) ** 2; g = torch.tensor([1., 2., 4.], requires_grad=True); "
+)
+ESTIMATES = [
+    "torch.gradient(x)",
+    "torch.gradient(m)",
+    "torch.gradient(m,dim=0)",
+    "torch.gradient(m,dim=(0,))",
+    "torch.gradient(m,dim=[1,0])",
+    "torch.gradient(m,spacing=2.)",
+    "torch.gradient(m,spacing=2)",
+    "torch.gradient(m,spacing=[2.,3.])",
+    "torch.gradient(m,spacing=(2.,))",
+    "torch.gradient(m,spacing=(2.,3.,4.))",
+    "torch.gradient(m,spacing=[2.],dim=0)",
+    "torch.gradient(m,spacing=2.,dim=0)",
+    "torch.gradient(m,spacing=(torch.tensor([0.,1.,3.]),torch.tensor([0.,1.,3.,4.])))",
+    "torch.gradient(m,spacing=(torch.tensor([0.,1.,3.]),))",
+    "torch.gradient(m,spacing=torch.tensor([0.,1.,3.]),dim=0)",
+    "torch.gradient(m,spacing=(torch.tensor([0.,1.,3.]),),dim=0)",
+    "torch.gradient(m,spacing=(torch.tensor([0.,1.]),),dim=0)",
+    "torch.gradient(m,spacing=(torch.ones(3,1),),dim=0)",
+    "torch.gradient(m,spacing=(torch.tensor([0,1,3]),),dim=0)",
+    "torch.gradient(m,spacing=(torch.tensor([0,1,3]),),dim=0,edge_order=2)",
+    "torch.gradient(x,spacing=(x,),edge_order=2)",
+    "torch.gradient(x,spacing=x,edge_order=2)",
+    "torch.gradient(x,edge_order=2)",
+    "torch.gradient(x,edge_order=3)",
+    "torch.gradient(x[:2],edge_order=2)",
+    "torch.gradient(x[:1])",
+    "torch.gradient(torch.tensor(1.))",
+    "torch.gradient(torch.arange(4))",
+    "torch.gradient(torch.arange(4),spacing=2)",
+    "torch.gradient(torch.arange(4)>1)",
+    "torch.gradient(m,dim=(0,0))",
+    "torch.gradient(m,dim=3)",
+    "torch.gradient(m,dim=())",
+    "torch.gradient(m,spacing='a')",
+    "torch.gradient(m,spacing=True)",
+    "torch.gradient(m,spacing=torch.tensor(2.))",
+    "torch.gradient(m,spacing=(torch.tensor(2.),),dim=0)",
+    "torch.gradient(m,spacing=[2,torch.tensor(2.)])",
+    "torch.gradient(m,1)",
+    "torch.gradient(m.tolist())",
+    "torch.gradient(g)",
+    "torch.gradient(g,edge_order=2)",
+    "torch.gradient(g,spacing=2)",
+    "torch.gradient(g,spacing=(x[:3],))",
+    "torch.gradient(g,spacing=(x[:3],),edge_order=2)",
+    "torch.gradient(x,spacing=(g,))",
+    "torch.gradient(x[:3],spacing=(g,))",
+    "torch.gradient(x[:3].half())",
+    "torch.gradient(x[:3].to(torch.complex64))",
+    "torch.gradient(x,foo=3)",
+    "torch.gradient()",
+    "torch.gradient(x,spacing=0.5+1j)",
+    "torch.gradient(m,spacing=[1.,2.],dim=0)",
+    "torch.gradient(m,spacing=[1.,2.],dim=(0,))",
+    "torch.gradient(m,spacing=(1,2),dim=(1,0))",
+    "torch.gradient(m,dim=-1)",
+    "torch.gradient(m,spacing=None)",
+    "torch.gradient(m,spacing=[])",
+    "torch.gradient(torch.ones(0))",
+    "torch.gradient(m.T)[0].stride()",
+    "torch.gradient(m.T)[1].stride()",
+    "y=torch.gradient(g)[0]; torch.autograd.grad(y,g,torch.tensor([1.,2.,4.]))",
+    "y=torch.gradient(g,spacing=2,edge_order=2)[0]; torch.autograd.grad(y,g,torch.tensor([1.,2.,4.]))",
+    "y=torch.gradient(x[:3],spacing=(g,),edge_order=2)[0]; torch.autograd.grad(y,g,torch.tensor([1.,2.,4.]))",
+    "y=torch.gradient(g*g,spacing=(g**3,))[0]; torch.autograd.grad(y,g,torch.tensor([1.,2.,4.]))",
+    "y=torch.gradient(g*g,spacing=(g**3,))[0]; q,=torch.autograd.grad(y.prod(),g,create_graph=True); torch.autograd.grad(q.sum(),g)",
+    "y=torch.gradient(g)[0]; [[n.name() for n,_ in p.next_functions] for p,_ in y.grad_fn.next_functions]",
+    "y=torch.gradient(g,edge_order=2)[0]; [[n.name() for n,_ in p.next_functions] for p,_ in y.grad_fn.next_functions]",
+    "y=torch.gradient(g,spacing=(x[:3],),edge_order=2)[0]; [[n.name() for n,_ in p.next_functions if n] for p,_ in y.grad_fn.next_functions]",
+    "y=torch.gradient(x[:3],spacing=(g,))[0]; [[n.name() for n,_ in p.next_functions if n] for p,_ in y.grad_fn.next_functions]",
+    "torch.gradient(m,dim='a')",
+    "torch.gradient(m,edge_order='a')",
+]
+
+
+@pytest.mark.parametrize("source", ESTIMATES)
+def test_as_pytorch_has_it(source):
+    check("test_finite_differences", source, lambda torch: outcome(torch, START + source))
