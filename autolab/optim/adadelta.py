@@ -1,5 +1,7 @@
 """Adadelta. Source: https://docs.pytorch.org/docs/2.13/generated/torch.optim.Adadelta.html"""
 
+from typing import ClassVar
+
 import numpy as np
 
 from autolab.engine.errors import fail
@@ -12,6 +14,8 @@ class Adadelta(Optimizer):
 
     So d has the parameter's unit, and lr is a factor near 1. Zeiler, "ADADELTA: An Adaptive Learning Rate Method" (2012).
     """
+
+    _later_settings: ClassVar = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
 
     def __init__(
         self,

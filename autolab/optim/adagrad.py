@@ -1,5 +1,7 @@
 """Adagrad. Source: https://docs.pytorch.org/docs/2.13/generated/torch.optim.Adagrad.html"""
 
+from typing import ClassVar
+
 import numpy as np
 
 import autolab
@@ -12,6 +14,8 @@ class Adagrad(Optimizer):
 
     lr falls as lr / (1 + (step - 1) * lr_decay).
     """
+
+    _later_settings: ClassVar = {"foreach": None, "maximize": False, "differentiable": False, "fused": None}
 
     def __init__(
         self,

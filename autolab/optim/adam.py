@@ -1,5 +1,7 @@
 """Adam and AdamW. Source: https://docs.pytorch.org/docs/2.13/generated/torch.optim.Adam.html"""
 
+from typing import ClassVar
+
 import numpy as np
 
 import autolab
@@ -15,6 +17,16 @@ class Adam(Optimizer):
     Kingma and Ba, "Adam: A Method for Stochastic Optimization" (2014). amsgrad: v never falls (Reddi et al., 2018).
     decoupled_weight_decay: shrink p itself instead of adding weight_decay * p to the gradient.
     """
+
+    _later_settings: ClassVar = {
+        "amsgrad": False,
+        "maximize": False,
+        "foreach": None,
+        "capturable": False,
+        "differentiable": False,
+        "decoupled_weight_decay": False,
+        "fused": None,
+    }
 
     def __init__(
         self,
@@ -131,3 +143,8 @@ class AdamW(Adam):
             fused=fused,
             decoupled_weight_decay=True,
         )
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        for group in self.param_groups:
+            group["decoupled_weight_decay"] = True  # also when it loads what Adam saved

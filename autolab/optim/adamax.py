@@ -1,5 +1,7 @@
 """Adamax. Source: https://docs.pytorch.org/docs/2.13/generated/torch.optim.Adamax.html"""
 
+from typing import ClassVar
+
 import numpy as np
 
 from autolab.optim.kernels import add_quotient, array_of, move_towards, scale, scaled_sum
@@ -11,6 +13,8 @@ class Adamax(Optimizer):
 
     Kingma and Ba, "Adam: A Method for Stochastic Optimization" (2014), section 7.
     """
+
+    _later_settings: ClassVar = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
 
     def __init__(
         self,

@@ -1,5 +1,7 @@
 """Averaged gradient descent. Source: https://docs.pytorch.org/docs/2.13/generated/torch.optim.ASGD.html"""
 
+from typing import ClassVar
+
 import autolab
 from autolab.optim.kernels import add_scaled, array_of, scale, scaled_sum
 from autolab.optim.optimizer import Optimizer, check_lr, check_range, count_step, number, refuse, zero_step
@@ -10,6 +12,9 @@ class ASGD(Optimizer):
 
     Polyak and Juditsky, "Acceleration of stochastic approximation by averaging" (1992).
     """
+
+    _later_settings: ClassVar = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
+    _counts: ClassVar = ("step", "eta", "mu")
 
     def __init__(
         self,

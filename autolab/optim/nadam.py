@@ -1,5 +1,7 @@
 """NAdam. Source: https://docs.pytorch.org/docs/2.13/generated/torch.optim.NAdam.html"""
 
+from typing import ClassVar
+
 import numpy as np
 
 import autolab
@@ -12,6 +14,15 @@ class NAdam(Optimizer):
 
     Dozat, "Incorporating Nesterov Momentum into Adam" (2016). decoupled_weight_decay: shrink p itself (as AdamW does).
     """
+
+    _later_settings: ClassVar = {
+        "maximize": False,
+        "foreach": None,
+        "capturable": False,
+        "differentiable": False,
+        "decoupled_weight_decay": False,
+    }
+    _counts: ClassVar = ("step", "mu_product")
 
     def __init__(
         self,

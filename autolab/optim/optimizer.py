@@ -9,10 +9,14 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Iterable
 from copy import deepcopy
 from itertools import chain
+from typing import ClassVar
+
+import numpy as np
 
 import autolab
 from autolab.engine.autograd.grad_mode import enable_grad
 from autolab.engine.autograd.hooks import RemovableHandle
+from autolab.engine.broadcasting import broadcast_error, outgrown
 from autolab.engine.device import CPU
 from autolab.engine.errors import fail, unsupported
 from autolab.engine.tensor import Tensor
@@ -57,7 +61,10 @@ def _with_hooks(step):
         if not (
             _step_pre_hooks or _step_post_hooks or self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks
         ):
-            return step(self, *args, **kwargs)
+            try:
+                return step(self, *args, **kwargs)
+            except (ValueError, IndexError) as error:
+                raise self._misfit(error) from None
         args = (self, *args)
         for hook in chain(_step_pre_hooks.values(), self._optimizer_step_pre_hooks.values()):
             changed = hook(self, args, kwargs)
@@ -70,7 +77,10 @@ def _with_hooks(step):
                     "A step pre-hook replaces both or neither.",
                 )
             args, kwargs = changed
-        result = step(*args, **kwargs)
+        try:
+            result = step(*args, **kwargs)
+        except (ValueError, IndexError) as error:
+            raise self._misfit(error) from None
         for hook in chain(self._optimizer_step_post_hooks.values(), _step_post_hooks.values()):
             hook(self, args, kwargs)
         return result
@@ -95,11 +105,17 @@ def check_range(name, value, upper=None):
         )
 
 
-def check_lr(lr):
+def check_not_negative(name, value):
+    """`check_range` as SGD asks, for which NaN is no error."""
+    if value < 0.0:
+        check_range(name, value)
+
+
+def check_lr(lr, check=check_range):
     """Raise ValueError, in PyTorch's words, for a learning rate that is negative or no single number."""
     if isinstance(lr, Tensor) and lr.numel() != 1:
         raise fail(ValueError, "Tensor lr must be 1-element", "One learning rate for each parameter group.")
-    check_range("learning rate", lr)
+    check("learning rate", lr)
 
 
 def check_adam_like(lr, betas, eps, weight_decay):
@@ -122,6 +138,9 @@ class Optimizer:
     params: tensors, (name, tensor) pairs, or dicts with "params" and settings. Raises TypeError or ValueError for what
     cannot be optimized.
     """
+
+    _later_settings: ClassVar[dict] = {}  # settings that a state saved by an older PyTorch may lack, and what they are then
+    _counts: ClassVar[tuple] = ("step",)  # entries of a parameter's state that older ones saved as Python numbers
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -167,6 +186,16 @@ class Optimizer:
     def __setstate__(self, state):
         self.__dict__.update(state)
         self._make_hook_tables()
+        for group in self.param_groups:
+            for name, value in self._later_settings.items():
+                group.setdefault(name, value)
+            for p in group["params"] if self._later_settings else ():
+                self._make_tensors_of_counts(self.state.get(p))
+
+    def _make_tensors_of_counts(self, state):
+        for name in self._counts if state else ():
+            if not isinstance(state[name], Tensor):
+                state[name] = zero_step().add_(state[name])
 
     def __repr__(self):
         text = type(self).__name__ + " ("
@@ -363,9 +392,19 @@ class Optimizer:
         items = [(group, p, p.grad) for group in self.param_groups for p in group["params"] if p.grad is not None]
         if any(p._storage.device is not CPU for _, p, _ in items):
             self._check_room(items)
-        for group, parameter, grad in items:
-            with parameter._storage.device.backend:
-                yield group, parameter, -grad._d if group["maximize"] else grad._d
+        with np.errstate(all="ignore"):  # for the caller's arithmetic, too: inf and NaN in a gradient are no accident of this step
+            for group, parameter, grad in items:
+                with parameter._storage.device.backend:
+                    yield group, parameter, -grad._d if group["maximize"] else grad._d
+
+    def _misfit(self, error):
+        """PyTorch's error when a loaded state is of other shapes than the parameters (`error` is then NumPy's); else `error`."""
+        if "broadcast" in str(error) or "boolean index" in str(error):
+            for p in chain.from_iterable(group["params"] for group in self.param_groups):
+                for value in self.state.get(p, {}).values():
+                    if isinstance(value, Tensor) and value.dim() and value.shape != p.shape:
+                        return not_together(value.shape, p.shape)
+        return error
 
     def _check_room(self, items):
         """Tries whether what a step allocates fits: state that is not there yet, and for each parameter in turn three float64 arrays."""
@@ -396,6 +435,15 @@ def _fitted(parameter, value, key=None):
     if isinstance(value, Iterable) and not isinstance(value, str):
         return type(value)(_fitted(parameter, v) for v in value)
     return value
+
+
+def not_together(shape, wanted):
+    """PyTorch's error for a state of another shape than the gradient that it is to take in."""
+    try:
+        together = tuple(np.broadcast_shapes(shape, wanted))
+    except ValueError:
+        return broadcast_error([shape, wanted])
+    return outgrown(shape if tuple(shape) != together else wanted, together)
 
 
 def count_step(state):

@@ -1,5 +1,7 @@
 """RAdam. Source: https://docs.pytorch.org/docs/2.13/generated/torch.optim.RAdam.html"""
 
+from typing import ClassVar
+
 import numpy as np
 
 from autolab.optim.kernels import add_product, array_of, move_towards, scale, scaled_sum
@@ -12,6 +14,14 @@ class RAdam(Optimizer):
     Liu et al., "On the Variance of the Adaptive Learning Rate and Beyond" (2019). decoupled_weight_decay: shrink p
     itself (as AdamW does).
     """
+
+    _later_settings: ClassVar = {
+        "foreach": None,
+        "maximize": False,
+        "differentiable": False,
+        "decoupled_weight_decay": False,
+        "capturable": False,
+    }
 
     def __init__(
         self,

@@ -1,5 +1,7 @@
 """RMSprop. Source: https://docs.pytorch.org/docs/2.13/generated/torch.optim.RMSprop.html"""
 
+from typing import ClassVar
+
 import numpy as np
 
 import autolab
@@ -12,6 +14,15 @@ class RMSprop(Optimizer):
 
     centered: subtract the squared mean gradient from v (Graves, 2013). momentum: as in SGD, of the scaled gradient.
     """
+
+    _later_settings: ClassVar = {
+        "momentum": 0,
+        "centered": False,
+        "foreach": None,
+        "maximize": False,
+        "differentiable": False,
+        "capturable": False,
+    }
 
     def __init__(
         self,

@@ -1,5 +1,7 @@
 """Resilient backpropagation. Source: https://docs.pytorch.org/docs/2.13/generated/torch.optim.Rprop.html"""
 
+from typing import ClassVar
+
 import numpy as np
 
 import autolab
@@ -14,6 +16,8 @@ class Rprop(Optimizer):
     etas: the two factors (shorter, longer); step_sizes: smallest and largest s. Only for gradients of the whole data,
     for noise turns signs. Riedmiller and Braun, "A direct adaptive method for faster backpropagation learning" (1993).
     """
+
+    _later_settings: ClassVar = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
 
     def __init__(
         self,

@@ -1,9 +1,11 @@
 """Gradient descent. Source: https://docs.pytorch.org/docs/2.13/generated/torch.optim.SGD.html"""
 
+from typing import ClassVar
+
 from autolab.engine.errors import fail
 from autolab.engine.tensor import wrap
 from autolab.optim.kernels import add_scaled, array_of, scale, scaled_sum
-from autolab.optim.optimizer import Optimizer, check_lr, check_range, number, refuse
+from autolab.optim.optimizer import Optimizer, check_lr, check_not_negative, number, refuse
 
 
 class SGD(Optimizer):
@@ -12,6 +14,9 @@ class SGD(Optimizer):
     buffer = momentum * buffer + (1 - dampening) * d (the first d as it is); nesterov uses d + momentum * buffer.
     Sutskever et al., "On the importance of initialization and momentum in deep learning" (2013).
     """
+
+    _later_settings: ClassVar = {"nesterov": False, "maximize": False, "foreach": None, "differentiable": False, "fused": False}
+    _counts: ClassVar = ()
 
     def __init__(
         self,
@@ -27,9 +32,9 @@ class SGD(Optimizer):
         differentiable=False,
         fused=None,
     ):
-        check_lr(lr)
-        check_range("momentum value", momentum)
-        check_range("weight_decay value", weight_decay)
+        check_lr(lr, check_not_negative)
+        check_not_negative("momentum value", momentum)
+        check_not_negative("weight_decay value", weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise fail(
                 ValueError, "Nesterov momentum requires a momentum and zero dampening", "Set momentum, e.g. to 0.9."

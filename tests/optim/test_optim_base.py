@@ -270,3 +270,87 @@ def test_copying():
         q.grad = torch.ones(1)
         other.step()
         assert abs(q.item() - (0.9 - 0.19)) < 1e-6
+
+
+ELEMENTWISE = ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "ASGD", "Rprop"]
+
+
+def stepped(t, name, *shape):
+    p = t.nn.Parameter(t.ones(*shape))
+    optimizer = getattr(t.optim, name)([p], lr=0.1, **({"momentum": 0.9} if name == "SGD" else {}))
+    p.grad = t.ones(*shape)
+    optimizer.step()
+    return p, optimizer
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_what_older_versions_saved(name):
+    """Files that were written before a setting existed, and before counts were tensors, load and go on."""
+
+    def program(t):
+        p, optimizer = stepped(t, name, 2)
+        saved = copy.deepcopy(optimizer.state_dict())
+        for later in ("maximize", "foreach", "capturable", "differentiable", "fused", "decoupled_weight_decay"):
+            saved["param_groups"][0].pop(later, None)
+        for count in {"step", "mu_product", "eta", "mu"} & set(saved["state"][0]):
+            saved["state"][0][count] = saved["state"][0][count].item()
+        optimizer.load_state_dict(saved)
+        optimizer.step()
+        return [p, optimizer.state_dict(), repr(optimizer), type(saved["state"].get(0, {}).get("step", 1.0)).__name__]
+
+    check("test_optim_base", f"older {name}", program, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", [name for name in ELEMENTWISE if name != "Rprop"])
+def test_a_state_of_another_shape(name):
+    def program(t):
+        found = []
+        for saved, now in (((3,), (2,)), ((2, 3), (3,)), ((1,), (3,)), ((4, 3), (2, 3))):
+            state = stepped(t, name, *saved)[1].state_dict()
+            _, optimizer = stepped(t, name, *now)
+            optimizer.load_state_dict(state)
+            found.append(error_of(optimizer.step))
+        return found
+
+    check("test_optim_base", f"another shape {name}", program)
+
+
+def test_a_state_of_another_shape_rprop():
+    state = stepped(torch, "Rprop", 3)[1].state_dict()
+    _, optimizer = stepped(torch, "Rprop", 2)
+    optimizer.load_state_dict(state)
+    with pytest.raises(RuntimeError, match="The size of tensor a .* must match the size of tensor b"):
+        optimizer.step()
+
+
+@same_as_torch
+def test_adamw_decays_apart_whatever_it_loads(t):
+    _, adam = stepped(t, "Adam", 2)
+    _, adamw = stepped(t, "AdamW", 2)
+    adamw.load_state_dict(adam.state_dict())
+    return repr(adamw)
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_no_warnings_about_infinite_gradients(name):
+    p, optimizer = stepped(torch, name, 2)
+    p.grad = torch.tensor([float("nan"), float("inf")])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        optimizer.step()
+    assert name == "Rprop" or p[0].isnan()
+    with pytest.warns(RuntimeWarning), warnings.catch_warnings():  # and NumPy's own warnings are as before
+        import numpy
+
+        numpy.float64(1.0) / numpy.float64(0.0)
+
+
+@same_as_torch
+def test_sgd_asks_only_whether_it_is_negative(t):
+    p = [t.nn.Parameter(t.ones(1))]
+    return [
+        error_of(lambda: t.optim.SGD(p, lr="0.1")),
+        error_of(lambda: t.optim.Adam(p, lr="0.1")),
+        error_of(lambda: t.optim.SGD(p, momentum=float("nan"))),
+        error_of(lambda: t.optim.SGD(p, weight_decay=None)),
+    ]

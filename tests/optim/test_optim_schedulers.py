@@ -280,3 +280,46 @@ def test_an_lr_that_is_a_tensor_is_changed_in_place(t):
     optimizer.step()
     scheduler.step()
     return [lr, optimizer.param_groups[0]["lr"] is lr, scheduler.get_last_lr(), scheduler.base_lrs]
+
+
+ORDERS = {
+    "a step before there was a schedule": lambda o, s: (o.step(), s(), None)[1].step(),
+    "a step in between": lambda o, s: (s(), o.step())[0].step(),
+    "two schedules": lambda o, s: (s(), o.step(), s())[2].step(),
+    "step replaced": lambda o, s: (s(), setattr(o, "step", lambda: None))[0].step(),
+    "a copy": lambda o, s: copy.deepcopy(s()).step(),
+}
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_which_order_is_warned_of(name):
+    def program(t):
+        optimizer = t.optim.SGD([t.nn.Parameter(t.ones(1))], lr=0.1)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            ORDERS[name](optimizer, lambda: t.optim.lr_scheduler.StepLR(optimizer, 1))
+        return [str(w.message) for w in caught]
+
+    check("test_optim_schedulers", f"order: {name}", program)
+
+
+@same_as_torch
+def test_the_base_class_under_its_old_name(t):
+    class Halves(t.optim.lr_scheduler._LRScheduler):
+        def get_lr(self):
+            return [base * 0.5**self.last_epoch for base in self.base_lrs]
+
+    optimizer = t.optim.SGD([t.nn.Parameter(t.ones(1))], lr=0.1)
+    scheduler, rates = Halves(optimizer), []
+    for _ in range(3):
+        optimizer.step()
+        scheduler.step()
+        rates += scheduler.get_last_lr()
+    return [rates, isinstance(scheduler, t.optim.lr_scheduler.LRScheduler), Halves.__mro__[1].__name__]
+
+
+@same_as_torch
+def test_factors_are_counted_before_they_are_looked_at(t):
+    optimizer = t.optim.SGD([t.nn.Parameter(t.ones(1))], lr=0.1)
+    attempts = ([0.1, 0.2], [0.1], 0.1, [])
+    return [error_of(lambda given=given: t.optim.lr_scheduler.MultiplicativeLR(optimizer, given)) for given in attempts]

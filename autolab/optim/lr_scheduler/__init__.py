@@ -3,7 +3,7 @@
 Source: https://docs.pytorch.org/docs/2.13/optim.html#how-to-adjust-learning-rate
 """
 
-from autolab.optim.lr_scheduler.base import LRScheduler
+from autolab.optim.lr_scheduler.base import LRScheduler, _LRScheduler
 from autolab.optim.lr_scheduler.combined import ChainedScheduler, SequentialLR
 from autolab.optim.lr_scheduler.cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
 from autolab.optim.lr_scheduler.factors import (

@@ -75,6 +75,30 @@ def restore_callable(function, saved):
         function.__dict__.update(saved)
 
 
+def _watch_steps(optimizer):
+    """From the first scheduler on it counts whether the optimizer steps, and by which function."""
+    if "_watched_step" not in optimizer.__dict__:
+        optimizer._opt_called = False
+    optimizer._watched_step = optimizer.__dict__.get("step")
+
+
+def _complaint(optimizer):
+    """What is wrong when a schedule steps for the first time, in PyTorch's words; "" when nothing is."""
+    now = optimizer.__dict__.get("step")
+    if optimizer.__dict__.get("_watched_step", "a copy that nobody watches") is not now:
+        return (
+            "Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. Please, make sure to call "
+            "`optimizer.step()` before `lr_scheduler.step()`."
+        )
+    if optimizer._opt_called:
+        return ""
+    return (
+        "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you "
+        "should call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure "
+        "to do this will result in PyTorch skipping the first value of the learning rate schedule."
+    )
+
+
 class LRScheduler:
     """Base class: `step()` after every epoch sets each group's lr to what `get_lr` of the subclass says."""
 
@@ -84,6 +108,7 @@ class LRScheduler:
     def __init__(self, optimizer, last_epoch=-1):
         check_optimizer(optimizer)
         self.optimizer = optimizer
+        _watch_steps(optimizer)
         for i, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
                 lr = group["lr"]
@@ -131,15 +156,8 @@ class LRScheduler:
 
     def step(self, epoch=None):
         """Set the next learning rates. Call it after `optimizer.step()`; warns when it comes first."""
-        if self._step_count == 1 and not getattr(self.optimizer, "_opt_called", False):
-            warnings.warn(
-                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you "
-                "should call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure "
-                "to do this will result in PyTorch skipping the first value of the learning rate schedule. See more "
-                f"details at {_HOW}",
-                UserWarning,
-                stacklevel=2,
-            )
+        if self._step_count == 1 and (complaint := _complaint(self.optimizer)):
+            warnings.warn(f"{complaint} See more details at {_HOW}", UserWarning, stacklevel=2)
         self._step_count += 1
         if epoch is not None:
             warnings.warn(EPOCH_DEPRECATED, UserWarning, stacklevel=2)
@@ -180,3 +198,7 @@ class LRScheduler:
 
     def _times(self, factor):
         return [group["lr"] * factor for group in self.optimizer.param_groups]
+
+
+class _LRScheduler(LRScheduler):
+    """The base class under its name before PyTorch 2.0, for schedules that were written then."""

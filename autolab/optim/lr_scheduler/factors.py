@@ -11,6 +11,10 @@ from autolab.engine.errors import fail
 from autolab.optim.lr_scheduler.base import LRScheduler, per_group, restore_callable, saved_callable
 
 
+def _one_each(lr_lambda, optimizer):
+    return per_group(lr_lambda, optimizer, lambda n, given: f"Expected {n} lr_lambdas, but got {given}")
+
+
 class LambdaLR(LRScheduler):
     """The initial lr times `lr_lambda(epoch)`, one function for all groups or a list.
 
@@ -18,7 +22,7 @@ class LambdaLR(LRScheduler):
     """
 
     def __init__(self, optimizer, lr_lambda, last_epoch=-1):
-        self.lr_lambdas = per_group(lr_lambda, optimizer, lambda n, given: f"Expected {n} lr_lambdas, but got {given}")
+        self.lr_lambdas = _one_each(lr_lambda, optimizer)
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self):
@@ -44,7 +48,7 @@ class MultiplicativeLR(LambdaLR):
     """
 
     def __init__(self, optimizer, lr_lambda, last_epoch=-1):
-        for function in lr_lambda if isinstance(lr_lambda, (list, tuple)) else [lr_lambda]:
+        for function in _one_each(lr_lambda, optimizer):
             if not callable(function):
                 raise fail(
                     TypeError,
