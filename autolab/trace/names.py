@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import linecache
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 from .model import Source
 from .reader import is_tensor
 
+_IPYTHON_7 = re.compile(r"<ipython-input-(\d+)-")  # what IPython 7, which Colab has, calls a cell
 PACKAGE = str(Path(__file__).resolve().parent.parent)
 LIST_LIMIT = 50
 """Tensors in a list or tuple of at most this many are found by name too: `params[0]`."""
@@ -63,6 +65,8 @@ def source(frame: FrameType | None) -> Source | None:
 def _file_label(filename: str) -> str:
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     cell = getattr(getattr(shell, "compile", None), "_filename_map", {}).get(filename)
+    if cell is None and (named := _IPYTHON_7.match(filename)):
+        cell = named[1]
     if cell is not None:
         return f"cell {cell}"
     return "cell" if Path(filename).parent.name.startswith("ipykernel_") else Path(filename).name

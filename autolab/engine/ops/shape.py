@@ -58,17 +58,16 @@ def inferred(shape, numel):
 
 
 def _view(xp, self, size):
-    shape = inferred(tuple(size), self.size)
-    try:
-        return self.reshape(shape, copy=False)
-    except ValueError:
+    reshaped = self.reshape(inferred(tuple(size), self.size))
+    if reshaped.size and not xp.may_share_memory(reshaped, self):  # `copy=False` would raise, from NumPy 2.1 on; Colab has 2.0
         raise fail(
             RuntimeError,
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
             "contiguous subspaces). Use .reshape(...) instead.",
             "view() only reads the same memory differently; this tensor's memory is not in that order (it was transposed, say), and reshape() "
             "copies when it must.",
-        ) from None
+        )
+    return reshaped
 
 
 view_op = register(
@@ -183,7 +182,7 @@ unsqueeze = register(
 
 
 def _squeeze(xp, self, dims):
-    return self.reshape(tuple(n for i, n in enumerate(self.shape) if not (n == 1 and i in dims)), copy=False)
+    return self.squeeze(tuple(i for i, n in enumerate(self.shape) if n == 1 and i in dims))
 
 
 squeeze_op = register(
