@@ -24,7 +24,7 @@ from .saving import saver
 from .placement import across, common_device, device_error, gathered, kept, on_device
 from .storage import InferenceStorage, Storage
 from .tensor import SMALL, Tensor, View, materialise, wrap
-from .views import AWAY, move_retained, partly_overlap, repeats
+from .views import AWAY, move_retained, order_of_copies, partly_overlap, repeats
 
 _new = object.__new__
 
@@ -138,7 +138,8 @@ def _promoted(op, args, raws, device=CPU):
         a = args[i]
         if isinstance(a, Tensor):
             if a.dtype is not d:
-                raws[i] = raws[i].astype(d.np) if device is CPU else device.backend.run(per_thread.state, raws[i].astype, d.np)
+                order = order_of_copies(raws[i])
+                raws[i] = raws[i].astype(d.np, order) if device is CPU else device.backend.run(per_thread.state, raws[i].astype, d.np, order)
         elif a is not None and (d._kind < 2 or python_scalar_dtype(a)._kind > 2):
             raws[i] = np.asarray(a).astype(d.np)[
                 ()

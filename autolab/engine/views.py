@@ -189,6 +189,11 @@ OVERLAPPING = View(None, 0, "default")
 """The marker of a tensor outside any graph whose memory shows one number in several places: the fast lanes would change it in place."""
 
 
+def order_of_copies(array):
+    """In which order (NumPy's "C" or "K") a copy lies: that of `array`, but row by row where memory repeats (`expand`), as PyTorch has it."""
+    return "C" if 0 in array.strides else "K"
+
+
 def repeats(array) -> bool:
     """Whether `array` shows one number in several places, as after `expand()`."""
     return 0 in array.strides and array.size > 0 and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape))

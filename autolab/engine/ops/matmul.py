@@ -375,8 +375,16 @@ NAMESPACES["linalg"]["matmul"] = matmul
 @composite(namespace="nn.functional")
 def linear(input, weight, bias=None):
     """`input @ weight.T + bias`: (…, in), (out, in), (out) -> (…, out). Source: torch.nn.functional.linear."""
-    if input._d.ndim == 2 and bias is not None:
+    try:
+        rows = input._d.ndim == 2
+    except AttributeError:
+        check_tensors("linear", input=input)
+        raise
+    if rows and bias is not None:
         return addmm(bias, input, t_op.call(weight))
+    if not input.ndim or not weight.ndim:
+        message = f"both arguments to linear need to be at least 1D, but they are {input.ndim}D and {weight.ndim}D"
+        raise fail(RuntimeError, message, "The last dimension of the input is what the weights' rows are multiplied with.")
     if bias is None:
         return matmul(input, t_op.call(weight))
     if weight.ndim == 1:

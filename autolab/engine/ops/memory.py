@@ -25,7 +25,7 @@ from ..dtype import dtype as dtype_class
 from ..errors import fail, unsupported
 from ..registry import METHODS, NAMESPACES, composite, register
 from ..tensor import Tensor, scalar_tensor, wrap
-from ..views import partly_overlap, repeats
+from ..views import order_of_copies, partly_overlap, repeats
 
 ROW_MAJOR = "row-major"
 """What `contiguous` asks of `clone`; a user's memory formats are refused."""
@@ -62,7 +62,7 @@ alias = register(
 
 to_copy = register(
     "to_copy(self, dtype)",
-    forward=lambda xp, self, dtype: self.astype(dtype.np),
+    forward=lambda xp, self, dtype: self.astype(dtype.np, order=order_of_copies(self)),
     vjp={"self": lambda m, g: g},
     method=False,
     function=False,
@@ -235,7 +235,7 @@ def _cast(self, dtype, copy=False):
     if self.dtype.is_floating_point and dtype.is_floating_point:
         return to_copy.call(self, dtype)
     return (
-        wrap(self._storage.device.backend.run(per_thread.state, self._d.astype, dtype.np), dtype)
+        wrap(self._storage.device.backend.run(per_thread.state, self._d.astype, dtype.np, order_of_copies(self._d)), dtype)
         if not (self._req and dtype.is_floating_point)
         else to_copy.call(self, dtype)
     )

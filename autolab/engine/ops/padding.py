@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arguments import check_tensor
 from ..errors import fail
 from ..kernels.scatter import add_at
 from ..registry import composite, register
@@ -208,6 +209,7 @@ def pad(input, pad, mode="constant", value=None):
 
     mode: 'constant' (`value`, default 0), 'reflect', 'replicate', 'circular'. Raises RuntimeError when the sizes do not fit,
     NotImplementedError for an unknown mode. Source: torch.nn.functional.pad."""
+    check_tensor("pad", input)
     pad = _numbers(pad)
     if len(pad) % 2:
         raise fail(RuntimeError, "Padding length must be divisible by 2", "Each dimension has two ends.")

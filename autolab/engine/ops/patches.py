@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arguments import bad_argument
+from ..arguments import bad_argument, check_tensor
 from ..errors import fail
 from ..registry import composite, register
 from ..tensor import Tensor
@@ -137,6 +137,7 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
     """The patches of images (N, C, H, W) as columns: (N, C * kh * kw, number of patches). Raises RuntimeError when none fits.
 
     Source: torch.nn.functional.unfold."""
+    check_tensor("im2col", input)
     options = _options(kernel_size, dilation, padding, stride)
     size = tuple(input.shape[-2:])
     if input.ndim in (3, 4) and 0 in input.shape[input.ndim - 3 :] or input.ndim > 4:
@@ -168,6 +169,7 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     """Columns (N, C * kh * kw, number of patches) as images (N, C, *output_size); patches that overlap are summed.
 
     Raises RuntimeError when the sizes do not fit. Source: torch.nn.functional.fold."""
+    check_tensor("col2im", input)
     output_size = _pair("output_size", output_size)
     options = _options(kernel_size, dilation, padding, stride)
     kernel_size = options[0]
@@ -182,7 +184,7 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     if input.shape[channel] % (kernel_size[0] * kernel_size[1]):
         raise fail(
             RuntimeError,
-            f"Expected size of input's dimension {channel} to be divisible by the product of kernel_size, but got input.size({channel})="
+            "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got input.size(1)="
             f"{input.shape[channel]} and kernel_size=({kernel_size[0]}, {kernel_size[1]}).",
             "A column holds a patch of every channel.",
         )
@@ -191,8 +193,8 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
         raise fail(
             RuntimeError,
             f"Given output_size=({output_size[0]}, {output_size[1]}), {_shown(output_size, *options)}, expected size of input's dimension "
-            f"{channel + 1} to match the calculated number of sliding blocks {counts[0]} * {counts[1]} = {counts[0] * counts[1]}, but got "
-            f"input.size({channel + 1})={input.shape[-1]}.",
+            f"2 to match the calculated number of sliding blocks {counts[0]} * {counts[1]} = {counts[0] * counts[1]}, but got "
+            f"input.size(2)={input.shape[-1]}.",
             "There is one column per patch.",
         )
     return col2im.call(input, output_size, *options)
@@ -240,6 +242,7 @@ def _check_factor(function, name, input, factor):
             f"{function}(): argument '{name}' (position 2) must be int, not {type(factor).__name__}",
             "It counts pixels.",
         )
+    check_tensor(function, input)
     if input.ndim < 3:
         raise fail(
             RuntimeError,

@@ -6,7 +6,7 @@ With `inplace=True` the function overwrites its input, whose version goes up by 
 import warnings
 
 import autolab
-from autolab.engine.arguments import as_int, bad_argument, check_fits
+from autolab.engine.arguments import as_int, bad_argument, check_fits, check_tensor
 from autolab.engine.dispatch import apply_inplace
 from autolab.engine.errors import check_dim, fail, not_implemented
 from autolab.engine.ops.activation import SELU_ALPHA, SELU_SCALE
@@ -49,6 +49,7 @@ def _threshold(input, threshold, value, inplace=False):
     """x where x > threshold, else value; both numbers are converted to the dtype of x first.
 
     Raises RuntimeError when that cannot hold them, NotImplementedError for masks. Source: torch.nn.functional.threshold."""
+    check_tensor("threshold", input)
     threshold, value = _as_elements(input, threshold, value)
     return _run("threshold", inplace, input, threshold, value)
 
@@ -111,6 +112,7 @@ def elu_(input, alpha=1.0):
 
 def selu(input, inplace=False):
     """scale * elu(x, alpha) with the constants that keep mean 0 and variance 1 from layer to layer."""
+    check_tensor("selu_" if inplace else "selu", input)
     return _run("elu", inplace, input, SELU_ALPHA, SELU_SCALE, 1)
 
 
@@ -163,6 +165,7 @@ def tanhshrink(input):
 
 def softshrink(input, lambd=0.5):
     """x - lambd above lambd, x + lambd below -lambd, 0 between. Raises RuntimeError for a negative lambd."""
+    check_tensor("softshrink", input)
     if not input.is_floating_point():
         raise not_implemented("softshrink_check", input._d.dtype)
     if lambd < 0:

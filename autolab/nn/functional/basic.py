@@ -55,6 +55,7 @@ def dropout(input, p=0.5, training=True, inplace=False):
     Draws one number per element from the default stream. Raises ValueError for p outside [0, 1].
     """
     check_probability(p)
+    check_tensor("dropout", input)
     return _dropped(input, p, training, inplace, input.shape)
 
 
@@ -113,6 +114,7 @@ def _unexpected_dim(name, dim, spatial, expected):
 def alpha_dropout(input, p=0.5, training=False, inplace=False):
     """Dropout that keeps mean 0 and variance 1 of what SELU gives: dropped elements become SELU's lower limit."""
     check_probability(p)
+    check_tensor("alpha_dropout", input)
     return _dropped(input, p, training, inplace, input.shape, alpha=True)
 
 
@@ -164,6 +166,7 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     """
     if sparse:
         raise unsupported("embedding", "sparse")
+    check_tensor("embedding", input, "indices", 2)
     padding_idx = -1 if padding_idx is None else check_padding_idx(padding_idx, weight.shape[0])
     if max_norm is not None:
         with no_grad():

@@ -69,7 +69,9 @@ def _same_shape(input, target):
 def check_tensors(function, **arguments):
     """Raise TypeError, in PyTorch's words, for the first of `arguments` (in the order of the function's) that is no tensor.
 
-    None is left alone: it stands for an optional argument that was not given, or fails where it is used."""
+    Weights may be None."""
+    if arguments.get("input", 0) is None or arguments.get("target", 0) is None:
+        check_all(function, **{name: value for name, value in arguments.items() if "weight" not in name})
     check_all(function, or_none=True, **arguments)
 
 

@@ -3,7 +3,8 @@
 import math
 
 import autolab
-from autolab.engine.errors import fail
+from autolab.engine.arguments import check_tensor
+from autolab.engine.errors import fail, not_implemented
 from autolab.engine.ops.normalization import batch_normalized
 from autolab.engine.registry import NAMESPACES, OPS
 
@@ -117,6 +118,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 
     Raises RuntimeError when the sizes differ. Zhang and Sennrich, "Root Mean Square Layer Normalization" (2019).
     """
+    check_tensor("rms_norm", input)
     shape = [normalized_shape] if isinstance(normalized_shape, int) else [int(n) for n in normalized_shape]
     if not shape:
         raise fail(
@@ -139,10 +141,13 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
             f"of size{list(input.shape)}",
             "The last dimensions are normalised; their sizes are given when the layer is made.",
         )
-    eps = autolab.finfo(input.dtype).eps if eps is None else eps
-    dims = tuple(range(input.dim() - len(shape), input.dim()))
-    y = input * OPS["add_scalar"].call(input.pow(2).mean(dims, keepdim=True), eps).rsqrt()
-    return y if weight is None else y * weight
+    if not (input.is_floating_point() or input.is_complex()):
+        raise not_implemented("rms_norm", input._d.dtype)
+    x = input.float() if input.dtype is autolab.float16 else input  # squares of float16 numbers overflow soon
+    eps = autolab.finfo(x.dtype).eps if eps is None else eps
+    dims = tuple(range(x.dim() - len(shape), x.dim()))
+    y = x * OPS["add_scalar"].call(x.pow(2).mean(dims, keepdim=True), eps).rsqrt()
+    return (y if weight is None else y * weight).to(input.dtype)
 
 
 def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):

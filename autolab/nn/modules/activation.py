@@ -124,7 +124,7 @@ class Sigmoid(_Activation):
 
     def forward(self, input):
         """The function, element by element."""
-        return F.sigmoid(input)
+        return autolab.sigmoid(input)
 
 
 class Tanh(_Activation):
@@ -132,7 +132,7 @@ class Tanh(_Activation):
 
     def forward(self, input):
         """The function, element by element."""
-        return F.tanh(input)
+        return autolab.tanh(input)
 
 
 class LogSigmoid(_Activation):
