@@ -7,7 +7,7 @@ from goldens.oracle import check
 import autolab
 
 LAYERS = [
-    "nn.Linear(2, 3)", "nn.Linear(2, 3, bias=False)", "nn.Sequential(nn.Linear(2, 2), nn.ReLU())", 
+    "nn.Linear(2, 3)", "nn.Linear(2, 3, bias=False)", "nn.Sequential(nn.Linear(2, 2), nn.ReLU())",
     "nn.Conv2d(2, 3, 1)", "nn.RMSNorm(2)", "nn.LayerNorm(2)",
     "nn.BatchNorm1d(2)", "nn.Dropout(0.5)", "nn.AlphaDropout()", "nn.Tanh()", "nn.Sigmoid()", "nn.SELU()", "nn.Softshrink()", "nn.Threshold(1, 2)",
     "nn.ZeroPad2d(1)", "nn.ReflectionPad1d(1)", "nn.PixelShuffle(1)", "nn.Unfold(1)", "nn.Fold((2, 2), 1)", "nn.Embedding(4, 2)",
