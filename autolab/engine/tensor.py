@@ -289,12 +289,13 @@ class Tensor(Differentiable, Protocols):
                 f"Variable data has to be a tensor, but got {type(value).__name__}",
                 "Wrap it with torch.tensor(...).",
             )
-        self._d, self.dtype = materialise(value), value.dtype
+        d = self._d = materialise(value)
+        self.dtype = value.dtype
         if self._storage.device is not value._storage.device:  # as torch: `p.data = p.data.cuda()` moves the tensor
             self._storage = _new(self._storage.__class__)
             self._storage.version, self._storage.device = 0, value._storage.device
             self._view = None if self._storage.device is devices.CPU else AWAY
-        self._storage.array = self._d
+        self._storage.array = d
 
     def numpy(self, *, force=False):
         """The values as a NumPy array that shares this tensor's memory.

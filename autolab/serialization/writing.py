@@ -24,7 +24,7 @@ from autolab.engine.dtype import dtype
 from autolab.engine.errors import fail, unsupported
 from autolab.engine.size import Size
 from autolab.engine.tensor import Tensor, layout, materialise, wrap
-from autolab.nn.parameter import Parameter
+from autolab.nn.parameter import Parameter, is_lazy
 from autolab.serialization.names import name_in_files
 from autolab.serialization.reading import short_name
 from autolab.serialization.rebuild import STORAGES
@@ -272,6 +272,8 @@ class _Pickler(_Python):
         if not isinstance(obj, Tensor):
             return NotImplemented
         kind, attributes = type(obj), dict(obj.__dict__)
+        if is_lazy(obj):  # nothing but whether it will need a gradient
+            return Global("torch.nn.parameter", kind.__name__), (obj.requires_grad,)
         if kind is Parameter:
             name = "_rebuild_parameter_with_state" if attributes else "_rebuild_parameter"
             arguments = (obj.detach(), bool(obj.requires_grad), OrderedDict())

@@ -33,7 +33,9 @@ def numbers(value: Any, where: str) -> np.ndarray:
         raise fail(
             TypeError,
             f"{where} must be a tensor or an array of real numbers, got {type(value).__name__}",
-            "Rows of different lengths, text and complex numbers cannot be drawn.",
+            "Before its first forward a lazy layer has no numbers: call the network once."
+            if type(value).__name__.startswith("Uninitialized")
+            else "Rows of different lengths, text and complex numbers cannot be drawn.",
         )
     return array
 

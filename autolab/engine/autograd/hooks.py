@@ -33,6 +33,17 @@ class RemovableHandle:
     def __exit__(self, *exc):
         self.remove()
 
+    def __reduce__(self):
+        return _revive, (self._dicts, self.id)  # pickle looks a class up by its module, and this one says it is torch's
+
+
+def _revive(dicts, number):
+    """The handle of a hook that was pickled with it. Hooks that are registered from now on get other numbers."""
+    global _ids
+    handle = RemovableHandle(dicts[0], extra_dict=dicts[1:])
+    handle.id, _ids = number, count(max(handle.id, number + 1))
+    return handle
+
 
 RemovableHandle.__module__ = "torch.utils.hooks"
 

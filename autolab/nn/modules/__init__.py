@@ -36,6 +36,18 @@ from autolab.nn.modules.conv import Conv1d, Conv2d, ConvTranspose1d, ConvTranspo
 from autolab.nn.modules.distance import CosineSimilarity, PairwiseDistance
 from autolab.nn.modules.dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout
 from autolab.nn.modules.flatten import Flatten, Unflatten
+from autolab.nn.modules.lazy import (
+    LazyBatchNorm1d,
+    LazyBatchNorm2d,
+    LazyBatchNorm3d,
+    LazyConv1d,
+    LazyConv2d,
+    LazyConvTranspose1d,
+    LazyConvTranspose2d,
+    LazyInstanceNorm1d,
+    LazyInstanceNorm2d,
+    LazyLinear,
+)
 from autolab.nn.modules.linear import Bilinear, Identity, Linear
 from autolab.nn.modules.loss import (
     BCELoss,
@@ -184,6 +196,16 @@ __all__ = [
     "LSTM",
     "LSTMCell",
     "LayerNorm",
+    "LazyBatchNorm1d",
+    "LazyBatchNorm2d",
+    "LazyBatchNorm3d",
+    "LazyConv1d",
+    "LazyConv2d",
+    "LazyConvTranspose1d",
+    "LazyConvTranspose2d",
+    "LazyInstanceNorm1d",
+    "LazyInstanceNorm2d",
+    "LazyLinear",
     "LeakyReLU",
     "Linear",
     "LocalResponseNorm",

@@ -13,7 +13,7 @@ from autolab.engine.autograd.hooks import RemovableHandle
 from autolab.engine.errors import fail
 from autolab.engine.tensor import Tensor
 from autolab.nn.modules.hooks import WrappedHook
-from autolab.nn.parameter import Parameter
+from autolab.nn.parameter import Parameter, is_lazy
 
 _EXTRA_STATE = "_extra_state"
 _NEVER_CALLED = (
@@ -220,6 +220,8 @@ def _fitting(key, current, given):
             f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
             f"checkpoint but received {type(given)}"
         )
+    if is_lazy(current):
+        return given, None
     if current.shape == () and given.shape == (1,):
         given = given[0]  # scalars were saved with shape (1,) before PyTorch 0.4
     if given.shape != current.shape:

@@ -6,7 +6,7 @@ import warnings
 
 from autolab.engine.errors import fail
 from autolab.engine.ops.weight_norm import norm_except_dim, weight_normalized
-from autolab.nn.parameter import Parameter
+from autolab.nn.parameter import Parameter, is_lazy
 
 
 class WeightNorm:
@@ -22,7 +22,8 @@ class WeightNorm:
 
     @staticmethod
     def apply(module, name, dim):
-        """Takes the weight of `module` apart and registers the hook. Raises RuntimeError when it is apart already."""
+        """Takes the weight of `module` apart and registers the hook. Raises RuntimeError when it is apart already,
+        ValueError when it has no shape yet."""
         warnings.warn(
             "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
             FutureWarning,
@@ -33,6 +34,12 @@ class WeightNorm:
                 message = f"Cannot register two weight_norm hooks on the same parameter {name}"
                 raise fail(RuntimeError, message, "remove_weight_norm takes the first one away.")
         hook, weight = WeightNorm(name, dim), getattr(module, name)
+        if is_lazy(weight):
+            message = (
+                "The module passed to `WeightNorm` can't have uninitialized parameters. Make sure to run the dummy forward before "
+                "applying weight normalization"
+            )
+            raise fail(ValueError, message, "A lazy layer has its weight after the first forward.")
         length = norm_except_dim(weight, 2, hook.dim).data
         del module._parameters[name]
         module.register_parameter(name + "_g", Parameter(length))
