@@ -83,7 +83,7 @@ class Op:
         return f"<Op {self.name}({', '.join(self.params)})>"
 
 
-_DERIVED = re.compile(r"(.+?)_sym_(sizes_opt|sizes|numel|strides|argsize_0|argsize_minus_[12])$")
+_DERIVED = re.compile(r"(.+?)_sym_(sizes_opt|sizes|numel|strides|argsize_[012]|argsize_minus_[12])$")
 
 _TENSORS = {"self", "index", "mask", "condition", "target", "weight", "indices", "running_mean", "running_var"}
 """Arguments that are tensors although no rule is about them."""

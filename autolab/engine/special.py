@@ -95,9 +95,14 @@ def _erfc_tail(xp, x):
     # exp(-x*x) multiplies the rounding error of x*x by x*x: square a shortened x exactly and correct for the rest
     short = x.astype(xp.float32).astype(xp.float64)
     decay = xp.exp(-short * short) * xp.exp((short - x) * (short + x))
+    return decay * _erfcx_tail(xp, x)
+
+
+def _erfcx_tail(xp, x):
+    """exp(x^2) erfc(x) for x >= 1."""
     near = _polynomial(ERFC_P, x) / _polynomial(ERFC_Q, x)
     far = _polynomial(ERFC_R, x) / _polynomial(ERFC_S, x)
-    return decay * xp.where(x < 8, near, far)
+    return xp.where(x < 8, near, far)
 
 
 def _erf_core(xp, x):
@@ -130,6 +135,14 @@ def _erfc_array(xp, x):
         tail = _erfc_tail(xp, xp.minimum(xp.abs(x[large]), 30.0))
         out[large] = xp.where(x[large] < 0, 2 - tail, tail)
     return out
+
+
+def _log_ndtr_array(xp, x):
+    """log of the share of the standard normal distribution below x."""
+    t = x * math.sqrt(0.5)
+    size = xp.clip(-t, 1.0, 1e40)  # beyond, the powers overflow; what is added to x^2 no longer counts
+    tail = xp.log(_erfcx_tail(xp, size) / 2) - t * t
+    return xp.where(t < -1, xp.where(xp.isinf(t), -xp.inf, tail), xp.log1p(-_erfc_array(xp, t) / 2))
 
 
 def _erfinv_array(xp, y):
@@ -235,6 +248,7 @@ def _trigamma_array(xp, x):
 erf = _blockwise(_erf_array)
 erfc = _blockwise(_erfc_array)
 erfinv = _blockwise(_erfinv_array)
+log_ndtr = _blockwise(_log_ndtr_array)
 lgamma = _blockwise(_lgamma_array)
 digamma = _blockwise(_digamma_array)
 zeta = _blockwise(_zeta_array)

@@ -44,7 +44,7 @@ def _opened(tree):
 
 def namedtuple(kind, parts):
     """A named result (such as torch.max gives) with its parts."""
-    return kind(*parts)
+    return kind._make(parts) if hasattr(kind, "_make") else kind(parts)
 
 
 def flatten(tree):

@@ -10,10 +10,12 @@ import autolab as torch
 from autolab.engine import observe
 
 WAITS = {
-    # ops whose backward pass looks at the numbers, and so waits for the device
+    # ops whose kernel or backward pass looks at the numbers, and so waits for the device
     "prod": "is there a zero? PyTorch waits too",
     "prod_all": "is there a zero? PyTorch waits too",
     "cumprod": "is there a zero? PyTorch waits too",
+    "histogram": "is the range finite? PyTorch has it on the CPU only",
+    "linalg_matrix_exp": "how often a matrix is halved is in its numbers; PyTorch waits too",
     "digamma": "its derivative sums a series until the smallest number is past it",
     "polygamma": "the series is summed until the smallest number is past it",
 }

@@ -1,4 +1,4 @@
-"""Modified Bessel functions of the first kind: i0, i1.
+"""Modified Bessel functions of the first kind: i0, i1; scaled by exp(-|x|): i0e, i1e.
 
 Chebyshev series on |x| <= 8 and of 1/|x| beyond, with the coefficients and the order of operations of PyTorch. Source:
 S. L. Moshier, Cephes Mathematical Library, 1992."""
@@ -78,16 +78,16 @@ def _exp(xp, x):
     return np.where(x > 709, np.exp(x), rounding.each(math.exp, np.minimum(x, 709)))  # beyond, Python's exp raises
 
 
-def _bessel(order, near, far):
+def _bessel(order, near, far, scaled=False):
     def kernel(xp, self):
         given = xp.asarray(self)
         if given.dtype.kind == "c":
-            raise not_implemented("i1_cpu" if order else "i0_vml_cpu", given.dtype)
+            raise not_implemented(f"i{order}e_cpu" if scaled else "i1_cpu" if order else "i0_vml_cpu", given.dtype)
         half = given.dtype == np.float16
         value = given.astype(np.float32) if half else given  # half floats are computed as floats
         x, number = xp.abs(value), value.dtype.type
         short = _SHORT if order == 1 and value.dtype == precise.F32 else (0, 0)
-        grown = _exp(xp, x)
+        grown = number(1) if scaled else _exp(xp, x)
         inner = _series(xp, x / number(2) - number(2), near[short[0] :])
         outer = _series(xp, number(32) / x - number(2), far[short[1] :])
         inner = grown * x * inner if order else grown * inner
@@ -132,3 +132,44 @@ register(
     doc="The modified Bessel function of the first kind, of order 1. Source: torch.special.i1",
 )
 NAMESPACES["special"]["i0"] = NAMESPACES[""]["i0"]
+
+
+# -- scaled by exp(-|x|), so that nothing overflows ------------------------------------------------------------------------
+def _scaled_slope(m, g, self, result):
+    # i0e(x) - i1e(x) (sgn(x) + 1/x), and its limit 1/2 at 0
+    small = m.abs(self) <= (1.1920929e-07 if self.dtype.itemsize < 8 else 2.220446049250313e-16)
+    safe = m.masked_fill(self, small, 1.0)
+    return g * m.masked_fill(m.special_i0e(safe) - result * (m.sgn(safe) + m.reciprocal(safe)), small, 0.5)
+
+
+for _name, _kernel, _rule, _tex, _slope_tex in (
+    (
+        "i0e",
+        _bessel(0, _I0_NEAR, _I0_FAR, scaled=True),
+        lambda m, g, self, result: g * (m.special_i1e(self) - m.sgn(self) * result),
+        r"e^{-\left|{self}\right|} \cdot I_0({self})",
+        r"{g} \cdot (e^{-\left|{self}\right|} \cdot I_1({self}) - \mathrm{sgn}({self}) \cdot {result})",
+    ),
+    (
+        "i1e",
+        _bessel(1, _I1_NEAR, _I1_FAR, scaled=True),
+        _scaled_slope,
+        r"e^{-\left|{self}\right|} \cdot I_1({self})",
+        r"{g} \cdot (e^{-\left|{self}\right|} \cdot I_0({self}) - {result} \cdot (\mathrm{sgn}({self}) + \frac{1}{{self}}))",
+    ),
+):
+    register(
+        f"special_{_name}(self)",
+        forward=_kernel,
+        dtype="float",
+        operands=("self",),
+        node=f"Special{_name.upper()}Backward0",
+        method=False,
+        namespace="special",
+        public=_name,
+        vjp={"self": _rule},
+        latex=_tex,
+        vjp_latex={"self": _slope_tex},
+        samples=lambda s: [s.randn(3), s.uniform(7.0, 12.0, 4)],
+        doc=f"exp(-|x|) {_name[:2]}(x): does not overflow. Source: torch.special.{_name}",
+    )

@@ -7,13 +7,15 @@ import math
 import numpy as np
 
 from .. import precise
-from ..arguments import NUMBERS, bad_argument, mismatch
+from ..arguments import NUMBERS, bad_argument, check_tensor, mismatch
 from ..dispatch import apply_inplace
 from ..errors import WHOLE, fail, no_kernel, not_implemented
 from ..overloading import BINARY, BINARY_METHOD, public
 from ..registry import METHODS, NAMESPACES, register
+from ..return_types import return_type
 from ..tensor import Tensor
 from .powers import power
+from .reduction import dtype_of
 from .remainder import not_differentiable
 from .selection import only_tensors
 
@@ -219,6 +221,24 @@ def ldexp_(input, other):
         raise fail(RuntimeError, f"ldexp can't be cast to the desired output type {input.dtype.short}",
                    "The result is a float; an in-place operation keeps the tensor's dtype.")
     return apply_inplace(op, (input, other))
+
+
+frexp_op = register("frexp(self)", forward=lambda xp, self: xp.frexp(self), outputs=("mantissa", "exponent"), nondiff=("exponent",),
+                    vjp={"self": lambda m, g, exponent: g[0] / m.exp2(m.to_copy(exponent, dtype_of(g[0])))}, method=False, function=False,
+                    return_type=return_type("frexp", ("mantissa", "exponent")), latex=r"\mathrm{frexp}({self})",
+                    vjp_latex={"self": r"{g} \cdot 2^{-{exponent}}"},
+                    samples=lambda s: [np.array([0.6, -1.3, 5.2]), np.array([[0.3, 0.7]])])
+
+
+@public("frexp", op=frexp_op)
+def frexp(input):
+    """(mantissa, exponent) with input = mantissa * 2**exponent and 0.5 <= |mantissa| < 1; 0 stays 0.
+
+    Raises RuntimeError for whole numbers. Source: torch.frexp."""
+    check_tensor("frexp", input)
+    if input.dtype._kind != 2:
+        raise fail(RuntimeError, "torch.frexp() only supports floating-point dtypes", "Only these have a mantissa: call .float() first.")
+    return frexp_op.call(input)
 
 
 only_tensors(register("nextafter(self, other)", forward=lambda xp, self, other: xp.nextafter(self, other),

@@ -438,3 +438,4 @@ for _name, _of in (
 ):
     _TORCH.setdefault(_name, _TORCH[_of])
 _TORCH.setdefault("square_", METHODS["square_"])
+METHODS["negative_"] = _TORCH["negative_"] = METHODS["neg_"]

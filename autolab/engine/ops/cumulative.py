@@ -3,13 +3,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import not_implemented
+from ..errors import fail, not_implemented
 from ..dtype import as_dtype
 from ..kernels.reduce import accumulate
 from ..overloading import public
 from ..registry import register
 from ..return_types import return_type
 from .extremes import zeros_for
+from .indexing import written
 from .reduction import differentiable_dtype, one_dim
 from .shape import row_major
 
@@ -81,6 +82,25 @@ cumprod_op = register("cumprod(self, dim, *, dtype=None)", forward=_running("mul
                                          (np.array([[0.0, 2.0, 3.0], [1.5, 2.0, 0.5]]), -1)])
 
 
+def _in_place(op):
+    name = op.name + "_"
+
+    @public(name, function=False)
+    def call(self, dim, *, dtype=None):
+        dim = one_dim(op.name, dim, self._d.ndim)
+        wanted = self.dtype if dtype is None else as_dtype(dtype)
+        if wanted is not self.dtype:
+            kinds = [_C_NAMES.get(d.name, d.name) for d in (self.dtype, wanted)]
+            message = "Bad in-place call: input tensor dtype {} and output tensor dtype {} should match".format(*kinds)
+            raise fail(RuntimeError, message, "A tensor keeps its dtype when it is changed in place: convert it first.")
+        return written(op, (self, dim, self.dtype if self.dtype._kind < 2 else dtype))
+
+    call.__doc__ = f"`{op.name}` in place; the dtype stays. Source: torch.Tensor.{name}."
+
+
+_C_NAMES = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int", "bool": "bool"}
+
+
 def _along(op, name, doc):
     @public(name, op=op)
     def call(input, dim, *, dtype=None):
@@ -93,6 +113,8 @@ def _along(op, name, doc):
 
 _along(cumsum_op, "cumsum", "The running sum")
 _along(cumprod_op, "cumprod", "The running product")
+_in_place(cumsum_op)
+_in_place(cumprod_op)
 
 
 # -- logcumsumexp ------------------------------------------------------------------------------------------------------

@@ -454,12 +454,12 @@ def _copy_into(view, value):
 METHODS["__getitem__"], METHODS["__setitem__"] = getitem, setitem
 
 
-def written(op, args):
-    """Runs an op on its arguments and writes the result into the first, as an in-place op."""
+def written(op, args, apart=True):
+    """Runs an op on its arguments and writes the result into the first, as an in-place op. apart: the others may not share its memory."""
     target, state = args[0], per_thread.state
     check_inplace(target, state, any(isinstance(a, Tensor) and a._req for a in args))
     tensors = [x for a in args for x in (a if a.__class__ in (list, tuple) else (a,)) if isinstance(x, Tensor)]
-    if any(overlap(target, x) for x in tensors[1:] if x._d.ndim or op.params[-1] != "value"):  # one `value` is read before writing begins
+    if apart and any(overlap(target, x) for x in tensors[1:] if x._d.ndim or op.params[-1] != "value"):  # one `value` is read before writing begins
         raise overlapping_operands()
     device, _ = common_device(op, args, tensors)
     if device is not target._storage.device:

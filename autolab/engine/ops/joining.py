@@ -1,4 +1,4 @@
-"""Joining and splitting: cat, stack, split, chunk, unbind, block_diag."""
+"""Joining and splitting: cat, stack, split, chunk, unbind, tensor_split, hsplit, vsplit, dsplit, block_diag."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import itertools
 
 import numpy as np
 
+from ..arguments import mismatch
 from ..errors import check_dim, fail, no_dimensions
+from ..overloading import public
 from ..registry import METHODS, NAMESPACES, OPS, composite, register
 from ..tensor import Tensor
 from .shape import row_major
@@ -319,6 +321,35 @@ def tensor_split(input, indices_or_sections, dim=0):
     else:
         cuts = [0, *map(int, indices_or_sections), n]
     return tuple(OPS["slice"].call(input, d, a, b, 1) for a, b in zip(cuts, cuts[1:]))
+
+
+def _along(name, wanted, dim_of, doc):
+    """`tensor_split` along a fixed dimension; a number of pieces has to divide its size."""
+
+    @public(name, ("Tensor input, int sections", "Tensor input, tuple of ints indices"), ("int sections", "tuple of ints indices"))
+    def call(input, indices_or_sections):
+        if not isinstance(indices_or_sections, (int, list, tuple)):
+            raise mismatch("sections")
+        ndim = input._d.ndim
+        if ndim < wanted:
+            message = f"torch.{name} requires a tensor with at least {wanted} dimension, but got a tensor with {ndim} dimensions!"
+            raise fail(RuntimeError, message, "hsplit cuts columns, vsplit rows, dsplit along the third dimension.")
+        dim = dim_of(ndim)
+        n, k = input.shape[dim], indices_or_sections
+        if isinstance(k, int) and (not k or n % k):
+            raise fail(
+                RuntimeError,
+                f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {n} is not divisible by the split_size {k}!",
+                "tensor_split allows pieces of different sizes.",
+            )
+        return tensor_split(input, k, dim)
+
+    call.__doc__ = f"{doc}: so many equal pieces, or pieces cut at given places; views. Source: torch.{name}."
+
+
+_along("hsplit", 1, lambda ndim: int(ndim > 1), "Side by side (a vector along its only dimension)")
+_along("vsplit", 2, lambda ndim: 0, "Below each other")
+_along("dsplit", 3, lambda ndim: 2, "Along the third dimension")
 
 
 def _block_diag(xp, tensors):

@@ -1,4 +1,4 @@
-"""Matrix products: mm, mv, dot, bmm, matmul, addmm, linear, inner, tensordot, kron."""
+"""Matrix products: mm, mv, dot, bmm, matmul, addmm, linear, inner, tensordot, kron. More that add products to something: `added_products.py`."""
 
 from __future__ import annotations
 
@@ -240,33 +240,28 @@ def bmm(input, mat2):
     return bmm_op.call(input, mat2)
 
 
-@composite(method=True)
-def addmm(input, mat1, mat2, *, beta=1, alpha=1):
-    """`beta * input + alpha * mat1 @ mat2`. Source: torch.addmm."""
+def check_addmm(input, mat1, mat2):
+    """The shape of the product. Raises RuntimeError for shapes and dtypes that do not go together."""
     a, b = mat1._d.shape, mat2._d.shape
-    if len(a) != 2 or len(b) != 2:
-        raise fail(
-            RuntimeError,
-            f"mat1 must be a matrix, got {len(a)}-D tensor"
-            if len(a) != 2
-            else f"mat2 must be a matrix, got {len(b)}-D tensor",
-            "addmm multiplies two matrices.",
-        )
+    for name, shape in (("mat1", a), ("mat2", b)):
+        if len(shape) != 2:
+            raise fail(RuntimeError, f"{name} must be a matrix, got {len(shape)}-D tensor", "addmm multiplies two matrices.")
     if a[1] != b[0]:
         raise _product_error(a, b)
-    if mat1.dtype is not mat2.dtype:
-        raise fail(
-            RuntimeError,
-            f"mat1 and mat2 must have the same dtype, but got {mat1.dtype.short} and {mat2.dtype.short}",
-            "Convert one of them: matrix products do not mix dtypes.",
-        )
-    if input.dtype is not mat1.dtype:
-        raise fail(
-            RuntimeError,
-            f"self and mat2 must have the same dtype, but got {input.dtype.short} and {mat2.dtype.short}",
-            "Convert one of them: matrix products do not mix dtypes.",
-        )
-    target = (a[0], b[1])
+    for names, first in (("mat1 and mat2", mat1), ("self and mat2", input)):
+        if first.dtype is not mat2.dtype:
+            raise fail(
+                RuntimeError,
+                f"{names} must have the same dtype, but got {first.dtype.short} and {mat2.dtype.short}",
+                "Convert one of them: matrix products do not mix dtypes.",
+            )
+    return a[0], b[1]
+
+
+@composite(method=True)
+def addmm(input, mat1, mat2, *, beta=1, alpha=1):
+    """`beta * input + alpha * mat1 @ mat2`; `input` broadcasts. Source: torch.addmm."""
+    target = check_addmm(input, mat1, mat2)
     if input._d.shape != target and input._d.shape != target[1:]:
         check_expand(input._d.shape, target)
     return addmm_op.call(input, mat1, mat2, beta, alpha)
@@ -281,7 +276,7 @@ def check_expand(shape, target):
             f"greater or equal to the number of dimensions in the tensor ({len(shape)})",
             "The added tensor must broadcast to the product.",
         )
-    for i, n in enumerate(shape):
+    for i, n in reversed([*enumerate(shape)]):  # PyTorch looks from the last dimension on
         if n not in (1, target[i + offset]):
             raise fail(
                 RuntimeError,
@@ -289,18 +284,6 @@ def check_expand(shape, target):
                 f"{i + offset}.  Target sizes: {list(target)}.  Tensor sizes: {list(shape)}",
                 "The added tensor must broadcast to the product.",
             )
-
-
-@composite(method=True)
-def addmv(input, mat, vec, *, beta=1, alpha=1):
-    """`beta * input + alpha * mat @ vec`. Source: torch.addmv."""
-    return times(input, beta) + times(mv(mat, vec), alpha)
-
-
-@composite(method=True)
-def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
-    """`beta * input + alpha * batch1 @ batch2`. Source: torch.baddbmm."""
-    return times(input, beta) + times(bmm(batch1, batch2), alpha)
 
 
 # -- the general product ---------------------------------------------------------------------------------------------------

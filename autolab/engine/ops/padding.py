@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arguments import check_tensor
+from ..arguments import bad_argument
 from ..errors import fail
 from ..kernels.scatter import add_at
 from ..registry import composite, register
@@ -44,6 +45,29 @@ constant_pad = _inside(
     vjp_latex={"self": r"\mathrm{part}({g})"},
     samples=lambda s: [(s.randn(2, 3), (1, 2), 0.5), (s.randn(2, 3, 2), (-1, 1, 2, -1), 0)],
 )
+
+
+@composite(name="constant_pad_nd")
+def constant_pad_nd(input, pad, value=0):
+    """`F.pad` with a constant. Raises RuntimeError when the sizes do not fit. Source: torch.constant_pad_nd."""
+    if not isinstance(pad, (tuple, list)):
+        raise bad_argument("constant_pad_nd", "pad", 2, "tuple of ints", pad)
+    if len(pad) % 2:
+        raise fail(RuntimeError, f"Length of pad must be even but instead it equals {len(pad)}", "Each dimension has two ends.")
+    if len(pad) > 2 * input.ndim:
+        message = (
+            f"Length of pad should be no more than twice the number of dimensions of the input. Pad length is {len(pad)}while the input has "
+            f"{input.ndim}dimensions."
+        )
+        raise fail(RuntimeError, message, "Two numbers for each dimension that is padded.")
+    return _padded(input, tuple(pad), value)
+
+
+def _padded(input, pad, value):
+    for n, (a, b) in zip(input.shape, _sides(pad, input.ndim)):
+        if n + min(a, 0) + min(b, 0) < 0:
+            raise fail(RuntimeError, "narrow(): length must be non-negative.", "More is cut off than there is.")
+    return constant_pad.call(input, pad, value)
 
 
 # -- numbers of the input itself -----------------------------------------------------------------------------------------
@@ -221,10 +245,7 @@ def pad(input, pad, mode="constant", value=None):
             "Two numbers for each dimension that is padded.",
         )
     if mode == "constant":
-        for n, (a, b) in zip(input.shape, _sides(pad, input.ndim)):
-            if n + min(a, 0) + min(b, 0) < 0:
-                raise fail(RuntimeError, "narrow(): length must be non-negative.", "More is cut off than there is.")
-        return constant_pad.call(input, pad, 0 if value is None else value)
+        return _padded(input, pad, 0 if value is None else value)
     if value is not None and value != 0:
         raise fail(RuntimeError, f'Padding mode "{mode}" doesn\'t take in value argument', "It repeats the input.")
     if len(pad) not in (2, 4, 6) or input.ndim not in (len(pad) // 2 + 1, len(pad) // 2 + 2):

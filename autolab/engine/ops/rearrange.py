@@ -1,13 +1,14 @@
-"""Mirrored, rolled, triangular, diagonal, windows."""
+"""Mirrored, rolled, triangular, diagonal (diag, diag_embed, diagflat, fill_diagonal_), windows."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..arguments import _missing
+from ..arguments import NUMBERS, _missing, bad_argument, bool_argument, check_tensor, overloads
 from ..errors import check_dim, check_dims, fail, no_dimensions
 from ..registry import composite, register
-from .shape import row_major, sizes_from
+from ..tensor import Tensor
+from .shape import row_major, sizes_from, view_op
 
 # -- mirrored, rolled, triangular, diagonal --------------------------------------------------------------------------------
 def _flip(xp, self, dims):
@@ -206,6 +207,38 @@ def diag(input, diagonal=0):
         f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D",
         "Use diagonal or diag_embed for more dimensions.",
     )
+
+
+@composite(method=True)
+def diagflat(input, offset=0):
+    """The square matrix with all elements of `input` on a diagonal. Source: torch.diagflat."""
+    check_tensor("diagflat", input)
+    return diag_embed.call(view_op.call(input.contiguous(), (-1,)), offset, -2, -1)
+
+
+@composite(method=True, function=False)
+@overloads(method=True)
+def fill_diagonal_(self, fill_value, wrap=False):
+    """Sets the main diagonal to a number, in place: [0, 0], [1, 1] …, of more than two dimensions [0, 0, 0] …
+
+    wrap: go on below a tall matrix, after one row left out. Raises RuntimeError for a vector, and for more than two dimensions
+    of different sizes. Source: torch.Tensor.fill_diagonal_."""
+    value = fill_value.item() if isinstance(fill_value, Tensor) and not fill_value._d.ndim else fill_value
+    if not isinstance(value, NUMBERS):
+        raise bad_argument("fill_diagonal_", "fill_value", 1, "Number", fill_value)
+    bool_argument("fill_diagonal_", "wrap", 2, wrap)
+    shape = self._d.shape
+    if len(shape) < 2:
+        raise fail(RuntimeError, "dimensions must larger than 1", "A vector has no diagonal.")
+    if len(shape) > 2 and len(set(shape)) > 1:
+        raise fail(RuntimeError, "all dimensions of input must be of equal length", "Only of a matrix the sides may differ.")
+    start, step, n = self.storage_offset(), sum(self.stride()), min(shape)
+    self.as_strided((n,), (step,), start).fill_(value)
+    rows, columns = shape[:2]
+    if wrap and len(shape) == 2 and rows > columns + 1:
+        further = -(-self.numel() // (columns + 1)) - n
+        self.as_strided((further,), (step,), start + self.stride(0) * (columns + 1)).fill_(value)
+    return self
 
 
 def _unfold(xp, self, dimension, size, step):

@@ -1,4 +1,4 @@
-"""Entries written by mask, by position among all, or together with what is there: masked_scatter, put, scatter_reduce.
+"""Entries written by mask, by position among all, or together with what is there: masked_scatter, put, scatter_reduce, index_reduce.
 
 Source: https://docs.pytorch.org/docs/2.13/generated/torch.scatter_reduce.html"""
 
@@ -183,7 +183,7 @@ def _combine(xp, out, d, key, values, reduce):
     else:  # CuPy multiplies at places that repeat in no dtype; within one slice along d they do not repeat
         for k in range(values.shape[d]):
             one = (slice(None),) * d + (slice(k, k + 1),)
-            places = tuple(i[one] if i.shape[d] > 1 else i for i in key)
+            places = tuple(xp.broadcast_to(i, values.shape)[one] for i in key)
             out[places] = out[places] * values[one]
 
 
@@ -324,3 +324,102 @@ def scatter_reduce_(self, dim, index, src, reduce, *, include_self=True):
     """`scatter_reduce` in place. Source: torch.Tensor.scatter_reduce_."""
     check_tensors("scatter_reduce_", 2, index=index, src=src)
     return written(scatter_reduce_op, (self, dim, index, src, reduce, include_self))
+
+
+# -- whole slices together with what is there ------------------------------------------------------------------------------
+def _check_index_reduce(self, d, index, source, reduce):
+    if reduce not in _REDUCTIONS[1:]:
+        message = f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}."
+        raise fail(RuntimeError, message, "index_add adds.")
+    if index.ndim > 1:
+        kind = FROM_NUMPY[index.dtype].short
+        message = f"index_reduce_(): Index is supposed to be a vector, but got dim: {index.ndim} with type: {kind} and size: {list(index.shape)}"
+        raise fail(IndexError, message, "The positions are a list of whole numbers.")
+    if index.dtype not in (np.int32, np.int64):
+        message = f"index_reduce_(): Expected dtype int32/int64 for index but got: {FROM_NUMPY[index.dtype].short}"
+        raise fail(RuntimeError, message, "The positions are a list of whole numbers.")
+    if self.dtype != source.dtype:
+        kinds = [FROM_NUMPY[a.dtype].short for a in (self, source)]
+        message = "index_reduce_(): self ({}) and source ({}) must have the same scalar type".format(*kinds)
+        raise fail(RuntimeError, message, "Convert the source first: source.to(x.dtype).")
+    if d and d >= source.ndim:
+        message = f"index_reduce_(): Indexing dim {d} is out of bounds of tensor"
+        raise fail(RuntimeError, message, "The source has a slice for each position.")
+    n = source.shape[d] if source.ndim else 1
+    if index.size != n:
+        message = f"index_reduce_(): Number of indices ({index.size}) should be equal to source.size(dim): ({n}), for dim: {d}"
+        raise fail(RuntimeError, message, "The source has a slice for each position.")
+    if source.ndim != self.ndim or any(a != b for k, (a, b) in enumerate(zip(self.shape, source.shape)) if k != d):
+        message = (
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            f"{list(self.shape)} source.shape = {list(source.shape)}"
+        )
+        raise fail(RuntimeError, message, "Each slice of the source meets a slice of the tensor.")
+
+
+def _spread_index(reshape, expand, index, dim, source):
+    """The list of positions as the index that `scatter_reduce` takes: the same position for a whole slice."""
+    shape = tuple(source.shape)
+    return expand(reshape(index, tuple(n if k == dim else 1 for k, n in enumerate(shape))), shape)
+
+
+def _index_reduce(xp, self, dim, index, source, reduce, include_self):
+    d = check_dim(dim, self.ndim)
+    _check_index_reduce(self, d, index, source, reduce)
+    n = self.shape[d] if self.ndim else 1
+    message = "index out of range in self"
+    demands.in_range(xp, index, 0, n, lambda bad: fail(IndexError, message, f"Positions count from 0 to {n - 1}."))
+    if not self.ndim:
+        return _scatter_reduce(xp, self.reshape(1), 0, index.reshape(1).astype(np.int64), source.reshape(1), reduce, include_self).reshape(())
+    spread = _spread_index(xp.reshape, xp.broadcast_to, index.astype(np.int64), d, source)
+    return _scatter_reduce(xp, self, d, spread, source, reduce, include_self)
+
+
+def _index_reduce_rule(share):
+    def rule(m, g, self, dim, index, source, reduce, include_self, result):
+        if not len(self.shape):
+            parts = [m.reshape_raw(x, (1,)) for x in (g, self, source, result)]
+            return m.reshape_raw(share(m, parts[0], parts[1], 0, m.reshape_raw(index, (1,)), parts[2], reduce, include_self, parts[3]), ())
+        dim = dim % len(self.shape)
+        return share(m, g, self, dim, _spread_index(m.reshape_raw, m.expand, index, dim, source), source, reduce, include_self, result)
+
+    return rule
+
+
+index_reduce_op = register(
+    "index_reduce(self, dim, index, source, reduce, include_self=True)",
+    forward=_index_reduce,
+    method=False,
+    function=False,
+    vjp={"self": _index_reduce_rule(_own_share), "source": _index_reduce_rule(_source_share)},
+    latex=r"\mathrm{{reduce}}({self}[{index}], {source})",
+    vjp_latex={
+        "self": r"{g} \cdot \frac{\partial {result}}{\partial {self}}",
+        "source": r"({g} \cdot \frac{\partial {result}}{\partial {source}})[{index}]",
+    },
+    samples=lambda s: [
+        (s.distinct(3, 2), 0, s.index([2, 2]), s.distinct(2, 2) + 0.1, reduce, include)
+        for reduce in _REDUCTIONS[1:]
+        for include in (True, False)
+    ],
+)
+
+
+@composite(method=True)
+@overloads()
+def index_reduce(input, dim, index, source, reduce, *, include_self=True):
+    """A copy in which slices of `source` are combined with the slices at the positions `index`: `scatter_reduce` for whole slices.
+
+    reduce: 'prod', 'mean', 'amax' or 'amin'; include_self: whether what was there counts. Raises RuntimeError for another one, and for a
+    source that does not fit. Source: torch.index_reduce."""
+    check_tensors("index_reduce", 1, input=input)
+    check_tensors("index_reduce", 3, index=index, source=source)
+    return index_reduce_op.call(input, dim, index, source, reduce, include_self)
+
+
+@composite(method=True, function=False)
+@overloads(method=True)
+def index_reduce_(self, dim, index, source, reduce, *, include_self=True):
+    """`index_reduce` in place. Source: torch.Tensor.index_reduce_."""
+    check_tensors("index_reduce_", 2, index=index, source=source)
+    return written(index_reduce_op, (self, dim, index, source, reduce, include_self))

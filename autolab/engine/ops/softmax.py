@@ -12,7 +12,8 @@ import numpy as np
 from ..arguments import as_int, bad_argument
 from ..errors import check_dim, fail, not_implemented
 from ..kernels.reduce import reduce
-from ..registry import composite, internal
+from ..overloading import public
+from ..registry import NAMESPACES, composite, internal
 from .activation import floating, logistic
 from .shape import row_major
 
@@ -206,3 +207,18 @@ def log_softmax(input, dim, dtype=None):
     """log(softmax(input, dim)), computed without overflow. Source: torch.log_softmax."""
     _check_whole("log_softmax", dim)
     return _log_softmax_op.call(_as(input, dtype), dim)
+
+
+def _in_special(name, function):
+    """`function` as `torch.special.<name>`, where `dtype` is given by keyword only."""
+
+    @public(f"special_{name}", method=False, namespace="special")
+    def call(input, dim, *, dtype=None):
+        return function(input, dim, dtype)
+
+    call.__doc__ = f"{function.__doc__.split(' Source:')[0]} Source: torch.special.{name}."
+    NAMESPACES["special"][name] = NAMESPACES["special"].pop(f"special_{name}")
+
+
+_in_special("softmax", softmax)
+_in_special("log_softmax", log_softmax)

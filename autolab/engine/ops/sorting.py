@@ -1,12 +1,14 @@
-"""Order and frequency: sort argsort msort topk, quantile, unique, bincount, histc, searchsorted."""
+"""Order and frequency: sort argsort msort topk, unique, bincount, histc, histogram, searchsorted."""
 from __future__ import annotations
 
 import numpy as np
 
 from ..arguments import bad_argument, mismatch
 from ..errors import check_dim, fail, no_complex, not_implemented
+from ..kernels.scatter import add_at
 from ..overloading import public
-from ..registry import METHODS, composite
+from ..registry import composite
+from ..return_types import return_type
 from ..tensor import Tensor, scalar_tensor, wrap
 from .extremes import picked, picked_rule
 from .reduction import is_int, one_dim
@@ -103,43 +105,6 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
     return topk_op.call(input, k, dim, largest, sorted)
 
 
-# -- quantile ----------------------------------------------------------------------------------------------------------
-@public("quantile")
-def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
-    """The value below which the share `q` (a number or a 1-d tensor, from 0 to 1) of the elements lies, along `dim` or
-    of all.
-
-    Between two elements: 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. Source: torch.quantile."""
-    if interpolation not in ("linear", "lower", "higher", "nearest", "midpoint"):
-        raise fail(RuntimeError, f"quantile() interpolation must be one of linear, lower, higher, midpoint or "
-                                 f"nearest, but got {interpolation}",
-                   "It says what to do between two elements.")
-    shares = np.asarray(q.tolist() if isinstance(q, Tensor) else q, input.dtype.np)
-    if np.any((shares < 0) | (shares > 1)):
-        which, got = ("values ", "") if shares.ndim else ("", f" but got {float(shares):g}")
-        raise fail(RuntimeError, f"quantile() q {which}must be in the range [0, 1]{got}", "q is a share: 0.5 is the median.")
-    flat = METHODS["reshape"](input, (-1,)) if dim is None or not input._d.ndim else METHODS["movedim"](input, dim, -1)
-    ordered, n = sort(flat, -1)[0], flat._d.shape[-1]
-    rank = shares.reshape(-1) * (n - 1)
-    whole = {"lower": np.floor, "higher": np.ceil, "nearest": np.rint}.get(interpolation)
-    rank = (rank if whole is None else whole(rank)).astype(input.dtype.np)
-    low = np.floor(rank).astype(np.int64)
-    weight = (rank - low) if interpolation != "midpoint" else np.where(rank > low, 0.5, 0.0)
-    there = lambda a: wrap(a).to(input.device)
-    below = METHODS["index_select"](ordered, -1, there(low))
-    if interpolation in ("linear", "midpoint"):
-        above = METHODS["index_select"](ordered, -1, there(np.ceil(rank).astype(np.int64)))
-        below = METHODS["lerp"](below, above, there(weight.astype(input.dtype.np)))
-    found = METHODS["movedim"](below, -1, 0)
-    if dim is not None:
-        check_dim(dim, input._d.ndim)
-    if keepdim and dim is not None and input._d.ndim:
-        found = METHODS["unsqueeze"](found, 1 + dim % input._d.ndim)
-    elif keepdim:
-        found = METHODS["reshape"](found, (-1, *[1] * input._d.ndim))
-    return METHODS["squeeze"](found, 0) if shares.ndim == 0 else found
-
-
 # -- unique ------------------------------------------------------------------------------------------------------------
 def _unique(xp, self, dim):
     values, inverse, counts = xp.unique(self, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
@@ -231,6 +196,79 @@ def histc(input, bins=100, min=0, max=0):
     low, high = d.dtype.type(min), d.dtype.type(max)
     place = np.minimum(((inside - low) * d.dtype.type(bins) / (high - low)).astype(np.int64), bins - 1)
     return wrap(input.device.xp.bincount(place, minlength=bins).astype(d.dtype), device=input.device)
+
+
+def _histogram(xp, self, bins, range, weight, density):
+    flat = self.reshape(-1)
+    edges = bins.copy() if hasattr(bins, "ndim") else _edges(xp, flat, bins, range)
+    inside = (flat >= edges[0]) & (flat <= edges[-1])
+    # the last bar has its right end, too
+    place = xp.clip(xp.searchsorted(edges, flat, side="right") - 1, 0, len(edges) - 2)
+    counted = xp.zeros(len(edges) - 1, self.dtype)
+    add_at(xp, counted, (place,), xp.where(inside, flat.dtype.type(1) if weight is None else weight.reshape(-1), flat.dtype.type(0)))
+    return (counted / counted.sum() / (edges[1:] - edges[:-1]) if density else counted), edges
+
+
+def _edges(xp, flat, bins, range):
+    """The ends of `bins` bars of equal width, counted from the nearer end as torch.linspace does."""
+    kind = flat.dtype.type
+    if range is not None or not flat.size:
+        low, high = map(kind, range or (0, 1))
+    else:
+        low, high = flat.min(), flat.max()
+    if not bool(xp.isfinite(low) & xp.isfinite(high)):
+        message = f"torch.histogramdd: dimension 0's range [{float(low):g}, {float(high):g}] is not finite"
+        raise fail(RuntimeError, message, "Give range, or remove nan and inf first.")
+    if range is not None and low > high:
+        message = f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for dimension 0"
+        raise fail(RuntimeError, message, "The range runs from min to max.")
+    half = xp.where(low == high, kind(0.5), kind(0))
+    low, high = low - half, high + half
+    step, k = (high - low) / kind(bins), xp.arange(bins + 1)
+    return xp.where(k < (bins + 1) // 2, low + step * k.astype(flat.dtype), high - step * (bins - k).astype(flat.dtype))
+
+
+histogram_op = not_differentiable(
+    "histogram(self, bins, range, weight, density)", "histogram", forward=_histogram, differentiable=("self",), outputs=("hist", "bin_edges"),
+    return_type=return_type("histogram", ("hist", "bin_edges")), latex=r"\mathrm{histogram}({self})",
+    samples=lambda s: [(np.array([0.5, 1.0, 3.0]), 2, None, None, False)])
+_HISTOGRAMS = ("Tensor input, Tensor bins, *, Tensor weight = None, bool density = False",
+               "Tensor input, int bins = 100, *, tuple of floats range = None, Tensor weight = None, bool density = False")
+
+
+@public("histogram", _HISTOGRAMS, [form.removeprefix("Tensor input, ") for form in _HISTOGRAMS], op=histogram_op)
+def histogram(input, bins=100, *, range=None, weight=None, density=False):
+    """(hist, bin_edges): how many elements fall into each bar, and where the bars end, one number more than bars.
+
+    bins: so many bars of equal width over range (min, max; from the data's where it is None), or the ends themselves, rising. weight: what
+    each element counts; density: divide so that the bars' areas add up to 1. Elements outside are not counted. Not differentiable. Raises
+    RuntimeError for an empty or infinite range. Source: torch.histogram."""
+    name = "torch.histogramdd"
+    if isinstance(bins, Tensor):
+        if range is not None:
+            raise mismatch("range")
+        if bins._d.ndim != 1:
+            message = f"{name}: bins tensor should have one dimension, but got {bins._d.ndim} dimensions in the bins tensor for dimension 0"
+            raise fail(RuntimeError, message, "The ends of bars are a rising list.")
+        if bins.dtype is not input.dtype:
+            kinds = [{"float32": "float", "float64": "double"}.get(t.dtype.name, t.dtype.name) for t in (input, bins)]
+            message = (f"{name}: input tensor and bins tensors should have the same dtype, but got input with dtype {kinds[0]} and bins for "
+                       f"dimension 0 with dtype {kinds[1]}")
+            raise fail(RuntimeError, message, "Convert the ends: bins.to(input.dtype).")
+    elif isinstance(bins, bool) or not isinstance(bins, int):
+        raise mismatch("bins")
+    elif bins <= 0:
+        raise fail(RuntimeError, f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0", "A histogram needs at least one bar.")
+    if range is not None and len(range) != 2:
+        message = f"{name}: for a 1-dimensional histogram range should have 2 elements, but got {len(range)}"
+        raise fail(RuntimeError, message, "range is (min, max).")
+    if weight is not None and weight.shape != input.shape:
+        message = (f"{name}: if weight tensor is provided it should have the same shape as the input tensor excluding its innermost dimension, but "
+                   f"got input with shape [{input.numel()}, 1] and weight with shape {[weight.numel()]}")
+        raise fail(RuntimeError, message, "Each element has a weight.")
+    if input.dtype._kind != 2:
+        raise not_implemented("histogramdd", input._d.dtype)
+    return histogram_op.call(input, bins, range, weight, density)
 
 
 # -- binary search -----------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from ..errors import check_dim, fail, no_kernel
 from ..overloading import public
 from ..registry import METHODS, NAMESPACES, composite, register
 from ..tensor import Tensor
+from .indexing import written
 from .matmul import check_expand, times
 from .shape import view_op
 
@@ -134,6 +135,14 @@ addr_op = register(
 )
 
 
+def _check_factors(tensors, beta, alpha):
+    whole = all(t.dtype._kind < 2 for t in tensors)
+    for name, factor in (("beta", beta), ("alpha", alpha)):
+        if whole and isinstance(factor, float):
+            message = f"For integral input tensors, argument {name} must not be a floating point number."
+            raise fail(RuntimeError, message, "Whole numbers stay whole; convert them with .float() first.")
+
+
 @composite(method=True)
 def addr(input, vec1, vec2, *, beta=1, alpha=1):
     """`beta * input + alpha * outer(vec1, vec2)`; `input` broadcasts. Source: torch.addr."""
@@ -143,9 +152,19 @@ def addr(input, vec1, vec2, *, beta=1, alpha=1):
             message = f"addr: Expected 1-D argument {name}, but got {v._d.ndim}-D"
             raise fail(RuntimeError, message, "The rows and columns of the product are numbered by one vector each.")
     check_expand(input.shape, (len(vec1), len(vec2)))
-    whole = all(t.dtype._kind < 2 for t in (input, vec1, vec2))
-    for name, factor in (("beta", beta), ("alpha", alpha)):
-        if whole and isinstance(factor, float):
-            message = f"For integral input tensors, argument {name} must not be a floating point number."
-            raise fail(RuntimeError, message, "Whole numbers stay whole; convert them with .float() first.")
+    _check_factors((input, vec1, vec2), beta, alpha)
     return addr_op.call(input, vec1, vec2, beta, alpha)
+
+
+@composite(method=True, function=False)
+def addr_(self, vec1, vec2, *, beta=1, alpha=1):
+    """`addr` in place. Source: torch.Tensor.addr_."""
+    check_tensors("addr_", vec1=vec1, vec2=vec2)
+    if self._d.ndim != 2:
+        message = f"2D tensor expected, got {self._d.ndim}D tensor for input"
+        raise fail(RuntimeError, message, "An outer product is a matrix, and a tensor keeps its shape in place.")
+    if self._d.shape != (*vec1._d.shape, *vec2._d.shape):
+        message = f"size mismatch, input: {list(self.shape)}, v1: {list(vec1.shape)}, v2: {list(vec2.shape)}"
+        raise fail(RuntimeError, message, "A tensor keeps its shape when it is changed in place.")
+    _check_factors((self, vec1, vec2), beta, alpha)
+    return written(addr_op, (self, vec1, vec2, beta, alpha), apart=False)

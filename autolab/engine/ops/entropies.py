@@ -1,0 +1,130 @@
+"""Functions of probabilities: entr, xlog1py, ndtr, log_ndtr (`torch.special`).
+
+Source: https://docs.pytorch.org/docs/2.13/special.html"""
+
+from __future__ import annotations
+
+import math
+
+from .. import special
+from ..arguments import NUMBERS, mismatch
+from ..overloading import BINARY, public
+from ..registry import NAMESPACES, OPS, register
+from ..tensor import Tensor
+
+_SPECIAL = NAMESPACES["special"]
+_FIELDS = {"dtype": "float", "method": False, "function": False}
+
+
+# -- entropy ---------------------------------------------------------------------------------------------------------------
+def _entr(xp, self):
+    inside = self > 0
+    value = -self * xp.log(xp.where(inside, self, 1))
+    return xp.where(inside | xp.isnan(self), value, xp.where(self == 0, 0, -xp.inf)).astype(self.dtype, copy=False)[()]
+
+
+register(
+    "special_entr(self)",
+    forward=_entr,
+    operands=("self",),
+    namespace="special",
+    public="entr",
+    dtype="float",
+    method=False,
+    vjp={"self": lambda m, g, self: g * (-m.log(self) - 1)},
+    latex=r"-{self} \cdot \ln {self}",
+    vjp_latex={"self": r"-{g} \cdot (\ln {self} + 1)"},
+    samples=lambda s: [s.positive(3), s.probabilities(2, 3)],
+    doc="-x log x: 0 at 0, -inf below. Source: torch.special.entr",
+)
+
+
+# -- xlog1py ---------------------------------------------------------------------------------------------------------------
+def _xlog1py(xp, self, other):
+    log = xp.log1p(other) if hasattr(other, "dtype") else math.log1p(other) if other > -1 else -math.inf if other == -1 else math.nan
+    value = self * log
+    return xp.where(xp.isnan(other), xp.nan, xp.where(self == 0, 0, value)).astype(value.dtype, copy=False)[()]
+
+
+def _xlog1py_rule(m, g, self, other):
+    return m.masked_fill(m.special_xlog1py(g, other), m.logical_and(self == 0, other <= -1), 0)
+
+
+def _xlog1py_number_rule(m, g, self, other):
+    return g * math.log1p(other) if other > -1 else m.masked_fill(m.xlog1py_number(g, other), self == 0, 0)
+
+
+_XLOG1PY = {"forward": _xlog1py, "latex": r"{self} \cdot \ln(1 + {other})", **_FIELDS}
+_OF_SELF, _OF_OTHER = r"{g} \cdot \ln(1 + {other})", r"{g} \cdot \frac{{self}}{1 + {other}}"
+xlog1py_op = register(
+    "special_xlog1py(self, other)",
+    node="SpecialXlog1PyBackward0",
+    operands=("self", "other"),
+    vjp={"self": _xlog1py_rule, "other": lambda m, g, self, other: g * self / (other + 1)},
+    vjp_latex={"self": _OF_SELF, "other": _OF_OTHER},
+    samples=lambda s: [(s.randn(3), s.positive(3)), (s.randn(2, 3), s.positive(3))],
+    **_XLOG1PY,
+)
+xlog1py_of_number = register(
+    "xlog1py_of_number(self, other)",
+    node="SpecialXlog1PyBackward1",
+    operands=("self", "other"),
+    vjp={"other": lambda m, g, self, other: g * self / (other + 1)},
+    vjp_latex={"other": _OF_OTHER},
+    samples=lambda s: [(1.5, s.positive(3))],
+    **_XLOG1PY,
+)
+xlog1py_number = register(
+    "xlog1py_number(self, other)",
+    node="SpecialXlog1PyBackward2",
+    operands=("self",),
+    vjp={"self": _xlog1py_number_rule},
+    vjp_latex={"self": _OF_SELF},
+    samples=lambda s: [(s.randn(3), 1.5)],
+    **_XLOG1PY,
+)
+
+
+def xlog1py(input, other):
+    """input * log(1 + other), and 0 where input is 0; one of them may be a number. Source: torch.special.xlog1py."""
+    if not (isinstance(input, (Tensor, *NUMBERS)) and isinstance(other, (Tensor, *NUMBERS))):
+        raise mismatch("operands")
+    if isinstance(input, Tensor):
+        return (xlog1py_op if isinstance(other, Tensor) else xlog1py_number).call(input, other)
+    if not isinstance(other, Tensor):
+        raise mismatch("operands")
+    return xlog1py_of_number.call(input, other)
+
+
+public("special_xlog1py", (BINARY[0], "Number self, Tensor other, *, Tensor out = None", BINARY[1]), method=False, namespace="special")(xlog1py)
+_SPECIAL["xlog1py"] = _SPECIAL.pop("special_xlog1py")
+
+
+# -- the share of a bell curve below x -------------------------------------------------------------------------------------
+def ndtr(input):
+    """The share of the standard normal distribution below x: (1 + erf(x / sqrt 2)) / 2. Source: torch.special.ndtr."""
+    scaled = _SPECIAL["erf"](OPS["mul_scalar"].call(input if input.dtype._kind > 1 else input.float(), math.sqrt(0.5)))
+    return OPS["mul_scalar"].call(OPS["add_scalar"].call(scaled, 1), 0.5)
+
+
+public("ndtr", method=False, namespace="special")(ndtr)
+
+
+def _log_ndtr(xp, self):
+    return special.log_ndtr(xp, self)[()]
+
+
+register(
+    "special_log_ndtr(self)",
+    forward=_log_ndtr,
+    operands=("self",),
+    namespace="special",
+    public="log_ndtr",
+    dtype="float",
+    method=False,
+    vjp={"self": lambda m, g, self, result: g / math.sqrt(2 * math.pi) * m.exp(-(result + m.pow_scalar(self, 2) / 2))},
+    latex=r"\ln \frac{1 + \mathrm{erf}({self} / \sqrt{2})}{2}",
+    vjp_latex={"self": r"\frac{{g}}{\sqrt{2 \pi}} \cdot e^{-({result} + {self}^{2} / 2)}"},
+    samples=lambda s: [s.randn(3), s.uniform(-8.0, 3.0, 5)],
+    doc="log of `ndtr`, exact far below 0. Source: torch.special.log_ndtr",
+)
