@@ -1,4 +1,4 @@
-"""What layers and losses make of an input that is no tensor, of another dtype or shape: PyTorch's words, dtypes, and layouts in memory."""
+"""What layers and losses make of an input that is no tensor, of another dtype, shape or order in memory: PyTorch's words, dtypes, layouts."""
 
 import pytest
 from engine_outcomes import outcome
@@ -24,6 +24,11 @@ FURTHER = [
     "x = torch.tensor([[3., -1., 300.]]).half(); F.rms_norm(x, (3,)), F.rms_norm(x, (3,), x[0], 1e-3), F.rms_norm(x, (3,), torch.ones(3))",
     "x = torch.tensor([[3., -1., 2.]]).half().requires_grad_(); F.rms_norm(x, (3,)).sum().backward(); x.grad",
     "F.fold(torch.ones(4, 3), (2, 2), 2)", "F.fold(torch.ones(3, 4), (2, 2), 2)", "F.fold(torch.ones(2, 4, 3), (2, 2), 2)",
+    # random numbers lie in the order of the input's memory
+    "x = torch.ones(3, 5).t(); [F.dropout(x), F.dropout(x, 0.3), F.alpha_dropout(x, 0.5, True), F.dropout(x.clone(), inplace=True), torch.rand(1)]",
+    "x = torch.ones(3, 5, 4).transpose(0, 1); [F.dropout(x), torch.bernoulli(x / 2), torch.bernoulli(x, 0.5), x.bernoulli(0.5), torch.rand(1)]",
+    "x = torch.ones(5).expand(3, 5); [F.dropout(x), torch.rand_like(x), torch.zeros_like(x), torch.full_like(x, 2.), torch.empty_like(x).stride()]",
+    "m = nn.TransformerEncoderLayer(4, 2, 8, dropout=0.5, batch_first=True); [m(torch.ones(5, 3, 4)) > 0, torch.rand(1)]",
     # where memory repeats, results lie row by row
     "F.mse_loss(torch.ones(4, 1), torch.arange(4), reduction='none').view(-1)",
     "F.l1_loss(torch.ones(4, 1), torch.arange(4), reduction='none')", "F.smooth_l1_loss(torch.ones(4, 1), torch.arange(4), reduction='none')",

@@ -16,6 +16,7 @@ from ..errors import fail
 from ..registry import composite
 from ..rounding import cast, fma
 from ..tensor import Tensor
+from ..views import order_of_copies
 
 
 # -- constants ---------------------------------------------------------------------------------------------------------
@@ -75,7 +76,7 @@ def _filled(made, shape, dtype, value, like=None):
     value = held_by(value, dtype)
     if like is None or like._storage.device is not made.device:
         return made.computed(lambda xp: xp.full(shape, value, dtype.np))
-    return made.computed(lambda xp: xp.full_like(like._d, value, dtype.np))
+    return made.computed(lambda xp: xp.full_like(like._d, value, dtype.np, order_of_copies(like._d)))
 
 
 # -- like another tensor -----------------------------------------------------------------------------------------------
@@ -86,7 +87,7 @@ def like(function, input, options):
     """
     made = _like(function, input, options)
     here = input._d if isinstance(input._d, (np.ndarray, np.generic)) else np.broadcast_to(np.empty((), made.dtype.np), input._d.shape)
-    return made, np.empty_like(here, made.dtype.np)
+    return made, np.empty_like(here, made.dtype.np, order_of_copies(input._d))
 
 
 def _like(function, input, options):
@@ -120,7 +121,7 @@ def empty_like(input, **options):
     """Uninitialised memory with the shape, dtype and device of `input`. Source: torch.empty_like."""
     made = _like("empty_like", input, options)
     if input._storage.device is made.device:
-        return made.computed(lambda xp: xp.empty_like(input._d, made.dtype.np))
+        return made.computed(lambda xp: xp.empty_like(input._d, made.dtype.np, order_of_copies(input._d)))
     return made.computed(lambda xp: xp.empty(input._d.shape, made.dtype.np))
 
 

@@ -213,10 +213,16 @@ def normal(mean, std=1.0, size=None, *, generator=None, **options):
     return made.tensor(draws.normal(draws.shaped(shape), made.dtype_or_default(), as_number(mean), as_number(std), g))
 
 
+def _row_by_row(p, generator):
+    """Draws of the probabilities `p`; unlike others, PyTorch's result is contiguous whatever the order of `p` in memory."""
+    p = np.asarray(p, order="C")
+    return draws.bernoulli(p, p, generator).astype(p.dtype)
+
+
 _bernoulli_op = register(
     "bernoulli(self, generator)", vjp={"self": _zero}, node="BernoulliBackward0", method=False, function=False,
     latex=r"\sim \mathrm{Bernoulli}({self})", vjp_latex={"self": "0"},
-    forward=lambda xp, self, generator: _drawn(xp, lambda p: draws.bernoulli(p, p, generator).astype(p.dtype), self),
+    forward=lambda xp, self, generator: _drawn(xp, lambda p: _row_by_row(p, generator), self),
 )  # fmt: skip
 
 
@@ -237,7 +243,7 @@ def bernoulli(input, p=None, *, generator=None, **options):
     if p is None:
         return _bernoulli_op.call(input, g)
     draws.check_probability(p)
-    values = draws.arranged(random.bernoulli(g, input._d.size, p), devices.stand_in(input._d))
+    values = random.bernoulli(g, input._d.size, p).reshape(input._d.shape)
     return _placed(values.astype(input.dtype.np), input)
 
 

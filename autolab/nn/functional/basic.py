@@ -133,13 +133,17 @@ def _channels_dropped(input, p, training, inplace, alpha=False):
 
 
 def _dropped(input, p, training, inplace, shape, alpha=False):
-    """`input` times noise of `shape`; the noise is drawn and scaled as PyTorch does, so that the bits agree."""
+    """`input` times noise of `shape`; the noise is drawn (in the order in memory) and scaled as PyTorch does, so that the bits agree."""
     if p == 0 or not training or input.numel() == 0:
         return input
     if p == 1:
         zero = autolab.zeros((), dtype=input.dtype, device=input.device)
         return input.mul_(zero) if inplace else input * zero
-    noise = autolab.empty(shape, dtype=input.dtype, device=input.device).bernoulli_(1 - p)
+    if shape == input.shape and (input._d.ndim != 4 or input._storage.array is not None):  # else images: see `tensor.row_major`
+        noise = autolab.empty_like(input)
+    else:
+        noise = autolab.empty(shape, dtype=input.dtype, device=input.device)
+    noise.bernoulli_(1 - p)
     if not alpha:
         noise.div_(1 - p)
         return input.mul_(noise) if inplace else input * noise
