@@ -2,7 +2,8 @@
 
 import warnings
 
-from goldens.oracle import error_of, same_as_torch
+import pytest
+from goldens.oracle import check, error_of, same_as_torch
 
 
 def shapes(grads):
@@ -220,3 +221,32 @@ def test_output_that_is_no_tensor(t):
         warnings.simplefilter("always")
         result = m(t.ones(1, requires_grad=True))
     return [result, [str(w.message) for w in caught]]
+
+
+REPLACEMENTS = ["(t.zeros(2, 3),)", "(t.zeros(2, 2),)", "(t.zeros(1),)", "(t.zeros(2, 3).double(),)", "(t.zeros(2, 2).double(),)", "(3,)", "()", "3"]
+
+
+@pytest.mark.parametrize("kind", ["register_full_backward_hook", "register_full_backward_pre_hook", "register_backward_hook", "node", "node pre"])
+def test_what_may_replace_gradients(kind):
+    """A gradient keeps its size and dtype, whoever replaces it."""
+
+    def program(t):
+        found = []
+        for text in REPLACEMENTS:
+
+            def replaced(*args, text=text):
+                return eval(text, {"t": t})
+
+            t.manual_seed(0)
+            layer, x = t.nn.Linear(2, 3), t.ones(2, 2, requires_grad=True)
+            if "node" not in kind:
+                getattr(layer, kind)(replaced)
+            y = layer(x).exp()
+            if "node" in kind:
+                (y.grad_fn.register_prehook if "pre" in kind else y.grad_fn.register_hook)(replaced)
+            found += [error_of(y.sum().backward), x.grad]
+        return found
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check("test_nn_hooks", f"replaced: {kind}", program)

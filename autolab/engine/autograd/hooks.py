@@ -68,59 +68,65 @@ class NodeHooks:
 
 def run_tensor_hooks(hooks, grad):
     """Passes the Tensor `grad` through `hooks` in order. Raises RuntimeError when one changes its size, TypeError when no Tensor returns."""
-    from ..tensor import Tensor
-
     for fn in list(hooks.values()):
         result = fn(grad)
         if result is None:
             continue
-        if not isinstance(result, Tensor):
-            raise fail(
-                TypeError,
-                f"expected Variable, but hook returned '{type(result).__name__}'",
-                "Return None to leave the gradient as it is, or the tensor that should replace it.",
-            )
-        if result._d.shape != grad._d.shape:
-            raise fail(
-                RuntimeError,
-                f"hook '{_name(fn)}' has changed the size of value",
-                f"The gradient has shape {tuple(grad._d.shape)}, the hook returned {tuple(result._d.shape)}; a gradient keeps its shape.",
-            )
-        if result.dtype is not grad.dtype:
-            raise fail(
-                RuntimeError,
-                f"hook '{_name(fn)}' has changed the type of value (was torch.{grad.dtype.short}Tensor got "
-                f"torch.{result.dtype.short}Tensor)",
-                "Return a tensor of the gradient's dtype.",
-            )
+        _check_replacement(fn, result, grad)
         grad = result
     return grad
 
 
 def run_node_hooks(hooks, *tuples):
-    """Runs pre or post hooks: each sees the tuples, and may return a replacement of the first."""
-    from ..tensor import Tensor
-
+    """Runs pre or post hooks: each sees the tuples, and may return a tuple in place of the first, with gradients of the same sizes and dtypes."""
     first, rest = tuples[0], tuples[1:]
     for fn in list(hooks.values()):
         result = fn(first, *rest)
         if result is None:
             continue
-        if not isinstance(result, (tuple, Tensor)):
+        if not isinstance(result, tuple):
             raise fail(
                 TypeError,
                 f"expected tuple, but hook returned '{type(result).__name__}'",
                 "Return a tuple of gradients, or None.",
             )
-        result = (result,) if isinstance(result, Tensor) else result
         if len(result) != len(first):
             raise fail(
                 RuntimeError,
                 f"hook '{_name(fn)}' has returned an incorrect number of values (got {len(result)}, but expected {len(first)})",
                 "Return one gradient per entry of the first argument.",
             )
+        for new, old in zip(result, first):
+            if new is not None and new is not old:
+                _check_replacement(fn, new, old)
         first = result
     return first
+
+
+def _check_replacement(fn, new, old):
+    """Raises PyTorch's error unless the hook `fn` may put `new` in the place of the gradient `old`."""
+    from ..tensor import Tensor
+
+    if old is None:
+        raise fail(RuntimeError, "can't replace a None gradient with a non-None value", "There is no gradient here: return None in its place.")
+    if not isinstance(new, Tensor):
+        raise fail(
+            TypeError,
+            f"expected Variable, but hook returned '{type(new).__name__}'",
+            "Return None to leave the gradient as it is, or the tensor that should replace it.",
+        )
+    if new.dtype is not old.dtype:
+        raise fail(
+            RuntimeError,
+            f"hook '{_name(fn)}' has changed the type of value (was torch.{old.dtype.short}Tensor got torch.{new.dtype.short}Tensor)",
+            "Return a tensor of the gradient's dtype.",
+        )
+    if new._d.shape != old._d.shape:
+        raise fail(
+            RuntimeError,
+            f"hook '{_name(fn)}' has changed the size of value",
+            f"The gradient has shape {tuple(old._d.shape)}, the hook returned {tuple(new._d.shape)}; a gradient keeps its shape.",
+        )
 
 
 def _name(fn):

@@ -53,7 +53,7 @@ class BackwardHook:
             return values, None
         results = BackwardHookFunction.apply(*tensors)
         node = next(t.grad_fn for t in results if t.grad_fn is not None)
-        node.register_hook(hook)
+        node.register_hook(_called_hook(hook))
         changed = list(values)
         for i, tensor in zip(index, results, strict=True):
             changed[i] = tensor
@@ -115,6 +115,15 @@ class BackwardHook:
                     "There is no input gradient to replace here.",
                 )
         self.grad_outputs = None
+
+
+def _called_hook(method):
+    """A function of PyTorch's name for it, which stands in its errors."""
+
+    def hook(*grads):
+        return method(*grads)
+
+    return hook
 
 
 def _spread(index, values, size):
