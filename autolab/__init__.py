@@ -22,6 +22,7 @@ from .engine.autograd.grad_mode import (
 )
 from .engine.device import AcceleratorError, OutOfMemoryError, device, get_default_device, set_default_device  # noqa: F401
 from .engine.dtype import can_cast, dtype, finfo, get_default_dtype, iinfo, promote_types, set_default_dtype  # noqa: F401
+from .engine.kernels.threads import available as get_num_threads, use as set_num_threads  # noqa: F401
 from .engine.printing import get_printoptions, set_printoptions  # noqa: F401
 from .engine.random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state  # noqa: F401
 from .engine.size import Size  # noqa: F401
@@ -71,6 +72,13 @@ _LAZY_NAMES = {
     "save": ("autolab.serialization", "save"),
     "load": ("autolab.serialization", "load"),
     "vmap": ("autolab.func", "vmap"),
+    **{
+        name: ("autolab.nn.functional.top_level", name)
+        for name in (
+            "adaptive_max_pool1d alpha_dropout alpha_dropout_ bilinear celu celu_ cosine_similarity dropout dropout_ feature_alpha_dropout "
+            "pairwise_distance rms_norm selu selu_ threshold threshold_"
+        ).split()
+    },
 }
 
 

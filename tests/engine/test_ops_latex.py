@@ -99,6 +99,7 @@ NOT_NUMBERS = networks.NOT_NUMBERS | {
     "nll_loss": "value self",
     "nll_loss2d": "value self",
     "pad_raw": "value self",
+    "pdist": "value self",
     "permute": "value self",
     "polygamma": "value self",
     "prod": "self",

@@ -28,6 +28,9 @@ _PYTORCH_NAMES = {
     "floor_divide_scalar": "floor_divide",
     "floor_divide_tensor": "floor_divide",
     "unique_values": "_unique2",
+    "affine_grid_spread": "affine_grid_generator_backward",
+    "xlog1py_number": "special_xlog1py",
+    "xlog1py_of_number": "special_xlog1py",
 }
 """What PyTorch calls the ops whose name or node does not tell."""
 
@@ -98,7 +101,7 @@ COMPUTED_WHOLE = {
 }
 """Nodes whose gradients one kernel computes, and what PyTorch calls it."""
 
-LEAVES = {"aten::baddbmm", "aten::conv2d"}
+LEAVES = {"aten::conv2d"}
 """Functions made of several ops here that PyTorch computes, and counts, in one call."""
 
 MADE_BY = {

@@ -15,6 +15,7 @@ from queue import SimpleQueue
 
 import numpy as np
 
+from ..errors import fail, unsupported
 from . import blas, memory
 
 WORTH_IT = 2e7  # floating-point operations below which a second thread costs more than it saves
@@ -34,11 +35,33 @@ _own = _Own()
 
 
 def available() -> int:
-    """How many threads a kernel may use."""
+    """How many threads a kernel may use: as many as BLAS does. Source: torch.get_num_threads."""
     found = None if _own.alone else _blas()
     if found is None:
         return 1
     return _holders[1] if _holders[0] else found[0]()
+
+
+def use(number) -> None:
+    """Sets how many threads kernels and BLAS use from now on, in the whole process.
+
+    Raises RuntimeError unless it is a positive int, NotImplementedError where NumPy's BLAS is not OpenBLAS. Source: torch.set_num_threads."""
+    if isinstance(number, bool) or not isinstance(number, int):
+        message = f"set_num_threads expects an int, but got {type(number).__name__}"
+        raise fail(RuntimeError, message, "It counts threads.")
+    if number < 1:
+        raise fail(RuntimeError, "set_num_threads expects a positive integer", "One thread is the least.")
+    found = _blas()
+    if found is None:
+        if number == 1:
+            return
+        note = "NumPy's BLAS is not OpenBLAS here, so that everything runs in one thread of its own."
+        raise unsupported("set_num_threads", "number", note)
+    with _lock:
+        if _holders[0]:
+            _holders[1] = number
+        else:
+            found[1](number)
 
 
 class one_blas_thread:

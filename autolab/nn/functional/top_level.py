@@ -1,0 +1,44 @@
+"""Functions of `nn.functional` that PyTorch has at its top, too: `torch.cosine_similarity`, `torch.dropout` … some with other arguments there.
+
+Source: https://docs.pytorch.org/docs/2.13/torch.html"""
+
+from autolab.engine.arguments import overloads
+from autolab.nn import functional as F
+from autolab.nn.functional import bilinear, celu_, cosine_similarity, pairwise_distance, rms_norm, selu_, threshold_  # noqa: F401
+
+
+@overloads()
+def celu(input, alpha=1.0):
+    """`F.celu`. Source: torch.celu."""
+    return F.celu(input, alpha)
+
+
+@overloads()
+def selu(input):
+    """`F.selu`. Source: torch.selu."""
+    return F.selu(input)
+
+
+@overloads()
+def threshold(input, threshold, value):
+    """`F.threshold`. Source: torch.threshold."""
+    return F.threshold(input, threshold, value)
+
+
+def adaptive_max_pool1d(input, output_size):
+    """(largest numbers, where they were): `F.adaptive_max_pool1d(…, return_indices=True)`. Source: torch.adaptive_max_pool1d."""
+    return F.adaptive_max_pool1d(input, output_size, return_indices=True)
+
+
+def _dropout(name, function, inplace):
+    def call(input, p, train):
+        return function(input, p, train, inplace)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"`F.{function.__name__}`; `train` has to be given. Source: torch.{name}."
+    return overloads()(call)
+
+
+dropout, dropout_ = _dropout("dropout", F.dropout, False), _dropout("dropout_", F.dropout, True)
+alpha_dropout, alpha_dropout_ = _dropout("alpha_dropout", F.alpha_dropout, False), _dropout("alpha_dropout_", F.alpha_dropout, True)
+feature_alpha_dropout = _dropout("feature_alpha_dropout", F.feature_alpha_dropout, False)
