@@ -61,6 +61,16 @@ def test_forward_steps_by_button_key_and_slider(shown: Exported) -> None:
     expect(shown.said).to_contain_text("output[0, 2, 1] is -2.5")
 
 
+def test_cells_have_lines_of_whole_pixels(shown: Exported) -> None:
+    """Firefox paints no shadow of half a pixel: outputs that are still empty were not seen there."""
+    shown.open(ConvExplorer(IMAGE, [[1.0, -1.0]]))
+    line = "e => [getComputedStyle(e).boxShadow.replace(/rgb[^)]*[)] /, '')]"
+    for table in ("output[0]", "image[0]"):
+        grid = shown.root.locator(f'table[aria-label="{table}"]')
+        assert grid.evaluate(line) == ["1px 1px 0px 0px"], "right of and below the last cells"
+        assert grid.locator("td").last.evaluate(line) == ["1px 1px 0px 0px inset"], "left of and above each cell"
+
+
 def test_gradients_accumulate_backward(shown: Exported) -> None:
     shown.open(ConvExplorer(IMAGE, [[1.0, -1.0]], [0.5], gradient=GRADIENT))
     shown.button("Backward").click()

@@ -112,6 +112,7 @@ def test_follows_the_readers_colour_scheme(offline: Offline, tmp_path: Path, req
     shown = offline.open(Widget(TRACE, step=10).to_html(tmp_path / "explorer.html"))
     dark = "dark" in request.node.name
     expect(shown.root).to_have_attribute("data-theme", "dark" if dark else "light")
+    assert shown.root.evaluate("e => getComputedStyle(e).colorScheme") == ("dark" if dark else "light"), "scroll bars, too"
     offline.page.wait_for_timeout(350)
     assert shown.check("faint") == []
     assert shown.check("small") == []

@@ -122,6 +122,20 @@ def test_every_stop_of_the_tab_key_has_a_role_and_a_name(page: Page, tmp_path: P
     assert [stop for stop in found if stop[0] in ("", "generic", "none") or not stop[1]] == []
 
 
+@pytest.mark.parametrize("kind", ["explorer", "devices"])
+def test_a_box_that_scrolls_around_stops_is_none_itself(page: Page, tmp_path: Path, normalised: Trace, kind: str) -> None:
+    """Firefox, unlike Chromium, lets the Tab key stop at such a box unless it says otherwise."""
+    page.set_viewport_size({"width": 480, "height": 900})
+    root = open_page(page, WIDGETS[kind](normalised), tmp_path)
+    boxes = root.evaluate(
+        """root => [...root.querySelectorAll("*")].filter((e) => e.querySelector("[tabindex], button, input, select"))
+             .filter((e) => e.scrollWidth > e.clientWidth + 1 || e.scrollHeight > e.clientHeight + 1)
+             .filter((e) => /auto|scroll/.test(getComputedStyle(e).overflow))
+             .map((e) => [e.className, e.getAttribute("tabindex")])"""
+    )
+    assert boxes == [["al-pane" if kind == "explorer" else "al-timepane", "-1"]]
+
+
 def test_what_scrolls_in_details_says_so_and_a_line_of_code_is_no_stop(page: Page, tmp_path: Path, normalised: Trace) -> None:
     page.set_viewport_size({"width": 480, "height": 900})
     open_page(page, batch_norm(normalised), tmp_path)

@@ -1,6 +1,6 @@
 // The convolution explorer: image, kernel and output as grids, a frame that slides. Every number comes from conv.py;
 // here they are only chosen by step. Needs of its host only get, set, save_changes, on and off.
-import { followTheme, h } from "./dom.js";
+import { HOLDS_STOPS, followTheme, h } from "./dom.js";
 import { goTo, quietWhilePlaying, setPlaying, startClock } from "./player.js";
 import { Controls, onKey } from "./controls.js";
 import { color, inkOn, scaleOf, short } from "./values.js";
@@ -92,7 +92,7 @@ class Convolution {
     el.setAttribute("data-lm-suppress-shortcuts", "true");
     this.controls = new Controls(model);
     this.sentence = h("p", { class: "al-sentence", role: "status", "aria-live": "polite", "aria-atomic": "true" });
-    this.stage = h("div", { class: "al-stage", role: "group", "aria-label": "Image, kernel and output" });
+    this.stage = h("div", { class: "al-stage", role: "group", "aria-label": "Image, kernel and output", ...HOLDS_STOPS });
     this.details = h("div", { class: "al-details", role: "region", "aria-label": "Details", tabindex: "0" });
     this.root = h(
       "div",

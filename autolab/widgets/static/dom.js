@@ -30,6 +30,9 @@ export function clamp(value, low, high) {
   return Math.max(low, Math.min(high, value));
 }
 
+// For a box that scrolls and whose contents are stops for the Tab key: Firefox would stop at the box as well, which has no name.
+export const HOLDS_STOPS = { tabindex: "-1" };
+
 // What is wider than its place scrolls, and is then a stop for the Tab key: such a stop says what it is.
 export function nameScrollers(root) {
   for (const box of root.querySelectorAll(".al-formula, .al-heatbox, .al-rows, .al-scroll:not([role=region])")) {

@@ -1,6 +1,6 @@
 // The explorer's view and its entry points. It needs only get, set, save_changes, on, off and send of its host, so it
 // runs in any notebook and, with the small host of viz/html.py, in a page of its own.
-import { followTheme, h } from "./dom.js";
+import { HOLDS_STOPS, followTheme, h } from "./dom.js";
 import { isBad } from "./values.js";
 import { unpack, momentAt, addDetails } from "./states.js";
 import { Folding } from "./folding.js";
@@ -25,7 +25,7 @@ class View {
     shadow.replaceChildren(h("style", { text: STYLE }));
     // JupyterLab's shortcuts look for this attribute on the event's target, which for them is the host element.
     el.setAttribute("data-lm-suppress-shortcuts", "true");
-    this.pane = h("div", { class: "al-pane" });
+    this.pane = h("div", { class: "al-pane", ...HOLDS_STOPS });
     this.details = h("div", { class: "al-details", role: "region", "aria-label": "Details", tabindex: "0" });
     this.sentence = h("p", { class: "al-sentence", role: "status", "aria-live": "polite", "aria-atomic": "true" });
     this.camera = new Camera(this.pane, () => this.fit(), () => this.graph?.svg.clientWidth || 1);

@@ -1,6 +1,6 @@
 // The receptive field: the image and every feature map in a row, a frame in each for what reaches the chosen number.
 // Frames are worked out here from the reaches that field.py gives; nothing needs the kernel.
-import { clamp, followTheme, h } from "./dom.js";
+import { HOLDS_STOPS, clamp, followTheme, h } from "./dom.js";
 import { scaleBar, short } from "./values.js";
 import { heatMap, valuesOf } from "./pictures.js";
 
@@ -39,7 +39,7 @@ class Field {
       "div",
       { class: "al al-fields", role: "group", "data-lm-suppress-shortcuts": "true", "aria-label": "Receptive field" },
       this.said,
-      h("div", { class: "al-stage" }, this.maps.map((map) => map.element)),
+      h("div", { class: "al-stage", ...HOLDS_STOPS }, this.maps.map((map) => map.element)),
       h("div", { class: "al-low" }, this.influence, this.sizes),
     );
     shadow.replaceChildren(h("style", { text: STYLE }), this.root);

@@ -1,6 +1,6 @@
 // The line of time: what the host does, and for each device its copies, the kernels in its streams, its memory.
 // Elements are made once; zooming moves them, stepping changes their classes.
-import { clamp, h, reducedMotion, svgEl } from "./dom.js";
+import { HOLDS_STOPS, clamp, h, reducedMotion, svgEl } from "./dom.js";
 import { ticks } from "./charts.js";
 import { bytesWords, nameOfItem, timeWords } from "./measure.js";
 import { lookOf, titleOf } from "./places.js";
@@ -18,7 +18,7 @@ export class Timeline {
     this.svg = svgEl("svg", { class: "al-time", role: "listbox", tabindex: "0", "aria-label": name, "aria-describedby": "al-peaks" });
     this.gutter = h("div", { class: "al-gutter", "aria-hidden": "true" });
     this.heads = h("div", { class: "al-heads", "aria-hidden": "true" });
-    this.pane = h("div", { class: "al-timepane" }, this.svg);
+    this.pane = h("div", { class: "al-timepane", ...HOLDS_STOPS }, this.svg);
     this.peaks = h("p", { class: "al-hidden", id: "al-peaks", text: peakWords(story) });
     this.element = h("div", { class: "al-timebox" }, this.gutter, this.pane, this.heads, this.peaks);
     this.pane.addEventListener("wheel", (event) => this.onWheel(event), { passive: false });
