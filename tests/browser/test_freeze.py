@@ -213,6 +213,21 @@ def test_an_exported_page_shows_and_explains(page: Page, tmp_path: Path) -> None
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+def test_all_columns_are_seen_where_the_panel_is_narrow_and_the_page_is_not(page: Page, tmp_path: Path) -> None:
+    """As in JupyterLab with its file browser open: less than half of the page is the panel's."""
+    page.set_viewport_size({"width": 1000, "height": 900})
+    widget = FreezePanel(torch.vision.models.resnet_digits(weights=None))
+    widget.preset("Head only")
+    page.goto(widget.to_html(tmp_path / "freeze.html").as_uri())
+    page.evaluate("document.body.style.width = '355px'")
+    panel = Panel(page)
+    expect(panel.row("avgpool AdaptiveAvgPool2d")).to_be_visible()
+    broken = """all => all.filter((e) => { const r = document.createRange(); r.selectNodeContents(e); return r.getClientRects().length > 1; })
+                       .map((e) => e.textContent)"""
+    assert panel.tree.locator(".al-module, .al-type").evaluate_all(broken) == []
+    assert panel.tree.evaluate("e => e.offsetWidth <= e.parentElement.clientWidth")
+
+
 def test_script_and_kernel_agree_on_states(page: Page) -> None:
     from autolab.widgets.freeze import subtree
 
