@@ -16,7 +16,7 @@ from .model import Source
 from .reader import is_tensor
 
 _IPYTHON_7 = re.compile(r"<ipython-input-(\d+)-")  # what IPython 7, which Colab has, calls a cell
-PACKAGE = str(Path(__file__).resolve().parent.parent)
+PACKAGE = str(Path(__file__).parent.parent)  # not resolved: behind a link, frames say the path by which they were imported
 LIST_LIMIT = 50
 """Tensors in a list or tuple of at most this many are found by name too: `params[0]`."""
 

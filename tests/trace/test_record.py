@@ -3,6 +3,8 @@ before keeping it."""
 
 import itertools
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import programs
@@ -203,3 +205,15 @@ def test_lines_of_notebook_cells_are_found():
         assert [n.label for n in shell.user_ns["t"].nodes] == ["x", "y", "3", "v1"]
     finally:
         InteractiveShell.clear_instance()
+
+
+def test_names_and_lines_are_found_when_the_package_lies_behind_a_link(tmp_path):
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "autolab").symlink_to(Path(torch.__file__).parent, target_is_directory=True)
+    (tmp_path / "own.py").write_text(
+        "import autolab as torch\nx = torch.tensor(2.0, requires_grad=True)\nwith torch.record() as r:\n    s = x * x\n"
+        "print([(n.label, n.source.file, n.source.text) for n in r.trace().nodes if n.source and n.label == 's'], torch.__file__)"
+    )
+    environment = {**os.environ, "PYTHONPATH": "site"}
+    run = subprocess.run([sys.executable, "own.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == f"[('s', 'own.py', 's = x * x')] {tmp_path / 'site' / 'autolab' / '__init__.py'}"
