@@ -64,7 +64,9 @@ def _with_hooks(step):
             try:
                 return step(self, *args, **kwargs)
             except (ValueError, IndexError) as error:
-                raise self._misfit(error) from None
+                if (told := self._misfit(error)) is None:
+                    raise
+                raise told from None
         args = (self, *args)
         for hook in chain(_step_pre_hooks.values(), self._optimizer_step_pre_hooks.values()):
             changed = hook(self, args, kwargs)
@@ -80,7 +82,9 @@ def _with_hooks(step):
         try:
             result = step(*args, **kwargs)
         except (ValueError, IndexError) as error:
-            raise self._misfit(error) from None
+            if (told := self._misfit(error)) is None:
+                raise
+            raise told from None
         for hook in chain(self._optimizer_step_post_hooks.values(), _step_post_hooks.values()):
             hook(self, args, kwargs)
         return result
@@ -398,13 +402,13 @@ class Optimizer:
                     yield group, parameter, -grad._d if group["maximize"] else grad._d
 
     def _misfit(self, error):
-        """PyTorch's error when a loaded state is of other shapes than the parameters (`error` is then NumPy's); else `error`."""
+        """PyTorch's error when a loaded state is of other shapes than the parameters (`error` is then NumPy's); else None."""
         if "broadcast" in str(error) or "boolean index" in str(error):
             for p in chain.from_iterable(group["params"] for group in self.param_groups):
                 for value in self.state.get(p, {}).values():
                     if isinstance(value, Tensor) and value.dim() and value.shape != p.shape:
                         return not_together(value.shape, p.shape)
-        return error
+        return None
 
     def _check_room(self, items):
         """Tries whether what a step allocates fits: state that is not there yet, and for each parameter in turn three float64 arrays."""

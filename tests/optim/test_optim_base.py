@@ -354,3 +354,17 @@ def test_sgd_asks_only_whether_it_is_negative(t):
         error_of(lambda: t.optim.SGD(p, momentum=float("nan"))),
         error_of(lambda: t.optim.SGD(p, weight_decay=None)),
     ]
+
+
+@pytest.mark.parametrize("hooked", [False, True])
+def test_an_error_of_the_closure_keeps_its_cause(hooked):
+    optimizer = autolab.optim.SGD([autolab.zeros(2, requires_grad=True)], lr=0.1)
+    if hooked:
+        optimizer.register_step_pre_hook(lambda *_: None)
+
+    def closure():
+        raise ValueError("could not be broadcast") from KeyError("why")
+
+    with pytest.raises(ValueError, match="could not be broadcast") as found:
+        optimizer.step(closure)
+    assert repr(found.value.__cause__) == "KeyError('why')"
