@@ -19,12 +19,18 @@ def themed(notebook: Notebook, request: pytest.FixtureRequest) -> Iterator[Noteb
         yield notebook
 
 
+# On a busy machine a fade may begin late.
+FADED_IN = """root => Promise.allSettled(root.getAnimations({ subtree: true })
+    .filter((a) => a.effect.getComputedTiming().endTime < Infinity).map((a) => a.finished)).then(() => null)"""
+
+
 @pytest.mark.parametrize("themed", ["light", "dark"], indirect=True)
 def test_all_text_can_be_read_in_both_themes(themed: Notebook) -> None:
     themed.node("v4").click()
     for step in STEPS:
         themed.slider.fill(str(step))
         themed.page.wait_for_timeout(350)  # colours fade in
+        themed.root.evaluate(FADED_IN)
         assert themed.check("faint") == [], f"step {step}"
         assert themed.check("small") == [], f"step {step}"
         assert themed.check("crowded") == [], f"step {step}"
