@@ -167,3 +167,144 @@ def test_multi_grad_hooks_run_once_all_or_any_gradients_are_there(torch):
     torch.autograd.graph.register_multi_grad_hook([a, b], lambda g: log.append(("any", g)), mode="any")
     (a * b).sum().backward()
     return log
+
+
+def hooked_network(torch, log):
+    """A leaf `x`, results and a leaf `w` whose hooks of every kind write into `log`."""
+    x, w = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([0.5, 0.25], requires_grad=True)
+    y = x * w
+    z = torch.sigmoid(y)
+    loss = (z * y).sum()
+    tensors = {"x": x, "w": w, "y": y, "z": z, "loss": loss}
+    log.append([])
+    for name, t in tensors.items():
+        node = torch.autograd.graph.get_gradient_edge(t).node
+        log[0].append(node)  # a leaf's node lives as long as somebody holds it
+        t.register_hook(lambda g, name=name: log.append(("tensor", name, g.detach().clone(), torch.is_grad_enabled())))
+        node.register_prehook(lambda gs, name=name: log.append(("before", name, gs[0].detach().clone())))
+        node.register_hook(lambda gi, go, name=name: log.append(("after", name, [g is not None for g in gi], len(go))))
+        if t.is_leaf:
+            t.register_post_accumulate_grad_hook(lambda t, name=name: log.append(("accumulated", name, t.grad.detach().clone())))
+    return tensors
+
+
+def alive(node):
+    try:
+        return [getattr(node, name) is not None for name in dir(node) if name.startswith("_saved_")]
+    except RuntimeError:
+        return "freed"
+
+
+def run_for(torch, names, call, create_graph):
+    log = []
+    tensors = hooked_network(torch, log)
+    wanted = [tensors[name] for name in names]
+    if call == "backward":
+        tensors["loss"].backward(inputs=wanted, create_graph=create_graph)
+        found = []
+    else:
+        found = [g.detach() for g in torch.autograd.grad(tensors["loss"], wanted, create_graph=create_graph)]
+    grads = [(name, t.grad if t.grad is None else t.grad.detach()) for name, t in tensors.items() if t.is_leaf or name in names]
+    return log[1:], found, grads, [alive(t.grad_fn) for t in tensors.values() if not t.is_leaf]
+
+
+@same_as_torch
+def test_hooks_of_every_kind_when_only_some_gradients_are_wanted(torch):
+    wanted = [["x"], ["w"], ["x", "w"], ["y"], ["z"], ["y", "w"], ["z", "x"], ["loss"]]
+    return [
+        run_for(torch, names, call, create_graph)
+        for names in wanted for call in ("backward", "grad") for create_graph in (False, True)
+    ]
+
+
+@same_as_torch
+def test_an_optimizer_in_a_hook_of_a_backward_of_some_parameters(torch):
+    model = torch.nn.Linear(2, 2)
+    for p, values in zip(model.parameters(), ([[1.0, 2.0], [3.0, 4.0]], [0.5, -0.5])):
+        p.data = torch.tensor(values)
+    steps = {p: torch.optim.SGD([p], lr=0.25) for p in model.parameters()}
+
+    def step(p):
+        steps[p].step()
+        steps[p].zero_grad()
+
+    for p in model.parameters():
+        p.register_post_accumulate_grad_hook(step)
+    model(torch.ones(3, 2)).sum().backward(inputs=[model.weight])
+    return [p.detach() for p in model.parameters()], [p.grad for p in model.parameters()]
+
+
+@same_as_torch
+def test_a_hook_after_accumulation_returns_nothing_or_a_tensor_of_that_kind(torch):
+    def outcome(result):
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        x.register_post_accumulate_grad_hook(lambda t: result)
+        return error_of(lambda: x.sum().backward()), x.grad
+
+    return [outcome(r) for r in (None, torch.ones(2), (), 5, torch.ones(3), torch.ones(2, dtype=torch.float64))]
+
+
+@same_as_torch
+def test_a_custom_function_shows_all_its_gradients_even_if_one_is_wanted(torch):
+    class Product(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, b):
+            ctx.save_for_backward(a, b)
+            return a * b
+
+        @staticmethod
+        def backward(ctx, g):
+            a, b = ctx.saved_tensors
+            return g * b, g * a
+
+    seen = []
+    a, b = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0, requires_grad=True)
+    c = Product.apply(a, b)
+    c.grad_fn.register_hook(lambda gi, go: seen.append((gi, go)))
+    c.backward(inputs=[b])
+    return seen, a.grad, b.grad
+
+
+@same_as_torch
+def test_a_hook_sees_no_gradient_of_an_index(torch):
+    seen = []
+    x = torch.tensor([[1.0, 3.0, 2.0]], requires_grad=True)
+    values, _ = x.max(1)
+    values.grad_fn.register_prehook(lambda gs: seen.append(len(gs)))
+    values.grad_fn.register_hook(lambda gi, go: seen.append((gi, go)))
+    values.sum().backward()
+    return seen, x.grad
+
+
+@same_as_torch
+def test_hooks_of_several_gradients_get_lists(torch):
+    def run(call, names, mode):
+        x, w = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0, requires_grad=True)
+        tensors = {"x": x, "w": w, "y": x * w}
+        tensors["z"] = tensors["y"].exp()
+        seen = []
+        torch.autograd.graph.register_multi_grad_hook(
+            [tensors[name] for name in names], lambda got: seen.append((type(got).__name__, got) if mode == "all" else got), mode=mode
+        )
+        return error_of(lambda: call(torch, tensors)), seen
+
+    calls = [
+        lambda torch, t: t["z"].backward(),
+        lambda torch, t: t["z"].backward(inputs=[t["w"]]),
+        lambda torch, t: torch.autograd.grad(t["z"], t["y"]),
+        lambda torch, t: torch.autograd.grad(t["z"], t["x"]),
+        lambda torch, t: [t["z"].backward(retain_graph=True) for _ in range(2)] and None,
+    ]
+    frozen = error_of(lambda: torch.autograd.graph.register_multi_grad_hook([torch.ones(2)], print))
+    return frozen, [run(call, names, mode) for call in calls for names in (["x", "w"], ["y", "x"], ["y"]) for mode in ("all", "any")]
+
+
+@same_as_torch
+def test_gradients_to_an_edge(torch):
+    x = torch.tensor(3.0, requires_grad=True)
+    y = x * 2
+    leaf, inner = (torch.autograd.graph.get_gradient_edge(t) for t in (x, y))
+    z = y * y
+    found = torch.autograd.grad(z, [leaf, inner], retain_graph=True)
+    z.backward(inputs=leaf)
+    return found, x.grad

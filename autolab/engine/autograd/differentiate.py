@@ -14,7 +14,8 @@ from .. import observe
 from ..errors import fail
 from ..tensor import Tensor, wrap
 from . import differentiable, namespaces, straight
-from .engine import accumulate, execute, steps
+from .engine import execute, steps
+from .graph import GradientEdge
 from .node import accumulator, apply_fix
 
 CREATE_GRAPH_WARNING = (
@@ -28,7 +29,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     """Accumulates gradients of `tensors` into the leaves' `.grad`. Source: torch.autograd.backward."""
     if grad_tensors is grad_variables is inputs is None and not create_graph and straight.of_number(tensors, retain_graph):
         return
-    if inputs is not None and not isinstance(inputs, Tensor) and len(inputs) == 0:
+    if inputs is not None and not isinstance(inputs, (Tensor, GradientEdge)) and len(inputs) == 0:
         raise fail(
             RuntimeError,
             "`inputs` argument to `backward()` cannot be empty.",
@@ -49,21 +50,18 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
         with np.errstate(all="ignore"):
             deque(steps(roots, seeds, retain_graph=retain, create_graph=create_graph), maxlen=0)
         return
-    inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    inputs = (inputs,) if isinstance(inputs, (Tensor, GradientEdge)) else tuple(inputs)
     for t in inputs:
-        if not t.requires_grad:
+        if isinstance(t, Tensor) and not t.requires_grad:
             raise fail(
                 RuntimeError,
                 "can't retain_grad on Tensor that has requires_grad=False",
                 "No gradient is computed for it at all.",
             )
     for t in inputs:  # as in PyTorch, which keeps the gradient of a non-leaf from now on
-        t.retain_grad()
-    keys = [_target(t) for t in inputs]
-    captured = execute(roots, seeds, retain_graph=retain, create_graph=create_graph, targets=keys)
-    for t, k in zip(inputs, keys):
-        if t.is_leaf and captured.get(k) is not None:
-            accumulate(t, captured[k], create_graph)
+        if isinstance(t, Tensor):
+            t.retain_grad()
+    execute(roots, seeds, retain_graph=retain, create_graph=create_graph, only={_target(t)[0] for t in inputs})
 
 
 def grad(
@@ -88,7 +86,7 @@ def grad(
         )
     allow_unused = bool(materialize_grads) if allow_unused is None else allow_unused
     outputs = (outputs,) if isinstance(outputs, Tensor) else tuple(outputs)
-    inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    inputs = (inputs,) if isinstance(inputs, (Tensor, GradientEdge)) else tuple(inputs)
     if is_grads_batched:
         return _batched_grad(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused)
     if not inputs:
@@ -96,7 +94,7 @@ def grad(
             RuntimeError, "`inputs` argument to `grad()` cannot be empty.", "Name the tensors whose gradients you want."
         )
     for t in inputs:
-        if not t.requires_grad:
+        if isinstance(t, Tensor) and not t.requires_grad:
             raise fail(
                 RuntimeError,
                 "One of the differentiated Tensors does not require grad",
@@ -170,6 +168,9 @@ def _as_tuple(grads, n):
 
 
 def _target(t):
+    """The node and output number to which the gradient for `t`, a Tensor or a GradientEdge, goes."""
+    if not isinstance(t, Tensor):
+        return t.node, t.output_nr
     node = t.grad_fn
     return (accumulator(t), 0) if node is None else (node, t._nr)
 

@@ -14,23 +14,25 @@ import numpy as np
 from .. import device as devices
 from .. import observe
 from ..device import ARRAYS, copied, plus
+from ..errors import fail
 from ..tensor import Tensor, wrap
 from . import namespaces
 from .grad_mode import per_thread, set_grad_enabled
-from .hooks import run_node_hooks, run_tensor_hooks
+from .hooks import run_accumulated_hooks, run_node_hooks, run_tensor_hooks
 from .node import AccumulateGrad, apply_fix, detached, refuse_detached
 
 _by_age = attrgetter("sequence_nr")
 
 
-def steps(roots, grads, *, retain_graph=False, create_graph=False, targets=None, accumulate=True):
+def steps(roots, grads, *, retain_graph=False, create_graph=False, targets=None, only=None, accumulate=True):
     """Runs a backward pass, yielding each node after it ran.
 
     roots: (node, output number) pairs. grads: the raw array arriving at each (a Tensor when create_graph).
     targets: (node, output number) pairs whose gradients are wanted instead of accumulation; `captured` then maps them to gradients.
+    only: nodes, for `backward(inputs=)`: these run, hooks and all, and what lies on a path to them; everything else stays as it is.
     accumulate: False computes and reports everything but leaves `.grad` alone (a rehearsal: what backward would do).
     The generator's return value is the dict of captured gradients."""
-    return _Pass(roots, retain_graph, create_graph, targets, accumulate).steps(roots, grads)
+    return _Pass(roots, retain_graph, create_graph, targets, accumulate, only).steps(roots, grads)
 
 
 def execute(*args, **kwargs) -> dict:
@@ -48,23 +50,32 @@ def execute(*args, **kwargs) -> dict:
 class _Pass:
     """One backward pass: what it works on, and what waits where."""
 
-    def __init__(self, roots, retain_graph, create_graph, targets, accumulate):
+    def __init__(self, roots, retain_graph, create_graph, targets, accumulate, only=None):
         self.retain_graph, self.create_graph, self.accumulate = retain_graph, create_graph, accumulate
         self.targets = None if targets is None else set(targets)
         self.captured = {}
-        self.running = ()
+        self.needed = None  # the nodes to which gradients go when not all are wanted
         self.pending = {}  # node -> gradient so far (a list, one per output, for nodes with several outputs)
-        self.order, self.waiting = self.plan([node for node, _ in roots])
+        wanted = only if targets is None else {node for node, _ in targets}
+        self.order, self.waiting = self.plan([node for node, _ in roots], wanted)
         self._scheduled = None
 
     def will_run(self, node) -> bool:
-        """Whether this pass runs `node`, or has run it."""
+        """Whether this pass runs `node`, or has run it. Raises torch's error for a leaf of which `grad()` takes the gradient away."""
         if self._scheduled is None:
             self._scheduled = {*self.order, *self.waiting}
+        if self.targets is not None and node in self.waiting:
+            raise fail(
+                RuntimeError,
+                "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is currently not supported.",
+                "autograd.grad() accumulates nothing, so no leaf's node runs. Call backward(), or register hooks on the tensors themselves.",
+            )
         return node in self._scheduled
 
-    def plan(self, roots):
-        """All nodes that must run, newest first, and how many contributions each accumulator waits for."""
+    def plan(self, roots, wanted):
+        """All nodes that must run, newest first, and how many contributions each accumulator waits for.
+
+        wanted: None, or the nodes to which the gradients are wanted."""
         waiting = {node: 0 for node in roots if node.__class__ is AccumulateGrad}
         seen = set(roots)
         queue = [node for node in dict.fromkeys(roots) if node not in waiting]
@@ -78,14 +89,13 @@ class _Pass:
                     seen.add(n)
                     queue.append(n)
         queue.sort(key=_by_age, reverse=True)
-        return (queue, waiting) if self.targets is None else self._needed(queue, waiting)
+        return (queue, waiting) if wanted is None else self._needed(queue, waiting, wanted)
 
-    def _needed(self, queue, waiting):
-        """Only the nodes on a path from a root to a target."""
-        targets = {node for node, _ in self.targets}
-        needed = {n for n in waiting if n in targets}
+    def _needed(self, queue, waiting, wanted):
+        """Only the nodes on a path from a root to one that is wanted."""
+        needed = {n for n in waiting if n in wanted}
         for node in reversed(queue):  # oldest first, so a node's inputs are decided before it
-            if node in targets or any(n in needed for n in node.inputs):
+            if node in wanted or any(n in needed for n in node.inputs):
                 needed.add(node)
         order = [node for node in queue if node in needed]
         counts = {n: 0 for n in waiting if n in needed}
@@ -93,7 +103,7 @@ class _Pass:
             for n in node.inputs:
                 if n in counts:
                     counts[n] += 1
-        self.running = needed
+        self.needed = needed
         return order, counts
 
     def steps(self, roots, grads):
@@ -117,7 +127,7 @@ class _Pass:
         if detached:
             refuse_detached(self.order)
         create_graph, retain_graph = self.create_graph, self.retain_graph
-        pending, waiting, targets = self.pending, self.waiting, self.targets
+        pending, waiting, targets, needed = self.pending, self.waiting, self.targets, self.needed
         watching = observe.observer
         m = namespaces.TRACED if create_graph else namespaces.raw(np)
         away = devices.away() and not create_graph  # whether a gradient may lie on another device than the CPU
@@ -142,7 +152,9 @@ class _Pass:
                     watching.before_node(node, self._raw_tuple(node, g))
                 if node.num_outputs != 1:
                     g = self.filled(node, g)
-                if away:
+                if needed is not None and not needed.issuperset(node.inputs):
+                    out = self.in_part(node, m, g)
+                elif away:
                     out = self.on_device(node, g)
                 else:
                     out = self.traced(node, m, g) if create_graph else node.backward_raw(m, g)
@@ -199,6 +211,17 @@ class _Pass:
     def traced(self, node, m, g):
         with set_grad_enabled(True):
             return apply_fix(m, node.fix, node.backward_traced(m, g))
+
+    def in_part(self, node, m, g):
+        """Runs a node of which not all gradients are wanted. An operation leaves out the others, as in PyTorch: its hooks see None."""
+        if not node.plain:
+            return self.on_device(node, g) if not self.create_graph else self.traced(node, m, g)
+        wanted = tuple([n if n in self.needed else None for n in node.inputs])
+        if self.create_graph:
+            out = self.traced(node, m, g)  # nodes made here may refer to this one
+        else:
+            out = self.on_device(node.heading_for(wanted), g)
+        return tuple([None if n is None else x for n, x in zip(wanted, out)])
 
     def on_device(self, node, g):
         """Runs the node where its gradient is."""
@@ -270,7 +293,7 @@ class _Pass:
                 if keeper is not None and self.accumulate:
                     self.retain(keeper, gs[nr])
         if self.targets is not None:
-            runs = any(n in self.running for n in node.inputs)
+            runs = any(n in self.needed for n in node.inputs)
             arrived = (
                 ([g] if single else g) if runs else gs
             )  # torch: what a node that also runs captures has not passed its hooks yet
@@ -280,7 +303,9 @@ class _Pass:
             if not runs:
                 return _STOP
         if hooks is not None and hooks.pre:
-            gs = [self._back(t) for t in self.hooked(run_node_hooks, hooks.pre, tuple(self._tensor(x) for x in gs))]
+            shown = node.differentiable_outputs
+            shown, rest = gs[:shown], gs[shown:]
+            gs = [self._back(t) for t in self.hooked(run_node_hooks, hooks.pre, tuple(self._tensor(x) for x in shown))] + rest
         return gs[0] if single else gs
 
     def retain(self, keeper, g):
@@ -291,7 +316,7 @@ class _Pass:
             accumulate(keeper, g if self.create_graph or g.__class__ not in ARRAYS else copied(g), self.create_graph)
 
     def after(self, node, out, g):
-        grads = tuple(self._tensor(x) for x in (g if node.num_outputs > 1 else (g,)))
+        grads = tuple(self._tensor(x) for x in (g[: node.differentiable_outputs] if node.num_outputs > 1 else (g,)))
         result = self.hooked(run_node_hooks, node.hooks.post, tuple(self._tensor(x) for x in out), grads)
         return tuple(self._back(t) for t in result)
 
@@ -318,8 +343,7 @@ class _Pass:
         if self.accumulate and trained:
             accumulate(leaf, g, self.create_graph)
             if hooks is not None:
-                for fn in list(hooks.post.values()):
-                    self.hooked(fn, leaf)
+                self.hooked(run_accumulated_hooks, hooks.post, leaf)
         if node.hooks is not None and node.hooks.post:
             self.hooked(run_node_hooks, node.hooks.post, (), (self._tensor(g),))
         if observe.observer is not None and trained:

@@ -4,6 +4,7 @@ Source: https://docs.pytorch.org/docs/2.13/autograd.html#autograd-graph"""
 
 from __future__ import annotations
 
+import weakref
 from typing import NamedTuple
 
 from ..errors import fail
@@ -101,32 +102,43 @@ class disable_saved_tensors_hooks:
 
 
 def register_multi_grad_hook(tensors, fn, *, mode="all"):
-    """Calls `fn` when all gradients of `tensors` are there (mode 'all': with a tuple), or the first of them (mode 'any')."""
+    """Calls `fn` when all gradients of `tensors` that a pass brings are there (mode 'all': with a list, None where none comes), or with the
+    first of them (mode 'any'). Passes that run at the same time, in several threads, are told apart."""
     if mode not in ("all", "any"):
         raise fail(
             ValueError, f"Expects mode to be one of ('all', 'any') but got {mode}", "Choose when the hook is called."
         )
     tensors = tuple(tensors)
-    arrived: dict = {}  # the pass that is running -> gradients so far, by position
+    if mode == "any":
+        seen: weakref.WeakSet = weakref.WeakSet()  # the passes that brought one
+
+        def first(grad):
+            current = per_thread.state.backward_pass
+            if current not in seen:
+                seen.add(current)
+                fn(grad)
+
+        return _Handles([t.register_hook(first) for t in tensors if t.requires_grad])
+    if not all(t.requires_grad for t in tensors):
+        raise fail(AssertionError, "Expected gradient function to be set", "Leave out the tensors that require no gradient.")
+    nodes = [get_gradient_edge(t).node for t in tensors]
+    arrived: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # a running pass -> its gradients, and how many are to come
 
     def hook_of(i):
         def hook(grad):
             current = per_thread.state.backward_pass
-            if current not in arrived:
-                arrived.clear()
-                arrived[current] = {}
-            got = arrived[current]
-            got[i] = grad
-            if mode == "any":
-                if len(got) == 1:
-                    fn(grad)
-            elif len(got) == sum(t.requires_grad and current.will_run(get_gradient_edge(t).node) for t in tensors):
-                fn(tuple(got.get(k) for k in range(len(tensors))))
+            waiting = arrived.get(current)
+            if waiting is None:
+                waiting = arrived[current] = [[None] * len(nodes), sum(map(current.will_run, nodes))]
+            waiting[0][i] = grad
+            waiting[1] -= 1
+            if not waiting[1]:
+                del arrived[current]
+                fn(waiting[0])
 
         return hook
 
-    handles = [t.register_hook(hook_of(i)) for i, t in enumerate(tensors) if t.requires_grad]
-    return _Handles(handles)
+    return _Handles([t.register_hook(hook_of(i)) for i, t in enumerate(tensors)])
 
 
 class _Handles(RemovableHandle):

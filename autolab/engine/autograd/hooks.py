@@ -77,6 +77,18 @@ def run_tensor_hooks(hooks, grad):
     return grad
 
 
+def run_accumulated_hooks(hooks, leaf):
+    """Calls the hooks that wait until `leaf.grad` was updated. Raises what torch raises when one returns anything but None."""
+    returned = False
+    for fn in list(hooks.values()):
+        result = fn(leaf)
+        if result is not None:
+            _check_replacement(fn, result, leaf)
+            returned = True
+    if returned:
+        raise fail(RuntimeError, "Tensor post accumulate grad hooks should return None.", "Change .grad itself, or return nothing.")
+
+
 def run_node_hooks(hooks, *tuples):
     """Runs pre or post hooks: each sees the tuples, and may return a tuple in place of the first, with gradients of the same sizes and dtypes."""
     first, rest = tuples[0], tuples[1:]

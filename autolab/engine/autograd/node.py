@@ -206,12 +206,25 @@ class Node:
             ]
         )
 
+    @property
+    def differentiable_outputs(self) -> int:
+        """How many gradients hooks are shown: an index that `max` returns beside the maximum is no output of the node in PyTorch."""
+        return self.num_outputs - (len(self.op.nondiff) if self.op is not None else 0)
+
     # -- for the engine --------------------------------------------------------------------------------------------------
     def step(self, g, retain_graph, oldest, leaves):
         """All that `straight` does at a node where the raw array `g` arrived. Returns the gradients of the inputs when `leaves` is None,
         otherwise where the walk goes on (`delivery.delivering`); or None, and nothing done, when this node needs the general pass: here,
         because it is of no registered op, or has several outputs; in the class of an op, when it has hooks or is older than `oldest`."""
         return None
+
+    def heading_for(self, inputs):
+        """A node that computes what this one does, but only the gradients for `inputs` that are not None. It stands in no graph."""
+        node = object.__new__(self.__class__)
+        node.inputs, node.saved, node.fix = inputs, self.saved, self.fix
+        if self.op.variadic:
+            node.num_outputs = self.num_outputs
+        return node
 
     def extra(self) -> dict:
         """Rarely used facts, in a dict made on demand."""
