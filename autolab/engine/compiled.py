@@ -97,11 +97,13 @@ def _checks(op):
             f" if a{i}.__class__ in TENSORS:",
             f"  v = a{i}._view",
             "  if v is not None:",
-            f"   m = a{i}._storage",
+            f"   m = a{i}._memory or a{i}._storage",
             f"   if m.device is not CPU or m.__class__ is not Storage: {slow}",
         ]
         if op.rules:
-            lines.append(f"   if v.version != m.version and state.grad: v.refresh(a{i})")
+            lines.append(
+                f"   if state.grad and (v.version != m.version or v.base is not None and v.base._req is not a{i}._req): v.refresh(a{i})"
+            )
         lines.append(f"  x{i} = a{i}._d")
         if promoted and i in op.broadcast:
             lines += [f"  if dtype is None: dtype = a{i}.dtype", f"  elif a{i}.dtype is not dtype: {slow}"]

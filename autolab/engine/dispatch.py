@@ -202,12 +202,12 @@ def record(op, args, outs, state, replaced=None):
         if s._view is not None:
             s._view.refresh(s)
         e = s._node
-        if e is None and s._req:
-            e = accumulator(s)
+        if s._req:
+            live = True
+            if e is None:
+                e = accumulator(s)
         if e is None:
             missing = True
-        else:
-            live = True
         edges.append(e)
         if s._nr:
             numbered = True

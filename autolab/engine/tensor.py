@@ -18,7 +18,7 @@ from .errors import fail
 from .protocols import Protocols
 from .size import size_of
 from .storage import InferenceStorage, Storage
-from .views import AWAY, OVERLAPPING, View, repeats
+from .views import AWAY, OVERLAPPING, View, nowhere, repeats
 
 SMALL = 1024
 """Results of at most this many elements stay with their node, so that a graph can be explored without a recording; of bigger ones the
@@ -123,6 +123,8 @@ class Tensor(Differentiable, Protocols):
                 "Clone the tensor first: the clone is an ordinary tensor.",
             )
         self._req = bool(value)
+        if self._acc is nowhere:
+            self._acc = None
 
     @property
     def is_leaf(self) -> bool:
@@ -277,6 +279,10 @@ class Tensor(Differentiable, Protocols):
     def data(self):
         """The same memory outside the graph with a version counter of its own: changes through it go unnoticed."""
         t = wrap(materialise(self), self.dtype, self._storage.device)
+        if t._storage.__class__ is not self._storage.__class__:  # an ordinary tensor's memory stays ordinary in inference mode
+            t._storage = _new(self._storage.__class__)
+            t._storage.version, t._storage.device, t._storage.array = 0, self._storage.device, None
+            t._view = self._view if self._storage.__class__ is InferenceStorage else None if self._storage.device is devices.CPU else AWAY
         if t._view is None and repeats(t._d):
             t._view = OVERLAPPING
         return t
@@ -352,7 +358,7 @@ class Tensor(Differentiable, Protocols):
             )
         t = self._like(devices.copied(self._d))
         memo[id(self)] = t
-        t._req = self._req
+        t._req = self.requires_grad
         if self._grad is not None:
             t._grad = self.grad.__deepcopy__(memo)
         if self.__dict__:
@@ -365,7 +371,7 @@ class Tensor(Differentiable, Protocols):
         # None: pickle looks a class up by its module, and Tensor's says "torch"
         kind, device = None if type(self) is Tensor else type(self), self._storage.device
         there = [] if device is devices.CPU else [device]
-        return _rebuild, (kind, np.array(device.backend.to_host(self._d)), self._req, dict(self.__dict__), *there)
+        return _rebuild, (kind, np.array(device.backend.to_host(self._d)), self.requires_grad, dict(self.__dict__), *there)
 
     def _like(self, array):
         """A tensor of this class over `array`, outside any graph."""

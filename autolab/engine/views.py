@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .device import address
 from .errors import fail
+from .storage import InferenceStorage
 
 
 class View:
@@ -21,25 +22,34 @@ class View:
     def of(cls, source, state, multi, op):
         """The record of a new view of `source`."""
         parent = source._view
-        if parent is not None and parent.creation == "inference":
+        if parent is not None and source._storage.__class__ is InferenceStorage:
             return parent
         base = source if parent is None or parent.base is None else parent.base
-        inherited = parent.creation if parent is not None else "default"
-        creation = "inference" if state.inference else "multi" if multi else "default" if state.grad else "no_grad"
-        return cls(base, source._storage.version, creation if inherited == "default" else inherited)
+        creation = "inference" if state.inference else "no_grad" if not state.grad else "multi" if multi else "default"
+        if creation == "default" and parent is not None:
+            creation = parent.creation
+        return cls(base, source._storage.version, creation)
 
     @classmethod
     def inference(cls):
         return cls(None, 0, "inference")
 
     def refresh(self, t):
-        """Gives `t` a new grad_fn if its memory changed in place since: a strided piece of its base's new value.
+        """Gives `t` a new grad_fn if its memory changed in place since: a strided piece of its base's new value; and lets `t` require grad
+        if its base does (as one made before `base.requires_grad_()`, or under no_grad).
 
         Raises torch's error for a view that cannot have one."""
         base = self.base
-        if base is None or self.version == t._storage.version:
+        if base is None:
             return
-        if base._req:
+        if base._req is not t._req:
+            if base._req:
+                t._req, t._acc = True, nowhere
+            elif t._acc is nowhere:
+                t._req, t._acc = False, None
+        if self.version == t._storage.version:
+            return
+        if base._req or t._node is not None:
             if self.creation in _FORBIDDEN:
                 raise self._error(t, "its base or another view of its base has been")
             made_by, nr = t._node, t._nr
@@ -49,7 +59,7 @@ class View:
 
     def check_inplace(self, t, state, requires_grad):
         """Raises torch's error when the view may not be changed in place now."""
-        if self.creation == "inference" and not state.inference:
+        if t._storage.__class__ is InferenceStorage and not state.inference:
             raise fail(
                 RuntimeError,
                 "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
@@ -59,9 +69,10 @@ class View:
         base = self.base
         if base is None or not state.grad or not (requires_grad or base._req):
             return
+        self.refresh(t)
         if self.creation in _FORBIDDEN:
             raise self._error(t, "is being")
-        if base._req and base._node is None:
+        if t._req and base._node is None:
             raise fail(
                 RuntimeError,
                 "a view of a leaf Variable that requires grad is being used in an in-place operation.",
@@ -70,12 +81,17 @@ class View:
 
     def _error(self, t, change):
         """Torch's error for a view that, or whose base, was changed in place (`change` says which)."""
-        if self.creation == "no_grad" or t._node is None:
-            text = f"A view was created in no_grad mode and {change} modified inplace with grad mode enabled. "
-        else:
-            from .autograd.node import re_name
+        from .autograd.node import re_name
 
-            text = f"Output {t._nr} of {re_name(t._node.name())} is a view and {change} modified inplace. "
+        made_by = None if t._node is None else f"Output {t._nr} of {re_name(t._node.name())} is a view"
+        if made_by is not None and self.creation in ("multi", "function"):
+            text = f"{made_by} and {change} modified inplace. "
+        else:
+            text = "A view was created in" if made_by is None else f"{made_by} of a view which was created in"
+            if self.creation == "inference":
+                text += f" inference mode and {change} modified inplace in normal mode. "
+            else:
+                text += f" no_grad mode and {change} modified inplace with grad mode enabled. "
         why, note = _FORBIDDEN[self.creation]
         return fail(RuntimeError, text + why, note)
 
@@ -88,6 +104,10 @@ class View:
         base._node, base._nr, base._req = copy_slices, 0, True
         self.version = -1
         self.refresh(t)
+
+
+def nowhere():
+    """In the place of a view's AccumulateGrad (`_acc`): it requires grad because its base does, and no gradient gets from it to the base."""
 
 
 def move_retained(t, made_by, nr):
@@ -118,13 +138,14 @@ def _same_piece(a, b):
     return address(a._d) == address(b._d) and a._d.nbytes == b._d.nbytes and a._d.strides == b._d.strides
 
 
+_AMBIGUOUS = (
+    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the "
+    "inplace either both inside the {0} block (if you don't want the inplace to be tracked) or both outside (if you want the "
+    "inplace to be tracked)."
+)
 _FORBIDDEN = {
-    "no_grad": (
-        "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the "
-        "inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the "
-        "inplace to be tracked).",
-        "The view has no history although its base does.",
-    ),
+    "no_grad": (_AMBIGUOUS.format("no_grad"), "The view has no history although its base does."),
+    "inference": (_AMBIGUOUS.format("inference_mode"), "The view has no history although its base does."),
     "function": (
         "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle "
         "view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This behavior "

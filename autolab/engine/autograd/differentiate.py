@@ -50,7 +50,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
         with np.errstate(all="ignore"):
             deque(steps(roots, seeds, retain_graph=retain, create_graph=create_graph), maxlen=0)
         return
-    inputs = (inputs,) if isinstance(inputs, (Tensor, GradientEdge)) else tuple(inputs)
+    inputs = _wanted(inputs)
     for t in inputs:
         if isinstance(t, Tensor) and not t.requires_grad:
             raise fail(
@@ -86,13 +86,15 @@ def grad(
         )
     allow_unused = bool(materialize_grads) if allow_unused is None else allow_unused
     outputs = (outputs,) if isinstance(outputs, Tensor) else tuple(outputs)
-    inputs = (inputs,) if isinstance(inputs, (Tensor, GradientEdge)) else tuple(inputs)
+    inputs = _wanted(inputs)
     if is_grads_batched:
         return _batched_grad(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused)
     if not inputs:
         raise fail(
             RuntimeError, "`inputs` argument to `grad()` cannot be empty.", "Name the tensors whose gradients you want."
         )
+    seeds = _seeds(outputs, _as_tuple(grad_outputs, len(outputs)), create_graph)
+    roots = _roots(outputs)
     for t in inputs:
         if isinstance(t, Tensor) and not t.requires_grad:
             raise fail(
@@ -100,10 +102,9 @@ def grad(
                 "One of the differentiated Tensors does not require grad",
                 "Set requires_grad=True before computing.",
             )
-    seeds = _seeds(outputs, _as_tuple(grad_outputs, len(outputs)), create_graph)
     keys = [_target(t) for t in inputs]
     retain = create_graph if retain_graph is None else retain_graph
-    captured = execute(_roots(outputs), seeds, retain_graph=retain, create_graph=create_graph, targets=keys)
+    captured = execute(roots, seeds, retain_graph=retain, create_graph=create_graph, targets=keys)
     result = []
     for i, (t, k) in enumerate(zip(inputs, keys)):
         g = captured.get(k)
@@ -167,6 +168,19 @@ def _as_tuple(grads, n):
     return grads
 
 
+def _wanted(inputs):
+    """What gradients are asked for, as a tuple of Tensors and GradientEdges."""
+    inputs = (inputs,) if isinstance(inputs, (Tensor, GradientEdge)) else tuple(inputs)
+    for t in inputs:
+        if not isinstance(t, (Tensor, GradientEdge)):
+            raise fail(
+                RuntimeError,
+                f"all inputs have to be Tensors or GradientEdges, but got {type(t).__name__}",
+                "Name the tensors themselves.",
+            )
+    return inputs
+
+
 def _target(t):
     """The node and output number to which the gradient for `t`, a Tensor or a GradientEdge, goes."""
     if not isinstance(t, Tensor):
@@ -179,14 +193,16 @@ def _roots(tensors):
     roots = []
     for i, t in enumerate(tensors):
         node = t.grad_fn
-        if node is None and not t.requires_grad:
+        if node is None and t.requires_grad:
+            node = accumulator(t)
+        if node is None:
             raise fail(
                 RuntimeError,
                 f"element {i} of tensors does not require grad and does not have a grad_fn",
                 "No input of this computation has requires_grad=True (or it ran under no_grad, or was detached), so there is no graph to go "
                 "back through.",
             )
-        roots.append((accumulator(t) if node is None else node, t._nr))
+        roots.append((node, t._nr))
     return roots
 
 

@@ -40,8 +40,14 @@ def get_gradient_edge(tensor) -> GradientEdge:
             "It is not possible to get the gradient edge for a Tensor that does not require gradients",
             "No gradient flows to it.",
         )
-    node = tensor.grad_fn
-    return GradientEdge(accumulator(tensor) if node is None else node, tensor.output_nr)
+    node = tensor.grad_fn or accumulator(tensor)
+    if node is None:
+        raise fail(
+            AssertionError,
+            "Expected gradient function to be set",
+            "This view requires grad because its base does; it was made without history, so no gradient flows to it.",
+        )
+    return GradientEdge(node, tensor.output_nr)
 
 
 def increment_version(tensor):

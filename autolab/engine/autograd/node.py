@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import fail
 from ..cascade import sum_to
+from ..views import nowhere
 from .saved import entries, freeing
 
 sequence = count()
@@ -431,12 +432,14 @@ AccumulateGrad.__module__ = "builtins"
 
 
 def accumulator(leaf):
-    """The AccumulateGrad of a leaf that requires grad, made on first use."""
+    """The AccumulateGrad of a leaf that requires grad, made on first use. None of a view that requires grad only because its base does."""
     return leaf._acc and leaf._acc() or new_accumulator(leaf)
 
 
 def new_accumulator(leaf):
-    """An AccumulateGrad for a leaf that has none (any more)."""
+    """An AccumulateGrad for a leaf that has none (any more); see `accumulator`."""
+    if leaf._acc is nowhere:
+        return None
     node = AccumulateGrad()
     node.variable = leaf
     node.hooks = None

@@ -73,7 +73,7 @@ def _walk(node, g, retain_graph):
         node, g = done
         if node is None:
             break
-    if g is not None:
+    if g.__class__ is tuple or g.__class__ is list:  # else None, or the gradient for a view that passes none on (`views.nowhere`)
         _rest(*_following(before, g), leaves, retain_graph)
         return True
     for target, total in leaves.items():
