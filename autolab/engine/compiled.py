@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import generated, observe
+from . import failing, generated, observe
 from .autograd.grad_mode import per_thread
 from .autograd.node import new_accumulator, sequence
 from .device import CPU
-from .dispatch import apply
+from .dispatch import apply, reporting
 from .dtype import FROM_NUMPY
 from .lanes import TENSORS
 from .saving import Words, saving, strides_of
@@ -39,12 +39,15 @@ def make_general(op):
     outs, result = ("outs", "outs") if len(op.outputs) > 1 else ("(t,)", "t")
     if op.return_type is not None:
         result = "op.return_type(outs)"
-    lines = [f"def call({args}):", *_checks(op), *_kernel(op), *_wrapping(op), *_recording(op)]
+    lines = [*_checks(op), *_kernel(op), *_wrapping(op), *_recording(op)]
     lines += [
         " if observe.observer is not None:",
         f"  observe.observer.forward(op, ({args},), None, {outs}, n)",
         f" return {result}",
     ]
+    # CPython enters a `try` for nothing.
+    lines = [f"def call({args}):", " try:", *(f" {line}" for line in lines), " except Exception as error:"]
+    lines += [f"  failing.failed(op, ({args},), error)", "  raise"]
     environment = {
         "per_thread": per_thread,
         "TENSORS": TENSORS,
@@ -69,9 +72,10 @@ def make_general(op):
         "strides_of": strides_of,
         "SMALL": SMALL,
         "observe": observe,
+        "failing": failing,
         "fresh": _fresh,
         "op": op,
-        "slow": lambda *args: apply(op, args),
+        "slow": reporting(apply, op),
     }
     return generated.function("call", "\n".join(lines), environment, f"general lane of {op.name}")
 

@@ -12,7 +12,7 @@ import operator
 import numpy as np
 
 from . import device as devices
-from . import observe
+from . import failing, observe
 from .autograd.grad_mode import per_thread
 from .autograd.node import Packed, Unusual, accumulator, next_sequence_nr
 from .autograd.saved import entries, keep
@@ -27,6 +27,19 @@ from .tensor import SMALL, Tensor, View, materialise, wrap
 from .views import AWAY, move_retained, order_of_copies, partly_overlap, repeats
 
 _new = object.__new__
+
+
+def reporting(run, op, inplace=False):
+    """`run(op, args)` as a function of the op's arguments. An error passes on as it is, once `failing.failed` knows of it."""
+
+    def call(*args):
+        try:
+            return run(op, args)
+        except Exception as error:
+            failing.failed(op, args, error, inplace)
+            raise
+
+    return call
 
 
 # -- the general lane ------------------------------------------------------------------------------------------------------
@@ -305,33 +318,34 @@ _IN_PLACE = {
 def inplace_lane(op):
     """`apply_inplace` of `op` as a function of the op's arguments; of `+=`, `-=`, `*=` and `/=` with a short cut for what most updates are:
     plain floats of one dtype, and no history."""
+    slow = reporting(_apply_inplace, op, True)
     if op.fast not in _IN_PLACE:
-        return lambda *args: apply_inplace(op, args)
+        return slow
     fast, change = op.fast, _IN_PLACE[op.fast]
 
     def update(target, other):
         state = per_thread.state
         dtype = target.dtype
         if state.grad or state.special or observe.observer is not None or target._view is not None or dtype._kind != 2:
-            return apply_inplace(op, (target, other))
+            return slow(target, other)
         d = target._d
         if type(other) is float:
             y = other
         elif type(other) is Tensor and other.dtype is dtype and other._view is None:
             y = other._d
         else:
-            return apply_inplace(op, (target, other))
+            return slow(target, other)
         try:
             if type(d) is not np.ndarray:  # 0-d
                 if type(y) is np.ndarray and y.ndim:
-                    return apply_inplace(op, (target, other))
+                    return slow(target, other)
                 target._d = state.run(fast, d, y)
             elif d.shape == _ONE and (y is other or y.shape == _ONE):  # as scalars: 0.2 µs, where arrays of one element take 0.7
                 d[0] = state.run(fast, d[0], y if y is other else y[0])
             else:
                 target._d = state.run(change, d, y)
         except ValueError:  # does not fit: the general lane says so in torch's words
-            return apply_inplace(op, (target, other))
+            return slow(target, other)
         (target._memory or target._storage).version += 1
         return target
 
@@ -343,6 +357,10 @@ _ONE = (1,)
 
 def apply_inplace(op, args):
     """Runs `op` and writes the result into its first argument, whose version goes up by one. Returns that tensor."""
+    return reporting(_apply_inplace, op, True)(*args)
+
+
+def _apply_inplace(op, args):
     target = args[0]
     state = per_thread.state
     tensors, raws = _unwrap(op, args)

@@ -4,6 +4,8 @@ Every module raises through `fail`, so that the message stays comparable with Py
 why it happened and what to do; Python prints it under the traceback.
 """
 
+from .failing import refused
+
 
 class LinAlgError(RuntimeError):
     """A matrix was singular, not positive-definite, or an iteration did not converge (``torch.linalg.LinAlgError``)."""
@@ -20,11 +22,13 @@ def fail(kind, message, note=None):
     """Return the exception `kind(message)` with `note` attached; the caller raises it.
 
         raise fail(RuntimeError, "shape '[4]' is invalid for input of size 6", "A view keeps the number of elements.")
+
+    Where a tensor was among the arguments of the call that failed, the error remembers the call.
     """
     error = kind(message)
     if note:
         error.add_note(note)
-    return error
+    return refused(error)
 
 
 def no_kernel(name, *refused):

@@ -15,6 +15,11 @@ class Observer:
     def forward(self, op, args, attrs, outputs, node, inplace=False):
         """An op ran; `node` is its Node, or None when nothing was recorded."""
 
+    def failed(self, op, args, error, inplace=False):
+        """`op` raised `error` when it was called with `args` (as `forward` has them; for a custom function `op` is its node). `op` is a name,
+        and `args` a dict, where a function refused its arguments before any operation ran. The error is still on its way, and the event
+        may come again with what is known better; the package itself may catch the error, so that the learner never sees it."""
+
     def seed(self, node, output_nr, grad):
         """A backward pass starts here with `grad`."""
 

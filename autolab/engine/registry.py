@@ -247,7 +247,7 @@ def _general(op):
     """The lane for operands of all kinds: compiled where the record allows it."""
     if compiled.can_compile(op):
         return lanes.compiled_on_first_use(compiled.make_general, op)
-    return lambda *args: dispatch.apply(op, args)
+    return dispatch.reporting(dispatch.apply, op)
 
 
 def _public(op, name, first, inplace=False):

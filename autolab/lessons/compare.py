@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.failing import sentences
+
 RELATIVE, ABSOLUTE = 1e-4, 1e-6     # float32 arithmetic in another order still agrees; a wrong rule does not
 
 
@@ -52,7 +54,7 @@ def show(value: Any) -> str:
 def difference(got: Any, want: Any, tell: bool = True) -> str:
     """What is wrong with `got`, in one sentence. `tell=False` keeps the wanted numbers to itself."""
     if isinstance(got, BaseException):
-        notes = " ".join(getattr(got, "__notes__", ()))
+        notes = " ".join(sentences(got))
         return f"Your code raised {show(got)}{' ' + notes if notes else ''}"
     if got is None and want is not None:
         return "This is None. A function without `return` gives None."

@@ -46,6 +46,13 @@ class Builder:
         self.nodes.append(draft)
         return draft
 
+    def take_back(self, draft: Draft) -> None:
+        """Forgets the node that was added last, with its lines and its frame."""
+        assert self.nodes.pop() is draft and self.film.shots.pop().node == draft.id
+        while self.edges and self.edges[-1].child == draft.id:
+            edge = self.edges.pop()
+            del self._edge_at[edge.child, edge.slot]
+
     def draft(self, node_id: str) -> Draft:
         return self.nodes[int(node_id[1:])]
 
@@ -415,6 +422,8 @@ class Builder:
             d.attrs,
             book.call(d),
             self.pictures.of(d, book),
+            d.error,
+            d.mark,
         )
 
     def _grad_of(self, draft: Draft) -> Value | None:
@@ -432,7 +441,7 @@ class Builder:
                 parent.device = child.device
         for edge in self.edges:  # parents come before children, so one pass is enough
             child = self.draft(edge.child)
-            child.device = child.device or self.draft(edge.parent).device
+            child.device = child.device or ("" if child.error else self.draft(edge.parent).device)
         for draft in self.nodes:
             draft.device = draft.device or ("" if draft.shape is None else "cpu")
 
@@ -454,7 +463,7 @@ class Builder:
     def _name_overwritten(self) -> None:
         """What an in-place operation changed has the name of what it became: both are one tensor."""
         for draft in reversed(self.nodes):
-            before = draft.operands.get("self") if draft.op.endswith("_") else None
+            before = draft.operands.get("self") if draft.op.endswith("_") and not draft.error else None
             if (
                 before is not None
                 and draft.name

@@ -37,6 +37,8 @@ class Draft:
     scope: Any = None  # the call of a module that made it; see `scopes`
     cut: str = ""
     version: int | None = None
+    error: str = ""
+    mark: str = ""
     outputs: tuple[Output, ...] = ()
     attrs: dict[str, Any] = field(default_factory=dict)
     record: Any = None  # the op's registry record, for formulas

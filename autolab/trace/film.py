@@ -67,8 +67,8 @@ class Film(Observer):
     def forward(self, *args: Any, **kwargs: Any) -> None:
         """What a custom function computes in its backward is not part of the graph that is shown."""
 
-    def failed(self, node_id: str, message: str) -> None:
-        """An error outside a backward pass ended the recording."""
+    def broke(self, node_id: str, message: str) -> None:
+        """An error outside a backward pass: of the operation of that node, or ("") of the learner's own code."""
         self.shots.append(Shot("forward", "error", node=node_id, note=message))
 
     def leaf_added(self, draft: Draft) -> None:

@@ -98,7 +98,7 @@ class Book:
 
     def forward(self, draft: Draft) -> tuple[str, str]:
         """(tex, tex_numbers) of an operation: `z = x \\cdot y` and `6 = 2 \\cdot 3`."""
-        if not self.wanted or not draft.op:
+        if not self.wanted or not draft.op or draft.error:
             return "", ""
         template = draft.record.latex if draft.record is not None else ""
         symbols, filled = self.environment(draft)

@@ -89,6 +89,8 @@ class Node(_Record):
                    the module it belongs to.
     attrs        : arguments that are no tensors, by name: {"dim": 1, "keepdim": False}.
     tex          : the forward formula with symbols, tex_numbers with numbers ("" when they are many or unknown).
+    error        : what the operation raised, in one line; then it has no result. `meta["failures"]` says more.
+    mark         : what an error has to do with the node: "changed here", "saved here" ...; "" mostly.
     layer        : formula card and pictures of a convolution, pooling or normalisation, see `pictures.py`; else None.
     """
 
@@ -117,6 +119,8 @@ class Node(_Record):
     attrs: dict[str, Any] = field(default_factory=dict)
     call: str = ""
     layer: dict[str, Any] | None = None
+    error: str = ""
+    mark: str = ""
 
     def output_label(self, nr: int) -> str:
         """What result `nr` is called."""
@@ -244,7 +248,10 @@ class Trace(_Record):
     meta: "library" ("autolab" or "torch"), "source" ("graph" or "recording"), "roots" (node ids of the results),
     "backward" ("recorded", "dry" (replayed without touching `.grad`), or "" when there are no backward frames),
     "why" (one sentence for the learner when something is not shown, else ""),
-    "error" (None or {"type", "message", "notes"}), "devices" (those other than the CPU, where there are any: name to
+    "error" (None or {"type", "message", "notes", "node", "source"}: what ended the recording, with the id of the node where
+    it happened and the learner's line, where they are known), "failures" (node id to {"type", "message", "notes",
+    "inside", "operands"}: the operations that failed; "inside" is the line within a custom function, "operands" are
+    {"name", "node", "nr", "shape", "dtype", "device"}), "devices" (those other than the CPU, where there are any: name to
     {"title", "simulated"}).
     """
 

@@ -7,6 +7,7 @@ import inspect
 import linecache
 import re
 import sys
+import sysconfig
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import FrameType
@@ -17,6 +18,7 @@ from .reader import is_tensor
 
 _IPYTHON_7 = re.compile(r"<ipython-input-(\d+)-")  # what IPython 7, which Colab has, calls a cell
 PACKAGE = str(Path(__file__).parent.parent)  # not resolved: behind a link, frames say the path by which they were imported
+_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")} | {"<frozen"})
 LIST_LIMIT = 50
 """Tensors in a list or tuple of at most this many are found by name too: `params[0]`."""
 
@@ -53,13 +55,19 @@ def local_names(frame: FrameType) -> dict[str, Any]:
     return names
 
 
-def source(frame: FrameType | None) -> Source | None:
-    """The line that `frame` is at. Notebook cells have a made-up file name, whose text linecache knows all the same."""
+def library(frame: FrameType) -> bool:
+    """Whether a frame runs code of an installed library or of Python itself: neither the package's nor the learner's."""
+    return frame.f_code.co_filename.startswith(_LIBRARIES)
+
+
+def source(frame: FrameType | None, line: int | None = None) -> Source | None:
+    """The line that `frame` is at, or `line` of its file. Notebook cells have a made-up file name, whose text linecache knows all the same."""
     if frame is None:
         return None
     filename = frame.f_code.co_filename
-    text = linecache.getline(filename, frame.f_lineno, frame.f_globals).strip()
-    return Source(_file_label(filename), frame.f_lineno, text)
+    line = frame.f_lineno if line is None else line
+    text = linecache.getline(filename, line, frame.f_globals).strip()
+    return Source(_file_label(filename), line, text)
 
 
 def _file_label(filename: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from ..engine import observe
 from ..engine.autograd.grad_mode import per_thread
 from ..engine.tensor import Tensor
-from . import names
+from . import failures, lines, names
 from .build import Builder
 from .drafts import Draft, operation_name, place, plain
 from .model import Output, Trace
@@ -43,6 +43,7 @@ class Recording(Recorded[Trace]):
 
     def __init__(self) -> None:
         self._builder = Builder(Reader(), weak=True)
+        self._failures = failures.Failures(self._builder)
         self._modules: dict[
             int, tuple[Any, dict[int, str]]
         ] = {}  # id of a root module -> (it, id of a parameter or buffer -> its path)
@@ -57,17 +58,34 @@ class Recording(Recorded[Trace]):
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         observe.remove(self)
-        film = self._builder.film
+        self._failures.settle()
         if error is not None:
-            self._error = {
-                "type": type(error).__name__,
-                "message": str(error),
-                "notes": list(getattr(error, "__notes__", [])),
-            }
-            if not (film.shots and film.shots[-1].event == "error"):
-                film.failed(self._builder.nodes[-1].id if self._builder.nodes else "", error_line(error))
+            self._ended_by(error)
         self._trace, self._running = self._so_far(names.caller()), False
         self._builder = Builder(Reader(), weak=True)  # what it knew is in the trace
+
+    def _ended_by(self, error: BaseException) -> None:
+        """Notes the error that ended the block: of the operation that failed, of a backward pass, or of the learner's own code."""
+        found = next((own for link in failures.chain(error) if (own := link.__dict__.get("_autolab_seen")) and own[0] is self), None)
+        node, film = "" if found is None else found[1], self._builder.film
+        if found is None and not (film.shots and film.shots[-1].event == "error"):
+            node = self._at_the_line(error)
+        frame = failures.learners(error.__traceback__)
+        source = None if frame is None else names.source(frame.tb_frame, frame.tb_lineno)
+        self._error = failures.described(error) | {"node": node or (film.shots[-1].node if film.shots else "")}
+        self._error["source"] = None if source is None else source.to_json()
+        error._autolab_seen = self, self._error["node"]  # type: ignore[attr-defined]
+
+    def _at_the_line(self, error: BaseException) -> str:
+        """The node for an error that no operation told of: Python refused a call, or the learner's own code raised it. "" for the latter."""
+        frame = failures.learners(error.__traceback__)
+        expression = None if frame is None else lines.at(frame)
+        if frame is None or expression is None or not expression.operands:
+            self._builder.film.broke("", error_line(error))
+            return ""
+        parents = {n: (a, self._parent(a, None, None, i, frame.tb_frame)) for i, (n, a) in enumerate(expression.operands.items())}
+        source = names.source(frame.tb_frame, frame.tb_lineno)
+        return self._failures.add(expression.name or "line", error, parents, source=source).id
 
     def _render(self, trace: Trace) -> str:
         return render(trace)
@@ -77,6 +95,7 @@ class Recording(Recorded[Trace]):
 
     def _so_far(self, frame: FrameType | None) -> Trace:
         builder = self._builder
+        self._failures.settle()
         for name, tensor in names.tensors(names.namespace(frame)):
             if isinstance(tensor, Tensor):
                 builder.name(name, tensor)
@@ -95,11 +114,43 @@ class Recording(Recorded[Trace]):
                 "why": why,
                 "error": self._error,
             }
+            | ({"failures": self._failures.facts} if self._failures.facts else {})
         )
 
     # -- forward events ----------------------------------------------------------------------------
+    def failed(self, op, args, error, inplace=False):
+        if self._builder.film.running:  # the pass will say it
+            return
+        custom = hasattr(op, "next_functions")
+        frame, modules, hidden = _stack(custom)
+        if hidden or frame is None:
+            return
+        self._failures.replace(error)
+        if isinstance(op, str):
+            if op in failures.PASSES:
+                return self._refused_pass(args, error)
+            op, operands, literals = failures.as_written(op, args, lines.running(frame))
+        else:
+            operands, literals = _operands(None if custom else op, args)
+            literals = {n: plain(a) for n, a in literals.items()}
+        parents = {n: (a, self._parent(a, None, None, slot, frame)) for slot, (n, a) in enumerate(operands.items())}
+        draft = self._failures.add(op, error, parents, source=names.source(frame), scope=per_thread.state.scope, attrs=literals, inplace=inplace)
+        self._scan(frame)
+        self._name_parameters(draft, modules, operands)
+        error._autolab_seen = self, draft.id
+
+    def _refused_pass(self, args, error):
+        """backward() or grad() refused what it was called with; that is told at its root."""
+        tensors, _ = failures.given({name: a for name, a in args.items() if name in ("self", "tensors", "outputs")})
+        root = next(iter(tensors.values()), None)
+        if root is not None:
+            node = self._builder.tensor(root)[0]
+            self._failures.at(node, error)
+            error._autolab_seen = self, node
+
     def forward(self, op, args, attrs, outputs, node, inplace=False):
         builder = self._builder
+        self._failures.settle()
         custom = hasattr(op, "next_functions")  # an autograd.Function: the node stands in for the op
         frame, modules, hidden = _stack(custom)
         if hidden or not outputs or builder.film.running and node is None:
@@ -291,6 +342,7 @@ class Recording(Recorded[Trace]):
 
     # -- backward events ---------------------------------------------------------------------------
     def seed(self, *args):
+        self._failures.settle()
         frame = names.caller()
         if frame is not None:
             for name, tensor in names.tensors(names.local_names(frame)):

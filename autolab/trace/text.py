@@ -52,6 +52,7 @@ def _node_row(node: Node) -> list[str]:
     value = "" if node.value is None or node.value.text == node.label else node.value.text
     facts = [
         node.grad_fn or ("requires grad" if node.kind == "leaf" else ""),
+        "failed" if node.error else "",
         f"cut by {node.cut}" if node.cut else "",
         f"grad {node.grad.text}" if node.grad is not None else "",
         f"module {node.module}" if node.module and node.kind == "op" else "",

@@ -108,6 +108,8 @@ def _clear(shot, node, receiver, edge, of):
 
 
 def _error(shot, node, receiver, edge, of):
+    if node is not None and node.error:
+        return f"{node.call} failed: {shot.note}", ""
     return (f"error at {node.label}: {shot.note}" if node is not None else f"error: {shot.note}"), ""
 
 

@@ -81,6 +81,7 @@ def columns(trace: Trace) -> dict[str, Any]:
         "nodes": {
             "label": [n.label for n in nodes],
             "facts": _table((n.kind, n.op, n.grad_fn, n.shape, n.dtype, n.device, n.requires_grad, n.module) for n in nodes),
+            "wrong": {str(i): [n.error, n.mark] for i, n in enumerate(nodes) if n.error or n.mark},
             "name": {str(i): n.name for i, n in enumerate(nodes) if n.name},
         },
         "edges": {

@@ -133,12 +133,13 @@ class Card:
         if len(saved) > MAX_TABS:
             self.tabs[-1] = f"and {len(saved) - MAX_TABS + 1} more"
         device = "" if look[0] is None else f"{node.device} simulated" if look[0] == "sim" else node.device
-        self.notes = [note for note in (f"cut: {node.cut}" if node.cut else "", fit(module, TEXT, 130), note, device) if note]
+        self.wrong = [words for words in (node.error.partition(":")[0], node.mark) if words]
+        self.notes = [*self.wrong] + [note for note in (f"cut: {node.cut}" if node.cut else "", fit(module, TEXT, 130), note, device) if note]
         numbers = (g.text if g.shape == () else heat.brief(g) for g in grads)
         self.width = self._width(max((text_width(number, TEXT, True) for number in numbers), default=40))
         self.top = TAB * len(self.tabs)  # where the card itself begins, under its tabs
         over = LINE if self.value and self.thumb[1] > 24 else 0  # a tall thumbnail stands below its shape
-        self.value_height = 0 if self.bare else max(LINE, self.thumb[1] + 4) + over
+        self.value_height = 0 if self.bare or node.error else max(LINE, self.thumb[1] + 4) + over
         self.strip = max(LINE, self.thumb[1] + 4) + LINE if node.requires_grad else 0
         self.height = self.top + 26 + self.value_height + LINE * len(self.notes) + (0 if self.bare else 2) + self.strip
 
@@ -163,11 +164,13 @@ class Card:
 
     def draw(self) -> str:
         node, w, bottom = self.node, self.width, self.height - self.top
-        border = (LEAF, 3) if node.kind == "leaf" else (RULE, 1.2)
+        border = (palette.BAD, 2.5) if self.wrong else (LEAF, 3) if node.kind == "leaf" else (RULE, 1.2)
         box = {"x": 0, "y": self.top, "width": w, "height": bottom, "rx": 6}
         parts = [self._tab(i, words) for i, words in enumerate(self.tabs)]
         paint = {"fill": self.look[1], "stroke": border[0], "stroke_width": border[1]}
         parts.append(element("rect", class_="al-card", data_device=self.look[0], **box, **paint))
+        if self.wrong:
+            parts.append(_double(w, self.top, bottom))
         y = self.top + 18
         parts.append(label("al-title", PAD, y, self.title, font_size=TITLE, font_weight="bold"))
         if self.kind:
@@ -179,7 +182,7 @@ class Card:
                 parts.append(self._thumb("al-thumb", y + self.value_height - self.thumb[1] - 2, node.value))
         y += self.value_height
         for note in self.notes:
-            name, color = ("al-cut", palette.ALARM) if note.startswith("cut: ") else ("al-where", palette.MUTED)
+            name, color = ("al-cut", palette.ALARM) if note.startswith("cut: ") or note in self.wrong else ("al-where", palette.MUTED)
             parts.append(label(name, PAD, y + 14, note, fill=color))
             y += LINE
         if self.strip:
@@ -235,28 +238,31 @@ class PartCard:
 
     As `Card`: `draw()` gives SVG, `width` and `height` its size."""
 
-    def __init__(self, part: Part, look: tuple[str | None, str] = (None, PAPER)):
-        self.part, self.top, self.look = part, 0, look
+    def __init__(self, part: Part, look: tuple[str | None, str] = (None, PAPER), wrong: str = ""):
+        self.part, self.top, self.look, self.wrong = part, 0, look, wrong
         self.title, self.kind = fit(part.name, TITLE, 150, bold=True), fit(part.type, TEXT, 160)
         words = f"{part.ops:,} op" + ("s" if part.ops != 1 else "")
         self.size = words + (f" · {count_words(part.parameters)} parameters" if part.parameters else "")
         self.shape = "" if part.shape is None else shape_text(part.shape)
-        widest = max(text_width(words, TEXT) for words in (self.kind, self.size, self.shape))
+        widest = max(text_width(words, TEXT) for words in (self.kind, self.size, self.shape, wrong))
         self.width = round(max(widest, text_width(self.title, TITLE, True) + 30, 96) + 2 * PAD)
         self.strip = LINE + 4 if part.requires_grad else 0
-        self.height = 26 + 3 * LINE + 6 + self.strip
+        self.height = 26 + (4 if wrong else 3) * LINE + 6 + self.strip
 
     def draw(self) -> str:
         w, h = self.width, self.height
         box = {"x": 0, "y": 0, "width": w, "height": h, "rx": 6}
         pile = element("path", class_="al-pile", d=f"M6 -5H{w - 1}q6 0 6 6V{h - 6}", fill="none", stroke=RULE)
-        paint = {"fill": self.look[1], "stroke": FORWARD, "stroke_width": 1.6}
+        border = (palette.BAD, 2.5) if self.wrong else (FORWARD, 1.6)
+        paint = {"fill": self.look[1], "stroke": border[0], "stroke_width": border[1]}
         parts = [pile, element("rect", class_="al-card", data_device=self.look[0], **box, **paint)]
         parts.append(label("al-title", PAD, 18, self.title, font_size=TITLE, font_weight="bold"))
         parts.append(_sign(w - PAD - 16, 5, "M3 8H13M8 3V13"))
         parts.append(label("al-kind", PAD, 38, self.kind, fill=palette.MUTED))
         parts.append(label("al-size", PAD, 56, self.size))
         parts.append(label("al-value", PAD, 74, self.shape))
+        if self.wrong:
+            parts += [label("al-cut", PAD, 92, self.wrong, fill=palette.ALARM), _double(w, 0, h)]
         if self.strip:
             y = h - self.strip
             outline = f"M1 {y:g}H{w - 1}V{h - 7:g}q0 6 -6 6H7q-6 0 -6 -6Z"
@@ -299,6 +305,12 @@ def _sign(x: float, y: float, path: str) -> str:
     return element("g", square, element("path", class_="al-signline", d=path, **stroke), transform=f"translate({x} {y})")
 
 
+def _double(w: float, y: float, h: float) -> str:
+    """The inner line of the double border of what is wrong."""
+    place = {"x": 3, "y": y + 3, "width": w - 6, "height": h - 6, "rx": 5}
+    return element("rect", class_="al-wrongline", **place, fill="none", stroke=palette.BAD, stroke_width=1.2)
+
+
 def _rings(w: float, h: float) -> str:
     """Outlines around the node that the step is about, and around the one selected."""
     parts = []
@@ -322,6 +334,10 @@ class Cards:
         self.devices: dict[str, Any] = trace.meta.get("devices", {})
         copied = {node.id for node in trace.nodes if node.op == "to_copy" and trace.copied(node)}
         self.copies = {edge.id for edge in trace.edges if edge.child in copied}  # what flows along these goes to another device
+        self.wrong: dict[str, str] = {}  # part -> what is wrong with a node in it
+        for node in trace.nodes:
+            for of in folding.opening(node.id) if node.error or node.mark else ():
+                self.wrong.setdefault(of, "an operation failed" if node.error else node.mark)
         self._made: dict[str, Card | PartCard] = {}
 
     def __call__(self, of: str) -> Card | PartCard:
@@ -332,7 +348,7 @@ class Cards:
 
     def _part(self, of: str) -> PartCard:
         part = self.folding.parts[of]
-        return PartCard(part, device_look(self.trace.node(part.last), self.devices))
+        return PartCard(part, device_look(self.trace.node(part.last), self.devices), self.wrong.get(of, ""))
 
     def _node(self, of: str) -> Card:
         node = self.trace.node(of)

@@ -307,10 +307,15 @@ class Function(metaclass=_FunctionMeta):
         separate = cls.setup_context is not Function.setup_context
         if observe.observer is not None:
             observe.observer.begin(node)
-        with no_grad():
-            output = cls.forward(*args) if separate else cls.forward(node, *args)
-            if separate:
-                cls.setup_context(node, args, output)
+        try:
+            with no_grad():
+                output = cls.forward(*args) if separate else cls.forward(node, *args)
+                if separate:
+                    cls.setup_context(node, args, output)
+        except Exception as error:
+            if observe.observer is not None:
+                observe.observer.failed(node, args, error)
+            raise
         outputs = output if isinstance(output, tuple) else (output,)
         outputs = cls._finish(node, args, tensors, outputs, recording)
         if recording:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import check_dim, check_dims, fail
 from ..registry import METHODS, NAMESPACES, composite, register
-from ..tensor import Tensor
+from ..tensor import Tensor, materialise
 
 
 def sizes_from(args):
@@ -57,9 +57,14 @@ def inferred(shape, numel):
     )
 
 
+def _is_copied(reshaped, array, xp=np):
+    # `copy=False` would raise, from NumPy 2.1 on; Colab has 2.0.
+    return reshaped.size and not xp.may_share_memory(reshaped, array)
+
+
 def _view(xp, self, size):
     reshaped = self.reshape(inferred(tuple(size), self.size))
-    if reshaped.size and not xp.may_share_memory(reshaped, self):  # `copy=False` would raise, from NumPy 2.1 on; Colab has 2.0
+    if _is_copied(reshaped, self, xp):
         raise fail(
             RuntimeError,
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
@@ -124,6 +129,9 @@ def reshape_method(self, *shape):
     shape = inferred(sizes_from(shape), self._d.size)
     if isinstance(self._d, np.generic) or self._d.flags.c_contiguous:
         return view_op.call(self, shape)
+    if self._d.__class__ is np.ndarray:  # asked before: an error that nobody sees takes as long as a small kernel
+        d = materialise(self)
+        return unsafe_view.call(self.clone_contiguous(), shape) if _is_copied(d.reshape(shape), d) else view_op.call(self, shape)
     try:
         return view_op.call(self, shape)
     except RuntimeError:

@@ -101,7 +101,7 @@ export class Details {
   step(frame, index, now) {
     const box = h(
       "section",
-      { class: `al-step al-${frame.phase}` },
+      { class: `al-step al-${frame.event === "error" ? "broken" : frame.phase}` },
       h("h3", { text: EVENT_WORDS[frame.event] ?? frame.event }),
     );
     const show = {
@@ -230,7 +230,7 @@ export class Details {
   }
 
   error(frame) {
-    const error = this.trace.meta.error;
+    const { failures, error: last } = this.trace.meta, error = failures?.[frame.node] ?? last;
     if (!error) return [h("div", { class: "al-error", role: "note", text: frame.text })];
     return [
       h(
@@ -240,7 +240,34 @@ export class Details {
         error.message,
         (error.notes ?? []).map((note) => h("p", { text: note })),
       ),
+      error.operands?.length ? this.operands(error.operands) : null,
+      error.inside ? this.line(error.inside, "raised in ") : null,
+      error.source && !this.nodeById.get(frame.node)?.source ? this.line(error.source) : null,
     ];
+  }
+
+  // What a failed operation was given: whatever does not fit stands side by side here.
+  operands(rows) {
+    const cells = ({ name, node, shape, dtype, device }) => [name, this.label(node), shapeWords(shape), dtype, device];
+    return h(
+      "div",
+      { class: "al-scroll" },
+      h(
+        "table",
+        { class: "al-operands", "aria-label": "What it was given" },
+        h("thead", {}, h("tr", {}, ["operand", "is", "shape", "dtype", "device"].map((text) => h("th", { scope: "col", text })))),
+        h("tbody", {}, rows.map((row) => h("tr", {}, cells(row).map((text) => h("td", { text }))))),
+      ),
+    );
+  }
+
+  line({ file, line, text }, before = "") {
+    return h(
+      "div",
+      { class: "al-source" },
+      h("div", { class: "al-name", text: `${before}${file}, line ${line}` }),
+      text.trim() ? h("code", { text: text.trim() }) : null,
+    );
   }
 
   node(node, now, picked, frame) {
@@ -250,7 +277,7 @@ export class Details {
       "h3",
       {},
       h("span", { text: node.label }),
-      node.kind === "op" ? ` = ${node.op}` : `, ${node.kind === "leaf" ? "a leaf" : "data"}`,
+      node.error ? `: ${node.op} failed` : node.kind === "op" ? ` = ${node.op}` : `, ${node.kind === "leaf" ? "a leaf" : "data"}`,
     );
     const box = h(
       "section",
@@ -269,7 +296,8 @@ export class Details {
           : null,
       ),
     );
-    if (known) box.append(this.quantity("value", node.value, `value of ${node.label}`));
+    if (known && node.error) box.append(h("p", { class: "al-bad", text: `${node.call} failed: there is no result.` }));
+    else if (known) box.append(this.quantity("value", node.value, `value of ${node.label}`));
     else
       box.append(
         h(
@@ -298,15 +326,7 @@ export class Details {
     if (!(frame?.event === "compute" && frame.node === node.id))
       box.append(...[this.formula(node.tex, "formula")].filter(Boolean));
     box.append(this.facts(node), ...this.outputs(node), ...this.saved(node, now));
-    if (node.source)
-      box.append(
-        h(
-          "div",
-          { class: "al-source" },
-          h("div", { class: "al-name", text: `${node.source.file}, line ${node.source.line}` }),
-          node.source.text.trim() ? h("code", { text: node.source.text.trim() }) : null,
-        ),
-      );
+    if (node.source) box.append(this.line(node.source));
     return box;
   }
 
@@ -319,6 +339,8 @@ export class Details {
       ["dtype", node.dtype],
       ["device", [node.device, this.trace.meta.devices?.[node.device]?.title].filter(Boolean).join(", ")],
     ];
+    if (node.error) facts.length = 0; // these are about a result
+    if (node.mark) facts.unshift(["here", node.mark]);
     for (const [name, value] of Object.entries(node.attrs ?? {}))
       facts.push([name, typeof value === "boolean" ? short(value) : JSON.stringify(value)]);
     const sharers = sharersOf(this.trace, node);

@@ -328,7 +328,7 @@ function deviceLegend(devices) {
 // Whether something in the trace is shown in the colour of errors.
 function troubled({ nodes, frames }) {
   const bad = (f) => f.event === "error" || isBad(f.value) || isBad(f.total);
-  return nodes.some((node) => isBad(node.value)) || frames.some(bad);
+  return nodes.some((node) => isBad(node.value) || node.mark) || frames.some(bad);
 }
 
 export default {

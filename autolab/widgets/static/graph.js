@@ -44,6 +44,7 @@ export class Graph {
     g.classList.add(`al-${node.kind}`);
     const shape = g.querySelector(".al-card"), of = (name) => Number(shape.getAttribute(name));
     if (g.querySelector(".al-grad")) g.classList.add("al-wants");
+    g.classList.toggle("al-wrong", Boolean(node.error || node.mark));
     // Last, so that nothing covers it; seen while the value or the gradient holds NaN or inf.
     g.append(svgEl("rect", { class: "al-inner", x: 3, y: of("y") + 3, rx: 5, width: of("width") - 6, height: of("height") - 6 }));
     g.addEventListener("click", () => actions.select(node.id));
@@ -73,6 +74,7 @@ export class Graph {
   preparePart(g, actions) {
     const part = this.folding.byId.get(g.dataset.id), of = (name) => g.querySelector(name);
     asToggle(g, false, () => actions.toggle(part.id));
+    g.classList.toggle("al-wrong", Boolean(g.querySelector(".al-wrongline")));
     return { g, part, value: of(".al-value"), grad: of(".al-grad"), strip: of(".al-strip"), word: of(".al-word") };
   }
 
@@ -80,7 +82,10 @@ export class Graph {
   prepareHeader(g, actions) {
     const part = this.folding.byId.get(g.dataset.id);
     asToggle(g, true, () => actions.toggle(part.id));
-    g.setAttribute("aria-label", `${part.label}, ${part.type}`);
+    const failed = this.trace.nodes.some((node) => node.error && this.folding.around(node.id).includes(part.id));
+    g.classList.toggle("al-wrong", failed);
+    this.svg.querySelector(`.al-frame[data-id="${part.id}"]`).classList.toggle("al-wrong", failed);
+    g.setAttribute("aria-label", `${part.label}, ${part.type}${failed ? ", an operation failed" : ""}`);
     return { g, part, frame: this.svg.querySelector(`.al-frame[data-id="${part.id}"]`) };
   }
 
@@ -201,6 +206,7 @@ export class Graph {
     const size = [`${part.ops} operation${part.ops === 1 ? "" : "s"}`];
     if (part.parameters) size.push(`${part.parameters} parameters`);
     size.push(done ? `result of shape ${shapeWords(part.shape)}` : computed ? `${computed} computed` : "not computed yet");
+    if (g.classList.contains("al-wrong")) size.push(g.querySelector(".al-cut").textContent);
     if (part.requires_grad) size.push(`gradients ${PART_WORDS[state]}`);
     g.setAttribute("aria-label", [part.label, part.type, ...size].filter(Boolean).join(", "));
   }
@@ -234,12 +240,15 @@ export class Graph {
         ? `${node.label}, result of ${node.op}`
         : `${node.label}, ${node.kind === "leaf" ? "leaf" : "data"}`,
     ];
+    if (node.mark) parts.push(node.mark);
     parts.push(
       !known
         ? "not computed yet"
-        : node.shape && node.shape.length
-          ? `shape ${shapeWords(node.shape)}`
-          : `value ${words(node.value)}`,
+        : node.error
+          ? `failed: ${node.error}`
+          : node.shape && node.shape.length
+            ? `shape ${shapeWords(node.shape)}`
+            : `value ${words(node.value)}`,
     );
     if (node.requires_grad)
       parts.push(

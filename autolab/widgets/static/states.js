@@ -32,7 +32,8 @@ function fromColumns(data) {
   trace.nodes = nodes.label.map((label, i) => {
     const [kind, op, grad_fn, shape, dtype, device, requires_grad, module] = nodes.facts.table[nodes.facts.at[i]];
     const facts = { kind, op, grad_fn, shape, dtype, device, requires_grad, module, label, name: nodes.name[i] ?? "" };
-    return { id: `n${i}`, ...facts, ...NO_NUMBERS, outputs: [], attrs: {}, cut: "", source: null, version: null };
+    const [error, mark] = nodes.wrong[i] ?? ["", ""];
+    return { id: `n${i}`, ...facts, error, mark, ...NO_NUMBERS, outputs: [], attrs: {}, cut: "", source: null, version: null };
   });
   trace.edges = edges.parent.map((parent, i) => {
     const [parent_nr, slot, differentiable, alias] = edges.facts.table[edges.facts.at[i]];
@@ -66,7 +67,7 @@ function sentence(trace, { event, node, receiver }) {
     free: `${named(node)} is done: what it saved is freed`,
     hook: `a hook changed the gradient of ${named(node)}`,
     clear: `${named(node)}.grad was changed, not by backward`,
-    error: `error at ${named(node)}`,
+    error: node && trace.nodes[Number(node.slice(1))].error ? `${op} failed` : `error at ${named(node)}`,
   }[event];
 }
 
@@ -89,7 +90,8 @@ class Timeline {
     for (const { index, event, node, receiver, edge, phase, run: of, dropped } of trace.frames) {
       if (of > run) this.starts.push([index, (run = of)]);
       if (phase === "forward") this.lastForward = index;
-      if (event === "compute" && !this.computed.has(node)) this.computed.set(node, index);
+      const ran = event === "compute" || (event === "error" && this.nodes.get(node)?.error); // a failed operation has no result
+      if (ran && !this.computed.has(node)) this.computed.set(node, index);
       if (event === "free" && !this.freed.has(node)) this.freed.set(node, index);
       if (receiver !== null) push(this.received, receiver, index);
       if (edge !== null) push(this.sent, edge, index);

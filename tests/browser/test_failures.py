@@ -1,0 +1,98 @@
+"""What failed, on a page without a kernel: the operation in the look of errors, its operands side by side, the line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lab import Explorer
+from playwright.sync_api import Page, expect
+
+import autolab as torch
+from autolab import nn
+from autolab.widgets import Explorer as Widget
+
+PURPLE = "rgb(204, 121, 167)"
+
+
+def recorded(code) -> Widget:
+    recording = torch.record()
+    with pytest.raises(Exception), recording:  # noqa: B017, PT011 (any error at all)
+        code()
+    return Widget(recording.trace())
+
+
+def opened(page: Page, widget: Widget, folder: Path) -> Explorer:
+    page.goto(widget.to_html(folder / "graph.html").as_uri())
+    shown = Explorer(page)
+    expect(shown.graph).to_be_visible()
+    return shown
+
+
+def table(shown: Explorer, name: str) -> list[list[str]]:
+    rows = shown.details.get_by_role("table", name=name).get_by_role("row").all()
+    return [row.get_by_role("cell").all_inner_texts() for row in rows[1:]]
+
+
+@pytest.mark.parametrize("page_options", [{"color_scheme": "light"}, {"color_scheme": "dark"}], indirect=True)
+def test_a_failed_product_is_drawn_with_both_operands(page: Page, tmp_path: Path) -> None:
+    def code():
+        prices, count = torch.ones(3, 2, requires_grad=True), torch.ones(4, 3)
+        doubled = prices * 2
+        torch.mm(count.t(), doubled)
+
+    shown = opened(page, recorded(code), tmp_path)
+    failed = shown.node("no result")
+    expect(failed).to_have_accessible_name("no result, result of mm, not computed yet")
+    shown.root.focus()
+    page.keyboard.press("End")
+    expect(shown.said).to_contain_text("v1 @ doubled failed: RuntimeError: mat1 and mat2 shapes cannot be multiplied (3x4 and 3x2)")
+    expect(failed).to_have_accessible_name(
+        "no result, result of mm, failed: RuntimeError: mat1 and mat2 shapes cannot be multiplied (3x4 and 3x2)"
+    )
+    for line in (".al-card", ".al-wrongline"):  # a double border
+        expect(failed.locator(line)).to_have_css("stroke", PURPLE)
+    assert table(shown, "What it was given") == [
+        ["input", "v1", "[3, 4]", "float32", "cpu"],
+        ["mat2", "doubled", "[3, 2]", "float32", "cpu"],
+    ]
+    expect(shown.details).to_contain_text("torch.mm(count.t(), doubled)")
+    expect(shown.details).to_contain_text("The columns of the first (4) must be as many as the rows of the second (3)")
+    assert shown.check("crowded") == []
+
+
+def test_the_module_is_marked_open_and_closed(page: Page, tmp_path: Path) -> None:
+    class Reader(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.wide, self.narrow = nn.Linear(3, 8), nn.Linear(7, 1)
+
+        def forward(self, x):
+            return self.narrow(self.wide(x).tanh())
+
+    reader = Reader()
+    shown = opened(page, recorded(lambda: reader(torch.ones(2, 3))), tmp_path)
+    page.keyboard.press("End")
+    if shown.button("Collapse all").is_enabled():
+        shown.button("Collapse all").click()
+    closed = shown.graph.get_by_role("button", name="an operation failed")
+    expect(closed.first).to_be_visible()
+    expect(closed.first.locator(".al-card").first).to_have_css("stroke", PURPLE)
+    shown.button("Expand all").click()
+    expect(shown.graph.get_by_role("button", name="narrow, Linear, an operation failed")).to_be_visible()
+    expect(shown.node("no result")).to_be_visible()
+    expect(shown.graph.get_by_role("button", name="wide, Linear", exact=True)).to_be_visible()
+
+
+def test_the_learners_own_error_blames_no_operation(page: Page, tmp_path: Path) -> None:
+    def code():
+        x = torch.ones(3, requires_grad=True)
+        y = x * 2
+        assert y.sum() > 100, "not enough"
+
+    shown = opened(page, recorded(code), tmp_path)
+    shown.root.focus()
+    page.keyboard.press("End")
+    expect(shown.said).to_contain_text("error: AssertionError: not enough")
+    expect(shown.details).to_contain_text('assert y.sum() > 100, "not enough"')
+    assert not shown.root.locator(".al-wrong").count()
