@@ -21,7 +21,7 @@ PYTEST := $(RUN) -m pytest
 .DEFAULT_GOAL := help
 # The tests of one kind after those of another: a browser test needs the machine for itself.
 .NOTPARALLEL:
-.PHONY: help lab test ready test-unit test-notebooks test-browser test-oldest lint bench clean
+.PHONY: help lab test ready test-unit test-notebooks test-browser test-kernels test-oldest lint bench clean
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -30,7 +30,7 @@ lab: $(VENV)/.lab
 	@sh tools/layout.sh $(RUN)
 	$(VENV)/bin/autolab lab "$(FOLDER)" $(LAB_ARGS)
 
-test: ready test-unit test-notebooks test-browser test-oldest
+test: ready test-unit test-notebooks test-browser test-kernels test-oldest
 
 # What the tests need from the system, before the first of them: pictures and a browser.
 ready: $(VENV)/.dev
@@ -46,6 +46,10 @@ test-notebooks: $(VENV)/.dev
 test-browser: $(VENV)/.dev
 	$(if $(AUTOLAB_NO_BROWSER),,AUTOLAB_CHROMIUM="$$(sh tools/browser.sh $(RUN))" && export AUTOLAB_CHROMIUM &&) \
 	$(PYTEST) -q tests/browser
+
+# What is trained, with the kernels that OpenBLAS has for other processors (`--all`: everything).
+test-kernels: $(VENV)/.dev
+	$(RUN) tools/other_kernels.py
 
 # With the oldest packages there are, Colab's: what meets NumPy and ipywidgets, and that every cell of the course runs. Widgets of
 # ipywidgets 7 show no picture where they cannot run, so outputs are not compared.

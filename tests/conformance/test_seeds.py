@@ -7,6 +7,7 @@ import vision_oracle
 from conformance import seeds
 from goldens import oracle
 
+pytestmark = pytest.mark.trained
 CASES = [
     pytest.param(name, number, id=f"{name}-{number}")
     for name in seeds.NAMES

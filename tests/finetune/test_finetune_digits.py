@@ -71,12 +71,13 @@ class TestTheTask:
                 unseen_digits(**settings)
 
 
+@pytest.mark.trained
 def test_fine_tuning_helps():
-    """Two seeds of the benchmark; `python -m benchmarks.finetuning` runs five, and more methods."""
+    """Four seeds of the benchmark; `python -m benchmarks.finetuning` runs five, and more methods.
+
+    Over 22 seeds fine-tuning had 78.1 +- 4.0 % right, 23.1 +- 6.4 points more than training from scratch: for the mean of four seeds, five
+    standard deviations below are 68 % and 7 points."""
     from benchmarks.finetuning import METHODS, run
 
-    accuracy = {
-        name: [run(*METHODS[name], seed)["test"] for seed in (0, 1)] for name in ("from scratch", "full")
-    }
-    assert np.mean(accuracy["full"]) > np.mean(accuracy["from scratch"]) + 10, accuracy
-    assert min(accuracy["full"]) > 70
+    full, scratch = ([run(*METHODS[name], seed)["test"] for seed in range(4)] for name in ("full", "from scratch"))
+    assert np.mean(full) > 68 and np.mean(full) > np.mean(scratch) + 7, (full, scratch)

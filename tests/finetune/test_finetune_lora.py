@@ -101,6 +101,7 @@ class TestModel:
         unfreeze(model, "fc")
         assert count_parameters(model)[0] == numbers + 325
 
+    @pytest.mark.trained
     def test_training_moves_only_adapters_and_merging_keeps_the_outputs(self):
         model, names = self.adapted(r=3, alpha=6)
         unfreeze(model, "fc")
@@ -115,7 +116,7 @@ class TestModel:
             loss.backward()
             optimizer.step()
             losses.append(loss.item())
-        assert losses[-1] < losses[0] - 0.2
+        assert losses[-1] < losses[0] - 0.04  # 40 seeds: 0.30 +- 0.052 less; five standard deviations below the mean is 0.044
         moved = {name for name, value in model.state_dict().items() if not torch.equal(value, before[name])}
         assert {name.split(".")[-1] if "lora" in name else name for name in moved} == {
             "lora_A", "lora_B", "fc.weight", "fc.bias"

@@ -112,12 +112,14 @@ class TestRecords:
         assert records[-1]["gradient_norms"]["4"] == pytest.approx((own**2 + bias**2) ** 0.5)
         assert list(records[-1]["gradient_norms"]) == ["0", "1", "4"]
 
+    @pytest.mark.trained
     def test_without_validation_and_without_classes(self):
         torch.manual_seed(0)
         model, x = nn.Linear(3, 1), torch.randn(8, 3)
         pairs = DataLoader(TensorDataset(x, x.sum(1, keepdim=True)), batch_size=4)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
         records = list(training(model, optimizer, (pairs, None), 150, loss=nn.functional.mse_loss))
+        # A straight line: each step takes a part of the error away, rounding errors too. Seed 0 ends at 3e-5, the worst of 40 at 2e-4.
         assert records[-1]["train_loss"] < 1e-3 < records[0]["train_loss"]
         assert all(r["val_loss"] is r["val_accuracy"] is r["train_accuracy"] is None for r in records)
 

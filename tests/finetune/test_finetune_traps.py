@@ -3,6 +3,7 @@
 import pytest
 from goldens.oracle import check, error_of, same_as_torch
 
+pytestmark = pytest.mark.trained
 SUITE = "test_finetune_traps"
 
 

@@ -8,6 +8,7 @@ from autolab.lessons import check, progress
 from autolab.lessons.book import exercise
 from autolab.lessons.exercise import judge
 
+pytestmark = pytest.mark.trained  # those of lesson 3 train networks
 WRITTEN_ONE_WAY = {"01.9", "02.5", "02.6", "02.10", "02.11a"}  # of the others two or more right answers are tried
 ALL_PUBLIC = {"01.9", "01.11a", "03.3"}  # the answer is a table or a list, and every row of it is shown
 

@@ -9,6 +9,8 @@ from autolab.lessons.book import exercise
 from autolab.lessons.exercise import observation
 from autolab.lessons.lesson03 import EXERCISES
 
+pytestmark = pytest.mark.trained
+
 
 @pytest.mark.parametrize("id", EXERCISES)
 def test_checking_draws_no_number_from_the_learners_stream(id):

@@ -6,6 +6,8 @@ from test_models import course_class
 
 import autolab
 
+pytestmark = pytest.mark.trained
+
 
 def digits(t, size, transform=None):
     """The shipped digits as (N, 1, size, size) tensors from 0 to 1 and labels, in either library."""
@@ -66,13 +68,14 @@ def test_the_whole_way_with_workers_and_random_transforms():
         losses.append(train(torch, model, loader, lr=0.03) + train(torch, model, loader, lr=0.03))
     assert losses[0] == losses[1] and losses[0][0] == pytest.approx(2.3, abs=0.1)
     for _ in range(4):
-        train(torch, model, loader, lr=0.03)
+        train(torch, model, loader, lr=0.01)
     images, labels = next(
         iter(torch.utils.data.DataLoader(Digits(train=False, size=32, transform=plain), batch_size=360))
     )
     with torch.no_grad():
         accuracy = (model(images).argmax(1) == labels).float().mean().item()
-    assert accuracy > 0.9
+    # 30 seeds: 0.90 +- 0.0195, the least 0.856; five standard deviations below the mean is 0.80. A guess has 0.1.
+    assert accuracy > 0.8
     shaken = Digits(size=32, transform=T.Compose([T.RandomCrop(32, padding=2), T.RandomRotation(10), plain]))
     batches = list(torch.utils.data.DataLoader(shaken, batch_size=480, num_workers=2))
     assert [list(images.shape) for images, _ in batches] == [[480, 1, 32, 32], [480, 1, 32, 32], [477, 1, 32, 32]]

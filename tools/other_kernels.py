@@ -1,0 +1,52 @@
+"""Runs the tests of trained results as other machines would: with each of OpenBLAS's kernels that this processor can run, and with one
+thread and two. Training makes differences in the last digit grow; what a test or a lesson says of it must hold on any processor.
+
+    python tools/other_kernels.py              the tests marked "trained", and lesson 3
+    python tools/other_kernels.py --all        every unit test and every lesson, with each of the kernels, one thread and two (an hour)
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from blas_kernels import environment, processors  # noqa: E402 (needs the path set above)
+
+UNIT = ["tests", "-n", "2", "--dist", "loadfile"]
+NOTEBOOKS = ["--nbval", "--nbval-sanitize-with", "tests/nbval_sanitize.cfg"]
+
+
+def main() -> int:
+    """Prints a line for each run; the exit status is 1 when one of them failed."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    parser.add_argument("--all", action="store_true", help="every unit test and every lesson")
+    everything = parser.parse_args().all
+    names = processors()
+    if not names:
+        print("the kernels of this machine's BLAS cannot be chosen; nothing was run")
+        return 0
+    if everything:
+        runs = [(name, threads, part) for name in names for threads in (1, 2) for part in (UNIT, [*NOTEBOOKS, "course"])]
+    else:
+        runs = [(name, 1 + i % 2, [*UNIT, "-m", "trained"]) for i, name in enumerate(names)]
+        runs.append((names[0], 1, [*NOTEBOOKS, "course/03_finetuning.ipynb"]))
+    failed = 0
+    for name, threads, arguments in runs:
+        start = time.monotonic()
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
+        done = subprocess.run(command, cwd=ROOT, env=environment(name, threads), capture_output=True, text=True)
+        print(f"{name}, {threads} thread{'s' * (threads > 1)}: {done.stdout.strip().splitlines()[-1]} ({time.monotonic() - start:.0f} s)", flush=True)
+        if done.returncode:
+            failed = 1
+            print(done.stdout[-6000:], done.stderr[-2000:])
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
