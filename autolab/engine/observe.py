@@ -20,6 +20,11 @@ class Observer:
         and `args` a dict, where a function refused its arguments before any operation ran. The error is still on its way, and the event
         may come again with what is known better; the package itself may catch the error, so that the learner never sees it."""
 
+    def backward_begin(self, roots, nodes, wanted, returns):
+        """A backward pass from `roots` is planned: `nodes` is the set of all that get a gradient in it, those of leaves included. `wanted` is
+        the set of nodes it was asked for, None for every leaf; `returns` says that their gradients are handed back, not accumulated. Roots are
+        (node, output number) pairs."""
+
     def seed(self, node, output_nr, grad):
         """A backward pass starts here with `grad`."""
 
@@ -40,6 +45,9 @@ class Observer:
 
     def backward_end(self, error):
         """The backward pass is over; `error` is the exception that ended it, or None."""
+
+    def returned(self, targets, grads):
+        """`grad()` hands the gradients of `targets`, (node, output number) pairs, back to its caller: Tensors, or None where there is none."""
 
     # Devices other than the CPU. `device`, `source`, `target` are `torch.device`s; times are seconds on the device's clock.
     def launch(self, device, stream, name, start, duration, nbytes):

@@ -17,7 +17,7 @@ from .drafts import Draft, SavedDraft, Seen, aliases, operation_name, place, pla
 from .film import Film
 from .model import Edge, Node, Output, Saved, Trace
 from .pictures import Pictures
-from .reader import UNKNOWN, Reader, SavedEntry, is_tensor, saved_kinds
+from .reader import UNKNOWN, Reader, SavedEntry, is_parameter, is_tensor, saved_kinds
 from .values import Value, type_name
 
 
@@ -99,6 +99,7 @@ class Builder:
             return found[1]
         if is_tensor(item):
             draft = self.add("data", value=self.value_of(item), tensor=self.by_tensor.hold(item), **self._facts(item))
+            draft.parameter = is_parameter(item)
             self.by_tensor.put(item, draft.id)
         else:
             draft = self.add("data", shape=np.shape(item), dtype=type_name(item.dtype), value=self.value_of(item))
@@ -358,6 +359,7 @@ class Builder:
         if node_id is None:
             return
         draft = self.draft(node_id)
+        draft.parameter = draft.parameter or is_parameter(tensor)
         if draft.kind == "op" and tensor.grad_fn is not None:
             nr = tensor.output_nr
             self.settle(node_id, nr, tensor)
@@ -389,12 +391,12 @@ class Builder:
         book = labels.Book(self.nodes, self.formulas)
         edges = book.edges(self.edges, aliases(self.nodes, self.edges), self.film.seen_gradients())
         nodes = tuple(self._freeze(draft, book) for draft in self.nodes)
-        frames = self.film.develop(nodes, edges)
+        frames, passes = self.film.develop(nodes, edges, {d.id for d in self.nodes if d.parameter and not d.requires_grad})
         away = {n.device for n in nodes} - {"", "cpu"}
         if away:
             unknown = {"title": "", "simulated": False}
             meta = meta | {"devices": {name: self.reader.titles.get(name, unknown) for name in sorted(away)}}
-        return Trace(nodes, edges, self._saved_now(), frames, groups, meta)
+        return Trace(nodes, edges, self._saved_now(), frames, groups, passes, meta)
 
     def _freeze(self, d: Draft, book: labels.Book) -> Node:
         tex, tex_numbers = book.forward(d)

@@ -43,6 +43,7 @@ class Draft:
     attrs: dict[str, Any] = field(default_factory=dict)
     record: Any = None  # the op's registry record, for formulas
     operands: dict[str, tuple[str, int]] = field(default_factory=dict)  # argument -> (parent id, its output number)
+    parameter: bool = False  # of a module
     tensor: Any = None  # a function that gives the tensor, or None when it is gone: for names and `.grad`
 
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from ..engine.device import peek
 from ..engine.observe import Observer
-from . import words
-from .model import Edge, Frame, Node
+from . import passes, words
+from .model import Edge, Frame, Node, Pass
+from .passes import Plan
 from .values import Value
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ class Shot:
     part: int = 0  # which contribution to the receiver this is in its run, from 1
     note: str = ""  # what only the event knows: an error's message, the names of freed values
     dropped: tuple[str, ...] = ()  # nodes whose gradient is gone by now
+    name: str = ""  # of a gradient that was handed back
+    nr: int = 0  # the receiver's result that it belongs to
 
 
 class Film(Observer):
@@ -48,6 +51,9 @@ class Film(Observer):
         self.rehearsal = False
         self.run = 0
         self.running = False
+        self.plans: list[Plan] = []  # of the passes so far
+        self._inner = 0  # passes that run inside this one: a hook's, a checkpoint's
+        self._returning = False  # grad() has its gradients, and not handed them back yet
         self._at = ""  # the node whose rule runs
         self._upstream: Value | None = None
         self._sums: dict[tuple[str, int], Any] = {}  # gradient so far, per node and output, of this run
@@ -79,10 +85,34 @@ class Film(Observer):
         return self._grads.get(leaf)
 
     # -- backward: events --------------------------------------------------------------------------
+    def backward_begin(self, roots: Any, nodes: Any, wanted: Any, returns: bool) -> None:
+        if self.running:
+            self._inner += 1
+        else:
+            self._begin()
+        self.builder.graph(n for n in [*(root for root, _ in roots), *nodes] if not hasattr(n, "variable"))
+        plan = self.plans[-1] if self._inner else Plan(self.run, 0, set(), returns=returns)
+        for node in nodes:
+            if hasattr(node, "variable"):
+                continue
+            child = self.builder.by_fn.get(node)
+            plan.nodes.add(child)
+            for slot, (target, _) in enumerate(node.next_functions):
+                if hasattr(target, "variable") and target in nodes:
+                    wants = target.variable.requires_grad
+                    (plan.nodes if wants else plan.frozen).add(self._receiver(child, slot, target))
+        started = [self._node_id(root) for root, _ in roots]
+        if not self._inner:
+            plan.roots = list(dict.fromkeys(started))
+            if wanted is not None:
+                plan.asked = tuple(sorted(map(self._node_id, wanted), key=lambda n: int(n[1:])))
+            self.plans.append(plan)
+            self._returning = returns
+        plan.nodes.update(n for n, (root, _) in zip(started, roots) if root in nodes)
+        plan.known = len(self.builder.nodes)
+
     def seed(self, node: Any, output_nr: int, grad: Any) -> None:
         grad = peek(grad)
-        if not self.running:
-            self._begin()
         receiver = self._node_id(node)
         self._add(receiver, output_nr, grad)
         self._last[receiver] = len(self.shots)
@@ -120,20 +150,22 @@ class Film(Observer):
         child = self._node_id(node)
         edge = self.builder.edge_at(child, slot)
         self.builder.pictures.contribution(self.builder.draft(child), slot, grad, self.run)
-        receiver = edge.parent if edge is not None else self._node_id(target)
+        receiver = self._receiver(child, slot, target)
         if hasattr(target, "variable"):
             self._owner[id(target.variable)] = receiver
         self._add(receiver, target_nr, grad)
         self._parts[receiver] = self._parts.get(receiver, 0) + 1
-        self._last[receiver] = len(self.shots)
+        frozen = receiver in self.plans[-1].frozen
+        if not frozen:
+            self._last[receiver] = len(self.shots)
         self._shoot(
             "contribution",
             child,
             edge=None if edge is None else edge.id,
             receiver=receiver,
-            state="contribution",
+            state="never" if frozen else "contribution",
             value=self._value(grad),
-            total=self._value(self._sums[receiver, target_nr]),
+            total=None if frozen else self._value(self._sums[receiver, target_nr]),
             upstream=self._upstream,
             part=self._parts[receiver],
         )
@@ -169,6 +201,9 @@ class Film(Observer):
 
     def backward_end(self, error: BaseException | None) -> None:
         self._free_rehearsed()
+        if self._inner:
+            self._inner -= 1
+            return
         if error is None:
             self._drop_done()
             if self._dropped:  # no frame comes after it
@@ -177,12 +212,29 @@ class Film(Observer):
             # What autograd.grad() was asked for is complete without being accumulated.
             for receiver in list(self._last):
                 self._complete(receiver)
+            self.plans[-1].ended = True
         else:
             self._shoot("error", self._at, note=words.error(error))
+            self._returning = False
         self.running = False
+
+    def returned(self, targets: Any, grads: Any, names: list[str]) -> None:
+        """`grad()` hands `grads` back, and the learner's code calls them `names` ("" where that is not known)."""
+        self._returning = False
+        arrived = {shot.receiver for shot in self.shots if shot.run == self.run and shot.event in ("seed", "contribution")}
+        for (node, nr), grad, name in zip(targets, grads, names):
+            leaf = getattr(node, "variable", None)
+            receiver = self._node_id(node) if leaf is None else self._leaf_id(leaf)
+            state = "returned" if receiver in arrived and receiver in self.plans[-1].nodes else ""
+            value = self._value(grad)
+            held = self._value(self.builder.reader.grad(leaf)) if leaf is not None else None
+            note = "" if leaf is None else "None" if held is None else held.text
+            total = value if state else None
+            self._shoot("return", receiver, receiver=receiver, state=state, value=value, total=total, name=name, nr=nr, note=note)
 
     # -- backward: helpers -------------------------------------------------------------------------
     def _begin(self) -> None:
+        self._lost()
         self.run += 1
         self.running = True
         self.check_grads()
@@ -206,6 +258,17 @@ class Film(Observer):
                 self._shoot(
                     "clear", leaf, receiver=leaf, state="none" if now is None else _state(now), value=before, total=now
                 )
+
+    def _lost(self) -> None:
+        """After a `grad()` that failed when all was computed: nobody got the gradients."""
+        if self._returning and self.shots:
+            self.shots[-1].dropped += tuple(n for n in self.plans[-1].asked or () if n in self.plans[-1].nodes)
+        self._returning = False
+
+    def _receiver(self, child: str, slot: int, target: Any) -> str:
+        """The node that gets what `child` sends along a slot: of a leaf changed in place since, the one it was."""
+        edge = self.builder.edge_at(child, slot)
+        return edge.parent if edge is not None else self._node_id(target)
 
     def _shoot(self, event: str, node: str, **fields: Any) -> None:
         self.shots.append(Shot("backward", event, self.run, node, dropped=self._dropped, **fields))
@@ -255,8 +318,11 @@ class Film(Observer):
         """edge id -> (gradient of the child when its rule ran, contribution to the parent), of the last run."""
         return {shot.edge: (shot.upstream, shot.value) for shot in self.shots if shot.edge is not None}
 
-    def develop(self, nodes: tuple[Node, ...], edges: tuple[Edge, ...]) -> tuple[Frame, ...]:
-        """The frames, put into words."""
+    def develop(self, nodes: tuple[Node, ...], edges: tuple[Edge, ...], frozen: set[str]) -> tuple[tuple[Frame, ...], tuple[Pass, ...]]:
+        """The frames, put into words, and the backward passes. `frozen`: parameters that do not require grad."""
+        self._lost()
+        found = passes.passes(self.plans, self.shots, nodes, edges, frozen)
+        roots = {p.run: ", ".join(nodes[int(root[1:])].label for root in p.roots) for p in found}
         parts: dict[tuple[int, str], int] = {}
         for shot in self.shots:
             if shot.part:
@@ -267,7 +333,7 @@ class Film(Observer):
             receiver = nodes[int(shot.receiver[1:])] if shot.receiver else None
             edge = edges[int(shot.edge[1:])] if shot.edge else None
             of = parts.get((shot.run, shot.receiver or ""), 0)
-            text, tex = words.describe(shot, node, receiver, edge, of)
+            text, tex = words.describe(shot, node, receiver, edge, of, roots.get(shot.run, ""))
             frames.append(
                 Frame(
                     i,
@@ -283,9 +349,10 @@ class Film(Observer):
                     text,
                     tex,
                     shot.dropped,
+                    shot.name,
                 )
             )
-        return tuple(frames)
+        return tuple(frames), found
 
 
 def _state(value: Value | None) -> str:

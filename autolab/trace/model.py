@@ -12,7 +12,10 @@ from typing import Any, Literal, get_args
 
 from .values import Value
 
-GradState = Literal["none", "zero", "contribution", "accumulated", "freed"]
+GradState = Literal["none", "never", "zero", "contribution", "accumulated", "returned", "freed"]
+"""Of a node at a frame. "none": no gradient came yet. "never": none comes in this backward pass (`Pass.never` says why).
+"zero", "accumulated": all of it is in, or in its `.grad`. "contribution": some of it is in. "returned": the call handed it
+back (`grad()`). "freed": it was passed on, and is gone."""
 GRAD_STATES: tuple[str, ...] = get_args(GradState)
 
 
@@ -183,18 +186,20 @@ class Frame(_Record):
 
     phase, event : "forward": "compute" (also in place), "error". "backward": "seed", "contribution" (along `edge`),
                    "accumulate" (into a leaf's `.grad`), "free" (the saved values of `node`), "hook" (a hook changed
-                   a gradient), "clear" (a leaf's `.grad` was reset or replaced, not by backward), "error".
+                   a gradient), "clear" (a leaf's `.grad` was reset or replaced, not by backward), "return" (`grad()` hands
+                   the gradient of `receiver` back; `value` is what it hands back, None included), "error".
     run          : 0 in the forward pass; in the backward passes 1, 2, ... counts them.
     node         : where it happens: the node computed, seeded, freed; for a contribution the child whose rule was
                    applied.
-    receiver     : the node whose gradient changes ("seed", "contribution", "accumulate", "hook", "clear", "free"), or
-                   None.
+    receiver     : the node whose gradient changes ("seed", "contribution", "accumulate", "hook", "clear", "free",
+                   "return"), or None.
     state        : gradient state of `receiver` after this frame, "" without receiver.
     value        : what was computed, seeded, contributed, or arrived at the leaf.
     total        : the gradient at `receiver` after this frame (for "accumulate": what `.grad` holds now).
     text, tex    : one sentence; the formula with numbers.
     dropped      : nodes whose gradient is gone from this frame on, because their rule has run and passed it on. A node
                    that saved something is not among them when a "free" frame says so.
+    name         : what the learner's code calls the gradient that a "return" frame hands back ("g"), "" if not known.
     """
 
     _parts = {"value": Value, "total": Value}
@@ -212,6 +217,28 @@ class Frame(_Record):
     text: str = ""
     tex: str = ""
     dropped: tuple[str, ...] = ()
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pass(_Record):
+    """One backward pass; it begins with the first frame of its run.
+
+    run    : as `Frame.run`.
+    call   : "backward", or "grad" when it hands the gradients back instead of accumulating them.
+    roots  : ids of the nodes it starts from.
+    inputs : ids of the nodes it was asked for (`grad()`, `backward(inputs=...)`), () where every leaf is meant.
+    fresh  : nodes with a state from an earlier pass that begin anew: not yet, or what their `.grad` holds.
+    never  : node id -> why no gradient comes there in this pass; without nodes of which the pass before said the same.
+    """
+
+    _tuples = ("roots", "inputs", "fresh")
+    run: int
+    call: str = "backward"
+    roots: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
+    fresh: tuple[str, ...] = ()
+    never: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,12 +282,13 @@ class Trace(_Record):
     {"title", "simulated"}).
     """
 
-    _parts = {"nodes": Node, "edges": Edge, "saved": Saved, "frames": Frame, "groups": Group}
+    _parts = {"nodes": Node, "edges": Edge, "saved": Saved, "frames": Frame, "groups": Group, "passes": Pass}
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...] = ()
     saved: tuple[Saved, ...] = ()
     frames: tuple[Frame, ...] = ()
     groups: tuple[Group, ...] = ()
+    passes: tuple[Pass, ...] = ()
     meta: dict[str, Any] = field(default_factory=dict)
 
     def copied(self, node: Node) -> str:
@@ -290,29 +318,45 @@ class Trace(_Record):
         """Gradient state of every node after frame `frame_index`; -1 is before the first frame.
 
         Each frame says which node's gradient it changed (`receiver`), what became of it (`state`), and which gradients
-        were `dropped`. Two things are not in a frame: a leaf starts with the `.grad` it had; and when a further backward
-        pass begins, what flowed through the other nodes in the pass before is gone, except where what they saved was
-        freed (that stays so) or the gradient is kept by `retain_grad`.
+        were `dropped`. A leaf starts with the `.grad` it had. What changes when a pass begins stands in `passes`: where
+        it goes again, nodes begin anew, except that `.grad` keeps what it holds; where it never comes, those without a
+        state are "never"; all others keep what they were at the end of the pass before.
         """
         states = {}
-        dropped: set[str] = set()
         for node in self.nodes:
             before = node.grad_before
             states[node.id] = "none" if before is None else "zero" if before.is_zero else "accumulated"
+        held = dict(states)
+        begins = {p.run: p for p in self.passes}
         run = 0
         for frame in self.frames[: frame_index + 1]:
             if frame.run > run:
                 run = frame.run
-                for node in self.nodes:
-                    if node.kind == "op" and node.grad is None and (states[node.id] != "freed" or node.id in dropped):
-                        states[node.id] = "none"
-                dropped.clear()
+                if run in begins:
+                    self._begin(begins[run], states, held)
             for node_id in frame.dropped:
-                dropped.add(node_id)
                 states[node_id] = "freed"
             if frame.receiver is not None:
                 states[frame.receiver] = frame.state
+                if frame.event in ("accumulate", "clear"):
+                    held[frame.receiver] = frame.state
         return states
+
+    def _begin(self, begun: Pass, states: dict[str, str], held: dict[str, str]) -> None:
+        for node_id in begun.fresh:
+            node = self.node(node_id)
+            if node.kind != "op" or node.grad is None:  # `retain_grad` keeps a result's
+                states[node_id] = held[node_id]
+        for node_id in begun.never:
+            if states[node_id] == "none":
+                states[node_id] = "never"
+
+    def why_never(self, node_id: str, frame_index: int) -> str:
+        """Why no gradient comes to a node in the pass that a frame belongs to; "" where one comes, or no pass has begun."""
+        run = max((f.run for f in self.frames[: frame_index + 1]), default=0)
+        if self.states(frame_index)[node_id] != "never":
+            return ""
+        return next((p.never[node_id] for p in reversed(self.passes) if p.run <= run and node_id in p.never), "")
 
     def to_text(self) -> str:
         """The trace as text for people: graph, saved tensors, frames."""

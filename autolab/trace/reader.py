@@ -57,6 +57,11 @@ def is_tensor(item: Any) -> bool:
     return hasattr(kind, "grad_fn") and hasattr(kind, "requires_grad") and hasattr(kind, "retain_grad")
 
 
+def is_parameter(tensor: Any) -> bool:
+    """Whether a tensor of either library is a module's parameter."""
+    return any(kind.__name__ == "Parameter" for kind in type(tensor).__mro__)
+
+
 def reader_for(tensor: Any) -> Reader:
     """The reader for the library that `tensor` belongs to. Raises TypeError for anything else."""
     from ..engine.tensor import Tensor

@@ -9,7 +9,7 @@ from typing import Any
 from ..engine import observe
 from ..engine.autograd.grad_mode import per_thread
 from ..engine.tensor import Tensor
-from . import failures, lines, names
+from . import assigned, failures, lines, names
 from .build import Builder
 from .drafts import Draft, operation_name, place, plain
 from .model import Output, Trace
@@ -341,13 +341,16 @@ class Recording(Recorded[Trace]):
                 parent.name = paths.get(id(item), "")
 
     # -- backward events ---------------------------------------------------------------------------
-    def seed(self, *args):
+    def backward_begin(self, *args):
         self._failures.settle()
         frame = names.caller()
         if frame is not None:
             for name, tensor in names.tensors(names.local_names(frame)):
                 if isinstance(tensor, Tensor):
                     self._builder.name(name, tensor)
+        self._builder.film.backward_begin(*args)
+
+    def seed(self, *args):
         self._builder.film.seed(*args)
 
     def before_node(self, *args):
@@ -367,6 +370,9 @@ class Recording(Recorded[Trace]):
 
     def backward_end(self, *args):
         self._builder.film.backward_end(*args)
+
+    def returned(self, targets, grads):
+        self._builder.film.returned(targets, grads, assigned.to_grad(sys._getframe(1), len(grads)))
 
 
 def _operands(record_: Any, args: tuple[Any, ...]) -> tuple[dict[str, Any], dict[str, Any]]:

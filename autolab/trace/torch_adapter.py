@@ -162,6 +162,8 @@ class _Replay:
     def run(self, roots: list[Any], gradients: list[Any]) -> None:
         fns = [self._function(t) for t in roots]
         self._count(fns)
+        pairs = [(fn, t.output_nr) for fn, t in zip(fns, roots)]
+        self.observer.backward_begin(pairs, self.waiting.keys(), None, False)
         for fn, tensor, grad in zip(fns, roots, gradients):
             self.observer.seed(fn, tensor.output_nr, self.reader.array(grad))
             self._arrive(fn, tensor.output_nr, grad)
@@ -237,7 +239,7 @@ class _Replay:
 
     def _accumulate(self, fn: Any) -> None:
         grad = self.buffers.pop(fn, [None])[0]
-        if grad is not None:
+        if grad is not None and fn.variable.requires_grad:  # it may have been frozen since the graph was made
             before = fn.variable.grad
             total = grad if before is None else before.detach() + grad
             self.observer.accumulate(fn.variable, self.reader.array(grad), self.reader.array(total))

@@ -18,10 +18,12 @@ def error(exception: BaseException) -> str:
     return f"{type(exception).__name__}: {first}"
 
 
-def describe(shot: Shot, node: Node | None, receiver: Node | None, edge: Edge | None, of: int) -> tuple[str, str]:
-    """(text, tex) of a frame. `of`: how many contributions the receiver gets in this run."""
+def describe(shot: Shot, node: Node | None, receiver: Node | None, edge: Edge | None, of: int, roots: str) -> tuple[str, str]:
+    """(text, tex) of a frame. `of`: how many contributions the receiver gets in this run; `roots`: what the run starts from."""
     if shot.event == "compute" and node is not None:
         return compute(node)
+    if shot.event == "return" and receiver is not None:
+        return _return(shot, receiver, roots)
     return _BACKWARD[shot.event](shot, node, receiver, edge, of)
 
 
@@ -59,7 +61,8 @@ def _seed(shot, node, receiver, edge, of):
 def _contribution(shot, node, receiver, edge, of):
     which = f" (contribution {shot.part} of {of}, so far {_grad(shot.total)})" if of > 1 else ""
     name = receiver.output_label(edge.parent_nr if edge is not None else 0)
-    text = f"{node.label} sends {_grad(shot.value)} to {name}{which}"
+    lost = "; it is frozen, so nothing is accumulated" if shot.state == "never" else ""
+    text = f"{node.label} sends {_grad(shot.value)} to {name}{which}{lost}"
     if edge is None:
         return text, ""
     y, x = formulas.bar(formulas.symbol(node.label)), formulas.bar(formulas.symbol(name))
@@ -105,6 +108,18 @@ def _clear(shot, node, receiver, edge, of):
         return f"{node.label}.grad was set to None", ""
     what = "zeroed" if shot.state == "zero" else f"changed to {_grad(shot.total)}"
     return f"{node.label}.grad was {what}, not by backward", ""
+
+
+def _return(shot: Shot, receiver: Node, roots: str) -> tuple[str, str]:
+    name = receiver.output_label(shot.nr)
+    given = f"grad() returns {'None' if shot.value is None else shot.value.text}{f' as {shot.name}' if shot.name else ''}"
+    if shot.state != "returned":
+        filled = "" if shot.value is None else "; materialize_grads=True fills in zeros"
+        return f"{given} for {name}: {shot.note}{filled}", ""
+    stays = f"; {name}.grad stays {shot.note}" if shot.note else ""
+    left = f"{formulas.symbol(shot.name)} = " if shot.name else ""
+    tex = f"{left}{formulas.bar(formulas.symbol(name))} = {formulas.numbers(shot.value) or _unknown(shot.value)}"
+    return f"{given}: the gradient of {roots} with respect to {name}{stays}", tex
 
 
 def _error(shot, node, receiver, edge, of):

@@ -95,11 +95,21 @@ def columns(trace: Trace) -> dict[str, Any]:
             "edge": [_place(f.edge) for f in frames],
             "receiver": [_place(f.receiver) for f in frames],
             "facts": _table((f.phase, f.event, f.run, f.state) for f in frames),
+            "name": {str(f.index): f.name for f in frames if f.name},
             "dropped": {
                 "frame": [f.index for f in frames for _ in f.dropped],
                 "node": [_place(node) for f in frames for node in f.dropped],
             },
         },
+        "passes": [
+            {
+                "run": p.run,
+                "call": p.call,
+                "fresh": [_place(node) for node in p.fresh],
+                "never": {"node": [_place(node) for node in p.never], "why": _table((why,) for why in p.never.values())},
+            }
+            for p in trace.passes
+        ],
     }
 
 

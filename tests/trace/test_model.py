@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autolab.trace.model import GRAD_STATES, Frame, Node, Trace
+from autolab.trace.model import GRAD_STATES, Frame, Node, Pass, Trace
 from autolab.trace.values import Value, extent, number, short
 
 SAMPLE = Path(__file__).with_name("sample_trace.json")
@@ -54,9 +54,9 @@ def test_states_of_a_shared_leaf_pass_through_contribution_to_accumulated(sample
     assert [s for i, s in enumerate(seen) if i == 0 or s != seen[i - 1]] == ["none", "contribution", "accumulated"]
 
 
-def _trace(frames, **node):
+def _trace(frames, passes=(), **node):
     nodes = (Node("n0", "leaf", name="x", requires_grad=True, **node), Node("n1", "op", "mul", requires_grad=True))
-    return Trace(nodes, frames=tuple(Frame(i, "backward", **f) for i, f in enumerate(frames)))
+    return Trace(nodes, frames=tuple(Frame(i, "backward", **f) for i, f in enumerate(frames)), passes=tuple(passes))
 
 
 def test_a_leaf_starts_with_the_grad_it_had():
@@ -66,27 +66,38 @@ def test_a_leaf_starts_with_the_grad_it_had():
     assert _trace([]).states(-1) == {"n0": "none", "n1": "none"}
 
 
-def test_a_second_backward_starts_afresh_except_for_leaves_and_freed_nodes():
-    first = [
-        {"event": "seed", "run": 1, "node": "n1", "receiver": "n1", "state": "accumulated"},
-        {"event": "accumulate", "run": 1, "node": "n0", "receiver": "n0", "state": "accumulated"},
-    ]
-    second = [{"event": "contribution", "run": 2, "node": "n1", "receiver": "n0", "state": "contribution"}]
-    kept = _trace(first + second)
-    assert kept.states(1) == {"n0": "accumulated", "n1": "accumulated"}
-    assert kept.states(2) == {"n0": "contribution", "n1": "none"}
-    freed = [{"event": "free", "run": 1, "node": "n1", "receiver": "n1", "state": "freed"}]
-    assert _trace(first + freed + second).states(3) == {"n0": "contribution", "n1": "freed"}
+FIRST = [
+    {"event": "seed", "run": 1, "node": "n1", "receiver": "n1", "state": "accumulated"},
+    {"event": "accumulate", "run": 1, "node": "n0", "receiver": "n0", "state": "accumulated", "dropped": ("n1",)},
+]
+SECOND = [{"event": "contribution", "run": 2, "node": "n1", "receiver": "n0", "state": "contribution"}]
 
 
-def test_a_dropped_gradient_is_freed_until_the_next_backward():
-    first = [
-        {"event": "seed", "run": 1, "node": "n1", "receiver": "n1", "state": "accumulated"},
-        {"event": "accumulate", "run": 1, "node": "n0", "receiver": "n0", "state": "accumulated", "dropped": ("n1",)},
-    ]
-    second = [{"event": "contribution", "run": 2, "node": "n1", "receiver": "n0", "state": "contribution"}]
-    trace = _trace(first + second)
-    assert [trace.states(i)["n1"] for i in range(3)] == ["accumulated", "freed", "none"]
+def test_what_a_second_pass_goes_through_again_begins_anew_and_all_else_stays():
+    again = _trace(FIRST + SECOND, [Pass(1), Pass(2, fresh=("n0", "n1"))])
+    assert [again.states(i)["n1"] for i in range(3)] == ["accumulated", "freed", "none"]
+    elsewhere = _trace(FIRST + SECOND, [Pass(1), Pass(2, fresh=("n0",))])
+    assert [elsewhere.states(i)["n1"] for i in range(3)] == ["accumulated", "freed", "freed"]
+    assert [t.states(1)["n0"] for t in (again, elsewhere)] == ["accumulated"] * 2
+
+
+def test_where_a_pass_never_comes_is_known_from_its_first_step():
+    four = Value.of(np.float32(4))
+    passes = [Pass(1, never={"n0": "it is frozen"})]
+    trace = _trace([FIRST[0]], passes)
+    assert [trace.states(i)["n0"] for i in (-1, 0)] == ["none", "never"]
+    assert [trace.why_never("n0", i) for i in (-1, 0)] == ["", "it is frozen"]
+    assert _trace([FIRST[0]], passes, grad_before=four).states(0)["n0"] == "accumulated", "it holds a gradient"
+
+
+def test_what_was_returned_leaves_grad_as_it_was():
+    held = Value.of(np.float32(4))
+    returned = {"event": "return", "run": 1, "node": "n0", "receiver": "n0", "state": "returned", "name": "g"}
+    trace = _trace([FIRST[0], returned, *SECOND[:1]], [Pass(1, "grad", inputs=("n0",)), Pass(2, fresh=("n0",))], grad_before=held)
+    states = [trace.states(i)["n0"] for i in range(-1, 3)]
+    assert states == ["accumulated", "accumulated", "returned", "contribution"]
+    begun = _trace([FIRST[0], returned, {"event": "seed", "run": 2, "node": "n1", "receiver": "n1", "state": "contribution"}], trace.passes, grad_before=held)
+    assert begun.states(2)["n0"] == "accumulated", "in the second pass `.grad` still holds 4"
 
 
 @pytest.mark.parametrize(

@@ -123,6 +123,8 @@ def grad(
             if g is None or isinstance(g, Tensor)
             else wrap(devices.copied(g) if g.__class__ in devices.ARRAYS and g.base is not None else g)
         )
+    if observe.observer is not None:
+        observe.observer.returned(keys, result)
     return tuple(result)
 
 

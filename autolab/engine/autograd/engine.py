@@ -56,8 +56,8 @@ class _Pass:
         self.captured = {}
         self.needed = None  # the nodes to which gradients go when not all are wanted
         self.pending = {}  # node -> gradient so far (a list, one per output, for nodes with several outputs)
-        wanted = only if targets is None else {node for node, _ in targets}
-        self.order, self.waiting = self.plan([node for node, _ in roots], wanted)
+        self.wanted = only if targets is None else {node for node, _ in targets}
+        self.order, self.waiting = self.plan([node for node, _ in roots], self.wanted)
         self._scheduled = None
 
     def will_run(self, node) -> bool:
@@ -111,6 +111,8 @@ class _Pass:
         state = per_thread.state
         before, state.backward_pass = state.backward_pass, self
         try:
+            if observe.observer is not None:
+                observe.observer.backward_begin(roots, {*self.order, *self.waiting}, self.wanted, self.targets is not None)
             yield from self.run(roots, grads)
         except Exception as error:
             if observe.observer is not None:
@@ -132,7 +134,7 @@ class _Pass:
         m = namespaces.TRACED if create_graph else namespaces.raw(np)
         away = devices.away() and not create_graph  # whether a gradient may lie on another device than the CPU
         for (node, nr), g in zip(roots, grads):
-            if watching is not None:
+            if watching is not None and (needed is None or node in needed):
                 watching.seed(node, nr, g._d if create_graph else g)
             if g is not None:
                 self.deliver(node, nr, g)

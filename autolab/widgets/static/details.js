@@ -13,6 +13,7 @@ const EVENT_WORDS = {
   free: "The buffer is freed",
   hook: "A hook changes the gradient",
   clear: "The gradient is cleared",
+  return: "The gradient is handed back",
   error: "An error",
 };
 
@@ -308,7 +309,7 @@ export class Details {
         ),
       );
     if (node.requires_grad) {
-      const grad = state === "freed" || state === "none" ? null : now.gradients[node.id];
+      const grad = ["none", "never", "freed"].includes(state) ? null : now.gradients[node.id];
       box.append(
         h(
           "div",

@@ -5,9 +5,11 @@ import { brief, thumbCells, isBad, shapeWords, words } from "./values.js";
 
 export const STATE_WORDS = {
   none: "not yet",
+  never: "never",
   zero: "zero",
   contribution: "contribution",
   accumulated: "accumulated",
+  returned: "returned",
   freed: "freed",
 };
 const LEAST_SCALE = 0.85, MOST_SCALE = 1.5; // at the least, text of 13 units is 11 px
@@ -213,7 +215,7 @@ export class Graph {
 
   updateCard(card, frame, now, selected, dim) {
     const { g, node } = card, known = now.computed.has(node.id), state = now.states[node.id];
-    const grad = state === "none" || state === "freed" ? null : now.gradients[node.id];
+    const grad = ["none", "never", "freed"].includes(state) ? null : now.gradients[node.id];
     const about = frame && (frame.node === node.id || (frame.receiver === node.id && frame.event !== "free"));
     const phase = about && (frame.phase === "backward" || frame.node === node.id) ? frame.phase : "";
     const failed = about && frame.event === "error";
@@ -351,7 +353,7 @@ export class Graph {
   }
 }
 
-const PART_WORDS = { none: "not yet", contribution: "in progress", accumulated: "done" };
+const PART_WORDS = { none: "not yet", never: "never", contribution: "in progress", accumulated: "done", returned: "returned" };
 
 function asToggle(g, expanded, toggle) {
   g.setAttribute("role", "button");

@@ -47,16 +47,21 @@ function fromColumns(data) {
   trace.frames = frames.node.map((node, index) => {
     const [phase, event, run, state] = frames.facts.table[frames.facts.at[index]];
     const where = { node: id("n", node) ?? "", edge: id("e", frames.edge[index]), receiver: id("n", frames.receiver[index]) };
-    return { index, phase, event, run, state, ...where, value: null, total: null, tex: "", dropped: [] };
+    return { index, phase, event, run, state, ...where, name: frames.name[index] ?? "", value: null, total: null, tex: "", dropped: [] };
   });
   frames.dropped.frame.forEach((at, i) => trace.frames[at].dropped.push(`n${frames.dropped.node[i]}`));
+  trace.passes = data.passes.map((pass) => ({
+    ...pass,
+    fresh: pass.fresh.map((node) => `n${node}`),
+    never: Object.fromEntries(pass.never.node.map((node, i) => [`n${node}`, pass.never.why.table[pass.never.why.at[i]][0]])),
+  }));
   trace.frames.forEach((frame) => (frame.text = sentence(trace, frame)));
   return trace;
 }
 
 const NO_NUMBERS = { value: null, grad: null, grad_before: null, tex: "", tex_numbers: "", call: "", layer: null };
 
-function sentence(trace, { event, node, receiver }) {
+function sentence(trace, { event, node, receiver, name, state }) {
   const named = (name) => (name ? trace.nodes[Number(name.slice(1))].label : "");
   const op = node ? trace.nodes[Number(node.slice(1))].op : "";
   return {
@@ -66,6 +71,7 @@ function sentence(trace, { event, node, receiver }) {
     accumulate: `${named(receiver)}.grad is complete`,
     free: `${named(node)} is done: what it saved is freed`,
     hook: `a hook changed the gradient of ${named(node)}`,
+    return: `grad() returns ${state === "returned" ? "the gradient" : "nothing"} for ${named(receiver)}${name ? ` as ${name}` : ""}`,
     clear: `${named(node)}.grad was changed, not by backward`,
     error: node && trace.nodes[Number(node.slice(1))].error ? `${op} failed` : `error at ${named(node)}`,
   }[event];
@@ -83,19 +89,58 @@ class Timeline {
     this.received = new Map();
     this.sent = new Map();
     this.freed = new Map();
-    this.dropped = new Map();
     this.starts = []; // first frames of the backward passes
+    this.changes = new Map(); // of a node's state: [frame, state, where its gradient stands]
+    this.log = []; // the same in order: [node, frame, state before, state]
+    this.fresh = new Map(); // node -> frames at which a pass that goes to it again begins
+    this.why = new Map(); // node -> [frame, why no gradient comes to it from then on]
     this.lastForward = -1;
-    let run = 0;
-    for (const { index, event, node, receiver, edge, phase, run: of, dropped } of trace.frames) {
-      if (of > run) this.starts.push([index, (run = of)]);
+    this.follow();
+    for (const { index, event, node, receiver, edge, phase } of trace.frames) {
       if (phase === "forward") this.lastForward = index;
       const ran = event === "compute" || (event === "error" && this.nodes.get(node)?.error); // a failed operation has no result
       if (ran && !this.computed.has(node)) this.computed.set(node, index);
       if (event === "free" && !this.freed.has(node)) this.freed.set(node, index);
       if (receiver !== null) push(this.received, receiver, index);
       if (edge !== null) push(this.sent, edge, index);
-      for (const id of dropped) push(this.dropped, id, index);
+    }
+  }
+
+  // Mirror of Trace.states, for all frames at once. A gradient stands in a frame's `total`, BEFORE the first frame in
+  // `grad_before`, or nowhere (GONE).
+  follow() {
+    const held = new Map(); // node -> state and place of what its `.grad` holds
+    const start = ({ id, grad_before: before }) => (before ? [isZero(before) ? "zero" : "accumulated", BEFORE] : ["none", GONE]);
+    const now = (id) => (this.changes.get(id)?.at(-1).slice(1) ?? start(this.nodes.get(id)));
+    const change = (id, index, state, place) => {
+      this.log.push([id, index, now(id)[0], state]);
+      push(this.changes, id, [index, state, place]);
+    };
+    const begin = ({ fresh, never }, index) => {
+      for (const id of fresh) {
+        const node = this.nodes.get(id);
+        push(this.fresh, id, index);
+        if (node.kind !== "op" || !node.grad) change(id, index, ...(held.get(id) ?? start(node)));
+      }
+      for (const [id, why] of Object.entries(never)) {
+        push(this.why, id, [index, why]);
+        if (now(id)[0] === "none") change(id, index, "never", GONE);
+      }
+    };
+    const begins = new Map((this.trace.passes ?? []).map((pass) => [pass.run, pass]));
+    let run = 0;
+    for (const { index, event, receiver, state, dropped, run: of } of this.trace.frames) {
+      if (of > run) {
+        this.starts.push([index, (run = of)]);
+        if (begins.has(run)) begin(begins.get(run), index);
+      }
+      for (const id of dropped) change(id, index, "freed", GONE);
+      if (receiver === null) continue;
+      // What is kept by retain_grad outlives its buffer.
+      const kept = event === "free" && state !== "freed", gone = ["none", "never", "freed"].includes(state);
+      const place = kept ? now(receiver)[1] : gone ? GONE : index;
+      change(receiver, index, state, place);
+      if (["accumulate", "clear"].includes(event)) held.set(receiver, [state, place]);
     }
   }
 
@@ -108,37 +153,35 @@ class Timeline {
     return (this.computed.get(id) ?? -1) <= index && this.nodes.has(id);
   }
 
-  // Whether what flowed through a node in an earlier backward pass is gone.
-  isPast(node, frame, index) {
-    return node.kind === "op" && !node.grad && frame.run < this.runAt(index);
+  // [state, where the gradient stands] of a node.
+  at(id, index) {
+    const list = this.changes.get(id) ?? [], found = lastUpTo(list, index, (change) => change[0]);
+    if (found >= 0) return list[found].slice(1);
+    const before = this.nodes.get(id).grad_before;
+    return [!before ? "none" : isZero(before) ? "zero" : "accumulated", BEFORE];
   }
 
   state(id, index) {
-    const { frames } = this.trace, node = this.nodes.get(id), before = node.grad_before;
-    const list = this.received.get(id) ?? [], found = lastUpTo(list, index);
-    if (found < 0) return !before ? "none" : isZero(before) ? "zero" : "accumulated";
-    const frame = frames[list[found]];
-    if (frame.state !== "freed" && this.isPast(node, frame, index)) return "none";
-    return this.isDropped(id, list[found], index) ? "freed" : frame.state;
+    return this.at(id, index)[0];
   }
 
-  // Whether the gradient that a node had after frame `since` was passed on and is gone.
-  isDropped(id, since, index) {
-    const list = this.dropped.get(id) ?? [];
-    return list[lastUpTo(list, index)] > since;
-  }
-
-  // The gradient a node holds, by the same rules. What is freed is gone, but a gradient that was asked for by
-  // retain_grad outlives its buffer.
+  // The gradient a node holds. What is freed is gone.
   gradient(id, index) {
-    const { frames } = this.trace, node = this.nodes.get(id);
-    const list = this.received.get(id) ?? [], kept = (frame) => frame.event === "free" && frame.state !== "freed";
-    let found = lastUpTo(list, index);
-    while (found >= 0 && kept(frames[list[found]])) found -= 1;
-    if (found < 0) return node.grad_before;
-    const frame = frames[list[found]];
-    const gone = frame.state === "none" || this.isPast(node, frame, index) || this.isDropped(id, list[found], index);
-    return gone ? null : frame.total;
+    const place = this.at(id, index)[1];
+    return place === GONE ? null : place === BEFORE ? this.nodes.get(id).grad_before : this.trace.frames[place].total;
+  }
+
+  // Why no gradient comes to a node in this pass; mirror of Trace.why_never.
+  whyNever(id, index) {
+    if (this.state(id, index) !== "never") return "";
+    const list = this.why.get(id) ?? [], found = lastUpTo(list, index, (why) => why[0]);
+    return found < 0 ? "" : list[found][1];
+  }
+
+  // What the learner's code calls the gradient that `grad()` has handed back, "" when that is not known.
+  returnedAs(id, index) {
+    const [state, place] = this.at(id, index);
+    return state === "returned" ? this.trace.frames[place].name : "";
   }
 
   // "" (not saved yet), "alive", "modified" or "freed".
@@ -149,26 +192,35 @@ class Timeline {
     return saved.state === "modified" && index >= this.lastForward ? "modified" : "alive";
   }
 
-  // "" (nothing yet), "forward" (the child is computed), "backward" (a gradient went along it in this pass).
+  // "" (nothing yet), "forward" (the child is computed), "backward" (a gradient went along it, in this pass or in the
+  // last one that came by).
   edge(id, index) {
-    const list = this.sent.get(id) ?? [], found = lastUpTo(list, index), frame = this.trace.frames[list[found]];
-    if (frame && frame.run === this.runAt(index)) return { state: "backward", sent: frame.value };
-    return { state: this.isComputed(this.edges.get(id).child, index) ? "forward" : "", sent: null };
+    const list = this.sent.get(id) ?? [], found = lastUpTo(list, index), { child } = this.edges.get(id);
+    const again = this.fresh.get(child) ?? [], begun = again[lastUpTo(again, index)] ?? -1;
+    if (found >= 0 && list[found] >= begun) return { state: "backward", sent: this.trace.frames[list[found]].value };
+    return { state: this.isComputed(child, index) ? "forward" : "", sent: null };
   }
 
-  // How far a closed part is: how many of its operations are computed; its gradients are "none" (not yet),
-  // "contribution" (some work is left in this pass) or "accumulated".
+  // How far a closed part is: how many of its operations are computed; its gradients are "none" (not yet), "never" (in
+  // all of it), "contribution" (some work is left in its pass), "returned" or "accumulated".
   part(id, index) {
-    const { computed, backward } = this.parts.get(id), run = this.runAt(index), { frames } = this.trace;
-    const found = lastUpTo(backward, index), begun = found >= 0 && frames[backward[found]].run === run && run > 0;
-    const more = found + 1 < backward.length && frames[backward[found + 1]].run === run;
-    const state = !begun ? "none" : more ? "contribution" : "accumulated";
+    const { computed, backward, quiet } = this.parts.get(id), { frames } = this.trace;
+    const found = lastUpTo(backward, index), last = frames[backward[found]], next = frames[backward[found + 1]];
+    let state = !last ? "none" : next && next.run === last.run ? "contribution" : last.event === "return" ? "returned" : "accumulated";
+    const still = quiet[lastUpTo(quiet, index, (change) => change[0])]?.[1];
+    if (state !== "contribution" && still) state = still;
     return { computed: lastUpTo(computed, index) + 1, state };
   }
 
   // `around(id)`: the parts that a node is in, as one list for each innermost part.
   sortParts(ids, around) {
-    this.parts = new Map(ids.map((id) => [id, { computed: [], backward: [] }]));
+    this.parts = new Map(ids.map((id) => [id, { computed: [], backward: [], wants: 0, none: 0, never: 0, quiet: [] }]));
+    for (const { id, kind, requires_grad } of this.trace.nodes)
+      if (kind === "op" && requires_grad) for (const part of around(id)) this.parts.get(part).none = this.parts.get(part).wants += 1;
+    for (const [id, index, before, state] of this.log) {
+      const { kind, requires_grad } = this.nodes.get(id);
+      if (kind === "op" && requires_grad && before !== state) for (const part of around(id)) turn(this.parts.get(part), index, before, state);
+    }
     for (const { index, phase, event, node, receiver } of this.trace.frames) {
       const here = around(node), there = phase === "backward" && receiver ? around(receiver) : here;
       const parts = here === there ? here : new Set([...here, ...there]);
@@ -178,6 +230,14 @@ class Timeline {
       }
     }
   }
+}
+
+// One operation in a part goes from one state to another: notes from when on all of them are "none" or "never".
+function turn(part, index, before, state) {
+  if (before in part) part[before] -= 1;
+  if (state in part) part[state] += 1;
+  const { wants, none, never, quiet } = part, now = never === wants ? "never" : none + never === wants ? "none" : "";
+  if ((quiet.at(-1)?.[1] ?? "none") !== now) quiet.push([index, now]);
 }
 
 function push(map, key, item) {
@@ -197,6 +257,7 @@ function lastUpTo(list, limit, of = (item) => item) {
   return low - 1;
 }
 
+const BEFORE = -2, GONE = -1;
 const timelines = new WeakMap();
 
 export function timelineOf(trace) {
@@ -218,6 +279,8 @@ export function momentAt(trace, index) {
     saved: perId((id) => line.savedState(id, index)),
     edges: perId((id) => line.edge(id, index)),
     parts: perId((id) => line.part(id, index)),
+    why: perId((id) => (over ? "" : line.whyNever(id, index))),
+    returnedAs: perId((id) => (over ? "" : line.returnedAs(id, index))),
   };
 }
 
@@ -260,7 +323,7 @@ export function soFar(trace, index) {
   const list = line.received.get(now.receiver) ?? [];
   for (let i = lastUpTo(list, index - 1); i >= 0; i -= 1) {
     const frame = trace.frames[list[i]];
-    if (leaf ? ["accumulate", "clear"].includes(frame.event) : frame.run === now.run)
+    if (leaf ? ["accumulate", "clear"].includes(frame.event) : frame.run === now.run && frame.event !== "clear")
       return frame.state === "none" ? null : frame.total;
     if (!leaf) break;
   }

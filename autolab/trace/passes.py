@@ -1,0 +1,202 @@
+"""Which nodes a backward pass gives a gradient, and why the others get none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from .model import Edge, Node, Pass
+
+if TYPE_CHECKING:
+    from .film import Shot
+
+MOST_LOOKED_AT = 2_000_000
+"""Nodes that are looked at, in all passes together, for what cuts a node off; from then on it is only said that it is."""
+
+CUT = "cut"
+FROZEN = "it is frozen"
+NO_GRAD, DETACH = "it was computed under no_grad", "detach() cuts here"
+
+
+@dataclass(slots=True)
+class Plan:
+    """What is known of a pass when it begins; node ids.
+
+    known   : so many nodes there were.
+    nodes   : those that it gives a gradient.
+    asked   : what `grad()` or `backward(inputs=...)` named, None where every leaf is meant.
+    returns : the gradients are handed back, not accumulated.
+    frozen  : leaves of its graph that do not require grad any more: their gradient is computed, and thrown away.
+    ended   : it ended without an error.
+    """
+
+    run: int
+    known: int
+    nodes: set[str]
+    asked: tuple[str, ...] | None = None
+    returns: bool = False
+    frozen: set[str] = field(default_factory=set)
+    roots: list[str] = field(default_factory=list)
+    ended: bool = False
+
+
+def passes(plans: Sequence[Plan], shots: Sequence[Shot], nodes: Sequence[Node], edges: Sequence[Edge], frozen: set[str]) -> tuple[Pass, ...]:
+    """The passes of a film that were begun. `frozen`: parameters that do not require grad."""
+    return _Account(nodes, edges, frozen).of(plans, shots)
+
+
+def own_reason(node: Node, operands: Iterable[Node], frozen: bool) -> str:
+    """Why a node that does not require grad does not, whichever pass is meant."""
+    if node.cut:
+        return DETACH if node.cut == "detach" else NO_GRAD
+    if node.kind == "data" and not node.name and node.shape == ():
+        return "it is a constant"
+    if node.dtype == "bool":
+        return "True and False have no gradient"
+    if "int" in node.dtype:
+        return "whole numbers have no gradient"
+    if node.kind != "op":
+        return FROZEN if frozen else f"{node.label} does not require grad"
+    return f"{node.op} has no gradient" if any(p.requires_grad for p in operands) else "nothing it is computed from requires grad"
+
+
+class _Account:
+    """Goes through the frames as `Trace.states` does, and notes at the begin of each pass what it changes."""
+
+    def __init__(self, nodes: Sequence[Node], edges: Sequence[Edge], frozen: set[str]) -> None:
+        self.nodes, self.frozen = nodes, frozen
+        self.into: dict[str, list[Edge]] = {}
+        for edge in edges:
+            self.into.setdefault(edge.child, []).append(edge)
+        # Only what differs from "none" has an entry.
+        self.states = {n.id: "accumulated" for n in nodes if n.grad_before is not None}
+        self.held = dict(self.states)  # by what their `.grad` holds
+        self.said: dict[str, str] = {}  # node -> why it gets no gradient, as of the latest pass
+        self.open: dict[str, None] = {}  # nodes whose reason another pass may change
+        self.seen = self.looked_at = 0
+        self.plan: Plan | None = None
+
+    def of(self, plans: Sequence[Plan], shots: Sequence[Shot]) -> tuple[Pass, ...]:
+        reached: dict[int, set[str]] = {}
+        for shot in shots:
+            if shot.receiver is not None and shot.event not in ("clear", "return"):
+                reached.setdefault(shot.run, set()).add(shot.receiver)
+        found: list[Pass] = []
+        todo = list(reversed(plans))
+        for shot in shots:
+            while todo and todo[-1].run <= shot.run:
+                plan = todo.pop()
+                found.append(self._begin(plan, plan.nodes & reached.get(plan.run, set()) if plan.ended else plan.nodes))
+            self._apply(shot)
+        return tuple(found)
+
+    def _apply(self, shot: Shot) -> None:
+        for node in shot.dropped:
+            self.states[node] = "freed"
+        if shot.receiver is None:
+            return
+        if shot.event == "return" and not shot.state and self.plan is not None:  # nothing came: None, or zeros filled in
+            before = self.states.get(shot.receiver, "none")
+            shot.state = "never" if before == "none" else before
+            shot.note = self._why(shot.receiver, self.plan, self._cutters(self.plan))
+        self.states[shot.receiver] = shot.state
+        if shot.event in ("accumulate", "clear"):
+            self.held[shot.receiver] = shot.state
+        if shot.state in ("none", "never"):
+            self.open[shot.receiver] = None
+
+    def _begin(self, plan: Plan, gets: set[str]) -> Pass:
+        goes = plan.nodes | plan.frozen
+        fresh = [n for n in sorted(goes, key=_number) if self.states.get(n, "none") != "none"]
+        if self.plan is not None and not self.plan.ended:  # what an error left with a gradient that nobody has any more
+            left = ("contribution", "accumulated")
+            fresh += [n for n in sorted(self.plan.nodes - goes, key=_number) if self.states.get(n) in left]
+        for node in fresh:
+            if not self._keeps(node):
+                self.states[node] = self.held.get(node, "none")
+                self.open[node] = None
+        self.plan = plan
+        candidates = dict.fromkeys((*(n.id for n in self.nodes[self.seen : plan.known]), *self.open))
+        self.seen, self.open = max(self.seen, plan.known), {}
+        never = self._never(plan, [n for n in candidates if n not in gets])
+        call = "grad" if plan.returns else "backward"
+        return Pass(plan.run, call, tuple(plan.roots), plan.asked or (), tuple(fresh), never)
+
+    def _never(self, plan: Plan, candidates: list[str]) -> dict[str, str]:
+        """What `Pass.never` says; of nodes that get no gradient in this pass."""
+        never: dict[str, str] = {}
+        cutters: dict[str, str] | None = None
+        for node in candidates:
+            wants = self._node(node).requires_grad
+            if wants:
+                self.open[node] = None
+            if self.states.get(node, "none") not in ("none", "never"):
+                continue
+            if wants and cutters is None:
+                cutters = self._cutters(plan)
+            why = self._why(node, plan, cutters or {})
+            if self.said.get(node) != why or self.states.get(node) != "never":
+                never[node] = self.said[node] = why
+                self.states[node] = "never"
+        return never
+
+    def _keeps(self, node_id: str) -> bool:
+        """Whether a result keeps its gradient (`retain_grad`)."""
+        node = self._node(node_id)
+        return node.kind == "op" and node.grad is not None
+
+    def _why(self, node_id: str, plan: Plan, cutters: dict[str, str]) -> str:
+        node = self._node(node_id)
+        result = ", ".join(self._label(root) for root in plan.roots[:3]) or "the result"
+        if node_id in plan.frozen:
+            return f"{FROZEN}; it was not when {result} was computed"
+        if not node.requires_grad:
+            operands = (self._node(e.parent) for e in self.into.get(node_id, ()))
+            return own_reason(node, operands, node_id in self.frozen)
+        if node_id in plan.nodes:
+            return "the operations that use it send nothing here"
+        cutter = cutters.get(node_id)
+        if cutter is None and self.looked_at > MOST_LOOKED_AT:
+            return f"the way back from {result} does not come here"
+        if cutter is None:
+            return f"{result} {'does' if len(plan.roots) < 2 else 'do'} not depend on it"
+        if cutter == "":
+            return f"only the gradient of {', '.join(map(self._label, plan.asked or ()))} was asked for"
+        return self._way(self._node(cutter), result)
+
+    def _way(self, cutter: Node, result: str) -> str:
+        at = f"its way to {result} is cut at {cutter.label}"
+        if cutter.cut:
+            return f"{at} by {'detach()' if cutter.cut == 'detach' else 'no_grad'}"
+        whole = "whole numbers have" if "int" in cutter.dtype else "True and False have" if cutter.dtype == "bool" else f"{cutter.op} has"
+        return f"{at}: {whole} no gradient"
+
+    def _label(self, node_id: str) -> str:
+        return self._node(node_id).label
+
+    def _node(self, node_id: str) -> Node:
+        return self.nodes[_number(node_id)]
+
+    def _cutters(self, plan: Plan) -> dict[str, str]:
+        """node -> the node at which its way to the roots is cut, "" where it is not, for all that the roots were computed from. A
+        node without gradient on the way is CUT itself: what requires grad before it is cut there."""
+        found = dict.fromkeys(plan.roots, "")
+        for number in range(plan.known - 1, -1, -1):
+            child = f"n{number}"
+            here = found.get(child)
+            if here is None:
+                continue
+            for edge in self.into.get(child, ()):
+                parent = edge.parent
+                through = CUT if not self._node(parent).requires_grad else here if edge.differentiable and here != CUT else child
+                if through == "" or parent not in found:
+                    found[parent] = through
+            self.looked_at += 1
+            if self.looked_at > MOST_LOOKED_AT:
+                break
+        return found
+
+
+def _number(node_id: str) -> int:
+    return int(node_id[1:])
