@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -218,11 +219,11 @@ class Film(Observer):
             self._returning = False
         self.running = False
 
-    def returned(self, targets: Any, grads: Any, names: list[str]) -> None:
+    def returned(self, targets: Any, grads: Any, names: Sequence[str] = ()) -> None:
         """`grad()` hands `grads` back, and the learner's code calls them `names` ("" where that is not known)."""
         self._returning = False
         arrived = {shot.receiver for shot in self.shots if shot.run == self.run and shot.event in ("seed", "contribution")}
-        for (node, nr), grad, name in zip(targets, grads, names):
+        for (node, nr), grad, name in zip(targets, grads, names or [""] * len(grads)):
             leaf = getattr(node, "variable", None)
             receiver = self._node_id(node) if leaf is None else self._leaf_id(leaf)
             state = "returned" if receiver in arrived and receiver in self.plans[-1].nodes else ""

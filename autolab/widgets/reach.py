@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from ..trace import trace
+from ..trace import passes, trace
 from ..trace.model import Node, Trace
 from ..trace.reader import is_tensor, reader_for
 from .frozen import Layer, names, parameters
@@ -160,6 +160,7 @@ def as_trained(full: Trace, reach: Reach) -> Trace:
     """The graph that training makes with the parameters as they are now: `full` without gradients, saved tensors and
     backward steps where backward does not come."""
     hidden = set(reach.dimmed)
+    why = {n: passes.own_reason(_frozen_node(full.node(n)), (), full.node(n).kind == "leaf") for n in reach.dimmed}
     frames = [f for f in full.frames if f.phase == "forward" or (f.receiver or f.node) not in hidden]
     return dataclasses.replace(
         full,
@@ -167,6 +168,7 @@ def as_trained(full: Trace, reach: Reach) -> Trace:
         edges=tuple(dataclasses.replace(e, differentiable=False) if e.parent in hidden else e for e in full.edges),
         saved=tuple(s for s in full.saved if s.node not in hidden),
         frames=tuple(dataclasses.replace(f, index=i) for i, f in enumerate(frames)),
+        passes=tuple(dataclasses.replace(p, never=p.never | why) for p in full.passes),
     )
 
 

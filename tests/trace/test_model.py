@@ -96,7 +96,8 @@ def test_what_was_returned_leaves_grad_as_it_was():
     trace = _trace([FIRST[0], returned, *SECOND[:1]], [Pass(1, "grad", inputs=("n0",)), Pass(2, fresh=("n0",))], grad_before=held)
     states = [trace.states(i)["n0"] for i in range(-1, 3)]
     assert states == ["accumulated", "accumulated", "returned", "contribution"]
-    begun = _trace([FIRST[0], returned, {"event": "seed", "run": 2, "node": "n1", "receiver": "n1", "state": "contribution"}], trace.passes, grad_before=held)
+    seed = {"event": "seed", "run": 2, "node": "n1", "receiver": "n1", "state": "contribution"}
+    begun = _trace([FIRST[0], returned, seed], trace.passes, grad_before=held)
     assert begun.states(2)["n0"] == "accumulated", "in the second pass `.grad` still holds 4"
 
 

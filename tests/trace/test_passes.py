@@ -4,6 +4,7 @@ import warnings
 from types import SimpleNamespace
 
 import pytest
+import trace_stories
 
 import autolab as torch
 from autolab import autograd
@@ -195,7 +196,8 @@ def test_why_no_gradient_comes():
         "unused": "loss does not depend on it",
         "weight": "it is frozen",
     }
-    assert found[next(n.label for n in trace.nodes if n.op == "mul" and "3" in n.call)] == "its way to loss is cut at best: whole numbers have no gradient"
+    thrice = next(n.label for n in trace.nodes if n.op == "mul" and "3" in n.call)
+    assert found[thrice] == "its way to loss is cut at best: whole numbers have no gradient"
     first = next(f.index for f in trace.frames if f.run == 1)
     assert set(told(trace, first - 1).values()) == {"none"}, "before the pass nothing is said"
     assert {k for k, v in told(trace).items() if v == "never"} == set(found), "nothing comes later"
@@ -363,3 +365,34 @@ def test_transforms_return_gradients_without_a_name():
     trace = recorded(program)
     assert returns(trace) and {name for _, name, *_ in returns(trace)} == {""}
     assert all(f.text.startswith("grad() returns ") for f in trace.frames if f.event == "return")
+
+
+# -- whatever was done -----------------------------------------------------------------------------------
+@pytest.mark.parametrize("seed", range(40))
+def test_states_agree_with_what_happened(seed):
+    trace = trace_stories.recorded(seed)
+    begun = {run: min(f.index for f in trace.frames if f.run == run) for run in {f.run for f in trace.frames} - {0}}
+    for frame in trace.frames:
+        states = trace.states(frame.index)
+        assert {n: bool(trace.why_never(n, frame.index)) for n in states} == {n: s == "never" for n, s in states.items()}
+    if not trace.frames or not begun:
+        return
+    states, whole = trace.states(len(trace.frames) - 1), all(f.event != "error" for f in trace.frames)
+    for node in trace.nodes:
+        if node.kind == "leaf" and states[node.id] in ("accumulated", "zero"):
+            assert node.grad is not None, f"{node.label} holds a gradient"
+        if node.kind == "op" and whole and "retain_grad" not in trace_stories.source(seed):
+            assert states[node.id] not in ("accumulated", "contribution"), f"{node.label} does not hold its gradient"
+    for p in trace.passes:
+        if p.run not in begun:
+            continue
+        end = max(f.index for f in trace.frames if f.run == p.run and f.event != "clear")
+        if trace.frames[end].event == "error":
+            continue
+        first, last = trace.states(begun[p.run]), trace.states(end)
+        there = {n for n in first if first[n] != "none"} | set(p.never)
+        assert "never" not in {last[f.receiver] for f in trace.frames if f.run == p.run and f.event == "accumulate"}
+        for f in trace.frames:
+            if f.run == p.run and f.event in ("seed", "contribution") and f.state != "never":
+                assert last[f.receiver] not in ("none", "never"), "what got a gradient has not got none"
+        assert not [trace.node(n).label for n in there if last[n] == "none"], "not yet, although it is over"
