@@ -51,23 +51,16 @@ h1 {{ font-size: 1.3em; }}
 def page(widgets: Sequence[Any], title: str = "autolab") -> str:
     """One HTML page with the widgets below each other, each in the state it has now; it makes no request at all.
 
-    widgets: anywidgets whose script needs no kernel, such as explorers.
-
-    Raises RuntimeError when a graph has not been laid out: there was no Graphviz, and no browser has drawn it yet.
+    widgets: those of autolab, or other anywidgets whose script needs no kernel.
     """
     scripts: dict[str, str] = {}  # each kind of widget brings its script, and its style, once
     styles: dict[str, None] = {STYLE: None}
-    places, foldable = [], False
+    places, lays_out = [], False
     for widget in widgets:
-        if getattr(widget, "svg", None) == "":
-            raise RuntimeError(
-                "the graph has not been laid out yet: show the explorer in a notebook first, or install "
-                "Graphviz (`autolab doctor` says what there is)"
-            )
         name = scripts.setdefault(widget._esm, f"widget{len(scripts)}")
         styles[getattr(widget, "_css", "")] = None
         known = _state(widget)
-        foldable = foldable or "cards" in known
+        lays_out = lays_out or bool(known.get("folding", {}).get("parts")) or known.get("svg") == ""
         state = f'<script type="application/json">{_inline(json.dumps(known, separators=(",", ":")))}</script>'
         places.append(f'<div class="autolab" data-script="{name}">{state}</div>')
     modules = [_module(name, esm) for esm, name in scripts.items()]
@@ -75,8 +68,8 @@ def page(widgets: Sequence[Any], title: str = "autolab") -> str:
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<link rel="icon" href="data:,"><title>{escape(title)}</title><style>{"".join(styles)}</style>'
     )
-    # What opens and closes on the page is laid out there.
-    viz = f'<script type="text/plain" id="autolab-viz">{_inline(layout.viz_js())}</script>' if foldable else ""
+    # What opens and closes on the page is laid out there, and what nothing has laid out before.
+    viz = f'<script type="text/plain" id="autolab-viz">{_inline(layout.viz_js())}</script>' if lays_out else ""
     body = "\n".join([f"<h1>{escape(title)}</h1>", *places, viz, *modules])
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>{body}</body></html>\n'
 

@@ -48,6 +48,9 @@ FIXED = {
 }
 """What widgets paint alike in both themes, by name: `var(--blue)` in a style sheet, `PALETTE.blue` in a script."""
 
+DRAWN = {"ink": INK, "muted": MUTED, "leaf": LEAF, "alarm": ALARM, "cuda": CUDA}
+"""What cards are drawn with before a style sheet gives them the colours of a theme; in scripts only."""
+
 THEMES = {
     "fg": (INK, "#eeeeee"),
     "muted": (MUTED, "#b4b4b4"),

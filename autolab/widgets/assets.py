@@ -24,7 +24,7 @@ def module(name: str) -> str:
 
     Raises FileNotFoundError when a file that is imported does not exist.
     """
-    given = {"STYLE": palette.css() + style(name), "PALETTE": palette.FIXED}
+    given = {"STYLE": palette.css() + style(name), "PALETTE": palette.FIXED | palette.DRAWN}
     parts = [f"const {key} = {json.dumps(value)};\n" for key, value in given.items()] + [_strip(part) for part in _ordered(name, []).values()]
     return "".join(parts)
 

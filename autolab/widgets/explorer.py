@@ -17,9 +17,10 @@ from ..trace.model import Trace
 from ..viz import html, layout
 from ..viz.mime import Bundle, instead
 from . import assets
+from .engine import engine
 from .geometry import geometry
 from .packing import BIG, columns, details, formulas, pack
-from .picture import Cards, Header, Picture
+from .picture import Cards, Picture
 
 MOST_BOXES = 2000  # Graphviz needs a second for these, and minutes for ten times as many
 RANKDIRS = ("LR", "TB")  # data flows left to right; top to bottom where the page is narrow
@@ -37,9 +38,9 @@ class Explorer(anywidget.AnyWidget):
     dimmed   : ids of nodes that are marked as frozen: backward would not come to them (FreezePanel sets it).
 
     These are set from either side. Everything else is worked out once in the kernel, so stepping, playing and
-    looking at nodes needs no kernel; opening and closing parts does (an exported page brings what it needs). Of a trace
-    of 4,000 nodes or more, the numbers stay in the kernel, which sends those of the step shown. `trace` is the Trace
-    shown.
+    looking at nodes needs no kernel. Parts are opened and closed by the kernel, or by the browser where there is none: on an
+    exported page, in a notebook opened without running it, or while the kernel is busy. Of a trace of 4,000 nodes or more,
+    the numbers stay in the kernel, which sends those of the step shown. `trace` is the Trace shown.
 
     Raises ValueError when even the folded picture has more than 2,000 boxes: thousands of results that lead nowhere.
     """
@@ -57,6 +58,8 @@ class Explorer(anywidget.AnyWidget):
     svg = t.Unicode("").tag(sync=True)  # "" until something has laid it out
     layouts = t.Dict().tag(sync=True)  # rankdir -> geometry
     dot = t.Dict().tag(sync=True)  # rankdir -> DOT, while there is no layout
+    engine = t.Unicode("").tag(sync=True)  # id of the LayoutEngine; "" where nothing opens
+    live = t.Bool(True).tag(sync=True)  # whether a kernel may be there; not on an exported page
 
     def __init__(self, trace: Trace, expanded: list[str] | None = None, **traits: Any):
         self._take(trace)
@@ -72,7 +75,7 @@ class Explorer(anywidget.AnyWidget):
         with self.hold_sync(), self._without_drawing():
             self.step, self.selected, self.playing, self.dimmed = 0, "", False, []
             packed = self._packed()
-            self.folding, self.formulas = packed["folding"], packed["formulas"]
+            self.folding, self.formulas, self.engine = packed["folding"], packed["formulas"], packed["engine"]
             self.expanded = self._cards.folding.first()
             self.data = packed["data"]
             self._draw()
@@ -92,6 +95,7 @@ class Explorer(anywidget.AnyWidget):
             "data": columns(self.trace) if big else pack(self.trace),
             "formulas": {} if big else formulas(self.trace),
             "folding": self._cards.folding.to_json(),
+            "engine": engine() if self._cards.folding.parts else "",
         }
 
     @contextmanager
@@ -191,25 +195,12 @@ class Explorer(anywidget.AnyWidget):
         self.svg = svg
 
     def export_state(self) -> dict[str, Any]:
-        """The state that a page without kernel needs: with the cards of all parts, so that they can be opened there. Of
-        a big graph the single operations stay closed."""
-        parts = self._cards.folding.parts
-        if not parts:
-            return self.get_state()
-        nodes = [node.id for node in self.trace.nodes]
-        if len(nodes) >= BIG:
-            nodes = [box.of for box in self._cards.folding.fold([]).boxes.values() if box.of not in parts]
-        made = {of: self._cards(of) for of in [*parts, *nodes]}
-        around = {part.parent for part in parts.values()}
-        opening = [part for part in parts if part in around or len(nodes) == len(self.trace.nodes)]
-        headers = {part: Header(parts[part]) for part in opening}
-        drawn = [{k: [c.width, c.height, c.draw()] for k, c in cards.items()} for cards in (made, headers)]
-        return self.get_state() | {"cards": drawn[0], "headers": drawn[1]}
+        """The state that a page without kernel needs: it lays out and draws what is opened, and the whole graph where
+        nothing has laid it out yet."""
+        return self.get_state() | {"live": False, "engine": "", "dot": {}}
 
     def to_html(self, path: str | os.PathLike[str], title: str = "autolab explorer") -> Path:
         """Write the explorer, as it stands now, to one HTML file without need of kernel or network; returns the path.
-
-        Raises RuntimeError when nothing has laid the graph out yet.
         """
         return html.write(path, [self], title=title)
 

@@ -279,16 +279,16 @@ def test_script_and_kernel_fold_alike(page: Page) -> None:
         widget = explore(trace(root))
         folding = Folding(widget.trace)
         states = [[], list(folding.parts), list(folding.parts)[::2], widget.expanded]
-        state = json.loads(json.dumps(widget.export_state(), default=str))
+        state = json.loads(json.dumps(widget.get_state(["data", "folding"])))
         read = script_says(
             page,
             "explorer",
-            "unpack, Folding, Drawing",
+            "unpack, Folding, Drawing, Cards",
             """(m, state, expanded) => {
-                const folding = new m.Folding(m.unpack(state.data), state.folding);
+                const trace = m.unpack(state.data), folding = new m.Folding(trace, state.folding), cards = new m.Cards(trace, folding);
                 return expanded.map((open) => {
                     const folded = folding.fold(new Set(open));
-                    const drawing = new m.Drawing(folding, folded, state.cards, state.headers);
+                    const drawing = new m.Drawing(folding, folded, cards);
                     return { boxes: [...folded.boxes].map(([key, { of, frame }]) => [key, of, frame]),
                              links: folded.links, frames: folded.frames,
                              dot: [drawing.dot("LR"), drawing.dot("TB")] };
@@ -359,7 +359,13 @@ def test_a_long_graph_is_in_runs_and_steps_quickly(page: Page, tmp_path: Path) -
     assert milliseconds < 60, "a step costs what is shown, not what is in the graph"
     expect(shown.said).to_contain_text("(in ops 9,501–10,000)")
     shown.part("ops 501–550").click()
-    expect(shown.root.get_by_text("a notebook shows its operations")).to_be_visible()
+    shown.is_open("ops 501–550")
+    expect(shown.graph.get_by_role("button", name=re.compile("^v501, result of"))).to_be_attached()
+    shown.search.fill("v777")
+    shown.search.press("Enter")
+    expect(shown.graph.get_by_role("button", name=re.compile("^v777, result of"))).to_be_focused(timeout=20_000)
+    for check in ("unnamed", "unreachable", "crowded", "small", "faint"):
+        assert shown.check(check) == [], check
 
 
 # -- in JupyterLab -----------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable
 
 import nbformat
@@ -75,6 +76,65 @@ def test_an_untrusted_notebook_says_what_was_there_and_to_run_the_cell(
     said = "is a graph to step through, forward and backward" if kind == "widget" else "<Picture: graph of z"
     assert said in bundle["text/plain"] and "run this cell" in bundle["text/plain"]
     opened.shut_down()
+
+
+NETWORK = """
+import autolab as torch
+torch.manual_seed(0)
+nn = torch.nn
+blocks = [nn.Sequential(nn.Linear(6, 6), nn.Tanh(), nn.Linear(6, 6)) for _ in range(9)]
+explorer = torch.explore(nn.Sequential(*blocks, nn.Linear(6, 1))(torch.ones(2, 6)).sum())
+explorer
+"""
+
+
+def test_without_its_kernel_a_saved_notebook_opens_and_closes_parts(server: Server, open_notebook: Callable[..., Notebook]) -> None:
+    path = server.write("parts.ipynb", NETWORK, "torch.explore(explorer.trace, expanded=[])", "model_count = 2")
+    first = open_notebook("parts.ipynb").run()
+    expect(Explorer(first.page, 1).graph).to_be_visible()
+    first.save()
+    first.shut_down()
+    saved = json.loads(path.read_text())["metadata"]["widgets"]["application/vnd.jupyter.widget-state+json"]["state"]
+    engines = [model for model in saved.values() if "source" in model["state"]]
+    assert len(engines) == 1 and len(json.dumps(engines)) < 650_000, "viz.js is there once, compressed"
+
+    again = open_notebook("parts.ipynb")
+    complaints: list[str] = []
+    again.page.on("console", lambda message: message.type == "error" and complaints.append(message.text))
+    again.page.on("pageerror", lambda error: complaints.append(str(error)))
+    for number in (0, 1):
+        shown = Explorer(again.page, number)
+        expect(shown.graph).to_be_visible(timeout=LATE)
+        part = shown.graph.get_by_role("button", name=re.compile("^4, Sequential"))
+        expect(part).to_have_attribute("aria-expanded", "false")
+        start = time.monotonic()
+        part.click()
+        expect(part).to_have_attribute("aria-expanded", "true")
+        assert time.monotonic() - start < 4, "at once: some tenths of a second on an idle machine"
+        expect(shown.graph.get_by_role("button", name=re.compile("^4.1, Tanh"))).to_be_visible()
+        part.press("Enter")
+        expect(part).to_have_attribute("aria-expanded", "false")
+        shown.root.get_by_role("searchbox").fill("7.2 linear")
+        shown.root.get_by_role("searchbox").press("Enter")
+        expect(shown.node("7.2")).to_be_focused()
+        shown.button("Next step").click()
+        shown.at(1)
+    assert again.kernel("'explorer' in globals()") == "False", "nothing was run"
+    assert complaints == []
+
+
+def test_while_the_kernel_is_busy_the_browser_opens_parts(server: Server, open_notebook: Callable[..., Notebook]) -> None:
+    server.write("busy.ipynb", NETWORK)
+    notebook = open_notebook("busy.ipynb").run()
+    notebook._panel(
+        """const kernel = panel.sessionContext.session.kernel;
+           kernel.requestExecute({ code: "import time; time.sleep(12)", store_history: false });"""
+    )
+    part = notebook.graph.get_by_role("button", name=re.compile("^4, Sequential"))
+    part.click()
+    expect(part).to_have_attribute("aria-expanded", "true", timeout=9000)
+    notebook.in_kernel("[explorer._cards.folding.parts[p].label for p in explorer.expanded]", ["4"], seconds=30)
+    expect(part).to_have_attribute("aria-expanded", "true")
 
 
 def test_the_browser_lays_out_what_the_kernel_cannot(server: Server, open_notebook: Callable[..., Notebook]) -> None:

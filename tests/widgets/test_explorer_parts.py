@@ -1,5 +1,7 @@
 """Explorers of networks and of very long graphs, in the kernel: parts, what is sent, what a page needs without one."""
 
+import base64
+import gzip
 import json
 import re
 import xml.etree.ElementTree as ET
@@ -116,10 +118,8 @@ def test_show_begins_anew(explorer, sample):
     assert len(drawn(explorer, "al-node")) == len(explorer.layouts["LR"]["nodes"]) == 11
 
 
-def test_a_page_brings_the_cards_of_everything_that_can_be_opened(explorer, sample, tmp_path):
-    state = explorer.export_state()
-    assert set(state["cards"]) == set(explorer._cards.folding.parts) | {n.id for n in explorer.trace.nodes}
-    assert set(state["headers"]) == set(explorer._cards.folding.parts)
+def test_a_page_brings_the_layout_engine_where_something_opens(explorer, sample, tmp_path):
+    assert explorer.export_state()["live"] is False and explorer.live
     page = explorer.to_html(tmp_path / "a.html").read_text()
     before, _, after = page.partition('<script type="text/plain" id="autolab-viz">')
     assert not re.search(r'(src|href)="(?!data:)', before + after.partition("</script>")[2]), "nothing to fetch"
@@ -147,11 +147,27 @@ def test_a_big_trace_is_sent_as_columns_and_its_numbers_step_by_step(monkeypatch
     value = message["nodes"][0]["value"]
     assert message["values"][value] == found.node(message["nodes"][0]["id"]).value.to_json()
     assert {e["child"] for e in message["edges"]} == {n["id"] for n in message["nodes"] if n["kind"] == "op"}
-    state = explorer.export_state()
-    assert set(state["cards"]) == {*explorer._cards.folding.parts, "n0"}, "single operations stay in the notebook"
+    assert set(explorer.export_state()) == set(explorer.get_state()), "nothing more for a page: it draws the cards itself"
 
 
 def test_counting_operations_ends_early():
     assert operations(chain(40), 1000) == 41  # AccumulateGrad is one
     assert operations(chain(5000), 100) < 200
     assert operations([autolab.ones(1)], 10) == 0
+
+
+def test_the_layout_engine_is_kept_once_and_only_where_something_opens(explorer, sample):
+    from ipywidgets import Widget
+
+    from autolab.viz import layout
+    from autolab.widgets.engine import LayoutEngine, engine
+
+    assert explorer.engine == Explorer(explorer.trace).engine == engine() != ""
+    assert Explorer(sample).engine == "", "a graph without parts needs none"
+    kept, before = engine.__globals__["_engines"][0], engine()
+    assert isinstance(kept, LayoutEngine)
+    assert gzip.decompress(base64.b64decode(kept.source)).decode() == layout.viz_js()
+    explorer.show(sample)
+    assert explorer.engine == ""
+    Widget.close_all()
+    assert engine() not in ("", before), "a widget that was closed is no longer in the notebook"

@@ -1,20 +1,16 @@
 // The picture of a folded graph where no kernel can draw it: the same DOT, places and lines as picture.py and geometry.py
-// make; the cards come with the page.
+// make, with the cards of cards.js.
 
 const FORWARD = PALETTE.blue, RULE = PALETTE.data, PAPER = PALETTE.paper;
 const MAX_PILLS = 150, PILL = [50, 20], HEADER = [6, 5], MARGIN = 6;
 const NUMBERS = /-?\d+(?:\.\d+)?(?:e-?\d+)?/g;
 
 export class Drawing {
-  constructor(folding, folded, cards, headers) {
-    Object.assign(this, { folding, folded, cards, headers });
+  constructor(folding, folded, cards) {
+    Object.assign(this, { folding, folded, cards });
     const pill = ({ start, end, edges }) => edges.length > 1 || (start[0] === "n" && end[0] === "n");
     const few = folded.links.length <= MAX_PILLS;
     this.pills = new Set(few ? folded.links.filter((l) => l.differentiable && pill(l)).map((l) => l.id) : []);
-  }
-
-  missing() {
-    return [...this.folded.boxes.values()].some(({ of }) => !this.cards[of]);
   }
 
   parentOf(part) {
@@ -24,19 +20,19 @@ export class Drawing {
   dot(rankdir) {
     const { boxes, links, frames } = this.folded, inside = new Map(), lines = [];
     const put = (frame, line) => (inside.get(frame) ?? inside.set(frame, []).get(frame)).push(line);
-    for (const [key, { of, frame }] of boxes) put(frame, box(key, this.cards[of][0], this.cards[of][1]));
+    for (const [key, { of, frame }] of boxes) put(frame, box(key, this.cards.of(of)));
     const [enter, leave] = rankdir === "LR" ? ["w", "e"] : ["n", "s"];
     for (const { id, start, end } of links) {
       const { of, frame } = boxes.get(start);
       const weight = this.folding.isPart(of) || this.folding.trace.nodes[Number(of.slice(1))].kind === "op" ? 8 : 1;
       if (this.pills.has(id)) {
-        put(this.aroundBoth(frame, boxes.get(end).frame), box(id, ...PILL));
+        put(this.aroundBoth(frame, boxes.get(end).frame), box(id, { width: PILL[0], height: PILL[1] }));
         lines.push(`${start} -> ${id}:${enter} [id="${id}a", weight=${weight}];`);
         lines.push(`${id}:${leave} -> ${end} [id="${id}b", weight=${weight}];`);
       } else lines.push(`${start} -> ${end} [id="${id}a", weight=${weight}, minlen=2];`);
     }
     const cluster = (part) => {
-      const [width, height] = this.headers[part], size = `FIXEDSIZE="TRUE" WIDTH="${width}" HEIGHT="${height}"`;
+      const { width, height } = this.cards.header(part), size = `FIXEDSIZE="TRUE" WIDTH="${width}" HEIGHT="${height}"`;
       const label = `<<TABLE BORDER="0" CELLBORDER="0" CELLPADDING="0" CELLSPACING="0"><TR><TD ${size}></TD></TR></TABLE>>`;
       return [
         `subgraph cluster_${part} { id=${part}; margin=12; labeljust=l; label=${label};`,
@@ -75,10 +71,10 @@ export class Drawing {
     const labels = [...this.folded.frames].sort((a, b) => place(a) - place(b)); // before what is in the frame
     for (const [key, { of }] of this.folded.boxes) {
       while (labels.length && place(labels[0]) <= place(of)) parts.push(this.header(labels.shift(), places));
-      const [w, h, markup] = this.cards[of], [x, y] = places.nodes[key];
+      const { width: w, height: h, markup: inside } = this.cards.of(of), [x, y] = places.nodes[key];
       const name = this.folding.isPart(of) ? "al-node al-part" : "al-node";
       const data = `data-id="${of}" data-key="${key}" data-w="${w}" data-h="${h}"`;
-      parts.push(`<g class="${name}" ${data} transform="translate(${x - w / 2} ${y - h / 2})">${markup}</g>`);
+      parts.push(`<g class="${name}" ${data} transform="translate(${x - w / 2} ${y - h / 2})">${inside}</g>`);
     }
     const size = `width="${width}" height="${height}" viewBox="0 0 ${width} ${height}"`;
     const head = `<svg xmlns="http://www.w3.org/2000/svg" ${size} data-open="${open.join(" ")}"`;
@@ -86,9 +82,9 @@ export class Drawing {
   }
 
   header(part, places) {
-    const [w, h, markup] = this.headers[part], [x, y] = places.frames[part];
+    const { width: w, height: h, markup: inside } = this.cards.header(part), [x, y] = places.frames[part];
     const place = `translate(${x + HEADER[0]} ${y + HEADER[1]})`;
-    return `<g class="al-header" data-id="${part}" data-w="${w}" data-h="${h}" transform="${place}">${markup}</g>`;
+    return `<g class="al-header" data-id="${part}" data-w="${w}" data-h="${h}" transform="${place}">${inside}</g>`;
   }
 
   line({ id, differentiable }, places) {
@@ -109,7 +105,7 @@ function pill([x, y]) {
   );
 }
 
-function box(name, width, height) {
+function box(name, { width, height }) {
   return `${name} [id=${name}, width=${(width / 72).toFixed(3)}, height=${(height / 72).toFixed(3)}];`;
 }
 

@@ -10,9 +10,11 @@ import { Graph } from "./graph.js";
 import { Details } from "./details.js";
 import { Controls, onKey } from "./controls.js";
 import { quietWhilePlaying, startClock } from "./player.js";
-import { layOut, drawHere } from "./layout.js";
+import { Cards } from "./cards.js";
+import { layOut, drawHere, engineOf } from "./layout.js";
 
-const DETAILS_WIDTH = 380, PATIENCE = 15000;
+const DETAILS_WIDTH = 380;
+const PATIENCE = 15000, BUSY = 1500; // ms that an answer of the kernel is waited for; where the browser can draw itself
 const MANY = 30; // nodes from which on a search box helps
 
 class View {
@@ -21,6 +23,7 @@ class View {
     this.host = el;
     this.trace = unpack(model.get("data"));
     this.folding = new Folding(this.trace, model.get("folding"));
+    this.alone = model.get("live") === false; // an exported page: there is no kernel
     const shadow = el.shadowRoot ?? el.attachShadow({ mode: "open" });
     shadow.replaceChildren(h("style", { text: STYLE }));
     // JupyterLab's shortcuts look for this attribute on the event's target, which for them is the host element.
@@ -123,7 +126,8 @@ class View {
     } else {
       this.graph = null;
       this.pane.replaceChildren(h("p", { class: "al-why", text: "The graph is being laid out in the browser." }));
-      this.layOut();
+      if (this.alone) this.drawHere(this.model.get("expanded"));
+      else this.layOut();
     }
     this.update(false);
   }
@@ -158,29 +162,39 @@ class View {
   }
 
   // Draws the graph with these parts open, and no others; then `focus` (a part or node) gets the focus. The kernel does
-  // it, or on an exported page the browser.
+  // it; on an exported page, and where the kernel is gone or busy, the browser.
   open(parts, focus = "") {
     const order = new Map(this.folding.parts.map(({ id }, place) => [id, place]));
     const wanted = parts.sort((a, b) => order.get(a) - order.get(b));
     if (wanted.join() === [...this.graph.open].join()) return;
     this.next = { focus, at: focus && this.graph.elementOf(focus).getBoundingClientRect() };
     this.waiting(true);
-    if (this.model.get("cards")) {
-      // First a paint: laying out keeps the browser busy.
-      setTimeout(() => drawHere(this.model, this.folding, wanted).catch((error) => this.giveUp(error.message)), 20);
-      return;
-    }
+    if (this.alone) this.drawHere(wanted);
+    else this.askFor(wanted);
+  }
+
+  async askFor(wanted) {
+    const engine = await engineOf(this.model), gone = engine?.comm_live === false;
+    if (gone) return this.drawHere(wanted, engine);
     clearTimeout(this.patience);
-    this.patience = setTimeout(() => this.giveUp("the kernel does not answer; run the cell again"), PATIENCE);
+    const late = () => (engine ? this.drawHere(wanted, engine) : this.giveUp("the kernel does not answer; run the cell again"));
+    this.patience = setTimeout(late, engine ? BUSY : PATIENCE);
     this.model.set("expanded", wanted);
     this.model.save_changes();
   }
 
-  giveUp(reason) {
+  drawHere(wanted, engine) {
+    this.cards ??= new Cards(this.trace, this.folding);
+    const draw = () => drawHere(this.model, this.folding, this.cards, wanted, engine).catch((error) => this.giveUp(error.message, true));
+    setTimeout(draw, 20); // first a paint: laying out keeps the browser busy
+  }
+
+  giveUp(reason, here = false) {
     this.waiting(false);
     this.next = null;
     this.finder.say(`This cannot be drawn: ${reason}.`);
-    if (this.model.get("cards")) return;
+    if (!this.graph) this.pane.replaceChildren(h("p", { class: "al-error", role: "alert", text: `The graph cannot be drawn: ${reason}` }));
+    if (here) return;
     this.model.set("expanded", [...this.graph.open]);
     this.model.save_changes();
   }

@@ -1,5 +1,6 @@
-// Layout in the browser, for a kernel that has no Graphviz and for pages without a kernel. viz.js comes by a custom
-// message on request, so it is never stored in a notebook; an exported page brings it along and answers itself.
+// Layout in the browser, for a kernel that has no Graphviz and for pages without a kernel. viz.js is never stored with a
+// widget: a kernel sends it on request, an exported page brings it along and answers itself, and in a notebook whose kernel
+// is gone it is taken from the one model that `engine` names (see engine.py).
 import { Drawing, placesIn } from "./draw.js";
 
 let loaded = null; // once for all explorers of a page
@@ -21,8 +22,21 @@ function ask(model, kind) {
   });
 }
 
-async function load(model) {
-  const source = await ask(model, "need-viz"), url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+// The model that keeps viz.js in the notebook, or null: other hosts than JupyterLab may have no way to it.
+export async function engineOf(model) {
+  const id = model.get("engine");
+  if (!id) return null;
+  return (await model.widget_manager?.get_model?.(id).catch(() => null)) ?? null;
+}
+
+async function unpacked(text) {
+  const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+}
+
+async function load(model, engine) {
+  const source = engine ? await unpacked(engine.get("source")) : await ask(model, "need-viz");
+  const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
   try {
     const library = await import(/* webpackIgnore: true */ url);
     return await (library.instance ?? library.default.instance)();
@@ -31,8 +45,8 @@ async function load(model) {
   }
 }
 
-async function pictures(model, dots) {
-  loaded ??= load(model);
+async function pictures(model, dots, engine = null) {
+  loaded ??= load(model, engine);
   loaded.catch(() => (loaded = null));
   const viz = await loaded;
   return Object.fromEntries(
@@ -46,12 +60,10 @@ export async function layOut(model) {
   model.send({ kind: "layouts", svgs: await pictures(model, dots), for: model.get("expanded") });
 }
 
-// No kernel: the picture is made here, of the cards that the page brings.
-export async function drawHere(model, folding, expanded) {
-  const folded = folding.fold(new Set(expanded));
-  const drawing = new Drawing(folding, folded, model.get("cards"), model.get("headers"));
-  if (drawing.missing()) throw new Error("this page brings only the parts of so big a graph; a notebook shows its operations");
-  const svgs = await pictures(model, { LR: drawing.dot("LR"), TB: drawing.dot("TB") });
+// No kernel: the picture is made here.
+export async function drawHere(model, folding, cards, expanded, engine = null) {
+  const drawing = new Drawing(folding, folding.fold(new Set(expanded)), cards);
+  const svgs = await pictures(model, { LR: drawing.dot("LR"), TB: drawing.dot("TB") }, engine);
   const layouts = { LR: placesIn(svgs.LR), TB: placesIn(svgs.TB) };
   model.set("layouts", layouts);
   model.set("expanded", expanded);

@@ -116,15 +116,18 @@ export function extent({ min, max, nan, inf }) {
   return min === max ? `all ${short(min + 0)}` : `within ±${short(Math.max(Math.abs(min), Math.abs(max)))}`;
 }
 
-export function thumbCells(value, width, height) {
+// [colour, path] of each square of a thumbnail; `cells` in heat.py.
+export function cellsOf(value, width, height) {
   const table = rowsOf(value);
   if (!table || !width) return [];
   const w = width / table[0].length,
     t = height / table.length,
     top = scaleOf(table);
-  return table.flatMap((row, r) =>
-    row.map((v, c) => svgEl("path", { fill: color(v, top), d: `M${c * w} ${r * t}h${w}v${t}h${-w}z` })),
-  );
+  return table.flatMap((row, r) => row.map((v, c) => [color(v, top), `M${c * w} ${r * t}h${w}v${t}h${-w}z`]));
+}
+
+export function thumbCells(value, width, height) {
+  return cellsOf(value, width, height).map(([fill, d]) => svgEl("path", { fill, d }));
 }
 
 // A value for the Details region: a number, a coloured table with its scale, or statistics.

@@ -1,0 +1,294 @@
+// The cards of nodes, closed parts and frames, where no kernel can draw them: the same SVG as Card, PartCard and Header in
+// picture.py make (a test compares them). Of a big trace, whose numbers are not here, they are drawn without.
+import { brief, cellsOf, isZero, rowsOf, shapeWords, sizeWords } from "./values.js";
+import { sharersOf } from "./states.js";
+
+const TITLE = 15, TEXT = 13, PAD = 8, LINE = 18, TAB = 19, MAX_TABS = 3, THUMB = 32, CELL = 12, MOST_CELLS = 8;
+const WIDTHS = new Map(
+  [
+    [230, "'ijl|"],
+    [290, " !,./:;I[]ft()"],
+    [340, 'r-`"*'],
+    [500, "ckszvxyJ{}"],
+    [610, "ABEFKPSTVXYZL"],
+    [720, "CDHNRUw&"],
+    [780, "GOQ"],
+    [850, "mMW%@"],
+  ].flatMap(([width, letters]) => [...letters].map((c) => [c, width])),
+);
+
+// Width of text in Helvetica; `text_width` in picture.py.
+function widthOf(text, size, bold = false) {
+  return (([...text].reduce((sum, c) => sum + (WIDTHS.get(c) ?? 560), 0) * size) / 1000) * (bold ? 1.12 : 1.04);
+}
+
+function cut(text, size, width, bold = false) {
+  if (widthOf(text, size, bold) <= width) return text;
+  const letters = [...text];
+  while (letters.length && widthOf(`${letters.join("")}…`, size, bold) > width) letters.pop();
+  return `${letters.join("")}…`;
+}
+
+// As Python rounds: halves go to the even number.
+function rounded(value) {
+  return value % 1 === 0.5 && Math.floor(value) % 2 === 0 ? Math.floor(value) : Math.round(value);
+}
+
+const ESCAPED = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;" };
+const escaped = (text) => String(text).replace(/[&<>"']/g, (c) => ESCAPED[c]);
+const plainly = (value) => (typeof value === "number" ? String(Number(value.toPrecision(6))) : escaped(value));
+
+function markup(tag, attributes, ...inside) {
+  const words = Object.entries(attributes).filter(([, value]) => value !== null).map(([name, value]) => ` ${name}="${plainly(value)}"`).join("");
+  return inside.length ? `<${tag}${words}>${inside.join("")}</${tag}>` : `<${tag}${words}/>`;
+}
+
+function labelled(name, x, y, words, look = {}) {
+  return markup("text", { class: name, x, y, "font-size": TEXT, fill: PALETTE.ink, ...look }, escaped(words));
+}
+
+function rings(w, h) {
+  const ring = ([name, by]) => markup("rect", { class: name, x: -by, y: -by, width: w + 2 * by, height: h + 2 * by, rx: by + 5, fill: "none", stroke: "none" });
+  return [["al-ring", 4], ["al-pick", 8]].map(ring).join("");
+}
+
+// A plus or minus in a square: what a click does.
+function sign(x, y, path) {
+  const square = markup("rect", { class: "al-sign", width: 16, height: 16, rx: 3, fill: PALETTE.paper, stroke: PALETTE.data });
+  const line = markup("path", { class: "al-signline", d: path, fill: "none", stroke: PALETTE.ink, "stroke-width": 1.6 });
+  return markup("g", { transform: `translate(${x} ${y})` }, square, line);
+}
+
+const titled = (words) => labelled("al-title", PAD, 18, words, { "font-size": TITLE, "font-weight": "bold" });
+const bottomOf = (w, h, y) => `M1 ${plainly(y)}H${w - 1}V${plainly(h - 7)}q0 6 -6 6H7q-6 0 -6 -6Z`;
+const ruleAt = (w, y) => markup("path", { class: "al-rule", d: `M1 ${plainly(y)}H${w - 1}`, stroke: PALETTE.data, fill: "none" });
+
+function thumbSize(shape, value) {
+  const table = rowsOf(value);
+  if (!shape?.length || !table || table.length > MOST_CELLS || table[0].length > MOST_CELLS) return [0, 0];
+  const cell = Math.min(CELL, Math.floor(THUMB / Math.max(table.length, table[0].length)));
+  return [cell * table[0].length, cell * table.length];
+}
+
+// Bytes of one number: 4 of "float32", 1 of "bool".
+function bytesEach(dtype) {
+  const bits = /\d+$/.exec(dtype);
+  return bits ? Math.floor(Number(bits[0]) / 8) : 1;
+}
+
+// A number of parameters: 9,408; 148k; 8.39M.
+function countWords(count) {
+  const three = (number) => String(Number(number.toPrecision(3)));
+  if (count < 10_000) return count.toLocaleString("en");
+  return count < 999_500 ? `${three(count / 1000)}k` : `${three(count / 1e6)}M`;
+}
+
+class NodeCard {
+  // grads: every gradient that the node is known to have had; module, note: words below the value.
+  constructor(node, saved, grads, module, note, look) {
+    Object.assign(this, { node, saved, look, grad: grads.at(-1) ?? null });
+    this.bare = node.kind === "data" && !node.name && node.shape?.length === 0;
+    const kind = { leaf: "leaf", data: this.bare ? "" : "data" }[node.kind] ?? node.op;
+    this.title = cut(node.label || node.id, TITLE, 120, true);
+    this.kind = cut(kind, TEXT, 120);
+    this.value = this.bare || !node.shape ? "" : !node.shape.length && node.value ? node.value.text : shapeWords(node.shape);
+    this.thumb = thumbSize(node.shape, node.value);
+    this.tabs = saved.slice(0, MAX_TABS).map(tabWords);
+    if (saved.length > MAX_TABS) this.tabs[MAX_TABS - 1] = `and ${saved.length - MAX_TABS + 1} more`;
+    const device = look[0] === null ? "" : look[0] === "sim" ? `${node.device} simulated` : node.device;
+    this.notes = [node.cut ? `cut: ${node.cut}` : "", cut(module, TEXT, 130), note, device].filter(Boolean);
+    const numbers = grads.map((g) => widthOf(g.shape.length ? brief(g) : g.text, TEXT, true));
+    this.width = this.widthFor(numbers.length ? Math.max(...numbers) : 40);
+    this.top = TAB * this.tabs.length;
+    const over = this.value && this.thumb[1] > 24 ? LINE : 0;
+    this.valueHeight = this.bare ? 0 : Math.max(LINE, this.thumb[1] + 4) + over;
+    this.strip = node.requires_grad ? Math.max(LINE, this.thumb[1] + 4) + LINE : 0;
+    this.height = this.top + 26 + this.valueHeight + LINE * this.notes.length + (this.bare ? 0 : 2) + this.strip;
+  }
+
+  widthFor(number) {
+    const rows = [widthOf(this.title, TITLE, true) + 12 + widthOf(this.kind, TEXT), widthOf(this.value, TEXT) + this.thumb[0] + 8];
+    rows.push(...[...this.notes, ...this.tabs].map((words) => widthOf(words, TEXT)));
+    if (this.node.requires_grad) rows.push(widthOf("accumulated", TEXT), widthOf("grad", TEXT) + 8 + (this.thumb[0] || number));
+    return rounded(Math.max(this.bare ? 34 : 60, ...rows) + 2 * PAD);
+  }
+
+  draw() {
+    const { node, width: w, height: h, top } = this, [stroke, thick] = node.kind === "leaf" ? [PALETTE.leaf, 3] : [PALETTE.data, 1.2];
+    const parts = this.tabs.map((words, i) => this.tab(i, words));
+    const box = { x: 0, y: top, width: w, height: h - top, rx: 6 };
+    parts.push(markup("rect", { class: "al-card", "data-device": this.look[0], ...box, fill: this.look[1], stroke, "stroke-width": thick }));
+    let y = top + 18;
+    parts.push(labelled("al-title", PAD, y, this.title, { "font-size": TITLE, "font-weight": "bold" }));
+    if (this.kind) parts.push(labelled("al-kind", w - PAD, y, this.kind, { "text-anchor": "end", fill: PALETTE.muted }));
+    y += 6;
+    if (!this.bare) {
+      parts.push(labelled("al-value", PAD, y + 14, this.value));
+      if (this.thumb[0]) parts.push(this.thumbnail("al-thumb", y + this.valueHeight - this.thumb[1] - 2, node.value));
+    }
+    y += this.valueHeight;
+    for (const note of this.notes) {
+      const [name, fill] = note.startsWith("cut: ") ? ["al-cut", PALETTE.alarm] : ["al-where", PALETTE.muted];
+      parts.push(labelled(name, PAD, y + 14, note, { fill }));
+      y += LINE;
+    }
+    if (this.strip) parts.push(this.gradient(y + 4));
+    return parts.join("") + rings(w, h);
+  }
+
+  thumbnail(name, y, value) {
+    const [w, h] = this.thumb, place = `translate(${this.width - PAD - w} ${plainly(y)})`;
+    const look = { class: name, "data-w": w, "data-h": h, transform: place, stroke: PALETTE.data, "stroke-width": 0.5 };
+    return markup("g", look, value ? cellsOf(value, w, h).map(([fill, d]) => markup("path", { fill, d })).join("") : "");
+  }
+
+  gradient(y) {
+    const { width: w, strip: h, grad } = this, state = grad === null ? "none" : isZero(grad) ? "zero" : "accumulated";
+    const drawn = grad === null || (grad.shape.length && this.thumb[0]);
+    const number = drawn ? "" : grad.shape.length ? brief(grad) : grad.text;
+    return markup(
+      "g",
+      { class: "al-grad", "data-state": state },
+      markup("path", { class: "al-strip", d: bottomOf(w, y + h, y), fill: state === "accumulated" ? PALETTE.vermillion : PALETTE.paper }),
+      ruleAt(w, y),
+      labelled("al-gradname", PAD, y + 14, "grad"),
+      labelled("al-number", w - PAD, y + 14, number, { "text-anchor": "end" }),
+      this.thumb[0] ? this.thumbnail("al-gthumb", y + 3, grad) : "",
+      labelled("al-word", PAD, y + h - 5, grad === null ? "not yet" : state),
+    );
+  }
+
+  tab(i, words) {
+    const y = i * TAB, look = { x: 3, y: y + 1, width: this.width - 6, height: TAB, fill: PALETTE.saved, stroke: PALETTE.data };
+    return markup("g", { class: "al-tab", "data-saved": this.saved[i].id }, markup("rect", look), labelled("al-tabname", PAD, y + 14.5, words));
+  }
+}
+
+function tabWords({ name, bytes, version }) {
+  return cut([name, sizeWords(bytes), version === null ? "" : `v${version}`].filter(Boolean).join(" · "), TEXT, 150);
+}
+
+class PartCard {
+  constructor(part, look) {
+    Object.assign(this, { part, look });
+    this.title = cut(part.name, TITLE, 150, true);
+    this.kind = cut(part.type, TEXT, 160);
+    const count = `${part.ops.toLocaleString("en")} op${part.ops === 1 ? "" : "s"}`;
+    this.size = count + (part.parameters ? ` · ${countWords(part.parameters)} parameters` : "");
+    this.shape = part.shape ? shapeWords(part.shape) : "";
+    const widest = Math.max(...[this.kind, this.size, this.shape].map((words) => widthOf(words, TEXT)));
+    this.width = rounded(Math.max(widest, widthOf(this.title, TITLE, true) + 30, 96) + 2 * PAD);
+    this.strip = part.requires_grad ? LINE + 4 : 0;
+    this.height = 26 + 3 * LINE + 6 + this.strip;
+  }
+
+  draw() {
+    const { width: w, height: h, strip } = this, box = { x: 0, y: 0, width: w, height: h, rx: 6 };
+    const parts = [
+      markup("path", { class: "al-pile", d: `M6 -5H${w - 1}q6 0 6 6V${h - 6}`, fill: "none", stroke: PALETTE.data }),
+      markup("rect", { class: "al-card", "data-device": this.look[0], ...box, fill: this.look[1], stroke: PALETTE.blue, "stroke-width": 1.6 }),
+      titled(this.title),
+      sign(w - PAD - 16, 5, "M3 8H13M8 3V13"),
+      labelled("al-kind", PAD, 38, this.kind, { fill: PALETTE.muted }),
+      labelled("al-size", PAD, 56, this.size),
+      labelled("al-value", PAD, 74, this.shape),
+    ];
+    if (strip) {
+      const y = h - strip;
+      const inside = [
+        markup("path", { class: "al-strip", d: bottomOf(w, h, y), fill: PALETTE.paper }),
+        ruleAt(w, y),
+        labelled("al-gradname", PAD, y + 15, "grad"),
+        labelled("al-word", w - PAD, y + 15, "", { "text-anchor": "end" }),
+      ];
+      parts.push(markup("g", { class: "al-grad", "data-state": "none" }, ...inside));
+    }
+    return parts.join("") + rings(w, h);
+  }
+}
+
+class Header {
+  constructor(part) {
+    this.title = cut(part.name, TITLE, 200, true);
+    this.kind = cut(part.type, TEXT, 160);
+    this.split = PAD + rounded(widthOf(this.title, TITLE, true)) + 8;
+    this.width = this.split + rounded(widthOf(this.kind, TEXT)) + 16 + 2 * PAD;
+    this.height = 26;
+  }
+
+  draw() {
+    const { width: w, height: h } = this;
+    return (
+      markup("rect", { class: "al-card", x: 0, y: 0, width: w, height: h, rx: 6, fill: PALETTE.paper, stroke: PALETTE.data }) +
+      titled(this.title) +
+      labelled("al-kind", this.split, 18, this.kind, { fill: PALETTE.muted }) +
+      sign(w - PAD - 14, 5, "M3 8H13") +
+      rings(w, h)
+    );
+  }
+}
+
+// All cards of a trace, each made when it is asked for; `Cards` in picture.py.
+export class Cards {
+  constructor(trace, folding) {
+    Object.assign(this, { trace, folding, made: new Map(), headers: new Map() });
+    this.devices = trace.meta.devices ?? {};
+    this.types = new Map(trace.groups.map((group) => [group.path, group.type]));
+    this.saved = new Map();
+    for (const saved of trace.saved) this.saved.has(saved.node) ? this.saved.get(saved.node).push(saved) : this.saved.set(saved.node, [saved]);
+    this.grads = new Map();
+    for (const { receiver, total, event } of trace.frames) if (receiver !== null && total && event !== "clear") this.had(receiver, total);
+    for (const { id, grad } of trace.nodes) if (grad) this.had(id, grad);
+  }
+
+  had(id, grad) {
+    if (!this.grads.has(id)) this.grads.set(id, []);
+    this.grads.get(id).push(grad);
+  }
+
+  // The card of a node or closed part: { width, height, markup }.
+  of(id) {
+    if (!this.made.has(id)) this.made.set(id, drawn(this.folding.isPart(id) ? this.part(id) : this.node(id)));
+    return this.made.get(id);
+  }
+
+  header(id) {
+    if (!this.headers.has(id)) this.headers.set(id, drawn(new Header(this.folding.byId.get(id))));
+    return this.headers.get(id);
+  }
+
+  nodeAt(id) {
+    return this.trace.nodes[Number(id.slice(1))];
+  }
+
+  look({ device }) {
+    if (device === "" || device === "cpu") return [null, PALETTE.paper];
+    return this.devices[device]?.simulated || device.startsWith("sim") ? ["sim", "url(#al-simulated)"] : ["gpu", PALETTE.cuda];
+  }
+
+  part(id) {
+    const part = this.folding.byId.get(id);
+    return new PartCard(part, this.look(this.nodeAt(part.last)));
+  }
+
+  node(id) {
+    const node = this.nodeAt(id), said = node.kind === "op" && this.folding.home.get(id) === null;
+    const kind = this.types.get(node.module) ?? "";
+    const module = !said ? "" : kind === "" || kind === node.module ? node.module : `${node.module} · ${kind}`;
+    const start = this.copiedFrom(node), sharers = sharersOf(this.trace, node).length;
+    const size = start && node.shape ? sizeWords(node.shape.reduce((a, b) => a * b, 1) * bytesEach(node.dtype)) : "";
+    const note = size ? `${start} → ${node.device}, ${size}` : sharers ? `shared by ${sharers} calls` : "";
+    return new NodeCard(node, this.saved.get(id) ?? [], this.grads.get(id) ?? [], module, note, this.look(node));
+  }
+
+  // The device that the operand was copied from, "" for other nodes.
+  copiedFrom(node) {
+    if (node.op !== "to_copy" || node.device === "") return "";
+    const edge = this.trace.edges.find(({ child }) => child === node.id), start = edge ? this.nodeAt(edge.parent).device : node.device;
+    return start === node.device ? "" : start;
+  }
+}
+
+function drawn(card) {
+  return { width: card.width, height: card.height, markup: card.draw() };
+}
