@@ -13,8 +13,10 @@ from . import layout, palette
 
 # What anywidget gives a widget's script, as far as it needs it: state with change events, and no kernel to send to.
 HOST = """
+const models = (window.autolabModels ??= {}); // by id: one widget may mark another on its page
 class Model {
-  constructor(state) { this.state = state; this.handlers = {}; }
+  constructor(state, id) { this.state = state; this.handlers = {}; models[id] = this; }
+  peer(id) { return models[id]; }
   get(key) { return this.state[key]; }
   set(key, value) {
     if (this.state[key] === value) return;
@@ -32,7 +34,7 @@ class Model {
   emit(name, ...parts) { for (const handler of [...(this.handlers[name] ?? [])]) handler(...parts); }
 }
 async function show(widget, place) {
-  const model = new Model(JSON.parse(place.querySelector("script").textContent));
+  const model = new Model(JSON.parse(place.querySelector("script").textContent), place.dataset.model);
   await widget.initialize?.({ model });
   await widget.render({ model, el: place.appendChild(document.createElement("div")) });
 }
@@ -62,7 +64,8 @@ def page(widgets: Sequence[Any], title: str = "autolab") -> str:
         known = _state(widget)
         lays_out = lays_out or bool(known.get("folding", {}).get("parts")) or known.get("svg") == ""
         state = f'<script type="application/json">{_inline(json.dumps(known, separators=(",", ":")))}</script>'
-        places.append(f'<div class="autolab" data-script="{name}">{state}</div>')
+        of = escape(str(getattr(widget, "model_id", "")))
+        places.append(f'<div class="autolab" data-script="{name}" data-model="{of}">{state}</div>')
     modules = [_module(name, esm) for esm, name in scripts.items()]
     head = (
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'

@@ -17,7 +17,6 @@ from ..viz import html
 from ..viz.mime import Bundle, instead
 from . import assets
 from .charts import still
-from .export import Exported
 from .history import History, digits, read_confusion, read_examples
 from .running import STATES, Run, hears_while_busy
 
@@ -206,7 +205,11 @@ class TrainingDashboard(anywidget.AnyWidget):
     def to_html(self, path: str | os.PathLike[str], title: str = "Training") -> Path:
         """Write curves, numbers and pictures, as they stand now, to one HTML file without need of kernel or network;
         returns the path."""
-        return html.write(path, [Exported(self, data=self.history.to_json())], title=title)
+        return html.write(path, [self], title=title)
+
+    def export_state(self) -> dict[str, Any]:
+        """The state that a page without kernel needs: all that is known by now, and no control of the training."""
+        return self.get_state() | {"live": False, "data": self.history.to_json()}
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Bundle:
         # No times in it: a stored notebook must show the same on every run.

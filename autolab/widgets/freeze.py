@@ -16,11 +16,11 @@ from ..viz import html, palette
 from ..viz.mime import Bundle, instead
 from . import assets
 from .explorer import Explorer
-from .export import Exported
-from .frozen import MIXED, below, cost_words, costs, layers, parameters, warnings
+from .frozen import MIXED, below, cost_words, costs, facts, layers, parameters, warnings
 from .frozen import head as last_layer
 from .picture import FONT, element, label, text_width
 from .reach import Reach, as_trained, by_order, full_trace, in_trace
+from .reach import facts as graph_facts
 from .running import home
 
 PRESETS = ("Head only", "All", "None")
@@ -270,8 +270,16 @@ class FreezePanel(anywidget.AnyWidget):
     def to_html(self, path: str | os.PathLike[str], title: str = "What is frozen") -> Path:
         """Write the panel, as it stands now, to one HTML file without need of kernel or network; returns the path.
 
-        Its switches are disabled: there is no network behind the page that they could change."""
-        return html.write(path, [Exported(self)], title=title)
+        Its switches show there what freezing would do. `viz.html.page([panel, panel.explorer])` shows the graph beside them."""
+        return html.write(path, [self], title=title)
+
+    def export_state(self) -> dict[str, Any]:
+        """The state that a page without kernel needs: with all that the switches' answers depend on."""
+        seen = {"graph": self._trace, "shown": self._shown if self._shown is not self._trace else None}
+        known: dict[str, Any] = {name: trace and graph_facts(self._layers, trace) for name, trace in seen.items()}
+        known |= {"head": self.head, "rerun": _NO_RERUN, "traced": [name for name, flag in self._traced_flags.items() if flag]}
+        known["explorer"] = "" if self._explorer is None else self._explorer.model_id
+        return self.get_state() | {"live": False, "facts": facts(self._layers, self.optimizer) | known}
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Bundle:
         return instead(super()._repr_mimebundle_(**kwargs), self, "a panel with a switch for each layer", still(self.data, self._read_all()))

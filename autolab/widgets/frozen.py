@@ -178,6 +178,28 @@ def cost_words(cost: dict[str, Any], optimizer: Any = None) -> list[list[str]]:
     return rows
 
 
+def facts(found: list[Layer], optimizer: Any = None) -> dict[str, Any]:
+    """All that costs and warnings go by, as data: what `static/frozen.js` needs to say them for other switches."""
+    groups = {} if optimizer is None else groups_of(optimizer)
+
+    def parameter(name: str, p: Any) -> dict[str, Any]:
+        known = {"name": name, "trained": bool(p.requires_grad), "count": int(p.numel()), "bytes": nbytes(p)}
+        if optimizer is None:
+            return known
+        group = groups.get(id(p))
+        wanted = state_bytes(optimizer, group or optimizer.param_groups[0], p)
+        moves = "" if group is None else _moves(optimizer, group, p)
+        return known | {"group": group is not None, "wanted": wanted, "held": held_bytes(optimizer, p), "moves": moves}
+
+    rows = [
+        {"path": layer.path, "own": [parameter(*pair) for pair in layer.own], "kind": layer.kind, "mode": layer.mode,
+         "drops": layer.kind == "dropout" and bool(layer.module.p)}
+        for layer in found
+    ]  # fmt: skip
+    known = {"name": type(optimizer).__name__, "strangers": _strangers(found, optimizer)} if optimizer is not None else None
+    return {"layers": rows, "optimizer": known}
+
+
 # -- the traps ---------------------------------------------------------------------------------------------------------
 def warnings(found: list[Layer], optimizer: Any = None, head_path: str | None = None) -> list[dict[str, str]]:
     """The traps that are open, each {kind, path, text, tone}; one entry names all layers it is about, `path` is the
@@ -242,13 +264,17 @@ def _about_optimizer(found: list[Layer], optimizer: Any) -> list[dict[str, str]]
         paths = list(dict.fromkeys(left_out))
         out.append(_warning("not_in_optimizer", paths, f"{_about(paths)}: trainable, but not in the optimizer: gradients are "
                             "computed and never used. optimizer.add_param_group({\"params\": ...}) adds them."))
-    known = {id(p) for _, p in parameters(found)}
-    strangers = sum(1 for group in optimizer.param_groups for p in group["params"] if id(p) not in known)
-    if strangers:
+    if strangers := _strangers(found, optimizer):
         is_are = "parameter that is" if strangers == 1 else "parameters that are"
         out.append(_warning("foreign_parameters", [""], f"The optimizer holds {strangers} {is_are} not in this network: it was "
                             "built before layers were replaced. Build it anew."))
     return out
+
+
+def _strangers(found: list[Layer], optimizer: Any) -> int:
+    """How many parameters of the optimizer are not in the network."""
+    known = {id(p) for _, p in parameters(found)}
+    return sum(1 for group in optimizer.param_groups for p in group["params"] if id(p) not in known)
 
 
 def _moves(optimizer: Any, group: dict[str, Any], parameter: Any) -> str:

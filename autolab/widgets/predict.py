@@ -35,6 +35,7 @@ class Prediction(anywidget.AnyWidget):
     choices = traitlets.List(traitlets.Unicode()).tag(sync=True)
     answer = traitlets.Unicode("").tag(sync=True)
     actual = traitlets.Unicode("").tag(sync=True)
+    live = traitlets.Bool(True).tag(sync=True)  # whether a kernel may be there; not on an exported page
 
     def __init__(self, question: str, choices: Any = (), kind: str = "", because: dict[str, str] | None = None) -> None:
         choices = [str(c) for c in choices]
@@ -77,6 +78,10 @@ class Prediction(anywidget.AnyWidget):
             return Message("Your prediction came true", rows, (), "agrees")
         why = next((text for key, text in self._because.items() if agree(key, self.answer)), "")
         return Message("Your prediction did not come true", rows, (why,) if why else (), "differs")
+
+    def export_state(self) -> dict[str, Any]:
+        """The state that a page without kernel needs, where there is nothing to compare with."""
+        return self.get_state() | {"live": False}
 
     def __repr__(self) -> str:
         lines = [f"Predict: {self.question}", *(f"  ( ) {c}" for c in self.choices)]

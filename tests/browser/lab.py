@@ -166,6 +166,22 @@ class Explorer(Shown):
         return self.graph.get_by_role("button", name=re.compile(rf"^{re.escape(name)},"))
 
 
+class Panel(Shown):
+    """The one freeze panel of a page."""
+
+    def __init__(self, page: Page):
+        super().__init__(page, page.get_by_role("group", name=re.compile("^Freeze panel")))
+        self.tree = self.root.get_by_role("treegrid", name="Layers")
+        self.reach = self.root.get_by_role("region", name="Where backward stops")
+        self.warnings = self.root.get_by_role("region", name="Warnings")
+
+    def switch(self, name: str) -> Locator:
+        return self.root.get_by_role("switch", name=name, exact=True)
+
+    def row(self, name: str) -> Locator:
+        return self.tree.get_by_role("row", name=re.compile(f"^{re.escape(name)} "))
+
+
 class Notebook(Explorer):
     """A notebook open in JupyterLab."""
 

@@ -154,6 +154,14 @@ def test_the_rate_is_changed_in_mid_run(lab: Notebook, dashboard: Dashboard) -> 
     lab.in_kernel("optimizer.param_groups[0]['lr'], dashboard.state", (0.01, "running"))
 
 
+def test_a_rate_that_no_kernel_takes_is_told(lab: Notebook, dashboard: Dashboard) -> None:
+    """As in a notebook opened without running it; here the answer is lost on the way."""
+    lab.execute("dashboard.on_msg(dashboard._on_message, remove=True)")
+    dashboard.button("Learning rate times ten").click()
+    expect(dashboard.alert).to_have_text(re.compile("^The kernel has not answered"), timeout=8000)
+    lab.execute("dashboard.on_msg(dashboard._on_message)")
+
+
 def test_a_rate_with_many_digits_is_not_cut(lab: Notebook, dashboard: Dashboard) -> None:
     lab.execute("dashboard.learning_rates = [0.0103054]")
     expect(dashboard.rate).to_have_value("0.0103054")

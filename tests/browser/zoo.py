@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import autolab as torch
 from autolab.trace import Recording
+from autolab.widgets import FreezePanel
 
 
 def twice() -> None:
@@ -92,3 +93,19 @@ def recorded(case: Callable[[], None]) -> Recording:
     with torch.record() as recording, contextlib.suppress(RuntimeError):
         case()
     return recording
+
+
+def convolutions() -> FreezePanel:
+    """A graph from a function; momentum, a leftover gradient, a gradient of zeros with weight decay, a stranger."""
+    nn = torch.nn
+    torch.manual_seed(0)
+    layer = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Dropout(0.3), nn.Conv2d(4, 4, 3, bias=False),
+                          nn.BatchNorm2d(4, affine=False))  # fmt: skip
+    model = nn.Sequential(layer, nn.Flatten(), nn.Linear(64, 3))
+    optimizer = torch.optim.SGD([*model.parameters(), torch.zeros(2, requires_grad=True)], lr=0.1, momentum=0.9, weight_decay=0.1)
+    forward = lambda: model(torch.randn(2, 1, 8, 8)).sum()
+    forward().backward()
+    optimizer.step()
+    model[2].zero_grad()
+    layer[0].zero_grad(set_to_none=False)
+    return FreezePanel(model, optimizer, forward=forward)

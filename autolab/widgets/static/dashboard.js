@@ -111,11 +111,16 @@ class Dashboard {
     this.model.set("learning_rates", rates);
     this.model.save_changes();
     this.speak(`Learning rate ${short(value)}`);
+    this.send("rate"); // the state has it; an answer says that it arrived
   }
 
   // An answer comes even when nothing changes. Without a kernel none does, and a button must not seem broken.
   ask(kind) {
     if (OVER.includes(this.model.get("state")) || this.model.get("unheard")) return;
+    this.send(kind);
+  }
+
+  send(kind) {
     this.model.send({ kind });
     clearTimeout(this.waiting);
     this.waiting = setTimeout(

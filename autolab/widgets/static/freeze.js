@@ -1,6 +1,8 @@
 // The freeze panel: the modules of a network as a tree, a switch for each. The kernel does everything; here a switch only
-// asks for it (see _on_message in freeze.py). Needs of its host get, on, off and send.
+// asks for it (see _on_message in freeze.py). On an exported page it says what would be. Needs of its host get, set, on, off
+// and send.
 import { h, followTheme } from "./dom.js";
+import { Rehearsal } from "./frozen.js";
 
 const MOST_OPEN = 24, // rows that are open at first
   PATIENCE = 2500; // ms until an answer of the kernel is missed
@@ -22,6 +24,7 @@ class Panel {
   constructor(model, el) {
     this.model = model;
     this.live = model.get("live") !== false;
+    this.rehearsal = this.live ? null : new Rehearsal(model);
     this.rows = model.get("data").rows;
     const shadow = el.shadowRoot ?? el.attachShadow({ mode: "open" });
     // JupyterLab's shortcuts look for this attribute on the event's target, which for them is the host element.
@@ -40,7 +43,7 @@ class Panel {
         onkeydown: (event) => this.onKey(event),
       },
       this.presets(),
-      this.live ? null : h("p", { class: "al-why", text: "Saved state: the switches are disabled because there is no network behind this page." }),
+      this.live ? null : h("p", { class: "al-why", text: "There is no network behind this page: the switches show what freezing would do." }),
       this.alarm,
       h("div", { class: "al-scroll" }, this.grid),
       h("div", { class: "al-said3" }, this.facts, this.reach, this.traps),
@@ -70,10 +73,10 @@ class Panel {
   }
 
   presets() {
-    const ask = (name) => h("button", { type: "button", text: name, disabled: !this.live, onclick: () => this.ask({ kind: "preset", name }) });
+    const ask = (name) => h("button", { type: "button", text: name, onclick: () => this.ask({ kind: "preset", name }) });
     this.from = h(
       "select",
-      { "aria-label": "Train from layer", disabled: !this.live, onchange: () => this.fromLayer() },
+      { "aria-label": "Train from layer", onchange: () => this.fromLayer() },
       h("option", { value: "", text: "From layer…" }),
       this.rows.filter((row) => row.path && row.parameters).map((row) => h("option", { value: row.path, text: row.path })),
     );
@@ -95,7 +98,7 @@ class Panel {
 
   // An answer comes even when nothing changes. Without a kernel none does, and a switch must not seem broken.
   ask(message) {
-    if (!this.live) return;
+    if (this.rehearsal) return this.rehearsal.answer(message);
     this.model.send(message);
     clearTimeout(this.waiting);
     this.waiting = setTimeout(() => this.alert("The kernel has not answered: it is busy, or this notebook is not running."), PATIENCE);
@@ -116,9 +119,9 @@ class Panel {
     const name = row.name || "network",
       twisty = h("span", { class: "al-twisty", "aria-hidden": "true", onclick: () => this.toggle(row) }),
       mark = h("span", { class: "al-end", text: "backward ends here" }),
-      turn = h("button", { type: "button", role: "switch", class: "al-switch", disabled: !this.live, tabindex: "-1",
+      turn = h("button", { type: "button", role: "switch", class: "al-switch", tabindex: "-1",
         onclick: () => this.freeze(row) }),
-      mode = h("button", { type: "button", role: "switch", class: "al-mode", disabled: !this.live, tabindex: "-1",
+      mode = h("button", { type: "button", role: "switch", class: "al-mode", tabindex: "-1",
         onclick: () => this.changeMode(row) });
     const brothers = this.rows.filter((other) => other.level === row.level && upper(other.path) === upper(row.path));
     const tr = h(
@@ -225,8 +228,8 @@ class Panel {
       },
     };
     if (onRow) {
-      keys[" "] = keys.Enter = () => line.row.parameters && this.live && this.freeze(line.row);
-      keys.m = () => this.modeOf(line.row) && this.live && this.changeMode(line.row);
+      keys[" "] = keys.Enter = () => line.row.parameters && this.freeze(line.row);
+      keys.m = () => this.modeOf(line.row) && this.changeMode(line.row);
     }
     if (!keys[event.key]) return;
     event.preventDefault();
@@ -258,8 +261,8 @@ class Panel {
 
   describe(data) {
     this.facts.replaceChildren(...(data.costs ?? []).flatMap(([term, text]) => [h("dt", { text: term }), h("dd", { text })]));
-    const again = data.forward && data.stale
-      ? h("button", { type: "button", class: "al-small", text: "Run forward again", disabled: !this.live, onclick: () => this.ask({ kind: "forward" }) })
+    const again = data.forward && data.stale && this.live
+      ? h("button", { type: "button", class: "al-small", text: "Run forward again", onclick: () => this.ask({ kind: "forward" }) })
       : null;
     this.reach.replaceChildren(
       h("h3", { text: "Where backward stops" }),

@@ -66,6 +66,7 @@ class Question {
     this.fields.disabled = this.keep.disabled = actual !== "";
     const kept = answer ? `You predicted: ${answer}` : "";
     if (actual) this.status.textContent = `${kept}${kept ? " — it" : "It"} is: ${actual}`;
+    else if (this.model.get("live") === false) this.status.textContent = kept && `${kept}. This page cannot run the program: compare in the notebook.`;
     else this.status.textContent = kept ? `Run on, then compare. ${kept}` : "";
   }
 }
