@@ -4,6 +4,7 @@ Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.parameter.Paramete
 
 import os
 import sys
+import weakref
 from types import MethodType
 
 from autolab import engine
@@ -289,3 +290,19 @@ def _wanted_by(frame):
 TENSORS.add(Parameter)
 for _class in (Parameter, Buffer, UninitializedTensorMixin, UninitializedParameter, UninitializedBuffer):
     _class.__module__ = "torch.nn.parameter"  # as PyTorch prints the classes
+
+
+_NAMES: dict[int, tuple[weakref.ref, str]] = {}
+
+
+def remember_name(tensor, name):
+    """Notes under which name a module first registered a tensor, for pictures of graphs that outlive the module."""
+    if tensor is not None and id(tensor) not in _NAMES:
+        key = id(tensor)
+        _NAMES[key] = weakref.ref(tensor, lambda _: _NAMES.pop(key, None)), name
+
+
+def registered_name(tensor):
+    """The name that `remember_name` noted, "" for any other tensor."""
+    found = _NAMES.get(id(tensor))
+    return found[1] if found is not None and found[0]() is tensor else ""

@@ -18,7 +18,7 @@ from .film import Film
 from .model import Edge, Node, Output, Saved, Trace
 from .pictures import Pictures
 from .reader import UNKNOWN, Reader, SavedEntry, is_parameter, is_tensor, saved_kinds
-from .values import Value, type_name
+from .values import Value, type_name, written
 
 
 class Builder:
@@ -32,13 +32,14 @@ class Builder:
         self.saved: list[SavedDraft] = []
         self.film = Film(self)
         self.pictures = Pictures(self)
-        self.by_fn, self.by_tensor = Seen(weak), Seen(weak)
+        self.by_fn, self.by_tensor, self.output_nr = Seen(weak), Seen(weak), Seen(weak)
         self._constants: dict[Any, tuple[Any, str]] = {}
         self._memory: dict[Any, str] = {}
         self._saved_of: dict[str, list[SavedDraft]] = {}
         self._result_arrays: dict[int, str] = {}
         self._edge_at: dict[tuple[str, int], str] = {}
         self._outputs_seen: dict[tuple[str, int], Value] = {}
+        self._saved_outputs: dict[Any, tuple[str, int, Any]] = {}  # the data of a saved result that has no gradient
 
     # -- nodes -------------------------------------------------------------------------------------
     def add(self, kind: str, **fields: Any) -> Draft:
@@ -92,7 +93,7 @@ class Builder:
             return self.add("data").id
         if isinstance(item, (bool, int, float, complex)):
             kind = "bool" if isinstance(item, bool) else "int64" if isinstance(item, int) else "float64"
-            return self.add("data", shape=(), dtype=kind, value=self.value_of(item, kind)).id
+            return self.add("data", shape=(), dtype=kind, value=self._literal(item, kind)).id
         key = self.reader.data_key(item)
         found = self._constants.get(key)
         if found is not None and self._unchanged(found[1], item):
@@ -105,6 +106,9 @@ class Builder:
             draft = self.add("data", shape=np.shape(item), dtype=type_name(item.dtype), value=self.value_of(item))
         self._constants[key] = (item, draft.id)
         return draft.id
+
+    def _literal(self, item: Any, kind: str) -> Value | None:
+        return Value.of_literal(item, written(item), kind) if self.values else None
 
     def _unchanged(self, node_id: str, tensor: Any) -> bool:
         """Whether a tensor still has the value that its node shows; only the version tells."""
@@ -158,7 +162,7 @@ class Builder:
             return self.leaf(tensor), 0
         found = self.by_tensor.get(tensor)
         if found is not None and self._unchanged(found, tensor):
-            return found, 0
+            return found, self.output_nr.get(tensor) or 0
         return (self.detached(tensor) or self.constant(tensor)), 0
 
     def root(self, tensor: Any) -> str:
@@ -194,6 +198,8 @@ class Builder:
     def save(self, draft: Draft, fn: Any, entry: SavedEntry) -> None:
         """Notes that `draft` keeps `entry` for its backward."""
         number, (source, nr) = f"s{len(self.saved)}", self._source_of(draft, entry)
+        if nr and source == draft.id and entry.tensor is not None and not self.recording:
+            self._saved_outputs[self.reader.data_key(entry.tensor)] = draft.id, nr, entry.tensor
         if entry.tensor is None:
             saved = Saved(number, draft.id, entry.name, state=entry.state, source_node=source, source_nr=nr)
         else:
@@ -363,12 +369,27 @@ class Builder:
         if draft.kind == "op" and tensor.grad_fn is not None:
             nr = tensor.output_nr
             self.settle(node_id, nr, tensor)
+        else:
+            nr = self._output_of(tensor)
         if nr == 0 and not draft.name:
             draft.name = name
         elif 0 < nr < len(draft.outputs) and not draft.outputs[nr].label:
             outputs = list(draft.outputs)
             outputs[nr] = replace(outputs[nr], label=name)
             draft.outputs = tuple(outputs)
+
+    def _output_of(self, tensor: Any) -> int:
+        """Which result of its node a tensor without grad_fn is, such as the indices of `max`."""
+        nr = self.output_nr.get(tensor)
+        return nr if nr is not None else self._saved_outputs.get(self.reader.data_key(tensor), ("", 0, None))[1]
+
+    def has_no_name(self, tensor: Any) -> bool:
+        """Whether a tensor of a recording is known and still without a name."""
+        found = self.by_tensor.get(tensor)
+        if found is None:
+            return False
+        draft, nr = self.draft(found), self.output_nr.get(tensor) or 0
+        return not (draft.outputs[nr].label if nr else draft.name)
 
     def find(self, tensor: Any) -> str | None:
         """The node of a tensor, None when it is not part of the trace."""
@@ -377,8 +398,9 @@ class Builder:
         if found is None and tensor.grad_fn is not None:
             found = self.by_fn.get(tensor.grad_fn)
         if found is None and not tensor.requires_grad:
-            constant = self._constants.get(self.reader.data_key(tensor))
-            found = None if constant is None else constant[1]
+            key = self.reader.data_key(tensor)
+            constant = self._constants.get(key)
+            found = self._saved_outputs.get(key, (None, 0, None))[0] if constant is None else constant[1]
         return found
 
     # -- the end -----------------------------------------------------------------------------------
@@ -388,10 +410,14 @@ class Builder:
         self._forget_overwritten()
         self._fill_devices()
         self._name_overwritten()
+        if self.reader.library == "autolab":
+            scopes.name_parameters(self.nodes, self.edges)
         book = labels.Book(self.nodes, self.formulas)
+        book.write_out(self.saved)
         edges = book.edges(self.edges, aliases(self.nodes, self.edges), self.film.seen_gradients())
         nodes = tuple(self._freeze(draft, book) for draft in self.nodes)
-        frames, passes = self.film.develop(nodes, edges, {d.id for d in self.nodes if d.parameter and not d.requires_grad})
+        frozen = {d.id for d in self.nodes if d.parameter and not d.requires_grad}
+        frames, passes = self.film.develop(nodes, edges, frozen, book.rounded)
         away = {n.device for n in nodes} - {"", "cpu"}
         if away:
             unknown = {"title": "", "simulated": False}

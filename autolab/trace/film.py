@@ -319,8 +319,11 @@ class Film(Observer):
         """edge id -> (gradient of the child when its rule ran, contribution to the parent), of the last run."""
         return {shot.edge: (shot.upstream, shot.value) for shot in self.shots if shot.edge is not None}
 
-    def develop(self, nodes: tuple[Node, ...], edges: tuple[Edge, ...], frozen: set[str]) -> tuple[tuple[Frame, ...], tuple[Pass, ...]]:
-        """The frames, put into words, and the backward passes. `frozen`: parameters that do not require grad."""
+    def develop(
+        self, nodes: tuple[Node, ...], edges: tuple[Edge, ...], frozen: set[str], rounded: set[str]
+    ) -> tuple[tuple[Frame, ...], tuple[Pass, ...]]:
+        """The frames, put into words, and the backward passes. `frozen`: parameters that do not require grad; `rounded`:
+        nodes whose formula has rounded numbers."""
         self._lost()
         found = passes.passes(self.plans, self.shots, nodes, edges, frozen)
         roots = {p.run: ", ".join(nodes[int(root[1:])].label for root in p.roots) for p in found}
@@ -334,7 +337,7 @@ class Film(Observer):
             receiver = nodes[int(shot.receiver[1:])] if shot.receiver else None
             edge = edges[int(shot.edge[1:])] if shot.edge else None
             of = parts.get((shot.run, shot.receiver or ""), 0)
-            text, tex = words.describe(shot, node, receiver, edge, of, roots.get(shot.run, ""))
+            text, tex = words.describe(shot, node, receiver, edge, of, roots.get(shot.run, ""), shot.node in rounded)
             frames.append(
                 Frame(
                     i,

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from .values import Value, short
+from .values import Value, short, written
 
 FEW = 4
 """Tensors of at most this many numbers are written out in a formula; bigger ones keep their symbol."""
@@ -51,8 +51,10 @@ _GROUPED = re.compile(
     rf"|\\begin\{{bmatrix\}}{_INNER}\\end\{{bmatrix\}}(?!\}}\^))\}}(?!_)"
 )
 _REPEATED = re.compile(r"(.+)\((\d+)\)")
-_AS_IT_IS = re.compile(r"[-+]?[0-9.]+|[A-Za-z]")
-_POWER_OF_TEN = re.compile(r"-?[0-9.]+e[-+]?[0-9]+")
+_NUMBER = re.compile(r"[-+]?[0-9._]+(e[-+]?[0-9_]+)?|[-+]?0x[0-9a-f_]+|[-+]?inf|nan|True|False", re.IGNORECASE)
+_UNSAFE = {"{": r"\{", "}": r"\}", "_": r"\_", "#": r"\#", "%": r"\%", "&": r"\&", "$": r"\$", " ": r"\ "} | {
+    c: rf"\char{ord(c)} " for c in "\\^~<>`"
+}
 _NUMBERED = re.compile(rf"([A-Za-z]|{'|'.join(sorted(GREEK))})_?(\d+)")
 
 
@@ -63,49 +65,89 @@ def symbol(label: str) -> str:
     if repeated:
         inner = symbol(repeated[1])
         return rf"{inner}_{{({repeated[2]})}}" if "_" not in inner else rf"{{{inner}}}_{{({repeated[2]})}}"
-    if _AS_IT_IS.fullmatch(label):
+    if re.fullmatch("[A-Za-df-z]", label):
         return label
-    if _POWER_OF_TEN.fullmatch(label):
+    if label == "e":
+        return r"\mathit{e}"  # a variable, not the base of the natural logarithm
+    if _NUMBER.fullmatch(label):
         return scientific(label)
     if label in GREEK:
         return "\\" + label
     numbered = _NUMBERED.fullmatch(label)
     if numbered:
         return rf"{symbol(numbered[1])}_{{{numbered[2]}}}"
-    escaped = re.sub(r"([_#%&$])", r"\\\1", label)
-    return rf"\mathrm{{{escaped}}}" if label else "?"
+    return rf"\mathrm{{{''.join(_UNSAFE.get(c, c) for c in label)}}}" if label else "?"
+
+
+_PLAIN = re.compile(r"(?:\\left\()?-?[0-9.]+(?: \\cdot 10\^\{-?\d+\})?(?:\\right\))?")
+_SAFE = {escaped: c for c, escaped in _UNSAFE.items()}
+_ESCAPED = re.compile(r"\\char\d+ |\\.")
+
+
+def plain_name(tex: str) -> str:
+    r"""The name in a `\mathrm{...}` that `symbol` made."""
+    return _ESCAPED.sub(lambda m: _SAFE.get(m[0], m[0]), tex)
 
 
 def scientific(text: str) -> str:
-    """1.5e-07 as LaTeX; other numbers as they are."""
+    """A number of the learner's code or of `short` in LaTeX: 1.5e-07 as a power of ten."""
     if text in ("True", "False"):
         return rf"\mathrm{{{text}}}"
-    if text in ("nan", "inf", "-inf"):
-        return {"nan": r"\mathrm{nan}", "inf": r"\infty", "-inf": r"-\infty"}[text]
+    if text.lstrip("+-") in ("nan", "inf"):
+        return {"nan": r"\mathrm{nan}", "inf": r"\infty", "-inf": r"-\infty"}[text.lstrip("+")]
+    text = text.replace("_", "").lower()
+    if "x" in text:
+        return rf"\mathrm{{{text}}}"
     mantissa, e, power = text.partition("e")
-    return rf"{mantissa} \cdot 10^{{{int(power)}}}" if e and power.lstrip("+-").isdigit() else text
+    return rf"{mantissa} \cdot 10^{{{int(power)}}}" if e else text
 
 
-def numbers(value: Value | None) -> str | None:
+def is_number(tex: str) -> bool:
+    """Whether a formula is one number and nothing else."""
+    return _PLAIN.fullmatch(tex) is not None
+
+
+def in_parentheses(text: str) -> str:
+    """A number where a sign or a power of ten would read wrongly inside a formula."""
+    return rf"\left({text}\right)" if text[0] == "-" or text[0] != "\\" and r"\cdot" in text else text
+
+
+def numbers(value: Value | None, digits: int = 3) -> str | None:
     """A value of few numbers as LaTeX, None when there are too many or none is known."""
     if value is None or value.data is None or len(value.shape) > 2:
         return None
     if value.shape == ():
-        return scientific(short(value.data))
+        return scientific(short(value.data, digits))
     rows = value.data if len(value.shape) == 2 else [value.data]
     if not 0 < sum(map(len, rows)) <= FEW:
         return None
     return (
         r"\begin{bmatrix}"
-        + r" \\ ".join(" & ".join(scientific(short(c)) for c in row) for row in rows)
+        + r" \\ ".join(" & ".join(scientific(short(c, digits)) for c in row) for row in rows)
         + r"\end{bmatrix}"
     )
 
 
-def operand(value: Value | None) -> str | None:
-    """`numbers`, in parentheses where a sign or a power of ten would read wrongly inside a formula."""
-    text = numbers(value)
-    return rf"\left({text}\right)" if text and (text[0] == "-" or text[0] != "\\" and r"\cdot" in text) else text
+def operand(value: Value | None, digits: int = 3) -> str | None:
+    """`numbers`, ready to stand inside a formula."""
+    text = numbers(value, digits)
+    return in_parentheses(text) if text else text
+
+
+_FACTORS = frozenset(["self", "other", "alpha", "beta", "value", "negative_slope", "weight"])
+
+
+def attribute(item: Any, name: str = "", spelled: str = "") -> str:
+    """An argument that is no tensor, as the learner wrote it or with all its digits."""
+    if isinstance(item, (int, float)) and not isinstance(item, bool):
+        text = scientific(spelled or written(item))
+        return in_parentheses(text) if name in _FACTORS else text  # a power or an index needs none
+    return ", ".join(map(attribute, item)) if isinstance(item, list) else symbol(str(item))
+
+
+def names_in(template: str) -> set[str]:
+    """The names that a template is filled in with."""
+    return {match[2] for match in _PLACEHOLDER.finditer(template) if not match[1]}
 
 
 def fill(template: str, names: Mapping[str, str]) -> str:
@@ -152,18 +194,21 @@ def gradient_rule(rule: str, names: Mapping[str, str], upstream: str) -> str:
     return fill(rule, {**names, "g": upstream})
 
 
-def call_text(op: str, operands: list[str], attrs: Mapping[str, Any]) -> str:
-    """The operation in plain text: `x * y`, `tanh(v1)`, `sum(v2, dim=1)`."""
+def call_text(op: str, operands: list[str], attrs: Mapping[str, Any], spelled: Mapping[str, str]) -> str:
+    """The operation in plain text: `x * y`, `tanh(v1)`, `sum(v2, dim=1)`. `spelled`: how the learner wrote attributes."""
+    said = {k: spelled.get(k) or _plain_text(v) for k, v in attrs.items()}
     pattern = INFIX.get(op)
     if (
         pattern is not None and len(operands) == 1 and pattern.count("{") == 2
     ):  # one of the two is kept as a plain number
-        before, after = attrs.get("self"), attrs.get("exponent", attrs.get("other"))
-        operands = [*([] if before is None else [str(before)]), *operands, *([] if after is None else [str(after)])]
+        before, after = (next((said[n] for n in names if attrs.get(n) is not None), None) for names in _BESIDE)
+        operands = [*([] if before is None else [before]), *operands, *([] if after is None else [after])]
     if pattern is not None and pattern.count("{") == len(operands) and attrs.get("alpha", 1) == 1:
+        if op == "pow" and operands[0].startswith("-"):
+            operands = [f"({operands[0]})", operands[1]]  # -2 ** x is -(2 ** x)
         return pattern.format(*operands)
     shown = [
-        f"{k}={v}"
+        f"{k}={said[k]}"
         for k, v in attrs.items()
         if v is not None
         and v is not False
@@ -173,6 +218,13 @@ def call_text(op: str, operands: list[str], attrs: Mapping[str, Any]) -> str:
         and not (k in _PER_SIDE and set(v if isinstance(v, list) else [v]) == {_PER_SIDE[k]})
     ]
     return f"{op}({', '.join([*operands, *shown])})"
+
+
+_BESIDE = ("self",), ("exponent", "other")
+
+
+def _plain_text(item: Any) -> str:
+    return written(item) if isinstance(item, float) else str(item)
 
 
 def bar(text: str) -> str:

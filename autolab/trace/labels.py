@@ -2,35 +2,45 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from . import formulas
+from . import formulas, truth
 from .model import Edge
-from .values import Value, short
+from .values import Value, exact, short, written
 
 if TYPE_CHECKING:
-    from .drafts import Draft
+    from .drafts import Draft, SavedDraft
 
 
 def of(nodes: list[Draft]) -> dict[str, str]:
-    """Node id -> label: the variable's name (a second `y` is `y(2)`), a constant's number, else v1, v2 ... in order."""
-    taken = {d.name for d in nodes if d.name}
+    """Node id -> label: the variable's name (a second `y` is `y(2)`), a constant's number, else v1, v2 ... in order.
+
+    Where one of several results has a name, another that is used gets its own v: under its id and number, "n3 1"."""
+    taken = {name for d in nodes for name in (d.name, *(o.label for o in d.outputs)) if name}
+    used = {parent for d in nodes for parent in d.operands.values() if parent[1]}
     counts: dict[str, int] = {}
     repeated: dict[str, int] = {}
     labels = {}
+
+    def fresh(prefix: str) -> str:
+        while True:
+            counts[prefix] = counts.get(prefix, 0) + 1
+            if f"{prefix}{counts[prefix]}" not in taken:
+                return f"{prefix}{counts[prefix]}"
+
     for draft in nodes:
         if draft.name:
             repeated[draft.name] = repeated.get(draft.name, 0) + 1
             labels[draft.id] = draft.name if repeated[draft.name] == 1 else f"{draft.name}({repeated[draft.name]})"
         elif draft.kind == "data" and draft.shape == () and draft.value is not None:
-            labels[draft.id] = short(draft.value.data)
+            text = draft.literal or written(draft.value.data)
+            labels[draft.id] = text if draft.literal or draft.dtype == "float64" else text.removesuffix(".0")
         else:
-            prefix = {"op": "v", "leaf": "leaf", "data": "c"}[draft.kind]
-            while True:
-                counts[prefix] = counts.get(prefix, 0) + 1
-                if f"{prefix}{counts[prefix]}" not in taken:
-                    break
-            labels[draft.id] = f"{prefix}{counts[prefix]}"
+            labels[draft.id] = fresh({"op": "v", "leaf": "leaf", "data": "c"}[draft.kind])
+        for nr, output in enumerate(draft.outputs if draft.name else ()):
+            if nr and not output.label and (draft.id, nr) in used:
+                labels[f"{draft.id} {nr}"] = fresh("v")
     return labels
 
 
@@ -47,14 +57,17 @@ class Book:
 
     def __init__(self, nodes: list[Draft], formulas: bool = True) -> None:
         self.nodes, self.names, self.wanted = nodes, of(nodes), formulas
-        self._environments: dict[str, tuple[dict[str, str], dict[str, str] | None]] = {}
+        self.rounded: set[str] = set()  # nodes whose formula with numbers has a rounded one on the right
+        self._symbols_of: dict[str, dict[str, str]] = {}
 
     def label(self, node_id: str, nr: int = 0) -> str:
         """What result `nr` of a node is called: its variable, else "v3[1]"; result 0 has the node's label."""
-        outputs = self.nodes[int(node_id[1:])].outputs
-        if nr == 0 or nr >= len(outputs):
+        draft = self.nodes[int(node_id[1:])]
+        if nr == 0 or nr >= len(draft.outputs):
             return self.names[node_id]
-        return outputs[nr].label or f"{self.names[node_id]}[{nr}]"
+        called = self.names[node_id]
+        unused = f"{draft.outputs[nr].name} of {called}" if draft.name else f"{called}[{nr}]"
+        return draft.outputs[nr].label or self.names.get(f"{node_id} {nr}", unused)
 
     def value(self, node_id: str, nr: int = 0) -> Value | None:
         draft = self.nodes[int(node_id[1:])]
@@ -63,51 +76,97 @@ class Book:
     def call(self, draft: Draft) -> str:
         """The operation in plain text, with its operands in argument order."""
         return (
-            formulas.call_text(draft.op, [self.label(*draft.operands[n]) for n in _order(draft)], draft.attrs)
+            formulas.call_text(
+                draft.op, [self.label(*draft.operands[n]) for n in _order(draft)], draft.attrs, draft.spelled
+            )
             if draft.op
             else ""
         )
 
-    def environment(self, draft: Draft) -> tuple[dict[str, str], dict[str, str] | None]:
-        """Template names -> LaTeX, as (symbols, numbers where values are known and few; None when no operand has
-        any)."""
-        found = self._environments.get(draft.id)
-        if found is None:
-            symbols = self._symbols(draft)
-            found = self._environments[draft.id] = (symbols, self._numbers(draft, symbols))
-        return found
-
-    def _symbols(self, draft: Draft) -> dict[str, str]:
-        env = {n: formulas.symbol(self.label(*parent)) for n, parent in draft.operands.items()}
-        env.update((n, _attribute(v)) for n, v in draft.attrs.items() if n not in env and v is not None)
+    def symbols(self, draft: Draft) -> dict[str, str]:
+        """Template names -> LaTeX with the learner's names."""
+        found = self._symbols_of.get(draft.id)
+        if found is not None:
+            return found
+        env = {n: self._symbol(parent) for n, parent in draft.operands.items()}
+        env.update(
+            (n, formulas.attribute(v, n, draft.spelled.get(n, "")))
+            for n, v in draft.attrs.items()
+            if n not in env and v is not None
+        )
         env["result"] = formulas.symbol(self.names[draft.id])
         for name in _first_output(draft):
             env[name] = env["result"]
-        return _join_lists(env, draft)
+        found = self._symbols_of[draft.id] = _join_lists(env, draft)
+        return found
 
-    def _numbers(self, draft: Draft, symbols: dict[str, str]) -> dict[str, str] | None:
-        texts = {n: formulas.operand(self.value(*parent)) for n, parent in draft.operands.items()}
+    def _symbol(self, parent: tuple[str, int]) -> str:
+        symbol = formulas.symbol(self.label(*parent))
+        return formulas.in_parentheses(symbol) if self.is_number(parent) else symbol
+
+    def is_number(self, parent: tuple[str, int]) -> bool:
+        """Whether an operand is a number of the learner's code: it is shown with all its digits."""
+        draft = self.nodes[int(parent[0][1:])]
+        return draft.kind == "data" and not draft.name and draft.shape == () and draft.value is not None
+
+    def write_out(self, saved: list[SavedDraft]) -> None:
+        """A number that is its own name has all its digits wherever its value is shown."""
+        for draft in self.nodes:
+            if self.is_number((draft.id, 0)) and draft.value is not None:
+                draft.value = replace(draft.value, text=self.names[draft.id])
+        for item in saved:
+            source, value = item.saved.source_node, item.saved.value
+            if source is not None and value is not None and self.is_number((source, 0)):
+                item.saved = replace(item.saved, value=replace(value, text=self.names[source]))
+
+    def filled(self, draft: Draft, digits: int = 3) -> dict[str, str] | None:
+        """Template names -> LaTeX with numbers where values are known and few; None when no operand has any."""
+        symbols = self.symbols(draft)
+        texts = {
+            n: symbols[n] if self.is_number(parent) else formulas.operand(self.value(*parent), digits)
+            for n, parent in draft.operands.items()
+        }
         if not any(texts.values()):
             return None
         env = symbols | {n: text for n, text in texts.items() if text}
-        result = formulas.operand(draft.value)
+        result = formulas.operand(draft.value, digits)
         if result is not None:
             for name in ("result", *_first_output(draft)):
                 env[name] = result
         return _join_lists(env, draft)
+
+    def is_exact(self, draft: Draft, template: str, digits: int) -> bool:
+        """Whether no number that `filled` puts into a template has lost a digit. "": all operands are asked."""
+        used = formulas.names_in(template)
+        shown = [
+            self.value(*parent)
+            for n, parent in draft.operands.items()
+            if (not used or n in used or n.partition("[")[0] in used) and not self.is_number(parent)
+        ]
+        if used & {"result", *_first_output(draft)}:
+            shown.append(draft.value)
+        return all(value.is_exact(digits) for value in shown if formulas.numbers(value) is not None)  # type: ignore[union-attr]
 
     def forward(self, draft: Draft) -> tuple[str, str]:
         """(tex, tex_numbers) of an operation: `z = x \\cdot y` and `6 = 2 \\cdot 3`."""
         if not self.wanted or not draft.op or draft.error:
             return "", ""
         template = draft.record.latex if draft.record is not None else ""
-        symbols, filled = self.environment(draft)
-        order = _order(draft)
+        symbols, order = self.symbols(draft), _order(draft)
         tex = f"{symbols['result']} = {formulas.forward(template, draft.op, symbols, order)}"
-        if filled is None:
+        if self.filled(draft) is None:
             return tex, ""
-        left = formulas.numbers(draft.value) or symbols["result"]
-        return tex, f"{left} = {formulas.forward(template, draft.op, filled, order)}"
+        for digits in truth.DIGITS:
+            right = formulas.forward(template, draft.op, self.filled(draft, digits) or {}, order)
+            left = formulas.numbers(draft.value, digits)
+            same = self.is_exact(draft, template, digits)
+            known = left is None or draft.value is not None and draft.value.is_exact(digits)
+            found = truth.relation(right, left or symbols["result"], same and known)
+            if found:
+                break
+        if not same:
+            self.rounded.add(draft.id)
+        return tex, f"{left or symbols['result']} {found or truth.about(draft.dtype)} {right}"
 
     def edges(
         self, edges: list[Edge], aliases: set[str], gradients: dict[str, tuple[Value | None, Value | None]]
@@ -140,7 +199,7 @@ class Book:
         """(tex, tex_numbers): the derivative of the child with respect to the parent where it is one factor, else the
         gradient rule."""
         child, parent = self.nodes[int(edge.child[1:])], self.nodes[int(edge.parent[1:])]
-        symbols, filled = self.environment(child)
+        symbols, has_numbers = self.symbols(child), self.filled(child) is not None
         argument = next((n for i, n in enumerate(child.operands) if i == edge.slot), "")
         rules = child.record.vjp_latex if child.record is not None else {}
         rule = rules.get(argument) or rules.get(argument.partition("[")[0], "")
@@ -150,20 +209,37 @@ class Book:
         known = _quotient(*gradients) if scalar else None
         one = formulas.derivative(rule, symbols) if rule and (scalar or _elementwise(child, parent)) else None
         if one is not None:
-            numbers = formulas.derivative(rule, filled) if filled is not None else None
-            if numbers is None and not any(s in one for s in symbols.values()):
-                numbers = one  # a derivative such as 1 or -1 has its numbers already
-            steps = [step for step in (numbers, known if known != numbers else None) if step]
-            return f"{partial} = {one}", " = ".join([partial, *steps]) if steps else ""
+            if not has_numbers and any(s in one for s in symbols.values()):
+                return f"{partial} = {one}", "" if known is None else partial + _is(known)
+            return f"{partial} = {one}", self._derivative(child, rule, partial, known)
         if rule:
-            bar_y, left = formulas.bar(y), f"{formulas.bar(x)} = "
-            numbers = (
-                formulas.gradient_rule(rule, filled, formulas.operand(gradients[0]) or bar_y)
-                if filled is not None
-                else ""
-            )
-            return left + formulas.gradient_rule(rule, symbols, bar_y), left + numbers if numbers else ""
-        return partial, f"{partial} = {known}" if known else ""
+            bar_y, left, digits = formulas.bar(y), formulas.bar(x), truth.DIGITS[0]
+            numbers = ""
+            if has_numbers:
+                arrived = formulas.operand(gradients[0])
+                same = self.is_exact(child, rule, digits) and (arrived is None or gradients[0].is_exact())  # type: ignore[union-attr]
+                right = formulas.gradient_rule(rule, self.filled(child) or {}, arrived or bar_y)
+                numbers = f"{left} {truth.EQUAL if same else truth.ABOUT} {right}"
+            return f"{left} = {formulas.gradient_rule(rule, symbols, bar_y)}", numbers
+        return partial, partial + _is(known) if known is not None else ""
+
+    def _derivative(self, child: Draft, rule: str, partial: str, known: float | None) -> str:
+        r"""A local derivative in numbers: `\frac{\partial z}{\partial x} = 2 \cdot 3 = 6`."""
+        for digits in truth.DIGITS:
+            numbers = formulas.derivative(rule, self.filled(child, digits) or {}) or ""
+            same = self.is_exact(child, rule, digits)
+            first = truth.EQUAL if same else truth.ABOUT
+            last = "" if known is None else formulas.scientific(short(known, digits))
+            if known is None or formulas.is_number(numbers) and truth.evaluate(numbers) == truth.number(known):
+                return f"{partial} {first} {numbers}"
+            found = truth.relation(numbers, last, same and exact(known, digits))
+            if found:
+                break
+        return f"{partial} {first} {numbers} {found or truth.about(child.dtype)} {last}"
+
+
+def _is(known: float) -> str:
+    return f" {truth.EQUAL if exact(known) else truth.ABOUT} {formulas.scientific(short(known))}"
 
 
 def _first_output(draft: Draft) -> tuple[str, ...]:
@@ -177,12 +253,6 @@ def _join_lists(env: dict[str, str], draft: Draft) -> dict[str, str]:
     return env
 
 
-def _attribute(item: Any) -> str:
-    if isinstance(item, (int, float)) and not isinstance(item, bool):
-        return formulas.scientific(short(item))
-    return ", ".join(map(_attribute, item)) if isinstance(item, list) else rf"\mathrm{{{item}}}"
-
-
 def _elementwise(child: Draft, parent: Draft) -> bool:
     """One number of the result depends on one number of the parent: same shapes, and the op broadcasts its operands."""
     record = child.record
@@ -194,11 +264,12 @@ def _elementwise(child: Draft, parent: Draft) -> bool:
     )
 
 
-def _quotient(upstream: Value | None, contribution: Value | None) -> str | None:
+def _quotient(upstream: Value | None, contribution: Value | None) -> float | None:
     """The local derivative of a scalar in numbers: what was passed on per unit of what arrived."""
     if upstream is None or contribution is None or upstream.shape != () or contribution.shape != ():
         return None
     a, b = upstream.data, contribution.data
     if isinstance(a, str) or isinstance(b, str) or not a:
         return None
-    return formulas.scientific(short(b / a))
+    # Dividing decimals makes digits that neither had: 0.3 / 0.1 is 2.9999999999999996.
+    return float(f"{b / a:.15g}" if contribution.dtype == "float64" else f"{b / a:.7g}")

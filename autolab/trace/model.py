@@ -132,7 +132,13 @@ class Node(_Record):
     @property
     def made(self) -> str:
         """What stands left of the `=` that made it: "a, b" where several results have names."""
-        return ", ".join([self.label, *(o.label for o in self.outputs[1:] if not o.label.endswith("]"))])
+        return ", ".join([self.label, *(o.label for o in self.named_outputs)])
+
+    @property
+    def named_outputs(self) -> list[Output]:
+        """The results after the first that have a name of their own."""
+        made_up = [(f"{self.label}[{nr}]", f"{o.name} of {self.label}") for nr, o in enumerate(self.outputs)]
+        return [o for o, names in zip(self.outputs[1:], made_up[1:]) if o.label not in names]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import inspect
+import itertools
 import linecache
 import re
 import sys
@@ -70,6 +72,56 @@ def source(frame: FrameType | None, line: int | None = None) -> Source | None:
     return Source(_file_label(filename), line, text)
 
 
+class Spelled:
+    """How the numbers of the learner's code are written there: 1e-3, 1_000. Other numbers are not found."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int], tuple[Any, dict[Any, str]]] = {}  # the code is held, so that its id stays its own
+
+    def at(self, frame: FrameType | None) -> dict[Any, str]:
+        """(type, number) -> text, of the numbers that stand in the operation or call which `frame` is at."""
+        if frame is None:
+            return {}
+        key = id(frame.f_code), frame.f_lasti
+        if key not in self._known:
+            self._known[key] = frame.f_code, _numbers_at(frame)
+        return self._known[key][1]
+
+
+def _numbers_at(frame: FrameType) -> dict[Any, str]:
+    place = next(itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
+    first, last, start, end = place
+    if first is None or last is None or start is None or end is None:
+        return {}
+    lines = [line.encode() for line in linecache.getlines(frame.f_code.co_filename, frame.f_globals)[first - 1 : last]]
+    if not lines:
+        return {}
+    lines[-1] = lines[-1][:end]
+    text = (b" " * start + lines[0][start:] if len(lines) == 1 else lines[0][start:] + b"".join(lines[1:])).decode().strip()
+    for wrapped in (f"(\n{text}\n)", text):  # a call over several lines; `x *= 2`
+        try:
+            statement = ast.parse(wrapped).body[0]
+        except (SyntaxError, IndexError):
+            continue
+        found: dict[Any, set[str]] = {}
+        for number, item in _numbers_in(statement if isinstance(statement, ast.AugAssign) else getattr(statement, "value", statement)):
+            found.setdefault((type(item), item), set()).add(ast.get_source_segment(wrapped, number) or "")
+        return {item: texts.pop() for item, texts in found.items() if len(texts) == 1}
+    return {}
+
+
+def _numbers_in(node: ast.AST) -> Iterator[tuple[ast.AST, Any]]:
+    """(where, number) of the numbers that are operands or arguments of an expression, not of one inside it."""
+    for part in ast.iter_child_nodes(node):
+        negative = isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.USub)
+        constant: Any = part.operand if negative else part  # type: ignore[attr-defined]
+        if isinstance(constant, ast.Constant) and type(constant.value) in (int, float):
+            number: Any = constant.value
+            yield part, -number if negative else number
+        elif isinstance(part, (ast.keyword, ast.List, ast.Tuple, ast.Slice)):
+            yield from _numbers_in(part)
+
+
 def _file_label(filename: str) -> str:
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     cell = getattr(getattr(shell, "compile", None), "_filename_map", {}).get(filename)
@@ -81,7 +133,8 @@ def _file_label(filename: str) -> str:
 
 
 def namespace(frame: FrameType | None) -> dict[str, Any]:
-    """What names mean at `frame`: its locals before its globals, and the notebook's variables after both."""
+    """What names mean at `frame`: its locals before its globals, the notebook's variables, and last those of the functions
+    that called it."""
     names: dict[str, Any] = {}
     if frame is not None:
         # Locals first: the order decides which of two names a tensor gets.
@@ -90,31 +143,91 @@ def namespace(frame: FrameType | None) -> dict[str, Any]:
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     for name, item in (getattr(shell, "user_ns", None) or {}).items():
         names.setdefault(name, item)
+    while frame is not None:
+        frame = frame.f_back
+        if frame is not None and frame.f_code.co_flags & inspect.CO_OPTIMIZED:  # of a module or cell is nothing new
+            for name, item in local_names(frame).items():
+                names.setdefault(name if names.get(name, item) is item else f"{name} of {frame.f_code.co_name}", item)
     return names
 
 
 def tensors(names: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """(name, tensor) for the tensors that `names` leads to: directly, in a short list or dict, as a module's
-    parameters or buffers.
+    """(name, tensor) for the tensors that `names` leads to: directly, in short lists and dicts and in attributes, as a
+    module's parameters or buffers.
 
     Direct names come first, so they win over `params[0]`. Names with a leading underscore are the shell's or
     private."""
+    yield from values(names)
+    yield from _of_modules({n: m for n, m in names.items() if _is_module(m) and not n.startswith("_")})
+
+
+def values(names: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """`tensors` without what modules hold."""
     later = []
     for name, item in list(names.items()):
         if name.startswith("_") or name in ("In", "Out"):
             continue
         if is_tensor(item):
             yield name, item
-        elif (
-            isinstance(item, (list, tuple, dict)) and len(item) <= LIST_LIMIT or hasattr(type(item), "named_parameters")
-        ):
+        elif isinstance(item, _CONTAINERS) or _has_attributes(item, name):
             later.append((name, item))
     for name, item in later:
-        if hasattr(type(item), "named_parameters"):
-            yield from _of_module(item)
-        else:
-            pairs = item.items() if isinstance(item, dict) else enumerate(item)
-            yield from ((f"{name}[{k!r}]", part) for k, part in pairs if is_tensor(part))
+        yield from _inside(name, item, DEPTH)
+
+
+_CONTAINERS = (list, tuple, dict)
+DEPTH = 3
+"""How many brackets and dots deep a tensor is found: `cache["h"][0]`, `self.layers[2]`."""
+
+
+def _has_attributes(item: Any, name: str) -> bool:
+    """Whether it is an object of the learner's own class: what `self` is in its methods."""
+    kind = type(item)
+    return name == "self" or kind.__module__ == "__main__" and not callable(item)
+
+
+def _inside(name: str, item: Any, depth: int) -> Iterator[tuple[str, Any]]:
+    if isinstance(item, _CONTAINERS):
+        if len(item) > LIST_LIMIT:
+            return
+        parts = item.items() if isinstance(item, dict) else enumerate(item)
+        found = [(f"{name}[{key!r}]", part) for key, part in parts]
+    else:
+        attributes = getattr(item, "__dict__", None)
+        if not isinstance(attributes, dict) or len(attributes) > LIST_LIMIT:
+            return
+        found = [(f"{name}.{key}", part) for key, part in attributes.items() if not key.startswith("_")]
+    for inner, part in found:
+        if is_tensor(part):
+            yield inner, part
+        elif depth > 1 and isinstance(part, _CONTAINERS):
+            yield from _inside(inner, part, depth - 1)
+
+
+def _is_module(item: Any) -> bool:
+    return hasattr(type(item), "named_parameters")
+
+
+def _of_modules(modules: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Paths from the module that a variable holds; with the variable's name where another one has the same paths."""
+    found: dict[int, tuple[str, str, Any]] = {}  # id of a tensor -> (variable, path, it)
+    for name, module in modules.items():
+        for path, tensor in _of_module(module):
+            found.setdefault(id(tensor), (name, path, tensor))
+    owners: dict[str, set[str]] = {}
+    for name, path, _ in found.values():
+        owners.setdefault(path, set()).add(name)
+    alike = {name for names in owners.values() if len(names) > 1 for name in names}
+    for name, path, tensor in found.values():
+        yield f"{name}.{path}" if name in alike else path, tensor
+
+
+def module_name(names: Mapping[str, Any], wanted: Any) -> str:
+    """The variable that holds a module, or its path in the module that one holds; "" for neither."""
+    modules = {n: m for n, m in names.items() if _is_module(m) and not n.startswith("_")}
+    direct = next((name for name, module in modules.items() if module is wanted), "")
+    inside = (path for module in modules.values() for path, part in module.named_modules() if part is wanted)
+    return direct or next(inside, "")
 
 
 def _of_module(module: Any) -> Iterator[tuple[str, Any]]:

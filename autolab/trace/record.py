@@ -19,6 +19,7 @@ from .text import render
 from .words import error as error_line
 
 _FUNCTION_FILE = "autolab/engine/autograd/function.py"
+_COMPREHENSIONS = frozenset(["<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"])
 _MODULE_FILE = "autolab/nn/modules/hooks.py"
 
 
@@ -44,9 +45,10 @@ class Recording(Recorded[Trace]):
     def __init__(self) -> None:
         self._builder = Builder(Reader(), weak=True)
         self._failures = failures.Failures(self._builder)
-        self._modules: dict[
-            int, tuple[Any, dict[int, str]]
-        ] = {}  # id of a root module -> (it, id of a parameter or buffer -> its path)
+        # id of a root module -> (it, id of a parameter or buffer -> its path, the nodes named by it)
+        self._modules: dict[int, tuple[Any, dict[int, str], list[Draft]]] = {}
+        self._prefixed: set[Any] = set()
+        self._spelled = names.Spelled()
         self._error: dict[str, Any] | None = None
 
     # -- the block ---------------------------------------------------------------------------------
@@ -170,6 +172,7 @@ class Recording(Recorded[Trace]):
                 if not isinstance(item, SavedEntry) and "_sym_" not in name:
                     draft.attrs[name] = plain(item)
         draft.attrs.update((n, plain(a)) for n, a in literals.items() if n not in draft.attrs)
+        self._spell(draft, frame)
         if draft.attrs.get("dtype", "").rpartition(".")[2] == draft.dtype:
             del draft.attrs["dtype"]  # handed on by the library; it says nothing that the result does not
         for slot, (parent, nr) in enumerate(parents.values()):
@@ -183,8 +186,10 @@ class Recording(Recorded[Trace]):
                 if isinstance(item, SavedEntry):
                     builder.save(draft, node, item)
         self._cut(draft, parents, node, outputs)
-        for output in outputs:
+        for nr, output in enumerate(outputs):
             builder.by_tensor.put(output, draft.id)
+            if nr:
+                builder.output_nr.put(output, nr)
             if output.requires_grad:
                 builder.remember_memory(output, draft.id)
         draft.scope = per_thread.state.scope
@@ -192,6 +197,18 @@ class Recording(Recorded[Trace]):
         builder.film.computed(draft)
         if inplace and outputs[0]._is_view():
             self._rebased(draft, outputs[0]._base)
+
+    def _spell(self, draft: Draft, frame: FrameType | None) -> None:
+        """Notes how the numbers among an operation's arguments are written in the learner's code."""
+        constants = [self._builder.draft(parent) for parent, _ in draft.operands.values()]
+        constants = [c for c in constants if c.kind == "data" and c.tensor is None and c.shape == () and not c.literal]
+        numbers = {n: a for n, a in draft.attrs.items() if type(a) in (int, float)}
+        if constants or numbers:
+            texts = self._spelled.at(frame)
+            for constant in constants:
+                number = constant.value.data if constant.value is not None else None
+                constant.literal = texts.get((type(number), number), "")
+            draft.spelled = {n: texts[type(a), a] for n, a in numbers.items() if (type(a), a) in texts}
 
     def _parent(self, item: Any, target: Any, node: Any, slot: int, frame: FrameType | None) -> tuple[str, int]:
         builder = self._builder
@@ -299,11 +316,11 @@ class Recording(Recorded[Trace]):
         """Gives known tensors the names they have by now; a name found later (a loop reuses it) would be another
         tensor's."""
         builder = self._builder
-        for name, item in names.local_names(frame).items():
-            if isinstance(item, Tensor) and not name.startswith("_"):
-                found = builder.by_tensor.get(item)
-                if found is not None and not builder.draft(found).name:
-                    builder.name(name, item)
+        if frame.f_code.co_name in _COMPREHENSIONS and frame.f_back is not None:
+            self._scan(frame.f_back)  # what a loop goes through has its name already
+        for name, item in names.values(names.local_names(frame)):
+            if isinstance(item, Tensor) and builder.has_no_name(item):
+                builder.name(name, item)
 
     def _rebased(self, draft: Draft, base: Tensor) -> None:
         """After an in-place operation on a view, the base has a new history: all of it as before, but for the slice
@@ -332,13 +349,29 @@ class Recording(Recorded[Trace]):
             return
         root = modules[-1]
         if id(root) not in self._modules:
-            named = [*root.named_parameters(), *root.named_buffers()]
-            self._modules[id(root)] = (root, {id(part): path for path, part in named})
-        paths = self._modules[id(root)][1]
+            self._meet_module(root)
+        _, paths, drafts = self._modules[id(root)]
         for name, item in operands.items():
             parent = self._builder.draft(draft.operands[name][0])
-            if parent.kind != "op" and not parent.name:
-                parent.name = paths.get(id(item), "")
+            if parent.kind != "op" and not parent.name and id(item) in paths:
+                parent.name = paths[id(item)]
+                drafts.append(parent)
+
+    def _meet_module(self, root: Any) -> None:
+        """Where two modules have parameters of the same path, the names of both begin with the variable's."""
+        paths = {id(part): path for path, part in [*root.named_parameters(), *root.named_buffers()]}
+        self._modules[id(root)] = root, paths, []
+        known = set(paths.values())
+        alike = [m for m, other, _ in self._modules.values() if m is not root and known & {*other.values()} and not paths.keys() & other.keys()]
+        for module in [*alike, root] if alike else []:
+            _, paths, drafts = self._modules[id(module)]
+            prefix = names.module_name(names.namespace(names.caller()), module)
+            if not prefix or module in self._prefixed:
+                continue
+            self._prefixed.add(module)
+            for draft in drafts:
+                draft.name = f"{prefix}.{draft.name}"
+            paths.update({key: f"{prefix}.{path}" for key, path in paths.items()})
 
     # -- backward events ---------------------------------------------------------------------------
     def backward_begin(self, *args):

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 WHOLE = 64
 """A tensor of at most this many numbers is stored whole; a bigger one as statistics and a sample of this size."""
+
+ALL = 17
+"""Significant digits that tell any two numbers apart."""
 
 GOLDEN = (5**0.5 - 1) / 2
 """The fractions of its multiples spread most evenly over 0 to 1."""
@@ -29,8 +32,11 @@ def number(item: Any) -> float | int | bool | str:
     return value if isinstance(item, float) else float(str(item))
 
 
-def short(item: Any) -> str:
-    """A number at three significant digits, the way it is shown in pictures and formulas: 0.762, 12, 1.5e-07."""
+def short(item: Any, digits: int = 3) -> str:
+    """A number at three significant digits, the way it is shown in pictures and formulas: 0.762, 12, 1.5e-07.
+
+    Zeros at the end say that digits were left out: 0.5 is the number itself, 0.500 is 0.50005 or 0.4998. `short` in
+    `static/values.js` is the same function."""
     kind = type(item)
     if kind is not float and kind is not int:
         item = number(item) if not isinstance(item, str) else item
@@ -38,13 +44,37 @@ def short(item: Any) -> str:
             return str(item)
     elif item != item or item in (math.inf, -math.inf):
         return str(number(item))
-    if isinstance(item, int):
-        return str(item) if abs(item) < 100_000 else f"{item:.3g}"
+    if isinstance(item, int) and abs(item) < 100_000:
+        return str(item)
     if item == 0:
         return "-0" if math.copysign(1, item) < 0 else "0"
-    if 100 <= abs(item) < 100_000 and abs(item - round(item)) < 1e-9 * abs(item):
+    if 100 <= abs(item) < 100_000 and item == round(item):
         return str(round(item))
-    return f"{item:.3g}"
+    if digits >= ALL:
+        return repr(item).removesuffix(".0")
+    text = f"{item:.{digits}g}"
+    return text if float(text) == item else f"{item:#.{digits}g}".rstrip(".")
+
+
+def written(item: Any) -> str:
+    """A number with all its digits, as Python writes it: what was given is not rounded."""
+    item = number(item) if not isinstance(item, str) else item
+    return str(item) if isinstance(item, (bool, str)) else repr(item)
+
+
+def exact(item: Any, digits: int = 3) -> bool:
+    """Whether `short` shows the number itself, no digit left out."""
+    item = number(item) if not isinstance(item, str) else item
+    return isinstance(item, (bool, str)) or float(short(item, digits)) == item
+
+
+def sign(same: bool) -> str:
+    """What stands between a name and its number: "=" when the digits shown are the number, else "≈"."""
+    return "=" if same else "≈"
+
+
+def _flat(data: Any) -> Any:
+    return (part for item in data for part in _flat(item)) if isinstance(data, list) else (data,)
 
 
 def _short_text(data: Any) -> str:
@@ -75,7 +105,7 @@ class Value:
     stats : {"min", "max", "mean", "std", "nan", "inf"} over the finite numbers (the last two are counts);
             None for a scalar, for an empty tensor, and for bool.
     sample: when `data` is None: 64 numbers of the flattened tensor, one out of each 64th of it; else None.
-    text  : one short line, three significant digits.
+    text  : one short line, three significant digits; of a number of the learner's own code, all of them.
     """
 
     shape: tuple[int, ...]
@@ -103,6 +133,23 @@ class Value:
         about = f", {extent(stats)}, std {short(stats['std'])}" if stats else ""
         return cls(shape, dtype, None, stats, sample, f"{dtype}[{', '.join(map(str, shape))}]{about}")
 
+    @classmethod
+    def of_literal(cls, item: Any, text: str, dtype: str = "") -> Value:
+        """The value of a number of the learner's own code, which stands as it is written there."""
+        return replace(cls.of(item, dtype), text=text)
+
+    def is_exact(self, digits: int = 3) -> bool:
+        """Whether the numbers at so many digits are the numbers themselves."""
+        return self.data is not None and all(exact(item, digits) for item in _flat(self.data))
+
+    @property
+    def said(self) -> str:
+        """What follows a name: " = 0.5", " ≈ 0.762", or of a tensor of many numbers what it is like."""
+        if self.data is None:
+            return f": {self.text}"
+        same = self.is_exact() or self.shape == () and self.text != short(self.data)  # the last is as it was written
+        return f" {sign(same)} {self.text}"
+
     @property
     def is_zero(self) -> bool:
         """Every number is 0 (an empty tensor counts)."""
@@ -126,15 +173,25 @@ class Value:
 
 
 def extent(stats: dict[str, Any]) -> str:
-    """How large the numbers are: "within ±0.031", "all 0.5"; where some are not finite, how many: "2 NaN, 1 inf".
+    """How large the numbers are: "within ±0.031" (rounded up), "all 0.5"; where some are not finite, how many: "2 NaN,
+    1 inf".
 
     A gradient's mean is near 0 whatever its size, so it would say nothing. `static/values.js` has the same function.
     """
-    wrong = [f"{stats[key]} {name}" for key, name in (("nan", "NaN"), ("inf", "inf")) if stats[key]]
+    wrong = [f"{stats[key]:,} {name}" for key, name in (("nan", "NaN"), ("inf", "inf")) if stats[key]]
     if wrong:
         return ", ".join(wrong)
     low, high = stats["min"], stats["max"]
-    return f"all {short(low + 0)}" if low == high else f"within ±{short(max(abs(low), abs(high)))}"
+    return f"all {short(low + 0)}" if low == high else f"within ±{short(_rounded_up(max(abs(low), abs(high))))}"
+
+
+def _rounded_up(item: float) -> float:
+    """At three significant digits where `short` shows no more, and not below `item`."""
+    if exact(item):
+        return item
+    mantissa, _, power = f"{item:.2e}".partition("e")
+    whole = round(float(mantissa) * 100)
+    return float(f"{whole + (float(f'{whole}e{int(power) - 2}') < item)}e{int(power) - 2}")
 
 
 def _picks(size: int) -> list[int]:

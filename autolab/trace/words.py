@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from . import formulas
+from . import formulas, truth
 from .model import Edge, Node
-from .values import Value
+from .values import Value, sign
 
 if TYPE_CHECKING:
     from .film import Shot
@@ -18,27 +18,42 @@ def error(exception: BaseException) -> str:
     return f"{type(exception).__name__}: {first}"
 
 
-def describe(shot: Shot, node: Node | None, receiver: Node | None, edge: Edge | None, of: int, roots: str) -> tuple[str, str]:
-    """(text, tex) of a frame. `of`: how many contributions the receiver gets in this run; `roots`: what the run starts from."""
+def describe(
+    shot: Shot, node: Node | None, receiver: Node | None, edge: Edge | None, of: int, roots: str, rounded: bool = False
+) -> tuple[str, str]:
+    """(text, tex) of a frame. `of`: how many contributions the receiver gets in this run; `roots`: what the run starts
+    from; `rounded`: the formula of the node was filled in with rounded numbers."""
     if shot.event == "compute" and node is not None:
-        return compute(node)
+        return compute(node, rounded)
     if shot.event == "return" and receiver is not None:
         return _return(shot, receiver, roots)
     return _BACKWARD[shot.event](shot, node, receiver, edge, of)
 
 
-def compute(node: Node) -> tuple[str, str]:
+def compute(node: Node, rounded: bool = False) -> tuple[str, str]:
     """A forward step."""
-    result = "" if node.value is None else f" = {node.value.text}"
     cut = {"detach": "; no gradient flows back from here", "no_grad": "; under no_grad, so no gradient flows back"}.get(
         node.cut, ""
     )
-    text = f"{node.made} = {node.call}{result}{cut}"
+    text = f"{node.made} = {node.call}{results(node)}{cut}"
     if not node.tex_numbers:
         return text, node.tex
-    left, _, right = node.tex_numbers.partition(" = ")
-    same = left == formulas.symbol(node.label)
-    return text, f"{node.tex} = {right}" + ("" if same or left == right else f" = {left}")
+    left, relation, right = truth.split(node.tex_numbers)
+    chain = f"{node.tex} {truth.ABOUT if rounded else truth.EQUAL} {right}"
+    return text, chain + ("" if left in (formulas.symbol(node.label), right) else f" {relation} {left}")
+
+
+def results(node: Node) -> str:
+    """What an operation made: its value, or those of all results that have a name, where they are known."""
+    values = [node.value, *(o.value for o in node.named_outputs)]
+    known = [value for value in values if value is not None]
+    if len(known) < len(values):
+        return ""
+    if len(known) == 1:
+        return known[0].said
+    if any(value.data is None for value in known):
+        return f": {'; '.join(value.text for value in known)}"
+    return f" {sign(all(value.is_exact() for value in known))} {', '.join(value.text for value in known)}"
 
 
 def _grad(value: Value | None) -> str:
@@ -54,7 +69,7 @@ def _seed(shot, node, receiver, edge, of):
     )
     return (
         f"backward starts: {why}",
-        f"{formulas.bar(formulas.symbol(node.label))} = {formulas.numbers(shot.value) or _unknown(shot.value)}",
+        formulas.bar(formulas.symbol(node.label)) + (_is(shot.value) or f" = {_unknown(shot.value)}"),
     )
 
 
@@ -68,19 +83,41 @@ def _contribution(shot, node, receiver, edge, of):
     y, x = formulas.bar(formulas.symbol(node.label)), formulas.bar(formulas.symbol(name))
     sign = r"\mathrel{+}=" if of > 1 else "="
     value = formulas.numbers(shot.value)
-    partial, _, local = edge.tex.partition(" = ")
+    partial, _, *local = truth.split(edge.tex) + [""]
     if partial == x:  # the whole rule, not one factor
-        steps = [local, edge.tex_numbers.partition(" = ")[2]]
+        chain = local[0]
+        if edge.tex_numbers:
+            _, relation, numbers = truth.split(edge.tex_numbers)
+            chain += "" if numbers == chain else f" {relation} {numbers}"
     else:
-        number = edge.tex_numbers.rpartition(" = ")[2]
-        upstream = formulas.operand(shot.upstream)
-        steps = [rf"{y} \cdot {partial}", rf"{upstream} \cdot {_in_parentheses(number)}" if number and upstream else ""]
-    steps.append(value or "")
-    return text, f"{x} {sign} {' = '.join(s for i, s in enumerate(steps) if s and s not in steps[:i])}"
+        chain = rf"{y} \cdot {partial}"
+        numbers, same = _product(shot.upstream, truth.split(edge.tex_numbers))
+        if numbers:
+            chain += f" {truth.EQUAL if same else truth.ABOUT} {numbers}"
+    last = truth.split(chain)
+    if value and value != last[-1]:
+        same = shot.value.is_exact() and truth.ABOUT not in last
+        relation = truth.relation(last[-1], value, same) or truth.about(shot.value.dtype)
+        chain += f" {relation} {value}"
+    return text, f"{x} {sign} {chain}"
+
+
+def _product(upstream, equation):
+    """(numbers, whether they have all their digits) of what arrived times the local derivative, ("", False) if unknown."""
+    text = formulas.operand(upstream)
+    if not text or not equation[-1]:
+        return "", False
+    return rf"{text} \cdot {_in_parentheses(equation[-1])}", upstream.is_exact() and set(equation[1::2]) == {truth.EQUAL}
 
 
 def _in_parentheses(number: str) -> str:
     return rf"\left({number}\right)" if number.startswith("-") or " " in number else number
+
+
+def _is(value: Value | None) -> str:
+    """" = 0.5" or " \\approx 0.333" of few numbers, else ""."""
+    text = formulas.numbers(value)
+    return "" if value is None or text is None else f" {truth.EQUAL if value.is_exact() else truth.ABOUT} {text}"
 
 
 def _accumulate(shot, node, receiver, edge, of):
@@ -91,7 +128,7 @@ def _accumulate(shot, node, receiver, edge, of):
     value = formulas.numbers(shot.total)
     sign = r"\mathrel{+}=" if added else "="
     left = rf"{formulas.symbol(receiver.label)}\mathrm{{.grad}} {sign} {formulas.bar(formulas.symbol(receiver.label))}"
-    return text, left + (f" = {value}" if value and not added else rf" \Rightarrow {value}" if value else "")
+    return text, left + (rf" \Rightarrow {value}" if value and added else _is(shot.total))
 
 
 def _free(shot, node, receiver, edge, of):
@@ -118,7 +155,7 @@ def _return(shot: Shot, receiver: Node, roots: str) -> tuple[str, str]:
         return f"{given} for {name}: {shot.note}{filled}", ""
     stays = f"; {name}.grad stays {shot.note}" if shot.note else ""
     left = f"{formulas.symbol(shot.name)} = " if shot.name else ""
-    tex = f"{left}{formulas.bar(formulas.symbol(name))} = {formulas.numbers(shot.value) or _unknown(shot.value)}"
+    tex = left + formulas.bar(formulas.symbol(name)) + (_is(shot.value) or f" = {_unknown(shot.value)}")
     return f"{given}: the gradient of {roots} with respect to {name}{stays}", tex
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterable
+from html import escape
 from typing import Any
 
+from ..trace.formulas import plain_name
 from ..trace.model import Trace
 
 BIG = 4000
@@ -50,20 +52,27 @@ def formulas(trace: Trace) -> dict[str, str]:
 
 
 _OVERLINE = re.compile(r'<mover>((?:(?!<mover>).)*<mo accent="true">&#x02015;</mo></mover>)')
+_NAME = re.compile(r"\\mathrm\{((?:[^{}\\]|\\char\d+ |\\.)*)\}")
 
 
 @functools.lru_cache(maxsize=20_000)
 def _mathml(tex: str) -> str:
     from latex2mathml.converter import convert
 
-    try:
-        mathml = convert(tex, display="block").replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "")
+    names: list[str] = []
+
+    def hide(match: re.Match[str]) -> str:
+        names.append(plain_name(match[1]))
+        return rf"\text{{name{len(names) - 1}}}"
+
+    try:  # a name is one word, whatever is in it: the converter would take its signs for signs of TeX
+        mathml = convert(_NAME.sub(hide, tex), display="block").replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "")
     except Exception:  # the converter raises many kinds for TeX it does not know
         return ""
+    for i, name in enumerate(names):
+        mathml = mathml.replace(f"<mtext>name{i}</mtext>", f'<mi mathvariant="normal">{escape(name)}</mi>')
     # A bar as long as what it is over is a border in the style sheet: the sign does not stretch.
     mathml = _OVERLINE.sub(r'<mover class="al-overline">\1', mathml)
-    # The dot in `fc1.weight` is part of a name, no operator with space around it.
-    mathml = mathml.replace("<mo>&#x0002E;</mo>", '<mo lspace="0" rspace="0">&#x0002E;</mo>')
     # `\mathrel{+}=` is one sign to a reader; the converter makes two of it, with a gap.
     return mathml.replace("<mo><mrow><mo>&#x0002B;</mo></mrow></mo><mo>&#x0003D;</mo>", "<mo>+=</mo>")
 

@@ -127,7 +127,7 @@ class Card:
         self.node, self.saved, self.grad = node, saved, grads[-1] if grads else None
         self.bare = node.kind == "data" and not node.name and not node.shape  # a number such as 3: nothing else to say
         kind = {"leaf": "leaf", "data": "" if self.bare else "data"}.get(node.kind, node.op)
-        self.title, self.kind = fit(node.label or node.id, TITLE, 120, bold=True), fit(kind, TEXT, 120)
+        self.title, self.kind = fit(node.made or node.id, TITLE, 120, bold=True), fit(kind, TEXT, 120)
         self.value, self.thumb = self._value_words(), heat.thumb_size(node.shape, node.value)
         self.tabs = [self._tab_words(s) for s in saved[:MAX_TABS]]
         if len(saved) > MAX_TABS:

@@ -167,12 +167,12 @@ def test_details_of_a_node(notebook: Notebook) -> None:
 
 def test_a_forward_step_shows_formula_numbers_and_value(notebook: Notebook) -> None:
     notebook.slider.fill("4")
-    expect(notebook.said).to_contain_text("t = tanh(v3) = 0.762")
+    expect(notebook.said).to_contain_text("t = tanh(v3) ≈ 0.762")
     step = notebook.details
     expect(step.get_by_role("heading", name="A value is computed")).to_be_visible()
     formulas = step.locator("math")
     expect(formulas.nth(0)).to_have_text(re.compile(r"t=tanhv3"))
-    expect(formulas.nth(1)).to_have_text(re.compile(r"0.762=tanh1"))
+    expect(formulas.nth(1)).to_have_text(re.compile(r"0.762≈tanh1"))
     expect(formulas.nth(2)).to_contain_text("∂")
     assert formulas.nth(0).evaluate("m => m.getBoundingClientRect().height") > 10, "MathML is laid out"
 
@@ -187,7 +187,7 @@ def test_contributions_arrive_one_by_one(notebook: Notebook) -> None:
         state = TRACE.states(index)["n0"]
         expect(notebook.node("x")).to_have_attribute("aria-label", re.compile(f"gradient {state}"))
     assert seen == [["nothing", "0.441", "0.441"], ["0.441", "0.294", "0.735"], ["0.735", "0.294", "1.03"]]
-    expect(notebook.details.locator("math", has_text="0.147·2=0.294")).to_be_visible()
+    expect(notebook.details.locator("math", has_text="0.147·2≈0.294")).to_be_visible()
     notebook.slider.fill("23")
     expect(notebook.details.get_by_role("heading", name="The gradient is accumulated")).to_be_visible()
     assert [t.split("\n")[-1] for t in terms.all_inner_texts()] == ["nothing", "1.03", "1.03"]

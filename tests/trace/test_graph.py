@@ -125,7 +125,7 @@ def without_results(t: Trace) -> Trace:
         for n in t.nodes
     ]
     frames = [
-        dataclasses.replace(f, value=None, text=f.text.rpartition(" = ")[0] if f.value else f.text, tex="")
+        dataclasses.replace(f, value=None, text=f.text.partition(" = ")[0] + " = " + t.node(f.node).call, tex="")
         if f.event == "compute"
         else dataclasses.replace(f, tex="")
         for f in t.frames

@@ -157,7 +157,7 @@ def test_a_big_tensor_is_kept_as_statistics_and_a_sample():
     assert value.data is None
     assert [int(v // 200) for v in value.sample] == list(range(64)), "one out of each 64th"
     assert value.stats["min"] == 0 and value.stats["max"] == 12799 and value.stats["mean"] == 6399.5
-    assert value.text == "float64[128, 100], within ±12799, std 3.7e+03"
+    assert value.text == "float64[128, 100], within ±12799, std 3.70e+03"
     json.dumps(value.to_json(), allow_nan=False)
 
 

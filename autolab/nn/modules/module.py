@@ -23,7 +23,7 @@ from autolab.nn.modules.hooks import (  # noqa: F401 (the hooks of all modules a
     registered,
 )
 from autolab.nn.modules.state import ModuleState
-from autolab.nn.parameter import Buffer, Parameter
+from autolab.nn.parameter import Buffer, Parameter, remember_name
 from autolab.utils._shared import reset_grad, typename
 
 _BEFORE_INIT = "Call super().__init__() first thing in your module's __init__."
@@ -89,7 +89,8 @@ class Module(ModuleHooks, ModuleState):
                 f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)",
                 "A buffer is a tensor: wrap the value in torch.tensor(...).",
             )
-        self._buffers[name] = registered(GLOBAL.buffer_registration, self, name, tensor)
+        self._buffers[name] = tensor = registered(GLOBAL.buffer_registration, self, name, tensor)
+        remember_name(tensor, name)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -115,7 +116,8 @@ class Module(ModuleHooks, ModuleState):
                 "the forward() method.",
                 "A parameter is a leaf: nothing computes it.",
             )
-        self._parameters[name] = registered(GLOBAL.parameter_registration, self, name, param)
+        self._parameters[name] = param = registered(GLOBAL.parameter_registration, self, name, param)
+        remember_name(param, name)
 
     def add_module(self, name, module):
         """Add a submodule under `name`, as `self.name = module` does."""

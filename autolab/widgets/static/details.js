@@ -1,7 +1,7 @@
 // The Details region: what this step does, and everything known about the node that is looked at.
 import { breakable, h, nameScrollers } from "./dom.js";
 import { valueView, shapeWords, sizeWords, words, short, isBad } from "./values.js";
-import { soFar, edgesInto, sentAlong, sharersOf } from "./states.js";
+import { soFar, edgesInto, madeOf, sentAlong, sharersOf } from "./states.js";
 import { STATE_WORDS } from "./graph.js";
 import { Pictures } from "./pictures.js";
 
@@ -22,6 +22,11 @@ const MOST_KEPT = 640, MOST_LAYERS = 24;
 // A value within a line of text: its numbers, or only its shape where they are many.
 function inLine(value) {
   return words(value).length > 30 ? `shape ${shapeWords(value.shape)}` : words(value);
+}
+
+// "indices: where", or "indices" of a result without a name.
+function outputWords({ name, label }) {
+  return !label || label.endsWith("]") || label.startsWith(`${name} of `) ? name : `${name}: ${label}`;
 }
 
 export class Details {
@@ -133,7 +138,8 @@ export class Details {
   derivative(edge) {
     const name = `${edge.tex.startsWith("\\frac") ? "local derivative" : "gradient rule"} for ${this.operand(edge)}`;
     if (!edge.tex) return null;
-    const known = !edge.tex_numbers.startsWith(`${edge.tex} = `); // else there is no formula, as of a learner's own function
+    // Else there is no formula, as of a learner's own function.
+    const known = ![" = ", " \\approx "].some((sign) => edge.tex_numbers.startsWith(edge.tex + sign));
     const both = known && edge.tex_numbers && edge.tex_numbers !== edge.tex;
     const row = this.formula(known ? edge.tex : edge.tex_numbers, name);
     const numbers = both ? this.formula(edge.tex_numbers, "").lastElementChild : "";
@@ -277,7 +283,7 @@ export class Details {
     const title = h(
       "h3",
       {},
-      h("span", { text: node.label }),
+      h("span", { text: madeOf(node) }),
       node.error ? `: ${node.op} failed` : node.kind === "op" ? ` = ${node.op}` : `, ${node.kind === "leaf" ? "a leaf" : "data"}`,
     );
     const box = h(
@@ -368,7 +374,7 @@ export class Details {
     if (!node.outputs || node.outputs.length < 2) return [];
     return [
       h("div", { class: "al-name", text: "outputs" }),
-      ...node.outputs.map((out) => this.quantity(out.name, out.value, `output ${out.name}`)),
+      ...node.outputs.map((out) => this.quantity(outputWords(out), out.value, `output ${out.name}`)),
     ];
   }
 

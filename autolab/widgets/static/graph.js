@@ -1,7 +1,7 @@
 // The graph: puts the state of one frame into the skeleton that picture.py drew.
 import { svgEl, clamp, reducedMotion } from "./dom.js";
-import { sharersOf } from "./states.js";
-import { brief, thumbCells, isBad, shapeWords, words } from "./values.js";
+import { madeOf, sharersOf } from "./states.js";
+import { brief, thumbCells, isBad, shapeWords, short, words } from "./values.js";
 
 export const STATE_WORDS = {
   none: "not yet",
@@ -14,6 +14,7 @@ export const STATE_WORDS = {
 };
 const LEAST_SCALE = 0.85, MOST_SCALE = 1.5; // at the least, text of 13 units is 11 px
 const MOST_PILL = 41; // of a pill's 50 units
+const LONG = 6; // characters of a number that a pill has room for
 
 export class Graph {
   // actions: select(id) for nodes, toggle(id) for parts.
@@ -239,7 +240,7 @@ export class Graph {
   nameOf(node, known, state, grad) {
     const parts = [
       node.kind === "op"
-        ? `${node.label}, result of ${node.op}`
+        ? `${madeOf(node)}, result of ${node.op}`
         : `${node.label}, ${node.kind === "leaf" ? "leaf" : "data"}`,
     ];
     if (node.mark) parts.push(node.mark);
@@ -409,10 +410,12 @@ function pillWords(sent) {
   return sent.shape.length ? shapeWords(sent.shape) : brief(sent);
 }
 
-// "× 2" for a local derivative that is one number, else "".
+// "× 2" for a local derivative that is one number, else "". The zeros of "× 1.00" say that digits were left out.
 function localFactor(edge) {
-  const found = /^\\frac.*=\s*(-?[\d.]+(?:e[-+]?\d+)?)$/.exec(edge.tex_numbers);
-  return found ? `× ${found[1]}` : "";
+  const found = /^\\frac.*(?:=|\\approx)\s*(?:\\left\()?(-?[\d.]+)(?: \\cdot 10\^\{(-?\d+)\})?(?:\\right\))?$/.exec(edge.tex_numbers);
+  if (!found) return "";
+  const text = found[1] + (found[2] ? `e${found[2]}` : "");
+  return `× ${text.length > LONG ? short(Number(text)) : text}`;
 }
 
 // Where the arrow head stands, and points, when the gradient goes back: at the start of the line.

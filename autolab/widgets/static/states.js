@@ -304,6 +304,12 @@ export function edgesInto(trace, id) {
   return neighbours.get(trace).get(id) ?? [];
 }
 
+// "a, b" where several results have names; mirror of Node.made.
+export function madeOf({ label, outputs }) {
+  const own = outputs.slice(1).filter((o, i) => ![`${label}[${i + 1}]`, `${o.name} of ${label}`].includes(o.label));
+  return [label, ...own.map((o) => o.label)].join(", ");
+}
+
 // The calls of modules that hold a leaf, where there are several; mirror of Trace.sharers.
 export function sharersOf(trace, node) {
   if (node.kind !== "leaf") return [];

@@ -38,19 +38,29 @@ export function inkOn(background) {
   return (light + 0.05) / 0.05 >= 1.05 / (light + 0.05) ? PALETTE.black : PALETTE.paper;
 }
 
-// Three significant digits; `short` in trace/values.py is the same function.
+// Three significant digits, zeros at the end where digits were left out; `short` in trace/values.py is the same function.
 export function short(item) {
   if (typeof item === "boolean") return item ? "True" : "False";
   if (typeof item !== "number") return String(item);
   if (item === 0) return Object.is(item, -0) ? "-0" : "0";
   const size = Math.abs(item);
-  if (size >= 100 && size < 100000 && Math.abs(item - Math.round(item)) < 1e-9 * size) return String(Math.round(item));
-  const [digits, exponent] = item.toExponential(2).split("e");
-  if (Number(exponent) < -4 || Number(exponent) >= 3) {
-    const sign = exponent[0] === "-" ? "-" : "+";
-    return String(Number(digits)) + "e" + sign + exponent.slice(1).padStart(2, "0");
-  }
-  return String(Number(item.toPrecision(3)));
+  if (size >= 100 && size < 100000 && Number.isInteger(item)) return String(item);
+  const [digits, exponent] = item.toExponential(2).split("e"), tiny = Number(exponent) < -4 || Number(exponent) >= 3;
+  if (!tiny) return isExact(item) ? String(Number(item.toPrecision(3))) : item.toPrecision(3);
+  const sign = exponent[0] === "-" ? "-" : "+";
+  return (isExact(item) ? String(Number(digits)) : digits) + "e" + sign + exponent.slice(1).padStart(2, "0");
+}
+
+// Whether `short` shows the number itself.
+export function isExact(item) {
+  if (typeof item !== "number" || !Number.isFinite(item)) return true;
+  const size = Math.abs(item);
+  return Number(item.toExponential(2)) === item || (size >= 100 && size < 100000 && Number.isInteger(item));
+}
+
+// What stands between a name and numbers: "=" when the digits shown are the numbers.
+export function sign(...items) {
+  return items.flat(Infinity).every(isExact) ? "=" : "≈";
 }
 
 export function shapeWords(shape) {
@@ -100,20 +110,32 @@ export function isBad(value) {
 // One short line: the number, or the numbers, or what the tensor is like.
 export function words(value) {
   if (!value) return "unknown";
-  return value.shape.length === 0 ? short(value.data) : value.text;
+  return value.text;
 }
 
 // What fits into a card or a pill beside a thumbnail.
 export function brief(value) {
   if (!value) return "";
-  if (value.shape.length === 0) return short(value.data);
+  if (value.shape.length === 0) return value.text;
   return value.stats ? extent(value.stats) : "";
 }
 
 // How large the numbers are, or how many are not finite; `extent` in trace/values.py is the same function.
 export function extent({ min, max, nan, inf }) {
-  if (nan || inf) return [nan && `${nan} NaN`, inf && `${inf} inf`].filter(Boolean).join(", ");
-  return min === max ? `all ${short(min + 0)}` : `within ±${short(Math.max(Math.abs(min), Math.abs(max)))}`;
+  if (nan || inf) return [nan && `${count(nan)} NaN`, inf && `${count(inf)} inf`].filter(Boolean).join(", ");
+  return min === max ? `all ${short(min + 0)}` : `within ±${short(roundedUp(Math.max(Math.abs(min), Math.abs(max))))}`;
+}
+
+function roundedUp(item) {
+  if (isExact(item)) return item;
+  const [digits, exponent] = item.toExponential(2).split("e"), at = Number(exponent) - 2;
+  const whole = Math.round(Number(digits) * 100);
+  return Number(`${whole + (Number(`${whole}e${at}`) < item ? 1 : 0)}e${at}`);
+}
+
+// 55,998
+export function count(number) {
+  return number.toLocaleString("en-US");
 }
 
 // [colour, path] of each square of a thumbnail; `cells` in heat.py.

@@ -1,0 +1,238 @@
+r"""Whether an equation is true as it stands: a formula of numbers in TeX is worked out from the digits shown in it.
+
+`relation` decides what stands between two sides. An equation that rounding made false is not "=": 0.333 \cdot 3 is
+0.999, so \approx 1; and where even that would be wrong, as for 1.0001 - 1 at three digits, more digits are needed."""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from .values import ALL
+
+EQUAL, ABOUT = "=", r"\approx"
+DIGITS = (3, 6, ALL)
+"""Significant digits that an equation is tried with, one after the other."""
+_RELATION = re.compile(r" (=|\\approx|\\overset\{\\mathrm\{\w+\}\}\{=\}) ")
+_NEAR = 0.02
+"""Three digits on either side of a product or a sum of positive numbers are nearer than this."""
+
+_TOKEN = re.compile(r"\\(?:begin|end)\{bmatrix\}|\\\\|\\[A-Za-z]+|\\[,;]|\d+(?:\.\d+)?|\S")
+_FUNCTIONS: dict[str, Callable[[float], float]] = {
+    "\\tanh": math.tanh, "\\sinh": math.sinh, "\\cosh": math.cosh, "\\sin": math.sin, "\\cos": math.cos,
+    "\\tan": math.tan, "\\arcsin": math.asin, "\\arccos": math.acos, "\\arctan": math.atan, "\\ln": math.log,
+    "\\exp": math.exp,
+}  # fmt: skip
+_COMPARISONS = {
+    "<": operator.lt, ">": operator.gt, "=": operator.eq, "\\le": operator.le, "\\ge": operator.ge, "\\ne": operator.ne,
+}  # fmt: skip
+
+
+def number(item: float) -> Any:
+    """A number as the decimal it is written as; None for NaN and inf."""
+    return Fraction(repr(item)) if math.isfinite(item) else None
+
+
+def about(dtype: str) -> str:
+    """Between sides that arithmetic in `dtype` makes equal, and no other: an overflow, a sum that was absorbed."""
+    return rf"\overset{{\mathrm{{{dtype}}}}}{{=}}"
+
+
+def relation(left: str, right: str, same: bool) -> str:
+    """What stands between two sides: "=", \\approx, or "" when the digits shown are too few for either.
+
+    same: no digit was left out on either side. A side that cannot be worked out (it has a symbol) is believed."""
+    a, b = evaluate(left), evaluate(right)
+    if a is None or b is None or np.shape(a) != np.shape(b):
+        return EQUAL if same else ABOUT
+    pairs = list(zip(np.ravel(a), np.ravel(b)))
+    if same and all(_equal(x, y) for x, y in pairs):
+        return EQUAL
+    return ABOUT if all(_near(x, y) for x, y in pairs) else ""
+
+
+def split(equation: str) -> list[str]:
+    """Sides and relations of a chain in turn: ["x", "=", "1 \\cdot 3", "\\approx", "2.99"]."""
+    parts: list[str] = []
+    for piece in _RELATION.split(equation):
+        if parts and _is_open(parts[-1]):  # [x = 3] is 1 or 0
+            parts[-1] += f" {piece}"
+        else:
+            parts.append(piece)
+    return parts
+
+
+def _is_open(tex: str) -> bool:
+    tex = _NAME.sub("", tex)
+    return tex.count("[") > tex.count("]")
+
+
+_NAME = re.compile(r"\\mathrm\{(?:[^{}\\]|\\.)*\}")
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if isinstance(a, Fraction) and isinstance(b, Fraction):
+        return a == b
+    return _within(a, b, 1e-12)  # a float's own rounding
+
+
+def _near(a: Any, b: Any) -> bool:
+    return _within(a, b, _NEAR) or b == 0 and abs(a) < 1e-30
+
+
+def _within(a: Any, b: Any, part: float) -> bool:
+    """Whether two numbers are at most `part` of the second apart. (A fraction may be too large for a float.)"""
+    if not all(isinstance(x, Fraction) or math.isfinite(x) for x in (a, b)):
+        return bool(a == b)
+    return bool(abs(Fraction(a) - Fraction(b)) <= Fraction(part) * abs(Fraction(b)))
+
+
+def evaluate(tex: str) -> Any:
+    """The number (a Fraction or a float) or the array that a formula comes to; None when it is more than numbers and
+    the common signs."""
+    if "mathrm" in tex or "partial" in tex:
+        return None  # a symbol: most formulas end here
+    try:
+        reader = _Reader(_TOKEN.findall(tex))
+        found = reader.sum()
+        return found if reader.at == len(reader.tokens) else None
+    except (ValueError, ArithmeticError, TypeError, IndexError, KeyError):
+        return None
+
+
+class _Reader:
+    """A formula's value by recursive descent. Raises ValueError for what it does not know."""
+
+    def __init__(self, tokens: list[str]) -> None:
+        self.tokens, self.at = tokens, 0
+
+    def next(self) -> str:
+        return self.tokens[self.at] if self.at < len(self.tokens) else ""
+
+    def take(self, *wanted: str) -> str:
+        token = self.next()
+        if wanted and token not in wanted:
+            raise ValueError(token)
+        self.at += 1
+        return token
+
+    def sum(self) -> Any:
+        total = self.product()
+        while self.next() in ("+", "-"):
+            total = total + self.product() if self.take() == "+" else total - self.product()
+        return total
+
+    def product(self) -> Any:
+        if self.next() == "-":
+            self.take()
+            return -self.product()
+        total = self.power()
+        while self.next() in ("\\cdot", "/", "\\,"):
+            sign, other = self.take(), self.power()
+            total = total * other if sign == "\\cdot" else total / other if sign == "/" else _matrix_product(total, other)
+        return total
+
+    def power(self) -> Any:
+        base = self.atom()
+        if self.next() != "^":
+            return base
+        self.take()
+        if self.tokens[self.at : self.at + 3] == ["{", "T", "}"]:
+            self.at += 3
+            return np.asarray(base).T
+        return _each(_to_power, base, self.group() if self.next() == "{" else self.atom())
+
+    def group(self) -> Any:
+        self.take("{")
+        inside = self.sum()
+        self.take("}")
+        return inside
+
+    def atom(self) -> Any:
+        token = self.next()
+        if token[:1].isdigit():
+            return Fraction(self.take())
+        if token == "{":
+            return self.group()
+        self.take()
+        if token in ("(", "|", "\\left"):
+            token = self.take("(", "|") if token == "\\left" else token
+            inside = self.sum()
+            if self.next() == "\\right":
+                self.take()
+            self.take({"(": ")", "|": "|"}[token])
+            return abs(inside) if token == "|" else inside
+        if token == "[":
+            return self.comparison()
+        if token in ("\\max", "\\min"):
+            self.take("(")
+            first = self.sum()
+            self.take(",")
+            second = self.sum()
+            self.take(")")
+            return _each(max if token == "\\max" else min, first, second)
+        if token in _FUNCTIONS:
+            return _each(lambda x: _FUNCTIONS[token](float(x)), self.power())
+        return self.sign(token)
+
+    def sign(self, token: str) -> Any:
+        if token == "\\frac":
+            return self.group() / self.group()
+        if token == "\\sqrt":
+            return _each(lambda x: _root(Fraction(x)), self.group())
+        if token == "e":
+            return math.e
+        if token in ("\\pi", "\\infty"):
+            return math.pi if token == "\\pi" else math.inf
+        if token == "\\sum":
+            return np.sum(self.power())
+        if token == "\\begin{bmatrix}":
+            return self.matrix()
+        raise ValueError(token)
+
+    def comparison(self) -> Any:
+        sides, signs = [self.sum()], []
+        while self.next() != "]":
+            signs.append(_COMPARISONS[self.take()])
+            sides.append(self.sum())
+        self.take("]")
+        held: Any = Fraction(1)
+        for sign, a, b in zip(signs, sides, sides[1:]):
+            held = held * _each(lambda x, y, sign=sign: Fraction(sign(x, y)), a, b)
+        return held
+
+    def matrix(self) -> Any:
+        rows: list[list[Any]] = [[self.sum()]]
+        while (token := self.take("&", "\\\\", "\\end{bmatrix}")) != "\\end{bmatrix}":
+            if token == "&":
+                rows[-1].append(self.sum())
+            else:
+                rows.append([self.sum()])
+        return np.array(rows, dtype=object)
+
+
+def _each(function: Callable[..., Any], *sides: Any) -> Any:
+    return np.frompyfunc(function, len(sides), 1)(*sides) if any(np.ndim(s) for s in sides) else function(*sides)
+
+
+def _matrix_product(a: Any, b: Any) -> Any:
+    return a @ b if np.ndim(a) and np.ndim(b) else a * b
+
+
+def _to_power(base: Any, exponent: Any) -> Any:
+    if isinstance(base, Fraction) and isinstance(exponent, Fraction) and exponent.denominator == 1 and abs(exponent) <= 400:
+        return base**exponent
+    if base < 0:
+        raise ValueError("a power of a negative number")
+    return float(base) ** float(exponent)
+
+
+def _root(item: Fraction) -> Any:
+    up, down = math.isqrt(item.numerator), math.isqrt(item.denominator)
+    return Fraction(up, down) if up * up == item.numerator and down * down == item.denominator else math.sqrt(item)
