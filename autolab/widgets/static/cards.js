@@ -1,7 +1,7 @@
 // The cards of nodes, closed parts and frames, where no kernel can draw them: the same SVG as Card, PartCard and Header in
 // picture.py make (a test compares them). Of a big trace, whose numbers are not here, they are drawn without.
 import { brief, cellsOf, isZero, rowsOf, shapeWords, sizeWords } from "./values.js";
-import { sharersOf } from "./states.js";
+import { madeOf, sharersOf } from "./states.js";
 
 const TITLE = 15, TEXT = 13, PAD = 8, LINE = 18, TAB = 19, MAX_TABS = 3, THUMB = 32, CELL = 12, MOST_CELLS = 8;
 const WIDTHS = new Map(
@@ -89,7 +89,7 @@ class NodeCard {
     Object.assign(this, { node, saved, look, grad: grads.at(-1) ?? null });
     this.bare = node.kind === "data" && !node.name && node.shape?.length === 0;
     const kind = { leaf: "leaf", data: this.bare ? "" : "data" }[node.kind] ?? node.op;
-    this.title = cut(node.label || node.id, TITLE, 120, true);
+    this.title = cut(madeOf(node) || node.id, TITLE, 120, true);
     this.kind = cut(kind, TEXT, 120);
     this.value = this.bare || !node.shape ? "" : !node.shape.length && node.value ? node.value.text : shapeWords(node.shape);
     this.thumb = thumbSize(node.shape, node.value);

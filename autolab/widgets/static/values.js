@@ -59,7 +59,7 @@ export function isExact(item) {
 }
 
 // What stands between a name and numbers: "=" when the digits shown are the numbers.
-export function sign(...items) {
+export function relation(...items) {
   return items.flat(Infinity).every(isExact) ? "=" : "≈";
 }
 
