@@ -128,7 +128,8 @@ def _checks(op):
         kinds = "numbers" if op.dtype in ("promote", "bool") and op.check is None else "True"
         lines.append(f" if dtype is None or dtype._kind != 2 and {kinds}: {slow}")
     if op.view:
-        lines += [" s = a0._storage", " if s.array is None or x0.__class__ is not ndarray: x0 = materialise(a0)"]
+        # read again where it has been made: another thread may just have exchanged it
+        lines += [" s = a0._storage", " x0 = a0._d if s.array is not None and x0.__class__ is ndarray else materialise(a0)"]
     return lines
 
 

@@ -58,7 +58,7 @@ def apply(op, args):
         args, raws = gathered(op, args, device)
     if op.operands:
         raws = _promoted(op, args, raws, device)
-    if op.view and (args[0]._storage.array is None or args[0]._d.__class__ is not device.backend.array):
+    if op.view:
         raws[0] = materialise(args[0])
     result = compute(op, state, device, raws)
     multi = result.__class__ is tuple or result.__class__ is list

@@ -15,6 +15,7 @@ licence), for the polynomials of logarithm, sine and cosine in float32. See THIR
 import contextlib
 import math
 import os
+import threading
 
 import numpy as np
 
@@ -45,6 +46,7 @@ class Generator:
 
     def __init__(self, device="cpu"):
         self.device = usable(device)
+        self.guard = threading.RLock()  # held by what draws more than once
         self._twister = np.random.MT19937()
         self._seeder = np.random.RandomState(self._twister)  # its `seed` is init_genrand
         self.manual_seed(_DEFAULT_SEED)
@@ -232,6 +234,11 @@ def bernoulli_each(g, p):
 
 def normal(g, n, mean=0.0, std=1.0, dtype=f32, contiguous=True):
     """`n` normal numbers by Box-Muller. A tensor that is not contiguous takes the small tensors' algorithm."""
+    with g.guard:
+        return _normal(g, n, mean, std, dtype, contiguous)
+
+
+def _normal(g, n, mean, std, dtype, contiguous):
     if n < 16 or not contiguous:
         return cast(_scaled(np.array([_one_normal(g) for _ in range(n)], f64), mean, std), dtype)
     box_muller, draw = (_box_muller64, f64) if dtype == f64 else (_box_muller32, f32)

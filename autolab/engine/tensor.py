@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import threading
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,10 @@ from . import device as devices
 from .autograd import differentiable
 from .autograd.differentiable import Differentiable
 from .autograd.grad_mode import per_thread
-from .autograd.node import note_detached
+from .autograd.detached import note_detached
 from .dtype import FROM_NUMPY, python_scalar_dtype
 from .errors import fail
+from .guard import guard
 from .protocols import Protocols
 from .size import size_of
 from .storage import InferenceStorage, Storage
@@ -25,7 +25,6 @@ SMALL = 1024
 node keeps (shape, dtype)."""
 
 _new = object.__new__
-_first_storage = threading.RLock()  # two threads that ask for the storage of one tensor get the same (a finalizer may ask meanwhile)
 
 
 class Tensor(Differentiable, Protocols):
@@ -68,7 +67,7 @@ class Tensor(Differentiable, Protocols):
         """What this tensor shares with its views. Made when somebody asks: most results are neither changed nor looked into."""
         s = self._memory
         if s is None:
-            with _first_storage:
+            with guard:  # two threads that ask get the same
                 s = self._memory
                 if s is None:
                     s = _new(Storage)
@@ -450,13 +449,16 @@ def scalar_tensor(value) -> Tensor:
 
 def materialise(t) -> np.ndarray:
     """The array of `t`, made one if it is a NumPy scalar: from now on views of the memory can exist."""
-    d = t._d
-    if d.__class__ is not np.ndarray and isinstance(d, np.generic):
-        d = t._d = np.asarray(d)
-    if t._storage.array is None:
-        if d.ndim == 4 and (t._view is None or t._view is AWAY) and not d.flags.c_contiguous:
-            d = t._d = row_major(d)
-        t._storage.array = d
+    owner, d = t._storage.array, t._d  # in this order: `_d` is exchanged before there is an owner
+    if owner is None or d.__class__ is not np.ndarray and isinstance(d, np.generic):
+        with guard:  # of two threads that make views, the first one makes the array
+            d = t._d
+            if d.__class__ is not np.ndarray and isinstance(d, np.generic):
+                d = t._d = np.asarray(d)
+            if t._storage.array is None:
+                if d.ndim == 4 and (t._view is None or t._view is AWAY) and not d.flags.c_contiguous:
+                    d = t._d = row_major(d)
+                t._storage.array = d
     return d
 
 

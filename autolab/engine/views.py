@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .device import address
 from .errors import fail
+from .guard import guard
 from .storage import InferenceStorage
 
 
@@ -47,13 +48,19 @@ class View:
                 t._req, t._acc = True, nowhere
             elif t._acc is nowhere:
                 t._req, t._acc = False, None
+        if self.version != t._storage.version:
+            with guard:
+                self._renew(t, base)
+
+    def _renew(self, t, base):
+        """`refresh` of a view whose memory changed, for who holds the guard."""
         if self.version == t._storage.version:
             return
         if base._req or t._node is not None:
             if self.creation in _FORBIDDEN:
                 raise self._error(t, "its base or another view of its base has been")
             made_by, nr = t._node, t._nr
-            t._node, t._nr, t._req = piece_node(base, t), 0, True
+            t._nr, t._req, t._node = 0, True, piece_node(base, t)
             move_retained(t, made_by, nr)
         self.version = t._storage.version
 

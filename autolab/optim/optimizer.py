@@ -393,7 +393,7 @@ class Optimizer:
 
         The parameter's device is the current one meanwhile. Raises OutOfMemoryError before the first parameter is changed when the step
         would not fit into a device's memory."""
-        items = [(group, p, p.grad) for group in self.param_groups for p in group["params"] if p.grad is not None]
+        items = [(group, p, g) for group in self.param_groups for p in group["params"] if (g := p.grad) is not None]
         if any(p._storage.device is not CPU for _, p, _ in items):
             self._check_room(items)
         with np.errstate(all="ignore"):  # for the caller's arithmetic, too: inf and NaN in a gradient are no accident of this step

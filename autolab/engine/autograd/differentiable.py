@@ -9,6 +9,8 @@ import weakref
 from typing import Any
 
 from ..errors import fail
+from ..guard import guard, shared
+from .grad_mode import per_thread
 
 NON_LEAF_GRAD = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during "
@@ -23,6 +25,23 @@ NON_LEAF_GRAD = (
 wrap: Any = None
 run_backward: Any = None
 of_number: Any = None
+
+
+def _first_look(t, g):
+    """Makes a Tensor of the raw array `g`, the gradient of `t`."""
+    _ = per_thread.state  # this thread is known from now on
+    shared.inside = True
+    try:
+        if not shared.several:
+            g = t._grad = wrap(g, t.dtype)
+            return g
+    finally:
+        shared.inside = False
+    with guard:
+        g = t._grad  # another thread may have added something, or looked
+        if g is not None and not isinstance(g, Differentiable):
+            g = t._grad = wrap(g, t.dtype)
+        return g
 
 
 class Differentiable:
@@ -41,7 +60,7 @@ class Differentiable:
                 warnings.warn(NON_LEAF_GRAD, UserWarning, stacklevel=2)
             return None
         if not isinstance(g, Differentiable):  # a raw array until somebody looks at it
-            g = self._grad = wrap(g, self.dtype)
+            return _first_look(self, g)
         return g
 
     @grad.setter
@@ -144,7 +163,8 @@ class Differentiable:
         from .hooks import NodeHooks
 
         if self._hooks is None:
-            self._hooks = NodeHooks()
+            with guard:
+                self._hooks = self._hooks or NodeHooks()
         return self._hooks
 
     def register_post_accumulate_grad_hook(self, hook):

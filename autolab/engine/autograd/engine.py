@@ -15,11 +15,13 @@ from .. import device as devices
 from .. import observe
 from ..device import ARRAYS, copied, plus
 from ..errors import fail
+from ..guard import guard
 from ..tensor import Tensor, wrap
 from . import namespaces
 from .grad_mode import per_thread, set_grad_enabled
 from .hooks import run_accumulated_hooks, run_node_hooks, run_tensor_hooks
-from .node import AccumulateGrad, apply_fix, detached, refuse_detached
+from .detached import detached, refuse_detached
+from .node import AccumulateGrad, apply_fix
 
 _by_age = attrgetter("sequence_nr")
 
@@ -312,10 +314,10 @@ class _Pass:
 
     def retain(self, keeper, g):
         """Adds `g` to the gradient of a non-leaf: a new tensor, where a leaf's is changed in place."""
-        if keeper._grad is not None and not self.create_graph:
-            keeper._grad = plus(keeper.grad._d, g)
-        else:
-            accumulate(keeper, g if self.create_graph or g.__class__ not in ARRAYS else copied(g), self.create_graph)
+        if self.create_graph:
+            return accumulate(keeper, g, True)
+        with guard:
+            keeper._grad = plus(keeper.grad._d, g) if keeper._grad is not None else copied(g) if g.__class__ in ARRAYS else g
 
     def after(self, node, out, g):
         grads = tuple(self._tensor(x) for x in (g[: node.differentiable_outputs] if node.num_outputs > 1 else (g,)))
@@ -357,12 +359,30 @@ _STOP = object()
 
 
 def accumulate(leaf, g, create_graph=False):
-    """`tensor.grad += g`: in place on the gradient that is there, so that it stays the same object, unless a graph is made of it."""
-    before = leaf._grad
+    """`tensor.grad += g`: in place on the gradient that is there, so that it stays the same object, unless a graph is made of it.
+
+    Threads that accumulate into one leaf come one after the other."""
     if create_graph:
+        return _accumulate_traced(leaf, g)
+    with guard:
+        add_to_grad(leaf, g)
+
+
+def _accumulate_traced(leaf, g):
+    while True:  # until no other thread accumulated while the sum was computed
+        before = leaf.grad if leaf._grad is not None else None
         with set_grad_enabled(True):
-            leaf._grad = g.clone_by_copy() if before is None else leaf.grad + g
-    elif before is None:
+            total = g.clone_by_copy() if before is None else before + g
+        with guard:
+            if leaf._grad is before:
+                leaf._grad = total
+                return
+
+
+def add_to_grad(leaf, g):
+    """What `accumulate` does for who holds the guard."""
+    before = leaf._grad
+    if before is None:
         leaf._grad = g if g.__class__ is not Tensor else g._d
     elif isinstance(before, Tensor):
         if before._d.__class__ is np.ndarray:

@@ -10,6 +10,8 @@ import threading
 
 import numpy as np
 
+from ..guard import shared
+
 
 class _State:
     """What one thread's ops consult: `grad` (is history recorded), `inference`, `run` (calls a kernel without NumPy's float warnings),
@@ -60,6 +62,7 @@ def _what_seterr_changed(quiet):
 
 class _PerThread(threading.local):
     def __init__(self):
+        shared.enter()
         self.state = _State()
 
 

@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import fail
+from ..guard import guard, shared
 from ..cascade import sum_to
 from ..views import nowhere
+from .grad_mode import per_thread
 from .saved import entries, freeing
 
 sequence = count()
@@ -232,14 +234,17 @@ class Node:
         try:
             return self._extra
         except AttributeError:  # an unset slot
-            self._extra = {}
+            with guard:
+                if not hasattr(self, "_extra"):
+                    self._extra = {}
             return self._extra
 
     def node_hooks(self):
         from .hooks import NodeHooks
 
         if self.hooks is None:
-            self.hooks = NodeHooks()
+            with guard:
+                self.hooks = self.hooks or NodeHooks()
         return self.hooks
 
     def _saved_tensor_names(self):
@@ -372,36 +377,6 @@ def stale(node, storage, version, shape, dtype, made_by, nr=0):
     )
 
 
-detached: dict = {}
-"""id -> (weak reference, sequence number then) of the tensors that `detach_()` cut out of a graph. A pass asks once whether there are any."""
-
-
-latest_detached = -1
-"""The sequence number at the latest `detach_()`: younger nodes cannot have saved what it cut out."""
-
-
-def note_detached(t):
-    """Remembers that `t` left its graph in place: what older nodes saved of it has no history any more."""
-    global latest_detached
-    latest_detached = sequence_nr = next_sequence_nr()
-    key = id(t)
-    detached[key] = weakref.ref(t, lambda _: detached.pop(key, None)), sequence_nr
-
-
-def refuse_detached(nodes):
-    """Raises torch's error when one of `nodes` saved a tensor before `detach_()` was called on it."""
-    for node in nodes:
-        for entry in entries(node) or ():
-            found = detached.get(id(entry[0])) if entry.__class__ is tuple and entry else None
-            if found is not None and found[0]() is entry[0] and node.sequence_nr < found[1]:
-                raise fail(
-                    RuntimeError,
-                    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, please use "
-                    "out-of-place `.detach()` instead",
-                    f"{node.name()} saved the tensor for its gradient; detach_() then cut the way back to what it was computed from.",
-                )
-
-
 def re_name(name):
     """'MulBackward0' -> 'Mul', as torch's messages shorten it."""
     name = name.rsplit("::", 1)[-1]
@@ -433,6 +408,7 @@ AccumulateGrad.__module__ = "builtins"
 
 def accumulator(leaf):
     """The AccumulateGrad of a leaf that requires grad, made on first use. None of a view that requires grad only because its base does."""
+    _ = per_thread.state  # this thread is known from now on
     return leaf._acc and leaf._acc() or new_accumulator(leaf)
 
 
@@ -443,8 +419,18 @@ def new_accumulator(leaf):
     node = AccumulateGrad()
     node.variable = leaf
     node.hooks = None
-    leaf._acc = weakref.ref(node)
-    return node
+    shared.inside = True
+    try:
+        if not shared.several:
+            leaf._acc = weakref.ref(node)
+            return node
+    finally:
+        shared.inside = False
+    with guard:
+        faster = leaf._acc and leaf._acc()  # that of another thread
+        if not faster:
+            leaf._acc = weakref.ref(node)
+        return faster or node
 
 
 class CopySlices(Node):

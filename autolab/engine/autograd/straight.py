@@ -16,10 +16,11 @@ import numpy as np
 
 from .. import device as devices
 from .. import observe
+from ..guard import guard, shared
 from ..tensor import Tensor
-from . import node as nodes
+from . import detached as cut
 from .delivery import own
-from .engine import accumulate, execute
+from .engine import add_to_grad, execute
 from .grad_mode import per_thread
 from .node import AccumulateGrad
 
@@ -55,7 +56,7 @@ def backward(root, g, retain_graph) -> bool:
 
 # -- without a plan --------------------------------------------------------------------------------------------------------
 def _walk(node, g, retain_graph):
-    oldest = nodes.latest_detached  # what is older may have saved a tensor that detach_() cut off, which `_Pass` asks for
+    oldest = cut.latest_detached  # what is older may have saved a tensor that detach_() cut off, which `_Pass` asks for
     leaves: dict = {}  # the AccumulateGrad of each leaf -> the sum of what has arrived
     before = None  # the node that ran last
     while True:
@@ -76,13 +77,25 @@ def _walk(node, g, retain_graph):
     if g.__class__ is tuple or g.__class__ is list:  # else None, or the gradient for a view that passes none on (`views.nowhere`)
         _rest(*_following(before, g), leaves, retain_graph)
         return True
+    shared.inside = True
+    try:
+        if not shared.several:
+            _accumulate_all(leaves)
+            return True
+    finally:
+        shared.inside = False
+    with guard:
+        _accumulate_all(leaves)
+    return True
+
+
+def _accumulate_all(leaves):
     for target, total in leaves.items():
         leaf = target.variable
         if leaf._grad is None:
             leaf._grad = total
         else:
-            accumulate(leaf, total)
-    return True
+            add_to_grad(leaf, total)
 
 
 def _output_of(before, node):
@@ -129,7 +142,7 @@ def _plan(roots, leaves=()) -> tuple[list, dict, dict] | None:
     leaves: where something has arrived already."""
     if any(leaf.hooks is not None or leaf.variable._hooks is not None or not leaf.variable._req for leaf in leaves):
         return None
-    oldest = nodes.latest_detached
+    oldest = cut.latest_detached
     if any(not root.direct or root.hooks is not None or root.sequence_nr < oldest for root in roots):
         return None
     pending = dict.fromkeys(roots)
@@ -156,7 +169,7 @@ def _plan(roots, leaves=()) -> tuple[list, dict, dict] | None:
 
 
 def _run(order, waiting, pending, arrived, leaves, retain_graph):
-    oldest = nodes.latest_detached
+    oldest = cut.latest_detached
     for (node, _), g in arrived:
         if g is not None:
             pending[node] = g if pending[node] is None else pending[node] + g
@@ -190,7 +203,6 @@ def _run(order, waiting, pending, arrived, leaves, retain_graph):
 
 
 def _finish(leaf, g):
-    if leaf._grad is None:
-        leaf._grad = g
-    elif g is not None:
-        accumulate(leaf, g)
+    if g is not None:
+        with guard:
+            add_to_grad(leaf, g)

@@ -1,0 +1,231 @@
+"""Threads that share leaves, graphs and tensors lose nothing: every gradient arrives, as in PyTorch."""
+
+import random
+import sys
+import threading
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import autolab as torch
+from autolab.engine import cascade
+from autolab.engine.autograd import detached as cut
+from autolab.engine.guard import shared
+
+PACKAGE = str(Path(torch.__file__).parent)
+THREADS, TIMES = 4, 6
+
+
+def interleaved(work, seed):
+    """Runs `work(k)` in four threads that hand over to each other at one line in three of the package, where Python itself would at any call.
+
+    One of them is this thread, which was alone before."""
+    chosen, start, failed = random.Random(seed), threading.Barrier(THREADS), []
+    shared.first, shared.several = threading.get_ident(), False
+
+    def at_line(frame, event, arg):
+        if event == "line" and chosen.random() < 0.3:
+            time.sleep(0)
+        return at_line
+
+    def at_call(frame, event, arg):
+        return at_line if frame.f_code.co_filename.startswith(PACKAGE) else None
+
+    def run(k):
+        start.wait()
+        sys.settrace(at_call)
+        try:
+            work(k)
+        except BaseException as error:
+            failed.append(error)
+        finally:
+            sys.settrace(None)
+
+    threads = [threading.Thread(target=run, args=(k,)) for k in range(1, THREADS)]
+    traced = sys.gettrace()
+    for t in threads:
+        t.start()
+    run(0)
+    sys.settrace(traced)
+    for t in threads:
+        t.join()
+    assert not shared.inside
+    if failed:
+        raise failed[0]
+
+
+def times(step):
+    """A thread's work: `step(k)` several times."""
+
+    def work(k):
+        for _ in range(TIMES):
+            step(k)
+
+    return work
+
+
+def leaf(*values):
+    return torch.tensor(values, requires_grad=True)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("way", ["one number", "several", "branching", "hooked", "inputs", "create_graph", "kept graph", "looked at"])
+def test_no_gradient_is_lost(way, seed):
+    w = leaf(2.0, 3.0)
+    scalar = torch.tensor(2.0, requires_grad=True)
+    kept = (w * 5).sum()
+    if way == "hooked":
+        w.register_hook(lambda g: g * 1)
+
+    def step(k):
+        if way == "one number":
+            (scalar * 5).backward()
+        elif way == "branching":
+            (w * 2 + (w * 3) * 1).sum().backward()
+        elif way == "inputs":
+            (w * 5).sum().backward(inputs=[w])
+        elif way == "create_graph":
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                (w * 5).sum().backward(create_graph=True)
+        elif way == "kept graph":
+            kept.backward(retain_graph=True)
+        else:
+            (w * 5).sum().backward()
+        if way == "looked at":
+            assert w.grad is not None
+
+    interleaved(times(step), seed)
+    expected = 5.0 * THREADS * TIMES
+    assert scalar.grad.item() == expected if way == "one number" else w.grad.tolist() == [expected] * 2
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_gradient_of_a_result_is_lost(seed):
+    w = leaf(2.0, 3.0)
+    h = w * 2
+    h.retain_grad()
+    loss = (h * 3).sum()
+    interleaved(times(lambda k: loss.backward(retain_graph=True)), seed)
+    assert h.grad.tolist() == [3.0 * THREADS * TIMES] * 2 and w.grad.tolist() == [6.0 * THREADS * TIMES] * 2
+
+
+def test_threads_train_one_network_together():
+    """Not interleaved by force: with a switch of threads every microsecond a tenth of the gradients used to be lost now and then."""
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+    x = torch.randn(5, 3)
+    model(x).sum().backward()
+    once = [p.grad.clone() for p in model.parameters()]
+    model.zero_grad()
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=lambda: [model(x).sum().backward() for _ in range(25)]) for _ in range(8)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+    finally:
+        sys.setswitchinterval(before)
+    for p, g in zip(model.parameters(), once):
+        torch.testing.assert_close(p.grad, 200 * g, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_hooks_that_threads_register_are_all_kept(seed):
+    w, seen = leaf(2.0), []
+    h = w * 3
+
+    def step(k):
+        w.register_hook(lambda g: seen.append("leaf"))
+        h.register_hook(lambda g: seen.append("result"))
+
+    interleaved(step, seed)
+    h.sum().backward()
+    assert sorted(seen) == ["leaf"] * THREADS + ["result"] * THREADS
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_leaf_has_one_node_whoever_asks_first(seed):
+    w, found = leaf(2.0), []
+    interleaved(lambda k: found.append((w * k).grad_fn.next_functions[0][0]), seed)
+    assert len({id(n) for n in found}) == 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_hooks_of_several_gradients_run_once_a_pass(seed):
+    a, b, seen = leaf(2.0), leaf(3.0), []
+    torch.autograd.graph.register_multi_grad_hook([a, b], lambda grads: seen.append([g.item() for g in grads]))
+    interleaved(times(lambda k: (a * b).sum().backward()), seed)
+    assert seen == [[3.0, 2.0]] * (THREADS * TIMES)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_views_that_threads_make_share_one_memory(seed):
+    """Of a number, of which the array is made when the first view is, and of images, which are put in order then."""
+    number = torch.tensor(2.0) * 3
+    images = torch.nn.functional.conv2d(torch.ones(2, 1, 4, 4), torch.ones(3, 1, 3, 3))
+    views = []
+    interleaved(lambda k: views.extend([number.view(1), images.view(-1)]), seed)
+    number.add_(1)
+    images.add_(1)
+    assert [v.tolist() for v in views] == [[7.0] if v.numel() == 1 else [10.0] * 24 for v in views]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_views_of_what_was_changed_get_one_history(seed):
+    w = leaf(2.0, 3.0)
+    base = w * 1
+    views = [base[:1], base[1:]]
+    base.mul_(4)
+    interleaved(lambda k: [v.grad_fn for v in views], seed)
+    sum(v.sum() for v in views).backward()
+    assert w.grad.tolist() == [4.0, 4.0]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_sums_do_not_share_their_buffers(seed):
+    arrays = [np.full(100, k + 1.0, np.float32) for k in range(THREADS)]
+    cascade.total(arrays[0])  # one plan lies ready
+    found = [[] for _ in arrays]
+    interleaved(times(lambda k: found[k].append(float(cascade.total(arrays[k])))), seed)
+    assert found == [[100.0 * (k + 1)] * TIMES for k in range(THREADS)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_normal_numbers_come_in_pairs_for_each_thread(seed):
+    torch.manual_seed(seed)
+    alone = {round(x, 5) for _ in range(THREADS * TIMES) for x in torch.randn(3).tolist()}
+    torch.manual_seed(seed)
+    drawn = []
+    interleaved(times(lambda k: drawn.extend(torch.randn(3).tolist())), seed)
+    assert {round(x, 5) for x in drawn} == alone
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_detach_cut_off_is_remembered_whoever_cut_last(seed):
+    """`latest_detached` is the youngest number of all, or the short pass would not ask for what an older one cut off."""
+    results = [leaf(1.0) * 2 for _ in range(THREADS)]
+    interleaved(lambda k: results[k].detach_(), seed)
+    assert cut.latest_detached == max(number for _, number in cut.detached.values())
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_an_optimizer_steps_while_another_thread_forgets_the_gradients(seed):
+    w = torch.nn.Parameter(torch.ones(2))
+    optimizer = torch.optim.SGD([w], lr=0.1)
+
+    def work(k):
+        for _ in range(TIMES):
+            if k:
+                w.sum().backward()
+                optimizer.zero_grad()
+            else:
+                optimizer.step()
+
+    interleaved(work, seed)
+    assert w.grad is None or w.grad.shape == (2,)
