@@ -1,7 +1,7 @@
 """autolab: learn automatic differentiation by stepping through your own graph.
 
 `import autolab as torch` runs PyTorch tutorial code: same names, same numbers for the same seed, same errors. What PyTorch does not
-have: `explore(loss)` opens the graph explorer, `record()` records what your code does.
+have: `explore(loss)` opens the graph explorer, `record()` records what your code does, `explain()` shows where an error came from.
 """
 
 from __future__ import annotations
@@ -66,6 +66,7 @@ globals().update(
     {name: f for name, f in _registry.NAMESPACES[""].items() if name not in _LAZY}
 )  # `trace` is a package that can be called
 _LAZY_NAMES = {
+    "explain": ("autolab.widgets", "explain"),
     "explore": ("autolab.widgets", "explore"),
     "record": ("autolab.trace", "record"),
     "record_devices": ("autolab.trace", "record_devices"),

@@ -23,7 +23,7 @@ def fail(kind, message, note=None):
 
         raise fail(RuntimeError, "shape '[4]' is invalid for input of size 6", "A view keeps the number of elements.")
 
-    Where a tensor was among the arguments of the call that failed, the error remembers the call.
+    Where a tensor was among the arguments of the call that failed, a further note names `autolab.explain()`, which shows it.
     """
     error = kind(message)
     if note:

@@ -11,10 +11,13 @@ import sys
 
 from . import observe
 
+EXPLAIN = ".explain() shows where."
+"""How the note ends that names `autolab.explain`; before it stands what the learner's code calls this library."""
+
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 _OPERATIONS = (os.path.join(_PACKAGE, "engine"), os.path.join(_PACKAGE, "nn"), os.path.join(_PACKAGE, "func"))
 _MODULES = os.path.join(_PACKAGE, "nn", "modules") + os.sep
-_NAMELESS = {"call", "f", "function", "method", "operator", "stub", "target", "update", "wrapper", "<lambda>"}
+_NAMELESS = {"call", "f", "function", "method", "operator", "slow", "stub", "target", "update", "wrapper", "<lambda>"}
 
 
 def failed(op, args, error, inplace=False):
@@ -22,8 +25,8 @@ def failed(op, args, error, inplace=False):
     if not isinstance(getattr(error, "_autolab_call", ("",))[0], str):
         return
     error._autolab_call = op, args
-    if observe.observer is not None:
-        observe.observer.failed(op, args, error, inplace)
+    point_to_explain(error)
+    _tell(op, args, error, inplace)
 
 
 def refused(error):
@@ -32,14 +35,44 @@ def refused(error):
     name, arguments = _call(sys._getframe(2))
     if any(_holds_tensor(a) for a in arguments.values()):
         error._autolab_call = name, arguments
-        if observe.observer is not None:
-            observe.observer.failed(name, arguments, error)
+        point_to_explain(error)
+        _tell(name, arguments, error)
     return error
 
 
+def _tell(op, args, error, inplace=False):
+    """An error that an observer meets while it looks at this one is its own affair."""
+    global _telling
+    if observe.observer is None or _telling:
+        return
+    _telling = True
+    try:
+        observe.observer.failed(op, args, error, inplace)
+    finally:
+        _telling = False
+
+
+_telling = False
+
+
+def point_to_explain(error):
+    """Gives `error` the note that names `autolab.explain`, once. The name is what the learner's code calls this library: after `import autolab
+    as torch` it is `torch.explain()`."""
+    if not any(note.endswith(EXPLAIN) for note in getattr(error, "__notes__", ())):
+        error.add_note(_name_of_library() + EXPLAIN)
+
+
 def sentences(error):
-    """The notes of an error, for places that show it by themselves."""
-    return list(getattr(error, "__notes__", ()))
+    """The notes of an error without the one that names `autolab.explain`: for places that show the error by themselves."""
+    return [note for note in getattr(error, "__notes__", ()) if not note.endswith(EXPLAIN)]
+
+
+def _name_of_library():
+    library, frame = sys.modules[__package__.partition(".")[0]], sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    known = {} if frame is None else frame.f_globals
+    return next((name for name in ("autolab", "torch") if known.get(name) is library), library.__name__)
 
 
 def _call(frame):

@@ -64,6 +64,12 @@ class View:
             move_retained(t, made_by, nr)
         self.version = t._storage.version
 
+    def is_lost(self, t):
+        """Whether an operation in place left the view without a history, so that `refresh` raises."""
+        base = self.base
+        stale = base is not None and self.version != t._storage.version
+        return stale and (base._req or t._node is not None) and self.creation in _FORBIDDEN
+
     def check_inplace(self, t, state, requires_grad):
         """Raises torch's error when the view may not be changed in place now."""
         if t._storage.__class__ is InferenceStorage and not state.inference:

@@ -154,7 +154,7 @@ class Builder:
 
     def tensor(self, tensor: Any) -> tuple[str, int]:
         """(node id, output number) of any tensor, known or not; older history is taken from its graph."""
-        fn = tensor.grad_fn
+        fn = self.reader.grad_fn(tensor)
         if fn is not None:
             self.graph([fn])
             return self.by_fn.get(fn), tensor.output_nr
@@ -232,7 +232,7 @@ class Builder:
             return draft.id, outputs.index(entry.name) if entry.name in outputs else 0
         if entry.tensor is None:
             return None, 0
-        fn = entry.tensor.grad_fn
+        fn = self.reader.grad_fn(entry.tensor)
         return (self.by_fn.get(fn), entry.tensor.output_nr) if fn is not None else (self.by_tensor.get(entry.tensor), 0)
 
     # -- an existing graph -------------------------------------------------------------------------
@@ -337,9 +337,10 @@ class Builder:
 
     def _learn(self, tensor: Any) -> None:
         """A saved tensor that is another operation's result tells that result's value."""
-        if not self.values or tensor is None or tensor.grad_fn is None:
+        fn = None if tensor is None else self.reader.grad_fn(tensor)
+        if not self.values or fn is None:
             return
-        node_id = self.by_fn.get(tensor.grad_fn)
+        node_id = self.by_fn.get(fn)
         if node_id is not None:
             self.remember_memory(tensor, node_id)
         if node_id is not None and (node_id, tensor.output_nr) not in self._outputs_seen:
@@ -366,7 +367,7 @@ class Builder:
             return
         draft = self.draft(node_id)
         draft.parameter = draft.parameter or is_parameter(tensor)
-        if draft.kind == "op" and tensor.grad_fn is not None:
+        if draft.kind == "op" and self.reader.grad_fn(tensor) is not None:
             nr = tensor.output_nr
             self.settle(node_id, nr, tensor)
         else:
@@ -395,8 +396,8 @@ class Builder:
         """The node of a tensor, None when it is not part of the trace."""
         # First by tensor: after an in-place operation it still bears its older node's name.
         found = self.by_tensor.get(tensor)
-        if found is None and tensor.grad_fn is not None:
-            found = self.by_fn.get(tensor.grad_fn)
+        if found is None and (fn := self.reader.grad_fn(tensor)) is not None:
+            found = self.by_fn.get(fn)
         if found is None and not tensor.requires_grad:
             key = self.reader.data_key(tensor)
             constant = self._constants.get(key)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from ..engine.autograd.node import Node
 from ..engine.failing import sentences
 from ..engine.tensor import Tensor
 from . import lines, names, words
 from .drafts import Draft, operation_name, plain
 from .model import Source
+from .reader import is_tensor, reader_for
 
 if TYPE_CHECKING:
     from .build import Builder
@@ -29,6 +33,7 @@ class Failures:
     def __init__(self, builder: Builder) -> None:
         self.builder = builder
         self.facts: dict[str, dict[str, Any]] = {}  # node -> see `model.Trace`, "failures"
+        self._changes: list[tuple[Any, int, str]] = []  # (memory, its version then, who changed it)
         self._open: tuple[BaseException, Draft] | None = None
 
     def add(self, op: Any, error: BaseException, parents: dict[str, tuple[Any, tuple[str, int]]], **fields: Any) -> Draft:
@@ -49,22 +54,84 @@ class Failures:
         for slot, (parent, nr) in enumerate(draft.operands.values()):
             builder.edge(parent, nr, draft.id, slot, differentiable=False)
         self._note(draft.id, error, parents)
+        if draft.source is not None and self.facts[draft.id]["inside"] == draft.source.to_json():
+            self.facts[draft.id]["inside"] = None
         builder.film.broke(draft.id, words.error(error))
         self._open = error, draft
         return draft
 
     def at(self, node_id: str, error: BaseException) -> None:
-        """A backward pass that could not begin at the node."""
+        """A backward pass that could not begin at the node. Where nothing of it requires grad, what cut it off is marked."""
         self._note(node_id, error, {})
         self.builder.film.broke(node_id, words.error(error))
+        for cut in cuts(self.builder, node_id) if not self.builder.draft(node_id).requires_grad else ():
+            self._place(node_id, "the graph is cut here", cut)
+
+    def in_pass(self, node_id: str, fn: Any, error: BaseException) -> None:
+        """A backward pass that broke off at a node: what it had saved was changed or freed, or its rule failed."""
+        self._note(node_id, error, {})
+        for stale in self.builder.reader.stale(fn):
+            self._place(node_id, "saved here", node_id, f"{stale.name}, at version {stale.saved}")
+            found = [(n, v) for memory, v, n in self._changes if memory() is stale.memory and v > stale.saved]
+            if not found and stale.tensor is not None and stale.tensor.grad_fn is not None:
+                self.builder.graph([stale.tensor.grad_fn])
+                found = [(self.builder.by_fn.get(stale.tensor.grad_fn), stale.now)]
+            for other, version in found:
+                self._place(node_id, "changed here", other, f"to version {version}")
+            if not found:
+                recorded = "by no recorded operation (optimizer.step() and .data are none)"
+                who = recorded if self.builder.recording else "by an operation that is not known"
+                self._place(node_id, f"changed to version {stale.now} {who}", None)
+
+    def freed(self, node_id: str, line: Source | None, run: int) -> None:
+        """The pass `run` (0: it is not known which), begun in `line`, freed what the node had saved."""
+        self._place(node_id, "freed before", node_id, f"by backward pass {run}" if run else "by an earlier backward pass", line)
+
+    def meet_changers(self, fn: Any, known: Mapping[str, Any]) -> None:
+        """Without a recording: of a tensor that was changed in place the learner often still has the name, and it leads to the last operation
+        that did. known: what names mean."""
+        reader = self.builder.reader
+        memories = [stale.memory for stale in reader.stale(fn)]
+        for _, tensor in names.tensors(known) if memories else ():
+            if reader_for(tensor).library == reader.library and reader.memory(tensor) in memories:
+                changer = self.builder.find(tensor)
+                if changer not in (None, self.builder.by_fn.get(fn)) and self.builder.draft(changer).kind == "op":
+                    self.changed(tensor, changer)
+
+    def changed(self, tensor: Any, node_id: str) -> None:
+        """The node changed the tensor's memory in place."""
+        self._changes.append((weakref.ref(tensor._storage), tensor._storage.version, node_id))
+
+    def shared(self, draft: Draft, tensor: Any, changes: bool) -> None:
+        """The operation got `tensor`, which it may not change if it is a view (`changes`), or one whose base was changed: marks what has to do
+        with its memory."""
+        view = tensor._view if isinstance(tensor, Tensor) else None
+        base = view.base if view is not None and (changes or view.is_lost(tensor)) else None
+        other = None if base is None else self.builder.find(base)
+        if other is None:
+            return
+        changers = {n: v for memory, v, n in self._changes if memory() is tensor._storage}
+        if other not in changers:
+            self._place(draft.id, "shares this memory", other)
+        for changer, version in changers.items():
+            self._place(draft.id, "changed here", changer, f"to version {version}")
+
+    def _place(self, node_id: str, mark: str, other: str | None, more: str = "", line: Source | None = None) -> None:
+        """What the failure at `node_id` has to do with the node `other`."""
+        if other is not None:
+            draft = self.builder.draft(other)
+            draft.mark = mark if not draft.mark or draft.mark == mark else f"{draft.mark}, {mark}"
+        text = f"{mark}: {more}" if more else mark
+        place = {"words": text, "node": other, "line": None if line is None else line.to_json()}
+        self.facts[node_id]["places"].append(place)
 
     def _note(self, node_id: str, error: BaseException, parents: dict[str, tuple[Any, tuple[str, int]]]) -> None:
         operands = []
         for name, (item, (parent, nr)) in parents.items():
-            facts = self.builder.reader.facts(item) if hasattr(item, "grad_fn") else None
+            facts = self.builder.reader.facts(item) if is_tensor(item) else None
             about = ((), type(item).__name__, "") if facts is None else (facts.shape, facts.dtype, facts.device)
             operands.append({"name": name, "node": parent, "nr": nr} | dict(zip(("shape", "dtype", "device"), about)))
-        self.facts[node_id] = described(error) | {"inside": inside(error.__traceback__), "operands": operands}
+        self.facts[node_id] = described(error) | {"inside": inside(error.__traceback__), "operands": operands, "places": []}
 
     def settle(self) -> None:
         """Called before anything else happens, when it can be told who caught the error."""
@@ -83,6 +150,30 @@ class Failures:
     def _take_back(self, draft: Draft) -> None:
         self.builder.take_back(draft)
         del self.facts[draft.id]
+
+
+def running_node(error: BaseException) -> Any:
+    """The node of the graph whose rule ran when the error was raised: the innermost that a frame of the traceback holds."""
+    found, trace = None, error.__traceback__
+    while trace is not None:
+        if names.ours(trace.tb_frame):
+            held = names.local_names(trace.tb_frame)
+            found = next((held[n] for n in ("node", "self") if isinstance(held.get(n), Node) and not hasattr(held[n], "variable")), found)
+        trace = trace.tb_next
+    return found
+
+
+def cuts(builder: Builder, node_id: str) -> list[str]:
+    """The nodes behind `node_id`, which does not require grad, where a graph that does came to its end."""
+    found, todo, seen = [], [node_id], {node_id}
+    for at in todo:
+        parents = [parent for parent, _ in builder.draft(at).operands.values()]
+        if any(builder.draft(parent).requires_grad for parent in parents):
+            found.append(at)
+            continue
+        todo += [p for p in parents if p not in seen]
+        seen.update(parents)
+    return found
 
 
 def described(error: BaseException) -> dict[str, Any]:
@@ -111,6 +202,31 @@ def learners(trace: TracebackType | None) -> TracebackType | None:
             found = trace
         trace = trace.tb_next
     return found
+
+
+def operands_of(record_: Any, args: tuple[Any, ...]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """(operands, other arguments) by name. Operands come in slot order: those that may get a gradient, then other
+    tensors."""
+    if record_ is None:
+        return {str(i): a for i, a in enumerate(args) if isinstance(a, Tensor)}, {}
+    arguments = dict(zip(record_.params, args))
+    first = [record_.params[i] for i, _, _ in record_.rules]
+    operands: dict[str, Any] = {}
+    for name in [*first, *(p for p in record_.params if p not in first)]:
+        item = arguments.get(name)
+        if isinstance(item, (list, tuple)) and any(isinstance(x, Tensor) for x in item):
+            operands.update((f"{name}[{i}]", x) for i, x in enumerate(item) if isinstance(x, Tensor))
+        elif isinstance(item, Tensor) or isinstance(item, (bool, int, float)) and name in (first or record_.operands):
+            operands[name] = item
+    rest = {
+        n: a
+        for n, a in arguments.items()
+        if n not in operands
+        and f"{n}[0]" not in operands
+        and a is not None
+        and (n not in record_.defaults or a != record_.defaults[n])
+    }
+    return operands, rest
 
 
 def given(args: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

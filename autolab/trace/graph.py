@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..engine.errors import fail
-from . import names, scopes
+from . import failures, names, scopes
 from .build import Builder
 from .model import Trace
 from .reader import is_tensor, reader_for
@@ -68,7 +68,7 @@ def trace(
             for draft in builder.nodes:
                 if draft.kind == "op":
                     builder.film.computed(draft)
-            meta["backward"], meta["why"] = _rehearse(builder, roots, gradient)
+            meta["backward"], meta["why"] = _rehearse(builder, roots, gradient, namespace)
         return builder.finish(meta)
 
 
@@ -114,7 +114,7 @@ def _named(params: Mapping[str, Any] | None, namespace: Mapping[str, Any]):
     yield from names.tensors(namespace)
 
 
-def _rehearse(builder: Builder, roots: list[Any], gradient: Any) -> tuple[str, str]:
+def _rehearse(builder: Builder, roots: list[Any], gradient: Any, namespace: Mapping[str, Any]) -> tuple[str, str]:
     """Adds the backward frames. Returns what `meta` says: ("dry", ...) or ("", why not)."""
     if not any(t.requires_grad for t in roots):
         return "", NO_GRAD
@@ -135,6 +135,11 @@ def _rehearse(builder: Builder, roots: list[Any], gradient: Any) -> tuple[str, s
         return "", f"No backward pass is shown: {error}."
     except RuntimeError as error:
         del film.shots[shots:]
+        fn = failures.running_node(error)
+        if fn is not None:  # who saved what was changed, and who changed it
+            known = failures.Failures(builder)
+            known.meet_changers(fn, namespace)
+            known.in_pass(builder.by_fn.get(fn), fn, error)
         return "", _refusal(error)
     return "dry", REHEARSED
 

@@ -23,11 +23,12 @@ _SIGNS = {
 @dataclass
 class Expression:
     """name: what was called ("matmul" for `a @ b`), "" when it is no call. operands: the tensors in it, by argument or place. method: whether it
-    was called as something's method, not as a function of a module."""
+    was called as something's method, not as a function of a module. unnamed: whether something in it has no name, so that it is not at hand."""
 
     name: str
     operands: dict[str, Any] = field(default_factory=dict)
     method: bool = False
+    unnamed: bool = False
 
 
 def at(trace: TracebackType) -> Expression | None:
@@ -70,6 +71,8 @@ def _read(node: Any, known: _Names) -> Expression:
         name, items = _SIGNS.get(type(node.op).__name__, ""), [("0", node.operand)]
     elif isinstance(node, ast.Compare):
         name, items = _SIGNS.get(type(node.ops[0]).__name__, ""), [("0", node.left), ("1", node.comparators[0])]
+    elif isinstance(node, ast.Attribute):
+        name, items = node.attr, [("self", node.value)]
     elif isinstance(node, ast.Subscript):
         name, items = "getitem", [("0", node.value), ("index", node.slice)]
     elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
@@ -78,7 +81,8 @@ def _read(node: Any, known: _Names) -> Expression:
         name, items = "", [("0", node)]
     owner = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
     method = owner is not None and not isinstance(known.value(owner), (ModuleType, type))
-    return Expression(name, {place: value for place, item in items if is_tensor(value := known.value(item))}, method)
+    unnamed = any(not isinstance(item, (ast.Name, ast.Attribute, ast.Constant, ast.Slice)) for _, item in items)
+    return Expression(name, {place: value for place, item in items if is_tensor(value := known.value(item))}, method, unnamed)
 
 
 def _called(node: ast.Call, known: _Names) -> tuple[str, list[tuple[str, Any]]]:

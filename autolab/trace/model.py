@@ -283,8 +283,10 @@ class Trace(_Record):
     "why" (one sentence for the learner when something is not shown, else ""),
     "error" (None or {"type", "message", "notes", "node", "source"}: what ended the recording, with the id of the node where
     it happened and the learner's line, where they are known), "failures" (node id to {"type", "message", "notes",
-    "inside", "operands"}: the operations that failed; "inside" is the line within a custom function, "operands" are
-    {"name", "node", "nr", "shape", "dtype", "device"}), "devices" (those other than the CPU, where there are any: name to
+    "inside", "operands", "places"}: the operations that failed, and nodes where a backward pass did; "inside" is the line
+    within a custom function, "operands" are {"name", "node", "nr", "shape", "dtype", "device"}, "places" {"words", "node",
+    "line"}: what else has to do with it), "explanation" (what `autolab.explain` found: {"title", "text", "more", "step",
+    "node"}), "devices" (those other than the CPU, where there are any: name to
     {"title", "simulated"}).
     """
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..engine import device as devices
 from ..engine.autograd.node import Packed, Unusual
+from ..engine.autograd.saved import entries
 from ..engine.registry import OPS
 from .values import type_name
 
@@ -36,6 +37,21 @@ class SavedEntry(NamedTuple):
     name: str
     tensor: Any
     state: str
+
+
+class Stale(NamedTuple):
+    """A saved tensor that was changed in place: its name, the tensor where the node holds one, its memory, the versions saved and now."""
+
+    name: str
+    tensor: Any
+    memory: Any
+    saved: int
+    now: int
+
+
+def _stale(name: str, tensor: Any, memory: Any, version: int) -> Iterator[Stale]:
+    if memory.version != version:
+        yield Stale(name, tensor, memory, version, memory.version)
 
 
 @functools.cache
@@ -121,7 +137,12 @@ class Reader:
 
     def grad(self, tensor: Any) -> Any:
         """`.grad` as a tensor, or None; does not warn for a non-leaf."""
-        return tensor.grad if tensor.is_leaf or tensor.retains_grad else None
+        return tensor.grad if self.grad_fn(tensor) is None or tensor.retains_grad else None
+
+    def grad_fn(self, tensor: Any) -> Any:
+        """`.grad_fn`; the old one of a view that an operation in place left without a history, where reading it is an error."""
+        view = tensor._view
+        return tensor._node if view is not None and view.is_lost(tensor) else tensor.grad_fn
 
     def data_key(self, item: Any) -> Any:
         """The same for two appearances of the same constant operand (a tensor, or the raw array kept of one)."""
@@ -198,6 +219,21 @@ class Reader:
             elif value is not None or name not in tensors:
                 yield name, value
         yield from self._saved_by_function(node)
+
+    def stale(self, node: Any) -> Iterator[Stale]:
+        """What a node saved and an operation in place has changed since."""
+        op, kept = getattr(node, "op", None), getattr(node, "_kept", None)
+        if op is not None and isinstance(getattr(node, "saved", None), (tuple, list)):
+            for name, kind, entry in zip(op.saves, op.save_kinds, entries(node)):
+                if not isinstance(entry, tuple):
+                    continue
+                if kind == "output":
+                    yield from _stale(name, None, entry[1], entry[2])
+                elif kind == "input" and is_tensor(entry[0]) and isinstance(entry[-1], int):
+                    yield from _stale(name, entry[0], entry[0]._storage, entry[1])
+        for i, item in enumerate(kept or ()):
+            if item is not None and is_tensor(item[0]):
+                yield from _stale(f"saved_tensors[{i}]", item[0], item[0]._storage, item[1])
 
     def _saved_by_function(self, node: Any) -> Iterator[tuple[str, Any]]:
         """What a custom `autograd.Function` saved."""

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from types import FrameType
 from typing import Any
 
 from ..engine import observe
 from ..engine.autograd.grad_mode import per_thread
+from ..engine.autograd.node import FREED
 from ..engine.tensor import Tensor
 from . import assigned, failures, lines, names
 from .build import Builder
 from .drafts import Draft, operation_name, place, plain
-from .model import Output, Trace
+from .model import Output, Source, Trace
 from .reader import Reader, SavedEntry
 from .recorded import Recorded
 from .text import render
@@ -50,6 +52,8 @@ class Recording(Recorded[Trace]):
         self._prefixed: set[Any] = set()
         self._spelled = names.Spelled()
         self._error: dict[str, Any] | None = None
+        self._passes: dict[int, Source | None] = {}  # backward pass -> the line that began it
+        self._running_node: Any = lambda: None
 
     # -- the block ---------------------------------------------------------------------------------
     def __enter__(self) -> Recording:
@@ -130,24 +134,27 @@ class Recording(Recorded[Trace]):
         self._failures.replace(error)
         if isinstance(op, str):
             if op in failures.PASSES:
-                return self._refused_pass(args, error)
+                return self._refused_pass(args, error, frame)
             op, operands, literals = failures.as_written(op, args, lines.running(frame))
         else:
-            operands, literals = _operands(None if custom else op, args)
+            operands, literals = failures.operands_of(None if custom else op, args)
             literals = {n: plain(a) for n, a in literals.items()}
         parents = {n: (a, self._parent(a, None, None, slot, frame)) for slot, (n, a) in enumerate(operands.items())}
         draft = self._failures.add(op, error, parents, source=names.source(frame), scope=per_thread.state.scope, attrs=literals, inplace=inplace)
         self._scan(frame)
         self._name_parameters(draft, modules, operands)
+        for i, item in enumerate(operands.values()):
+            self._failures.shared(draft, item, inplace and not i)
         error._autolab_seen = self, draft.id
 
-    def _refused_pass(self, args, error):
+    def _refused_pass(self, args, error, frame):
         """backward() or grad() refused what it was called with; that is told at its root."""
         tensors, _ = failures.given({name: a for name, a in args.items() if name in ("self", "tensors", "outputs")})
         root = next(iter(tensors.values()), None)
         if root is not None:
             node = self._builder.tensor(root)[0]
             self._failures.at(node, error)
+            self._scan(frame)
             error._autolab_seen = self, node
 
     def forward(self, op, args, attrs, outputs, node, inplace=False):
@@ -161,7 +168,7 @@ class Recording(Recorded[Trace]):
         if frame is not None:
             self._scan(frame)
         record_ = None if custom else op
-        operands, literals = _operands(record_, args)
+        operands, literals = failures.operands_of(record_, args)
         target = args[0] if inplace else None
         parents = {n: self._parent(a, target, node, slot, frame) for slot, (n, a) in enumerate(operands.items())}
         draft = self._draft(record_, op, outputs, node, inplace)
@@ -186,6 +193,8 @@ class Recording(Recorded[Trace]):
                 if isinstance(item, SavedEntry):
                     builder.save(draft, node, item)
         self._cut(draft, parents, node, outputs)
+        if inplace:
+            self._failures.changed(outputs[0], draft.id)
         for nr, output in enumerate(outputs):
             builder.by_tensor.put(output, draft.id)
             if nr:
@@ -226,7 +235,7 @@ class Recording(Recorded[Trace]):
         found, facts = builder.find(item), builder.reader.facts(item)
         if found is not None and builder.draft(found).version in (None, (facts.version or 0) - 1):
             return found, 0
-        kind = "leaf" if item.requires_grad and item.grad_fn is None else "data"
+        kind = "leaf" if item.requires_grad and builder.reader.grad_fn(item) is None else "data"
         draft = builder.add(
             kind, shape=facts.shape, dtype=facts.dtype, device=facts.device, requires_grad=kind == "leaf"
         )
@@ -382,12 +391,14 @@ class Recording(Recorded[Trace]):
                 if isinstance(tensor, Tensor):
                     self._builder.name(name, tensor)
         self._builder.film.backward_begin(*args)
+        self._passes.setdefault(self._builder.film.run, names.source(frame))
 
     def seed(self, *args):
         self._builder.film.seed(*args)
 
-    def before_node(self, *args):
-        self._builder.film.before_node(*args)
+    def before_node(self, node, grads):
+        self._running_node = weakref.ref(node)
+        self._builder.film.before_node(node, grads)
 
     def after_node(self, *args):
         self._builder.film.after_node(*args)
@@ -401,36 +412,19 @@ class Recording(Recorded[Trace]):
     def free(self, *args):
         self._builder.film.free(*args)
 
-    def backward_end(self, *args):
-        self._builder.film.backward_end(*args)
+    def backward_end(self, error):
+        film = self._builder.film
+        film.backward_end(error)
+        if error is not None and film.shots[-1].event == "error" and film.shots[-1].node:
+            node_id, fn = film.shots[-1].node, self._running_node()
+            self._failures.in_pass(node_id, fn, error)
+            earlier = [s.run for s in film.shots if s.event == "free" and s.node == node_id and s.run < film.run]
+            if earlier and str(error) == FREED:
+                self._failures.freed(node_id, self._passes.get(earlier[0]), earlier[0])
+            error._autolab_seen = self, node_id
 
     def returned(self, targets, grads):
         self._builder.film.returned(targets, grads, assigned.to_grad(sys._getframe(1), len(grads)))
-
-
-def _operands(record_: Any, args: tuple[Any, ...]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(operands, other arguments) by name. Operands come in slot order: those that may get a gradient, then other
-    tensors."""
-    if record_ is None:
-        return {str(i): a for i, a in enumerate(args) if isinstance(a, Tensor)}, {}
-    arguments = dict(zip(record_.params, args))
-    first = [record_.params[i] for i, _, _ in record_.rules]
-    operands: dict[str, Any] = {}
-    for name in [*first, *(p for p in record_.params if p not in first)]:
-        item = arguments.get(name)
-        if isinstance(item, (list, tuple)) and any(isinstance(x, Tensor) for x in item):
-            operands.update((f"{name}[{i}]", x) for i, x in enumerate(item) if isinstance(x, Tensor))
-        elif isinstance(item, Tensor) or isinstance(item, (bool, int, float)) and name in (first or record_.operands):
-            operands[name] = item
-    rest = {
-        n: a
-        for n, a in arguments.items()
-        if n not in operands
-        and f"{n}[0]" not in operands
-        and a is not None
-        and (n not in record_.defaults or a != record_.defaults[n])
-    }
-    return operands, rest
 
 
 def _stack(custom: bool) -> tuple[FrameType | None, list[Any], bool]:

@@ -100,6 +100,12 @@ class TorchReader(Reader):
         # A saved tensor unpacks to a new object each time, unless the learner still holds the original.
         return (item.data_ptr(), tuple(item.shape), tuple(item.stride())) if item.numel() else id(item)
 
+    def grad_fn(self, tensor: Any) -> Any:
+        try:
+            return tensor.grad_fn
+        except RuntimeError:
+            return None
+
     def memory(self, tensor: Any) -> Any:
         return tensor.untyped_storage().data_ptr() or None
 

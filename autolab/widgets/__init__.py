@@ -11,13 +11,15 @@ _NAMES = {
     "Explorer": "explorer",
     "FreezePanel": "freeze",
     "TrainingDashboard": "dashboard",
+    "explain": "explain",
     "explore": "explorer",
     "Prediction": "predict",
     "ReceptiveField": "field",
     "Message": "message",
 }
 
-__all__ = ["ConvExplorer", "DeviceExplorer", "Explorer", "FreezePanel", "Message", "Prediction", "ReceptiveField", "TrainingDashboard", "explore"]
+__all__ = ["ConvExplorer", "DeviceExplorer", "Explorer", "FreezePanel", "Message", "Prediction", "ReceptiveField", "TrainingDashboard", "explain",
+           "explore"]
 
 
 def __getattr__(name: str) -> Any:

@@ -184,6 +184,26 @@ def test_a_convolution_that_fails_keeps_no_pictures():
     assert node.layer is None and [o["name"] for o in facts["operands"]] == ["input", "weight"]
 
 
+# -- the note that names explain() -----------------------------------------------------------------------------------------
+def test_an_error_about_tensors_names_explain_once_under_the_name_of_the_library():
+    with pytest.raises(RuntimeError) as caught:
+        torch.ones(2, 3) @ torch.ones(2, 3)
+    assert str(caught.value) == "mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)"
+    assert caught.value.__notes__[1:] == ["torch.explain() shows where."]
+    names = {}
+    exec(compile("import autolab\nx = autolab.ones(2, requires_grad=True)\ndef fail():\n    x.exp().backward()", "cell", "exec"), names)
+    with pytest.raises(RuntimeError) as caught:
+        names["fail"]()
+    assert caught.value.__notes__[-1] == "autolab.explain() shows where."
+
+
+@pytest.mark.parametrize("code", [lambda: torch.optim.SGD([torch.ones(2)], lr=-1.0), lambda: torch.zeros(-1), lambda: torch.device("toaster")])
+def test_an_error_about_no_operation_does_not_name_explain(code):
+    with pytest.raises((ValueError, RuntimeError)) as caught:
+        code()
+    assert not any("explain" in note for note in getattr(caught.value, "__notes__", ()))
+
+
 def test_an_error_keeps_its_operands_as_long_as_it_lives_and_no_longer():
     x = torch.ones(3)
     seen = weakref.ref(x)

@@ -248,6 +248,7 @@ export class Details {
         (error.notes ?? []).map((note) => h("p", { text: note })),
       ),
       error.operands?.length ? this.operands(error.operands) : null,
+      this.places(error.places ?? []),
       error.inside ? this.line(error.inside, "raised in ") : null,
       error.source && !this.nodeById.get(frame.node)?.source ? this.line(error.source) : null,
     ];
@@ -265,6 +266,21 @@ export class Details {
         h("thead", {}, h("tr", {}, ["operand", "is", "shape", "dtype", "device"].map((text) => h("th", { scope: "col", text })))),
         h("tbody", {}, rows.map((row) => h("tr", {}, cells(row).map((text) => h("td", { text }))))),
       ),
+    );
+  }
+
+  // What else has to do with the error: who saved, who changed.
+  places(places) {
+    if (!places.length) return null;
+    const button = ({ node }) =>
+      h("button", { type: "button", class: "al-small", onclick: () => this.actions.select(node), text: this.label(node) });
+    return h(
+      "ul",
+      { class: "al-places", "aria-label": "What has to do with it" },
+      places.map((place) => {
+        const node = this.nodeById.get(place.node), line = place.line ?? node?.source;
+        return h("li", {}, node ? [button(place), " "] : null, place.words, line ? this.line(line) : null);
+      }),
     );
   }
 

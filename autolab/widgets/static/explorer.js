@@ -49,6 +49,7 @@ class View {
       },
       this.controls.element,
       searched ? this.finder.element : null,
+      this.explanation(),
       this.sentence,
       this.why(),
       h("div", { class: "al-main" }, h("div", { class: "al-left" }, this.pane, (this.legend = legend(this.trace)), deviceLegend(this.trace.meta.devices)), this.details),
@@ -66,6 +67,18 @@ class View {
     this.root.classList.toggle("al-empty", !this.trace.nodes.length); // then only why is said
     this.drawGraph();
     this.play();
+  }
+
+  // What autolab.explain() found.
+  explanation() {
+    const said = this.trace.meta.explanation;
+    if (!said?.text.length) return null;
+    return h(
+      "div",
+      { class: "al-explained", role: "note", "aria-label": "Explanation" },
+      said.text.map((text) => h("p", { text })),
+      said.more ? h("p", { class: "al-more", text: said.more }) : null,
+    );
   }
 
   why() {

@@ -1,0 +1,58 @@
+"""`autolab.explain()`: the explorer, opened where an error came from."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from ..trace import Recording, causes
+from ..trace.folding import Folding
+from ..trace.model import Trace
+from .explorer import Explorer, as_trace
+from .message import Message
+
+
+class Explanation(Explorer):
+    """An Explorer opened at the cause of an error; `text` says in words what it shows."""
+
+    def __init__(self, trace: Trace, **traits: Any):
+        said = trace.meta["explanation"]
+        node, folding = said["node"], Folding(trace)
+        opened = folding.first() + [part for part in (folding.opening(node) if node else ()) if part not in folding.first()]
+        notes = trace.meta["error"]["notes"] if trace.meta.get("error") else []
+        self.text = "\n".join([said["title"], *said["text"], *notes, said["more"]]).strip()
+        super().__init__(trace, **{"expanded": opened, "step": said["step"]} | traits)
+
+    def __repr__(self) -> str:
+        return f"Explanation({self.trace.meta['explanation']['title']})"
+
+
+def explain(error: Any = None) -> Explanation | Message:
+    """Shows where an error came from: the explorer, opened at the operation to blame. In a notebook, in the next cell:
+
+        h = x.relu()
+        h @ w                # RuntimeError: mat1 and mat2 shapes cannot be multiplied
+        autolab.explain()    # both operands, their shapes, what they were computed from
+
+    error: the exception; by default the one being handled (inside `except`), else the last that nobody caught. A recording, a trace or a
+    tensor may be given instead: then the first NaN or inf in it is shown.
+
+    It knows of operations that failed (which, with which operands), of backward passes (freed or changed values, who changed them, results of
+    many numbers, graphs that were cut) and, in anomaly mode, of the first NaN. Inside `with autolab.record():` it also has every step
+    before. Of an error of real PyTorch it shows the tensors in the line that raised it. It keeps nothing: what it needs stands on the error
+    and in its traceback.
+
+    Returns the explorer, whose `text` says the same in words; a short message where there are no tensors to show. Raises TypeError for
+    anything that is neither an exception nor something to explore."""
+    if error is None:
+        error = sys.exc_info()[1] or getattr(sys, "last_value", None)
+        if error is None:
+            return Message("There is no error to explain.", paragraphs=("Call it after an exception, or with the exception.",))
+    if not isinstance(error, BaseException):
+        trace = error.trace() if isinstance(error, Recording) else as_trace(error)
+        return Explanation(causes.of_numbers(trace))
+    found = causes.of_error(error)
+    if found is not None and found.nodes:
+        return Explanation(found)
+    title, said = causes.in_words(error)
+    return Message(title, paragraphs=tuple(said))
