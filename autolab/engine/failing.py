@@ -48,6 +48,8 @@ def _tell(op, args, error, inplace=False):
     _telling = True
     try:
         observe.observer.failed(op, args, error, inplace)
+    except Exception:  # what has no shape yet, say: the learner's error counts, not that it could not be drawn
+        pass
     finally:
         _telling = False
 

@@ -281,8 +281,8 @@ def _wanted_by(frame):
             found = f"<built-in function {name}>"
         elif name in NAMESPACES[""] or name in NAMESPACES["nn.functional"]:
             found = f"<built-in method {name} of type object at {id(Tensor):#x}>"
-        elif name in ("apply", "apply_inplace"):  # an operator, or a method of another tensor
-            found = _method(inside["op"].name + ("_" if name == "apply_inplace" else ""))
+        elif name in ("apply", "_apply_inplace"):  # an operator, or a method of another tensor
+            found = _method(inside["op"].name + ("_" if name == "_apply_inplace" else ""))
         frame = frame.f_back
     return found
 

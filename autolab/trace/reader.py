@@ -227,9 +227,9 @@ class Reader:
             for name, kind, entry in zip(op.saves, op.save_kinds, entries(node)):
                 if not isinstance(entry, tuple):
                     continue
-                if kind == "output":
+                if kind == "output" and len(entry) == 3:
                     yield from _stale(name, None, entry[1], entry[2])
-                elif kind == "input" and is_tensor(entry[0]) and isinstance(entry[-1], int):
+                elif kind == "input" and len(entry) == 2 and is_tensor(entry[0]) and isinstance(entry[1], int):
                     yield from _stale(name, entry[0], entry[0]._storage, entry[1])
         for i, item in enumerate(kept or ()):
             if item is not None and is_tensor(item[0]):

@@ -75,7 +75,10 @@ class Recording(Recorded[Trace]):
         found = next((own for link in failures.chain(error) if (own := link.__dict__.get("_autolab_seen")) and own[0] is self), None)
         node, film = "" if found is None else found[1], self._builder.film
         if found is None and not (film.shots and film.shots[-1].event == "error"):
-            node = self._at_the_line(error)
+            try:
+                node = self._at_the_line(error)
+            except Exception:  # what has no shape yet cannot be drawn; the learner's error counts
+                film.broke("", error_line(error))
         frame = failures.learners(error.__traceback__)
         source = None if frame is None else names.source(frame.tb_frame, frame.tb_lineno)
         self._error = failures.described(error) | {"node": node or (film.shots[-1].node if film.shots else "")}

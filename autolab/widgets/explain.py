@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from ..engine.failing import sentences
 from ..trace import Recording, causes
 from ..trace.folding import Folding
 from ..trace.model import Trace
@@ -51,7 +52,11 @@ def explain(error: Any = None) -> Explanation | Message:
     if not isinstance(error, BaseException):
         trace = error.trace() if isinstance(error, Recording) else as_trace(error)
         return Explanation(causes.of_numbers(trace))
-    found = causes.of_error(error)
+    try:
+        found = causes.of_error(error)
+    except Exception as trouble:  # a tensor without a shape, say; whoever asks about an error must not get another one
+        why = f"What it was given cannot be drawn ({type(trouble).__name__})."
+        return Message(causes.in_words(error)[0], paragraphs=(why, *sentences(error)))
     if found is not None and found.nodes:
         return Explanation(found)
     title, said = causes.in_words(error)

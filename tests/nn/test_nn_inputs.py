@@ -5,6 +5,7 @@ from engine_outcomes import outcome
 from goldens.oracle import check
 
 import autolab
+from autolab.engine.failing import sentences
 
 LAYERS = [
     "nn.Linear(2, 3)", "nn.Linear(2, 3, bias=False)", "nn.Sequential(nn.Linear(2, 2), nn.ReLU())",
@@ -58,4 +59,4 @@ def test_same_as_torch(source):
 def test_a_sentence_for_the_learner(layer):
     with pytest.raises(TypeError) as caught:
         eval(f"{layer}([1.0])", {"nn": autolab.nn})
-    assert caught.value.__notes__ == ["'input' was given [1.0]."]
+    assert sentences(caught.value) == ["'input' was given [1.0]."]

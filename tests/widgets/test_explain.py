@@ -63,6 +63,21 @@ def test_parts_around_the_cause_are_open():
     assert found._picture.folded.boxes[failed].of == failed
 
 
+@pytest.mark.parametrize("recorded", [False, True])
+def test_what_cannot_be_drawn_is_said(recorded):
+    layer = torch.nn.LazyLinear(3)
+    try:
+        if recorded:
+            with torch.record():
+                layer.weight * 2
+        else:
+            layer.weight * 2
+    except ValueError as error:
+        assert "uninitialized" in str(error)
+        found = torch.explain()
+    assert "uninitialized" in (found.text if isinstance(found, Explorer) else repr(found))
+
+
 def test_of_numbers():
     x = torch.tensor([0.0, 1.0], requires_grad=True)
     assert "is the first number that is not finite" in text_of(torch.explain((x.log() * 2).sum()))
