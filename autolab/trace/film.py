@@ -337,7 +337,7 @@ class Film(Observer):
             receiver = nodes[int(shot.receiver[1:])] if shot.receiver else None
             edge = edges[int(shot.edge[1:])] if shot.edge else None
             of = parts.get((shot.run, shot.receiver or ""), 0)
-            text, tex = words.describe(shot, node, receiver, edge, of, roots.get(shot.run, ""), shot.node in rounded)
+            text, tex = words.describe(shot, node, receiver, edge, of, roots.get(shot.run, ""), shot.node in rounded, self.rehearsal)
             frames.append(
                 Frame(
                     i,

@@ -48,6 +48,8 @@ def passes(plans: Sequence[Plan], shots: Sequence[Shot], nodes: Sequence[Node], 
 
 def own_reason(node: Node, operands: Iterable[Node], frozen: bool) -> str:
     """Why a node that does not require grad does not, whichever pass is meant."""
+    if node.error:
+        return "it failed: there is no result"
     if node.cut:
         return DETACH if node.cut == "detach" else NO_GRAD
     if node.kind == "data" and not node.name and node.shape == ():

@@ -16,24 +16,26 @@ def render(trace: Trace, *, frames: bool = True) -> str:
             "Modules",
             *_table([[g.label, g.type, ", ".join(trace.node(n).label for n in g.nodes)] for g in trace.groups]),
         ]
+    rehearsed, why = trace.meta.get("backward") == "dry", trace.meta.get("why") or ""
     if frames and trace.frames:
-        parts += [
-            "",
-            "Steps",
-            *_table(
-                [
-                    [str(f.index), f"backward {f.run}" if f.phase == "backward" else "forward", f.text]
-                    for f in trace.frames
-                ],
-                right=1,
-            ),
-        ]
-    if trace.meta.get("why"):
-        parts += ["", trace.meta["why"]]
+        back = "rehearsed" if rehearsed else "backward"
+        rows = [[str(f.index), f"{back} {f.run}" if f.phase == "backward" else "forward", f.text] for f in trace.frames]
+        parts += ["", "Steps", *([why] if rehearsed else []), *_table(rows, right=1)]
+    if never := _never(trace):
+        parts += ["", "No gradient comes to", *_table(never)]
+    if why and not (rehearsed and frames):
+        parts += ["", why]
     error = trace.meta.get("error")
     if error:
         parts += ["", f"{error['type']}: {error['message']}", *error.get("notes", [])]
     return "\n".join(parts)
+
+
+def _never(trace: Trace) -> list[list[str]]:
+    """What could have a gradient and gets none, by backward pass."""
+    wants = [(p, trace.node(n), why) for p in trace.passes for n, why in p.never.items() if trace.node(n).requires_grad]
+    several = len(trace.passes) > 1
+    return [[node.label, f"in backward {p.run}: {why}" if several else why] for p, node, why in wants]
 
 
 def _heading(trace: Trace) -> str:

@@ -11,6 +11,24 @@ from .values import Value, sign
 if TYPE_CHECKING:
     from .film import Shot
 
+STATE_WORDS = {
+    "none": ("not yet", "not yet"),
+    "never": ("never", "never"),
+    "zero": ("zero", "would be zero"),
+    "contribution": ("contribution", "part would be in"),
+    "accumulated": ("accumulated", "all would be in"),
+    "returned": ("returned", "would be returned"),
+    "freed": ("freed", "would be freed"),
+}
+"""Gradient state -> (what it is called, what it is called where backward is only rehearsed)."""
+
+
+def state_word(state: str, name: str = "", rehearsed: bool = False) -> str:
+    """What a gradient state is called; `name`: what the learner's code calls a gradient that was returned."""
+    if state == "returned":
+        return f"returned as {name}" if name else "returned by grad()"
+    return STATE_WORDS[state][rehearsed]
+
 
 def error(exception: BaseException) -> str:
     """An exception in one line: its type and its first sentence."""
@@ -19,15 +37,23 @@ def error(exception: BaseException) -> str:
 
 
 def describe(
-    shot: Shot, node: Node | None, receiver: Node | None, edge: Edge | None, of: int, roots: str, rounded: bool = False
+    shot: Shot, node: Node | None, receiver: Node | None, edge: Edge | None, of: int, roots: str, rounded: bool = False, rehearsed: bool = False
 ) -> tuple[str, str]:
     """(text, tex) of a frame. `of`: how many contributions the receiver gets in this run; `roots`: what the run starts
-    from; `rounded`: the formula of the node was filled in with rounded numbers."""
+    from; `rounded`: the formula of the node was filled in with rounded numbers; `rehearsed`: it did not happen, but would."""
     if shot.event == "compute" and node is not None:
         return compute(node, rounded)
     if shot.event == "return" and receiver is not None:
         return _return(shot, receiver, roots)
-    return _BACKWARD[shot.event](shot, node, receiver, edge, of)
+    return _BACKWARD[shot.event](shot, node, receiver, edge, of, _conditional if rehearsed else _indicative)
+
+
+def _indicative(happened: str, would: str) -> str:
+    return happened
+
+
+def _conditional(happened: str, would: str) -> str:
+    return would
 
 
 def compute(node: Node, rounded: bool = False) -> tuple[str, str]:
@@ -60,24 +86,24 @@ def _grad(value: Value | None) -> str:
     return "?" if value is None else value.text
 
 
-def _seed(shot, node, receiver, edge, of):
+def _seed(shot, node, receiver, edge, of, mood):
     one = shot.value is not None and shot.value.shape == () and shot.value.data == 1
     why = (
         f"the gradient of {node.label} with respect to itself is 1"
         if one
-        else f"{node.label} is given the gradient {_grad(shot.value)}"
+        else f"{node.label} {mood('is', 'would be')} given the gradient {_grad(shot.value)}"
     )
     return (
-        f"backward starts: {why}",
+        f"backward {mood('starts', 'would start')}: {why}",
         formulas.bar(formulas.symbol(node.label)) + (_is(shot.value) or f" = {_unknown(shot.value)}"),
     )
 
 
-def _contribution(shot, node, receiver, edge, of):
+def _contribution(shot, node, receiver, edge, of, mood):
     which = f" (contribution {shot.part} of {of}, so far {_grad(shot.total)})" if of > 1 else ""
     name = receiver.output_label(edge.parent_nr if edge is not None else 0)
-    lost = "; it is frozen, so nothing is accumulated" if shot.state == "never" else ""
-    text = f"{node.label} sends {_grad(shot.value)} to {name}{which}{lost}"
+    lost = f"; it is frozen, so nothing {mood('is', 'would be')} accumulated" if shot.state == "never" else ""
+    text = f"{node.label} {mood('sends', 'would send')} {_grad(shot.value)} to {name}{which}{lost}"
     if edge is None:
         return text, ""
     y, x = formulas.bar(formulas.symbol(node.label)), formulas.bar(formulas.symbol(name))
@@ -120,10 +146,10 @@ def _is(value: Value | None) -> str:
     return "" if value is None or text is None else f" {truth.EQUAL if value.is_exact() else truth.ABOUT} {text}"
 
 
-def _accumulate(shot, node, receiver, edge, of):
+def _accumulate(shot, node, receiver, edge, of, mood):
     added = shot.value is not None and shot.total != shot.value
-    text = f"{receiver.label}.grad is now {_grad(shot.total)}" + (
-        f": {_grad(shot.value)} was added to what it held" if added else ""
+    text = f"{receiver.label}.grad {mood('is now', 'would become')} {_grad(shot.total)}" + (
+        f": {_grad(shot.value)} {mood('was', 'would be')} added to what it {mood('held', 'holds')}" if added else ""
     )
     value = formulas.numbers(shot.total)
     sign = r"\mathrel{+}=" if added else "="
@@ -131,16 +157,17 @@ def _accumulate(shot, node, receiver, edge, of):
     return text, left + (rf" \Rightarrow {value}" if value and added else _is(shot.total))
 
 
-def _free(shot, node, receiver, edge, of):
+def _free(shot, node, receiver, edge, of, mood):
     gradient = "" if shot.state == "accumulated" else ", and with it its gradient"
-    return f"{node.label} is done: what it saved ({shot.note}) is freed{gradient}", ""
+    be = mood("is", "would be")
+    return f"{node.label} {be} done: what it saved ({shot.note}) {be} freed{gradient}", ""
 
 
-def _hook(shot, node, receiver, edge, of):
-    return f"a hook changed the gradient of {node.label} from {_grad(shot.value)} to {_grad(shot.total)}", ""
+def _hook(shot, node, receiver, edge, of, mood):
+    return f"a hook {mood('changed', 'would change')} the gradient of {node.label} from {_grad(shot.value)} to {_grad(shot.total)}", ""
 
 
-def _clear(shot, node, receiver, edge, of):
+def _clear(shot, node, receiver, edge, of, mood):
     if shot.total is None:
         return f"{node.label}.grad was set to None", ""
     what = "zeroed" if shot.state == "zero" else f"changed to {_grad(shot.total)}"
@@ -159,7 +186,7 @@ def _return(shot: Shot, receiver: Node, roots: str) -> tuple[str, str]:
     return f"{given}: the gradient of {roots} with respect to {name}{stays}", tex
 
 
-def _error(shot, node, receiver, edge, of):
+def _error(shot, node, receiver, edge, of, mood):
     if node is not None and node.error:
         return f"{node.call} failed: {shot.note}", ""
     return (f"error at {node.label}: {shot.note}" if node is not None else f"error: {shot.note}"), ""

@@ -21,6 +21,8 @@ BAD = PURPLE  # errors and NaN: thick double border
 INK, PAPER, CUDA = "#1b1b1b", "#ffffff", "#dff3e4"
 MUTED, SOFT, ALARM = "#555555", "#d5d8dc", "#8f3a6e"  # text beside the main text; thin lines; text about what is wrong
 NOT_A_NUMBER = "#bbbbbb"  # in heat maps
+NEVER = ("#ffffff", "#9a9a9a")  # dotted (paper, dots): no gradient comes here
+PARTIAL, RETURNED = ("#f6cdb0", "#eca97c"), ("#fbe6bd", ORANGE)  # striped: some of a gradient; one that was handed back
 FREED, FADED = ("#ececec", "#c4c4c4"), ("#fbf8d0", "#d9cf5a")  # hatched (paper, stripe): freed, or waiting; a saved tensor that is gone
 WORK, WORK_BACK = "#cfe3f0", "#f6d9c4"  # a kernel on its device, forward and backward
 
@@ -28,7 +30,12 @@ FIXED = {
     "blue": BLUE,
     "blue-deep": "#00588a",  # the pointer is on a blue button
     "vermillion": VERMILLION,
-    "partial": "#f6cdb0",  # a gradient of which some contributions have arrived
+    "partial": PARTIAL[0],
+    "partial-stripe": PARTIAL[1],
+    "returned": RETURNED[0],
+    "returned-stripe": RETURNED[1],
+    "never": NEVER[0],
+    "never-dot": NEVER[1],
     "sky": SKY,
     "orange": ORANGE,
     "black": BLACK,
@@ -102,6 +109,16 @@ def device_fill(device: str) -> tuple[str, str]:
     if kind in ("", "cpu"):
         return PAPER, ""
     return (CUDA, "") if kind == "cuda" else (f"{CUDA}:{PAPER}:{CUDA}:{PAPER}:{CUDA}", "striped")
+
+
+PATTERNS = {
+    "freed": ("stripes", *FREED, 45),
+    "contribution": ("stripes", *PARTIAL, -45),
+    "returned": ("stripes", *RETURNED, 90),
+    "never": ("dots", *NEVER, 0),
+}
+"""Gradient state -> (what is drawn, paper, ink, degrees it is turned by) of states that a pattern tells, too; scripts have it as
+`PATTERNS`. The others: "none" has no paper, "zero" a plain one, "accumulated" a full one."""
 
 
 def css() -> str:

@@ -7,6 +7,7 @@ import json
 import re
 from pathlib import Path
 
+from ..trace.words import STATE_WORDS
 from ..viz import palette
 
 STATIC = Path(__file__).parent / "static"
@@ -17,16 +18,16 @@ _STYLE_IMPORT = re.compile(r'^@import "\./(\w+)\.css";\n', re.MULTILINE)
 @functools.cache
 def module(name: str) -> str:
     """`static/<name>.js` and all it imports from beside it, as one ES module; `STYLE` in it is `static/<name>.css` after the colours as
-    CSS variables, `PALETTE` the colours that are the same in both themes.
+    CSS variables, `PALETTE` the colours that are the same in both themes, `PATTERNS` and `STATES` how gradient states look and what they are called.
 
     Imports are plain `import { a, b } from "./file.js";`; names are shared, so each must be used once across the files.
     Comments and indentation are left out: a notebook stores this text with every widget.
 
     Raises FileNotFoundError when a file that is imported does not exist.
     """
-    given = {"STYLE": palette.css() + style(name), "PALETTE": palette.FIXED | palette.DRAWN}
-    parts = [f"const {key} = {json.dumps(value)};\n" for key, value in given.items()] + [_strip(part) for part in _ordered(name, []).values()]
-    return "".join(parts)
+    given = {"STYLE": palette.css() + style(name), "PALETTE": palette.FIXED | palette.DRAWN, "PATTERNS": palette.PATTERNS, "STATES": STATE_WORDS}
+    text = "".join(_strip(part) for part in _ordered(name, []).values())
+    return "".join(f"const {key} = {json.dumps(value)};\n" for key, value in given.items() if key in text or key == "STYLE") + text
 
 
 @functools.cache

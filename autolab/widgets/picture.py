@@ -20,6 +20,7 @@ from ..trace.folding import Folding, Link, Part
 from ..trace.model import Node, Saved, Trace
 from ..trace.text import count_words, shape_text
 from ..trace.values import Value
+from ..trace.words import STATE_WORDS, state_word
 from ..viz import palette
 from ..viz.palette import BACKWARD, FORWARD, INK, LEAF, PAPER, SAVED
 from ..viz.palette import DATA as RULE
@@ -122,9 +123,18 @@ class Card:
         module: str = "",
         note: str = "",
         devices: dict[str, Any] | None = None,
+        end: str = "none",
+        name: str | None = None,
+        rehearsed: bool = False,
     ):
+        """`end`: the state of its gradient in the end; `name`: what it was called where it was returned, None where it never was."""
         self.look = look = device_look(node, devices or {})
         self.node, self.saved, self.grad = node, saved, grads[-1] if grads else None
+        passed = "none" if self.grad is None else "zero" if self.grad.is_zero else "accumulated"  # also what was passed on and freed
+        self.state = end if end in ("never", "returned") else passed
+        self.word = fit(state_word(self.state, name or "", rehearsed), TEXT, 150)
+        self.said = [STATE_WORDS["contribution"][1] if rehearsed else "accumulated"]  # the longest words that will stand there
+        self.said += [] if name is None else [fit(state_word("returned", name), TEXT, 150)]
         self.bare = node.kind == "data" and not node.name and not node.shape  # a number such as 3: nothing else to say
         kind = {"leaf": "leaf", "data": "" if self.bare else "data"}.get(node.kind, node.op)
         self.title, self.kind = fit(node.made or node.id, TITLE, 120, bold=True), fit(kind, TEXT, 120)
@@ -159,7 +169,7 @@ class Card:
         rows += [text_width(self.value, TEXT) + self.thumb[0] + 8]
         rows += [text_width(words, TEXT) for words in (*self.notes, *self.tabs)]
         if self.node.requires_grad:
-            rows += [text_width("accumulated", TEXT), text_width("grad", TEXT) + 8 + (self.thumb[0] or number)]
+            rows += [*(text_width(words, TEXT) for words in self.said), text_width("grad", TEXT) + 8 + (self.thumb[0] or number)]
         return round(max([34 if self.bare else 60, *rows]) + 2 * PAD)
 
     def draw(self) -> str:
@@ -197,20 +207,21 @@ class Card:
         return element("g", cells, class_=name, data_w=w, data_h=h, transform=place, **lines)
 
     def _gradient(self, y: float) -> str:
-        w, h, grad = self.width, self.strip, self.grad
-        state = "none" if grad is None else "zero" if grad.is_zero else "accumulated"
-        fill = BACKWARD if state == "accumulated" else PAPER
+        w, h, grad, state = self.width, self.strip, self.grad, self.state
+        fill = BACKWARD if state == "accumulated" else palette.RETURNED[0] if state == "returned" else PAPER
+        # Patterns have ids, of which two pictures on a page must not have the same: here a border of its own stands for them.
+        border, dashes = {"returned": (palette.RETURNED[1], "6 2"), "never": (palette.NEVER[1], "1.5 3")}.get(state, (None, None))
         drawn = grad is None or (grad.shape and self.thumb[0])
         number = "" if drawn or grad is None else grad.text if grad.shape == () else heat.brief(grad)
         outline = f"M1 {y:g}H{w - 1}V{y + h - 7:g}q0 6 -6 6H7q-6 0 -6 -6Z"
         return element(
             "g",
-            element("path", class_="al-strip", d=outline, fill=fill),
+            element("path", class_="al-strip", d=outline, fill=fill, stroke=border, stroke_dasharray=dashes),
             element("path", class_="al-rule", d=f"M1 {y:g}H{w - 1}", stroke=RULE, fill="none"),
             label("al-gradname", PAD, y + 14, "grad"),
             label("al-number", w - PAD, y + 14, number, text_anchor="end"),
             self._thumb("al-gthumb", y + 3, grad) if self.thumb[0] else "",
-            label("al-word", PAD, y + h - 5, "not yet" if grad is None else state),
+            label("al-word", PAD, y + h - 5, self.word),
             class_="al-grad",
             data_state=state,
         )
@@ -325,7 +336,8 @@ class Cards:
 
     def __init__(self, trace: Trace, folding: Folding):
         self.trace, self.folding = trace, folding
-        self.grads = gradients(trace)
+        self.grads, self.ends = gradients(trace), trace.states(len(trace.frames) - 1)
+        self.names = {f.receiver: f.name for f in trace.frames if f.event == "return" and f.state == "returned"}
         self.saved: dict[str, list[Saved]] = {}
         for s in trace.saved:
             self.saved.setdefault(s.node, []).append(s)
@@ -360,7 +372,8 @@ class Cards:
         size = size_words(math.prod(node.shape) * bytes_each(node.dtype)) if start and node.shape is not None else ""
         sharers = len(self.trace.sharers(of))
         note = f"{start} → {node.device}, {size}" if size else f"shared by {sharers} calls" if sharers else ""
-        return Card(node, self.saved.get(of, []), self.grads[of], module, note, self.devices)
+        rehearsed = self.trace.meta.get("backward") == "dry"
+        return Card(node, self.saved.get(of, []), self.grads[of], module, note, self.devices, self.ends[of], self.names.get(of), rehearsed)
 
 
 class Picture:

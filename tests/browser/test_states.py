@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
+from typing import Any
 
+import pytest
 import trace_stories
-from lab import learners_trace, script_says
-from playwright.sync_api import Page
+from lab import Explorer, learners_trace, script_says
+from playwright.sync_api import Page, expect
 from zoo import CASES, recorded
 
+import autolab
 from autolab.trace import Trace
+from autolab.widgets import explore
 from autolab.widgets.packing import columns, pack
 
 EVERYTHING = """(m, stories) => stories.map((data) => {
@@ -59,3 +65,164 @@ def test_the_script_says_what_python_says(page: Page) -> None:
             for frame in trace.frames:
                 if frame.event == "return" and frame.state == "returned":
                     assert said["names"][frame.index][frame.receiver] == frame.name
+
+
+def opened(page: Page, source: Any, folder: Path, **options: Any) -> Explorer:
+    page.goto(explore(source, **options).to_html(folder / "states.html").as_uri())
+    shown = Explorer(page)
+    expect(shown.graph).to_be_visible()
+    return shown
+
+
+def name_of(shown: Explorer, node: str) -> str:
+    return shown.node(node).get_attribute("aria-label") or ""
+
+
+def word_on(shown: Explorer, node: str) -> str:
+    return shown.node(node).locator(".al-word").text_content() or ""
+
+
+def test_a_gradient_that_grad_hands_back(page: Page, tmp_path: Path) -> None:
+    with autolab.record() as recording:
+        speed = autolab.tensor(4.0, requires_grad=True)
+        energy = speed**2 * 0.5
+        (momentum,) = autolab.autograd.grad(energy, speed)
+    shown = opened(page, recording, tmp_path, step=10_000)
+    expect(shown.said).to_contain_text("grad() returns 4 as momentum: the gradient of energy with respect to speed; speed.grad stays None")
+    assert word_on(shown, "speed") == "returned as momentum"
+    assert name_of(shown, "speed").endswith("gradient returned as momentum 4")
+    expect(shown.details.get_by_role("heading", name="The gradient is handed back")).to_be_visible()
+    expect(shown.details).to_contain_text("speed.grad stays as it was")
+    expect(shown.details.locator(".al-state[data-state=returned]")).to_have_text("returned as momentum")
+    expect(shown.root.get_by_role("list", name="Legend")).to_contain_text("returned")
+    strip, word = (shown.node("speed").locator(part).bounding_box() for part in (".al-strip", ".al-word"))
+    assert strip and word and word["x"] + word["width"] <= strip["x"] + strip["width"], "the name has room"
+    assert shown.check("faint") == [] and shown.check("crowded") == []
+
+
+def test_where_no_gradient_ever_comes(page: Page, tmp_path: Path) -> None:
+    with autolab.record() as recording:
+        a = autolab.tensor([1.0, 3.0], requires_grad=True)
+        inner = a * 2
+        fixed = inner.detach()
+        place = inner.argmax()
+        spare = a.exp()
+        total = (a * fixed).sum() + place
+        total.backward()
+    seed = next(f.index for f in recording.trace().frames if f.event == "seed")
+    shown = opened(page, recording, tmp_path, step=seed - 1)
+    assert word_on(shown, "inner") == "not yet"
+    assert "never" not in name_of(shown, "inner") and "never" not in name_of(shown, "fixed")
+    shown.button("Next step").click()
+    shown.at(seed)
+    said = {node: name_of(shown, node).partition("gradient never: ")[2] for node in ("inner", "fixed", "place", "spare")}
+    assert said == {
+        "inner": "its way to total is cut at fixed by detach()",
+        "fixed": "detach() cuts here",
+        "place": "whole numbers have no gradient",
+        "spare": "total does not depend on it",
+    }
+    assert word_on(shown, "inner") == word_on(shown, "spare") == "never"
+    shown.node("inner").click()
+    expect(shown.details.locator(".al-gradcell")).to_have_text("neverits way to total is cut at fixed by detach()")
+    shown.node("place").click()
+    expect(shown.details.locator(".al-gradcell")).to_have_text("neverwhole numbers have no gradient")
+    shown.root.focus()
+    page.keyboard.press("End")
+    assert word_on(shown, "inner") == "never" and "accumulated" in name_of(shown, "a")
+    assert shown.check("faint") == [] and shown.check("small") == []
+    assert spare.requires_grad
+
+
+def test_a_second_pass_leaves_the_first_and_goes_back_to_it(page: Page, tmp_path: Path) -> None:
+    with autolab.record() as recording:
+        k = autolab.tensor(2.0, requires_grad=True)
+        for _ in range(2):
+            error = (k * 3 - 1).tanh()
+            error.backward()
+    trace = recording.trace()
+    ops = [n.label for n in trace.nodes if n.kind == "op"]
+    first, second = ops[:3], ops[3:]
+    end = max(f.index for f in trace.frames if f.run == 1)
+    shown = opened(page, recording, tmp_path, step=10_000)
+    assert {word_on(shown, label) for label in ops} == {"freed"}, "no neighbour falls back to not yet"
+    shown.slider.fill(str(end))
+    shown.at(end)
+    assert {word_on(shown, label) for label in first} == {"freed"} and {word_on(shown, label) for label in second} == {"not yet"}
+
+
+def test_a_rehearsal_says_what_would_be(page: Page, tmp_path: Path) -> None:
+    m = autolab.tensor(3.0, requires_grad=True)
+    n = (m * m).exp()
+    trace = autolab.trace.trace(n, {"m": m, "n": n})
+    shown = opened(page, trace, tmp_path, step=len(trace.frames) - 1)
+    expect(shown.said).to_contain_text("backward, rehearsed")
+    expect(shown.said).to_contain_text("would be done: what it saved (self, other) would be freed, and with it its gradient")
+    expect(shown.root.get_by_text("Rehearsed: this is what backward() would do now")).to_be_visible()
+    assert word_on(shown, "m") == "all would be in" and word_on(shown, "n") == "would be freed"
+    expect(shown.details.get_by_role("heading", name="The buffer would be freed")).to_be_visible()
+    expect(shown.details.get_by_role("table").get_by_role("row").last).to_contain_text("would be freed")
+    back = [f.index for f in trace.frames if f.phase == "backward"]
+    for index in back:
+        shown.slider.fill(str(index))
+        expect(shown.details.locator(".al-step h3")).to_have_text(re.compile("would"))
+        expect(shown.said).to_contain_text("would")
+
+
+def test_closed_parts_say_never_done_and_not_yet(page: Page, tmp_path: Path) -> None:
+    class Pair(autolab.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.used, self.cut = (autolab.nn.Sequential(autolab.nn.Linear(2, 2), autolab.nn.Tanh()) for _ in "12")
+
+        def forward(self, x: Any) -> Any:
+            return self.used(x) * self.cut(x).detach()
+
+    autolab.manual_seed(0)
+    model = Pair()
+    with autolab.record() as recording:
+        model(autolab.ones(1, 2)).sum().backward()
+    shown = opened(page, recording, tmp_path, expanded=[])
+    words = lambda: [re.sub(r".*gradients ", "", name_of(shown, part)) for part in ("used", "cut")]
+    assert words() == ["not yet", "not yet"]
+    shown.root.focus()
+    page.keyboard.press("End")
+    expect(shown.node("used")).to_have_attribute("aria-label", re.compile("gradients done$"))
+    assert words() == ["done", "never"]
+
+
+@pytest.mark.parametrize("colours", ["light", "dark", "forced", "print"])
+def test_every_state_has_its_own_word_and_look_in_the_legend(page: Page, tmp_path: Path, colours: str) -> None:
+    page.emulate_media(
+        media="print" if colours == "print" else "screen",
+        color_scheme="dark" if colours == "dark" else "light",
+        forced_colors="active" if colours == "forced" else "none",
+    )
+    with autolab.record() as recording:
+        a = autolab.tensor(1.0, requires_grad=True)
+        (slope,) = autolab.autograd.grad(a.cos(), a)
+    shown = opened(page, recording, tmp_path)
+    badges = shown.root.locator(".al-legend .al-state")
+    assert badges.all_inner_texts() == ["not yet", "never", "zero", "contribution", "accumulated", "returned", "freed"]
+    look = "all => all.map((e) => { const s = getComputedStyle(e); return [s.backgroundColor, s.backgroundImage, s.borderTopStyle].join(); })"
+    looks = badges.evaluate_all(look)
+    assert len(set(looks)) == 7, "no two look alike"
+    assert badges.first.is_visible() and slope is not None
+    assert shown.check("faint") == []
+
+
+def test_numbers_of_a_big_trace_keep_their_states(page: Page, tmp_path: Path) -> None:
+    x = autolab.tensor(1.0, requires_grad=True)
+    with autolab.record() as recording:
+        y = x
+        for _ in range(2100):
+            y = y.sin() * 1.01
+        gone = y.detach()
+        (slope,) = autolab.autograd.grad(y * gone, x, retain_graph=True)
+        y.backward()
+    trace = recording.trace()
+    assert len(trace.nodes) >= 4000 and slope is not None
+    given = next(f for f in trace.frames if f.event == "return")
+    shown = opened(page, trace, tmp_path, step=given.index)
+    expect(shown.said).to_contain_text("grad() returns the gradient for x as slope")
+    assert word_on(shown, "x") == "returned as slope"

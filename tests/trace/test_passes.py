@@ -239,7 +239,7 @@ def test_a_leaf_frozen_after_the_graph_was_made_gets_nothing():
         assert (told(trace)["x"], told(trace)["w"]) == ("accumulated", "never")
         assert [trace.node(f.receiver).label for f in trace.frames if f.event == "accumulate"] == ["x"]
         sent = next(f for f in trace.frames if f.event == "contribution" and trace.node(f.receiver).label == "w")
-        assert sent.text.endswith("frozen, so nothing is accumulated") and sent.total is None
+        assert sent.text.endswith("frozen, so nothing would be accumulated") and sent.total is None
         y.backward()
         assert w.grad is None
 
@@ -396,3 +396,44 @@ def test_states_agree_with_what_happened(seed):
             if f.run == p.run and f.event in ("seed", "contribution") and f.state != "never":
                 assert last[f.receiver] not in ("none", "never"), "what got a gradient has not got none"
         assert not [trace.node(n).label for n in there if last[n] == "none"], "not yet, although it is over"
+
+
+# -- rehearsed -------------------------------------------------------------------------------------------
+def test_a_rehearsal_is_told_in_the_conditional():
+    p, q = torch.tensor(2.0, requires_grad=True), torch.tensor(5.0)
+    q.requires_grad_(True)
+    q.grad = torch.tensor(1.0)
+    r = p * q + p
+    trace = trace_of(r, namespace={"p": p, "q": q, "r": r})
+    told_back = [f.text for f in trace.frames if f.phase == "backward"]
+    assert told_back == [
+        "backward would start: the gradient of r with respect to itself is 1",
+        "r would send 1 to v1",
+        "r would send 1 to p (contribution 1 of 2, so far 1)",
+        "v1 would send 5 to p (contribution 2 of 2, so far 6)",
+        "v1 would send 2 to q",
+        "p.grad would become 6",
+        "q.grad would become 3: 2 would be added to what it holds",
+        "v1 would be done: what it saved (self, other) would be freed, and with it its gradient",
+    ]
+    text = str(trace).split("Steps\n")[1]
+    assert text.startswith("Rehearsed: this is what backward() would do now") and "rehearsed 1" in text and "backward 1" not in text
+    assert text.count("Rehearsed:") == 1
+    with torch.record() as recording:
+        r.backward()
+    happened = [f.text for f in recording.trace().frames if f.phase == "backward"]
+    assert len(happened) == len(told_back) and not [t for t in happened if "would" in t]
+
+
+def test_words_of_states():
+    from autolab.trace.model import GRAD_STATES
+    from autolab.trace.words import STATE_WORDS, state_word
+    from autolab.viz import palette
+
+    assert set(STATE_WORDS) == set(GRAD_STATES)
+    assert state_word("returned", "dw") == "returned as dw" and state_word("returned") == "returned by grad()"
+    assert (state_word("freed"), state_word("freed", rehearsed=True)) == ("freed", "would be freed")
+    would = [would for happened, would in STATE_WORDS.values() if would != happened]
+    assert all("would be" in words for words in would)
+    looks = [(kind, paper, ink) for kind, paper, ink, _ in palette.PATTERNS.values()]
+    assert len(set(looks)) == len(looks) and set(palette.PATTERNS) < set(GRAD_STATES)

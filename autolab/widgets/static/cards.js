@@ -84,9 +84,12 @@ function countWords(count) {
 }
 
 class NodeCard {
-  // grads: every gradient that the node is known to have had; module, note: words below the value.
-  constructor(node, saved, grads, module, note, look) {
-    Object.assign(this, { node, saved, look, grad: grads.at(-1) ?? null });
+  // grads: every gradient that the node is known to have had; module, note: words below the value; end: the state of its
+  // gradient in the end, its word, and all the words that will stand there.
+  constructor(node, saved, grads, module, note, look, { state, word, said }) {
+    Object.assign(this, { node, saved, look, said, grad: grads.at(-1) ?? null });
+    this.state = state;
+    this.word = cut(word, TEXT, 150);
     this.bare = node.kind === "data" && !node.name && node.shape?.length === 0;
     const kind = { leaf: "leaf", data: this.bare ? "" : "data" }[node.kind] ?? node.op;
     this.title = cut(madeOf(node) || node.id, TITLE, 120, true);
@@ -109,7 +112,7 @@ class NodeCard {
   widthFor(number) {
     const rows = [widthOf(this.title, TITLE, true) + 12 + widthOf(this.kind, TEXT), widthOf(this.value, TEXT) + this.thumb[0] + 8];
     rows.push(...[...this.notes, ...this.tabs].map((words) => widthOf(words, TEXT)));
-    if (this.node.requires_grad) rows.push(widthOf("accumulated", TEXT), widthOf("grad", TEXT) + 8 + (this.thumb[0] || number));
+    if (this.node.requires_grad) rows.push(...[...this.said, this.word].map((words) => widthOf(cut(words, TEXT, 150), TEXT)), widthOf("grad", TEXT) + 8 + (this.thumb[0] || number));
     return rounded(Math.max(this.bare ? 34 : 60, ...rows) + 2 * PAD);
   }
 
@@ -143,18 +146,19 @@ class NodeCard {
   }
 
   gradient(y) {
-    const { width: w, strip: h, grad } = this, state = grad === null ? "none" : isZero(grad) ? "zero" : "accumulated";
+    const { width: w, strip: h, grad, state } = this, fill = { accumulated: PALETTE.vermillion, returned: PALETTE.returned }[state] ?? PALETTE.paper;
+    const [stroke, dashes] = { returned: [PALETTE["returned-stripe"], "6 2"], never: [PALETTE["never-dot"], "1.5 3"] }[state] ?? [null, null];
     const drawn = grad === null || (grad.shape.length && this.thumb[0]);
     const number = drawn ? "" : grad.shape.length ? brief(grad) : grad.text;
     return markup(
       "g",
       { class: "al-grad", "data-state": state },
-      markup("path", { class: "al-strip", d: bottomOf(w, y + h, y), fill: state === "accumulated" ? PALETTE.vermillion : PALETTE.paper }),
+      markup("path", { class: "al-strip", d: bottomOf(w, y + h, y), fill, stroke, "stroke-dasharray": dashes }),
       ruleAt(w, y),
       labelled("al-gradname", PAD, y + 14, "grad"),
       labelled("al-number", w - PAD, y + 14, number, { "text-anchor": "end" }),
       this.thumb[0] ? this.thumbnail("al-gthumb", y + 3, grad) : "",
-      labelled("al-word", PAD, y + h - 5, grad === null ? "not yet" : state),
+      labelled("al-word", PAD, y + h - 5, this.word),
     );
   }
 
@@ -278,7 +282,15 @@ export class Cards {
     const start = this.copiedFrom(node), sharers = sharersOf(this.trace, node).length;
     const size = start && node.shape ? sizeWords(node.shape.reduce((a, b) => a * b, 1) * bytesEach(node.dtype)) : "";
     const note = size ? `${start} → ${node.device}, ${size}` : sharers ? `shared by ${sharers} calls` : "";
-    return new NodeCard(node, this.saved.get(id) ?? [], this.grads.get(id) ?? [], module, note, this.look(node));
+    return new NodeCard(node, this.saved.get(id) ?? [], this.grads.get(id) ?? [], module, note, this.look(node), this.told(id));
+  }
+
+  told(id) {
+    const { trace } = this, last = trace.frames.length - 1, end = timelineOf(trace).state(id, last), grad = this.grads.get(id)?.at(-1);
+    const name = trace.frames.findLast(({ event, state, receiver }) => event === "return" && state === "returned" && receiver === id)?.name;
+    const state = ["never", "returned"].includes(end) ? end : !grad ? "none" : isZero(grad) ? "zero" : "accumulated";
+    const said = [rehearsed(trace) ? STATES.contribution[1] : "accumulated", ...(name === undefined ? [] : [stateWord(trace, "returned", name)])];
+    return { state, said, word: stateWord(trace, state, name) };
   }
 
   // The device that the operand was copied from, "" for other nodes.

@@ -2,19 +2,20 @@
 import { breakable, h, nameScrollers } from "./dom.js";
 import { valueView, shapeWords, sizeWords, words, short, isBad } from "./values.js";
 import { soFar, edgesInto, madeOf, sentAlong, sharersOf } from "./states.js";
-import { STATE_WORDS } from "./graph.js";
+import { mood, rehearsed, stateWord } from "./moods.js";
 import { Pictures } from "./pictures.js";
 
+// What happened, and what would where it was only rehearsed.
 const EVENT_WORDS = {
-  compute: "A value is computed",
-  seed: "The gradient starts",
-  contribution: "A contribution arrives",
-  accumulate: "The gradient is accumulated",
-  free: "The buffer is freed",
-  hook: "A hook changes the gradient",
-  clear: "The gradient is cleared",
-  return: "The gradient is handed back",
-  error: "An error",
+  compute: ["A value is computed"],
+  seed: ["The gradient starts", "The gradient would start"],
+  contribution: ["A contribution arrives", "A contribution would arrive"],
+  accumulate: ["The gradient is accumulated", "The gradient would be accumulated"],
+  free: ["The buffer is freed", "The buffer would be freed"],
+  hook: ["A hook changes the gradient", "A hook would change the gradient"],
+  return: ["The gradient is handed back"],
+  clear: ["The gradient is cleared"],
+  error: ["An error"],
 };
 
 const MOST_KEPT = 640, MOST_LAYERS = 24;
@@ -108,7 +109,7 @@ export class Details {
     const box = h(
       "section",
       { class: `al-step al-${frame.event === "error" ? "broken" : frame.phase}` },
-      h("h3", { text: EVENT_WORDS[frame.event] ?? frame.event }),
+      h("h3", { text: this.heading(frame) }),
     );
     const show = {
       compute: this.compute,
@@ -117,10 +118,27 @@ export class Details {
       seed: this.seed,
       hook: this.sum,
       free: this.free,
+      return: this.handed,
       error: this.error,
     }[frame.event];
     if (show) box.append(...show.call(this, frame, index, now).filter(Boolean));
     return box;
+  }
+
+  heading({ event, state }) {
+    if (event === "return" && state !== "returned") return "No gradient is handed back";
+    const [is, would] = EVENT_WORDS[event] ?? [event];
+    return would ? mood(this.trace, is, would) : is;
+  }
+
+  // What grad() gives its caller for one of its inputs.
+  handed(frame) {
+    const label = this.label(frame.receiver), name = frame.name ? `handed back as ${frame.name}` : "handed back by grad()";
+    return [
+      this.formula(frame.tex, "formula"),
+      frame.value ? this.quantity(name, frame.value, `gradient of ${label}, ${name}`) : h("p", { class: "al-plain", text: `None is ${name}.` }),
+      h("p", { class: "al-plain", text: `grad() accumulates nothing: ${label}.grad stays as it was.` }),
+    ];
   }
 
   compute(frame) {
@@ -153,7 +171,7 @@ export class Details {
   }
 
   seed(frame) {
-    return [this.formula(frame.tex, "formula"), this.quantity("starts with", frame.value, "starting gradient")];
+    return [this.formula(frame.tex, "formula"), this.quantity(mood(this.trace, "starts with", "would start with"), frame.value, "starting gradient")];
   }
 
   contribution(frame, index, now) {
@@ -183,7 +201,7 @@ export class Details {
     return h(
       "div",
       { class: "al-row" },
-      h("div", { class: "al-name", text: `${this.label(frame.node)} sends` }),
+      h("div", { class: "al-name", text: `${this.label(frame.node)} ${mood(this.trace, "sends", "would send")}` }),
       h(
         "ul",
         { class: "al-sent" },
@@ -219,8 +237,8 @@ export class Details {
           "div",
           { class: "al-sum" },
           part("before", before, "nothing"),
-          part(frame.event === "hook" ? "the hook gives" : "arrives", frame.value, "?"),
-          part("now", frame.total, "?"),
+          part(frame.event === "hook" ? mood(this.trace, "the hook gives", "the hook would give") : mood(this.trace, "arrives", "would arrive"), frame.value, "?"),
+          frame.state === "never" ? null : part(mood(this.trace, "now", "would be"), frame.total, "?"),
         ),
       ),
     ];
@@ -232,8 +250,12 @@ export class Details {
     const label = this.label(frame.node);
     const names = saved.map((s) => s.name).join(", ") + (bytes ? `, ${sizeWords(bytes)}` : "");
     const again = `A second backward through ${label} would need ${saved.length > 1 ? "them" : "it"}.`;
-    const text = saved.length ? `Freed: ${names}. ${again}` : `${label} had saved no tensors.`;
+    const text = saved.length ? `${mood(this.trace, "Freed", "Would be freed")}: ${names}. ${again}` : `${label} had saved no tensors.`;
     return [h("p", { class: "al-plain", text })];
+  }
+
+  savedWord(state) {
+    return state === "freed" && rehearsed(this.trace) ? "would be freed" : state || "not yet";
   }
 
   error(frame) {
@@ -330,7 +352,7 @@ export class Details {
           h("span", { class: "al-unknown", text: "not computed yet" }),
         ),
       );
-    if (node.requires_grad) {
+    if (node.requires_grad || state === "never") {
       const grad = ["none", "never", "freed"].includes(state) ? null : now.gradients[node.id];
       box.append(
         h(
@@ -340,7 +362,8 @@ export class Details {
           h(
             "div",
             { class: "al-gradcell" },
-            h("span", { class: "al-state", "data-state": state, text: STATE_WORDS[state] }),
+            h("span", { class: "al-state", "data-state": state, text: stateWord(this.trace, state, now.returnedAs[node.id]) }),
+            now.why[node.id] ? h("span", { text: now.why[node.id] }) : null,
             grad ? valueView(grad, `gradient of ${node.label}`) : null,
           ),
         ),
@@ -429,7 +452,7 @@ export class Details {
                 "tr",
                 { "data-state": now.saved[s.id] },
                 cells(s).map((text) => h("td", {}, text)),
-                h("td", { text: now.saved[s.id] || "not yet" }),
+                h("td", { text: this.savedWord(now.saved[s.id]) }),
               ),
             ),
           ),

@@ -1,6 +1,7 @@
 // The explorer's view and its entry points. It needs only get, set, save_changes, on, off and send of its host, so it
 // runs in any notebook and, with the small host of viz/html.py, in a page of its own.
 import { HOLDS_STOPS, followTheme, h } from "./dom.js";
+import { rehearsed, stateWord } from "./moods.js";
 import { isBad } from "./values.js";
 import { unpack, momentAt, addDetails } from "./states.js";
 import { Folding } from "./folding.js";
@@ -263,20 +264,19 @@ class View {
         ...(frame
           ? [
               h("span", { class: "al-hidden", text: `Step ${index + 1} of ${trace.frames.length}, ` }),
-              h("span", { class: `al-phase al-${frame.phase}`, text: frame.phase }),
+              h("span", { class: `al-phase al-${frame.phase}`, text: frame.phase + (frame.phase === "backward" && rehearsed(trace) ? ", rehearsed" : "") }),
               " ",
               words,
             ]
           : []),
       );
     }
-    const now = momentAt(trace, index);
+    const now = momentAt(trace, index, new Set(model.get("dimmed")));
     this.askForDetails(index, selected);
     this.text.update(index, now, selected);
     if (!this.graph) return;
-    const dimmed = new Set(model.get("dimmed"));
-    this.legend.lastChild.hidden = !dimmed.size;
-    this.graph.update(index, now, selected, dimmed);
+    this.legend.lastChild.hidden = !now.dimmed.size;
+    this.graph.update(index, now, selected);
     if (moved) {
       this.graph.animate(frame, Math.min(650, 0.7 * model.get("interval")));
       this.graph.follow(frame);
@@ -332,10 +332,22 @@ function legend(trace) {
     item("local", "local derivative"),
     item("leaf", "leaf that wants a gradient"),
     item("saved", "saved for backward"),
-    item("freed", "freed"),
     troubled(trace) ? item("bad", "NaN, inf or an error") : null,
-    item("dimmed", "backward never comes here"),
+    trace.frames.some((frame) => frame.phase === "backward") ? gradientStates(trace) : null,
+    item("dimmed", "frozen since: never a gradient"),
   );
+}
+
+// Every state a gradient may be in, as it looks below a node.
+function gradientStates(trace) {
+  const handed = trace.frames.some((frame) => frame.event === "return");
+  return Object.keys(STATES)
+    .filter((state) => state !== "returned" || handed)
+    .map((state, i) => {
+      const word = state === "returned" ? "returned" : stateWord(trace, state);
+      const badge = h("span", { class: "al-state", "data-state": state, text: word });
+      return h("li", {}, i ? null : "gradient:", badge);
+    });
 }
 
 // Which colour is which device; nothing when all is on the CPU.

@@ -1,19 +1,11 @@
 // The graph: puts the state of one frame into the skeleton that picture.py drew.
 import { svgEl, clamp, reducedMotion } from "./dom.js";
+import { partWord, rehearsed, stateWord } from "./moods.js";
 import { madeOf, sharersOf } from "./states.js";
 import { brief, thumbCells, isBad, shapeWords, short, words } from "./values.js";
 
-export const STATE_WORDS = {
-  none: "not yet",
-  never: "never",
-  zero: "zero",
-  contribution: "contribution",
-  accumulated: "accumulated",
-  returned: "returned",
-  freed: "freed",
-};
 const LEAST_SCALE = 0.85, MOST_SCALE = 1.5; // at the least, text of 13 units is 11 px
-const MOST_PILL = 41; // of a pill's 50 units
+const MOST_PILL = 41, PAD = 8; // of a pill's 50 units; beside the words of a card
 const LONG = 6; // characters of a number that a pill has room for
 
 export class Graph {
@@ -179,8 +171,8 @@ export class Graph {
     this.svg.setAttribute("height", Math.floor(h * this.scale));
   }
 
-  update(index, now, selected, dimmed) {
-    const frame = this.trace.frames[index];
+  update(index, now, selected) {
+    const frame = this.trace.frames[index], { dimmed } = now;
     for (const card of this.cards) this.updateCard(card, frame, now, selected, dimmed.has(card.node.id));
     for (const part of this.parts) this.updatePart(part, frame, now);
     for (const line of this.lines) {
@@ -202,26 +194,27 @@ export class Graph {
     g.classList.toggle("al-now-backward", phase === "backward");
     box.value.textContent = done ? shapeWords(part.shape) : computed ? `${computed} of ${part.ops} computed` : "…";
     if (box.grad) {
-      box.strip.setAttribute("fill", PALETTE.paper);
+      box.strip.setAttribute("fill", state in PATTERNS ? `url(#al-${state})` : PALETTE.paper);
       box.grad.dataset.state = state;
-      box.word.textContent = PART_WORDS[state];
+      box.word.textContent = partWord(this.trace, state);
     }
     const size = [`${part.ops} operation${part.ops === 1 ? "" : "s"}`];
     if (part.parameters) size.push(`${part.parameters} parameters`);
     size.push(done ? `result of shape ${shapeWords(part.shape)}` : computed ? `${computed} computed` : "not computed yet");
     if (g.classList.contains("al-wrong")) size.push(g.querySelector(".al-cut").textContent);
-    if (part.requires_grad) size.push(`gradients ${PART_WORDS[state]}`);
+    if (part.requires_grad) size.push(`gradients ${partWord(this.trace, state)}`);
     g.setAttribute("aria-label", [part.label, part.type, ...size].filter(Boolean).join(", "));
   }
 
   updateCard(card, frame, now, selected, dim) {
     const { g, node } = card, known = now.computed.has(node.id), state = now.states[node.id];
-    const grad = ["none", "never", "freed"].includes(state) ? null : now.gradients[node.id];
+    const grad = ["none", "never", "freed"].includes(state) ? null : now.gradients[node.id], why = now.why[node.id];
+    const word = stateWord(this.trace, state, now.returnedAs[node.id]);
     const about = frame && (frame.node === node.id || (frame.receiver === node.id && frame.event !== "free"));
     const phase = about && (frame.phase === "backward" || frame.node === node.id) ? frame.phase : "";
     const failed = about && frame.event === "error";
     const picked = selected === node.id, tabs = card.tabs.map(({ tab }) => now.saved[tab.dataset.saved]);
-    if (!differs(card, [known, state, grad, phase, failed, picked, dim, ...tabs])) return;
+    if (!differs(card, [known, state, word, why, grad, phase, failed, picked, dim, ...tabs])) return;
     g.classList.toggle("al-pending", !known);
     g.classList.toggle("al-hasbad", holdsBad(node, known, grad));
     g.classList.toggle("al-failed", Boolean(failed));
@@ -230,14 +223,15 @@ export class Graph {
     g.classList.toggle("al-selected", picked);
     g.setAttribute("aria-pressed", String(picked));
     g.classList.toggle("al-dimmed", dim);
-    g.setAttribute("aria-label", this.nameOf(node, known, state, grad) + (dim ? ", backward never comes here" : ""));
+    g.setAttribute("aria-label", this.nameOf(node, known, why ? `${word}: ${why}` : word, grad));
     if (card.value) card.value.textContent = known ? card.valueText : "…";
     if (card.thumb) card.thumb.style.display = known ? "" : "none";
-    card.tabs.forEach((tab, i) => updateTab(tab, tabs[i]));
-    if (card.grad) updateGradient(card, state, grad);
+    card.tabs.forEach((tab, i) => updateTab(tab, tabs[i], rehearsed(this.trace)));
+    if (card.grad) updateGradient(card, state, word, grad);
   }
 
-  nameOf(node, known, state, grad) {
+  // `said`: the word for the state of its gradient, and why there is never one.
+  nameOf(node, known, said, grad) {
     const parts = [
       node.kind === "op"
         ? `${madeOf(node)}, result of ${node.op}`
@@ -253,14 +247,11 @@ export class Graph {
             ? `shape ${shapeWords(node.shape)}`
             : `value ${words(node.value)}`,
     );
-    if (node.requires_grad)
-      parts.push(
-        `gradient ${STATE_WORDS[state]}` +
-          (grad && grad.shape.length === 0 && state !== "freed" ? ` ${words(grad)}` : ""),
-      );
+    const never = said.startsWith("never");
+    if (node.requires_grad || never) parts.push(`gradient ${said}` + (grad && grad.shape.length === 0 ? ` ${words(grad)}` : ""));
     const sharers = sharersOf(this.trace, node);
     if (sharers.length) parts.push(`shared by ${sharers.join(" and ")}`);
-    if (node.cut) parts.push(`gradient cut by ${node.cut}`);
+    if (node.cut && !never) parts.push(`gradient cut by ${node.cut}`);
     if (holdsBad(node, known, grad)) parts.push("holds NaN or inf");
     if (node.device && node.device !== "cpu") parts.push(`on ${node.device}`);
     return parts.join(", ");
@@ -354,7 +345,6 @@ export class Graph {
   }
 }
 
-const PART_WORDS = { none: "not yet", never: "never", contribution: "in progress", accumulated: "done", returned: "returned" };
 
 function asToggle(g, expanded, toggle) {
   g.setAttribute("role", "button");
@@ -387,17 +377,20 @@ function holdsBad(node, known, grad) {
   return (known && isBad(node.value)) || isBad(grad);
 }
 
-function updateTab({ tab, rect, text, full }, saved) {
-  const gone = saved === "freed" || saved === "modified";
+// What would be freed has the look of it; that it would stands below, at the gradient.
+function updateTab({ tab, rect, text, full }, saved, would) {
+  const gone = (saved === "freed" && !would) || saved === "modified";
   tab.dataset.state = saved;
   rect.setAttribute("fill", saved === "freed" ? "url(#al-hatch)" : saved ? PALETTE.saved : "none");
   text.textContent = !saved ? "" : gone ? `${full.split(" · ")[0]} · ${saved}` : full;
 }
 
-function updateGradient({ grad: strip, node, strip: paper, word, number, gthumb }, state, grad) {
+function updateGradient({ grad: strip, node, strip: paper, word, number, gthumb }, state, said, grad) {
   strip.dataset.state = state;
-  paper.setAttribute("fill", state === "freed" ? "url(#al-freed)" : PALETTE.paper);
-  word.textContent = STATE_WORDS[state];
+  paper.setAttribute("fill", state in PATTERNS ? `url(#al-${state})` : PALETTE.paper);
+  word.textContent = said;
+  word.removeAttribute("textLength");
+  if (said.length > 11) narrow(word, paper.getBBox().width - 2 * PAD);
   number.textContent = state === "zero" && !node.shape?.length ? "0" : gthumb && grad ? "" : brief(grad);
   if (!gthumb) return;
   const w = Number(gthumb.dataset.w), h = Number(gthumb.dataset.h);
@@ -426,19 +419,18 @@ function tailOf(line) {
 }
 
 function defs() {
-  const hatch = (id, paper, ink) =>
-    svgEl(
-      "pattern",
-      { id, width: 7, height: 7, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
-      svgEl("rect", { width: 7, height: 7, fill: paper }),
-      svgEl("rect", { width: 2, height: 7, fill: ink }),
-    );
-  const stripes = svgEl(
-    "pattern",
-    { id: "al-simulated", width: 14, height: 14, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
-    svgEl("rect", { class: "al-devicepaper", width: 14, height: 14 }),
-    svgEl("rect", { class: "al-devicestripe", width: 4, height: 14 }),
+  const pattern = (id, size, turn, ...inside) =>
+    svgEl("pattern", { id, width: size, height: size, patternUnits: "userSpaceOnUse", patternTransform: `rotate(${turn})` }, ...inside);
+  const drawn = (id, [kind, paper, ink, turn]) => {
+    const mark = kind === "dots" ? svgEl("circle", { cx: 2, cy: 2, r: 1.2, fill: ink }) : svgEl("rect", { width: 2, height: 7, fill: ink });
+    return pattern(id, 7, turn, svgEl("rect", { width: 7, height: 7, fill: paper }), mark);
+  };
+  const simulated = [["paper", 14], ["stripe", 4]].map(([name, width]) => svgEl("rect", { class: `al-device${name}`, width, height: 14 }));
+  return svgEl(
+    "defs",
+    {},
+    drawn("al-hatch", ["stripes", PALETTE.faded, PALETTE["faded-stripe"], 45]),
+    Object.entries(PATTERNS).map(([state, look]) => drawn(`al-${state}`, look)),
+    pattern("al-simulated", 14, 45, ...simulated),
   );
-  const faded = hatch("al-hatch", PALETTE.faded, PALETTE["faded-stripe"]);
-  return svgEl("defs", {}, faded, hatch("al-freed", PALETTE.freed, PALETTE["freed-stripe"]), stripes);
 }

@@ -1,4 +1,5 @@
 // What is true after frame `index` of a trace. `statesAt` is the same function as Trace.states in trace/model.py.
+import { mood } from "./moods.js";
 import { isZero } from "./values.js";
 
 // The kernel sends each value once and its place in a list everywhere else (see `pack` in packing.py).
@@ -62,15 +63,15 @@ function fromColumns(data) {
 const NO_NUMBERS = { value: null, grad: null, grad_before: null, tex: "", tex_numbers: "", call: "", layer: null };
 
 function sentence(trace, { event, node, receiver, name, state }) {
-  const named = (name) => (name ? trace.nodes[Number(name.slice(1))].label : "");
-  const op = node ? trace.nodes[Number(node.slice(1))].op : "";
+  const named = (of) => (of ? trace.nodes[Number(of.slice(1))].label : "");
+  const op = node ? trace.nodes[Number(node.slice(1))].op : "", say = (...words) => mood(trace, ...words);
   return {
     compute: `${named(node)} = ${op}`,
-    seed: `backward starts at ${named(node)}`,
-    contribution: `${named(node)} sends its contribution to ${named(receiver)}`,
-    accumulate: `${named(receiver)}.grad is complete`,
-    free: `${named(node)} is done: what it saved is freed`,
-    hook: `a hook changed the gradient of ${named(node)}`,
+    seed: `backward ${say("starts", "would start")} at ${named(node)}`,
+    contribution: `${named(node)} ${say("sends", "would send")} its contribution to ${named(receiver)}`,
+    accumulate: `${named(receiver)}.grad ${say("is", "would be")} complete`,
+    free: `${named(node)} ${say("is", "would be")} done: what it saved ${say("is", "would be")} freed`,
+    hook: `a hook ${say("changed", "would change")} the gradient of ${named(node)}`,
     return: `grad() returns ${state === "returned" ? "the gradient" : "nothing"} for ${named(receiver)}${name ? ` as ${name}` : ""}`,
     clear: `${named(node)}.grad was changed, not by backward`,
     error: node && trace.nodes[Number(node.slice(1))].error ? `${op} failed` : `error at ${named(node)}`,
@@ -268,20 +269,25 @@ export function timelineOf(trace) {
 const perId = (find) => new Proxy({}, { get: (_, id) => find(id) });
 
 // Everything that is true after frame `index`, worked out when it is asked for. A trace without frames is shown as it is
-// in the end.
-export function momentAt(trace, index) {
+// in the end. `dimmed`: nodes that the FreezePanel has frozen since, and what only they lead to.
+export function momentAt(trace, index, dimmed = new Set()) {
   const line = timelineOf(trace), over = !trace.frames.length, kept = (id) => line.nodes.get(id).grad;
   const inTheEnd = (id) => (!kept(id) ? "none" : isZero(kept(id)) ? "zero" : "accumulated");
   return {
     computed: { has: (id) => line.isComputed(id, index) },
-    states: perId((id) => (over ? inTheEnd(id) : line.state(id, index))),
-    gradients: perId((id) => (over ? kept(id) : line.gradient(id, index))),
+    dimmed,
+    states: perId((id) => (dimmed.has(id) ? "never" : over ? inTheEnd(id) : line.state(id, index))),
+    gradients: perId((id) => (dimmed.has(id) ? null : over ? kept(id) : line.gradient(id, index))),
     saved: perId((id) => line.savedState(id, index)),
     edges: perId((id) => line.edge(id, index)),
     parts: perId((id) => line.part(id, index)),
-    why: perId((id) => (over ? "" : line.whyNever(id, index))),
+    why: perId((id) => (dimmed.has(id) ? frozenWords(line.nodes.get(id)) : over ? "" : line.whyNever(id, index))),
     returnedAs: perId((id) => (over ? "" : line.returnedAs(id, index))),
   };
+}
+
+function frozenWords({ kind }) {
+  return kind === "op" ? "all that it is computed from is frozen now" : "it is frozen now";
 }
 
 export function statesAt(trace, index) {

@@ -33,15 +33,17 @@ q8.reveal(kept)
 
 # %% [markdown]
 # Step through the backward half slowly, from step 5 on. Follow `x`: nothing until step 10, three contributions at steps 11, 12 and 14,
-# and the sum in `x.grad` at step 15. Each tensor goes through these states, and the word beside it tells you which one it is in:
+# and the sum in `x.grad` at step 15. Each tensor goes through these states, and the word beside it tells you which one it is in. The picture below
+# only rehearses: it shows what `z.backward()` would do, and changes nothing. So its words say what would be:
 #
-# | state | meaning |
-# |---|---|
-# | not yet | nothing has arrived. This is not zero |
-# | zero | a gradient of 0 has arrived: a tiny change here does not change the result |
-# | contribution | some of what will arrive is in, more is to come |
-# | accumulated | all of it is in; now the node may run |
-# | freed | the node has run: its gradient has been passed on and is gone, and so is what the node saved |
+# | state | in a rehearsal | meaning |
+# |---|---|---|
+# | not yet | not yet | nothing has arrived. This is not zero |
+# | zero | would be zero | a gradient of 0 has arrived: a tiny change here does not change the result |
+# | contribution | part would be in | some of what will arrive is in, more is to come |
+# | accumulated | all would be in | all of it is in; now the node may run |
+# | freed | would be freed | the node has run: its gradient has been passed on and is gone, and so is what the node saved |
+# | never | never | no gradient comes here at all. Section 7 shows why |
 
 # %% tags=["picture"]
 x = torch.tensor(2.0, requires_grad=True)

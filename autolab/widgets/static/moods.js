@@ -1,0 +1,20 @@
+// Words for what happened, and for what would: a backward pass that was only rehearsed is told in the conditional.
+export function rehearsed(trace) {
+  return trace.meta.backward === "dry";
+}
+
+export function mood(trace, happened, would) {
+  return rehearsed(trace) ? would : happened;
+}
+
+// Mirror of state_word in trace/words.py. `name`: what the learner's code calls a gradient that was returned.
+export function stateWord(trace, state, name = "") {
+  if (state === "returned") return name ? `returned as ${name}` : "returned by grad()";
+  return STATES[state][rehearsed(trace) ? 1 : 0];
+}
+
+// How far the gradients of a closed part are.
+export function partWord(trace, state) {
+  const done = { contribution: ["in progress", "part would be in"], accumulated: ["done", "all would be in"], returned: ["returned", ""] };
+  return done[state] ? mood(trace, ...done[state]) : stateWord(trace, state);
+}
