@@ -51,6 +51,13 @@ def cut() -> None:
     z.backward()
 
 
+def handed_back() -> None:
+    x, y = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor(3.0, requires_grad=True)
+    spare = (x * y).detach() * x
+    slope_of_the_loss, none = torch.autograd.grad(x.exp().sum(), [x, y], allow_unused=True)
+    assert spare.requires_grad and none is None and slope_of_the_loss is not None
+
+
 def hooked() -> None:
     x = torch.tensor(3.0, requires_grad=True)
     y = x * 2
@@ -82,6 +89,7 @@ CASES: list[Callable[[], None]] = [
     two_outputs,
     large,
     cut,
+    handed_back,
     hooked,
     zero,
     without_gradients,

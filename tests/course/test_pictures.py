@@ -37,18 +37,18 @@ def cell_after(words):
 
 @pytest.mark.parametrize(("words", "steps"), [
     ("Step 1 computes the value of `z`",
-     {1: "z = x * x = 4", 2: "backward starts", 3: "z sends 2 to x", 4: "z sends 2 to x"}),
+     {1: "z = x * x = 4", 2: "backward would start", 3: "z would send 2 to x", 4: "z would send 2 to x"}),
     ("at step 7 a 1, through the last `+`, and at step 9 a 6, through the product",
-     {7: "z sends 1 to b (contribution 1 of 2", 9: "sends 6 to b (contribution 2 of 2, so far 7)",
-      11: "b sends 14 to x"}),
+     {7: "z would send 1 to b (contribution 1 of 2", 9: "would send 6 to b (contribution 2 of 2, so far 7)",
+      11: "b would send 14 to x"}),
     ("from step 5 on. Follow `x`: nothing until step 10, three contributions at steps 11, 12 and 14",
-     {5: "backward starts", 11: "to x (contribution 1 of 3", 12: "to x (contribution 2 of 3",
-      14: "to x (contribution 3 of 3", 15: "x.grad is now 40"}),
+     {5: "backward would start", 11: "to x (contribution 1 of 3", 12: "to x (contribution 2 of 3",
+      14: "to x (contribution 3 of 3", 15: "x.grad would become 40"}),
     ("Compare step 5 with step 11", {5: "x.grad is now 6", 11: "x.grad is now 12: 6 was added to what it held"}),
-    ("there is a single contribution to `w`, at step 3", {3: "y sends 3 to w"}),
-    ("The whole graph is a single node. At step 2", {2: "loss.grad is now 1"}),
+    ("there is a single contribution to `w`, at step 3", {3: "y would send 3 to w"}),
+    ("The whole graph is a single node. At step 2", {2: "loss.grad would become 1"}),
     ("At step 5 the branch not taken gets a 0, and at step 10 it sends a NaN",
-     {5: "sends 0 to v1", 10: "v1 sends nan to x"}),
+     {5: "would send 0 to v1", 10: "v1 would send nan to x"}),
 ])
 def test_steps_are_as_the_prose_says(shown, words, steps):
     frames = shown[cell_after(words)].trace.frames

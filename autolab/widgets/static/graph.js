@@ -5,7 +5,7 @@ import { madeOf, sharersOf } from "./states.js";
 import { brief, thumbCells, isBad, shapeWords, short, words } from "./values.js";
 
 const LEAST_SCALE = 0.85, MOST_SCALE = 1.5; // at the least, text of 13 units is 11 px
-const MOST_PILL = 41, PAD = 8; // of a pill's 50 units; beside the words of a card
+const MOST_PILL = 41, MARGIN_OF_WORDS = 8; // of a pill's 50 units; beside the words of a card
 const LONG = 6; // characters of a number that a pill has room for
 
 export class Graph {
@@ -390,7 +390,7 @@ function updateGradient({ grad: strip, node, strip: paper, word, number, gthumb 
   paper.setAttribute("fill", state in PATTERNS ? `url(#al-${state})` : PALETTE.paper);
   word.textContent = said;
   word.removeAttribute("textLength");
-  if (said.length > 11) narrow(word, paper.getBBox().width - 2 * PAD);
+  if (said.length > 11) narrow(word, paper.getBBox().width - 2 * MARGIN_OF_WORDS);
   number.textContent = state === "zero" && !node.shape?.length ? "0" : gthumb && grad ? "" : brief(grad);
   if (!gthumb) return;
   const w = Number(gthumb.dataset.w), h = Number(gthumb.dataset.h);
