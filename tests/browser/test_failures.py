@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from pathlib import Path
 
+import nbformat
 import pytest
-from lab import Explorer
+from lab import Explorer, Notebook, Server
 from playwright.sync_api import Page, expect
 
 import autolab as torch
@@ -96,3 +99,54 @@ def test_the_learners_own_error_blames_no_operation(page: Page, tmp_path: Path) 
     expect(shown.said).to_contain_text("error: AssertionError: not enough")
     expect(shown.details).to_contain_text('assert y.sum() > 100, "not enough"')
     assert not shown.root.locator(".al-wrong").count()
+
+
+# -- in a notebook ---------------------------------------------------------------------------------------------------------
+CELLS = [
+    "import autolab as torch\nfrom autolab.lessons.notebook import short_messages\nshort_messages()",
+    "table = torch.ones(4, 6, requires_grad=True)\nrow = torch.arange(5.0)\nsums = table.exp()",
+    "sums / row",
+    "found = torch.explain()\nfound",
+]
+
+
+def test_explain_in_the_next_cell(server: Server, open_notebook: Callable[..., Notebook]) -> None:
+    path = server.write("failing.ipynb", *CELLS)
+    notebook = nbformat.read(path, nbformat.NO_CONVERT)
+    notebook.cells[2].metadata["tags"] = ["raises-exception"]  # "run all" goes on
+    nbformat.write(notebook, path)
+    shown = open_notebook("failing.ipynb").run()
+    expect(shown.page.get_by_text("torch.explain() shows where.")).to_be_visible()
+    expect(shown.node("no result")).to_be_visible()
+    explanation = shown.root.get_by_role("note", name="Explanation", exact=True)
+    expect(explanation).to_contain_text("It was given sums: float32 [4, 6] on cpu; row: float32 [5] on cpu.")
+    expect(explanation).to_contain_text("sums / row failed (cell 3, line 1: sums / row).")
+    expect(shown.said).to_contain_text("sums / row failed: RuntimeError: The size of tensor a (6) must match the size of tensor b (5)")
+    assert table(shown, "What it was given")[1] == ["other", "row", "[5]", "float32", "cpu"]
+
+
+@pytest.mark.parametrize("page_options", [{"color_scheme": "dark", "viewport": {"width": 1366, "height": 768}}], indirect=True)
+def test_who_saved_and_who_changed(page: Page, tmp_path: Path) -> None:
+    def code():
+        with torch.record():
+            w = torch.tensor([0.5, 1.5], requires_grad=True)
+            slope = w.cos()
+            wave = slope * w
+            slope.clamp_(0, 1)
+            wave.sum().backward()
+
+    with pytest.raises(RuntimeError) as caught:
+        code()
+    shown = opened(page, torch.explain(caught.value), tmp_path)
+    saved, changed = shown.node("wave"), shown.node("slope(2)")
+    expect(saved).to_have_accessible_name(re.compile("saved here"))
+    expect(changed).to_have_accessible_name(re.compile("result of clamp_, .*changed here"))
+    for node in (saved, changed):
+        expect(node.locator(".al-card")).to_have_css("stroke", PURPLE)
+    explanation = shown.root.get_by_role("note", name="Explanation", exact=True)
+    expect(explanation).to_contain_text("slope.clamp_(0, 1)")
+    places = shown.details.get_by_role("list", name="What has to do with it").get_by_role("listitem")
+    expect(places).to_have_count(2)
+    places.nth(1).get_by_role("button", name="slope(2)", exact=True).press("Enter")
+    expect(changed).to_have_attribute("aria-pressed", "true")
+    assert shown.check("crowded") == []
