@@ -1,5 +1,8 @@
 """Arithmetic rounded exactly as compiled PyTorch rounds it: fused multiply-add, float32 steps, C's functions."""
 
+import math
+from fractions import Fraction
+
 import numpy as np
 
 f32, f64 = np.float32, np.float64
@@ -13,7 +16,9 @@ def to_float32(x):
 def fma(a, b, c):
     """`a * b + c` rounded once, in float64: Dekker's exact product and Knuth's exact sum, then their errors.
 
-    Source: T. J. Dekker, "A floating-point technique for extending the available precision", Numer. Math. 18, 1971.
+    Where a number on the way is inf or NaN (an operand is, or half the digits of a very large one are rounded up to inf), the errors are
+    NaN, and the result is found without them. Source: T. J. Dekker, "A floating-point technique for extending the available precision",
+    Numer. Math. 18, 1971.
     """
     product = a * b
     a_high, b_high = _upper_half(a), _upper_half(b)
@@ -21,7 +26,26 @@ def fma(a, b, c):
     error = a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)
     total = product + c
     back = total - product
-    return total + (((product - (total - back)) + (c - back)) + error)
+    result = total + (((product - (total - back)) + (c - back)) + error)
+    return result if np.isfinite(result).all() else _unbounded_fma(a, b, c, result)
+
+
+def _unbounded_fma(a, b, c, result):
+    """`result` with what is not finite in it replaced: as IEEE 754 has it where an operand is inf or NaN, by exact fractions elsewhere."""
+    a, b, c = np.broadcast_arrays(a, b, c)
+    bounded = np.isfinite(a) & np.isfinite(b)
+    straight = np.where(bounded & ~np.isfinite(c), c, a * b + c)  # a product that overflows is no reason for inf - inf
+    result = np.where(np.isfinite(result), result, straight)
+    for at in map(tuple, np.argwhere(~np.isfinite(result) & bounded & np.isfinite(c))):
+        result[at] = _nearest(Fraction(float(a[at])) * Fraction(float(b[at])) + Fraction(float(c[at])))
+    return result[()]
+
+
+def _nearest(exact):
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
 
 
 def _upper_half(a):

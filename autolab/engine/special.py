@@ -215,10 +215,15 @@ def _digamma_array(xp, x):
 
 
 def _zeta_array(xp, q, s):
-    """Hurwitz zeta, the sum over k >= 0 of (k + q)^-s, for a whole number s >= 2 (Euler-Maclaurin summation)."""
+    """Hurwitz zeta, the sum over k >= 0 of (k + q)^-s, for a whole number s >= 2 (Euler-Maclaurin summation).
+
+    Far below 0 there are too many terms before the sum is smooth: there the sum over all whole k, a polynomial of cot(pi q), less what it has
+    too many, which is another zeta."""
+    far = q < -_FAR
+    given, q = q, xp.where(far, 1 - q, q)
     total = q ** -s
-    a, power, k = xp.where(q == -xp.inf, xp.nan, q), total, 0
-    while k < 9 or (a <= 9).any():  # the host waits for a GPU here: how many terms a number below 0 needs is in the number
+    a, power, k = q, total, 0
+    while k < 9 or bool((a <= 9).any()):  # the host waits for a GPU here: how many terms a number below 0 needs is in the number
         active = (a <= 9) | (k < 9)
         a = xp.where(active, a + 1, a)
         power = a ** -s
@@ -232,15 +237,30 @@ def _zeta_array(xp, q, s):
         total = total + bernoulli / math.factorial(2 * j + 2) * factor * power
         factor *= s + 2 * j + 1
         power = power / a
-    total = xp.where(q == xp.inf, 0.0, total)
-    return xp.where((q <= 0) & (q == xp.floor(q)), xp.inf, total)
+    total = xp.where(q == xp.inf, xp.nan, total)  # as PyTorch has it
+    total = xp.where(far, _over_all_whole(xp, given, s) - (-1) ** s * total, total)
+    return xp.where((given <= 0) & (given == xp.floor(given)), xp.inf, total)
+
+
+_FAR = 64
+
+
+def _over_all_whole(xp, q, s):
+    """The sum of (k + q)^-s over all whole numbers k: pi^s times the polynomial Q_s of c = cot(pi q), with Q_1 = c and
+    Q_(n+1) = (1 + c^2) Q_n' / n, for every derivative of that sum is one of the same kind."""
+    coefficients = [0.0, 1.0]  # of 1, c, c^2 …
+    for n in range(1, s):
+        slope = [k * a / n for k, a in enumerate(coefficients)][1:]
+        coefficients = [(slope[k] if k < len(slope) else 0.0) + (slope[k - 2] if k >= 2 else 0.0) for k in range(len(slope) + 2)]
+    c = 1 / xp.tan(math.pi * (q - xp.rint(q)))
+    return math.pi**s * _polynomial(coefficients[::-1], c)
 
 
 def _trigamma_array(xp, x):
     """The second derivative of log gamma."""
     # reflection: psi1(x) + psi1(1 - x) = (pi / sin(pi x))^2
     low = x < 0.5
-    other = _zeta_array(xp, xp.where(low, 1 - x, x), 2)
+    other = xp.where(x == xp.inf, 0.0, _zeta_array(xp, xp.where(low, 1 - x, x), 2))
     pole = (math.pi / _sin_pi(xp, x)) ** 2
     return xp.where(low, pole - other, other)
 

@@ -16,6 +16,7 @@ WAITS = {
     "cumprod": "is there a zero? PyTorch waits too",
     "histogram": "is the range finite? PyTorch has it on the CPU only",
     "linalg_matrix_exp": "how often a matrix is halved is in its numbers; PyTorch waits too",
+    "linalg_pinv": "is there inf or NaN, which its singular values cannot be found of? PyTorch waits for its solver",
     "digamma": "its derivative sums a series until the smallest number is past it",
     "polygamma": "the series is summed until the smallest number is past it",
 }

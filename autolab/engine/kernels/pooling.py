@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import memory, threads
+from . import memory, taps, threads
 from .scatter import add_at
 from .whole import module, off_host
 
@@ -306,9 +306,24 @@ def mean_backward(g, win, divisor):
     return _uncovered(dx, win)
 
 
-def adaptive_weights(xp, n, out, dtype):
-    """The matrix (out, n) whose rows take means over windows that share `n` positions out evenly."""
+def _shares(xp, n, out):
+    """(taps, how many positions each reads) of windows that share `n` positions out evenly; neighbours may share a position."""
     start, stop = adaptive_edges(n, out, xp)
-    position = xp.arange(n)
-    inside = (position >= start[:, None]) & (position < stop[:, None])
-    return inside.astype(dtype) / (stop - start)[:, None].astype(dtype)
+    largest = int(np.subtract(*adaptive_edges(n, out)[::-1]).max(initial=1))
+    return [taps.tap(xp, xp.minimum(start + j, n - 1), there=start + j < stop) for j in range(largest)], stop - start
+
+
+def adaptive_mean(x, out):
+    """The mean of each of `out` (rows, columns) windows that share the last two dimensions out evenly."""
+    xp = module(x)
+    rows, columns = (_shares(xp, n, o) for n, o in zip(x.shape[-2:], out))
+    total = taps.gathered(xp, taps.gathered(xp, x, columns[0], -1), rows[0], -2)
+    return total / rows[1][:, None].astype(x.dtype) / columns[1].astype(x.dtype)
+
+
+def adaptive_mean_backward(g, size):
+    """The adjoint of `adaptive_mean`, for an input of `size` (rows, columns)."""
+    xp = module(g)
+    rows, columns = (_shares(xp, n, o) for n, o in zip(size, g.shape[-2:]))
+    share = g / rows[1][:, None].astype(g.dtype) / columns[1].astype(g.dtype)
+    return taps.spread(xp, taps.spread(xp, share, rows[0], size[0], -2), columns[0], size[1], -1)

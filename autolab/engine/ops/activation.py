@@ -144,7 +144,7 @@ _prelu_op = internal(
     forward=floating("prelu_cpu", lambda xp, x, weight: _where(xp, x > 0, x, weight * x)),
     vjp={
         "self": lambda m, g, self, weight: m.where(self > 0, g, weight * g),
-        "weight": lambda m, g, self: m.threshold_backward(g, -self, 0) * self,
+        "weight": lambda m, g, self: m.where(self > 0, 0.0, self * g),
     },
     latex=r"\begin{cases} {self} & {self} > 0 \\ {weight} \cdot {self} & \text{else} \end{cases}",
     vjp_latex={

@@ -168,7 +168,7 @@ def _heaviside(xp, self, values):
     if self.dtype != values.dtype:
         message = "heaviside is not yet implemented for tensors with different dtypes."
         raise fail(RuntimeError, message, "Convert one of them: values.to(x.dtype).")
-    return xp.where(xp.isnan(self), self, xp.heaviside(self, values)).astype(self.dtype)[()]
+    return xp.where(xp.isnan(self), 0, xp.heaviside(self, values)).astype(self.dtype)[()]
 
 
 only_tensors(not_differentiable("heaviside(self, values)", "heaviside", differentiable=("self", "values"), dtype=None,

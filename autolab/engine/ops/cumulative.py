@@ -68,9 +68,11 @@ def _cumprod_with_zeros(m, g, self, dim, result):
     zero = self == 0
     zeros = m.cumsum(zero, dim)
     first = m.logical_and(zero, zeros == 1)
-    before = reversed_cumsum(m, g * result, dim) / m.where(zero, 1.0, self)
-    at_first = reversed_cumsum(m, g * m.cumprod(m.where(first, 1.0, self), dim), dim)
-    return m.where(zeros == 0, before, m.where(first, at_first, 0.0))
+    before, between = zeros == 0, m.logical_and(zeros == 1, m.logical_not(zero))
+    earlier = reversed_cumsum(m, m.where(before, g * result, 0.0), dim) / m.where(zero, 1.0, self)
+    later = m.sum(m.where(zeros == 1, g, 0.0) * m.cumprod(m.where(between, self, 1.0), dim), (dim,), True)
+    at_first = later * m.cumprod(m.where(before, self, 1.0), dim)
+    return m.where(before, earlier, m.where(first, at_first, 0.0))
 
 
 cumprod_op = register("cumprod(self, dim, *, dtype=None)", forward=_running("multiply"), method=False, function=False,

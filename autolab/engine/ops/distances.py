@@ -14,7 +14,7 @@ from ..broadcasting import broadcast_error
 from ..errors import fail
 from ..overloading import public
 from ..registry import METHODS, NAMESPACES, internal
-from .norm import _norm_gradient, vector_norm_op
+from .norm import vector_norm_op
 
 
 def _gaps(xp, x1, x2):
@@ -31,24 +31,33 @@ def _distances(xp, x1, x2, p):
     if p == 2:
         return xp.sqrt((gaps * gaps).sum(-1))
     if p == math.inf:
-        return gaps.max(-1) if gaps.shape[-1] else gaps.sum(-1)
+        return xp.where(xp.isnan(gaps), 0, gaps).max(-1) if gaps.shape[-1] else gaps.sum(-1)  # NaN is passed over, as in torch
     return ((gaps**p).sum(-1) ** (1 / p)).astype(x1.dtype, copy=False)
 
 
 def _slope(m, x1, x2, p, result):
-    """The derivative of each distance by each coordinate of x1; by those of x2 it is the opposite. 0 for points that coincide."""
-    gaps, result = m.unsqueeze(x1, -2) - m.unsqueeze(x2, -3), m.unsqueeze(result, -1)
+    """The derivative of each distance by each coordinate of x1; by those of x2 it is the opposite."""
+    return _slope_of(m, m.unsqueeze(x1, -2) - m.unsqueeze(x2, -3), p, m.unsqueeze(result, -1))
+
+
+def _slope_of(m, gaps, p, result):
+    """The derivative of the distances `result` by the differences `gaps`. 0 for points that coincide."""
     if p == 0:
         return m.zeros_like(gaps)
     if p == 1:
-        return m.sign(gaps)
+        return _sign(m, gaps)
     if p == 2:
         return m.masked_fill(gaps / result, result == 0, 0)
     if p == math.inf:
-        return m.sign(gaps) * (m.abs(gaps) == result)
-    slope = m.sign(gaps) * m.pow_scalar(m.abs(gaps), p - 1) / m.pow_scalar(result, p - 1)
+        return m.masked_fill(m.sign(gaps) * (m.abs(gaps) == result), m.isnan(m.abs(gaps) - result), math.nan)
+    slope = _sign(m, gaps) * m.pow_scalar(m.abs(gaps), p - 1) / m.pow_scalar(result, p - 1)
     apart = result == 0 if p > 1 else m.logical_or(result == 0, gaps == 0)
     return m.masked_fill(slope, apart, 0)
+
+
+def _sign(m, x):
+    """The sign; of NaN it is NaN, unlike torch.sign's."""
+    return m.masked_fill(m.sign(x), m.isnan(x), math.nan)
 
 
 def _coordinates(m, g, dim):
@@ -166,7 +175,7 @@ def _pdist_rule(m, g, self, p, result):
     first = m.masked_select(m.expand(rows, (n, n)), above)
     second = m.masked_select(m.expand(columns, (n, n)), above)
     gaps = m.index_select(self, 0, first) - m.index_select(self, 0, second)
-    towards = _norm_gradient(m, m.unsqueeze(g, 1), gaps, p, m.unsqueeze(result, 1), (1,))
+    towards = m.unsqueeze(g, 1) * _slope_of(m, gaps, p, m.unsqueeze(result, 1))
     shape = tuple(self.shape)
     return m.index_select_spread(towards, shape, 0, first) - m.index_select_spread(towards, shape, 0, second)
 

@@ -27,19 +27,18 @@ def _embedding(xp, weight, indices, padding_idx, scale_grad_by_freq, sparse):
 
 
 def _dense_backward(xp, grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
-    counted = (indices != padding_idx)[..., None]
     if scale_grad_by_freq:
-        counted = counted / xp.bincount(indices.ravel(), minlength=num_weights)[indices][..., None]
+        grad_output = (grad_output / xp.bincount(indices.ravel(), minlength=num_weights)[indices][..., None]).astype(grad_output.dtype, copy=False)
     grad = xp.zeros((num_weights, grad_output.shape[-1]), grad_output.dtype)
-    add_at(
-        xp, grad, indices, (grad_output * counted).astype(grad.dtype, copy=False)
-    )  # an index may come several times: add up
+    add_at(xp, grad, indices, grad_output)  # an index may come several times: add up
+    if 0 <= padding_idx < num_weights:
+        grad[padding_idx] = 0
     return grad
 
 
 def _dense_backward_rule(m, g, indices, padding_idx):
     rows = m.embedding(g, indices)
-    return rows if padding_idx < 0 else rows * (indices != padding_idx)[..., None]
+    return rows if padding_idx < 0 else m.masked_fill(rows, m.unsqueeze(indices == padding_idx, -1), 0)
 
 
 register(

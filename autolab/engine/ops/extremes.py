@@ -52,7 +52,7 @@ def at_indices(xp, self, index, dim, keepdim):
 def _share_rule(m, g, self, result):
     """All elements equal to the result get an equal share."""
     mask = (self == result) | (m.isnan(self) & m.isnan(result))
-    return mask * (g / m.sum(mask, None, False, dtype_of(g)))
+    return m.where(mask, g / m.sum(mask, None, False, dtype_of(g)), 0.0)
 
 
 def _nonempty(name, self, dim):

@@ -10,11 +10,13 @@ import math
 
 import numpy as np
 
-from ..errors import fail, unsupported
+from .. import device as devices
+from ..dtype import bool_
+from ..errors import LinAlgError, fail, not_implemented, unsupported
 from ..registry import METHODS, NAMESPACES, composite, register
 from ..return_types import return_type
 from ..tensor import Tensor
-from .linalg import _mt, _square
+from .linalg import _mt, _square, batch_element, zero_pivot
 
 
 def _matrices(name, a):
@@ -32,11 +34,26 @@ def _matrices(name, a):
             f"{name}: Expected a floating point or complex tensor as input. Got {FROM_NUMPY[a.dtype].short}",
             "Convert it with .float() first.",
         )
+    if a.dtype == np.float16:
+        raise not_implemented("geqrf_cpu" if name == "linalg.qr" else "linalg_svd_cpu", a.dtype)
 
 
 # -- singular values ---------------------------------------------------------------------------------------------------
 def _svd(xp, A, full_matrices):
     _matrices("linalg.svd", A)
+    return singular_vectors(xp, A, full_matrices)
+
+
+def singular_vectors(xp, A, full_matrices):
+    """(U, S, Vh) of matrices; NaN for one with inf in it, where LAPACK's iterations may never end. Raises LinAlgError for one with NaN."""
+    if not bool(xp.isfinite(A).all()):
+        if bool(xp.isnan(A).any()):
+            first = int(devices.to_host(xp.isnan(A)).any(axis=(-2, -1)).reshape(-1).argmax())
+            message = f"linalg.svd: {batch_element(A, first)}The algorithm failed to converge because the input matrix contained non-finite values."
+            raise fail(LinAlgError, message, "There is a NaN in the matrix: look for where it comes from with torch.isnan.")
+        hidden = xp.where(xp.isfinite(A).all(axis=(-2, -1), keepdims=True), A.dtype.type(0), A.dtype.type(np.nan))
+        U, S, Vh = xp.linalg.svd(xp.where(hidden == 0, A, A.dtype.type(0)), full_matrices=full_matrices)
+        return U + hidden, S + hidden[..., 0], Vh + hidden
     return tuple(xp.linalg.svd(A, full_matrices=full_matrices))
 
 
@@ -161,7 +178,7 @@ def matrix_rank(A, tol=None, *, atol=None, rtol=None, hermitian=False):
 def _pinv(xp, A, atol, rtol):
     if A.size == 0:
         return xp.zeros((*A.shape[:-2], A.shape[-1], A.shape[-2]), A.dtype)
-    U, S, Vh = xp.linalg.svd(A, full_matrices=False)
+    U, S, Vh = singular_vectors(xp, A, False)
     limit = xp.maximum(atol, rtol * S[..., :1])
     inverse = xp.where(S > limit, 1 / xp.where(S > limit, S, xp.ones_like(S)), xp.zeros_like(S))
     return xp.matmul(xp.swapaxes(Vh, -1, -2) * inverse[..., None, :], xp.swapaxes(U, -1, -2)).astype(A.dtype)
@@ -231,13 +248,21 @@ def cond(A, p=None):
         ends = values.narrow(-1, 0, 1), values.narrow(-1, n - 1, 1)
         return (ends[1] / ends[0] if p == -2 else ends[0] / ends[1]).squeeze(-1)
     _square(f"cond(ord={p})", A._d)
-    from ..errors import LinAlgError
-
     norm = NAMESPACES["linalg"]["matrix_norm"]
+    product = norm(A, p) * norm(_inverse_or_inf(A), p)
+    return product if p == "nuc" else METHODS["nan_to_num"](product, math.inf, math.inf, -math.inf)
+
+
+def _inverse_or_inf(A):
+    """The inverses of matrices; inf in place of those that have none."""
+    inverse = NAMESPACES["linalg"]["inv"]
     try:
-        return norm(A, p) * norm(NAMESPACES["linalg"]["inv"](A), p)
+        return inverse(A)
     except LinAlgError:
-        return METHODS["new_full"](A, A.shape[:-2], math.inf)
+        matrices = devices.to_host(A._d).reshape(-1, *A.shape[-2:])
+        none = METHODS["new_tensor"](A, [zero_pivot(a) > 0 for a in matrices], dtype=bool_).reshape((*A.shape[:-2], 1, 1))
+        one = NAMESPACES[""]["eye"](A.shape[-1], dtype=A.dtype, device=A.device)
+        return METHODS["masked_fill"](inverse(NAMESPACES[""]["where"](none, one, A)), none, math.inf)
 
 
 # -- QR ----------------------------------------------------------------------------------------------------------------
@@ -327,6 +352,14 @@ def lstsq(A, B, rcond=None, *, driver=None):
             "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)",
             "All give the same solution here.",
         )
+    if A.dtype is not B.dtype:
+        message = (
+            "torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's dtype "
+            f"{A.dtype.short} and other's dtype {B.dtype.short}"
+        )
+        raise fail(RuntimeError, message, "Convert one of them: equations are not solved in two precisions.")
+    if A.dtype.np not in (np.float32, np.float64):
+        raise fail(RuntimeError, "This function doesn't handle types other than float and double", "Convert A with .float() first.")
     vector = B._d.ndim == A._d.ndim - 1
     right = B.unsqueeze(-1) if vector else B
     if A.shape[-2] != right.shape[-2]:
@@ -421,6 +454,8 @@ def solve_triangular(A, B, *, upper, left=True, unitriangular=False):
                 "A single right side is a matrix of one column: unsqueeze(-1).",
             )
     _square("solve_triangular", A._d)
+    if A.dtype._kind < 2 or A.dtype.np == np.float16:
+        raise not_implemented("triangular_solve_cpu", A.dtype.np)
     if A.shape[-2] != B.shape[-2 if left else -1]:
         sizes = f"{A.shape[-2]}x{A.shape[-1]} and {B.shape[-2]}x{B.shape[-1]}"
         raise fail(

@@ -47,20 +47,21 @@ def _reflected(m, x, slope, n, align_corners):
 
 
 class _Corner:
-    """One of the pixels around each place: its weight, what the weight changes with x and y, and which pixel it is."""
+    """One of the pixels around each place: its weight, what the weight changes with x and y, which pixel it is, and whether there is one."""
 
     def __init__(self, m, input, cx, cy, wx, wy, dx, dy):
         n, c, height, width = input.shape
         inside = m.logical_and(m.logical_and(cx >= 0, cx <= width - 1), m.logical_and(cy >= 0, cy <= height - 1))
-        self.weight, self.by_x, self.by_y = (m.where(inside, w, 0.0) for w in (wx * wy, dx * wy, wx * dy))
+        self.weight, self.by_x, self.by_y = wx * wy, dx * wy, wx * dy
         place = m.clamp(m.where(inside, cy, 0.0), 0, height - 1) * width + m.clamp(m.where(inside, cx, 0.0), 0, width - 1)
         pixels = m.reshape_raw(m.to_copy(place, int64), (n, 1, -1))
         self.index = m.expand(pixels, (n, c, pixels.shape[-1]))
+        self.inside = _flat(m, inside)
 
     def read(self, m, input):
-        """The values at the pixels: (n, channels, places)."""
+        """The values at the pixels, 0 outside: (n, channels, places)."""
         n, c, height, width = input.shape
-        return m.gather(m.reshape_raw(input, (n, c, height * width)), 2, self.index)
+        return m.where(self.inside, m.gather(m.reshape_raw(input, (n, c, height * width)), 2, self.index), 0.0)
 
 
 def _corners(m, input, grid, mode, padding, align_corners):
@@ -99,7 +100,7 @@ def _towards_input(m, g, input, grid, interpolation_mode, padding_mode, align_co
     flat = m.reshape_raw(g, (n, c, -1))
     total = m.zeros_like(m.reshape_raw(input, (n, c, height * width)))
     for corner in corners:
-        total = m.scatter_add(total, 2, corner.index, flat * _flat(m, corner.weight))
+        total = m.scatter_add(total, 2, corner.index, m.where(corner.inside, flat * _flat(m, corner.weight), 0.0))
     return m.reshape_raw(total, (n, c, height, width))
 
 
@@ -109,11 +110,12 @@ def _towards_grid(m, g, input, grid, interpolation_mode, padding_mode, align_cor
     n, c, height, width = tuple(input.shape)
     corners, slope_x, slope_y = _corners(m, input, grid, interpolation_mode, padding_mode, align_corners)
     flat = m.reshape_raw(g, (n, c, -1))
-    by_x = by_y = 0
+    by_x = by_y = 0  # how much what was read changes with the place
     for corner in corners:
-        wanted = m.reshape_raw(m.sum(corner.read(m, input) * flat, (1,), False, dtype_of(g)), tuple(slope_x.shape))
-        by_x, by_y = by_x + wanted * corner.by_x, by_y + wanted * corner.by_y
-    return m.stack([by_x * slope_x, by_y * slope_y], 3)
+        value = corner.read(m, input)
+        by_x, by_y = by_x + value * _flat(m, corner.by_x), by_y + value * _flat(m, corner.by_y)
+    towards = (m.reshape_raw(m.sum(change * flat, (1,), False, dtype_of(g)), tuple(slope_x.shape)) for change in (by_x, by_y))
+    return m.stack([change * slope for change, slope in zip(towards, (slope_x, slope_y))], 3)
 
 
 grid_sampler = internal(

@@ -1,7 +1,7 @@
 """Resizing sequences and images. Source: torch.nn.functional.interpolate
 
-Every mode but 'area' is a matrix for each axis, and its gradient the transposed matrices. Positions and weights are computed in the
-dtype that PyTorch computes them in, so that they round alike.
+Every mode but 'area' is a weighted sum of a few neighbours along each axis (`kernels/taps.py`), and its gradient the adjoint. Positions and
+weights are computed in the dtype that PyTorch computes them in, so that they round alike.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from ..errors import fail, unsupported
-from ..kernels.scatter import add_at
+from ..kernels import taps
 from ..registry import composite, register
 
 _MODES = "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
@@ -22,17 +22,16 @@ def _inside(schema, **record):
     return register(schema, method=False, function=False, **record)
 
 
-# -- matrices ------------------------------------------------------------------------------------------------------------
+# -- what each output reads ----------------------------------------------------------------------------------------------
 def _step(n, out, scale, real):
     """Input positions per output position."""
     return real(1 / scale) if scale is not None and scale > 0 else real(n) / real(out)
 
 
-def _nearest(xp, n, out, scale, dtype, exact):
-    real = np.float32
-    i = xp.arange(out).astype(real) + real(0.5 if exact else 0)
-    index = xp.floor(i * _step(n, out, scale, real)).astype(np.int64).clip(0, n - 1)
-    return (index[:, None] == xp.arange(n)).astype(dtype)
+def _nearest(xp, n, out, scale, real, exact):
+    i = xp.arange(out).astype(np.float32) + np.float32(0.5 if exact else 0)
+    index = xp.floor(i * _step(n, out, scale, np.float32)).astype(np.int64)
+    return [taps.tap(xp, index.clip(0, n - 1))]
 
 
 def _source(xp, n, out, scale, align_corners, real):
@@ -43,28 +42,24 @@ def _source(xp, n, out, scale, align_corners, real):
     return _step(n, out, scale, real) * (i + real(0.5)) - real(0.5)
 
 
-def _linear(xp, n, out, scale, dtype, align_corners):
-    source = _source(xp, n, out, scale, align_corners, np.dtype(dtype).type).clip(0)
+def _linear(xp, n, out, scale, real, align_corners):
+    if n == out:  # nothing lies between; as in torch, what is read twice counts once and 0 times (of inf that is NaN)
+        i = xp.arange(n)
+        return [taps.tap(xp, i, xp.ones(n, real)), taps.tap(xp, i, xp.zeros(n, real))]
+    source = _source(xp, n, out, scale, align_corners, real).clip(0)
     low = source.astype(np.int64).clip(0, n - 1)
-    share = (source - low).clip(0, 1)
-    matrix = xp.zeros((out, n), dtype)
-    rows = xp.arange(out)
-    add_at(xp, matrix, (rows, low), 1 - share)
-    add_at(xp, matrix, (rows, xp.minimum(low + 1, n - 1)), share)
-    return matrix
+    share = (source - low).clip(0, 1).astype(real)
+    return [taps.tap(xp, low, 1 - share), taps.tap(xp, xp.minimum(low + 1, n - 1), share)]
 
 
-def _cubic(xp, n, out, scale, dtype, align_corners):
-    source = _source(xp, n, out, scale, align_corners, np.dtype(dtype).type)
+def _cubic(xp, n, out, scale, real, align_corners):
+    source = _source(xp, n, out, scale, align_corners, real)
     low = xp.floor(source)
     t = source - low
     near = lambda d: ((_CUBIC + 2) * d - (_CUBIC + 3)) * d * d + 1
     far = lambda d: ((_CUBIC * d - 5 * _CUBIC) * d + 8 * _CUBIC) * d - 4 * _CUBIC
-    matrix = xp.zeros((out, n), dtype)
-    rows = xp.arange(out)
-    for offset, weight in ((-1, far(t + 1)), (0, near(t)), (1, near(1 - t)), (2, far(2 - t))):
-        add_at(xp, matrix, (rows, (low.astype(np.int64) + offset).clip(0, n - 1)), weight)
-    return matrix
+    around = ((-1, far(t + 1)), (0, near(t)), (1, near(1 - t)), (2, far(2 - t)))
+    return [taps.tap(xp, (low.astype(np.int64) + offset).clip(0, n - 1), weight.astype(real)) for offset, weight in around]
 
 
 def _triangle(xp, x):
@@ -85,28 +80,32 @@ _FILTERS = {"linear-aa": (_triangle, 1), "cubic-aa": (_keys, 2), "lanczos-aa": (
 
 
 def _smooth(kind):
-    """The matrix of a filter that, in a smaller image, is stretched over all positions that one covers, and cut at the edges."""
+    """The weights of a filter that, in a smaller image, is stretched over all positions that one covers, and cut at the edges."""
     weight, reach = _FILTERS[kind]
 
-    def make(xp, n, out, scale, dtype, align_corners):
-        real = np.dtype(dtype).type
+    def make(xp, n, out, scale, real, align_corners):
         if align_corners:
             step = real(n - 1) / real(out - 1) if out > 1 else real(0)
         else:
             step = _step(n, out, scale, real)
         stretch = max(step, real(1))
-        centers, support, columns = step * (xp.arange(out).astype(real) + real(0.5)), reach * stretch, xp.arange(n)
-        first = xp.maximum((centers - support + real(0.5)).astype(np.int64), 0)[:, None]
-        end = xp.minimum((centers + support + real(0.5)).astype(np.int64), n)[:, None]
-        distance = abs(columns.astype(real) - centers[:, None] + real(0.5)) * (1 / stretch)
-        matrix = xp.where((columns >= first) & (columns < end), weight(xp, distance), real(0))
-        total = matrix.sum(1, keepdims=True)
-        return matrix / xp.where(total == 0, real(1), total)
+        centers, support = step * (xp.arange(out).astype(real) + real(0.5)), reach * stretch
+        first = xp.maximum((centers - support + real(0.5)).astype(np.int64), 0)
+        end = xp.minimum((centers + support + real(0.5)).astype(np.int64), n)
+        position = first[:, None] + xp.arange(min(n, math.ceil(2 * support) + 1))
+        there = position < end[:, None]
+        distance = abs(position.astype(real) - centers[:, None] + real(0.5)) * (1 / stretch)
+        weights = xp.where(there, weight(xp, distance), real(0))
+        total = weights.sum(1, keepdims=True)
+        weights = weights / xp.where(total == 0, real(1), total)
+        position = xp.minimum(position, n - 1)
+        return [taps.tap(xp, position[:, j], weights[:, j], there[:, j]) for j in range(position.shape[1])]
 
     return make
 
 
-def _matrices(xp, kind, sizes, outs, scales, align_corners, dtype):
+def _taps(xp, kind, sizes, outs, scales, align_corners, dtype):
+    """What the outputs read, for each axis."""
     make, last = {
         "nearest": (_nearest, False),
         "exact": (_nearest, True),
@@ -114,17 +113,26 @@ def _matrices(xp, kind, sizes, outs, scales, align_corners, dtype):
         "cubic": (_cubic, align_corners),
         **{name: (_smooth(name), align_corners) for name in _FILTERS},
     }[kind]
-    return [make(xp, n, out, scale, dtype, last) for n, out, scale in zip(sizes, outs, scales)]
+    return [make(xp, n, out, scale, np.dtype(dtype).type, last) for n, out, scale in zip(sizes, outs, scales)]
 
 
-def _resized(xp, x, matrices):
-    """The matrices applied along the last axes of x."""
+def _resized(xp, x, axes):
+    """`x` read along its last axes."""
     d = x.dtype
     x = x.astype(np.float32) if d.itemsize == 2 else x
-    x = xp.matmul(x, matrices[-1].T)
-    if len(matrices) == 2:
-        x = xp.matmul(matrices[0], x)
+    x = taps.gathered(xp, x, axes[-1], -1)
+    if len(axes) == 2:
+        x = taps.gathered(xp, x, axes[0], -2)
     return x.astype(d, copy=False)
+
+
+def _sent_back(xp, g, axes, size):
+    """The adjoint of `_resized`, for an input of `size` (its last axes)."""
+    d = g.dtype
+    g = g.astype(np.float32) if d.itemsize == 2 else g
+    if len(axes) == 2:
+        g = taps.spread(xp, g, axes[0], size[0], -2)
+    return taps.spread(xp, g, axes[-1], size[-1], -1).astype(d, copy=False)
 
 
 def _work_dtype(d):
@@ -174,12 +182,14 @@ def _upsample(name, dims, kind, node):
     def forward(xp, x, output_size, *rest):
         _refuse(x, kind, dims)
         align, given = (rest[0], rest[1:]) if corners else (False, rest)
-        return _resized(xp, x, _matrices(xp, kind, x.shape[2:], output_size, given, align, _work_dtype(x.dtype)))
+        return _resized(xp, x, _taps(xp, kind, x.shape[2:], output_size, given, align, _work_dtype(x.dtype)))
 
     def backward(xp, g, output_size, input_size, *rest):
         align, given = (rest[0], rest[1:]) if corners else (False, rest)
-        matrices = _matrices(xp, kind, input_size[2:], output_size, given, align, _work_dtype(g.dtype))
-        return _resized(xp, g, [a.T for a in matrices])
+        if kind == "cubic" and tuple(input_size[2:]) == tuple(output_size):
+            return xp.array(g, order="C")  # as in torch, which does not take this way forward
+        axes = _taps(xp, kind, input_size[2:], output_size, given, align, _work_dtype(g.dtype))
+        return _sent_back(xp, g, axes, input_size[2:])
 
     shape, size = ((1, 2, 4), (6,)) if dims == 1 else ((1, 2, 3, 4), (5, 6))
     options = (

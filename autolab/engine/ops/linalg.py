@@ -16,14 +16,17 @@ from ..return_types import return_type
 from ..tensor import wrap
 
 
+_HALF_KERNELS = {"det": "lu_cpu", "solve": "lu_cpu", "cholesky": "cholesky_cpu"}
+
+
 def _floats(name, a):
     """Raises torch's error for matrices of whole numbers or half floats."""
     if a.dtype.kind not in "fc":
         message = f"linalg.{name}: Expected a floating point or complex tensor as input. Got {FROM_NUMPY[a.dtype].short}"
         raise fail(RuntimeError, message, "Solving needs fractions: write x.float() first.")
     if a.dtype == np.float16:
-        if name == "det":
-            raise not_implemented("lu_cpu", a.dtype)
+        if name in _HALF_KERNELS:
+            raise not_implemented(_HALF_KERNELS[name], a.dtype)
         message = f"linalg.{name}: Low precision dtypes not supported. Got Half"
         raise fail(RuntimeError, message, "Solving loses digits: write x.float() first.")
 
@@ -47,12 +50,17 @@ def _mt(m, a):
     return m.transpose(a, -2, -1)
 
 
+def batch_element(a, position):
+    """How torch's errors say which of several matrices is meant; nothing where there is one."""
+    return f"(Batch element {position}): " if a.ndim > 2 else ""
+
+
 def _singular(name, a):
     """Raises torch's error when LU elimination of a matrix meets a zero pivot."""
     for position, matrix in enumerate(devices.to_host(a).reshape(-1, *a.shape[-2:])):
-        k = _zero_pivot(matrix)
+        k = zero_pivot(matrix)
         if k:
-            batch = f"(Batch element {position}): " if a.ndim > 2 else ""
+            batch = batch_element(a, position)
             what = "the inversion could not be completed" if name == "inv" else "the solve could not be completed"
             if name == "solve":
                 raise fail(
@@ -67,7 +75,8 @@ def _singular(name, a):
             )
 
 
-def _zero_pivot(matrix):
+def zero_pivot(matrix):
+    """The number (from 1) of the column where LU elimination of a matrix meets nothing but zeros; 0 where it meets none."""
     u = np.array(matrix, np.float64)
     for k in range(len(u)):
         p = k + int(np.abs(u[k:, k]).argmax())
@@ -83,13 +92,20 @@ def _reporting(xp, A):
     return nullcontext() if xp is np else devices.of(A).backend.reporting_solvers()
 
 
+def _all_nan(xp, A, X):
+    """`X`, with NaN for all numbers that belong to a matrix with NaN: which of them LAPACK reaches depends on how it picks its pivots."""
+    bad = xp.isnan(A).any(axis=(-2, -1), keepdims=True)
+    return xp.where(bad, X.dtype.type(np.nan), X) if xp is not np or bad.any() else X
+
+
 def _inv(xp, A):
     _square("inv", A)
     _floats("inv", A)
     try:
         with _reporting(xp, A):
             # each matrix column by column in memory, as LAPACK leaves it and torch shows it
-            return xp.swapaxes(xp.ascontiguousarray(xp.swapaxes(xp.linalg.inv(A), -1, -2)), -1, -2)
+            inverse = _all_nan(xp, A, xp.linalg.inv(A))
+            return xp.swapaxes(xp.ascontiguousarray(xp.swapaxes(inverse, -1, -2)), -1, -2)
     except np.linalg.LinAlgError:
         _singular("inv", A)
         raise
@@ -169,6 +185,7 @@ def _slogdet(xp, A):
     _square("slogdet", A)
     _floats("slogdet", A)
     sign, log = xp.linalg.slogdet(A)
+    sign = xp.where(xp.isnan(log), 0, sign)
     return xp.asarray(sign, A.dtype), xp.asarray(log, A.dtype)
 
 
@@ -206,6 +223,13 @@ def logdet(input):
 
 def _solve(xp, A, B):
     _square("solve", A)
+    if A.dtype != np.float16:
+        _floats("solve", A)
+    if B.dtype != A.dtype:
+        kinds = FROM_NUMPY[A.dtype].short, FROM_NUMPY[B.dtype].short
+        message = f"linalg.solve: Expected A and B to have the same dtype, but found A of type {kinds[0]} and B of type {kinds[1]} instead"
+        raise fail(RuntimeError, message, "Convert one of them: equations are not solved in two precisions.")
+    _floats("solve", A)
     vector = B.ndim == 1 or (A.ndim - 1 == B.ndim and B.shape == A.shape[:-1])
     try:
         B = B[..., None] if vector else B
@@ -213,7 +237,7 @@ def _solve(xp, A, B):
             lead = np.broadcast_shapes(A.shape[:-2], B.shape[:-2])
             A, B = xp.broadcast_to(A, lead + A.shape[-2:]), xp.broadcast_to(B, lead + B.shape[-2:])
         with _reporting(xp, A):
-            X = xp.linalg.solve(A, B)
+            X = _all_nan(xp, A, xp.linalg.solve(A, B))
         return X[..., 0] if vector else X
     except np.linalg.LinAlgError:
         _singular("solve", A)
@@ -255,25 +279,33 @@ def solve(A, B, *, left=True):
 
 def _cholesky(xp, A):
     _square("cholesky", A)
+    _floats("cholesky", A)
     try:
         with _reporting(xp, A):
-            return xp.linalg.cholesky(A)
+            L = xp.linalg.cholesky(A)
+        if xp is not np or not np.isnan(L).any():
+            return L
     except np.linalg.LinAlgError:
-        first = devices.to_host(A).reshape(-1, *A.shape[-2:])[0].astype(np.float64)
-        k = next(
-            (
-                k
-                for k in range(1, A.shape[-1] + 1)
-                if np.linalg.det(first[:k, :k]) <= 0
-            ),
-            1,
-        )
-        raise fail(
-            LinAlgError,
-            "linalg.cholesky: The factorization could not be completed because the input is not positive-definite (the leading minor "
-            f"of order {k} is not positive-definite).",
-            "Only symmetric matrices with positive eigenvalues have a Cholesky factor.",
-        ) from None
+        pass
+    matrices = devices.to_host(A).reshape(-1, *A.shape[-2:])
+    position, k = next(((i, k) for i, k in enumerate(map(_bad_minor, matrices)) if k), (0, 1))
+    raise fail(
+        LinAlgError,
+        f"linalg.cholesky: {batch_element(A, position)}The factorization could not be completed because the input is not positive-definite (the "
+        f"leading minor of order {k} is not positive-definite).",
+        "Only symmetric matrices with positive eigenvalues have a Cholesky factor.",
+    )
+
+
+def _bad_minor(matrix):
+    """The number (from 1) of the first pivot that is not positive, by the lower triangle of a matrix; 0 where all are."""
+    left = np.array(matrix, np.float64)
+    for k in range(len(left)):
+        if not left[k, k] > 0:
+            return k + 1
+        column = left[k + 1 :, k]
+        left[k + 1 :, k + 1 :] -= np.outer(column, column) / left[k, k]
+    return 0
 
 
 def _half_lower(m, a):
@@ -312,7 +344,17 @@ NAMESPACES[""]["cholesky"] = METHODS["cholesky"] = cholesky
 
 
 def _eigh(xp, A):
-    _square("eigh", A)
+    if A.shape[-1] > 1 and not bool(xp.isfinite(A).all()):  # not for LAPACK, whose iterations may never end
+        if A.shape[-1] > 2:
+            first = int(devices.to_host(~xp.isfinite(A)).any(axis=(-2, -1)).reshape(-1).argmax())
+            message = (
+                f"linalg.eigh: {batch_element(A, first)}The algorithm failed to converge because the input matrix is ill-conditioned or has too "
+                f"many repeated eigenvalues (error code: {A.shape[-1] - 1})."
+            )
+            raise fail(LinAlgError, message, "There is a NaN or inf in the matrix: look for where it comes from with torch.isfinite.")
+        hidden = xp.where(xp.isfinite(A).all(axis=(-2, -1), keepdims=True), A.dtype.type(0), A.dtype.type(np.nan))
+        w, v = xp.linalg.eigh(xp.where(hidden == 0, A, A.dtype.type(0)))
+        return w + hidden[..., 0], v + hidden
     w, v = xp.linalg.eigh(A)
     return w, v
 
@@ -344,6 +386,9 @@ eigh_op = register(
 @composite(namespace="linalg")
 def eigh(A, UPLO="L"):
     """Eigenvalues (ascending) and eigenvectors of symmetric matrices. Source: torch.linalg.eigh."""
+    _square("eigh", A._d)
+    if A.dtype._kind < 2 or A.dtype.np == np.float16:
+        raise not_implemented("linalg_eigh_cpu", A.dtype.np)
     if UPLO != "L":
         A = A.mT
     lower = A.tril()

@@ -138,11 +138,11 @@ internal(
         "grad_output": lambda m, g, self, target, reduction, beta: m.smooth_l1_loss_backward(
             g, self, target, reduction, beta
         ),
-        "self": lambda m, g, grad_output, self, target, reduction, beta, self_sym_numel: m.hardtanh_backward(
-            g * grad_output * (_share(reduction, self_sym_numel) / beta), self - target, -beta, beta
+        "self": lambda m, g, grad_output, self, target, reduction, beta, self_sym_numel: (
+            g * grad_output * (_share(reduction, self_sym_numel) / beta) * (m.abs(self - target) < beta)
         ),
-        "target": lambda m, g, grad_output, self, target, reduction, beta, self_sym_numel: m.hardtanh_backward(
-            g * grad_output * (-_share(reduction, self_sym_numel) / beta), self - target, -beta, beta
+        "target": lambda m, g, grad_output, self, target, reduction, beta, self_sym_numel: (
+            g * grad_output * (-_share(reduction, self_sym_numel) / beta) * (m.abs(self - target) < beta)
         ),
     },
     node="SmoothL1LossBackwardBackward0",
@@ -201,11 +201,11 @@ internal(
         "grad_output": lambda m, g, self, target, reduction, delta: m.huber_loss_backward(
             g, self, target, reduction, delta
         ),
-        "self": lambda m, g, grad_output, self, target, reduction, delta, self_sym_numel: m.hardtanh_backward(
-            g * grad_output * _share(reduction, self_sym_numel), self - target, -delta, delta
+        "self": lambda m, g, grad_output, self, target, reduction, delta, self_sym_numel: (
+            g * grad_output * _share(reduction, self_sym_numel) * (m.abs(self - target) < delta)
         ),
-        "target": lambda m, g, grad_output, self, target, reduction, delta, self_sym_numel: m.hardtanh_backward(
-            g * grad_output * -_share(reduction, self_sym_numel), self - target, -delta, delta
+        "target": lambda m, g, grad_output, self, target, reduction, delta, self_sym_numel: (
+            g * grad_output * -_share(reduction, self_sym_numel) * (m.abs(self - target) < delta)
         ),
     },
     node="HuberLossBackwardBackward0",
@@ -242,7 +242,7 @@ internal(
     vjp={
         "grad_output": lambda m, g, self, target, reduction: m.soft_margin_loss_backward(g, self, target, reduction),
         "self": lambda m, g, grad_output, self, target, reduction, self_sym_numel: _soft_margin_curvature(
-            m, g * grad_output * _share(reduction, self_sym_numel), target, m.sigmoid(self * target)
+            m, g * grad_output * _share(reduction, self_sym_numel), target, m.exp(-self * target)
         ),
     },
     node="SoftMarginLossBackwardBackward0",
@@ -250,8 +250,8 @@ internal(
 )
 
 
-def _soft_margin_curvature(m, g, target, s):
-    return g * target * target * s * (1 - s)
+def _soft_margin_curvature(m, g, target, z):
+    return g * target * target * z / ((z + 1) * (z + 1))
 
 
 # -- of probabilities ------------------------------------------------------------------------------------------------
@@ -261,7 +261,7 @@ def _bce(xp, self, target, weight, reduction):
         ("target", target, "Targets are probabilities, often 0 or 1."),
     ):
         message = f"all elements of {name} should be between 0 and 1"
-        demands.none(xp, (values < 0) | (values > 1), lambda message=message, note=note: fail(RuntimeError, message, note))
+        demands.none(xp, ~((values >= 0) & (values <= 1)), lambda message=message, note=note: fail(RuntimeError, message, note))
     loss = (target - 1) * xp.maximum(xp.log1p(-self), -100) - target * xp.maximum(xp.log(self), -100)
     return _reduced(xp, loss if weight is None else loss * weight, reduction)
 

@@ -165,9 +165,12 @@ def _matrix_exp(xp, self):
     if not self.size:
         return self.copy()
     wide = self.astype(np.float64) if self.dtype.kind == "f" else self
+    if self.shape[-1] == 1:
+        return xp.exp(wide).astype(self.dtype)
     norm = xp.abs(wide).sum(-2).max(-1)
     halvings = xp.maximum(xp.ceil(xp.log2(xp.maximum(norm, 1e-300) / _SMALL)), 0)[..., None, None]
-    small = wide / 2.0**halvings
+    small = xp.where(xp.isfinite(halvings), wide, np.nan) / 2.0**halvings
+    halvings = xp.where(xp.isfinite(halvings), halvings, 0)
     one = xp.broadcast_to(xp.eye(self.shape[-1], dtype=wide.dtype), wide.shape)
     total = one + small / _TERMS
     for k in range(_TERMS - 1, 0, -1):  # Horner: 1 + A (1 + A/2 (1 + A/3 (…)))

@@ -69,7 +69,7 @@ def _norm_gradient(m, g, x, ord, result, dim):
     if ord == 2:
         return g * m.masked_fill(x / result, result == 0, 0)
     if ord in (math.inf, -math.inf):
-        largest = m.abs(x) == result
+        largest = (m.abs(x) == result) | (m.isnan(x) & m.isnan(result))
         return m.sgn(x) * largest * (g / m.sum(largest, dim, True, dtype_of(g)))
     if ord < 1:
         slope = m.masked_fill(m.sgn(x) * m.pow_scalar(m.abs(x), ord - 1), x == 0, 0)

@@ -174,8 +174,8 @@ def _logit(xp, self, eps):
 
 def _logit_rule(m, g, self, eps):
     low = 0.0 if eps is None else eps
-    inside = m.logical_and(self >= low, self <= 1 - low)
-    return m.where(inside, g / (self * (1 - self)), math.nan if eps is None else 0.0)
+    outside = m.logical_or(self < low, self > 1 - low)
+    return m.where(outside, math.nan if eps is None else 0.0, g / (self * (1 - self)))
 
 
 _log = precise.unary("log")

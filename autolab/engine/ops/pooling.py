@@ -240,23 +240,12 @@ _inside(
 
 
 # -- windows that share the input out --------------------------------------------------------------------------------------
-def _shared(xp, x, rows, columns):
-    """Matrix products along both of the last dimensions: rows @ x @ columns.T."""
-    return xp.matmul(rows, xp.matmul(x, columns.T))
-
-
-def _weights(xp, size, out, dtype):
-    return [kernels.adaptive_weights(xp, n, o, dtype) for n, o in zip(size, out)]
-
-
 def _adaptive_avg(xp, x, output_size):
-    (h, w), (oh, ow), d = x.shape[-2:], output_size, x.dtype if x.dtype.itemsize > 2 else np.float32
-    return _shared(xp, x, *_weights(xp, (h, w), (oh, ow), d)).astype(x.dtype, copy=False)
+    return _wide(kernels.adaptive_mean, x, output_size)
 
 
 def _adaptive_avg_backward(xp, g, x):
-    (h, w), (oh, ow), d = x.shape[-2:], g.shape[-2:], x.dtype if x.dtype.itemsize > 2 else np.float32
-    return _shared(xp, g, *(weights.T for weights in _weights(xp, (h, w), (oh, ow), d))).astype(g.dtype, copy=False)
+    return _wide(kernels.adaptive_mean_backward, g, x.shape[-2:])
 
 
 adaptive_avg_pool = _inside(

@@ -278,6 +278,8 @@ def _prod_all_rule(m, g, self, result):
         return g
     if not bool(m.any(self == 0)):
         return g * (result / self)
+    if not m.traced and bool(m.sum(self == 0, None, False, dtype_of(g)) > 1):  # whatever the others are, inf and NaN too
+        return m.zeros_like(self)
     return g * m.reshape_raw(_others_product(m, m.reshape_raw(self, (-1,)), 0), tuple(self.shape))
 
 
@@ -318,9 +320,20 @@ def _moments(xp, self, dim, correction, keepdim):
     wide = self.astype(xp.complex128 if self.dtype.kind == "c" else xp.float64)
     mean = xp.add.reduce(wide, axis=axis, keepdims=True) / np.float64(n)
     gap = abs(wide - mean) if self.dtype.kind == "c" else wide - mean
+    if xp is np and not np.isfinite(mean).all():
+        mean = np.where(_infinite_before_the_last(wide, axis), np.nan, mean)
     variance = xp.add.reduce(gap * gap, axis=axis,
                              keepdims=keepdim) / np.float64(max(n - (1 if correction is None else correction), 0))
     return variance, mean if keepdim else mean.reshape(variance.shape)
+
+
+def _infinite_before_the_last(x, axis):
+    """Where torch's running mean is NaN: at inf it is inf, and at the next number inf - inf."""
+    axis = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    rows = np.moveaxis(x, axis, tuple(range(-len(axis), 0)))
+    rows = rows.reshape(*rows.shape[: x.ndim - len(axis)], -1)
+    found = np.isinf(rows[..., :-1]).any(-1)
+    return np.expand_dims(found, tuple(sorted(a % x.ndim for a in axis)))
 
 
 def _back(value, self):

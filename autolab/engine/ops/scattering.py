@@ -225,7 +225,7 @@ def _own_share(m, g, self, dim, index, src, reduce, include_self, result):
     elif reduce == "mean":
         g = g / _counts(m, g, dim, index, src, include_self)
     elif reduce != "sum":
-        g = m.where(self == result, g / _winners(m, self, dim, index, src, result), 0.0)
+        g = (self == result) * (g / _winners(m, self, dim, index, src, result))  # NaN where NaN won, for it equals nothing; as in torch
     return _without_own(m, g, dim, index, include_self)
 
 
@@ -252,7 +252,7 @@ def _source_share(m, g, self, dim, index, src, reduce, include_self, result):
     if reduce == "prod":
         return _factor_share(m, g, self, dim, index, src, include_self, result)
     shared = m.gather(g / _winners(m, self, dim, index, src, result), dim, index)
-    return m.where(src == m.gather(result, dim, index), shared, 0.0)
+    return (src == m.gather(result, dim, index)) * shared
 
 
 def _counts(m, g, dim, index, src, include_self):
