@@ -49,6 +49,22 @@ class Observer:
     def returned(self, targets, grads):
         """`grad()` hands the gradients of `targets`, (node, output number) pairs, back to its caller: Tensors, or None where there is none."""
 
+    # What changes leaves and their gradients between two passes. `over` is False when it begins, and True when it is done or has failed.
+    def step(self, optimizer, over):
+        """`optimizer.step()`; a closure, and what PyTorch's own optimizers compute by operations, runs in between."""
+
+    def update(self, optimizer, group, parameter, over):
+        """`optimizer` changes `parameter` in place, by the settings of its parameter group `group`."""
+
+    def zero_grad(self, owner, over):
+        """`zero_grad()` of an optimizer or a module."""
+
+    def grad_set(self, tensor):
+        """`tensor.grad` was assigned or deleted; backward does not come here."""
+
+    def data_set(self, tensor, value):
+        """`tensor.data = value` ran: other memory, the same tensor."""
+
     # Devices other than the CPU. `device`, `source`, `target` are `torch.device`s; times are seconds on the device's clock.
     def launch(self, device, stream, name, start, duration, nbytes):
         """A kernel was put into stream number `stream`; it begins at `start`, lasts `duration` and moves `nbytes` of memory."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import device as devices
+from . import observe
 from .autograd import differentiable
 from .autograd.differentiable import Differentiable
 from .autograd.grad_mode import per_thread
@@ -301,6 +302,8 @@ class Tensor(Differentiable, Protocols):
             self._storage.version, self._storage.device = 0, value._storage.device
             self._view = None if self._storage.device is devices.CPU else AWAY
         self._storage.array = d
+        if observe.observer is not None:
+            observe.observer.data_set(self, value)
 
     def numpy(self, *, force=False):
         """The values as a NumPy array that shares this tensor's memory.

@@ -14,13 +14,14 @@ from typing import ClassVar
 import numpy as np
 
 import autolab
+from autolab.engine import observe
 from autolab.engine.autograd.grad_mode import enable_grad
 from autolab.engine.autograd.hooks import RemovableHandle
 from autolab.engine.broadcasting import broadcast_error, outgrown
 from autolab.engine.device import CPU
 from autolab.engine.errors import fail, unsupported
 from autolab.engine.tensor import Tensor
-from autolab.utils._shared import reset_grad, typename
+from autolab.utils._shared import reset_grads, typename
 
 _step_pre_hooks: OrderedDict = OrderedDict()  # of all optimizers
 _step_post_hooks: OrderedDict = OrderedDict()
@@ -58,15 +59,24 @@ def _with_hooks(step):
     @functools.wraps(step)
     def run(self, *args, **kwargs):
         self._opt_called = True
-        if not (
-            _step_pre_hooks or _step_post_hooks or self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks
-        ):
+        hooks = _step_pre_hooks or _step_post_hooks or self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks
+        if not hooks and observe.observer is None:
             try:
                 return step(self, *args, **kwargs)
             except (ValueError, IndexError) as error:
                 if (told := self._misfit(error)) is None:
                     raise
                 raise told from None
+        watcher = observe.observer
+        if watcher is None:
+            return hooked(self, args, kwargs)
+        watcher.step(self, False)
+        try:
+            return hooked(self, args, kwargs)
+        finally:
+            watcher.step(self, True)
+
+    def hooked(self, args, kwargs):
         args = (self, *args)
         for hook in chain(_step_pre_hooks.values(), self._optimizer_step_pre_hooks.values()):
             changed = hook(self, args, kwargs)
@@ -372,9 +382,7 @@ class Optimizer:
 
     def zero_grad(self, set_to_none=True):
         """Forget all gradients (or fill them with zeros): backward() adds to what is there."""
-        for group in self.param_groups:
-            for parameter in group["params"]:
-                reset_grad(parameter, set_to_none)
+        reset_grads(self, (p for group in self.param_groups for p in group["params"]), set_to_none)
 
     def step(self, closure=None):
         """One step of optimization from the gradients that are there. Subclasses define it."""
@@ -396,10 +404,15 @@ class Optimizer:
         items = [(group, p, g) for group in self.param_groups for p in group["params"] if (g := p.grad) is not None]
         if any(p._storage.device is not CPU for _, p, _ in items):
             self._check_room(items)
+        watcher = observe.observer
         with np.errstate(all="ignore"):  # for the caller's arithmetic, too: inf and NaN in a gradient are no accident of this step
             for group, parameter, grad in items:
+                if watcher is not None:
+                    watcher.update(self, group, parameter, False)
                 with parameter._storage.device.backend:
                     yield group, parameter, -grad._d if group["maximize"] else grad._d
+                if watcher is not None:
+                    watcher.update(self, group, parameter, True)
 
     def _misfit(self, error):
         """PyTorch's error when a loaded state is of other shapes than the parameters (`error` is then NumPy's); else None."""

@@ -8,17 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import labels, scopes
-from .drafts import Draft, SavedDraft, Seen, aliases, operation_name, place, plain, slot_names
+from .drafts import Draft, SavedDraft, Seen, aliases, fill_devices, name_overwritten, operation_name, place, plain, slot_names
 from .film import Film
 from .model import Edge, Node, Output, Saved, Trace
 from .pictures import Pictures
 from .reader import UNKNOWN, Reader, SavedEntry, is_parameter, is_tensor, saved_kinds
 from .values import Value, type_name, written
+
+
+if TYPE_CHECKING:
+    from .iterations import Mark
+    from .updates import Updates
 
 
 class Builder:
@@ -186,8 +191,10 @@ class Builder:
         self._set_output(node_id, nr, tensor)
 
     # -- edges and saved tensors -------------------------------------------------------------------
-    def edge(self, parent: str, parent_nr: int, child: str, slot: int, differentiable: bool = True) -> None:
-        edge = Edge(f"e{len(self.edges)}", parent, parent_nr, child, slot, differentiable)
+    def edge(
+        self, parent: str, parent_nr: int, child: str, slot: int, differentiable: bool = True, update: bool = False
+    ) -> None:
+        edge = Edge(f"e{len(self.edges)}", parent, parent_nr, child, slot, differentiable, update=update)
         self.edges.append(edge)
         self._edge_at[child, slot] = edge.id
 
@@ -405,18 +412,22 @@ class Builder:
         return found
 
     # -- the end -----------------------------------------------------------------------------------
-    def finish(self, meta: dict[str, Any]) -> Trace:
-        """The frozen trace. `meta` as in `model.Trace`."""
+    def finish(self, meta: dict[str, Any], updates: Updates | None = None, marks: Iterable[Mark] = ()) -> Trace:
+        """The frozen trace. `meta` as in `model.Trace`; of a recording also what changed leaves, and where its code was."""
         groups = scopes.groups(self.nodes, self.edges)
         self._forget_overwritten()
-        self._fill_devices()
-        self._name_overwritten()
+        fill_devices(self.nodes, self.edges)
+        name_overwritten(self.nodes)
         if self.reader.library == "autolab":
             scopes.name_parameters(self.nodes, self.edges)
+        if updates is not None:
+            updates.share_names()
         book = labels.Book(self.nodes, self.formulas)
         book.write_out(self.saved)
         edges = book.edges(self.edges, aliases(self.nodes, self.edges), self.film.seen_gradients())
-        nodes = tuple(self._freeze(draft, book) for draft in self.nodes)
+        if updates is not None:
+            groups = updates.groups(groups, list(marks), book)
+        nodes = tuple(self._freeze(draft, book, updates) for draft in self.nodes)
         frozen = {d.id for d in self.nodes if d.parameter and not d.requires_grad}
         frames, passes = self.film.develop(nodes, edges, frozen, book.rounded)
         away = {n.device for n in nodes} - {"", "cpu"}
@@ -425,8 +436,9 @@ class Builder:
             meta = meta | {"devices": {name: self.reader.titles.get(name, unknown) for name in sorted(away)}}
         return Trace(nodes, edges, self._saved_now(), frames, groups, passes, meta)
 
-    def _freeze(self, d: Draft, book: labels.Book) -> Node:
+    def _freeze(self, d: Draft, book: labels.Book, updates: Updates | None) -> Node:
         tex, tex_numbers = book.forward(d)
+        update = updates.describe(d, book) if updates is not None else None
         return Node(
             d.id,
             d.kind,
@@ -453,6 +465,7 @@ class Builder:
             self.pictures.of(d, book),
             d.error,
             d.mark,
+            update,
         )
 
     def _grad_of(self, draft: Draft) -> Value | None:
@@ -462,17 +475,6 @@ class Builder:
             return self.film.last_grad(draft.id)
         grad = None if tensor is None else self.reader.grad(tensor)
         return None if grad is None else self.value_of(grad)
-
-    def _fill_devices(self) -> None:
-        for edge in reversed(self.edges):  # operands are where the result is; only a copy comes from elsewhere
-            parent, child = self.draft(edge.parent), self.draft(edge.child)
-            if parent.kind == "op" and child.device and not parent.device and child.grad_fn != "ToCopyBackward0":
-                parent.device = child.device
-        for edge in self.edges:  # parents come before children, so one pass is enough
-            child = self.draft(edge.child)
-            child.device = child.device or ("" if child.error else self.draft(edge.parent).device)
-        for draft in self.nodes:
-            draft.device = draft.device or ("" if draft.shape is None else "cpu")
 
     def _saved_now(self) -> tuple[Saved, ...]:
         """The saved tensors with their state at the end; what a node that is gone had saved was freed with it."""
@@ -488,18 +490,6 @@ class Builder:
         return tuple(
             replace(item.saved, state=states[item.saved.node].get(item.saved.name, "freed")) for item in self.saved
         )
-
-    def _name_overwritten(self) -> None:
-        """What an in-place operation changed has the name of what it became: both are one tensor."""
-        for draft in reversed(self.nodes):
-            before = draft.operands.get("self") if draft.op.endswith("_") and not draft.error else None
-            if (
-                before is not None
-                and draft.name
-                and not self.draft(before[0]).name
-                and self.draft(before[0]).outputs == ()
-            ):
-                self.draft(before[0]).name = draft.name
 
     def _forget_overwritten(self) -> None:
         """A result that a later in-place operation overwrote is not known: what the node kept is the newer value."""

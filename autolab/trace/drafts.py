@@ -122,3 +122,25 @@ def aliases(nodes: list[Draft], edges: list[Edge]) -> set[str]:
                 known.append(edge.child)
     often = {parent: known[0] for parent, known in children.items() if len(known) > ALIAS_FROM}
     return {edge.id for edge in edges if edge.parent in often and edge.child != often[edge.parent]}
+
+
+def fill_devices(nodes: list[Draft], edges: list[Edge]) -> None:
+    """Devices that nothing told, from what a node is joined to."""
+    for edge in reversed(edges):  # operands are where the result is; only a copy comes from elsewhere
+        parent, child = nodes[int(edge.parent[1:])], nodes[int(edge.child[1:])]
+        if parent.kind == "op" and child.device and not parent.device and child.grad_fn != "ToCopyBackward0":
+            parent.device = child.device
+    for edge in edges:  # parents come before children, so one pass is enough
+        child = nodes[int(edge.child[1:])]
+        child.device = child.device or ("" if child.error else nodes[int(edge.parent[1:])].device)
+    for draft in nodes:
+        draft.device = draft.device or ("" if draft.shape is None else "cpu")
+
+
+def name_overwritten(nodes: list[Draft]) -> None:
+    """What an in-place operation changed has the name of what it became: both are one tensor."""
+    for draft in reversed(nodes):
+        found = draft.operands.get("self") if draft.op.endswith("_") and not draft.error else None
+        before = None if found is None else nodes[int(found[0][1:])]
+        if before is not None and draft.name and not before.name and before.outputs == ():
+            before.name = draft.name

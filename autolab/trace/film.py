@@ -81,6 +81,42 @@ class Film(Observer):
     def leaf_added(self, draft: Draft) -> None:
         self._grads[draft.id] = draft.grad_before
 
+    # -- between passes ----------------------------------------------------------------------------
+    def changed(self, by: str, leaf: Draft) -> None:
+        """`leaf` is what a leaf was changed to; `.grad` stays as it was."""
+        grad = self._grad_of(leaf.tensor())
+        self._grads[leaf.id] = grad
+        state = "none" if grad is None else _state(grad)
+        self.shots.append(
+            Shot("update", "update", self.run, by, receiver=leaf.id, state=state, value=leaf.value, total=grad)
+        )
+
+    def leaves(self) -> list[Any]:
+        """The tensors that are leaves now, each once."""
+        held = ((leaf, self.builder.draft(leaf).tensor()) for leaf in self._grads)
+        return [tensor for leaf, tensor in held if tensor is not None and self.builder.by_tensor.get(tensor) == leaf]
+
+    def check_grads(self, note: str = "") -> None:
+        """Notes every leaf's `.grad` that was reset or replaced since it was last seen; `note`: by which call."""
+        for leaf in list(self._grads):
+            self.check_grad(leaf, note)
+
+    def check_grad(self, leaf: str, note: str = "") -> None:
+        tensor = self.builder.draft(leaf).tensor()
+        if tensor is None or self.builder.by_tensor.get(tensor) != leaf:
+            return
+        before, now = self._grads.get(leaf), self._grad_of(tensor)
+        if now != before:
+            self._grads[leaf] = now
+            state = "none" if now is None else _state(now)
+            self.shots.append(
+                Shot("update", "clear", self.run, leaf, receiver=leaf, state=state, value=before, total=now, note=note)
+            )
+
+    def _grad_of(self, tensor: Any) -> Value | None:
+        grad = self.builder.reader.grad(tensor)
+        return None if grad is None else self.builder.value_of(grad)
+
     def last_grad(self, leaf: str) -> Value | None:
         """The `.grad` a leaf had when it was last seen."""
         return self._grads.get(leaf)
@@ -236,29 +272,15 @@ class Film(Observer):
     # -- backward: helpers -------------------------------------------------------------------------
     def _begin(self) -> None:
         self._lost()
+        self.check_grads()
         self.run += 1
         self.running = True
-        self.check_grads()
         self._sums.clear()
         self._last.clear()
         self._parts.clear()
         self._owner.clear()
         self._to_free = None
         self._done, self._dropped = "", ()
-
-    def check_grads(self) -> None:
-        """Notes every leaf's `.grad` that was reset or replaced since it was last seen."""
-        for leaf, before in self._grads.items():
-            tensor = self.builder.draft(leaf).tensor()
-            if tensor is None or self.builder.find(tensor) != leaf:
-                continue
-            grad = self.builder.reader.grad(tensor)
-            now = None if grad is None else self.builder.value_of(grad)
-            if now != before:
-                self._grads[leaf] = now
-                self._shoot(
-                    "clear", leaf, receiver=leaf, state="none" if now is None else _state(now), value=before, total=now
-                )
 
     def _lost(self) -> None:
         """After a `grad()` that failed when all was computed: nobody got the gradients."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -29,17 +29,19 @@ MOST_VARIABLES = 30
 
 @dataclass(slots=True)
 class Part:
-    """A module's call, or a run of operations that follow each other.
+    """A module's call, an iteration, an optimizer's step, or a run of operations that follow each other.
 
+    kind   : the group's ("module", "iteration", "step"), or "run".
     id     : the group's ("g3"), or "r0", "r1" ... of a run.
     name   : the module's name in the part around it ("conv1"), or "ops 1-50".
     label  : the whole path, which call it is, or what the run is part of.
-    type   : the module's type; of a run "mul ×25, add ×25".
+    type   : the group's; of a run "mul ×25, add ×25".
     parent : id of the part around it, or None.
-    ops, parameters : how many operations, and how many numbers in the parameters, it holds.
-    shape, dtype    : of its result: what its last operation made.
+    ops, parameters : how many operations (and updates), and how many numbers in the parameters, it holds.
+    shape, dtype    : of its result: what its last operation made; None and "" of an iteration or a step.
     first, last     : ids of its first and last operation.
     requires_grad   : whether any of its operations does.
+    amount : how much it holds, in words: "3 ops", "17 ops · 10 updates".
     """
 
     id: str
@@ -54,6 +56,8 @@ class Part:
     first: str = ""
     last: str = ""
     requires_grad: bool = False
+    kind: str = "run"
+    amount: str = ""
 
     def to_json(self) -> dict[str, Any]:
         shape = None if self.shape is None else list(self.shape)
@@ -72,13 +76,15 @@ class Box:
 
 @dataclass(slots=True)
 class Link:
-    """A line between two boxes; `id` is that of its first edge. `edges`: the ids of all that run along it."""
+    """A line between two boxes; `id` is that of its first edge. `edges`: the ids of all that run along it. `update`: as of
+    an Edge."""
 
     id: str
     start: str
     end: str
     differentiable: bool
     edges: list[str] = field(default_factory=list)
+    update: bool = False
 
 
 @dataclass(slots=True)
@@ -109,23 +115,30 @@ class Folding:
     # -- parts -------------------------------------------------------------------------------------
     def _sort_groups(self) -> None:
         groups = self.trace.groups
-        roots = [g for g in groups if g.parent is None]
-        alone = roots[0].id if len(roots) == 1 else None  # a box around the whole picture would say nothing
-        paths = {g.id: g.path for g in groups}
+        iterations = {g.id for g in groups if g.kind == "iteration"}
+        roots: dict[str | None, list[str]] = {}
+        for g in groups:
+            if g.kind == "module" and (g.parent is None or g.parent in iterations):
+                roots.setdefault(g.parent, []).append(g.id)
+        # A box around the whole picture, or the whole of an iteration, would say nothing.
+        alone = {found[0] for found in roots.values() if len(found) == 1}
+        above_of = {g.id: g for g in groups}
         for group in groups:
-            if group.id != alone:
-                above = "" if group.parent is None or group.parent == alone else f"{paths[group.parent]}."
+            if group.id not in alone:
+                around = above_of.get(group.parent or "")
+                above = "" if around is None or around.id in alone or around.kind != "module" else f"{around.path}."
                 call = "" if group.call == 1 else f" (call {group.call})"
                 name = group.path.removeprefix(above) + call
-                parent = None if group.parent == alone else group.parent
-                self.parts[group.id] = Part(group.id, name, group.label, group.type, parent)
+                parent = around.parent if around is not None and around.id in alone else group.parent
+                within = "" if parent not in iterations or parent is None else f"{above_of[parent].path}: "
+                self.parts[group.id] = Part(group.id, name, within + group.label, group.type, parent, kind=group.kind)
                 for node in group.nodes:  # inner groups come later
                     self.home[node] = group.id
 
     def _sort_runs(self) -> None:
         levels: dict[str | None, dict[str, None]] = {}
         for node in self.trace.nodes:
-            if node.kind == "op":
+            if node.ran:
                 item, around = node.id, self.home.get(node.id)
                 levels.setdefault(around, {})[item] = None
                 while around is not None:
@@ -173,17 +186,32 @@ class Folding:
         homes: dict[str, dict[str | None, None]] = {}
         inside: set[str] = set()
         for edge in self.trace.edges:
-            if self.trace.node(edge.parent).kind != "op":
+            # A step is where it ran, and the leaf that it changes where that is used.
+            if not self.trace.node(edge.parent).ran and not edge.update:
                 homes.setdefault(edge.parent, {})[self.home.get(edge.child)] = None
                 if (edge.parent, group_of.get(edge.child)) in owned:
                     inside.add(edge.parent)
         variables = [n for n in homes if n not in inside and not _number(self.trace.node(n))]
         kept = set(variables) if len(variables) <= MOST_VARIABLES else set()
-        return {
+        held = {
             node: [home for home in found if home is not None]
             for node, found in homes.items()
             if node not in kept and None not in found
         }
+        return held | self._unused(homes, held)
+
+    def _unused(self, homes: Collection[str], held: dict[str, list[str]]) -> dict[str, list[str]]:
+        """Leaves that nobody used after the step that changed them: beside the step, where what they were is in a part."""
+        before = {edge.child: edge.parent for edge in self.trace.edges if edge.update}
+        found: dict[str, list[str]] = {}
+        for node, step in before.items():
+            if node not in homes and not self.trace.node(node).ran:
+                was = before.get(step, step)
+                place = self.home.get(step) or next(iter(held.get(was, ())), None)
+                if was in held and place is not None:
+                    found[node] = [place]
+        self._after = set(found)
+        return found
 
     def _innermost_groups(self) -> dict[str, str]:
         return {node: group.id for group in self.trace.groups for node in group.nodes}
@@ -191,20 +219,27 @@ class Folding:
     def _count(self) -> None:
         seen: set[tuple[str, str]] = set()
         kinds: dict[str, Counter[str]] = {}
+        updates: Counter[str] = Counter()
         for node in self.trace.nodes:
             for part in map(self.parts.__getitem__, self._around(self.home.get(node.id))):
                 part.ops += 1
+                updates[part.id] += node.kind == "update"
                 part.first, part.last = part.first or node.id, node.id
-                part.shape, part.dtype = node.shape, node.dtype
+                if part.kind in ("module", "run"):
+                    part.shape, part.dtype = node.shape, node.dtype
                 part.requires_grad = part.requires_grad or node.requires_grad
                 if part.id[0] == "r":
                     kinds.setdefault(part.id, Counter())[node.op] += 1
             for home in self.held.get(node.id, ()):
-                if _parameter(node):
+                if _parameter(node) and node.id not in self._after:
                     for part in map(self.parts.__getitem__, self._around(home)):
                         if (part.id, node.id) not in seen:
                             seen.add((part.id, node.id))
                             part.parameters += math.prod(node.shape or ())
+        for part in self.parts.values():
+            ran = part.ops - updates[part.id]
+            counted = [(ran, "op"), (updates[part.id], "update")]
+            part.amount = " · ".join(f"{n:,} {word}{'' if n == 1 else 's'}" for n, word in counted if n)
         for run, found in kinds.items():
             words = [f"{op} ×{n:,}" if n > 1 else op for op, n in found.most_common(2)]
             self.parts[run].type = ", ".join(words) + (", …" if len(found) > 2 else "")
@@ -217,8 +252,11 @@ class Folding:
         children: dict[str | None, list[str]] = {}
         for part in self.parts.values():
             children.setdefault(part.parent, []).append(part.id)
-        own = Counter(self.home.get(n.id) for n in self.trace.nodes if n.kind == "op")
+        own = Counter(self.home.get(n.id) for n in self.trace.nodes if n.ran)
         boxes, closed, opened = own[None] + len(children.get(None, [])), list(children.get(None, [])), []
+        # Of a loop, one iteration says what the others do.
+        rounds = [part for part in closed if self.parts[part].kind == "iteration"]
+        closed = [part for part in closed if part not in rounds[1:]]
         inner = {part: own[part] + len(children.get(part, [])) - 1 for part in self.parts}
         while closed and boxes < FEW_BOXES:
             wanted = closed if boxes + sum(inner[part] for part in closed) <= ENOUGH_BOXES else [max(closed, key=self._ops)]
@@ -252,7 +290,7 @@ class Folding:
         """The parts that must be open for a node or part to be seen, the outermost first."""
         if item in self.parts:
             return self._around(self.parts[item].parent)
-        return self._around(self.home.get(item) or next(iter(self.held.get(item, [])), None))
+        return self._around(self._home(item))
 
     # -- what is drawn -----------------------------------------------------------------------------
     def fold(self, expanded: Iterable[str]) -> Folded:
@@ -278,18 +316,18 @@ class Folding:
 
         links: dict[Any, Link] = {}
         for edge in self.trace.edges:
-            end = box(edge.child, edge.child, self.home.get(edge.child))
+            end = box(edge.child, edge.child, self._home(edge.child))
             key, home = self._start(edge)
             start = box(key, edge.parent, home)
             if start != end:
                 single = start[0] == "n" and end[0] == "n"
                 link = links.setdefault(
-                    edge.id if single else (start, end, edge.differentiable),
-                    Link(edge.id, start, end, edge.differentiable),
+                    edge.id if single else (start, end, edge.differentiable, edge.update),
+                    Link(edge.id, start, end, edge.differentiable, update=edge.update),
                 )
                 link.edges.append(edge.id)
         for node in self.trace.nodes:
-            if node.kind == "op" or node.id not in self.held:
+            if node.ran or node.id not in self.held:
                 box(node.id, node.id, self.home.get(node.id))
         self._repeat_leaves(boxes, list(links.values()))
         frames = [part for part in self.parts if part in expanded and closed[part] is None]
@@ -303,10 +341,14 @@ class Folding:
     def _start(self, edge: Edge) -> tuple[str, str | None]:
         """(key, home) of the box that an edge starts at: a leaf that several parts hold is drawn in each."""
         homes = self.held.get(edge.parent)
-        if homes is None:
-            return edge.parent, self.home.get(edge.parent)
+        if homes is None or edge.update:
+            return edge.parent, self._home(edge.parent)
         home = self.home[edge.child]
         return (edge.parent if home == homes[0] else f"{edge.parent}_{home}"), home
+
+    def _home(self, node: str) -> str | None:
+        """The innermost part that a node is in: of a leaf or constant the first of several."""
+        return self.home.get(node) or next(iter(self.held.get(node, ())), None)
 
     def _repeat_leaves(self, boxes: dict[str, Box], links: list[Link]) -> None:
         """A leaf that is used very often is drawn once more at each further use (`Edge.alias`)."""

@@ -33,6 +33,8 @@ def of(nodes: list[Draft]) -> dict[str, str]:
         if draft.name:
             repeated[draft.name] = repeated.get(draft.name, 0) + 1
             labels[draft.id] = draft.name if repeated[draft.name] == 1 else f"{draft.name}({repeated[draft.name]})"
+        elif draft.kind == "update":
+            labels[draft.id] = f"step of {labels[draft.operands['self'][0]]}"
         elif draft.kind == "data" and draft.shape == () and draft.value is not None:
             text = draft.literal or written(draft.value.data)
             labels[draft.id] = text if draft.literal or draft.dtype == "float64" else text.removesuffix(".0")
@@ -75,6 +77,8 @@ class Book:
 
     def call(self, draft: Draft) -> str:
         """The operation in plain text, with its operands in argument order."""
+        if draft.kind == "update":
+            return f"{draft.op}({self.names[draft.operands['self'][0]]})"
         return (
             formulas.call_text(
                 draft.op, [self.label(*draft.operands[n]) for n in _order(draft)], draft.attrs, draft.spelled
@@ -149,7 +153,7 @@ class Book:
 
     def forward(self, draft: Draft) -> tuple[str, str]:
         """(tex, tex_numbers) of an operation: `z = x \\cdot y` and `6 = 2 \\cdot 3`."""
-        if not self.wanted or not draft.op or draft.error:
+        if not self.wanted or not draft.op or draft.error or draft.kind == "update":
             return "", ""
         template = draft.record.latex if draft.record is not None else ""
         symbols, order = self.symbols(draft), _order(draft)
@@ -191,6 +195,7 @@ class Book:
                     tex,
                     numbers,
                     edge.id in aliases,
+                    edge.update,
                 )
             )
         return tuple(done)

@@ -77,7 +77,12 @@ class Output(_Record):
 class Node(_Record):
     """One tensor of the computation and, for kind "op", the operation that made it.
 
-    kind         : "leaf" (requires grad, no grad_fn), "data" (does not require grad, not computed here), "op".
+    kind         : "leaf" (requires grad, no grad_fn), "data" (does not require grad, not computed here), "op", "update" (what
+                   an optimizer's step did to one leaf: it is no tensor, its value is what the leaf is afterwards).
+    update       : of kind "update": {"call": "opt.step()", "optimizer": its type, "name": the leaf's, "settings": those of its
+                   parameter group, "lines": [{"text", "tex": with symbols, "numbers", "tex_numbers": this time's, "" unless the
+                   leaf is one number}], [] where the arithmetic is not told, "change": "from 2 to 0.8", or how far}. Of a leaf
+                   that an operation changed in place the same: "call" is "in place", "optimizer" the operation. Else None.
     op           : the operation's name ("mul"; in place "mul_"), "" for leaf and data.
     grad_fn      : PyTorch's node name ("MulBackward0"), "" where there is none.
     name         : the variable's name in the learner's code, "" when it has none. `label` is the name or "v3".
@@ -124,6 +129,12 @@ class Node(_Record):
     layer: dict[str, Any] | None = None
     error: str = ""
     mark: str = ""
+    update: dict[str, Any] | None = None
+
+    @property
+    def ran(self) -> bool:
+        """Whether something ran here: an operation, or an optimizer's step for one leaf."""
+        return self.kind in ("op", "update")
 
     def output_label(self, nr: int) -> str:
         """What result `nr` is called."""
@@ -150,6 +161,8 @@ class Edge(_Record):
                      one factor), tex_numbers with numbers; "" when not differentiable or unknown.
     alias          : parent is a leaf or data used often: a picture draws another box of the same name instead of a
                      line.
+    update         : the parent is a leaf, and the child what it was changed to: the same tensor later, or (of kind
+                     "update") the step between. Not an operation of the graph: no gradient ever flows along it.
     """
 
     id: str
@@ -161,6 +174,7 @@ class Edge(_Record):
     tex: str = ""
     tex_numbers: str = ""
     alias: bool = False
+    update: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,12 +206,14 @@ class Frame(_Record):
 
     phase, event : "forward": "compute" (also in place), "error". "backward": "seed", "contribution" (along `edge`),
                    "accumulate" (into a leaf's `.grad`), "free" (the saved values of `node`), "hook" (a hook changed
-                   a gradient), "clear" (a leaf's `.grad` was reset or replaced, not by backward), "return" (`grad()` hands
-                   the gradient of `receiver` back; `value` is what it hands back, None included), "error".
-    run          : 0 in the forward pass; in the backward passes 1, 2, ... counts them.
+                   a gradient), "return" (`grad()` hands the gradient of `receiver` back; `value` is what it hands back, None
+                   included), "error". "update", between passes: "update" (a leaf was changed, by an optimizer's step or in
+                   place: `node` is the step or the changed leaf, `receiver` the changed leaf, `total` the `.grad` it still
+                   has), "clear" (a leaf's `.grad` was reset or replaced, not by backward).
+    run          : 0 in the forward pass; in the backward passes 1, 2, ... counts them; of an update the last one before it.
     node         : where it happens: the node computed, seeded, freed; for a contribution the child whose rule was
                    applied.
-    receiver     : the node whose gradient changes ("seed", "contribution", "accumulate", "hook", "clear", "free",
+    receiver     : the node whose gradient changes ("seed", "contribution", "accumulate", "hook", "update", "clear", "free",
                    "return"), or None.
     state        : gradient state of `receiver` after this frame, "" without receiver.
     value        : what was computed, seeded, contributed, or arrived at the leaf.
@@ -249,8 +265,10 @@ class Pass(_Record):
 
 @dataclass(frozen=True, slots=True)
 class Group(_Record):
-    """What one call of a module made.
+    """What one call of a module made; or an iteration of a training loop, or one call of an optimizer's step().
 
+    kind   : "module"; "iteration" (see `iterations.py`): path "iteration 2", type "loss = 0.81" (where its last backward began);
+             "step": path "opt.step()", type "SGD", nodes its updates.
     path   : the module's path from the root module called ("layer1.0.conv1"); for the root itself its type's name.
     nodes  : its operations, those of the modules inside it included.
     parent : id of the group around it, None for a root. An outer group comes before its inner ones.
@@ -267,6 +285,7 @@ class Group(_Record):
     parent: str | None = None
     call: int = 1
     holds: tuple[str, ...] = ()
+    kind: str = "module"
 
     @property
     def label(self) -> str:
@@ -346,7 +365,7 @@ class Trace(_Record):
                 states[node_id] = "freed"
             if frame.receiver is not None:
                 states[frame.receiver] = frame.state
-                if frame.event in ("accumulate", "clear"):
+                if frame.event in ("accumulate", "update", "clear"):
                     held[frame.receiver] = frame.state
         return states
 

@@ -52,6 +52,8 @@ def own_reason(node: Node, operands: Iterable[Node], frozen: bool) -> str:
         return "it failed: there is no result"
     if node.cut:
         return DETACH if node.cut == "detach" else NO_GRAD
+    if node.kind == "update":
+        return "a step is no operation of a graph"
     if node.kind == "data" and not node.name and node.shape == ():
         return "it is a constant"
     if node.dtype == "bool":
@@ -82,7 +84,7 @@ class _Account:
     def of(self, plans: Sequence[Plan], shots: Sequence[Shot]) -> tuple[Pass, ...]:
         reached: dict[int, set[str]] = {}
         for shot in shots:
-            if shot.receiver is not None and shot.event not in ("clear", "return"):
+            if shot.receiver is not None and shot.event not in ("update", "clear", "return"):
                 reached.setdefault(shot.run, set()).add(shot.receiver)
         found: list[Pass] = []
         todo = list(reversed(plans))
@@ -103,7 +105,7 @@ class _Account:
             shot.state = "never" if before == "none" else before
             shot.note = self._why(shot.receiver, self.plan, self._cutters(self.plan))
         self.states[shot.receiver] = shot.state
-        if shot.event in ("accumulate", "clear"):
+        if shot.event in ("accumulate", "update", "clear"):
             self.held[shot.receiver] = shot.state
         if shot.state in ("none", "never"):
             self.open[shot.receiver] = None
@@ -169,6 +171,8 @@ class _Account:
 
     def _way(self, cutter: Node, result: str) -> str:
         at = f"its way to {result} is cut at {cutter.label}"
+        if cutter.kind != "op":  # a leaf, or a step: what was changed is a leaf anew
+            return "it was changed since, and no gradient flows back through an update"
         if cutter.cut:
             return f"{at} by {'detach()' if cutter.cut == 'detach' else 'no_grad'}"
         whole = "whole numbers have" if "int" in cutter.dtype else "True and False have" if cutter.dtype == "bool" else f"{cutter.op} has"

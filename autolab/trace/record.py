@@ -11,18 +11,20 @@ from ..engine import observe
 from ..engine.autograd.grad_mode import per_thread
 from ..engine.autograd.node import FREED
 from ..engine.tensor import Tensor
-from . import assigned, failures, lines, names
+from . import assigned, failures, lines, names, stack
 from .build import Builder
-from .drafts import Draft, operation_name, place, plain
+from .drafts import Draft, operation_name, plain
+from .drafts import place as place_of
+from .iterations import Mark
 from .model import Output, Source, Trace
 from .reader import Reader, SavedEntry
 from .recorded import Recorded
 from .text import render
+from .updates import Updates
 from .words import error as error_line
 
-_FUNCTION_FILE = "autolab/engine/autograd/function.py"
 _COMPREHENSIONS = frozenset(["<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"])
-_MODULE_FILE = "autolab/nn/modules/hooks.py"
+
 
 
 def record() -> Recording:
@@ -51,6 +53,9 @@ class Recording(Recorded[Trace]):
         self._modules: dict[int, tuple[Any, dict[int, str], list[Draft]]] = {}
         self._prefixed: set[Any] = set()
         self._spelled = names.Spelled()
+        self._updates = Updates(self._builder)
+        self._marks: list[Mark] = []
+        self._places: dict[tuple[tuple[str, int], ...], int] = {}
         self._error: dict[str, Any] | None = None
         self._passes: dict[int, Source | None] = {}  # backward pass -> the line that began it
         self._running_node: Any = lambda: None
@@ -69,6 +74,7 @@ class Recording(Recorded[Trace]):
             self._ended_by(error)
         self._trace, self._running = self._so_far(names.caller()), False
         self._builder = Builder(Reader(), weak=True)  # what it knew is in the trace
+        self._updates, self._marks = Updates(self._builder), []
 
     def _ended_by(self, error: BaseException) -> None:
         """Notes the error that ended the block: of the operation that failed, of a backward pass, or of the learner's own code."""
@@ -123,7 +129,9 @@ class Recording(Recorded[Trace]):
                 "why": why,
                 "error": self._error,
             }
-            | ({"failures": self._failures.facts} if self._failures.facts else {})
+            | ({"failures": self._failures.facts} if self._failures.facts else {}),
+            self._updates,
+            self._marks,
         )
 
     # -- forward events ----------------------------------------------------------------------------
@@ -131,9 +139,11 @@ class Recording(Recorded[Trace]):
         if self._builder.film.running:  # the pass will say it
             return
         custom = hasattr(op, "next_functions")
-        frame, modules, hidden = _stack(custom)
-        if hidden or frame is None:
+        at = stack.at(custom)
+        frame = at.frame
+        if at.hidden or frame is None:
             return
+        self._mark("forward", self._place(frame))
         self._failures.replace(error)
         if isinstance(op, str):
             if op in failures.PASSES:
@@ -145,7 +155,7 @@ class Recording(Recorded[Trace]):
         parents = {n: (a, self._parent(a, None, None, slot, frame)) for slot, (n, a) in enumerate(operands.items())}
         draft = self._failures.add(op, error, parents, source=names.source(frame), scope=per_thread.state.scope, attrs=literals, inplace=inplace)
         self._scan(frame)
-        self._name_parameters(draft, modules, operands)
+        self._name_parameters(draft, at.modules, operands)
         for i, item in enumerate(operands.values()):
             self._failures.shared(draft, item, inplace and not i)
         error._autolab_seen = self, draft.id
@@ -164,21 +174,29 @@ class Recording(Recorded[Trace]):
         builder = self._builder
         self._failures.settle()
         custom = hasattr(op, "next_functions")  # an autograd.Function: the node stands in for the op
-        frame, modules, hidden = _stack(custom)
-        if hidden or not outputs or builder.film.running and node is None:
+        at = stack.at(custom)
+        frame = at.frame
+        if at.hidden or not outputs or builder.film.running and node is None:
             # inside a custom function, or arithmetic of a hook or rule: the learner sees the function as one operation
             return
+        target = args[0] if inplace else None
+        if at.optimizer is not None or self._updates.clearing:
+            if at.optimizer is not None and inplace and target.requires_grad:
+                self._updates.moved(at.optimizer, target)
+            return
+        place = self._place(frame)
+        self._mark("forward", place)
         if frame is not None:
             self._scan(frame)
         record_ = None if custom else op
         operands, literals = failures.operands_of(record_, args)
-        target = args[0] if inplace else None
-        parents = {n: self._parent(a, target, node, slot, frame) for slot, (n, a) in enumerate(operands.items())}
-        draft = self._draft(record_, op, outputs, node, inplace)
+        leaf = self._changed_leaf(target, node)
+        parents = {n: self._parent(a, target, node, slot, frame, leaf) for slot, (n, a) in enumerate(operands.items())}
+        draft = self._draft(record_, op, outputs, node, inplace, leaf)
         draft.source = names.source(frame)
         draft.operands = parents
         if node is not None:
-            for name, item in (kept := sorted(builder.reader.saved(node), key=place(list(operands)))):
+            for name, item in (kept := sorted(builder.reader.saved(node), key=place_of(list(operands)))):
                 if not isinstance(item, SavedEntry) and "_sym_" not in name:
                     draft.attrs[name] = plain(item)
         draft.attrs.update((n, plain(a)) for n, a in literals.items() if n not in draft.attrs)
@@ -189,7 +207,8 @@ class Recording(Recorded[Trace]):
             goes_back = (
                 node is not None and slot < len(node.next_functions) and node.next_functions[slot][0] is not None
             )
-            builder.edge(parent, nr, draft.id, slot, differentiable=goes_back)
+            changes = draft.kind == "leaf" and slot == 0
+            builder.edge(parent, nr, draft.id, slot, differentiable=goes_back, update=changes)
         if node is not None:
             builder.by_fn.put(node, draft.id)
             for _, item in kept:
@@ -199,14 +218,20 @@ class Recording(Recorded[Trace]):
         if inplace:
             self._failures.changed(outputs[0], draft.id)
         for nr, output in enumerate(outputs):
-            builder.by_tensor.put(output, draft.id)
+            builder.by_tensor.put(output if leaf is None else leaf, draft.id)
             if nr:
                 builder.output_nr.put(output, nr)
             if output.requires_grad:
                 builder.remember_memory(output, draft.id)
         draft.scope = per_thread.state.scope
-        self._name_parameters(draft, modules, operands)
-        builder.film.computed(draft)
+        self._name_parameters(draft, at.modules, operands)
+        if draft.kind == "leaf":
+            self._mark("update", place)
+            builder.film.changed(draft.id, draft)
+        else:
+            builder.film.computed(draft)
+        if inplace and node is None and draft.kind != "leaf":
+            self._changed_elsewhere(draft, target, place)
         if inplace and outputs[0]._is_view():
             self._rebased(draft, outputs[0]._base)
 
@@ -222,8 +247,32 @@ class Recording(Recorded[Trace]):
                 constant.literal = texts.get((type(number), number), "")
             draft.spelled = {n: texts[type(a), a] for n, a in numbers.items() if (type(a), a) in texts}
 
-    def _parent(self, item: Any, target: Any, node: Any, slot: int, frame: FrameType | None) -> tuple[str, int]:
+    def _changed_leaf(self, target: Any, node: Any) -> Any:
+        """The leaf that an operation in place changes as a whole: `target` itself, or the one that it is `.data` of."""
+        if target is None or node is not None or target._node is not None:
+            return None
+        leaf = target if target.requires_grad and not target._is_view() else self._updates.owner(target)
+        return leaf if leaf is not None and leaf.shape == target.shape and leaf.dtype == target.dtype else None
+
+    def _changed_elsewhere(self, draft: Draft, target: Tensor, place: int) -> None:
+        """What else an operation in place changed that is no part of a graph: a leaf through a view of it, a leaf's `.grad`."""
+        leaf = self._updates.owner(target)
+        if leaf is not None:
+            self._mark("update", place)
+            self._updates.partly(leaf, draft)
+        else:
+            self._updates.grad_changed(target)
+
+    def _mark(self, kind: str, place: int) -> None:
         builder = self._builder
+        self._marks.append(Mark(kind, place, len(builder.nodes), len(builder.film.shots)))
+
+    def _parent(
+        self, item: Any, target: Any, node: Any, slot: int, frame: FrameType | None, leaf: Any = None
+    ) -> tuple[str, int]:
+        builder = self._builder
+        if item is target and leaf is not None and leaf is not target:
+            return builder.by_tensor.get(leaf), 0
         if not isinstance(item, Tensor):
             return builder.constant(item), 0
         if item is not target:
@@ -276,17 +325,16 @@ class Recording(Recorded[Trace]):
                     draft.name = f"{other.name}.grad"
         return parent
 
-    def _draft(self, record_: Any, op: Any, outputs: tuple[Any, ...], node: Any, inplace: bool) -> Draft:
+    def _draft(self, record_: Any, op: Any, outputs: tuple[Any, ...], node: Any, inplace: bool, leaf: Any) -> Draft:
         builder = self._builder
-        first = outputs[0]
+        first = outputs[0] if leaf is None else leaf
         facts = builder.reader.facts(first)
         grad_fn = "" if node is None else builder.reader.grad_fn_name(node)
         name = operation_name(builder.reader.grad_fn_name(op) if record_ is None else record_.node) + (
             "_" if inplace else ""
         )
-        leaf = inplace and node is None and first.requires_grad and first.grad_fn is None
         draft = builder.add(
-            "leaf" if leaf else "op",
+            "op" if leaf is None else "leaf",
             op=name,
             grad_fn=grad_fn,
             shape=facts.shape,
@@ -298,10 +346,6 @@ class Recording(Recorded[Trace]):
             record=record_,
             tensor=builder.by_tensor.hold(first),
         )
-        if leaf:
-            grad = builder.reader.grad(first)
-            draft.grad_before = None if grad is None else builder.value_of(grad)
-            builder.film.leaf_added(draft)
         if len(outputs) > 1:
             shown = record_.outputs if record_ is not None else ()
             draft.outputs = tuple(
@@ -318,6 +362,7 @@ class Recording(Recorded[Trace]):
     def _cut(self, draft: Draft, parents: dict[str, tuple[str, int]], node: Any, outputs: tuple[Any, ...]) -> None:
         if (
             node is None
+            and draft.kind == "op"
             and not per_thread.state.grad
             and outputs[0].dtype.is_floating_point
             and any(self._builder.draft(parent).requires_grad for parent, _ in parents.values())
@@ -385,16 +430,50 @@ class Recording(Recorded[Trace]):
                 draft.name = f"{prefix}.{draft.name}"
             paths.update({key: f"{prefix}.{path}" for key, path in paths.items()})
 
+    # -- between passes ----------------------------------------------------------------------------
+    def step(self, optimizer, over):
+        frame = self._name_here()
+        if over or not self._updates.stepping:
+            self._mark("update" if over else "other", self._place(frame))
+        self._updates.step(optimizer, over, frame)
+
+    def update(self, *args):
+        self._updates.update(*args)
+
+    def zero_grad(self, owner, over):
+        frame = names.caller()
+        if not over:
+            self._mark("other", self._place(frame))
+        self._updates.zero_grad(owner, over, frame)
+
+    def grad_set(self, tensor):
+        self._updates.grad_set(tensor)
+
+    def data_set(self, leaf, value):
+        frame = names.caller()
+        self._mark("update", self._place(frame))
+        self._updates.data_set(leaf, value, names.source(frame))
+
     # -- backward events ---------------------------------------------------------------------------
     def backward_begin(self, *args):
         self._failures.settle()
+        frame = self._name_here()
+        self._mark("backward", self._place(frame))
+        self._builder.film.backward_begin(*args)
+        self._passes.setdefault(self._builder.film.run, names.source(frame))
+
+    def _name_here(self) -> FrameType | None:
+        """The learner's frame, whose variables give their names to what is known."""
         frame = names.caller()
         if frame is not None:
             for name, tensor in names.tensors(names.local_names(frame)):
                 if isinstance(tensor, Tensor):
                     self._builder.name(name, tensor)
-        self._builder.film.backward_begin(*args)
-        self._passes.setdefault(self._builder.film.run, names.source(frame))
+        return frame
+
+    def _place(self, frame: FrameType | None) -> int:
+        """A number for where the learner's code is."""
+        return self._places.setdefault(stack.lines(frame), len(self._places))
 
     def seed(self, *args):
         self._builder.film.seed(*args)
@@ -430,18 +509,3 @@ class Recording(Recorded[Trace]):
         self._builder.film.returned(targets, grads, assigned.to_grad(sys._getframe(1), len(grads)))
 
 
-def _stack(custom: bool) -> tuple[FrameType | None, list[Any], bool]:
-    """(the learner's frame, modules whose forward is running, whether this happens inside a custom function's
-    forward)."""
-    frame: FrameType | None = sys._getframe(2)
-    learner, modules, applies = None, [], 0
-    while frame is not None:
-        code = frame.f_code
-        if not names.ours(frame):
-            learner = learner or frame
-        elif code.co_name == "apply" and code.co_filename.replace("\\", "/").endswith(_FUNCTION_FILE):
-            applies += 1
-        elif code.co_name == "__call__" and code.co_filename.replace("\\", "/").endswith(_MODULE_FILE):
-            modules.append(names.local_names(frame)["self"])
-        frame = frame.f_back
-    return learner, modules, applies > custom

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from .model import Node, Saved, Trace
+from typing import Any
+
+from .model import Group, Node, Saved, Trace
 
 
 def render(trace: Trace, *, frames: bool = True) -> str:
@@ -10,16 +12,14 @@ def render(trace: Trace, *, frames: bool = True) -> str:
     parts = [_heading(trace), *_graph(trace)]
     if trace.saved:
         parts += ["", "Saved for backward", *_table([_saved_row(s, trace) for s in trace.saved])]
-    if trace.groups:
-        parts += [
-            "",
-            "Modules",
-            *_table([[g.label, g.type, ", ".join(trace.node(n).label for n in g.nodes)] for g in trace.groups]),
-        ]
+    for kind, heading in (("iteration", "Iterations"), ("module", "Modules"), ("step", "Optimizer steps")):
+        rows = [row for g in trace.groups if g.kind == kind for row in _group_rows(g, trace)]
+        if rows:
+            parts += ["", heading, *_table(rows)]
     rehearsed, why = trace.meta.get("backward") == "dry", trace.meta.get("why") or ""
     if frames and trace.frames:
         back = "rehearsed" if rehearsed else "backward"
-        rows = [[str(f.index), f"{back} {f.run}" if f.phase == "backward" else "forward", f.text] for f in trace.frames]
+        rows = [[str(f.index), f"{back} {f.run}" if f.phase == "backward" else f.phase, f.text] for f in trace.frames]
         parts += ["", "Steps", *([why] if rehearsed else []), *_table(rows, right=1)]
     if never := _never(trace):
         parts += ["", "No gradient comes to", *_table(never)]
@@ -62,6 +62,21 @@ def _node_row(node: Node) -> list[str]:
         f"{node.source.file}:{node.source.line}" if node.source is not None else "",
     ]
     return [node.made, made, size, value, "; ".join(f for f in facts if f)]
+
+
+def _group_rows(group: Group, trace: Trace) -> list[list[str]]:
+    if group.kind != "step":
+        return [[group.label, group.type, ", ".join(trace.node(n).label for n in group.nodes)]]
+    around = next((f"{g.path}: " for g in trace.groups if g.id == group.parent), "")
+    updates = [u for n in group.nodes if (u := trace.node(n).update) is not None]
+    return [["" if i else around + group.label, "" if i else group.type, _update_text(u)] for i, u in enumerate(updates)]
+
+
+def _update_text(update: dict[str, Any]) -> str:
+    """All lines of one update: "b = 0.9 * b + w.grad = 1.2; w = w - lr * b = 0.8 - 0.1 * 1.2 = 0.68"."""
+    lines = [" = ".join(t for t in (line["text"], line["numbers"]) if t) for line in update["lines"]]
+    known = update["lines"] and update["lines"][-1]["numbers"]
+    return ", ".join(lines if known else [*lines, f"{update['name']}: {update['change']}"])
 
 
 def _saved_row(saved: Saved, trace: Trace) -> list[str]:

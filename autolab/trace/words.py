@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from . import formulas, truth
 from .model import Edge, Node
-from .values import Value, sign
+from .values import Value, short, sign
 
 if TYPE_CHECKING:
     from .film import Shot
@@ -168,10 +168,11 @@ def _hook(shot, node, receiver, edge, of, mood):
 
 
 def _clear(shot, node, receiver, edge, of, mood):
+    by = f"{shot.note}: " if shot.note else ""
     if shot.total is None:
-        return f"{node.label}.grad was set to None", ""
+        return f"{by}{node.label}.grad was set to None", ""
     what = "zeroed" if shot.state == "zero" else f"changed to {_grad(shot.total)}"
-    return f"{node.label}.grad was {what}, not by backward", ""
+    return f"{by}{node.label}.grad was {what}" + ("" if by else ", not by backward"), ""
 
 
 def _return(shot: Shot, receiver: Node, roots: str) -> tuple[str, str]:
@@ -196,7 +197,23 @@ def _unknown(value: Value | None) -> str:
     return "?" if value is None else rf"\mathrm{{{value.dtype}}}{list(value.shape)}"
 
 
+def _update(shot, node, receiver, edge, of, mood):
+    update = node.update
+    if update["lines"]:
+        line = update["lines"][-1]
+        numbers = line["numbers"]
+        first = [" = ".join((other["text"], other["numbers"])) for other in update["lines"][:-1]] if numbers else []
+        rate = "" if numbers or not update["settings"] else f", lr = {short(update['settings']['lr'])}"
+        more = numbers or (f"; {update['change']}" if update["change"] else "")
+        text = f"{line['text']}{' = ' if numbers else rate}{more}"
+        text = ", ".join([*first, text] if len(first) == 1 else [text])  # Details have the others
+        return f"{update['call']}: {text}", " = ".join(t for t in (line["tex"], line["tex_numbers"]) if t)
+    how = f" {update['change']}" if update["change"].startswith("from") else f": {update['change']}" if update["change"] else ""
+    return f"{update['call']}: {update['optimizer']} changes {update['name']}{how}", node.tex
+
+
 _BACKWARD = {
+    "update": _update,
     "seed": _seed,
     "contribution": _contribution,
     "accumulate": _accumulate,

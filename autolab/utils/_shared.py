@@ -1,5 +1,6 @@
 """Small things that modules and optimizers share."""
 
+from autolab.engine import observe
 from autolab.engine.tensor import Tensor
 
 
@@ -16,7 +17,18 @@ def typename(value):
     return f"{module}.{kind.__qualname__}"
 
 
-def reset_grad(parameter, set_to_none):
+def reset_grads(owner, parameters, set_to_none):
+    """`zero_grad()` of an optimizer or module, `owner`."""
+    watcher = observe.observer
+    if watcher is not None:
+        watcher.zero_grad(owner, False)
+    for parameter in parameters:
+        _reset_grad(parameter, set_to_none)
+    if watcher is not None:
+        watcher.zero_grad(owner, True)
+
+
+def _reset_grad(parameter, set_to_none):
     """Drop `parameter.grad`, or fill it with zeros and cut it from any graph."""
     grad = parameter.grad
     if grad is None:

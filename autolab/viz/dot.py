@@ -233,7 +233,7 @@ def _box(trace: Trace, node: Node, is_root: bool, attr_chars: int, name: str = "
     colour, width = {"leaf": (palette.LEAF, "2.5"), "data": (palette.DATA, "1")}.get(
         node.kind, (palette.FORWARD, "1.2")
     )
-    if node.kind == "op" and not node.requires_grad:
+    if node.ran and not node.requires_grad:
         colour, width = palette.DATA, "1"
     fill, style = palette.device_fill("sim" if trace.is_simulated(node.device) else node.device)
     attrs = {"label": "\n".join(_lines(trace, node, attr_chars)), "color": colour, "penwidth": width, "fillcolor": fill}
@@ -283,6 +283,9 @@ def _is_bad(node: Node) -> bool:
     return bool(value.stats and (value.stats["nan"] or value.stats["inf"])) or value.data in ("nan", "inf", "-inf")
 
 
+UPDATE = {"color": f"{palette.LEAF}:{palette.PAPER}:{palette.LEAF}", "arrowhead": "normal"}  # a double line: the same tensor, changed
+
+
 def _edges(trace: Trace) -> list[str]:
     lines, drawn = [], set()
     for edge in trace.edges:
@@ -297,6 +300,8 @@ def _edges(trace: Trace) -> list[str]:
         if not edge.differentiable:
             cut = trace.node(edge.child).cut and parent.requires_grad
             attrs |= {"color": palette.DATA, "arrowhead": "tee" if cut else "normal"}
+        if edge.update:
+            attrs |= UPDATE
         if len(parent.outputs) > 1:
             attrs["label"] = f" {parent.output_label(edge.parent_nr)}"
         lines.append(_statement(f"{tail} -> {edge.child}", attrs))

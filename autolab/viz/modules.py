@@ -9,7 +9,7 @@ from ..trace.folding import Folded, Folding, Link
 from ..trace.model import Trace
 from ..trace.text import count_words, shape_text
 from . import palette
-from .dot import Picture, _box, _quoted, _statement, empty_picture
+from .dot import UPDATE, Picture, _box, _quoted, _statement, empty_picture
 
 
 def draw(source: Any, expanded: Collection[str] | str | None = None, *, rankdir: str = "LR", **options: Any) -> Picture:
@@ -69,7 +69,7 @@ def _level(trace: Trace, folding: Folding, folded: Folded, frame: str | None) ->
 
 
 def _part(part: Any) -> str:
-    size = f"{part.ops:,} op{'' if part.ops == 1 else 's'}"
+    size = part.amount
     size += f" · {count_words(part.parameters)} parameters" if part.parameters else ""
     shape = "" if part.shape is None else shape_text(part.shape)
     look = {"label": "\n".join(line for line in (part.name, part.type, size, shape) if line), "shape": "box3d"}
@@ -80,7 +80,7 @@ def _part(part: Any) -> str:
 def _line(link: Link) -> str:
     attrs = {"class": f"al-edge {link.id}"}
     if not link.differentiable:
-        attrs["color"] = palette.DATA
+        attrs |= UPDATE if link.update else {"color": palette.DATA}
     if len(link.edges) > 1:
         attrs["label"] = f" ×{len(link.edges):,}"
     return _statement(f"{_quoted(link.start)} -> {_quoted(link.end)}", attrs)

@@ -47,6 +47,8 @@ def formulas(trace: Trace) -> dict[str, str]:
     """MathML for every formula of a trace, by its TeX. One that cannot be converted is left out, and shown as TeX."""
     found = {tex for part in (trace.nodes, trace.edges) for record in part for tex in (record.tex, record.tex_numbers)}
     found |= {frame.tex for frame in trace.frames}
+    lines = [line for node in trace.nodes if node.update is not None for line in node.update["lines"]]
+    found |= {line[kind] for line in lines for kind in ("tex", "tex_numbers")}
     found |= {tex for node in trace.nodes if node.layer is not None for _, _, tex in node.layer["card"]}
     return {tex: mathml for tex in sorted(found) if tex and (mathml := _mathml(tex))}
 
@@ -96,7 +98,7 @@ def columns(trace: Trace) -> dict[str, Any]:
         "edges": {
             "parent": [_place(e.parent) for e in edges],
             "child": [_place(e.child) for e in edges],
-            "facts": _table((e.parent_nr, e.slot, e.differentiable, e.alias) for e in edges),
+            "facts": _table((e.parent_nr, e.slot, e.differentiable, e.alias, e.update) for e in edges),
         },
         "saved": {"node": [_place(s.node) for s in saved], "facts": _table((s.name, s.state) for s in saved)},
         "frames": {

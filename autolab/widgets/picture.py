@@ -119,7 +119,7 @@ class Card:
         self,
         node: Node,
         saved: list[Saved],
-        grads: list[Value],
+        grads: list[Value | None],
         module: str = "",
         note: str = "",
         devices: dict[str, Any] | None = None,
@@ -145,7 +145,7 @@ class Card:
         device = "" if look[0] is None else f"{node.device} simulated" if look[0] == "sim" else node.device
         self.wrong = [words for words in (node.error.partition(":")[0], node.mark) if words]
         self.notes = [*self.wrong] + [note for note in (f"cut: {node.cut}" if node.cut else "", fit(module, TEXT, 130), note, device) if note]
-        numbers = (g.text if g.shape == () else heat.brief(g) for g in grads)
+        numbers = (g.text if g.shape == () else heat.brief(g) for g in grads if g is not None)
         self.width = self._width(max((text_width(number, TEXT, True) for number in numbers), default=40))
         self.top = TAB * len(self.tabs)  # where the card itself begins, under its tabs
         over = LINE if self.value and self.thumb[1] > 24 else 0  # a tall thumbnail stands below its shape
@@ -233,14 +233,16 @@ class Card:
         return element("g", box, name, class_="al-tab", data_saved=self.saved[i].id)
 
 
-def gradients(trace: Trace) -> dict[str, list[Value]]:
+def gradients(trace: Trace) -> dict[str, list[Value | None]]:
     """Every gradient each node is known to have had, in order; last the one it kept (`.grad`), where it kept one."""
-    grads: dict[str, list[Value]] = {node.id: [] for node in trace.nodes}
+    grads: dict[str, list[Value | None]] = {node.id: [] for node in trace.nodes}
+    old: set[str] = set()  # what they had is from before an update
     for frame in trace.frames:
         if frame.receiver is not None and frame.total is not None and frame.event != "clear":
             grads[frame.receiver].append(frame.total)
+            old.discard(frame.receiver) if frame.event != "update" else old.add(frame.receiver)
     for node in trace.nodes:
-        grads[node.id] += [node.grad] if node.grad is not None else []
+        grads[node.id] += [node.grad] if node.grad is not None or node.id in old else []
     return grads
 
 
@@ -252,8 +254,7 @@ class PartCard:
     def __init__(self, part: Part, look: tuple[str | None, str] = (None, PAPER), wrong: str = ""):
         self.part, self.top, self.look, self.wrong = part, 0, look, wrong
         self.title, self.kind = fit(part.name, TITLE, 150, bold=True), fit(part.type, TEXT, 160)
-        words = f"{part.ops:,} op" + ("s" if part.ops != 1 else "")
-        self.size = words + (f" · {count_words(part.parameters)} parameters" if part.parameters else "")
+        self.size = part.amount + (f" · {count_words(part.parameters)} parameters" if part.parameters else "")
         self.shape = "" if part.shape is None else shape_text(part.shape)
         widest = max(text_width(words, TEXT) for words in (self.kind, self.size, self.shape, wrong))
         self.width = round(max(widest, text_width(self.title, TITLE, True) + 30, 96) + 2 * PAD)
@@ -403,7 +404,7 @@ class Picture:
         for link in self.folded.links:
             # The way from result to result runs straight; leaves stand beside it.
             of, start, end, name = boxes[link.start].of, link.start, link.end, link.id
-            weight = 8 if of in self.folding.parts or self.trace.node(of).kind == "op" else 1
+            weight = 8 if of in self.folding.parts or self.trace.node(of).ran else 1
             if name in self.pills:
                 around = self._around_both(boxes[start].frame, boxes[end].frame)
                 inside.setdefault(around, []).append(_box(name, *PILL))
@@ -471,10 +472,13 @@ class Picture:
 
     def _line(self, link: Link, geometry: dict[str, Any]) -> str:
         x, y, angle = geometry["heads"][link.id]
-        color, place = FORWARD if link.differentiable else RULE, f"translate({x:g} {y:g}) rotate({angle:g})"
-        width = 4 if any(edge in self.cards.copies for edge in link.edges) else 1.6
+        color = LEAF if link.update else FORWARD if link.differentiable else RULE
+        place = f"translate({x:g} {y:g}) rotate({angle:g})"
+        width = 4.2 if link.update else 4 if any(edge in self.cards.copies for edge in link.edges) else 1.6
         stroke = {"fill": "none", "stroke": color, "stroke_width": width}
         path = element("path", class_="al-line", d=geometry["edges"][link.id], **stroke)
+        if link.update:  # a double line
+            path += element("path", class_="al-inline", d=geometry["edges"][link.id], fill="none", stroke=PAPER, stroke_width=1.4)
         head = element("path", class_="al-head", d="M0 0L-10 -4.5L-10 4.5Z", fill=color, transform=place)
         pill = self._pill(link, geometry["pills"][link.id]) if link.id in geometry["pills"] else ""
         return element("g", path, head, pill, class_="al-edge", data_id=link.id)

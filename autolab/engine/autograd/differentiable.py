@@ -8,6 +8,7 @@ import warnings
 import weakref
 from typing import Any
 
+from .. import observe
 from ..errors import fail
 from ..guard import guard, shared
 from .grad_mode import per_thread
@@ -99,10 +100,14 @@ class Differentiable:
                     "Convert the gradient with .to(tensor.dtype).",
                 )
         self._grad = value
+        if observe.observer is not None:
+            observe.observer.grad_set(self)
 
     @grad.deleter
     def grad(self):
         self._grad = None
+        if observe.observer is not None:
+            observe.observer.grad_set(self)
 
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
         """Adds the gradient of this tensor to `.grad` of the leaves it was computed from.

@@ -24,7 +24,7 @@ from autolab.nn.modules.hooks import (  # noqa: F401 (the hooks of all modules a
 )
 from autolab.nn.modules.state import ModuleState
 from autolab.nn.parameter import Buffer, Parameter, remember_name
-from autolab.utils._shared import reset_grad, typename
+from autolab.utils._shared import reset_grads, typename
 
 _BEFORE_INIT = "Call super().__init__() first thing in your module's __init__."
 
@@ -422,8 +422,7 @@ class Module(ModuleHooks, ModuleState):
 
     def zero_grad(self, set_to_none=True):
         """Reset the gradients of all parameters, to None or (with `set_to_none=False`) to zeros."""
-        for parameter in self.parameters():
-            reset_grad(parameter, set_to_none)
+        reset_grads(self, self.parameters(), set_to_none)
 
     # showing -------------------------------------------------------------------------------------
 

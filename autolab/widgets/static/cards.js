@@ -100,7 +100,7 @@ class NodeCard {
     if (saved.length > MAX_TABS) this.tabs[MAX_TABS - 1] = `and ${saved.length - MAX_TABS + 1} more`;
     const device = look[0] === null ? "" : look[0] === "sim" ? `${node.device} simulated` : node.device;
     this.notes = [node.cut ? `cut: ${node.cut}` : "", cut(module, TEXT, 130), note, device].filter(Boolean);
-    const numbers = grads.map((g) => widthOf(g.shape.length ? brief(g) : g.text, TEXT, true));
+    const numbers = grads.filter(Boolean).map((g) => widthOf(g.shape.length ? brief(g) : g.text, TEXT, true));
     this.width = this.widthFor(numbers.length ? Math.max(...numbers) : 40);
     this.top = TAB * this.tabs.length;
     const over = this.value && this.thumb[1] > 24 ? LINE : 0;
@@ -177,8 +177,7 @@ class PartCard {
     Object.assign(this, { part, look });
     this.title = cut(part.name, TITLE, 150, true);
     this.kind = cut(part.type, TEXT, 160);
-    const count = `${part.ops.toLocaleString("en")} op${part.ops === 1 ? "" : "s"}`;
-    this.size = count + (part.parameters ? ` · ${countWords(part.parameters)} parameters` : "");
+    this.size = part.amount + (part.parameters ? ` · ${countWords(part.parameters)} parameters` : "");
     this.shape = part.shape ? shapeWords(part.shape) : "";
     const widest = Math.max(...[this.kind, this.size, this.shape].map((words) => widthOf(words, TEXT)));
     this.width = rounded(Math.max(widest, widthOf(this.title, TITLE, true) + 30, 96) + 2 * PAD);
@@ -241,8 +240,13 @@ export class Cards {
     this.saved = new Map();
     for (const saved of trace.saved) this.saved.has(saved.node) ? this.saved.get(saved.node).push(saved) : this.saved.set(saved.node, [saved]);
     this.grads = new Map();
-    for (const { receiver, total, event } of trace.frames) if (receiver !== null && total && event !== "clear") this.had(receiver, total);
-    for (const { id, grad } of trace.nodes) if (grad) this.had(id, grad);
+    const old = new Map(); // node -> whether what it had is from before an update
+    for (const { receiver, total, event } of trace.frames) {
+      if (receiver === null || !total || event === "clear") continue;
+      this.had(receiver, total);
+      old.set(receiver, event === "update");
+    }
+    for (const { id, grad } of trace.nodes) if (grad || old.get(id)) this.had(id, grad);
   }
 
   had(id, grad) {

@@ -12,6 +12,7 @@ const EVENT_WORDS = {
   contribution: ["A contribution arrives", "A contribution would arrive"],
   accumulate: ["The gradient is accumulated", "The gradient would be accumulated"],
   free: ["The buffer is freed", "The buffer would be freed"],
+  update: ["A leaf is changed"],
   hook: ["A hook changes the gradient", "A hook would change the gradient"],
   return: ["The gradient is handed back"],
   clear: ["The gradient is cleared"],
@@ -28,6 +29,15 @@ function inLine(value) {
 // "indices: where", or "indices" of a result without a name.
 function outputWords({ name, label }) {
   return !label || label.endsWith("]") || label.startsWith(`${name} of `) ? name : `${name}: ${label}`;
+}
+
+function settingText(value) {
+  return Array.isArray(value) ? `(${value.join(", ")})` : typeof value === "boolean" ? short(value) : String(value);
+}
+
+function settingWords({ optimizer, settings }) {
+  const words = Object.entries(settings).map(([name, value]) => `${name} = ${settingText(value)}`);
+  return [optimizer, ...words].join(", ");
 }
 
 export class Details {
@@ -113,6 +123,7 @@ export class Details {
     );
     const show = {
       compute: this.compute,
+      update: this.update_,
       contribution: this.contribution,
       accumulate: this.sum,
       seed: this.seed,
@@ -150,6 +161,27 @@ export class Details {
       this.quantity("value", frame.value, `value of ${node.label}`),
       ...locals.map((edge) => this.derivative(edge)),
     ];
+  }
+
+  // What an optimizer's step, or an operation in place, made of a leaf.
+  update_(frame) {
+    const node = this.nodeById.get(frame.node), leaf = this.nodeById.get(frame.receiver), { update } = node;
+    const changed = edgesInto(this.trace, frame.node).find((edge) => edge.update), before = this.nodeById.get(changed?.parent);
+    const lines = update?.lines.length ? update.lines.map((line) => this.pair(line.tex, line.tex_numbers)) : [this.formula(node.tex, "formula")];
+    return [
+      update ? h("p", { class: "al-plain", text: `${update.call}: ${settingWords(update)}` }) : null,
+      ...lines,
+      before ? this.quantity("before", before.value, `${before.label}, before`) : null,
+      this.quantity("after", frame.value, `${leaf.label}, after`),
+      h("p", { class: "al-plain", text: `${leaf.label} is the same tensor, changed in place: no gradient flows through an update.` }),
+    ];
+  }
+
+  // A formula with symbols, and beside it with numbers.
+  pair(tex, numbers) {
+    const row = this.formula(tex, "");
+    row.append(h("div", { class: "al-pair" }, row.lastElementChild, numbers ? this.formula(numbers, "").lastElementChild : ""));
+    return row;
   }
 
   // Symbols and numbers of one edge's rule in one line: they are short, and belong together.
@@ -322,7 +354,7 @@ export class Details {
       "h3",
       {},
       h("span", { text: madeOf(node) }),
-      node.error ? `: ${node.op} failed` : node.kind === "op" ? ` = ${node.op}` : `, ${node.kind === "leaf" ? "a leaf" : "data"}`,
+      node.error ? `: ${node.op} failed` : { op: ` = ${node.op}`, leaf: ", a leaf", update: `, by ${node.op}` }[node.kind] ?? ", data",
     );
     const box = h(
       "section",
@@ -377,10 +409,13 @@ export class Details {
   }
 
   facts(node) {
-    const facts = [
+    const graph = [
       ["grad_fn", node.grad_fn || "None"],
       ["is_leaf", node.grad_fn ? "False" : "True"],
       ["requires_grad", node.requires_grad ? "True" : "False"],
+    ];
+    const facts = [
+      ...(node.kind === "update" ? Object.entries(node.update?.settings ?? {}).map(([name, value]) => [name, settingText(value)]) : graph),
       ["shape", shapeWords(node.shape)],
       ["dtype", node.dtype],
       ["device", [node.device, this.trace.meta.devices?.[node.device]?.title].filter(Boolean).join(", ")],

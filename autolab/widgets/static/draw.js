@@ -1,7 +1,7 @@
 // The picture of a folded graph where no kernel can draw it: the same DOT, places and lines as picture.py and geometry.py
 // make, with the cards of cards.js.
 
-const FORWARD = PALETTE.blue, RULE = PALETTE.data, PAPER = PALETTE.paper;
+const FORWARD = PALETTE.blue, LEAF = PALETTE.leaf, RULE = PALETTE.data, PAPER = PALETTE.paper;
 const MAX_PILLS = 150, PILL = [50, 20], HEADER = [6, 5], MARGIN = 6;
 const NUMBERS = /-?\d+(?:\.\d+)?(?:e-?\d+)?/g;
 
@@ -24,7 +24,7 @@ export class Drawing {
     const [enter, leave] = rankdir === "LR" ? ["w", "e"] : ["n", "s"];
     for (const { id, start, end } of links) {
       const { of, frame } = boxes.get(start);
-      const weight = this.folding.isPart(of) || this.folding.trace.nodes[Number(of.slice(1))].kind === "op" ? 8 : 1;
+      const weight = this.folding.isPart(of) || this.folding.trace.nodes[Number(of.slice(1))].kind.match(/op|update/) ? 8 : 1;
       if (this.pills.has(id)) {
         put(this.aroundBoth(frame, boxes.get(end).frame), box(id, { width: PILL[0], height: PILL[1] }));
         lines.push(`${start} -> ${id}:${enter} [id="${id}a", weight=${weight}];`);
@@ -87,9 +87,10 @@ export class Drawing {
     return `<g class="al-header" data-id="${part}" data-w="${w}" data-h="${h}" transform="${place}">${inside}</g>`;
   }
 
-  line({ id, differentiable }, places) {
-    const [x, y, angle] = places.heads[id], color = differentiable ? FORWARD : RULE;
-    const path = `<path class="al-line" d="${places.edges[id]}" fill="none" stroke="${color}" stroke-width="1.6"/>`;
+  line({ id, differentiable, update }, places) {
+    const [x, y, angle] = places.heads[id], color = update ? LEAF : differentiable ? FORWARD : RULE, d = places.edges[id];
+    const inner = update ? `<path class="al-inline" d="${d}" fill="none" stroke="${PAPER}" stroke-width="1.4"/>` : "";
+    const path = `<path class="al-line" d="${d}" fill="none" stroke="${color}" stroke-width="${update ? 4.2 : 1.6}"/>${inner}`;
     const place = `translate(${x} ${y}) rotate(${angle})`;
     const head = `<path class="al-head" d="M0 0L-10 -4.5L-10 4.5Z" fill="${color}" transform="${place}"/>`;
     return `<g class="al-edge" data-id="${id}">${path}${head}${this.pills.has(id) ? pill(places.pills[id]) : ""}</g>`;

@@ -334,6 +334,7 @@ function legend(trace) {
     item("saved", "saved for backward"),
     troubled(trace) ? item("bad", "NaN, inf or an error") : null,
     trace.frames.some((frame) => frame.phase === "backward") ? gradientStates(trace) : null,
+    trace.edges.some((edge) => edge.update) ? item("update", "update: the same tensor, changed") : null,
     item("dimmed", "frozen since: never a gradient"),
   );
 }

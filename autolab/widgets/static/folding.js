@@ -50,17 +50,16 @@ export class Folding {
       return shown;
     };
     for (const edge of this.trace.edges) {
-      const end = box(edge.child, edge.child, this.home.get(edge.child));
+      const end = box(edge.child, edge.child, this.homeOf(edge.child));
       const [key, home] = this.startOf(edge), start = box(key, edge.parent, home);
       if (start === end) continue;
       const single = start[0] === "n" && end[0] === "n";
-      const name = single ? edge.id : `${start} ${end} ${edge.differentiable}`;
-      if (!links.has(name))
-        links.set(name, { id: edge.id, start, end, differentiable: edge.differentiable, edges: [] });
+      const { id, differentiable, update } = edge, name = single ? id : `${start} ${end} ${differentiable} ${update}`;
+      if (!links.has(name)) links.set(name, { id, start, end, differentiable, update, edges: [] });
       links.get(name).edges.push(edge.id);
     }
     for (const { id, kind } of this.trace.nodes)
-      if (kind === "op" || !this.held.has(id)) box(id, id, this.home.get(id));
+      if (kind === "op" || kind === "update" || !this.held.has(id)) box(id, id, this.home.get(id));
     this.repeatLeaves(boxes, [...links.values()]);
     const frames = this.parts.map((part) => part.id).filter((id) => expanded.has(id) && closed.get(id) === null);
     const rank = ([key, { of }]) => (key.includes("_") ? this.trace.nodes.length : 0) + this.placeOf(of);
@@ -72,9 +71,9 @@ export class Folding {
     return Number((this.byId.get(id)?.first ?? id).slice(1));
   }
 
-  startOf({ parent, child }) {
+  startOf({ parent, child, update }) {
     const homes = this.held.get(parent);
-    if (!homes) return [parent, this.home.get(parent)];
+    if (!homes || update) return [parent, this.homeOf(parent)];
     const home = this.home.get(child);
     return [home === homes[0] ? parent : `${parent}_${home}`, home];
   }

@@ -103,13 +103,15 @@ export class Graph {
       flow = line.cloneNode();
     flow.setAttribute("class", "al-flow");
     line.after(flow);
-    g.classList.toggle("al-plain", !edge.differentiable);
+    g.classList.toggle("al-plain", !edge.differentiable && !edge.update);
+    g.classList.toggle("al-update", edge.update);
     g.classList.toggle("al-copy", edge.edges.some((id) => this.copies(this.edgeById.get(id))));
     return {
       g,
       edge,
       line,
       flow,
+      inner: g.querySelector(".al-inline"),
       head: g.querySelector(".al-head"),
       pill: g.querySelector(".al-pill"),
       pillText: g.querySelector(".al-pilltext"),
@@ -150,6 +152,7 @@ export class Graph {
         pill = layout.pills[line.edge.id];
       line.line.setAttribute("d", layout.edges[line.edge.id]);
       line.flow.setAttribute("d", layout.edges[line.edge.id]);
+      line.inner?.setAttribute("d", layout.edges[line.edge.id]);
       line.at = `translate(${x} ${y}) rotate(${angle})`;
       line.tail = line.look = null;
       if (pill) line.pill.setAttribute("transform", `translate(${pill[0]} ${pill[1]})`);
@@ -186,21 +189,22 @@ export class Graph {
     const { g, part } = box, { computed, state } = now.parts[part.id];
     const here = frame && this.folding.around(frame.node).includes(part.id);
     const there = frame?.receiver && frame.event !== "free" && this.folding.around(frame.receiver).includes(part.id);
-    const phase = here || (there && frame.phase === "backward") ? frame.phase : "";
+    const phase = here || (there && frame.phase !== "forward") ? frame.phase : "";
     const done = computed >= part.ops || !this.trace.frames.length;
     if (!differs(box, [computed, state, phase])) return;
     g.classList.toggle("al-pending", !done);
     g.classList.toggle("al-now-forward", phase === "forward");
     g.classList.toggle("al-now-backward", phase === "backward");
-    box.value.textContent = done ? shapeWords(part.shape) : computed ? `${computed} of ${part.ops} computed` : "…";
+    g.classList.toggle("al-now-update", phase === "update");
+    box.value.textContent = done ? (part.shape ? shapeWords(part.shape) : "") : computed ? `${computed} of ${part.ops} ${part.kind === "step" ? "done" : "computed"}` : "…";
     if (box.grad) {
       box.strip.setAttribute("fill", state in PATTERNS ? `url(#al-${state})` : PALETTE.paper);
       box.grad.dataset.state = state;
       box.word.textContent = partWord(this.trace, state);
     }
-    const size = [`${part.ops} operation${part.ops === 1 ? "" : "s"}`];
+    const size = [part.amount.replace(/\bop(s?)\b/, "operation$1").replace(" · ", ", ")];
     if (part.parameters) size.push(`${part.parameters} parameters`);
-    size.push(done ? `result of shape ${shapeWords(part.shape)}` : computed ? `${computed} computed` : "not computed yet");
+    size.push(done ? (part.shape ? `result of shape ${shapeWords(part.shape)}` : "done") : computed ? `${computed} computed` : "not computed yet");
     if (g.classList.contains("al-wrong")) size.push(g.querySelector(".al-cut").textContent);
     if (part.requires_grad) size.push(`gradients ${partWord(this.trace, state)}`);
     g.setAttribute("aria-label", [part.label, part.type, ...size].filter(Boolean).join(", "));
@@ -211,7 +215,7 @@ export class Graph {
     const grad = ["none", "never", "freed"].includes(state) ? null : now.gradients[node.id], why = now.why[node.id];
     const word = stateWord(this.trace, state, now.returnedAs[node.id]);
     const about = frame && (frame.node === node.id || (frame.receiver === node.id && frame.event !== "free"));
-    const phase = about && (frame.phase === "backward" || frame.node === node.id) ? frame.phase : "";
+    const phase = about && (frame.phase !== "forward" || frame.node === node.id) ? frame.phase : "";
     const failed = about && frame.event === "error";
     const picked = selected === node.id, tabs = card.tabs.map(({ tab }) => now.saved[tab.dataset.saved]);
     if (!differs(card, [known, state, word, why, grad, phase, failed, picked, dim, ...tabs])) return;
@@ -220,6 +224,7 @@ export class Graph {
     g.classList.toggle("al-failed", Boolean(failed));
     g.classList.toggle("al-now-forward", phase === "forward");
     g.classList.toggle("al-now-backward", phase === "backward");
+    g.classList.toggle("al-now-update", phase === "update");
     g.classList.toggle("al-selected", picked);
     g.setAttribute("aria-pressed", String(picked));
     g.classList.toggle("al-dimmed", dim);
@@ -232,11 +237,7 @@ export class Graph {
 
   // `said`: the word for the state of its gradient, and why there is never one.
   nameOf(node, known, said, grad) {
-    const parts = [
-      node.kind === "op"
-        ? `${madeOf(node)}, result of ${node.op}`
-        : `${node.label}, ${node.kind === "leaf" ? "leaf" : "data"}`,
-    ];
+    const parts = [`${madeOf(node)}, ${kindWords(node)}`];
     if (node.mark) parts.push(node.mark);
     parts.push(
       !known
@@ -259,7 +260,7 @@ export class Graph {
 
   updateEdge(line, frame, now) {
     const { g, edge, head, pill, pillText } = line, { state, sent } = stateOf(edge, now);
-    const forward = Boolean(frame && frame.event === "compute" && this.leadsTo(edge, frame.node));
+    const forward = Boolean(frame && this.leadsTo(edge, frame));
     const active = forward || Boolean(frame && frame.edge && edge.edges.includes(frame.edge));
     if (!differs(line, [state, sent, active])) return;
     g.dataset.state = state;
@@ -283,8 +284,10 @@ export class Graph {
     return to.op === "to_copy" && Boolean(from.device && to.device) && from.device !== to.device;
   }
 
-  leadsTo(link, node) {
-    return link.edges.some((id) => this.edgeById.get(id).child === node);
+  // Whether what a frame computes or changes comes along a line.
+  leadsTo(link, { event, node, receiver }) {
+    if (event !== "compute" && event !== "update") return false;
+    return link.edges.some((id) => [node, event === "update" ? receiver : node].includes(this.edgeById.get(id).child));
   }
 
   // A token travels along the edges that this frame is about; nothing moves for those who asked for less motion.
@@ -294,7 +297,7 @@ export class Graph {
     if (!frame || reducedMotion()) return;
     const back = frame.phase === "backward";
     const lines = this.lines.filter(({ edge }) =>
-      back ? edge.edges.includes(frame.edge) : frame.event === "compute" && this.leadsTo(edge, frame.node),
+      back ? edge.edges.includes(frame.edge) : this.leadsTo(edge, frame),
     );
     const tokens = lines.map(({ line }) => ({
       line,
@@ -345,6 +348,11 @@ export class Graph {
   }
 }
 
+
+function kindWords({ kind, op }) {
+  if (kind === "op") return `result of ${op}`;
+  return { leaf: op ? `leaf, changed by ${op}` : "leaf", update: `update by ${op}` }[kind] ?? "data";
+}
 
 function asToggle(g, expanded, toggle) {
   g.setAttribute("role", "button");

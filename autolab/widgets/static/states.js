@@ -37,9 +37,9 @@ function fromColumns(data) {
     return { id: `n${i}`, ...facts, error, mark, ...NO_NUMBERS, outputs: [], attrs: {}, cut: "", source: null, version: null };
   });
   trace.edges = edges.parent.map((parent, i) => {
-    const [parent_nr, slot, differentiable, alias] = edges.facts.table[edges.facts.at[i]];
+    const [parent_nr, slot, differentiable, alias, update] = edges.facts.table[edges.facts.at[i]];
     const ends = { parent: `n${parent}`, child: `n${edges.child[i]}` };
-    return { id: `e${i}`, ...ends, parent_nr, slot, differentiable, alias, tex: "", tex_numbers: "" };
+    return { id: `e${i}`, ...ends, parent_nr, slot, differentiable, alias, update, tex: "", tex_numbers: "" };
   });
   trace.saved = saved.node.map((node, i) => {
     const [name, state] = saved.facts.table[saved.facts.at[i]];
@@ -60,7 +60,7 @@ function fromColumns(data) {
   return trace;
 }
 
-const NO_NUMBERS = { value: null, grad: null, grad_before: null, tex: "", tex_numbers: "", call: "", layer: null };
+const NO_NUMBERS = { value: null, grad: null, grad_before: null, tex: "", tex_numbers: "", call: "", layer: null, update: null };
 
 function sentence(trace, { event, node, receiver, name, state }) {
   const named = (of) => (of ? trace.nodes[Number(of.slice(1))].label : "");
@@ -73,6 +73,7 @@ function sentence(trace, { event, node, receiver, name, state }) {
     free: `${named(node)} ${say("is", "would be")} done: what it saved ${say("is", "would be")} freed`,
     hook: `a hook ${say("changed", "would change")} the gradient of ${named(node)}`,
     return: `grad() returns ${state === "returned" ? "the gradient" : "nothing"} for ${named(receiver)}${name ? ` as ${name}` : ""}`,
+    update: `${named(receiver)} is changed`,
     clear: `${named(node)}.grad was changed, not by backward`,
     error: node && trace.nodes[Number(node.slice(1))].error ? `${op} failed` : `error at ${named(node)}`,
   }[event];
@@ -101,6 +102,7 @@ class Timeline {
       if (phase === "forward") this.lastForward = index;
       const ran = event === "compute" || (event === "error" && this.nodes.get(node)?.error); // a failed operation has no result
       if (ran && !this.computed.has(node)) this.computed.set(node, index);
+      if (event === "update") for (const id of [node, receiver]) this.computed.set(id, index); // a leaf as it is from here on
       if (event === "free" && !this.freed.has(node)) this.freed.set(node, index);
       if (receiver !== null) push(this.received, receiver, index);
       if (edge !== null) push(this.sent, edge, index);
@@ -141,7 +143,7 @@ class Timeline {
       const kept = event === "free" && state !== "freed", gone = ["none", "never", "freed"].includes(state);
       const place = kept ? now(receiver)[1] : gone ? GONE : index;
       change(receiver, index, state, place);
-      if (["accumulate", "clear"].includes(event)) held.set(receiver, [state, place]);
+      if (["accumulate", "update", "clear"].includes(event)) held.set(receiver, [state, place]);
     }
   }
 
@@ -226,8 +228,8 @@ class Timeline {
       const here = around(node), there = phase === "backward" && receiver ? around(receiver) : here;
       const parts = here === there ? here : new Set([...here, ...there]);
       for (const part of parts) {
-        if (event === "compute") this.parts.get(part).computed.push(index);
-        else if (phase === "backward" && event !== "clear") this.parts.get(part).backward.push(index);
+        if (event === "compute" || (event === "update" && node !== receiver)) this.parts.get(part).computed.push(index);
+        else if (phase === "backward") this.parts.get(part).backward.push(index);
       }
     }
   }
@@ -335,7 +337,7 @@ export function soFar(trace, index) {
   const list = line.received.get(now.receiver) ?? [];
   for (let i = lastUpTo(list, index - 1); i >= 0; i -= 1) {
     const frame = trace.frames[list[i]];
-    if (leaf ? ["accumulate", "clear"].includes(frame.event) : frame.run === now.run && frame.event !== "clear")
+    if (leaf ? ["accumulate", "update", "clear"].includes(frame.event) : frame.run === now.run && frame.phase === "backward")
       return frame.state === "none" ? null : frame.total;
     if (!leaf) break;
   }

@@ -1,0 +1,99 @@
+"""The iterations of a training loop, found in what ran: groups "iteration 1", "iteration 2" ... around modules and steps.
+
+Every operation, backward pass, step and reset is a mark with a place: the lines of the learner's code that it came from, the whole
+stack of them, so that a function called from two lines is at two places. An iteration holds a backward pass and, after it, an update
+of a leaf (a step, or an operation in place). The next one begins with the first mark after such an update that is at a place which
+this iteration had come by when it last ran backward: the loop has jumped back. So
+
+- what comes after the step and before the loop's end (`zero_grad()`, a print) still belongs to the iteration;
+- several backward passes before one step (gradients that are accumulated, a closure that L-BFGS calls again) are one iteration, and
+  so are the two steps of two networks that are trained in turns;
+- the same lines written out twice, one below the other, are no loop.
+
+What ran before the loop's first line is in no iteration, and what ran after its last line neither: its places occur in no other
+iteration. Where one loop follows another, the numbers go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from .model import Group
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """kind: "forward", "backward", "update" (a leaf was changed), "other". node, shot: how many of them there were before it."""
+
+    kind: str
+    place: int
+    node: int
+    shot: int
+
+
+def found(marks: list[Mark]) -> list[tuple[int, int]]:
+    """The iterations as ranges of marks, none when nothing was repeated."""
+    starts, known, met, changed = [0], set[int](), set[int](), False
+    for i, mark in enumerate(marks):
+        if changed and mark.place in known:
+            starts.append(i)
+            known, met, changed = set(), set(), False
+        met.add(mark.place)
+        if mark.kind == "backward":
+            known |= met
+        changed = changed or mark.kind == "update" and bool(known)
+    if len(starts) == 1:
+        return []
+    pieces = list(zip(starts, [*starts[1:], len(marks)]))
+    places = [{mark.place for mark in marks[a:b]} for a, b in pieces]
+    ranges: list[tuple[int, int]] = []
+    for i, (a, b) in enumerate(pieces):
+        earlier, later = set[int]().union(*places[:i]), set[int]().union(*places[i + 1 :])
+        # Up to `end` it is a round of the loop before it. What follows is the first round of another loop, or single lines.
+        end = next((j + 1 for j in reversed(range(a, b)) if marks[j].place in earlier), a)
+        begin = next((j for j in range(end, b) if marks[j].place in later), b)
+        another = _trains(marks[begin:b])
+        if end > a:
+            ranges.append((a, end if another or i == len(pieces) - 1 else b))
+        if another:
+            ranges.append((begin, b))
+    return ranges
+
+
+def _trains(marks: list[Mark]) -> bool:
+    kinds = [mark.kind for mark in marks]
+    return "backward" in kinds and "update" in kinds[kinds.index("backward") :]
+
+
+@dataclass(frozen=True, slots=True)
+class Iteration:
+    """An iteration as a group is made of it: the numbers of its first node and of the first after it; a few words about
+    it ("loss = 4")."""
+
+    start: int
+    end: int
+    words: str
+
+
+def around(groups: tuple[Group, ...], iterations: list[Iteration], members: list[str]) -> tuple[Group, ...]:
+    """`groups` (outer before inner) in groups for the iterations. members: ids of the operations and updates, in order."""
+    if not iterations:
+        return numbered(groups)
+    home = {n: next((i for i, at in enumerate(iterations) if at.start <= int(n[1:]) < at.end), None) for n in members}
+    place: dict[str, int | None] = {}
+    for group in groups:
+        place[group.id] = home.get(group.nodes[-1]) if group.parent is None else place[group.parent]
+        home.update(dict.fromkeys(group.nodes, place[group.id]))  # a module's call is in one of them, as a whole
+    made: list[Group] = []
+    for i, at in enumerate(iterations):
+        nodes = tuple(n for n in members if home[n] == i)
+        made.append(Group(f"i{i}", f"iteration {i + 1}", at.words, nodes, kind="iteration"))
+        made += [replace(g, parent=g.parent or f"i{i}") for g in groups if place[g.id] == i]
+    return numbered(made + [g for g in groups if place[g.id] is None])
+
+
+def numbered(groups: Iterable[Group]) -> tuple[Group, ...]:
+    """The groups with ids "g0", "g1" ... in their order."""
+    groups = list(groups)
+    ids = {group.id: f"g{i}" for i, group in enumerate(groups)}
+    return tuple(replace(g, id=ids[g.id], parent=None if g.parent is None else ids[g.parent]) for g in groups)

@@ -1,0 +1,292 @@
+"""What changes a leaf or its gradient between two passes: an optimizer's step, `zero_grad()`, operations in place, `.data` and
+`.grad` assigned. None of these is part of a graph: the changed tensor is a leaf of its own in the trace, joined to what it was by
+edges with `update`, along which no gradient flows."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import formulas, iterations, names, optimizers
+from .drafts import Draft
+from .iterations import Mark
+from .labels import Book
+from .model import Group
+from .terms import Line, Term, constant, named
+from .values import Value, short
+
+if TYPE_CHECKING:
+    from .build import Builder
+
+
+@dataclass(slots=True)
+class Step:
+    """One call of an optimizer's `step()`: what the learner wrote, its type, and the ids of its updates."""
+
+    call: str
+    type: str
+    nodes: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Change:
+    """What is known of an update until the trace is finished."""
+
+    optimizer: type
+    call: str
+    settings: dict[str, Any]
+    facts: optimizers.Facts
+    moved: float | None
+
+
+class Updates:
+    """Part of a recording; `Recording` hands on the events of `engine.observe.Observer`."""
+
+    def __init__(self, builder: Builder) -> None:
+        self.builder, self.film = builder, builder.film
+        self.steps: list[Step] = []
+        self.clearing = ""  # the call of zero_grad() that is under way
+        self._depth = 0
+        self._before: tuple[str, np.ndarray, optimizers.Facts] | None = None  # of the parameter that is being changed
+        self._changes: dict[str, _Change] = {}
+
+    # -- optimizers --------------------------------------------------------------------------------
+    @property
+    def stepping(self) -> bool:
+        return self._depth > 0
+
+    def step(self, optimizer: Any, over: bool, frame: FrameType | None) -> None:
+        self._depth += -1 if over else 1
+        if self._depth == 1 and not over:
+            self.film.check_grads()
+            kind = type(optimizer).__name__
+            self.steps.append(Step(f"{called(optimizer, frame)}.step()", kind))
+
+    def update(self, optimizer: Any, group: dict[str, Any], parameter: Any, over: bool) -> None:
+        if not over:
+            facts = optimizers.Facts("", dict(group))
+            facts.before, facts.grad, facts.state_before = self._numbers(optimizer, parameter)
+            state = optimizer.state.get(parameter, {})
+            facts.kept = frozenset(name for name, value in state.items() if value is not None)
+            self._before = self.builder.leaf(parameter), np.array(self._array(parameter)), facts
+        elif self._before is not None:
+            before, array, facts = self._before
+            facts.after, _, facts.state_after = self._numbers(optimizer, parameter)
+            self._before = None
+            self._changed_by(type(optimizer), before, array, parameter, facts)
+
+    def moved(self, optimizer: type, leaf: Any) -> None:
+        """An optimizer whose arithmetic is not told moved a parameter, by an operation in place."""
+        before = self.builder.by_tensor.get(leaf)
+        if self._before is None and before is not None:
+            self._changed_by(optimizer, before, None, leaf, optimizers.Facts("", {}))
+
+    def _changed_by(self, optimizer: type, before: str, array: Any, parameter: Any, facts: optimizers.Facts) -> None:
+        builder = self.builder
+        known = builder._facts(parameter)
+        value = builder.value_of(parameter)
+        draft = builder.add("update", op=optimizer.__name__, value=value, operands={"self": (before, 0)}, **known)
+        builder.edge(before, 0, draft.id, 0, differentiable=False, update=True)
+        moved = None if array is None or not array.size else float(np.abs(self._array(parameter).astype(float) - array).max())
+        call = self.steps[-1].call if self.steps else ""
+        self._changes[draft.id] = _Change(optimizer, call, optimizers.settings(facts.settings), facts, moved)
+        if self.steps:
+            self.steps[-1].nodes.append(draft.id)
+        self.after(parameter, before, draft.id)
+
+    def _array(self, tensor: Any) -> Any:
+        return np.asarray(self.builder.reader.array(tensor))
+
+    def _numbers(self, optimizer: Any, parameter: Any) -> tuple[float | None, float | None, dict[str, float]]:
+        """(value, gradient, state) of a parameter of one number; else (None, None, {})."""
+        if parameter.numel() != 1 or not self.builder.values:
+            return None, None, {}
+        number = optimizers.number
+        state = {k: number(v) for k, v in optimizer.state.get(parameter, {}).items()}
+        grad = parameter.grad
+        numbers = {k: float(v) for k, v in state.items() if isinstance(v, (int, float))}
+        return float(number(parameter)), None if grad is None else float(number(grad)), numbers
+
+    # -- changed tensors ---------------------------------------------------------------------------
+    def after(self, tensor: Any, before: str, by: str, op: str = "") -> Draft:
+        """The leaf that `tensor` is now: what it was is node `before`, what changed it `by`."""
+        builder = self.builder
+        draft = builder.add(
+            "leaf",
+            op=op,
+            name=builder.draft(before).name,
+            requires_grad=True,
+            value=builder.value_of(tensor),
+            tensor=builder.by_tensor.hold(tensor),
+            **builder._facts(tensor),
+        )
+        builder._register(tensor, draft)
+        builder.edge(by, 0, draft.id, 0, differentiable=False, update=True)
+        self.film.changed(by if builder.draft(by).kind == "update" else draft.id, draft)
+        return draft
+
+    def owner(self, tensor: Any) -> Any:
+        """The known leaf whose memory `tensor` shares, as `w.data` and `w[0]` do; None when there is none."""
+        return next((leaf for leaf in self.film.leaves() if leaf is not tensor and _shares(leaf, tensor)), None)
+
+    def partly(self, leaf: Any, draft: Draft) -> None:
+        """`draft` changed a view of a leaf in place."""
+        before = self.builder.by_tensor.get(leaf)
+        changed = self.after(leaf, before, before, op=draft.op)
+        changed.source = draft.source
+        self.builder.edge(draft.id, 0, changed.id, 1, differentiable=False)
+        changed.operands = {"self": (before, 0), "view": (draft.id, 0)}
+
+    def data_set(self, leaf: Any, value: Any, source: Any) -> None:
+        before = self.builder.by_tensor.get(leaf)
+        if before is None or self.builder.draft(before).kind != "leaf":
+            return
+        given = self.builder.find(value)
+        changed = self.after(leaf, before, before, op="set_data")
+        changed.source, changed.operands = source, {"self": (before, 0)}
+        if given is not None:
+            self.builder.edge(given, 0, changed.id, 1, differentiable=False)
+            changed.operands["data"] = given, 0
+
+    # -- gradients ---------------------------------------------------------------------------------
+    def zero_grad(self, owner: Any, over: bool, frame: FrameType | None) -> None:
+        if over:
+            self.film.check_grads(self.clearing)
+            self.clearing = ""
+        else:
+            self.film.check_grads()
+            self.clearing = f"{called(owner, frame)}.zero_grad()"
+
+    def grad_set(self, tensor: Any) -> None:
+        leaf = self.builder.by_tensor.get(tensor)
+        if leaf is not None and not self.clearing and not self.film.running:
+            self.film.check_grad(leaf)
+
+    def grad_changed(self, grad: Any) -> None:
+        """A tensor was changed in place that may be some leaf's `.grad`."""
+        for leaf in self.film.leaves() if not self.clearing and not self.film.running else ():
+            if leaf._grad is grad:
+                self.film.check_grad(self.builder.by_tensor.get(leaf))
+
+    # -- the end -----------------------------------------------------------------------------------
+    def share_names(self) -> None:
+        """A tensor that was changed keeps its name, whichever of its nodes the name was found for."""
+        pairs = [(e.parent, e.child) for e in self.builder.edges if e.update]
+        for step in (pairs, [(b, a) for a, b in reversed(pairs)]):
+            for origin, other in step:
+                if self.builder.draft(origin).name and not self.builder.draft(other).name:
+                    self.builder.draft(other).name = self.builder.draft(origin).name
+        for draft in self.builder.nodes:
+            if draft.kind == "update":
+                draft.name = ""  # handed on, but not its own: the tensor's new node has it
+
+    def groups(self, groups: tuple[Group, ...], marks: list[Mark], book: Book) -> tuple[Group, ...]:
+        """The groups of the modules, with those of steps and iterations."""
+        steps = [
+            Group(f"s{i}", step.call, step.type, tuple(step.nodes), kind="step")
+            for i, step in enumerate(self.steps)
+            if step.nodes
+        ]
+        members = [d.id for d in self.builder.nodes if d.kind in ("op", "update")]
+        found = [self._iteration(marks, a, b, book) for a, b in iterations.found(marks)]
+        if not steps and not found:
+            return groups
+        counts: dict[tuple[str | None, str], int] = {}
+        calls: dict[str, int] = {}
+        made = iterations.around((*groups, *steps), found, members)
+        for group in made:
+            key = group.parent, group.path
+            calls[group.id] = counts[key] = counts.get(key, 0) + 1
+        rounds = {g.id for g in made if g.kind == "iteration"}
+        return tuple(replace(g, call=calls[g.id]) if g.kind == "step" or g.parent in rounds else g for g in made)
+
+    def _iteration(self, marks: list[Mark], start: int, end: int, book: Book) -> iterations.Iteration:
+        words = ""
+        for mark in marks[start:end]:
+            if mark.kind == "backward":
+                seed = next((s for s in self.film.shots[mark.shot :] if s.event == "seed"), None)
+                root = None if seed is None else self.builder.draft(seed.node)
+                if root is not None and root.value is not None and root.shape == ():
+                    words = f"{root.name or book.names[root.id]} = {root.value.text}"
+        after = marks[end].node if end < len(marks) else len(self.builder.nodes)
+        return iterations.Iteration(marks[start].node, after, words)
+
+    def describe(self, draft: Draft, book: Book) -> dict[str, Any] | None:
+        """`Node.update` of an update."""
+        change = self._changes.get(draft.id)
+        if change is None:
+            return self._in_place(draft, book) if draft.kind == "leaf" and draft.op else None
+        before = self.builder.draft(draft.operands["self"][0])
+        change.facts.name = before.name or book.names[before.id]
+        lines = optimizers.lines(change.optimizer, change.facts) if self.builder.formulas else []
+        return {
+            "call": change.call,
+            "optimizer": change.optimizer.__name__,
+            "name": change.facts.name,
+            "settings": change.settings,
+            "lines": [line.to_json() for line in lines],
+            "change": _change(before.value, draft.value, change.moved),
+        }
+
+
+    def _in_place(self, draft: Draft, book: Book) -> dict[str, Any]:
+        """`Node.update` of a leaf that an operation in place changed."""
+        origin = self.builder.draft(draft.operands["self"][0])
+        name, sign = draft.name or book.names[origin.id], _SIGNS.get(draft.op)
+        found: dict[str, Any] = {"call": "in place", "optimizer": draft.op, "name": name, "settings": {}, "lines": []}
+        other = draft.operands.get("other")
+        if sign is not None and other is not None and self.builder.formulas:
+            amount = named(book.label(*other), _single(book.value(*other)))
+            factor = draft.attrs.get("alpha", 1)
+            amount = amount if factor == 1 else constant(float(factor)) * amount
+            term = sign(named(name, _single(origin.value)), amount)
+            found["lines"] = [Line(name, formulas.symbol(name), term, _single(draft.value)).to_json()]
+        return found | {"change": _change(origin.value, draft.value, None)}
+
+
+_SIGNS: dict[str, Callable[[Term, Term], Term]] = {
+    "add_": operator.add,
+    "sub_": operator.sub,
+    "mul_": operator.mul,
+    "div_": operator.truediv,
+}
+
+
+def _single(value: Value | None) -> float | None:
+    data = None if value is None or value.shape != () else value.data
+    return float(data) if data is not None else None
+
+
+def _change(before: Value | None, after: Value | None, moved: float | None) -> str:
+    if before is None or after is None:
+        return ""
+    if before == after:
+        return "nothing moves"
+    if max(len(before.text), len(after.text)) <= 40 and after.sample is None:
+        return f"from {before.text} to {after.text}"
+    return "" if moved is None else f"no number moves by more than {short(moved)}"
+
+
+def called(owner: Any, frame: FrameType | None) -> str:
+    """What the learner calls an optimizer or module: a variable, an attribute of `self`; else its type."""
+    if frame is not None:
+        local = names.local_names(frame)
+        for name, item in [*local.items(), *frame.f_globals.items()]:
+            if item is owner and not name.startswith("_"):
+                return str(name)
+        for name, item in vars(local["self"]).items() if hasattr(local.get("self"), "__dict__") else ():
+            if item is owner:
+                return f"self.{name}"
+    return type(owner).__name__
+
+
+def _shares(leaf: Any, tensor: Any) -> bool:
+    if leaf._storage is tensor._storage:
+        return True
+    a, b = leaf._d, tensor._d
+    return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and bool(np.may_share_memory(a, b))
