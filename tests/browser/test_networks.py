@@ -170,7 +170,7 @@ def test_stepping_says_and_shows_which_part_the_operation_is_in(offline: Network
     expect(offline.said).to_contain_text("(in layer1.0.relu)")
     offline.slider.focus()
     offline.page.keyboard.press("End")
-    expect(offline.part("layer4")).to_have_accessible_name(re.compile("gradients done"))
+    expect(offline.part("layer4")).to_have_accessible_name(re.compile("gradients all would be in"))
 
 
 def test_search_finds_opens_and_focuses(offline: Network) -> None:
