@@ -275,8 +275,14 @@ def test_script_and_kernel_fold_alike(page: Page) -> None:
     w, h = torch.tensor(0.5, requires_grad=True), torch.tensor(1.0, requires_grad=True)
     for i in range(150):
         h = (h * w).tanh() if i % 3 else h + w
-    for root in (shared(torch.ones(2, 3)).sum(), h):
-        widget = explore(trace(root))
+    optimizer = torch.optim.SGD(shared.parameters(), lr=0.1)
+    with torch.record() as loop:
+        for _ in range(2):
+            shared(torch.ones(2, 3)).sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    for seen in (trace(shared(torch.ones(2, 3)).sum()), trace(h), loop.trace()):
+        widget = explore(seen)
         folding = Folding(widget.trace)
         states = [[], list(folding.parts), list(folding.parts)[::2], widget.expanded]
         state = json.loads(json.dumps(widget.get_state(["data", "folding"])))

@@ -82,7 +82,20 @@ def network() -> None:
     loss.backward()
 
 
+def trained() -> None:
+    w, b = torch.tensor([2.0, -1.0], requires_grad=True), torch.tensor(0.5, requires_grad=True)
+    optimizer = torch.optim.Adam([{"params": [w]}, {"params": [b], "lr": 0.5}], lr=0.1)
+    for _ in range(2):
+        (((w * 3).sum() + b) ** 2).backward()
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=False)
+    with torch.no_grad():
+        b -= 0.25 * w[0]
+        w[1] = 4.0
+
+
 CASES: list[Callable[[], None]] = [
+    trained,
     twice,
     changed_in_place,
     not_a_number,
