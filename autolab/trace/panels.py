@@ -130,11 +130,11 @@ def described(title: str, maps: np.ndarray, names: list[str]) -> str:
     if not finite.any():
         return f"{what}, none of them finite."
     shown = np.where(finite, maps, 0)
+    broken = "" if finite.all() else f" {int((~finite).sum()):,} of them NaN or infinite."
     if not shown.any():
-        return f"{what}, all 0."
+        return f"{what}, all 0." if finite.all() else f"{what}, the finite ones 0.{broken}"
     at = np.unravel_index(np.abs(shown).argmax(), maps.shape)
     low, high = (float(f"{v:.3g}") for v in (maps[finite].min(), maps[finite].max()))
-    broken = "" if finite.all() else f" {int((~finite).sum())} of them NaN or infinite."
     place = f"{names[at[0]]}, row {at[1]}, column {at[2]}"
     return f"{what}, from {low:g} to {high:g}; the largest in magnitude in {place}.{broken}"
 

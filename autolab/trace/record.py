@@ -106,7 +106,7 @@ class Recording(Recorded[Trace]):
         return render(trace)
 
     def _summary(self, trace: Trace) -> str:
-        return f"{len(trace.nodes)} nodes, {len(trace.frames)} steps"
+        return f"{len(trace.nodes):,} nodes, {len(trace.frames):,} steps"
 
     def _so_far(self, frame: FrameType | None) -> Trace:
         builder = self._builder

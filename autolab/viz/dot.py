@@ -314,7 +314,7 @@ def _saved(saved: Saved) -> list[str]:
         f"version {saved.version}" if saved.version is not None else "",
         f"{saved.bytes} bytes" if saved.bytes is not None else "",
     ]
-    number = f" = {saved.value.text}" if saved.value is not None and saved.shape == () else ""
+    number = saved.value.said if saved.value is not None and saved.shape == () else ""
     lines = [
         f"saved {saved.name}{number}",
         size,

@@ -14,7 +14,7 @@ import traitlets as t
 
 import autolab as torch
 
-from ..trace.values import number, short
+from ..trace.values import exact, number, short, sign
 from ..viz import html, palette
 from ..viz.mime import Bundle, instead
 from . import assets, heat
@@ -293,7 +293,7 @@ def still(data: dict[str, Any], step: int) -> str:
             ]
         x, height = x + max(size * len(table[0]), 60) + GAP, max(height, size * len(table))
     width, height = x - GAP + 6, height + TOP + 34
-    said = f"output[{o}, {r}, {c}] = {short(frame['value'])}: the sum of {len(frame['products'])} products"
+    said = f"output[{o}, {r}, {c}] {sign(exact(frame['value']))} {short(frame['value'])}: the sum of {len(frame['products'])} products"
     said += "" if data["bias"] is None else " and the bias"
     paper = element("rect", width=width, height=height, fill=palette.PAPER)
     words = label("al-said", 6, height - 10, said)

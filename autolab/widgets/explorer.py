@@ -209,13 +209,14 @@ class Explorer(anywidget.AnyWidget):
 
     def __repr__(self) -> str:
         # No address: a stored notebook must print the same on every run.
-        of = ", ".join(self.trace.node(root).label for root in self.trace.meta.get("roots", ()))
+        roots = [self.trace.node(root).label for root in self.trace.meta.get("roots", ())]
+        of = ", ".join(roots[:3]) + (f" and {len(roots) - 3:,} more" if len(roots) > 3 else "")
         counts = f"{_counted(len(self.trace.nodes), 'node')}, {_counted(len(self.trace.frames), 'step')}"
         return f"Explorer({of}: {counts})" if of else f"Explorer({counts})"
 
 
 def _counted(count: int, word: str) -> str:
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
 
 
 def explore(root_or_recording: Any, **options: Any) -> Explorer:

@@ -161,13 +161,14 @@ class Card:
 
     @staticmethod
     def _tab_words(saved: Saved) -> str:
-        parts = [saved.name, size_words(saved.bytes), "" if saved.version is None else f"v{saved.version}"]
-        return fit(" · ".join(p for p in parts if p), TEXT, 150)
+        parts = [saved.name, size_words(saved.bytes), "" if saved.version is None else f"version {saved.version}"]
+        return fit(" · ".join(p for p in parts if p), TEXT, 180)
 
     def _width(self, number: float) -> float:
         rows = [text_width(self.title, TITLE, True) + 12 + text_width(self.kind, TEXT)]
         rows += [text_width(self.value, TEXT) + self.thumb[0] + 8]
         rows += [text_width(words, TEXT) for words in (*self.notes, *self.tabs)]
+        rows += [text_width(f"{s.name} · {'modified' if s.state == 'modified' else 'freed'}", TEXT) for s in self.saved[:MAX_TABS]]
         if self.node.requires_grad:
             rows += [*(text_width(words, TEXT) for words in self.said), text_width("grad", TEXT) + 8 + (self.thumb[0] or number)]
         return round(max([34 if self.bare else 60, *rows]) + 2 * PAD)

@@ -52,7 +52,7 @@ def test_a_saved_notebook_shows_the_explorer_without_running(
     assert image.evaluate("i => i.complete && i.naturalWidth") > 500
     still.goto(image.get_attribute("src") or "")
     picture = still.locator("svg")
-    for words in ("x", "leaf", "1.03", "tanh", "0.762", "self · 4 B · v0"):
+    for words in ("x", "leaf", "1.03", "tanh", "0.762", "self · 4 B · version 0"):
         expect(picture.get_by_text(words, exact=True).first).to_be_visible()
     context.close()
 

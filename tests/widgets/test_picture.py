@@ -49,7 +49,7 @@ def test_final_values_and_gradients_stand_in_the_still_picture(sample):
     _, root = draw(sample)
     nodes = parts(root, "al-node")
     assert words(nodes["n0"]) == ["x", "leaf", "2", "grad", "1.03", "accumulated"]
-    assert words(nodes["n7"]) == ["result · 4 B · v0", "t", "tanh", "0.762", "grad", "3.5", "accumulated"]
+    assert words(nodes["n7"]) == ["result · 4 B · version 0", "t", "tanh", "0.762", "grad", "3.5", "accumulated"]
     assert words(nodes["n2"]) == ["3"]
     assert words(nodes["n8"]) == ["w", "leaf", "[2, 2]", "grad", "accumulated"]
     thumbs = [g for g in nodes["n8"].iter(f"{SVG}g") if g.get("class") in ("al-thumb", "al-gthumb")]

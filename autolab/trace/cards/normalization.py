@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 from ..formulas import scientific
-from ..values import short
+from ..values import written
 from .lines import OUT, Line, Sizes, indices, per_side, times
 
 
 def _eps(sizes: Sizes) -> str:
     eps = sizes.attrs.get("eps")
-    return r"\varepsilon" if eps is None else scientific(short(eps))
+    return r"\varepsilon" if eps is None else scientific(written(eps))
 
 
 def _affine(sizes: Sizes, feature: str, at: str, over: str, count: str) -> list[Line]:
@@ -63,12 +64,12 @@ def batch_norm(sizes: Sizes) -> list[Line]:
     momentum = sizes.attrs.get("momentum")
     running = []
     if momentum is not None:
-        keep = short(1 - momentum)
+        keep = 1 - Fraction(repr(momentum))
         running = [
             Line(
                 "running statistics",
                 f"Kept for evaluation, not used in training. Their variance is divided by {m} - 1 instead of {m}.",
-                rf"\mu_{{c}}^{{\text{{running}}}} \leftarrow {keep} \cdot \mu_{{c}}^{{\text{{running}}}} + {short(momentum)} \cdot \mu_{{c}}",
+                rf"\mu_{{c}}^{{\text{{running}}}} \leftarrow {written(float(keep))} \cdot \mu_{{c}}^{{\text{{running}}}} + {written(momentum)} \cdot \mu_{{c}}",
             )
         ]
     return [

@@ -112,6 +112,8 @@ class NodeCard {
   widthFor(number) {
     const rows = [widthOf(this.title, TITLE, true) + 12 + widthOf(this.kind, TEXT), widthOf(this.value, TEXT) + this.thumb[0] + 8];
     rows.push(...[...this.notes, ...this.tabs].map((words) => widthOf(words, TEXT)));
+    const gone = ({ name, state }) => widthOf(`${name} · ${state === "modified" ? state : "freed"}`, TEXT);
+    rows.push(...this.saved.slice(0, MAX_TABS).map(gone));
     if (this.node.requires_grad) rows.push(...[...this.said, this.word].map((words) => widthOf(cut(words, TEXT, 150), TEXT)), widthOf("grad", TEXT) + 8 + (this.thumb[0] || number));
     return rounded(Math.max(this.bare ? 34 : 60, ...rows) + 2 * PAD);
   }
@@ -169,7 +171,7 @@ class NodeCard {
 }
 
 function tabWords({ name, bytes, version }) {
-  return cut([name, sizeWords(bytes), version === null ? "" : `v${version}`].filter(Boolean).join(" · "), TEXT, 150);
+  return cut([name, sizeWords(bytes), version === null ? "" : `version ${version}`].filter(Boolean).join(" · "), TEXT, 180);
 }
 
 class PartCard {

@@ -1,5 +1,6 @@
 // Toolbar, slider and keys.
 import { h, svgEl } from "./dom.js";
+import { grouped } from "./values.js";
 import { goTo, lastStep, setPlaying, stepCount } from "./player.js";
 
 const ICONS = {
@@ -98,7 +99,7 @@ export class Controls {
     this.slider.max = last;
     this.slider.value = step;
     this.slider.style.setProperty("--part", last ? `${(step / last) * 100}%` : "0%");
-    const words = count ? `Step ${step + 1} of ${count}` : "No steps", phase = this.model.get("data").frames[step]?.phase;
+    const words = count ? `Step ${grouped(step + 1)} of ${grouped(count)}` : "No steps", phase = this.model.get("data").frames[step]?.phase;
     this.slider.setAttribute("aria-valuetext", phase ? `${words}, ${phase}` : words);
     this.count.textContent = words;
     const name = this.model.get("playing") ? "Pause" : "Play";

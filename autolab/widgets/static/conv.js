@@ -3,7 +3,7 @@
 import { HOLDS_STOPS, followTheme, h } from "./dom.js";
 import { goTo, quietWhilePlaying, setPlaying, startClock } from "./player.js";
 import { Controls, onKey } from "./controls.js";
-import { color, inkOn, scaleOf, short } from "./values.js";
+import { color, grouped, inkOn, relation, scaleOf, short } from "./values.js";
 
 const LARGE_CELL = 44,
   SMALL_CELL = 22,
@@ -297,7 +297,7 @@ class Convolution {
     if (this.said === key) return;
     this.said = key;
     this.sentence.replaceChildren(
-      h("span", { class: "al-hidden", text: `Step ${step + 1} of ${this.data.frames.length}, ` }),
+      h("span", { class: "al-hidden", text: `Step ${grouped(step + 1)} of ${grouped(this.data.frames.length)}, ` }),
       h("span", { class: `al-phase al-${phase}`, text: phase }),
       " ",
       words,
@@ -394,7 +394,7 @@ class Convolution {
           h("p", { class: "al-total", text: this.total(frame) }),
         ];
     this.details.replaceChildren(
-      h("div", { class: "al-head3" }, h("h3", { text: `output${backward ? ".grad" : ""}${where} = ${backward ? g : short(frame.value)}` }),
+      h("div", { class: "al-head3" }, h("h3", { text: `output${backward ? ".grad" : ""}${where} ${relation(backward ? data.gradient[o][r][c] : frame.value)} ${backward ? g : short(frame.value)}` }),
         chosen ? h("button", { type: "button", class: "al-small", text: "Follow the step", onclick: () => this.set("selected", []) }) : null),
       h("p", { class: "al-note", text: field }),
       ...parts.flat(),
@@ -424,8 +424,10 @@ class Convolution {
       signed = (v, first) => (first ? short(v) : String(v).startsWith("-") ? ` − ${short(v).slice(1)}` : ` + ${short(v)}`);
     const few = frame.products.length <= 9;
     const sum = few ? frame.products.map((v, i) => signed(v, i === 0)).join("") : `sum of ${frame.products.length} products`;
-    const plus = bias ? `${few ? "" : ` = ${short(frame.sum)}`}${signed(bias[frame.cell[0]])} (bias)` : "";
-    return `${sum}${plus} = ${short(frame.value)}`;
+    const plus = bias ? `${few ? "" : ` ${relation(frame.sum)} ${short(frame.sum)}`}${signed(bias[frame.cell[0]])} (bias)` : "";
+    const terms = [...(few ? frame.products : [frame.sum]), ...(bias ? [bias[frame.cell[0]]] : [])];
+    const adds = Math.abs(terms.reduce((a, b) => a + b, 0) - frame.value) <= 1e-9 * Math.max(...terms.map(Math.abs), 1e-30);
+    return `${sum}${plus} ${adds || !few ? relation(terms, frame.value) : "≈"} ${short(frame.value)}`;
   }
 }
 

@@ -1,7 +1,7 @@
 // The Details region: what this step does, and everything known about the node that is looked at.
 import { breakable, h, nameScrollers } from "./dom.js";
 import { valueView, shapeWords, sizeWords, words, short, isBad } from "./values.js";
-import { soFar, edgesInto, madeOf, sentAlong, sharersOf } from "./states.js";
+import { soFar, edgesInto, keptName, keptWords, madeOf, sentAlong, sharersOf } from "./states.js";
 import { mood, rehearsed, stateWord } from "./moods.js";
 import { Pictures } from "./pictures.js";
 
@@ -456,14 +456,16 @@ export class Details {
     const rows = this.trace.saved.filter((s) => s.node === node.id);
     if (!rows.length) return [];
     const cells = (s) => [
-      breakable(s.name),
+      h("span", { title: keptWords(this.trace, s.id) }, breakable(s.name), keptName(this.trace, s) ? `: ${keptName(this.trace, s)}` : ""),
       s.value ? words(s.value).replace(/^\w+\[[\d, ]*\], /, "") : "not kept", // without dtype and shape: that is the next column
       shapeWords(s.shape),
       sizeWords(s.bytes),
       s.version ?? "",
     ];
     const head = ["saved", "value", "shape", "size", "version", "state"];
+    const sentences = rows.map((row) => keptWords(this.trace, row.id));
     return [
+      h("details", { class: "al-kept" }, h("summary", { text: `What ${rows.map((row) => row.name).join(", ")} mean${rows.length > 1 ? "" : "s"}` }), sentences.map((text) => h("p", { text }))),
       h(
         "div",
         { class: "al-scroll" },

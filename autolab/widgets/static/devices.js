@@ -1,4 +1,5 @@
 // The device explorer: where tensors are, what is in the queues, and the line of time, step by step. It needs no kernel.
+import { grouped } from "./values.js";
 import { followTheme, h } from "./dom.js";
 import { startClock, goTo, quietWhilePlaying } from "./player.js";
 import { Controls, onKey } from "./controls.js";
@@ -102,7 +103,7 @@ class Devices {
     if (now && this.said !== step) {
       this.said = step;
       this.sentence.replaceChildren(
-        h("span", { class: "al-hidden", text: `Step ${step + 1} of ${this.story.steps.length}, ` }),
+        h("span", { class: "al-hidden", text: `Step ${grouped(step + 1)} of ${grouped(this.story.steps.length)}, ` }),
         h("span", { class: `al-phase al-phase-${now.phase.replaceAll(" ", "-")}`, text: now.phase }),
         " ",
         now.text,

@@ -2,7 +2,7 @@
 // runs in any notebook and, with the small host of viz/html.py, in a page of its own.
 import { HOLDS_STOPS, followTheme, h } from "./dom.js";
 import { rehearsed, stateWord } from "./moods.js";
-import { isBad } from "./values.js";
+import { grouped, isBad } from "./values.js";
 import { unpack, momentAt, addDetails } from "./states.js";
 import { Folding } from "./folding.js";
 import { Camera } from "./zoom.js";
@@ -263,7 +263,7 @@ class View {
       this.sentence.replaceChildren(
         ...(frame
           ? [
-              h("span", { class: "al-hidden", text: `Step ${index + 1} of ${trace.frames.length}, ` }),
+              h("span", { class: "al-hidden", text: `Step ${grouped(index + 1)} of ${grouped(trace.frames.length)}, ` }),
               h("span", { class: `al-phase al-${frame.phase}`, text: frame.phase + (frame.phase === "backward" && rehearsed(trace) ? ", rehearsed" : "") }),
               " ",
               words,

@@ -1,8 +1,8 @@
 // The graph: puts the state of one frame into the skeleton that picture.py drew.
 import { svgEl, clamp, reducedMotion } from "./dom.js";
 import { partWord, rehearsed, stateWord } from "./moods.js";
-import { madeOf, sharersOf } from "./states.js";
-import { brief, thumbCells, isBad, shapeWords, short, words } from "./values.js";
+import { keptWords, madeOf, sharersOf } from "./states.js";
+import { brief, grouped, isBad, thumbCells, shapeWords, short, words } from "./values.js";
 
 const LEAST_SCALE = 0.85, MOST_SCALE = 1.5; // at the least, text of 13 units is 11 px
 const MOST_PILL = 41, MARGIN_OF_WORDS = 8; // of a pill's 50 units; beside the words of a card
@@ -39,6 +39,7 @@ export class Graph {
     g.classList.add(`al-${node.kind}`);
     const shape = g.querySelector(".al-card"), of = (name) => Number(shape.getAttribute(name));
     if (g.querySelector(".al-grad")) g.classList.add("al-wants");
+    for (const tab of g.querySelectorAll(".al-tab")) tab.append(svgEl("title", { text: keptWords(this.trace, tab.dataset.saved) }));
     g.classList.toggle("al-wrong", Boolean(node.error || node.mark));
     // Last, so that nothing covers it; seen while the value or the gradient holds NaN or inf.
     g.append(svgEl("rect", { class: "al-inner", x: 3, y: of("y") + 3, rx: 5, width: of("width") - 6, height: of("height") - 6 }));
@@ -196,15 +197,15 @@ export class Graph {
     g.classList.toggle("al-now-forward", phase === "forward");
     g.classList.toggle("al-now-backward", phase === "backward");
     g.classList.toggle("al-now-update", phase === "update");
-    box.value.textContent = done ? (part.shape ? shapeWords(part.shape) : "") : computed ? `${computed} of ${part.ops} ${part.kind === "step" ? "done" : "computed"}` : "…";
+    box.value.textContent = done ? (part.shape ? shapeWords(part.shape) : "") : computed ? `${grouped(computed)} of ${grouped(part.ops)} ${part.kind === "step" ? "done" : "computed"}` : "…";
     if (box.grad) {
       box.strip.setAttribute("fill", state in PATTERNS ? `url(#al-${state})` : PALETTE.paper);
       box.grad.dataset.state = state;
       box.word.textContent = partWord(this.trace, state);
     }
     const size = [part.amount.replace(/\bop(s?)\b/, "operation$1").replace(" · ", ", ")];
-    if (part.parameters) size.push(`${part.parameters} parameters`);
-    size.push(done ? (part.shape ? `result of shape ${shapeWords(part.shape)}` : "done") : computed ? `${computed} computed` : "not computed yet");
+    if (part.parameters) size.push(`${grouped(part.parameters)} parameters`);
+    size.push(done ? (part.shape ? `result of shape ${shapeWords(part.shape)}` : "done") : computed ? `${grouped(computed)} computed` : "not computed yet");
     if (g.classList.contains("al-wrong")) size.push(g.querySelector(".al-cut").textContent);
     if (part.requires_grad) size.push(`gradients ${partWord(this.trace, state)}`);
     g.setAttribute("aria-label", [part.label, part.type, ...size].filter(Boolean).join(", "));
@@ -270,7 +271,7 @@ export class Graph {
     if (!pill) return;
     const single = edge.edges.length === 1 && this.edgeById.get(edge.id);
     const words = !single
-      ? `${edge.edges.length} edges`
+      ? `${grouped(edge.edges.length)} edges`
       : ({ backward: pillWords(sent), forward: localFactor(single) }[state] ?? "");
     pill.setAttribute("visibility", words ? "visible" : "hidden");
     pillText.textContent = words;
@@ -386,11 +387,14 @@ function holdsBad(node, known, grad) {
 }
 
 // What would be freed has the look of it; that it would stands below, at the gradient.
-function updateTab({ tab, rect, text, full }, saved, would) {
+function updateTab({ tab, rect, text, full }, saved, would, tight) {
   const gone = (saved === "freed" && !would) || saved === "modified";
   tab.dataset.state = saved;
   rect.setAttribute("fill", saved === "freed" ? "url(#al-hatch)" : saved ? PALETTE.saved : "none");
   text.textContent = !saved ? "" : gone ? `${full.split(" · ")[0]} · ${saved}` : full;
+  if (!tight || !saved) return;
+  text.removeAttribute("textLength");
+  narrow(text, Number(rect.getAttribute("width")) - 8);
 }
 
 function updateGradient({ grad: strip, node, strip: paper, word, number, gthumb }, state, said, grad) {

@@ -1,8 +1,26 @@
 // Opening and closing all parts at once, and finding nodes and parts by what is written on them.
 import { h } from "./dom.js";
-import { shapeWords } from "./values.js";
+import { madeOf } from "./states.js";
+import { grouped, shapeWords } from "./values.js";
 
 export const MOST_BOXES = 500; // "Expand all" stops before more
+
+const SHAPE = /([[(])?(\d+(?:\s*[,x×]\s*\d+)+|(?<=[[(])\d+)\s*,?\s*[\])]?/g;
+
+// Words, and the shapes among them: (64, 3, 7, 7) is the whole shape, 64x3 a part of one.
+function askedFor(text) {
+  const shapes = [];
+  const rest = text.toLowerCase().replace(SHAPE, (_, bracket, sizes) => {
+    shapes.push({ sizes: sizes.split(/\D+/).map(Number), whole: Boolean(bracket) });
+    return " ";
+  });
+  return { terms: rest.split(/\s+/).filter(Boolean), shapes };
+}
+
+function fits(shape, { sizes, whole }) {
+  if (!shape || (whole && shape.length !== sizes.length)) return false;
+  return shape.some((_, i) => sizes.every((size, k) => shape[i + k] === size));
+}
 
 export class Finder {
   // actions: show(id) opens what hides a node or part and focuses it; open(ids) opens these parts and no others.
@@ -11,8 +29,8 @@ export class Finder {
     this.input = h("input", {
       type: "search",
       "aria-label": "Search",
-      placeholder: "name, operation, module, shape",
-      title: "Finds nodes by name, operation, grad_fn, module or shape (Enter; then n and N go on)",
+      placeholder: "name, operation, module, shape, dtype",
+      title: "Finds nodes by name, operation, grad_fn, module, dtype or shape: (64, 3, 7, 7) (Enter; then n and N go on)",
       autocomplete: "off",
       spellcheck: "false",
       oninput: () => this.look(),
@@ -51,7 +69,7 @@ export class Finder {
       if (this.folding.fold(new Set(more)).boxes.size > MOST_BOXES) break;
       open = more;
     }
-    this.say(open.length < parts.length ? `${parts.length - open.length} parts stay closed: all would be too many to see.` : "");
+    this.say(open.length < parts.length ? `${grouped(parts.length - open.length)} parts stay closed: all would be too many to see.` : "");
     this.actions.open(open);
   }
 
@@ -65,21 +83,18 @@ export class Finder {
   }
 
   look() {
-    const terms = this.input.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const hit = ({ words }) => terms.every((term) => words.includes(term));
-    this.found = terms.length ? this.entries().filter(hit).map(({ id }) => id) : [];
+    const { terms, shapes } = askedFor(this.input.value);
+    const hit = ({ words, shape }) => terms.every((term) => words.includes(term)) && shapes.every((wanted) => fits(shape, wanted));
+    this.found = terms.length + shapes.length ? this.entries().filter(hit).map(({ id }) => id) : [];
     this.at = -1;
     this.tell();
   }
 
   entries() {
     this.known ??= [
-      ...this.folding.parts.map(({ id, label, type }) => [id, label, type]),
-      ...this.trace.nodes.map((node) => {
-        const shape = node.shape ? [shapeWords(node.shape), node.shape.join("x")] : [];
-        return [node.id, node.label, node.op, node.grad_fn, node.module, ...shape];
-      }),
-    ].map(([id, ...words]) => ({ id, words: words.join("\n").toLowerCase() }));
+      ...this.folding.parts.map(({ id, label, type, shape }) => [id, shape, label, type]),
+      ...this.trace.nodes.map((node) => [node.id, node.shape, madeOf(node), node.name, node.op, node.grad_fn, node.module, node.dtype, shapeWords(node.shape)]),
+    ].map(([id, shape, ...words]) => ({ id, shape, words: words.join("\n").toLowerCase() }));
     return this.known;
   }
 
@@ -92,8 +107,8 @@ export class Finder {
   }
 
   tell() {
-    const count = this.found.length, all = `${count} match${count === 1 ? "" : "es"}`;
-    this.count.textContent = !this.input.value.trim() ? "" : this.at < 0 ? all : `${this.at + 1} of ${all}`;
+    const count = this.found.length, all = `${grouped(count)} match${count === 1 ? "" : "es"}`;
+    this.count.textContent = !this.input.value.trim() ? "" : this.at < 0 ? all : `${grouped(this.at + 1)} of ${all}`;
     for (const button of this.steps) button.disabled = !count;
   }
 

@@ -43,7 +43,7 @@ function fromColumns(data) {
   });
   trace.saved = saved.node.map((node, i) => {
     const [name, state] = saved.facts.table[saved.facts.at[i]];
-    return { id: `s${i}`, node: `n${node}`, name, state, shape: null, value: null, bytes: null, version: null };
+    return { id: `s${i}`, node: `n${node}`, name, state, shape: null, value: null, bytes: null, version: null, source_node: null, source_nr: 0 };
   });
   trace.frames = frames.node.map((node, index) => {
     const [phase, event, run, state] = frames.facts.table[frames.facts.at[index]];
@@ -310,6 +310,23 @@ export function edgesInto(trace, id) {
     neighbours.set(trace, found);
   }
   return neighbours.get(trace).get(id) ?? [];
+}
+
+const OPERANDS = { self: "first operand", other: "second operand" };
+
+// What a saved tensor is, in the learner's names: "self: what mul keeps of its first operand, x, for its backward".
+export function keptWords(trace, id) {
+  const saved = trace.saved[Number(id.slice(1))], node = trace.nodes[Number(saved.node.slice(1))], op = node.op.replace(/_$/, "");
+  const name = keptName(trace, saved), which = saved.source_node === saved.node ? "own result" : OPERANDS[saved.name] ?? "operand";
+  const of = name ? ` of its ${which}, ${name},` : "", version = saved.version === null ? "" : ` (version ${saved.version} of it)`;
+  return `${saved.name}: what ${op} keeps${of} for its backward${version}`;
+}
+
+// The learner's name of what was saved, "" where it is not known.
+export function keptName(trace, { source_node, source_nr }) {
+  if (!source_node) return "";
+  const { label, outputs } = trace.nodes[Number(source_node.slice(1))];
+  return outputs[source_nr]?.label || label;
 }
 
 // "a, b" where several results have names; mirror of Node.made.

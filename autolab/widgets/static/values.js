@@ -122,7 +122,7 @@ export function brief(value) {
 
 // How large the numbers are, or how many are not finite; `extent` in trace/values.py is the same function.
 export function extent({ min, max, nan, inf }) {
-  if (nan || inf) return [nan && `${count(nan)} NaN`, inf && `${count(inf)} inf`].filter(Boolean).join(", ");
+  if (nan || inf) return [nan && `${grouped(nan)} NaN`, inf && `${grouped(inf)} inf`].filter(Boolean).join(", ");
   return min === max ? `all ${short(min + 0)}` : `within ±${short(roundedUp(Math.max(Math.abs(min), Math.abs(max))))}`;
 }
 
@@ -134,7 +134,7 @@ function roundedUp(item) {
 }
 
 // 55,998
-export function count(number) {
+export function grouped(number) {
   return number.toLocaleString("en-US");
 }
 
@@ -163,7 +163,7 @@ export function valueView(value, label) {
     });
   const table = rowsOf(value);
   if (!table) return statistics(value, label);
-  return h("div", { class: "al-heatbox" }, heatTable(table, label, value.shape), scaleBar(scaleOf(table)));
+  return h("div", { class: "al-heatbox" }, heatTable(table, label, value.shape), scaleBar(scaleOf(table), table.flat().filter((v) => typeof v === "string").length, table.flat().length));
 }
 
 function heatTable(table, label, shape) {
@@ -190,18 +190,21 @@ function heatTable(table, label, shape) {
   return h("table", { class: "al-heat", "aria-label": label }, h("caption", { text: caption }), h("tbody", {}, body));
 }
 
-export function scaleBar(top) {
+// `broken` of the `all` numbers are NaN or infinite.
+export function scaleBar(top, broken = 0, all = 1) {
   const ends = [-top, 0, top].map((v) => h("span", { text: short(v) === "-0" ? "0" : short(v) }));
-  if (!top) return h("div", { class: "al-scale" }, h("span", { text: "all 0" }));
+  const grey = broken ? `${grouped(broken)} NaN or inf: grey` : "";
+  if (!top) return h("div", { class: "al-scale" }, h("span", { text: !broken ? "all 0" : broken < all ? `${grey}, the others 0` : grey }));
   return h(
     "div",
     {
       class: "al-scale",
       role: "img",
-      "aria-label": `Colour scale from ${short(-top)} (blue) through 0 (white) to ${short(top)} (vermillion)`,
+      "aria-label": `Colour scale from ${short(-top)} (blue) through 0 (white) to ${short(top)} (vermillion)${grey && `; ${grey}`}`,
     },
     h("div", { class: "al-ramp" }),
     h("div", { class: "al-ends" }, ends),
+    grey ? h("div", { text: grey }) : null,
   );
 }
 
@@ -211,9 +214,10 @@ function statistics(value, label) {
       ["shape", shapeWords(value.shape)],
       ["dtype", value.dtype],
     ];
-  if (s) rows.push(["min", short(s.min)], ["mean", short(s.mean)], ["max", short(s.max)], ["std", short(s.std)]);
-  if (s && s.nan) rows.push(["NaN", String(s.nan)]);
-  if (s && s.inf) rows.push(["inf", String(s.inf)]);
+  const part = s && s.nan + s.inf ? " of the finite" : "";
+  if (s && s.min !== "nan") for (const name of ["min", "mean", "max", "std"]) rows.push([name + part, short(s[name])]);
+  if (s && s.nan) rows.push(["NaN", grouped(s.nan)]);
+  if (s && s.inf) rows.push(["inf", grouped(s.inf)]);
   const box = h(
     "div",
     { class: "al-stats" },
@@ -235,7 +239,7 @@ function statistics(value, label) {
     box.append(
       h("div", { class: "al-note", text: value.sample ? "a sample of the numbers" : "the first numbers" }),
       h("div", { class: "al-scroll" }, heatTable(grid, `${label}: sample`, [part.length])),
-      scaleBar(scaleOf(grid)),
+      scaleBar(scaleOf(grid), part.filter((v) => typeof v === "string").length, part.length),
     );
   }
   return box;
