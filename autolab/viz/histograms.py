@@ -131,5 +131,6 @@ def _summary(tensor: np.ndarray, finite: np.ndarray) -> str:
     shape = f"shape {tensor.shape}"
     if not finite.size:
         return f"{shape}, no finite number"
-    what = "all 0" if not finite.any() and finite.size == tensor.size else "the finite ones 0" if not finite.any() else f"mean {finite.mean():.2g}, std {finite.std():.2g}"
+    zero = "all 0" if finite.size == tensor.size else "the finite ones 0"
+    what = zero if not finite.any() else f"mean {finite.mean():.2g}, std {finite.std():.2g}"
     return f"{shape}\n{what}{broken(tensor)}"

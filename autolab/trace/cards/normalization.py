@@ -64,12 +64,12 @@ def batch_norm(sizes: Sizes) -> list[Line]:
     momentum = sizes.attrs.get("momentum")
     running = []
     if momentum is not None:
-        keep = 1 - Fraction(repr(momentum))
+        keep, share = written(float(1 - Fraction(repr(momentum)))), written(momentum)
         running = [
             Line(
                 "running statistics",
                 f"Kept for evaluation, not used in training. Their variance is divided by {m} - 1 instead of {m}.",
-                rf"\mu_{{c}}^{{\text{{running}}}} \leftarrow {written(float(keep))} \cdot \mu_{{c}}^{{\text{{running}}}} + {written(momentum)} \cdot \mu_{{c}}",
+                rf"\mu_{{c}}^{{\text{{running}}}} \leftarrow {keep} \cdot \mu_{{c}}^{{\text{{running}}}} + {share} \cdot \mu_{{c}}",
             )
         ]
     return [
