@@ -1,8 +1,9 @@
 // The Details region: what this step does, and everything known about the node that is looked at.
 import { breakable, h, nameScrollers } from "./dom.js";
 import { valueView, shapeWords, sizeWords, words, short, isBad } from "./values.js";
-import { soFar, edgesInto, keptName, keptWords, madeOf, sentAlong, sharersOf } from "./states.js";
+import { soFar, edgesInto, madeOf, sentAlong, sharersOf } from "./states.js";
 import { mood, rehearsed, stateWord } from "./moods.js";
+import { keptTable } from "./kept.js";
 import { Pictures } from "./pictures.js";
 
 // What happened, and what would where it was only rehearsed.
@@ -453,48 +454,6 @@ export class Details {
   }
 
   saved(node, now) {
-    const rows = this.trace.saved.filter((s) => s.node === node.id);
-    if (!rows.length) return [];
-    const cells = (s) => [
-      h("span", { title: keptWords(this.trace, s.id) }, breakable(s.name), keptName(this.trace, s) ? `: ${keptName(this.trace, s)}` : ""),
-      s.value ? words(s.value).replace(/^\w+\[[\d, ]*\], /, "") : "not kept", // without dtype and shape: that is the next column
-      shapeWords(s.shape),
-      sizeWords(s.bytes),
-      s.version ?? "",
-    ];
-    const head = ["saved", "value", "shape", "size", "version", "state"];
-    const sentences = rows.map((row) => keptWords(this.trace, row.id));
-    return [
-      h("details", { class: "al-kept" }, h("summary", { text: `What ${rows.map((row) => row.name).join(", ")} mean${rows.length > 1 ? "" : "s"}` }), sentences.map((text) => h("p", { text }))),
-      h(
-        "div",
-        { class: "al-scroll" },
-        h(
-          "table",
-          { class: "al-saved", "aria-label": `Saved by ${node.label}` },
-          h(
-            "thead",
-            {},
-            h(
-              "tr",
-              {},
-              head.map((text) => h("th", { scope: "col", text })),
-            ),
-          ),
-          h(
-            "tbody",
-            {},
-            rows.map((s) =>
-              h(
-                "tr",
-                { "data-state": now.saved[s.id] },
-                cells(s).map((text) => h("td", {}, text)),
-                h("td", { text: this.savedWord(now.saved[s.id]) }),
-              ),
-            ),
-          ),
-        ),
-      ),
-    ];
+    return keptTable(this.trace, node, (id) => [now.saved[id], this.savedWord(now.saved[id])]);
   }
 }

@@ -1,7 +1,8 @@
 // The graph: puts the state of one frame into the skeleton that picture.py drew.
 import { svgEl, clamp, reducedMotion } from "./dom.js";
 import { partWord, rehearsed, stateWord } from "./moods.js";
-import { keptWords, madeOf, sharersOf } from "./states.js";
+import { keptWords } from "./kept.js";
+import { madeOf, sharersOf } from "./states.js";
 import { brief, grouped, isBad, thumbCells, shapeWords, short, words } from "./values.js";
 
 const LEAST_SCALE = 0.85, MOST_SCALE = 1.5; // at the least, text of 13 units is 11 px

@@ -312,23 +312,6 @@ export function edgesInto(trace, id) {
   return neighbours.get(trace).get(id) ?? [];
 }
 
-const OPERANDS = { self: "first operand", other: "second operand" };
-
-// What a saved tensor is, in the learner's names: "self: what mul keeps of its first operand, x, for its backward".
-export function keptWords(trace, id) {
-  const saved = trace.saved[Number(id.slice(1))], node = trace.nodes[Number(saved.node.slice(1))], op = node.op.replace(/_$/, "");
-  const name = keptName(trace, saved), which = saved.source_node === saved.node ? "own result" : OPERANDS[saved.name] ?? "operand";
-  const of = name ? ` of its ${which}, ${name},` : "", version = saved.version === null ? "" : ` (version ${saved.version} of it)`;
-  return `${saved.name}: what ${op} keeps${of} for its backward${version}`;
-}
-
-// The learner's name of what was saved, "" where it is not known.
-export function keptName(trace, { source_node, source_nr }) {
-  if (!source_node) return "";
-  const { label, outputs } = trace.nodes[Number(source_node.slice(1))];
-  return outputs[source_nr]?.label || label;
-}
-
 // "a, b" where several results have names; mirror of Node.made.
 export function madeOf({ label, outputs }) {
   const own = outputs.slice(1).filter((o, i) => ![`${label}[${i + 1}]`, `${o.name} of ${label}`].includes(o.label));
