@@ -16,7 +16,8 @@ from .device import CPU
 from .dispatch import apply, reporting
 from .dtype import FROM_NUMPY
 from .lanes import TENSORS
-from .saving import Words, saving, strides_of
+from .plain import strides_of
+from .saving import Words, saving
 from .storage import Storage
 from .tensor import SMALL, Tensor, materialise
 from .views import View

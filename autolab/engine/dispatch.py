@@ -20,6 +20,7 @@ from .broadcasting import broadcast_error, check_shapes, outgrown, overlapping_o
 from .device import CPU
 from .dtype import FROM_NUMPY, bool_, get_default_dtype, python_scalar_dtype, result_type_of
 from .errors import fail
+from .plain import PLAIN
 from .saving import saver
 from .placement import across, common_device, device_error, gathered, kept, on_device
 from .storage import InferenceStorage, Storage
@@ -319,7 +320,7 @@ def inplace_lane(op):
     """`apply_inplace` of `op` as a function of the op's arguments; of `+=`, `-=`, `*=` and `/=` with a short cut for what most updates are:
     plain floats of one dtype, and no history."""
     slow = reporting(_apply_inplace, op, True)
-    if op.fast not in _IN_PLACE:
+    if op.fast not in _IN_PLACE or PLAIN:
         return slow
     fast, change = op.fast, _IN_PLACE[op.fast]
 

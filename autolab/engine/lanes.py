@@ -14,7 +14,8 @@ from .autograd.grad_mode import per_thread
 from .autograd.node import new_accumulator, sequence
 from .device import CPU
 from .dtype import bool_
-from .saving import Words, saving, strides_of
+from .plain import PLAIN, strides_of
+from .saving import Words, saving
 from .storage import Storage
 from .tensor import SMALL, Tensor
 
@@ -299,6 +300,8 @@ def make_operator(op, of_tensors=None):
             return of_tensors(a, b)
         return op.general(a, b) if isinstance(b, _OPERANDS) else NotImplemented
 
+    if PLAIN:
+        return slow
     return _compile_lane(op, _binary(op, of_tensors is None), slow)
 
 

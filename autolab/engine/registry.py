@@ -17,6 +17,7 @@ from typing import Any
 
 from . import compiled, dispatch, generated, lanes
 from .autograd.node_class import make_node_class
+from .plain import PLAIN
 
 OPS: dict[str, Op] = {}
 """Every registered op by name."""
@@ -235,7 +236,9 @@ def _plan_saving(op):
 
 
 def _entry(op):
-    """The callable that takes all arguments in schema order; picks the fast lane when the op has one."""
+    """The callable that takes all arguments in schema order: `dispatch.apply`, by the fast lane when the op has one."""
+    if PLAIN:
+        return op.general
     if op.fast is not None and len(op.operands) == 2:
         return lanes.compiled_on_first_use(lanes.make_binary, op)
     if op.fast is not None and len(op.params) == len(op.defaults) + 1:
@@ -245,7 +248,7 @@ def _entry(op):
 
 def _general(op):
     """The lane for operands of all kinds: compiled where the record allows it."""
-    if compiled.can_compile(op):
+    if compiled.can_compile(op) and not PLAIN:
         return lanes.compiled_on_first_use(compiled.make_general, op)
     return dispatch.reporting(dispatch.apply, op)
 

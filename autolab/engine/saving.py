@@ -5,11 +5,12 @@ lanes that are compiled for one op. The tuple they leave is the one that `autogr
 
 from __future__ import annotations
 
+import functools
+
 from . import generated
 from .autograd import saved
-from .errors import fail
-from .storage import InferenceStorage
-from .tensor import Tensor, contiguous_strides
+from .plain import FACTS, PLAIN
+from .plain import save as plain_save
 
 
 class Words:
@@ -113,58 +114,10 @@ class _General(Words):
 
 
 def saver(op):
-    """The `save` of an op; made once."""
+    """The `save` of an op: `plain.save`, compiled. Made once."""
+    if PLAIN:
+        op.save = functools.partial(plain_save, op)
+        return op.save
     lines = ["def save(args, outs, edges):", *(f" {line}" for line in saving(op, _General(), "saved")), " return saved"]
-    op.save = generated.function("save", "\n".join(lines), dict(_KINDS), f"saving of {op.name}")
+    op.save = generated.function("save", "\n".join(lines), dict(FACTS), f"saving of {op.name}")
     return op.save
-
-
-def _output(o):
-    return o._d, o._storage, o._storage.version
-
-
-def _operand(a):
-    if not isinstance(a, Tensor):
-        return a, None
-    storage = a._storage
-    if storage.__class__ is InferenceStorage:
-        raise inference_saved()
-    return a, storage.version
-
-
-def _operands(a):
-    return _operand(a) if isinstance(a, Tensor) else tuple(a)
-
-
-def strides_of(t):
-    """`t.stride()`; of matrices without its questions, because every product saves two."""
-    d = t._d
-    if d.ndim == 4:  # the tensor may have to be put in order first
-        return t.stride()
-    if d.flags.c_contiguous:
-        return contiguous_strides(d.shape)
-    size = d.itemsize
-    return tuple([n // size for n in d.strides])
-
-
-def _fact(text):
-    """The function that gives what `text` says of a Tensor, or of each in a list."""
-    of_tensor = eval(f"lambda a: {text.format(a='a', x='a._d')}", {"strides_of": strides_of})
-
-    def of(a):
-        return tuple(of(x) for x in a) if a.__class__ in (list, tuple) else of_tensor(a)
-
-    return of
-
-
-_KINDS = {"output": _output, "operand": _operand, "operands": _operands, **{fact: _fact(text) for fact, text in _FACTS.items()}}
-
-
-def inference_saved():
-    return fail(
-        RuntimeError,
-        "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
-        "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
-        "`torch.no_grad()` instead of `torch.inference_mode()`.",
-        "Inference mode keeps no version counter, so the graph could not notice later changes.",
-    )

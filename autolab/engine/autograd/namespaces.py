@@ -5,6 +5,7 @@ One rule, two namespaces: with raw kernels a rule computes a gradient; with trac
 from __future__ import annotations
 
 from .. import generated
+from ..plain import PLAIN
 
 
 class Namespace:
@@ -26,6 +27,11 @@ class Namespace:
 
 def _bind(op, target, leading):
     """A function with the op's signature that calls `target(*leading, *all arguments in schema order)`."""
+    if PLAIN:
+        def call(*args, **kwargs):
+            return target(*leading, *args, *[kwargs[p] if p in kwargs else op.defaults[p] for p in op.params[len(args):]])
+
+        return call
     shown = [p if p not in op.defaults else f"{p}=_d_{p}" for p in op.params]
     environment = {f"_d_{p}": v for p, v in op.defaults.items()} | {"_target": target} | {f"_l{i}": v for i, v in enumerate(leading)}
     given = ", ".join([*(f"_l{i}" for i in range(len(leading))), *op.params])

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import generated
+from .. import generated, plain
 from . import delivery, namespaces, saved
 from .node import Node, Packed, fitted, stale
+
+PLAIN = plain.PLAIN
 
 
 def make_node_class(op):
@@ -26,9 +28,8 @@ def make_node_class(op):
         "plain": True,
         "direct": direct,
         "frees_all": bool(op.saves) and all(k in ("input", "output") for k in op.save_kinds) and not op.hidden,
-        "backward_raw": _compiled_on_first_use("backward_raw", op),
-        "backward_traced": _compiled_on_first_use("backward_traced", op),
-        **({"step": _compiled_on_first_use("step", op)} if direct else {}),
+        **dict.fromkeys(("backward_raw", "backward_traced"), plain.backward),
+        **({} if PLAIN else {name: _compiled_on_first_use(name, op) for name in _SIGNATURES if direct or name != "step"}),
         "__module__": "builtins",
         "__doc__": f"Backward of `{op.name}`.",
     } | {f"_saved_{name}": value for name, value in op.constants.items()}
@@ -56,7 +57,8 @@ _SIGNATURES = {
 
 
 def _compile(op, name):
-    """One of the three: the gradients of the inputs from raw arrays, or from Tensors; `step` is all that `straight` does at a node.
+    """One of the three: the gradients of the inputs from raw arrays, or from Tensors, which is `plain.backward` compiled for the op; `step` is
+    all that `straight` does at a node.
 
     One function a class and not one for all nodes, because CPython 3.11 is quick to read an attribute only where all objects that come
     by are of one class."""

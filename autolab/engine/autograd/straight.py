@@ -17,6 +17,7 @@ import numpy as np
 from .. import device as devices
 from .. import observe
 from ..guard import guard, shared
+from ..plain import PLAIN
 from ..tensor import Tensor
 from . import detached as cut
 from .delivery import own
@@ -30,7 +31,8 @@ _by_age = attrgetter("sequence_nr")
 def of_number(loss, retain_graph) -> bool:
     """`loss.backward()` of a 0-d tensor, if it can be done here."""
     return (
-        type(loss) is Tensor
+        not PLAIN
+        and type(loss) is Tensor
         and loss._node is not None
         and loss._view is None
         and not loss._d.ndim
@@ -42,6 +44,8 @@ def of_number(loss, retain_graph) -> bool:
 
 def backward(root, g, retain_graph) -> bool:
     """Runs the pass from the node `root`, at which the raw array `g` arrives. False, and nothing done, when `root` needs `_Pass`."""
+    if PLAIN:
+        return False
     silence = per_thread.state.silence
     if silence is None:
         with np.errstate(all="ignore"):
