@@ -31,7 +31,7 @@ METHODS: dict[str, Any] = {}
 
 @dataclass(eq=False, slots=True)
 class Op:
-    """One operation. See ARCHITECTURE.md §3 for how its fields are written."""
+    """One operation. See ARCHITECTURE.md §4 for how its fields are written."""
 
     name: str
     params: tuple[str, ...]  # argument names in schema order
