@@ -6,7 +6,7 @@ with
 tests/goldens/write.py` runs the tests with PyTorch and stores every answer.
 
 Environment: `AUTOLAB_ORACLE=live|stored` forces one of the two; `AUTOLAB_ORACLE=record` is live and stores the answers;
-`AUTOLAB_ENGINE=torch` runs the tests on PyTorch itself, which checks the tests.
+`AUTOLAB_TESTED=torch` runs the tests on PyTorch itself, which checks the tests.
 """
 
 import functools
@@ -21,7 +21,7 @@ from .plain import decode, differences, encode, plain
 
 HERE = Path(__file__).parent
 VERSION = "2.13"
-ENGINE = os.environ.get("AUTOLAB_ENGINE", "autolab")
+ENGINE = os.environ.get("AUTOLAB_TESTED", "autolab")
 _WANTED = os.environ.get("AUTOLAB_ORACLE", "")
 _recorded: dict[str, dict] = {}
 
