@@ -51,6 +51,12 @@ def cut() -> None:
     z.backward()
 
 
+def failed_in_a_layer() -> None:
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU()), torch.nn.Sequential(torch.nn.Linear(2, 2)))
+    model(torch.ones(1, 2))
+
+
 def handed_back() -> None:
     x, y = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor(3.0, requires_grad=True)
     spare = (x * y).detach() * x
@@ -103,6 +109,7 @@ CASES: list[Callable[[], None]] = [
     large,
     cut,
     handed_back,
+    failed_in_a_layer,
     hooked,
     zero,
     without_gradients,

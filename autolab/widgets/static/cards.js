@@ -52,6 +52,12 @@ function rings(w, h) {
   return [["al-ring", 4], ["al-pick", 8]].map(ring).join("");
 }
 
+// The inner line of the double border of what is wrong.
+function double(w, y, h) {
+  const place = { x: 3, y: y + 3, width: w - 6, height: h - 6, rx: 5 };
+  return markup("rect", { class: "al-wrongline", ...place, fill: "none", stroke: PALETTE["bad-line"], "stroke-width": 1.2 });
+}
+
 // A plus or minus in a square: what a click does.
 function sign(x, y, path) {
   const square = markup("rect", { class: "al-sign", width: 16, height: 16, rx: 3, fill: PALETTE.paper, stroke: PALETTE.data });
@@ -90,7 +96,7 @@ class NodeCard {
     Object.assign(this, { node, saved, look, said, grad: grads.at(-1) ?? null });
     this.state = state;
     this.word = cut(word, TEXT, 150);
-    this.bare = node.kind === "data" && !node.name && node.shape?.length === 0;
+    this.bare = node.kind === "data" && !node.name && !node.shape?.length;
     const kind = { leaf: "leaf", data: this.bare ? "" : "data" }[node.kind] ?? node.op;
     this.title = cut(madeOf(node) || node.id, TITLE, 120, true);
     this.kind = cut(kind, TEXT, 120);
@@ -99,7 +105,8 @@ class NodeCard {
     this.tabs = saved.slice(0, MAX_TABS).map(tabWords);
     if (saved.length > MAX_TABS) this.tabs[MAX_TABS - 1] = `and ${saved.length - MAX_TABS + 1} more`;
     const device = look[0] === null ? "" : look[0] === "sim" ? `${node.device} simulated` : node.device;
-    this.notes = [node.cut ? `cut: ${node.cut}` : "", cut(module, TEXT, 130), note, device].filter(Boolean);
+    this.wrong = [node.error.split(":")[0], node.mark].filter(Boolean);
+    this.notes = [...this.wrong, node.cut ? `cut: ${node.cut}` : "", cut(module, TEXT, 130), note, device].filter(Boolean);
     const numbers = grads.filter(Boolean).map((g) => widthOf(g.shape.length ? brief(g) : g.text, TEXT, true));
     this.width = this.widthFor(numbers.length ? Math.max(...numbers) : 40);
     this.top = TAB * this.tabs.length;
@@ -119,10 +126,12 @@ class NodeCard {
   }
 
   draw() {
-    const { node, width: w, height: h, top } = this, [stroke, thick] = node.kind === "leaf" ? [PALETTE.leaf, 3] : [PALETTE.data, 1.2];
+    const { node, width: w, height: h, top } = this, plain = node.kind === "leaf" ? [PALETTE.leaf, 3] : [PALETTE.data, 1.2];
+    const [stroke, thick] = this.wrong.length ? [PALETTE["bad-line"], 2.5] : plain;
     const parts = this.tabs.map((words, i) => this.tab(i, words));
     const box = { x: 0, y: top, width: w, height: h - top, rx: 6 };
     parts.push(markup("rect", { class: "al-card", "data-device": this.look[0], ...box, fill: this.look[1], stroke, "stroke-width": thick }));
+    if (this.wrong.length) parts.push(double(w, top, h - top));
     let y = top + 18;
     parts.push(labelled("al-title", PAD, y, this.title, { "font-size": TITLE, "font-weight": "bold" }));
     if (this.kind) parts.push(labelled("al-kind", w - PAD, y, this.kind, { "text-anchor": "end", fill: PALETTE.muted }));
@@ -133,7 +142,7 @@ class NodeCard {
     }
     y += this.valueHeight;
     for (const note of this.notes) {
-      const [name, fill] = note.startsWith("cut: ") ? ["al-cut", PALETTE.alarm] : ["al-where", PALETTE.muted];
+      const [name, fill] = note.startsWith("cut: ") || this.wrong.includes(note) ? ["al-cut", PALETTE.alarm] : ["al-where", PALETTE.muted];
       parts.push(labelled(name, PAD, y + 14, note, { fill }));
       y += LINE;
     }
@@ -175,28 +184,30 @@ function tabWords({ name, bytes, version }) {
 }
 
 class PartCard {
-  constructor(part, look) {
-    Object.assign(this, { part, look });
+  constructor(part, look, wrong) {
+    Object.assign(this, { part, look, wrong });
     this.title = cut(part.name, TITLE, 150, true);
     this.kind = cut(part.type, TEXT, 160);
     this.size = part.amount + (part.parameters ? ` · ${countWords(part.parameters)} parameters` : "");
     this.shape = part.shape ? shapeWords(part.shape) : "";
-    const widest = Math.max(...[this.kind, this.size, this.shape].map((words) => widthOf(words, TEXT)));
+    const widest = Math.max(...[this.kind, this.size, this.shape, wrong].map((words) => widthOf(words, TEXT)));
     this.width = rounded(Math.max(widest, widthOf(this.title, TITLE, true) + 30, 96) + 2 * PAD);
     this.strip = part.requires_grad ? LINE + 4 : 0;
-    this.height = 26 + 3 * LINE + 6 + this.strip;
+    this.height = 26 + (wrong ? 4 : 3) * LINE + 6 + this.strip;
   }
 
   draw() {
-    const { width: w, height: h, strip } = this, box = { x: 0, y: 0, width: w, height: h, rx: 6 };
+    const { width: w, height: h, strip, wrong } = this, box = { x: 0, y: 0, width: w, height: h, rx: 6 };
+    const [stroke, thick] = wrong ? [PALETTE["bad-line"], 2.5] : [PALETTE.blue, 1.6];
     const parts = [
       markup("path", { class: "al-pile", d: `M6 -5H${w - 1}q6 0 6 6V${h - 6}`, fill: "none", stroke: PALETTE.data }),
-      markup("rect", { class: "al-card", "data-device": this.look[0], ...box, fill: this.look[1], stroke: PALETTE.blue, "stroke-width": 1.6 }),
+      markup("rect", { class: "al-card", "data-device": this.look[0], ...box, fill: this.look[1], stroke, "stroke-width": thick }),
       titled(this.title),
       sign(w - PAD - 16, 5, "M3 8H13M8 3V13"),
       labelled("al-kind", PAD, 38, this.kind, { fill: PALETTE.muted }),
       labelled("al-size", PAD, 56, this.size),
       labelled("al-value", PAD, 74, this.shape),
+      ...(wrong ? [labelled("al-cut", PAD, 92, wrong, { fill: PALETTE.alarm }), double(w, 0, h)] : []),
     ];
     if (strip) {
       const y = h - strip;
@@ -241,6 +252,9 @@ export class Cards {
     this.types = new Map(trace.groups.map((group) => [group.path, group.type]));
     this.saved = new Map();
     for (const saved of trace.saved) this.saved.has(saved.node) ? this.saved.get(saved.node).push(saved) : this.saved.set(saved.node, [saved]);
+    this.wrong = new Map(); // part -> what is wrong with a node in it
+    for (const { id, error, mark } of trace.nodes)
+      for (const part of error || mark ? folding.opening(id) : []) if (!this.wrong.has(part)) this.wrong.set(part, error ? "an operation failed" : mark);
     this.grads = new Map();
     const old = new Map(); // node -> whether what it had is from before an update
     for (const { receiver, total, event } of trace.frames) {
@@ -278,7 +292,7 @@ export class Cards {
 
   part(id) {
     const part = this.folding.byId.get(id);
-    return new PartCard(part, this.look(this.nodeAt(part.last)));
+    return new PartCard(part, this.look(this.nodeAt(part.last)), this.wrong.get(id) ?? "");
   }
 
   node(id) {
