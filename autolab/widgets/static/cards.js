@@ -111,7 +111,7 @@ class NodeCard {
     this.width = this.widthFor(numbers.length ? Math.max(...numbers) : 40);
     this.top = TAB * this.tabs.length;
     const over = this.value && this.thumb[1] > 24 ? LINE : 0;
-    this.valueHeight = this.bare ? 0 : Math.max(LINE, this.thumb[1] + 4) + over;
+    this.valueHeight = this.bare || node.error ? 0 : Math.max(LINE, this.thumb[1] + 4) + over;
     this.strip = node.requires_grad ? Math.max(LINE, this.thumb[1] + 4) + LINE : 0;
     this.height = this.top + 26 + this.valueHeight + LINE * this.notes.length + (this.bare ? 0 : 2) + this.strip;
   }
