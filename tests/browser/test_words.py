@@ -38,6 +38,8 @@ def test_numbers_stand_as_written_and_rounding_is_said(page: Page, tmp_path: Pat
     expect(view.said).to_contain_text("y = p * 1.0003 ≈ 0.333")
     expect(view.details.locator("math").nth(1)).to_have_text(re.compile("0.333≈0.333·1.0003"))
     expect(view.graph).to_contain_text("× 1.0003")
+    factors = view.graph.locator(".al-pilltext").all_text_contents()
+    assert all(len(words) <= 9 for words in factors), "longer ones cannot be read"
     expect(view.node("1.0003")).to_have_attribute("aria-label", re.compile("1.0003, data, value 1.0003"))
     view.button("Next step").click()
     expect(view.said).to_contain_text("v1 = y - 2e-1 ≈ 0.133")
@@ -138,6 +140,8 @@ def test_a_wide_table_is_not_cut_off(page: Page, tmp_path: Path) -> None:
         view.node(name).dispatch_event("click")
         overrun = view.details.evaluate("d => d.scrollWidth - d.clientWidth")
         assert overrun <= 1, name
+        box = view.details.get_by_role("group", name=f"value of {name}: scrolls")
+        assert "scrolls" in box.locator("caption").evaluate("c => getComputedStyle(c, '::after').content"), "and says so"
     page.screenshot(path=str(tmp_path / "narrow.png"), full_page=True)
 
 

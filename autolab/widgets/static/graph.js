@@ -7,7 +7,7 @@ import { brief, grouped, isBad, thumbCells, shapeWords, short, words } from "./v
 
 const LEAST_SCALE = 0.85, MOST_SCALE = 1.5; // at the least, text of 13 units is 11 px
 const MOST_PILL = 41, MARGIN_OF_WORDS = 8; // of a pill's 50 units; beside the words of a card
-const LONG = 6; // characters of a number that a pill has room for
+const LONG = 6, MOST_LETTERS = 7; // characters of a number that a pill has room for, and those that can just be read there
 
 export class Graph {
   // actions: select(id) for nodes, toggle(id) for parts.
@@ -421,7 +421,8 @@ function localFactor(edge) {
   const found = /^\\frac.*(?:=|\\approx)\s*(?:\\left\()?(-?[\d.]+)(?: \\cdot 10\^\{(-?\d+)\})?(?:\\right\))?$/.exec(edge.tex_numbers);
   if (!found) return "";
   const text = found[1] + (found[2] ? `e${found[2]}` : "");
-  return `× ${text.length > LONG ? short(Number(text)) : text}`;
+  const few = text.length > LONG ? short(Number(text)) : text;
+  return few.length > MOST_LETTERS ? "" : `× ${few}`;
 }
 
 // Where the arrow head stands, and points, when the gradient goes back: at the start of the line.
