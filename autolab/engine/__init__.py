@@ -2,6 +2,8 @@
 from . import tensor  # noqa: F401  (first: the ops need the class)
 from . import registry
 from . import ops  # noqa: F401
+from . import signatures
 from .autograd import differentiate  # noqa: F401  (gives the Tensor class its `backward`)
 
+signatures.put_in_front({"f": registry.NAMESPACES[""], "m": registry.METHODS} | {s: registry.NAMESPACES[s] for s in ("linalg", "special", "nn.functional")})
 registry.attach_methods(tensor.Tensor)

@@ -76,6 +76,8 @@ def overloads(*signatures, method=False, name=None, types=False):
 
         checked.__code__ = checked.__code__.replace(co_name=public)  # what recordings and tracebacks call it
         checked.composed = function  # what a profiler listens to
+        if types:
+            checked.checks_itself = True
         return checked
 
     return decorate
@@ -333,6 +335,11 @@ def ints_argument(function, name, position, value):
     if value and as_int(value[0]) is None:
         found = f"but found element of type {_type_name(value[0])} at pos 0"
         raise _misfit(function, name, position, "tuple of ints", value, found)
+    return numbers_of(function, name, value)
+
+
+def numbers_of(function, name, value):
+    """The list `value` as a tuple of ints; a bool counts. Raises PyTorch's TypeError for the first that is no int."""
     numbers = []
     for place, item in enumerate(value, 1):
         try:

@@ -38,24 +38,26 @@ def public(name, functions=(), methods=(), *, function=True, method=True, namesp
 def _entry(body, name, forms, method, op):
     first = body.__code__.co_varnames[0]
 
+    def told(error, args, kwargs):
+        """The error to raise for `error`, which a call with these arguments came to."""
+        if not method and args and not isinstance(args[0], Tensor):
+            alone = not forms and first == "input" and refused(name, error, args)
+            if alone or _of_no_tensor(error):
+                return alone or bad_argument(name, "input", 1, "Tensor", args[0])
+        return error if isinstance(error, AttributeError) else _in_torchs_words(error, name, args[method:], kwargs, forms, method)
+
     @functools.wraps(body)
     def call(*args, **kwargs):
         named = _torchs_names(name, kwargs) if kwargs else kwargs
         try:
             return body(*args, **named)
         except (AttributeError, TypeError) as error:
-            if not method and args and not isinstance(args[0], Tensor):
-                alone = not forms and first == "input" and refused(name, error, args)
-                if alone or _of_no_tensor(error):
-                    raise alone or bad_argument(name, "input", 1, "Tensor", args[0]) from None
-            if isinstance(error, AttributeError):
+            other = told(error, args, kwargs)
+            if other is error:
                 raise
-            told = _in_torchs_words(error, name, args[method:], kwargs, forms, method)
-            if told is error:
-                raise
-            raise told from None
+            raise other from None
 
-    call.op = op
+    call.op, call.body, call.told = op, body, told
     return call
 
 

@@ -184,7 +184,7 @@ def _of_a_tensor(f):
             raise told from None
 
     call.__code__ = call.__code__.replace(co_name=f.__name__)  # what recordings and tracebacks call it
-    call.composed = getattr(f, "composed", f)
+    call.composed, call.body = getattr(f, "composed", f), f
     return call
 
 

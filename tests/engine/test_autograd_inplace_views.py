@@ -127,7 +127,7 @@ def test_resize(t):
 
 def test_resize_refuses_memory_formats_and_fills_with_zeros():
     assert torch.arange(2.0).resize_(4).tolist() == [0.0, 1.0, 0.0, 0.0]
-    with pytest.raises(NotImplementedError, match="argument 'memory_format' is not supported"):
+    with pytest.raises(TypeError, match="argument 'memory_format' must be torch.memory_format, not str"):
         torch.ones(2).resize_(1, memory_format="x")
 
 

@@ -406,5 +406,5 @@ def test_order_in_memory_of_copies(t):
 
 
 def test_clone_refuses_memory_formats():
-    with pytest.raises(NotImplementedError, match="argument 'memory_format' is not supported"):
+    with pytest.raises(TypeError, match="argument 'memory_format' must be torch.memory_format, not str"):
         torch.ones(2).clone(memory_format="channels_last")

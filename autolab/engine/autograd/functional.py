@@ -133,7 +133,7 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
             stack = NAMESPACES[""]["stack"]
             rows.append(
                 tuple(
-                    stack([c[k] for c in columns]).view(*y._d.shape, *x._d.shape)
+                    stack([c[k] for c in columns]).view(y._d.shape + x._d.shape)
                     if columns
                     else _number(x, 0, *y._d.shape)
                     for k, x in enumerate(xs)

@@ -125,12 +125,12 @@ def _contract(a, a_names, b, b_names, later):
     a = permuted(a, [a_names.index(n) for n in batch + only_a + summed])
     b = permuted(b, [b_names.index(n) for n in batch + summed + only_b])
     a = (
-        a.expand(*[full[n] for n in batch + only_a + summed])
+        a.expand([full[n] for n in batch + only_a + summed])
         if list(a.shape) != [full[n] for n in batch + only_a + summed]
         else a
     )
     b = (
-        b.expand(*[full[n] for n in batch + summed + only_b])
+        b.expand([full[n] for n in batch + summed + only_b])
         if list(b.shape) != [full[n] for n in batch + summed + only_b]
         else b
     )

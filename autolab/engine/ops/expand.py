@@ -74,9 +74,9 @@ expand_op = register(
 
 
 @composite(method=True, function=False)
-def expand(self, *size, implicit=False):
+def expand(self, *size, **named):
     """Repeats dimensions of size 1 without copying; a view. Source: torch.Tensor.expand."""
-    return expand_op.call(self, sizes_from(size))
+    return expand_op.call(self, sizes_from(size, "expand", named))
 
 
 @composite(method=True, function=False)
@@ -128,7 +128,7 @@ repeat_op = register(
 @composite(method=True, function=False)
 def repeat(self, *sizes):
     """Copies of the tensor side by side. Source: torch.Tensor.repeat."""
-    sizes = sizes_from(sizes)
+    sizes = sizes_from(sizes, "repeat")
     if len(sizes) < self.ndim:
         raise fail(
             RuntimeError,
@@ -154,7 +154,7 @@ def tile(input, dims):
     return _repeated(input, (1,) * (input.ndim - len(dims)) + dims)
 
 
-METHODS["tile"] = lambda self, *dims: tile(self, sizes_from(dims))
+METHODS["tile"] = lambda self, *dims: tile(self, sizes_from(dims, "tile"))
 
 
 def _check_repeats(repeats, n):

@@ -416,7 +416,7 @@ def meshgrid(*tensors, indexing=None):
     shape = tuple(t.numel() for t in ordered)
     grids = []
     for k, t in enumerate(ordered):
-        grids.append(t.view(*(-1 if d == k else 1 for d in range(len(shape)))).expand(shape))
+        grids.append(t.view([-1 if d == k else 1 for d in range(len(shape))]).expand(shape))
     return (grids[1], grids[0], *grids[2:]) if swap else tuple(grids)
 
 

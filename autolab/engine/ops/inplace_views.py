@@ -88,7 +88,7 @@ def resize_(self, *sizes, memory_format=None):
     what is new in it holds zeros (in PyTorch whatever was there).
 
     Raises RuntimeError for a tensor that requires grad. Source: torch.Tensor.resize_."""
-    shape = sizes_from(sizes)
+    shape = sizes_from(sizes, "resize_")
     if memory_format is not None:
         raise unsupported("resize_", "memory_format")
     if self._req:

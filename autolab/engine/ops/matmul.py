@@ -418,7 +418,7 @@ def tensordot(a, b, dims=2):
     left = permuted(a, free_a + first).reshape(math.prod(a.shape[i] for i in free_a), inner_size)
     right = permuted(b, second + free_b).reshape(inner_size, math.prod(b.shape[i] for i in free_b))
     return (
-        mm(left, right).reshape(*[a.shape[i] for i in free_a], *[b.shape[i] for i in free_b])
+        mm(left, right).reshape([*(a.shape[i] for i in free_a), *(b.shape[i] for i in free_b)])
         if free_a or free_b
         else mm(left, right).reshape(())
     )

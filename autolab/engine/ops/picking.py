@@ -339,4 +339,4 @@ def take_along_dim(input, indices, dim=None):
     )
     a, b = list(shape), list(shape)
     a[d], b[d] = input.shape[d], indices.shape[d]
-    return gather.call(input.expand(*a), d, indices.expand(*b), False)
+    return gather.call(input.expand(a), d, indices.expand(b), False)

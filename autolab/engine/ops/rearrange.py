@@ -31,9 +31,7 @@ flip_op = register(
 @composite(method=True, function=False, name="flip")
 def flip_method(self, *dims):
     """Reversed along dimensions; a copy. Source: torch.flip."""
-    if not dims:
-        raise _missing("flip", ["dims"])
-    return flip_op.call(self, sizes_from(dims))
+    return flip_op.call(self, sizes_from(dims, "flip"))
 
 
 @composite()

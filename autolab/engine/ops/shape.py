@@ -12,16 +12,20 @@ from ..registry import METHODS, NAMESPACES, composite, register
 from ..tensor import Tensor, materialise
 
 
-def sizes_from(args):
-    """`f(2, 3)`, `f((2, 3))` and `f(torch.Size([2, 3]))` mean the same."""
-    if len(args) == 1 and isinstance(args[0], (tuple, list)):
-        args = args[0]
-    for a in args:
+def sizes_from(args, function, named=()):
+    """`f(2, 3)`, `f((2, 3))` and `f(torch.Size([2, 3]))` mean the same, and `f(size=(2, 3))`, which stands in `named`, does too.
+
+    Raises PyTorch's TypeError for what is no list of ints."""
+    given = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
+    for a in given:
         if a.__class__ is not int:
             break
     else:
-        return tuple(args)
-    return tuple(a.item() if isinstance(a, Tensor) else int(a) for a in args)
+        if args and not named:
+            return tuple(given)
+    from ..signatures import sizes
+
+    return sizes(function, args, dict(named))
 
 
 def inferred(shape, numel):
@@ -110,23 +114,15 @@ reshape_raw = register(
 
 
 @composite(method=True, function=False)
-def view(self, *size, dtype=None):
+def view(self, *size, **named):
     """The same memory with another shape. Raises RuntimeError when that is impossible without copying. Source: torch.Tensor.view."""
-    if dtype is not None or (len(size) == 1 and not isinstance(size[0], (int, tuple, list, Tensor, np.integer))):
-        from ..errors import unsupported
-
-        raise unsupported(
-            "view",
-            "dtype",
-            "Reinterpreting the bytes of a tensor is not differentiable; use .to(dtype) to convert values.",
-        )
-    return view_op.call(self, sizes_from(size))
+    return view_op.call(self, sizes_from(size, "view", named))
 
 
 @composite(method=True, function=False, name="reshape")
-def reshape_method(self, *shape):
+def reshape_method(self, *shape, **named):
     """Another shape: a view where the memory allows it, else a copy. Source: torch.reshape."""
-    shape = inferred(sizes_from(shape), self._d.size)
+    shape = inferred(sizes_from(shape, "reshape", named), self._d.size)
     if isinstance(self._d, np.generic) or self._d.flags.c_contiguous:
         return view_op.call(self, shape)
     if self._d.__class__ is np.ndarray:  # asked before: an error that nobody sees takes as long as a small kernel
@@ -147,9 +143,9 @@ def reshape(input, shape):
 @composite(method=True, function=False)
 def clone_contiguous(self):
     """A row-major copy."""
-    from .memory import ROW_MAJOR
+    from .memory import ROW_MAJOR, clone
 
-    return METHODS["clone"](self, memory_format=ROW_MAJOR)
+    return clone.call(self, ROW_MAJOR)
 
 
 @composite(method=True, function=False)
@@ -354,7 +350,7 @@ def sum_to_size(self, *size):
     """Summed over the dimensions that broadcasting from `size` would have expanded. Source: torch.Tensor.sum_to_size."""
     from .memory import sum_to
 
-    return sum_to.call(self, sizes_from(size))
+    return sum_to.call(self, sizes_from(size, "sum_to_size"))
 
 
 @composite(method=True)

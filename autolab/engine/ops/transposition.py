@@ -84,9 +84,9 @@ t_op = register(
 
 
 @composite(method=True, function=False, name="permute")
-def permute_method(self, *dims):
+def permute_method(self, *dims, **named):
     """Dimensions in another order; a view. Source: torch.permute."""
-    return permute_op.call(self, sizes_from(dims))
+    return permute_op.call(self, sizes_from(dims, "permute", named))
 
 
 @composite()

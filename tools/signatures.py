@@ -1,0 +1,133 @@
+"""Writes `autolab/engine/signatures.txt`: PyTorch's signatures of the functions and methods that autolab has, where they take more than tensors.
+
+    python tools/signatures.py          needs PyTorch 2.13; they are read from its type stubs, those of torch.linalg from its schemas
+
+One line per name: where it is (`f` torch, `m` Tensor, `linalg`, `special`, `nn.functional`), the name, and its forms in PyTorch's order. `Number?` may be
+None; `int[1]` is a list that one int may stand for; a `size` may be a tensor of one whole number, also of one dimension; `~` are forms that PyTorch takes and does not list. A method of which nothing is listed has the function's forms, without `input` and `out`.
+"""
+
+import ast
+import re
+import types
+from pathlib import Path
+
+import torch
+
+import autolab
+
+HOME = Path(torch.__file__).parent
+TABLE = Path(autolab.__file__).parent / "engine" / "signatures.txt"
+KINDS = {
+    "_int": "int", "_float": "float", "_bool": "bool", "Number": "Number", "_dtype": "dtype", "str": "str", "_size": "int[]", "Sequence[_int]": "int[]",
+    "_int | _size": "int[1]", "_int | Sequence[_int]": "int[1]", "DeviceLikeType": "device", "_layout": "layout", "memory_format": "format",
+    "Generator": "Generator", "Sequence[_float]": "float[]", "Sequence[Number]": "Number[]", "Tensor": "Tensor", "Tensor | Number": "Tensor",
+    "tuple[Tensor, ...] | list[Tensor]": "Tensor[]", "Tensor | tuple[Tensor, ...] | list[Tensor]": "Tensor[]", "number": "Number", "int": "int",
+    "float": "float", "bool": "bool", "List[int]": "int[]", "List[Tensor]": "Tensor[]",
+}  # fmt: skip
+LEFT_OUT = (" | torch.SymInt | torch.SymFloat", " | SymInt", " | _complex", "torch.")
+TYPED_BY_HAND = {  # whose stub does not say what the parser takes
+    ("f", "nonzero"): ["Tensor input, *, bool as_tuple=False, Tensor? out=None"], ("f", "split"): [], ("m", "split"): [], ("m", "new"): [],
+    **{("m", name): ["*, format? memory_format=None"] for name in "float double half int long short char byte bool cfloat cdouble cpu".split()},
+    ("m", "cuda"): ["device? device=None, bool non_blocking=False, *, format? memory_format=None"],
+    ("m", "stride"): ["int? dim=None"], ("m", "size"): ["int? dim=None"], ("m", "type"): [], ("f", "full"): [], ("m", "to"): [],
+}  # fmt: skip
+PARSED = (types.BuiltinFunctionType, types.MethodDescriptorType)  # what PyTorch's parser serves; its functions in Python bind as Python does
+NUMBERS_TOO = {"add", "div", "divide", "mul", "multiply", "sub", "subtract", "true_divide", "copy", "floor_divide"}  # whose other operand may be a number
+DTYPES = {("linalg", "dtype"), ("special", "dtype")}
+
+
+def kind(text):
+    optional = " | None" in text or text.startswith("Optional[")
+    text = text[9:-1] if text.startswith("Optional[") else text.replace(" | None", "")
+    symbolic = " | SymInt" in text and "Sequence" not in text and "torch.SymInt" not in text
+    for part in LEFT_OUT:
+        text = text.replace(part, "")
+    return ("size" if symbolic and KINDS[text] == "int" else KINDS[text]) + "?" * optional
+
+
+def stubs(path, inside=None):
+    """The forms of every function of a stub, by name, as [(name, type, default, keyword only)]."""
+    body = ast.parse(path.read_text()).body
+    if inside:
+        body = next(n for n in body if isinstance(n, ast.ClassDef) and n.name == inside).body
+    found = {}
+    for f in body:
+        if not isinstance(f, ast.FunctionDef) or f.args.vararg or any(isinstance(d, ast.Name) and d.id == "property" for d in f.decorator_list):
+            continue
+        positional = f.args.posonlyargs + f.args.args
+        defaults = [None] * (len(positional) - len(f.args.defaults)) + f.args.defaults
+        listed = [(a, d, False) for a, d in zip(positional, defaults)] + [(a, d, True) for a, d in zip(f.args.kwonlyargs, f.args.kw_defaults)]
+        form = [(a.arg, ast.unparse(a.annotation) if a.annotation else "", d and ast.unparse(d), only) for a, d, only in listed]
+        found.setdefault(f.name, []).append(form[1:] if inside else form)
+    return found
+
+
+def schemas(prefix, names):
+    """The same of functions of which there are only schemas."""
+    found = {}
+    for name in names:
+        for s in torch._C._jit_get_schemas_for_operator(f"aten::{prefix}{name}"):
+            if "out" not in s.overload_name:
+                found.setdefault(name, []).append(
+                    [("input" if a.name == "self" else a.name, _dtype(prefix, a), repr(a.default_value) if a.has_default_value() else None, a.kwarg_only) for a in s.arguments]
+                )
+    return found
+
+
+def _dtype(prefix, argument):
+    return "_dtype | None" if (prefix.rstrip("_"), argument.name) in DTYPES else str(argument.type).replace("List[int]", "_int | _size" if argument.N else "List[int]")
+
+
+def written(form):
+    """One form as text; None for what autolab has not: names of dimensions, symbolic numbers."""
+    parts, star = [], False
+    for name, text, default, only in form:
+        try:
+            what = kind(text)
+        except KeyError:
+            return None
+        if only and not star:
+            parts.append("*")
+            star = True
+        parts.append(f"{what} {name.rstrip('_')}" + ("" if default is None else f"={default.replace(', ', ',')}"))
+    return "~" * ("Tensor self" in parts) + ", ".join(parts)
+
+
+def as_method(form):
+    """What is left of a function's form for the method."""
+    form = re.sub(r"(, )?Tensor\??(\[\])?\?? out=None", "", re.sub(r"^Tensor (input|self)(, )?", "", form))
+    return re.sub(r"(, )?\*$", "", form).strip()
+
+
+def worth(forms):
+    """Whether there is more to check than tensors."""
+    return any(not part.startswith(("Tensor", "operand", "*")) for form in forms for part in form.split(", ") if part)
+
+
+def lines():
+    top, methods = stubs(HOME / "_C/_VariableFunctions.pyi"), stubs(HOME / "_C/__init__.pyi", "TensorBase")
+    networks = stubs(HOME / "_C/_nn.pyi") | {n: top[n] for n in top if getattr(torch.nn.functional, n, 0) is getattr(torch, n, 1)}
+    public = [
+        ("f", top, autolab, torch), ("m", methods | dict.fromkeys(m for _, m in TYPED_BY_HAND), autolab.Tensor, torch.Tensor),
+        ("nn.functional", networks, autolab.nn.functional, torch.nn.functional),
+        ("linalg", schemas("linalg_", dir(torch.linalg)), autolab.linalg, torch.linalg),
+        ("special", schemas("special_", dir(torch.special)), autolab.special, torch.special),
+    ]
+    functions = {}
+    for space, forms, module, torchs in public:
+        names = {n for n in forms if not n.startswith("_") and type(getattr(torchs, n, None)) in PARSED}
+        for name in sorted(n for n in names if callable(getattr(module, n, None))):
+            texts = TYPED_BY_HAND.get((space, name))
+            texts = list(dict.fromkeys(t for t in map(written, forms[name] or ()) if t is not None)) if texts is None else texts
+            if name.removesuffix("_") in NUMBERS_TOO:
+                texts = [text.replace("Tensor other", "operand other") for text in texts]
+            if space == "f":
+                functions[name] = texts
+            derived = [as_method(f) for f in functions.get(name) or functions.get(name.removesuffix("_")) or []]
+            made = any(" requires_grad" in text for text in texts)  # functions that make tensors look at their options themselves
+            if worth(texts) and not made and not (space == "m" and texts == derived):
+                yield f"{space} {name}: {'; '.join(texts)}"
+
+
+if __name__ == "__main__":
+    TABLE.write_text("\n".join(lines()) + "\n")
