@@ -2,8 +2,10 @@
 
     python tools/signatures.py          needs PyTorch 2.13; they are read from its type stubs, those of torch.linalg from its schemas
 
-One line per name: where it is (`f` torch, `m` Tensor, `linalg`, `special`, `nn.functional`), the name, and its forms in PyTorch's order. `Number?` may be
-None; `int[1]` is a list that one int may stand for; a `size` may be a tensor of one whole number, also of one dimension; `~` are forms that PyTorch takes and does not list. A method of which nothing is listed has the function's forms, without `input` and `out`.
+One line per name: where it is (`f` torch, `m` Tensor, `linalg`, `special`, `nn.functional`), the name, and its forms in PyTorch's order.
+`Number?` may be None; `int[1]` is a list that one int may stand for; a `size` may be a tensor of one whole number, also of one dimension; an
+`operand` is a tensor that may be a number; `~` are forms that PyTorch takes and does not list. A method of which nothing is listed has the
+function's forms, without `input` and `out`.
 """
 
 import ast
@@ -18,21 +20,38 @@ import autolab
 HOME = Path(torch.__file__).parent
 TABLE = Path(autolab.__file__).parent / "engine" / "signatures.txt"
 KINDS = {
-    "_int": "int", "_float": "float", "_bool": "bool", "Number": "Number", "_dtype": "dtype", "str": "str", "_size": "int[]", "Sequence[_int]": "int[]",
+    "_int": "int", "_float": "float", "_bool": "bool", "Number": "Number", "_dtype": "dtype", "str": "str", "_size": "int[]",
+    "Sequence[_int]": "int[]",
     "_int | _size": "int[1]", "_int | Sequence[_int]": "int[1]", "DeviceLikeType": "device", "_layout": "layout", "memory_format": "format",
     "Generator": "Generator", "Sequence[_float]": "float[]", "Sequence[Number]": "Number[]", "Tensor": "Tensor", "Tensor | Number": "Tensor",
     "tuple[Tensor, ...] | list[Tensor]": "Tensor[]", "Tensor | tuple[Tensor, ...] | list[Tensor]": "Tensor[]", "number": "Number", "int": "int",
     "float": "float", "bool": "bool", "List[int]": "int[]", "List[Tensor]": "Tensor[]",
 }  # fmt: skip
 LEFT_OUT = (" | torch.SymInt | torch.SymFloat", " | SymInt", " | _complex", "torch.")
-TYPED_BY_HAND = {  # whose stub does not say what the parser takes
-    ("f", "nonzero"): ["Tensor input, *, bool as_tuple=False, Tensor? out=None"], ("f", "split"): [], ("m", "split"): [], ("m", "new"): [],
-    **{("m", name): ["*, format? memory_format=None"] for name in "float double half int long short char byte bool cfloat cdouble cpu".split()},
+CASTS = "float double half int long short char byte bool cfloat cdouble cpu"
+DIVIDED = ["operand other", "operand other, *, str? rounding_mode", "Number other, *, str? rounding_mode"]
+TYPED_BY_HAND = {  # whose stub does not say what the parser takes, or that do not come here
+    ("f", "nonzero"): ["Tensor input, *, bool as_tuple=False, Tensor? out=None"],
+    ("m", "nonzero"): ["", "*, bool as_tuple"],
+    ("f", "div"): [
+        "Tensor input, operand other, *, Tensor? out=None",
+        *[f"Tensor input, {form}" for form in (f"{DIVIDED[1]}, Tensor? out=None", DIVIDED[2])],
+    ],
+    **{("m", name): DIVIDED for name in ("div", "div_")},
+    **{("m", name): ["operand other, *, Number? alpha=1"] for name in ("add", "sub")},
+    **{("m", name): ["*, format? memory_format=None"] for name in CASTS.split()},
     ("m", "cuda"): ["device? device=None, bool non_blocking=False, *, format? memory_format=None"],
-    ("m", "stride"): ["int? dim=None"], ("m", "size"): ["int? dim=None"], ("m", "type"): [], ("f", "full"): [], ("m", "to"): [],
-}  # fmt: skip
+    ("m", "copy_"): ["operand other, bool non_blocking=False", "~operand other, bool async"],
+    ("m", "requires_grad_"): ["bool requires_grad=True"],
+    ("m", "stride"): ["int? dim=None"],
+    ("m", "size"): ["int? dim=None"],
+    ("nn.functional", "one_hot"): ["Tensor tensor, size num_classes=-1"],
+    **{("f", name): [] for name in ("split", "full")},
+    **{("m", name): [] for name in ("split", "new", "type", "to")},
+}
+# whose other operand may be a number
+NUMBERS_TOO = {"add", "div", "divide", "mul", "multiply", "sub", "subtract", "true_divide", "copy", "floor_divide"}
 PARSED = (types.BuiltinFunctionType, types.MethodDescriptorType)  # what PyTorch's parser serves; its functions in Python bind as Python does
-NUMBERS_TOO = {"add", "div", "divide", "mul", "multiply", "sub", "subtract", "true_divide", "copy", "floor_divide"}  # whose other operand may be a number
 DTYPES = {("linalg", "dtype"), ("special", "dtype")}
 
 
@@ -67,15 +86,20 @@ def schemas(prefix, names):
     found = {}
     for name in names:
         for s in torch._C._jit_get_schemas_for_operator(f"aten::{prefix}{name}"):
-            if "out" not in s.overload_name:
-                found.setdefault(name, []).append(
-                    [("input" if a.name == "self" else a.name, _dtype(prefix, a), repr(a.default_value) if a.has_default_value() else None, a.kwarg_only) for a in s.arguments]
-                )
+            if not any(a.is_out for a in s.arguments):
+                found.setdefault(name, []).append([_argument(prefix, a) for a in s.arguments])
     return found
 
 
+def _argument(prefix, a):
+    default = repr(a.default_value) if a.has_default_value() else None
+    return "input" if a.name == "self" else a.name, _dtype(prefix, a), default, a.kwarg_only
+
+
 def _dtype(prefix, argument):
-    return "_dtype | None" if (prefix.rstrip("_"), argument.name) in DTYPES else str(argument.type).replace("List[int]", "_int | _size" if argument.N else "List[int]")
+    if (prefix.rstrip("_"), argument.name) in DTYPES:
+        return "_dtype | None"
+    return str(argument.type).replace("List[int]", "_int | _size" if argument.N else "List[int]")
 
 
 def written(form):
@@ -95,7 +119,7 @@ def written(form):
 
 def as_method(form):
     """What is left of a function's form for the method."""
-    form = re.sub(r"(, )?Tensor\??(\[\])?\?? out=None", "", re.sub(r"^Tensor (input|self)(, )?", "", form))
+    form = re.sub(r"(, )?Tensor\??(\[\])?\?? out=None", "", re.sub(r"^Tensor input(, )?", "", form))
     return re.sub(r"(, )?\*$", "", form).strip()
 
 
@@ -106,7 +130,8 @@ def worth(forms):
 
 def lines():
     top, methods = stubs(HOME / "_C/_VariableFunctions.pyi"), stubs(HOME / "_C/__init__.pyi", "TensorBase")
-    networks = stubs(HOME / "_C/_nn.pyi") | {n: top[n] for n in top if getattr(torch.nn.functional, n, 0) is getattr(torch, n, 1)}
+    written_by_hand = stubs(HOME / "_C/_nn.pyi")  # and less exact than the schemas
+    networks = written_by_hand | schemas("", written_by_hand) | {n: top[n] for n in top if getattr(torch.nn.functional, n, 0) is getattr(torch, n, 1)}
     public = [
         ("f", top, autolab, torch), ("m", methods | dict.fromkeys(m for _, m in TYPED_BY_HAND), autolab.Tensor, torch.Tensor),
         ("nn.functional", networks, autolab.nn.functional, torch.nn.functional),
@@ -123,9 +148,11 @@ def lines():
                 texts = [text.replace("Tensor other", "operand other") for text in texts]
             if space == "f":
                 functions[name] = texts
-            derived = [as_method(f) for f in functions.get(name) or functions.get(name.removesuffix("_")) or []]
-            made = any(" requires_grad" in text for text in texts)  # functions that make tensors look at their options themselves
-            if worth(texts) and not made and not (space == "m" and texts == derived):
+            whole = functions.get(name) or functions.get(name.removesuffix("_")) or []
+            derived = [as_method(f) for f in whole if not f.startswith("~")]
+            # most functions that make tensors check their options themselves
+            made = any(" requires_grad" in t for t in texts) and not name.endswith(("_window", "_indices"))
+            if worth(texts + (derived if space == "m" else [])) and not made and not (space == "m" and texts == derived):
                 yield f"{space} {name}: {'; '.join(texts)}"
 
 

@@ -5,5 +5,7 @@ from . import ops  # noqa: F401
 from . import signatures
 from .autograd import differentiate  # noqa: F401  (gives the Tensor class its `backward`)
 
-signatures.put_in_front({"f": registry.NAMESPACES[""], "m": registry.METHODS} | {s: registry.NAMESPACES[s] for s in ("linalg", "special", "nn.functional")})
+signatures.put_before_methods(tensor.Tensor)
+_spaces = {space: registry.NAMESPACES[space] for space in ("linalg", "special", "nn.functional")}
+signatures.put_in_front({"f": registry.NAMESPACES[""], "m": registry.METHODS, **_spaces})
 registry.attach_methods(tensor.Tensor)

@@ -95,6 +95,19 @@ def no_match(function, args, kwargs, signatures):
     )
 
 
+def no_match_of_one(function, args, kwargs, signature):
+    """The same where PyTorch lists one signature alone, the others being old ones: it names the keywords that it did not find in there."""
+    wanted = signature.split(", ")
+    names = [text.split(" ")[-1] for text in wanted[max(0, len(wanted) - len(kwargs)) :]]  # of what has a default, PyTorch finds none
+    unknown = sorted(name for name in kwargs if name not in names)
+    if unknown:
+        what = f"unrecognized keyword arguments: {', '.join(unknown)}"
+    else:
+        given = [_detailed(v, text.rpartition(" ")[0]) for v, text in zip(args, wanted)] if len(wanted) == len(args) else [*map(_type_name, args)]
+        what = f"({', '.join(given + [f'{k}={_type_name(v)}' for k, v in sorted(kwargs.items())])}), but expected ({signature})"
+    return fail(TypeError, f"{function}() received an invalid combination of arguments - got {what}", f"It is {function}({signature}).")
+
+
 def _why_not(signature, args, kwargs):
     """PyTorch's line on a signature that takes as many arguments as were given, but other ones; else nothing."""
     wanted = signature.split(", ")

@@ -16,7 +16,7 @@ from types import FunctionType, NoneType
 import numpy as np
 
 from . import generated
-from .arguments import _type_name, bad_argument, no_match, numbers_of
+from .arguments import _type_name, bad_argument, no_match, no_match_of_one, numbers_of
 from .device import device as device_class
 from .dtype import dtype as dtype_class
 from .errors import fail, unsupported
@@ -105,7 +105,9 @@ class Parameter:
         return _FITS[self.kind](value) or self.one and _an_index(value)
 
     def brought(self, function, value):
-        """`value`, which fits, as the function's body wants it: with Python's numbers. Raises TypeError for a later element of a list that is no int."""
+        """`value`, which fits, as the function's body wants it: with Python's numbers.
+
+        Raises TypeError for a later element of a list that is none of its kind."""
         kind = self.kind
         if kind == "int[]":
             return numbers_of(function, self.name, value) if isinstance(value, (tuple, list)) else operator.index(value)
@@ -137,7 +139,9 @@ class Form:
         self.text = ", ".join(shown)
 
     def bind(self, function, args, kwargs, strict=False):
-        """[(parameter, value, whether by position)] of the arguments that were given; None where the call is not of this form. strict: raises why not."""
+        """[(parameter, value, whether by position)] of the arguments that were given; None where the call is not of this form.
+
+        strict: raises why not."""
         if len(args) > self.most and not self.spread:
             return self._too_many(function, args) if strict else None
         bound, place, left = [], 0, len(kwargs)
@@ -177,9 +181,8 @@ class Form:
         return self._too_many(function, args) if strict and place < len(args) else None if place < len(args) else bound
 
     def _too_many(self, function, args):
-        least = sum(not p.optional for p in self.parameters if not p.keyword_only)
-        takes = str(self.most) if least == self.most else f"from {least} to {self.most}"
-        plural = "" if least == self.most == 1 else "s"
+        takes = str(self.most) if self.least == self.most else f"from {self.least} to {self.most}"  # also "from 2 to 1", as PyTorch counts
+        plural = "" if self.least == self.most == 1 else "s"
         verb = "was" if len(args) == 1 else "were"
         message = f"{function}() takes {takes} positional argument{plural} but {len(args)} {verb} given"
         raise fail(TypeError, message, f"It is {function}({self.text}).")
@@ -220,8 +223,11 @@ def bound(function, forms, args, kwargs):
                 return form, found
         given = len(args) + len(kwargs)
         plausible = [f for f in forms if f.least <= given <= len(f.parameters) and not f.hidden]
+        listed = [f.text for f in forms if not f.hidden]
+        if not plausible and len(listed) == 1:
+            raise no_match_of_one(function, args, kwargs, listed[0])
         if len(plausible) != 1:
-            raise no_match(function, args, kwargs, [f.text for f in forms if not f.hidden])
+            raise no_match(function, args, kwargs, listed)
         forms = plausible
     return forms[0], forms[0].bind(function, args, kwargs, strict=True)
 
@@ -248,16 +254,17 @@ def forms_of(space, name):
     """The forms of a public function or method; none where there is nothing to check."""
     texts = table().get((space, name))
     if texts is not None:
-        return [Form(text) for text in texts.split("; ")]
+        same = [table().get(("f", n), "").split("; ") for n in {name, name.removesuffix("_")}] if space == "m" else []
+        return [Form(text) for text in (*texts.split("; "), *(_without_input(t) for function in same for t in function if t.startswith("~")))]
     if space != "m":
         return []
     texts = table().get(("f", name)) or table().get(("f", name.removesuffix("_"))) or table().get(("m", name.removesuffix("_")))
-    return [Form(_without_input(text)) for text in texts.split("; ") if not text.startswith("~")] if texts else []
+    return [Form(_without_input(text)) for text in texts.split("; ")] if texts else []
 
 
 def _without_input(text):
-    parts = [p for p in text.split(", ") if not p.startswith(("Tensor input", "Tensor? out", "Tensor[]? out"))]
-    return ", ".join(parts[:-1] if parts[-1:] == ["*"] else parts)
+    parts = [p for p in text.split(", ") if p.lstrip("~") not in ("Tensor input", "Tensor self") and not p.endswith((" out", " out=None"))]
+    return "~" * text.startswith("~") + ", ".join(parts[:-1] if parts[-1:] == ["*"] else parts).lstrip("~")
 
 
 # -- fronts ----------------------------------------------------------------------------------------------------------------
@@ -290,8 +297,9 @@ class _Front:
         if self.forms is None:
             self.learn()
         known = self.known
-        if len(args) <= len(self.slots) and all(map(_passes, args, self.slots)) and all([_passes(v, known.get(k, ())) for k, v in kwargs.items()]):
-            return args, kwargs
+        if len(args) <= len(self.slots) and all(map(_passes, args, self.slots)):
+            if all(_passes(v, known.get(k, ())) for k, v in kwargs.items()):
+                return args, kwargs
         form, found = self.bound(args, kwargs)
         return _call(self.shown, form, found, args[: self.space == "m"], self.names)
 
@@ -331,7 +339,7 @@ def front(body, space, name):
     known.environment = environment
     call = FunctionType(_code(code.co_argcount, bool(code.co_flags & CO_VARARGS)).replace(co_name=name, co_qualname=name), environment, name)
     call.__doc__, call.__module__ = inner.__doc__, inner.__module__
-    call.__dict__ |= inner.__dict__ | {"composed": getattr(body, "composed", inner), "__wrapped__": inner}
+    call.__dict__ |= inner.__dict__ | {"composed": getattr(body, "composed", inner), "__wrapped__": inner, "checks_itself": True}
     return call
 
 
@@ -399,8 +407,8 @@ def _code(count, more):
     return generated.function("call", "\n".join(lines), {}, f"front of a function of {count} arguments{' or more' if more else ''}").__code__
 
 
-OWN = {"f": {"add", "sub", "subtract"}, "m": {"add", "sub", "subtract", "view", "reshape", "permute", "expand"}}
-"""What has no front: the fastest functions, which look at their arguments themselves."""
+OWN = {"m": {"view", "reshape", "permute", "expand"}}
+"""What has no front: methods that are called often and look at their list of ints themselves, by `sizes`."""
 
 
 def put_in_front(spaces):
@@ -411,6 +419,15 @@ def put_in_front(spaces):
         for name in sorted(names & functions.keys() - OWN.get(space, set())):
             if isinstance(functions[name], FunctionType) and not hasattr(functions[name], "checks_itself"):
                 functions[name] = front(functions[name], space, name)
+
+
+def put_before_methods(cls):
+    """The same for methods that the class itself defines."""
+    own = {name: f for name, f in vars(cls).items() if not name.startswith("_")}
+    put_in_front({"m": own})
+    for name, f in own.items():
+        if f is not vars(cls)[name]:
+            setattr(cls, name, f)
 
 
 def forms_exist(name):

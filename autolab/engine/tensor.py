@@ -210,8 +210,10 @@ class Tensor(Differentiable, Protocols):
 
     def _place(self, dim):
         """`dim` counted from the front. Raises IndexError when there is no such dimension."""
+        from .arguments import int_argument
         from .errors import check_dim, no_dimensions
 
+        dim = int_argument("size", "dim", 1, dim)
         if not self._d.ndim:
             raise no_dimensions(dim)
         return check_dim(dim, self._d.ndim)

@@ -120,6 +120,10 @@ class Differentiable:
 
     def requires_grad_(self, requires_grad=True):
         """Sets `requires_grad` in place and returns the tensor."""
+        if requires_grad.__class__ is not bool:
+            from ..arguments import bad_argument
+
+            raise bad_argument("requires_grad_", "requires_grad", 1, "bool", requires_grad)
         if requires_grad and not self.dtype.is_floating_point:
             raise fail(
                 RuntimeError,

@@ -248,6 +248,8 @@ def cond(A, p=None):
         ends = values.narrow(-1, 0, 1), values.narrow(-1, n - 1, 1)
         return (ends[1] / ends[0] if p == -2 else ends[0] / ends[1]).squeeze(-1)
     _square(f"cond(ord={p})", A._d)
+    if p not in ("fro", "nuc") and (isinstance(p, str) or abs(p) not in (1, 2, math.inf)):
+        raise fail(RuntimeError, f"linalg.cond got an invalid norm type: {p}", "Take 'fro', 'nuc', or 1, -1, 2, -2, inf, -inf.")
     norm = NAMESPACES["linalg"]["matrix_norm"]
     product = norm(A, p) * norm(_inverse_or_inf(A), p)
     return product if p == "nuc" else METHODS["nan_to_num"](product, math.inf, math.inf, -math.inf)

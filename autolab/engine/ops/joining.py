@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from ..arguments import mismatch
+from ..arguments import int_argument, ints_argument, mismatch
 from ..errors import check_dim, fail, no_dimensions
 from ..overloading import public
 from ..registry import METHODS, NAMESPACES, OPS, composite, register
@@ -251,7 +251,8 @@ def split(tensor, split_size_or_sections, dim=0):
     """Pieces of a given size (the last may be smaller), or of given sizes; views. Source: torch.split."""
     if not tensor._d.ndim:
         raise fail(RuntimeError, "split expects at least a 1-dimensional tensor", "A 0-d tensor is a single number.")
-    dim = check_dim(dim, tensor.ndim)
+    dim = check_dim(int_argument("split", "dim", 3, dim), tensor.ndim)
+    split_size_or_sections = ints_argument("split_with_sizes", "split_sizes", 2, split_size_or_sections)
     if isinstance(split_size_or_sections, int):
         if not split_size_or_sections and tensor.shape[dim]:
             message = f"split_size can only be 0 if dimension size is 0, but got dimension size of {tensor.shape[dim]}"

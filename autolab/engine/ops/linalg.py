@@ -389,7 +389,9 @@ def eigh(A, UPLO="L"):
     _square("eigh", A._d)
     if A.dtype._kind < 2 or A.dtype.np == np.float16:
         raise not_implemented("linalg_eigh_cpu", A.dtype.np)
-    if UPLO != "L":
+    if UPLO.upper() not in ("L", "U"):
+        raise fail(RuntimeError, f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}", "Which triangle is read: the lower or the upper one.")
+    if UPLO.upper() == "U":
         A = A.mT
     lower = A.tril()
     return eigh_op.call(lower + A.tril(-1).mT)

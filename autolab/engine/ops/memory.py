@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import cascade, observe
 from .. import device as devices
-from ..arguments import as_number, bad_argument, held_by
+from ..arguments import as_number, bad_argument, bool_argument, held_by, mismatch, overloads
 from ..autograd.grad_mode import per_thread
 from ..dispatch import (
     apply,
@@ -278,15 +278,20 @@ def _moved(self, device, non_blocking=False):
 to_device.call = lambda self, device, source=None: _moved(self, device)
 
 
+_FLAGS = "bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None"
+
+
 @composite(method=True, function=False)
+@overloads(f"torch.device device = None, torch.dtype dtype = None, {_FLAGS}", f"torch.dtype dtype, {_FLAGS}", f"Tensor tensor, {_FLAGS}",
+           method=True, types=True)
 def to(self, *args, device=None, dtype=None, non_blocking=False, copy=False, memory_format=None):
     """The tensor with another dtype and/or on another device; itself when nothing changes.
 
     `to(device, dtype, non_blocking, copy)`, `to(dtype, non_blocking, copy)` or `to(other, non_blocking, copy)`. What moved is no leaf: its
     gradient goes back to this tensor. non_blocking: the host does not wait for the copy, where this tensor is pinned.
     Raises AssertionError for cuda where there is none. Source: torch.Tensor.to."""
-    if memory_format is not None:
-        raise unsupported("to", "memory_format")
+    if memory_format is not None or not {non_blocking.__class__, copy.__class__} <= {bool}:
+        raise mismatch("to(): a flag is no bool")
     flags = []
     for position, a in enumerate(args):
         if position == 0 and isinstance(a, Tensor):
@@ -298,11 +303,7 @@ def to(self, *args, device=None, dtype=None, non_blocking=False, copy=False, mem
         elif isinstance(a, bool) and len(flags) < 2:
             flags.append(a)
         elif a is not None:
-            raise fail(
-                TypeError,
-                f"to() received an invalid combination of arguments - got ({a.__class__.__name__})",
-                "Give a dtype (torch.float64), a device ('cpu') or another tensor to imitate.",
-            )
+            raise mismatch("to(): give a dtype (torch.float64), a device ('cpu') or another tensor to imitate")
     flags += [non_blocking, copy][len(flags) :]
     non_blocking, copy = flags[0], flags[1]
     target = self._storage.device if device is None else devices.usable(device)
@@ -409,6 +410,7 @@ def type_as(self, other):
 @composite(method=True, function=False, name="type")
 def _type(self, dtype=None, non_blocking=False):  # not `type`: this file asks Python's
     """Without argument the type's name ('torch.FloatTensor'); with one, the tensor cast to it. Source: torch.Tensor.type."""
+    bool_argument("type", "non_blocking", None, non_blocking)
     if dtype is None:
         prefix = "" if self.device.type == "cpu" else f"{self.device.type}."
         return f"torch.{prefix}{self.dtype.short}Tensor"

@@ -118,12 +118,12 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
 
     Raises RuntimeError for another order or fewer than two dimensions. Source: torch.linalg.matrix_norm."""
     ndim = A._d.ndim
-    if ndim < 2:
-        raise fail(RuntimeError, "linalg.matrix_norm: The input tensor A must have at least 2 dimensions.",
-                   "A vector has a vector_norm.")
     if ord not in ("fro", "nuc") and (isinstance(ord, str) or abs(ord) not in (1, 2, math.inf)):
         raise fail(RuntimeError, f"linalg.matrix_norm: Order {ord} not supported.",
                    "Take 'fro', 'nuc', or 1, -1, 2, -2, inf, -inf.")
+    if ndim < 2:
+        raise fail(RuntimeError, "linalg.matrix_norm: The input tensor A must have at least 2 dimensions.",
+                   "A vector has a vector_norm.")
     _check_norm(A, 2)
     dims = tuple(check_dim(d, ndim) for d in the_dims("linalg_matrix_norm", dim, ndim, 3, listed=False))
     if dtype is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arguments import NUMBERS, _missing, bad_argument, bool_argument, check_tensor, overloads
+from ..arguments import NUMBERS, bad_argument, bool_argument, check_tensor, overloads
 from ..errors import check_dim, check_dims, fail, no_dimensions
 from ..registry import composite, register
 from ..tensor import Tensor

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from ..errors import check_dim, check_dims, fail
-from ..registry import METHODS, NAMESPACES, composite, register
+from ..registry import NAMESPACES, composite, register
 from ..tensor import Tensor, materialise
 
 

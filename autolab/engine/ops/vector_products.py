@@ -141,6 +141,8 @@ def _check_factors(tensors, beta, alpha):
         if whole and isinstance(factor, float):
             message = f"For integral input tensors, argument {name} must not be a floating point number."
             raise fail(RuntimeError, message, "Whole numbers stay whole; convert them with .float() first.")
+        if isinstance(factor, bool) and any(t.dtype._kind for t in tensors):
+            raise fail(RuntimeError, f"Boolean {name} only supported for Boolean results.", "A factor of numbers is a number: 1 for True.")
 
 
 @composite(method=True)

@@ -3,6 +3,7 @@
 Source: https://docs.pytorch.org/docs/2.13/nn.functional.html
 """
 
+from autolab.engine import signatures as _signatures
 from autolab.engine.registry import NAMESPACES
 from autolab.nn.functional.activation import *  # noqa: F403
 from autolab.nn.functional.attention import multi_head_attention_forward, scaled_dot_product_attention
@@ -52,3 +53,4 @@ from autolab.nn.functional.normalization import (
 from autolab.nn.functional.pooling import lp_pool1d, lp_pool2d
 
 globals().update(NAMESPACES["nn.functional"])  # what op records put here themselves
+_signatures.put_in_front({"nn.functional": globals()})

@@ -25,10 +25,10 @@ def legacy_reduction(size_average, reduce, reduction):
     """`reduction`, or what the deprecated booleans say instead (with PyTorch's warning)."""
     if size_average is None and reduce is None:
         return reduction
-    if reduce is False:
+    if reduce is not None and not reduce:
         said = "none"
     else:
-        said = "sum" if size_average is False else "mean"
+        said = "mean" if size_average is None or size_average else "sum"
     warnings.warn(
         f"size_average and reduce args will be deprecated, please use reduction='{said}' instead.", stacklevel=3
     )

@@ -2,6 +2,7 @@
 
 Source: https://docs.pytorch.org/docs/2.13/torch.html"""
 
+from autolab.engine import signatures
 from autolab.engine.arguments import overloads
 from autolab.nn import functional as F
 from autolab.nn.functional import bilinear, celu_, cosine_similarity, pairwise_distance, rms_norm, selu_, threshold_  # noqa: F401
@@ -42,3 +43,5 @@ def _dropout(name, function, inplace):
 dropout, dropout_ = _dropout("dropout", F.dropout, False), _dropout("dropout_", F.dropout, True)
 alpha_dropout, alpha_dropout_ = _dropout("alpha_dropout", F.alpha_dropout, False), _dropout("alpha_dropout_", F.alpha_dropout, True)
 feature_alpha_dropout = _dropout("feature_alpha_dropout", F.feature_alpha_dropout, False)
+
+signatures.put_in_front({"f": globals()})
