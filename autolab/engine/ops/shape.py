@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import check_dim, check_dims, fail
 from ..registry import NAMESPACES, composite, register
-from ..tensor import Tensor, materialise
+from ..tensor import materialise
 
 
 def sizes_from(args, function, named=()):
