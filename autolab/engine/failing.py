@@ -90,7 +90,8 @@ def _call(frame):
     if outermost is None:
         return "", {}
     given = arguments(outermost)
-    if inner is not None and outermost.f_code.co_flags & inspect.CO_VARARGS:  # a wrapper: the function in it has names for them
+    wrapper = outermost.f_code.co_flags & inspect.CO_VARARGS and "names_of_arguments" not in outermost.f_globals
+    if inner is not None and wrapper:  # a wrapper: the function in it has names for them
         named = arguments(inner)
         given = named if sum(map(_holds_tensor, named.values())) == sum(map(_holds_tensor, given.values())) else given
     if outermost.f_code.co_filename.startswith(_MODULES):
@@ -103,6 +104,9 @@ def arguments(frame):
     code, found = frame.f_code, {}
     count = code.co_argcount + code.co_kwonlyargcount
     held = frame.f_locals
+    if "names_of_arguments" in frame.f_globals:  # a front (signatures.py): the function behind it has names for them
+        names = [*frame.f_globals["names_of_arguments"](), *(f"argument {i}" for i, _ in enumerate(held["args"], start=1))]
+        return dict(zip(names, held["args"])) | held["kwargs"]
     for name in code.co_varnames[:count]:
         if name in held:
             found[name] = held[name]

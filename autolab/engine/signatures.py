@@ -84,12 +84,13 @@ _FITS = {
 class Parameter:
     """One argument of a form."""
 
-    __slots__ = ("kind", "name", "names", "none", "one", "optional", "keyword_only", "text")
+    __slots__ = ("kind", "name", "names", "none", "empty", "one", "optional", "keyword_only", "text")
 
     def __init__(self, text, keyword_only):
         declared, _, default = text.partition("=")
         kind, self.name = declared.split(" ")
-        self.none = kind.endswith("?") or default == "None"  # whether None means that it was left out
+        self.empty = default in ("()", "[]")  # what None stands for
+        self.none = kind.endswith("?") or default == "None" or self.empty  # whether None means that it was left out
         self.kind = kind.rstrip("?").replace("[1]", "[]")
         self.one = "[1]" in kind  # whether one number may stand for the list
         self.optional, self.keyword_only = bool(default), keyword_only
@@ -109,6 +110,8 @@ class Parameter:
 
         Raises TypeError for a later element of a list that is none of its kind."""
         kind = self.kind
+        if value is None:
+            return () if self.empty else None
         if kind == "int[]":
             return numbers_of(function, self.name, value) if isinstance(value, (tuple, list)) else operator.index(value)
         if kind in ("int", "size"):
@@ -278,7 +281,7 @@ class _Front:
 
     def learn(self):
         """Fills in the classes of arguments that pass."""
-        code = _signature_of(self.inner)
+        code = signature_of(self.inner)
         named = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         self.names = None if code.co_flags & CO_VARKEYWORDS else named
         self.slots, self.known, self.forms = [set() for _ in range(code.co_argcount)], {}, forms_of(self.space, self.name)
@@ -321,7 +324,8 @@ class _Front:
         return error if told is None else told(error, args, kwargs)
 
 
-def _signature_of(function):
+def signature_of(function):
+    """The code of what a function wraps: its arguments are those that the function takes."""
     while hasattr(function, "__wrapped__"):
         function = function.__wrapped__
     return function.__code__
@@ -332,8 +336,10 @@ def front(body, space, name):
 
     A `body` may be a wrapper with `body`, what it calls, and `told`, which words errors that are raised in there."""
     known = _Front(body, space, name)
-    inner, code = known.inner, _signature_of(known.inner)
+    inner, code = known.inner, signature_of(known.inner)
     environment = {"body": inner, "unusual": known.unusual, "reworded": known.reworded, "all_ints": _all_ints, "known": _NOTHING}
+    first = "self" if space == "m" else code.co_varnames[0] if code.co_argcount else ""
+    environment["names_of_arguments"] = lambda: [first, *code.co_varnames[1 : code.co_argcount]] if first else []
     for i in range(code.co_argcount):
         environment[f"s{i}"] = _NOTHING
     known.environment = environment
@@ -351,7 +357,7 @@ def _classes(p):
     plain = {_INTS} if p.kind == "int[]" else set(_PLAIN.get(p.kind, ()))
     if p.one:
         plain |= _PLAIN[p.kind[:-2]]
-    return plain | {NoneType} if p.none else plain
+    return plain | {NoneType} if p.none and not p.empty else plain
 
 
 def _passes(value, classes):
@@ -360,7 +366,7 @@ def _passes(value, classes):
 
 def _call(function, form, found, before, names):
     """(arguments by position, by keyword) for a body with the arguments `names` (None: any): by keyword what was given so, if it has that name."""
-    given = {p.name: None if value is None else p.brought(function, value) for p, value, _ in found}
+    given = {p.name: p.brought(function, value) for p, value, _ in found}
     by_name = {p.name: given[p.name] for p, _, positional in found if not positional}
     names = by_name if names is None else names
     for p in form.parameters:
