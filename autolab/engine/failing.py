@@ -90,7 +90,7 @@ def _call(frame):
     if outermost is None:
         return "", {}
     given = arguments(outermost)
-    wrapper = outermost.f_code.co_flags & inspect.CO_VARARGS and "names_of_arguments" not in outermost.f_globals
+    wrapper = outermost.f_code.co_flags & inspect.CO_VARARGS and "by_name" not in outermost.f_globals
     if inner is not None and wrapper:  # a wrapper: the function in it has names for them
         named = arguments(inner)
         given = named if sum(map(_holds_tensor, named.values())) == sum(map(_holds_tensor, given.values())) else given
@@ -104,9 +104,8 @@ def arguments(frame):
     code, found = frame.f_code, {}
     count = code.co_argcount + code.co_kwonlyargcount
     held = frame.f_locals
-    if "names_of_arguments" in frame.f_globals:  # a front (signatures.py): the function behind it has names for them
-        names = [*frame.f_globals["names_of_arguments"](), *(f"argument {i}" for i, _ in enumerate(held["args"], start=1))]
-        return dict(zip(names, held["args"])) | held["kwargs"]
+    if "by_name" in frame.f_globals:  # a front (signatures.py): the function behind it has names for them
+        return frame.f_globals["by_name"](held["args"], held["kwargs"])
     for name in code.co_varnames[:count]:
         if name in held:
             found[name] = held[name]

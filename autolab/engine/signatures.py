@@ -309,6 +309,20 @@ class _Front:
     def bound(self, args, kwargs):
         return bound(self.shown, self.forms, args[self.space == "m" :], kwargs)
 
+    def by_name(self, args, kwargs):
+        """The arguments of a call by name, with what was left out: what a recording shows of a call that failed."""
+        function = self.inner
+        while hasattr(function, "__wrapped__"):
+            function = function.__wrapped__
+        code = function.__code__
+        names = list(code.co_varnames[: code.co_argcount])
+        left_out = dict(zip(reversed(names), reversed(function.__defaults__ or ()))) | (function.__kwdefaults__ or {})
+        if self.space == "m":
+            names[:1] = ["self"]
+        names += [f"argument {i}" for i in range(1, len(args) - len(names) + 1)]
+        given = dict(zip(names, args)) | kwargs
+        return given | {name: value for name, value in left_out.items() if name not in given}
+
     @property
     def shown(self):
         """What errors call the function."""
@@ -337,9 +351,8 @@ def front(body, space, name):
     A `body` may be a wrapper with `body`, what it calls, and `told`, which words errors that are raised in there."""
     known = _Front(body, space, name)
     inner, code = known.inner, signature_of(known.inner)
-    environment = {"body": inner, "unusual": known.unusual, "reworded": known.reworded, "all_ints": _all_ints, "known": _NOTHING}
-    first = "self" if space == "m" else code.co_varnames[0] if code.co_argcount else ""
-    environment["names_of_arguments"] = lambda: [first, *code.co_varnames[1 : code.co_argcount]] if first else []
+    environment = {"body": inner, "all_ints": _all_ints, "known": _NOTHING}
+    environment |= {name: getattr(known, name) for name in ("unusual", "reworded", "by_name")}
     for i in range(code.co_argcount):
         environment[f"s{i}"] = _NOTHING
     known.environment = environment
