@@ -89,11 +89,13 @@ class Link:
 
 @dataclass(slots=True)
 class Folded:
-    """What is drawn: boxes by key in forward order, further boxes of leaves last; links; and the open parts that have a frame, outer before inner."""
+    """What is drawn: boxes by key in forward order, further boxes of leaves last; links; and the open parts that have a frame, outer before inner.
+    `order`: keys of boxes of which the second is to stand after the first, though nothing flows between them."""
 
     boxes: dict[str, Box]
     links: list[Link]
     frames: list[str]
+    order: list[tuple[str, str]] = field(default_factory=list)
 
 
 class Folding:
@@ -110,6 +112,7 @@ class Folding:
         self._sort_runs()
         self.parts = dict(sorted(self.parts.items(), key=lambda item: len(self._around(item[0]))))
         self.held = self._sort_leaves()
+        self.steps = self._find_steps()
         self._count()
 
     # -- parts -------------------------------------------------------------------------------------
@@ -211,6 +214,16 @@ class Folding:
                 if was in held and place is not None:
                     found[node] = [place]
         self._after = set(found)
+        return found
+
+    def _find_steps(self) -> list[tuple[str, str]]:
+        """Each update with the last operation before its step: a step stands after the loss."""
+        last, found = "", []
+        for node in self.trace.nodes:
+            if node.kind == "update" and last:
+                found.append((last, node.id))
+            elif node.kind == "op":
+                last = node.id
         return found
 
     def _innermost_groups(self) -> dict[str, str]:
@@ -332,7 +345,8 @@ class Folding:
         self._repeat_leaves(boxes, list(links.values()))
         frames = [part for part in self.parts if part in expanded and closed[part] is None]
         in_order = sorted(boxes.items(), key=lambda item: ("_" in item[0], self.place(item[1].of)))
-        return Folded(dict(in_order), list(links.values()), frames)
+        order = {(closed[self.home.get(op)] or op, closed[self.home.get(update)] or update): None for op, update in self.steps}
+        return Folded(dict(in_order), list(links.values()), frames, [(a, b) for a, b in order if a != b])
 
     def place(self, item: str) -> int:
         """Where a node, or the first operation of a part, stands in forward order."""
@@ -376,6 +390,7 @@ class Folding:
             "parts": [part.to_json() for part in self.parts.values()],
             "home": [places[self.home[n.id]] if n.id in self.home else -1 for n in self.trace.nodes],
             "aliases": sorted(self._aliases),
+            "steps": [list(pair) for pair in self.steps],
             "held": {node: [places[home] for home in homes] for node, homes in self.held.items()},
         }
 

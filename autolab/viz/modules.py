@@ -37,6 +37,7 @@ def draw(source: Any, expanded: Collection[str] | str | None = None, *, rankdir:
     picture.about = f"graph of {names or 'nothing'}, {len(trace.nodes)} nodes in {len(folded.boxes)} boxes"
     picture.body += _level(trace, folding, folded, None)
     picture.body += [_line(link) for link in folded.links]
+    picture.body += [_statement(f"{start} -> {end}", {"style": "invis", "weight": "0"}) for start, end in folded.order]
     return picture
 
 

@@ -413,6 +413,7 @@ class Picture:
                 lines.append(f'{name}:{leave} -> {end} [id="{name}b", weight={weight}];')
             else:
                 lines.append(f'{start} -> {end} [id="{name}a", weight={weight}, minlen=2];')
+        lines += [f"{start} -> {end} [style=invis, weight=0];" for start, end in self.folded.order]
         head = f"digraph {{ rankdir={rankdir}; nodesep=0.24; ranksep=0.15; edge [arrowhead=none];"
         frames = [line for part in self.folded.frames if self._frame_around(part) is None for line in self._cluster(part, inside)]
         return "\n".join([head, 'node [shape=box, fixedsize=true, label=""];', *frames, *inside.get(None, []), *lines, "}"])

@@ -18,7 +18,7 @@ export class Drawing {
   }
 
   dot(rankdir) {
-    const { boxes, links, frames } = this.folded, inside = new Map(), lines = [];
+    const { boxes, links, frames, order } = this.folded, inside = new Map(), lines = [];
     const put = (frame, line) => (inside.get(frame) ?? inside.set(frame, []).get(frame)).push(line);
     for (const [key, { of, frame }] of boxes) put(frame, box(key, this.cards.of(of)));
     const [enter, leave] = rankdir === "LR" ? ["w", "e"] : ["n", "s"];
@@ -31,6 +31,7 @@ export class Drawing {
         lines.push(`${id}:${leave} -> ${end} [id="${id}b", weight=${weight}];`);
       } else lines.push(`${start} -> ${end} [id="${id}a", weight=${weight}, minlen=2];`);
     }
+    for (const [start, end] of order) lines.push(`${start} -> ${end} [style=invis, weight=0];`);
     const cluster = (part) => {
       const { width, height } = this.cards.header(part), size = `FIXEDSIZE="TRUE" WIDTH="${width}" HEIGHT="${height}"`;
       const label = `<<TABLE BORDER="0" CELLBORDER="0" CELLPADDING="0" CELLSPACING="0"><TR><TD ${size}></TD></TR></TABLE>>`;

@@ -4,8 +4,9 @@ import { timelineOf } from "./states.js";
 const ALIAS_FROM = 4;
 
 export class Folding {
-  constructor(trace, { parts, home, held, aliases }) {
+  constructor(trace, { parts, home, held, aliases, steps }) {
     this.trace = trace;
+    this.steps = steps;
     this.parts = parts;
     this.byId = new Map(parts.map((part) => [part.id, part]));
     this.aliases = new Set(aliases);
@@ -63,7 +64,9 @@ export class Folding {
     this.repeatLeaves(boxes, [...links.values()]);
     const frames = this.parts.map((part) => part.id).filter((id) => expanded.has(id) && closed.get(id) === null);
     const rank = ([key, { of }]) => (key.includes("_") ? this.trace.nodes.length : 0) + this.placeOf(of);
-    return { boxes: new Map([...boxes].sort((a, b) => rank(a) - rank(b))), links: [...links.values()], frames };
+    const shown = (node) => closed.get(this.home.get(node)) ?? node, order = new Map();
+    for (const pair of this.steps.map((nodes) => nodes.map(shown))) if (pair[0] !== pair[1]) order.set(pair.join(), pair);
+    return { boxes: new Map([...boxes].sort((a, b) => rank(a) - rank(b))), links: [...links.values()], frames, order: [...order.values()] };
   }
 
   // Where a node, or the first operation of a part, stands in forward order.
