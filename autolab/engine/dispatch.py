@@ -261,8 +261,13 @@ def _pack(node, hooks):
     pack, unpack = hooks
     packed = []
     for k, e in enumerate(entries(node)):
-        is_tensor = e is not None and node.op.save_kinds[k] in ("input", "output") and e.__class__ is tuple
-        packed.append(Packed.by_hook(node, k, pack, unpack) if is_tensor else e)
+        if e.__class__ is not tuple or node.op.save_kinds[k] not in ("input", "output"):
+            packed.append(e)
+        elif node.op.save_kinds[k] == "input" and node.op.params[node.op.save_index[k]] in node.op.lists:
+            node.node_hooks()  # see `Packed.by_hook`
+            packed.append(tuple([Packed.of(t[0], pack, unpack, node) if t.__class__ is tuple else t for t in e]))
+        else:
+            packed.append(Packed.by_hook(node, k, pack, unpack))
     node.saved = Unusual(packed)
 
 
@@ -408,7 +413,7 @@ def _fits(target, other):
 def write_inplace(op, args, result, state):
     """Puts `result` into the memory of `args[0]` and records the op; the common end of all in-place ops."""
     target = args[0]
-    recording = state.grad and op.rules and any(isinstance(a, Tensor) and a._req for a in args)
+    recording = state.grad and op.rules and target.dtype._kind > 1 and any(isinstance(a, Tensor) and a._req for a in args)
     replaced = _before(op, args, target) if recording else None
     device = target._storage.device
     if device is not CPU:
@@ -440,7 +445,7 @@ def _as_old_as_called(node, target, args):
     storage = target._storage
     if any(isinstance(a, Tensor) and a._storage is storage for a in args[1:]):
         found = [
-            (e[0], e[1] - 1) if e.__class__ is tuple and isinstance(e[0], Tensor) and e[0]._storage is storage else e
+            (e[0], e[1] - 1) if e.__class__ is tuple and e and isinstance(e[0], Tensor) and e[0]._storage is storage else e
             for e in entries(node)
         ]
         keep(node, found)

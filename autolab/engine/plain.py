@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 
-from .autograd.node import Unusual
+from .autograd.node import Unusual, opened
 from .errors import fail
 from .storage import InferenceStorage
 from .tensor import Tensor, contiguous_strides
@@ -59,7 +59,7 @@ def _operand(a):
 
 
 def _operands(a):
-    return _operand(a) if isinstance(a, Tensor) else tuple(a)
+    return _operand(a) if isinstance(a, Tensor) else tuple([_operand(t) if isinstance(t, Tensor) else t for t in a])
 
 
 def strides_of(t):
@@ -136,7 +136,7 @@ def _values(node, m) -> dict:
     for k, (name, kind, index, entry) in enumerate(zip(op.saves, op.save_kinds, op.save_index, node._entries())):
         if entry is not None and kind in ("input", "output"):
             if kind == "input" and op.params[index] in op.lists:
-                entry = entry if m.traced else [_array(t) for t in entry]
+                entry = opened(node, entry, m.traced)
             else:
                 entry = node.unpack(k)  # checks the version
                 entry = entry if m.traced else _array(entry)

@@ -46,7 +46,7 @@ class Op:
     nondiff: tuple[str, ...] = ()
     node: str = ""
     also_saves: tuple[str, ...] = ()
-    hidden: tuple[str, ...] = ()  # saved for our rules, but not by torch: no `_saved_` attribute
+    hidden: tuple[str, ...] = ()  # saved for our rules, but not by torch: no `_saved_` attribute; an output that was changed since comes as None
     constants: dict[str, Any] = field(
         default_factory=dict
     )  # `_saved_` attributes of torch that are the same for every node: alpha=1

@@ -310,10 +310,10 @@ class Tensor(Differentiable, Protocols):
     def numpy(self, *, force=False):
         """The values as a NumPy array that shares this tensor's memory.
 
-        Raises RuntimeError when the tensor requires grad, TypeError off the CPU. Source: torch.Tensor.numpy."""
+        Raises RuntimeError when the tensor requires grad and gradients are recorded, TypeError off the CPU. Source: torch.Tensor.numpy."""
         if force:
             return self.detach().cpu().numpy()
-        if self.requires_grad:
+        if self.requires_grad and per_thread.state.grad:
             raise fail(
                 RuntimeError,
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.",

@@ -94,7 +94,7 @@ class View:
 
     def _error(self, t, change):
         """Torch's error for a view that, or whose base, was changed in place (`change` says which)."""
-        from .autograd.node import re_name
+        from .autograd.refusals import re_name
 
         made_by = None if t._node is None else f"Output {t._nr} of {re_name(t._node.name())} is a view"
         if made_by is not None and self.creation in ("multi", "function"):

@@ -13,7 +13,8 @@ from autolab.engine.autograd.differentiate import backward
 from autolab.engine.autograd.function import Function
 from autolab.engine.autograd.grad_mode import enable_grad, no_grad, per_thread
 from autolab.engine.autograd.graph import saved_tensors_hooks
-from autolab.engine.autograd.node import Packed, stale
+from autolab.engine.autograd.node import Packed
+from autolab.engine.autograd.refusals import stale
 from autolab.engine.errors import fail, unsupported
 from autolab.engine.random import fork_rng, get_rng_state, set_rng_state
 from autolab.engine.tensor import Tensor

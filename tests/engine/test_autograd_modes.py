@@ -2,7 +2,9 @@
 thread."""
 
 import threading
+import warnings
 
+import numpy as np
 import pytest
 from goldens import oracle
 from goldens.oracle import error_of, same_as_torch
@@ -201,3 +203,40 @@ def test_graphs_of_different_threads_do_not_disturb_each_other(threads):
     for t in pool:
         t.join()
     assert results == dict.fromkeys(range(threads), 601.0)
+
+
+@same_as_torch(only_cpu="NumPy reads host memory only")
+def test_numbers_of_a_tensor_that_requires_grad_go_to_numpy_where_nothing_is_recorded(torch):
+    makers = {
+        "leaf": lambda: torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True),
+        "result": lambda: torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True) * 2,
+        "view": lambda: torch.nn.Parameter(torch.tensor([[1.0, 2.0], [3.0, 4.0]])).T[1],
+    }
+    modes = [torch.no_grad, torch.inference_mode, lambda: torch.set_grad_enabled(False), torch.enable_grad]
+    ways = [
+        lambda t: t.numpy(),
+        lambda t: np.asarray(t),
+        lambda t: np.array(t, dtype="float64"),
+        lambda t: np.stack([t, t]),
+        lambda t: np.sin(t),
+        lambda t: t.tolist(),
+        lambda t: torch.from_numpy(t.numpy()).requires_grad,
+    ]
+
+    def outcome(make, mode, way):
+        t = make()
+        with warnings.catch_warnings(), mode():
+            warnings.simplefilter("ignore")
+            try:
+                found = way(t)
+            except RuntimeError as error:
+                return str(error)
+        return found.tolist() if hasattr(found, "tolist") else found
+
+    def shared():
+        w = torch.zeros(3, requires_grad=True)
+        with torch.no_grad():
+            w.numpy()[1] = 5.0
+        return w
+
+    return [(name, outcome(make, mode, way)) for name, make in makers.items() for mode in modes for way in ways], shared()

@@ -14,7 +14,8 @@ from ..placement import kept
 from ..tensor import SMALL, Tensor, materialise, wrap
 from ..views import View
 from .grad_mode import no_grad, per_thread, set_grad_enabled
-from .node import FREED, Node, accumulator, next_sequence_nr, stale
+from .node import Node, accumulator, next_sequence_nr
+from .refusals import FREED, stale
 
 _LEGACY = (
     "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with static forward method. "

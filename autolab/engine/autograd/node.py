@@ -17,6 +17,7 @@ from ..guard import guard, shared
 from ..cascade import sum_to
 from ..views import nowhere
 from .grad_mode import per_thread
+from .refusals import freed, stale
 from .saved import entries, freeing
 
 sequence = count()
@@ -24,13 +25,6 @@ next_sequence_nr = sequence.__next__
 ACCUMULATE_NR = (
     2**64 - 1
 )  # AccumulateGrad runs as soon as its last contribution is in: torch gives it the highest number
-
-FREED = (
-    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved "
-    "intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
-    "backward through the graph a second time or if you need to access saved tensors after calling backward."
-)
-
 
 class SavedTensor:
     """What `grad_fn._raw_saved_self` returns: the handle of a saved tensor. Source: torch.autograd.graph, 'Saved tensors hooks'."""
@@ -273,19 +267,19 @@ class Node:
         if kind == "output":
             array, storage, version = entry
             if storage.version != version:
+                if self.op.saves[k] in self.op.hidden:  # PyTorch keeps something else of it: the rule finds it again
+                    return None
                 nr = self.op.save_index[k]
                 made_by = None if self.op.nondiff and self.op.outputs[nr] in self.op.nondiff else self
                 raise stale(self, storage, version, array.shape, array.dtype, made_by, nr)
-            t = wrap(storage.array if storage.array is not None and array.__class__ is not np.ndarray else array)
+            t = wrap(storage.array if storage.array is not None and isinstance(array, np.generic) else array)
             t._storage, t._node, t._nr, t._req = storage, self, self.op.save_index[k], True
             if self.op.nondiff and self.op.outputs[t._nr] in self.op.nondiff:
                 t._node, t._req = None, False
             return t
-        if (
-            entry.__class__ is tuple
-            and isinstance(entry[0], Tensor)
-            and self.op.params[self.op.save_index[k]] not in self.op.lists
-        ):
+        if kind == "input" and self.op.params[self.op.save_index[k]] in self.op.lists and entry.__class__ is tuple:
+            return tuple(opened(self, entry, True))
+        if entry.__class__ is tuple and isinstance(entry[0], Tensor):
             t, version = entry
             if t._storage.version != version:
                 raise stale(self, t._storage, version, t._d.shape, t._d.dtype, t._node)
@@ -347,41 +341,18 @@ class Node:
         )
 
 
-def freed():
-    """The error for a backward pass through what an earlier one freed."""
-    return fail(
-        RuntimeError,
-        FREED,
-        "backward() freed what this graph had saved to save memory; run the forward pass again, or pass "
-        "retain_graph=True to the first backward().",
-    )
-
-
-def stale(node, storage, version, shape, dtype, made_by, nr=0):
-    """The error for a saved tensor, made by the node `made_by`, that was modified in place since. nr: which of its outputs, told (as in
-    PyTorch) only by the node that saved its own output; an operand is called output 0."""
-    from ..dtype import FROM_NUMPY
-    from .anomaly import where_hint
-
-    which = ""
-    if made_by is not None and not isinstance(made_by, AccumulateGrad):
-        which = f", which is output {nr} of {re_name(made_by.name())},"
-    now = storage.version
-    return fail(
-        RuntimeError,
-        "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[torch.{FROM_NUMPY[dtype].short}Tensor [{', '.join(map(str, shape))}]]{which} is at version {now}; expected version {version} instead. "
-        f"{where_hint()}",
-        f"{node.name()} saved this tensor for its gradient, and an operation whose name ends in _ (or +=) changed it {now - version} time(s) "
-        "afterwards; use the out-of-place form, or change it after backward().",
-    )
-
-
-def re_name(name):
-    """'MulBackward0' -> 'Mul', as torch's messages shorten it."""
-    name = name.rsplit("::", 1)[-1]
-    head, found, tail = name.rpartition("Backward")
-    return head + tail.replace("0", "") if found and (tail.isdigit() or not tail) else name
+def opened(node, items, traced):
+    """What a rule reads of a list of which `node` saved the tensors with their versions: Tensors when traced, else raw arrays."""
+    found = []
+    for item in items:
+        if item.__class__ is tuple:
+            item, version = item
+            if item._storage.version != version:
+                raise stale(node, item._storage, version, item._d.shape, item._d.dtype, item._node)
+        elif item.__class__ is Packed:
+            item = item.tensor(node)
+        found.append(getattr(item, "_d", item) if not traced else item)
+    return found
 
 
 class AccumulateGrad(Node):

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from .. import generated, plain
+from ..device import ARRAYS
 from . import delivery, namespaces, saved
-from .node import Node, Packed, fitted, stale
+from .node import Node, Packed, fitted, opened
+from .refusals import stale
 
 PLAIN = plain.PLAIN
 
@@ -81,8 +83,7 @@ def _compile(op, name):
         ]
     for k, kind in enumerate(op.save_kinds):
         if kind == "input" and op.params[op.save_index[k]] in op.lists:
-            if not traced:
-                lines.append(f" s{k} = raw(s{k})")
+            lines.append(f" s{k} = opened(node, s{k}, traced)")
         elif kind == "input":
             lines += [
                 f" if v{k} is not None:",
@@ -93,12 +94,15 @@ def _compile(op, name):
         elif kind == "output":
             nr = op.save_index[k]  # what has no gradient, an index, was made by no node
             made_by = "None" if op.outputs and op.outputs[nr] in op.nondiff else "node"
+            stale_output = f"raise stale(node, t{k}, v{k}, s{k}.shape, s{k}.dtype, {made_by}, {nr})"
+            if op.saves[k] in op.hidden:  # see `Node.unpack`
+                lines.append(f" if v{k} is not None and t{k}.version != v{k}: s{k} = v{k} = None")
             lines += [
                 f" if v{k} is not None:",
-                f"  if t{k}.version != v{k}: raise stale(node, t{k}, v{k}, s{k}.shape, s{k}.dtype, {made_by}, {nr})",
+                f"  if t{k}.version != v{k}: {stale_output}",
                 f"  s{k} = node.unpack({k})"
                 if traced
-                else f"  if t{k}.array is not None and s{k}.__class__ is not ndarray: s{k} = t{k}.array",
+                else f"  if t{k}.array is not None and s{k}.__class__ not in ARRAYS: s{k} = t{k}.array",  # a scalar that was made an array since
             ]
     whole = op.spread or op.fused is not None and not traced  # one function gives all gradients
     targets = [f"n{r}" for r in range(len(op.rules))]
@@ -123,7 +127,8 @@ def _compile(op, name):
         "stale": stale,
         "unusual": _unusual,
         "traced": traced,
-        "raw": _raw,
+        "opened": opened,
+        "ARRAYS": ARRAYS,
         "fused": op.fused,
         "fitted": fitted,
         "m": namespaces.raw(np),
@@ -148,10 +153,6 @@ def _ending(op, gradients, targets):
     if op.saves_tensors:
         lines.append(f" if not retain_graph: {'node.saved = None' if op.node_class.frees_all else 'node.release()'}")
     return [*lines, f" if leaves is None: return {out}", *(f" {line}" for line in delivery.delivering(out, targets, names))]
-
-
-def _raw(tensors):
-    return [t._d if hasattr(t, "_d") else t for t in tensors]
 
 
 def _unusual(node, traced):

@@ -415,17 +415,24 @@ def setitem(self, key, value):
     else:
         _check_dtype(self, key if key.__class__ is tuple else (key,), value)
         value = _without_leading_ones(value)
-    written(index_put_op, (view, indices, value, False))
+    written(index_put_op, (view, indices, value, False), not _fills(key if key.__class__ is tuple else (key,), value))
+
+
+def _fills(indices, values):
+    """Whether torch fills the places of one mask with a single number (`canDispatchToMaskedFill`): it may be of any dtype, and of the memory
+    that is written to, for it is read first."""
+    advanced = [i for i in indices if isinstance(i, (Tensor, list, np.ndarray))]
+    if values.numel() != 1 or len(advanced) != 1:
+        return False
+    mask = advanced[0]
+    if isinstance(mask, list):
+        return bool(mask) and all(v.__class__ is bool for v in mask)
+    return str(mask.dtype).split(".")[-1] in ("bool", "uint8")
 
 
 def _check_dtype(self, indices, values, accumulate=False):
-    """Raises torch's error for values of another dtype than `self`. A single number at the places of one mask may have any: torch fills
-    with it (`canDispatchToMaskedFill`)."""
-    if values.dtype is self.dtype:
-        return
-    advanced = [i for i in indices if isinstance(i, (Tensor, list, np.ndarray))]
-    by_mask = len(advanced) == 1 and str(getattr(advanced[0], "dtype", "")).split(".")[-1] in ("bool", "uint8")
-    if accumulate or values.numel() != 1 or not by_mask:
+    """Raises torch's error for values of another dtype than `self`, unless they fill the places of a mask."""
+    if values.dtype is not self.dtype and (accumulate or not _fills(indices, values)):
         raise fail(
             RuntimeError,
             f"Index put requires the source and destination dtypes match, got {self.dtype.short} for the destination and "
@@ -486,7 +493,7 @@ def _index_list(self, indices):
 def index_put_(input, indices, values, accumulate=False):
     """Writes `values` at the places that the index tensors name, in place. Source: torch.Tensor.index_put_."""
     _check_index_put("index_put_", input, indices, values, accumulate)
-    return written(index_put_op, (input, _index_list(input, indices), values, accumulate))
+    return written(index_put_op, (input, _index_list(input, indices), values, accumulate), accumulate or not _fills(indices, values))
 
 
 def _check_index_put(name, self, indices, values, accumulate):

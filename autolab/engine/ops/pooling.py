@@ -78,7 +78,8 @@ def _max_pool(xp, x, kernel_size, stride, padding, dilation, ceil_mode):
 
 def _max_rule(m, g, self, result, kernel_size, stride, padding, dilation, ceil_mode):
     if not m.traced:
-        return kernels.max_backward(g, self, result, windows(self, kernel_size, stride, padding, dilation, ceil_mode))
+        win = windows(self, kernel_size, stride, padding, dilation, ceil_mode)
+        return kernels.max_backward(g, self, kernels.maximum(self, win) if result is None else result, win)
     return m.max_pool2d_with_indices_backward(
         g,
         self,
@@ -175,7 +176,7 @@ _inside(
     forward=lambda xp, g, x, kernel_size, stride, padding, dilation, ceil_mode, indices: kernels.scatter(
         g, indices, x.shape[-2:]
     ),
-    vjp={"grad_output": lambda m, g, indices: _picked(m, g, indices), "self": lambda m, g, self: m.zeros_like(self)},
+    vjp={"grad_output": lambda m, g, indices: _picked(m, g, indices), "self": lambda m, g: m.zeros_like(g)},
     node="MaxPool2DWithIndicesBackwardBackward0",
     samples=_winner_samples,
 )
@@ -231,7 +232,7 @@ _inside(
         "grad_output": lambda m, g, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: (
             m.avg_pool2d(g, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
         ),
-        "self": lambda m, g, self: m.zeros_like(self),
+        "self": lambda m, g: m.zeros_like(g),
     },
     samples=lambda s: [
         (s.randn(*x.shape[:-2], *windows(x, o[0], o[1], o[2], ceil_mode=o[3]).out), x, *o) for x, *o in _avg_samples(s)
@@ -264,7 +265,7 @@ _inside(
     node="AdaptiveAvgPool2DBackwardBackward0",
     vjp={
         "grad_output": lambda m, g, grad_output_sym_sizes: m._adaptive_avg_pool2d(g, tuple(grad_output_sym_sizes[-2:])),
-        "self": lambda m, g, self: m.zeros_like(self),
+        "self": lambda m, g: m.zeros_like(g),
     },
     samples=lambda s: [(s.randn(1, 2, 2, 3), s.randn(1, 2, 5, 4))],
 )
@@ -284,7 +285,7 @@ adaptive_max_pool = _inside(
 _inside(
     "adaptive_max_pool2d_backward(grad_output, self, indices)",
     forward=lambda xp, g, x, indices: kernels.scatter(g, indices, x.shape[-2:]),
-    vjp={"grad_output": lambda m, g, indices: _picked(m, g, indices), "self": lambda m, g, self: m.zeros_like(self)},
+    vjp={"grad_output": lambda m, g, indices: _picked(m, g, indices), "self": lambda m, g: m.zeros_like(g)},
     node="AdaptiveMaxPool2DBackwardBackward0",
     samples=lambda s: [(s.randn(1, 2, 2, 3), x := s.distinct(1, 2, 5, 4), kernels.adaptive_maximum(x, (2, 3))[1])],
 )

@@ -1,0 +1,143 @@
+"""In-place changes of what a node saved, and of what it did not: which are noticed, as PyTorch notices them."""
+
+import pytest
+from goldens.oracle import check, error_of, same_as_torch
+
+POOLS = {
+    "tiles": lambda torch, h: torch.nn.functional.max_pool2d(h, 2),
+    "overlapping": lambda torch, h: torch.nn.functional.max_pool2d(h, 3, stride=1, padding=1),
+    "ceil": lambda torch, h: torch.nn.functional.max_pool2d(h, 3, stride=2, ceil_mode=True),
+    "sequences": lambda torch, h: torch.nn.functional.max_pool1d(h[0], 2),
+    "adaptive": lambda torch, h: torch.nn.functional.adaptive_max_pool2d(h, 3),
+    "means": lambda torch, h: torch.nn.functional.avg_pool2d(h, 2),
+}
+CHANGES = {
+    "relu_": lambda torch, y: y.relu_(),
+    "mul_": lambda torch, y: y.mul_(-3),
+    "a piece": lambda torch, y: y.view(-1)[2:].add_(1),
+    "assigned": lambda torch, y: y.__setitem__(0, 0.5),
+    "nan": lambda torch, y: y.fill_(float("nan")),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_what_pooling_returned_may_be_changed(dtype):
+    """PyTorch keeps the places of the largest numbers, so what happens to the result does not concern it."""
+
+    def program(torch):
+        found = []
+        for pool in POOLS:
+            for change in CHANGES:
+                x = (torch.arange(2 * 3 * 64) * 7 % 13 - 6).reshape(2, 3, 8, 8).to(getattr(torch, dtype)).requires_grad_()
+                y = POOLS[pool](torch, x * 1)
+                CHANGES[change](torch, y)
+                (y * torch.arange(y.numel()).reshape(y.shape)).sum().backward()
+                found.append((pool, change, y, x.grad))
+        return found
+
+    check("test_autograd_stale", f"pooling {dtype}", program)
+
+
+@same_as_torch
+def test_a_network_with_an_activation_in_place_after_pooling(torch):
+    x = (torch.arange(200.0).reshape(2, 1, 10, 10) * 0.37).sin().requires_grad_()
+    conv = torch.nn.Conv2d(1, 3, 3)
+    conv.weight.data = (torch.arange(27.0).reshape(3, 1, 3, 3) * 0.7).cos()
+    conv.bias.data = torch.tensor([0.1, -0.2, 0.3])
+    nn = torch.nn
+    out = nn.Sequential(conv, nn.MaxPool2d(2), nn.LeakyReLU(0.1, inplace=True), nn.MaxPool2d(2), nn.ReLU(inplace=True))(x)
+    (out * out).sum().backward()
+    return out, x.grad, conv.weight.grad
+
+
+@same_as_torch
+def test_second_derivatives_of_pooling_whose_result_was_changed(torch):
+    x = (torch.arange(16.0) * 5 % 7).reshape(1, 1, 4, 4).requires_grad_()
+    y = torch.nn.functional.max_pool2d(x * x, 2).mul_(2)
+    (first,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+    x_changed = error_of(lambda: torch.autograd.grad(torch.nn.functional.max_pool2d((h := x * 1), 2).sum() + h.add_(1).sum(), x))
+    return first, torch.autograd.grad((first * first).sum(), x), x_changed
+
+
+@same_as_torch
+def test_indices_that_were_changed_are_noticed(torch):
+    def outcome(use):
+        x, i = torch.arange(8.0).reshape(2, 4).requires_grad_(), torch.tensor([0, 1])
+        y = use(x, i)
+        i.add_(1)
+        return error_of(lambda: y.sum().backward()), error_of(lambda: y.grad_fn._saved_indices)
+
+    def assigned(x, i):
+        z = x * 1
+        z[0, i] = torch.tensor([5.0, 6.0], requires_grad=True)
+        return z
+
+    return [
+        outcome(use)
+        for use in (
+            lambda x, i: x[i % 2],
+            lambda x, i: x[:, i],
+            lambda x, i: x[i, i],
+            assigned,
+            lambda x, i: x.index_put((i * 0, i), torch.zeros(2)),
+            lambda x, i: x[0].index_put((i,), torch.zeros(2), accumulate=True),
+            lambda x, i: x.take(i),
+        )
+    ]
+
+
+@same_as_torch
+def test_indices_pass_through_hooks_of_saved_tensors(torch):
+    packed = []
+    x, i = torch.arange(4.0, requires_grad=True), torch.tensor([0, 2])
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: packed.append(t) or t * 1, lambda t: t):
+        y = x[i]
+        z = x * 1
+        z[i] = y * 2
+    (y.sum() + (z * z).sum()).backward()
+    return packed, x.grad
+
+
+@same_as_torch
+def test_a_mask_is_filled_with_a_number_of_the_same_memory(torch):
+    """One number is read before anything is written; several must not be of the memory that is written to."""
+    ways = [
+        lambda x, p: x.__setitem__(x > 1, x[0, 0]),
+        lambda x, p: x[1].__setitem__(x[1] > 1, x[1, 2]),
+        lambda x, p: x.__setitem__(x > 1, x[1:, 1:2]),
+        lambda x, p: x.__setitem__([True, False], x[0, 1]),
+        lambda x, p: x.__setitem__((0, x[0] > 1), x[1, 0]),
+        lambda x, p: x.index_put_((x > 2,), x[0, 1]),
+        lambda x, p: x.index_put_((x > 2,), x[0, 1], accumulate=True),
+        lambda x, p: x.__setitem__(x[:, 0] > 1, x[0]),
+        lambda x, p: x.__setitem__(torch.tensor([0, 1]), x[0]),
+        lambda x, p: x.mul_(p).__setitem__(x > 1, x[0, 2]),
+    ]
+
+    def outcome(way):
+        x, p = torch.tensor([[1.0, 2.0, 3.0], [4.0, 0.0, 6.0]]), torch.tensor(2.0, requires_grad=True)
+        error = error_of(lambda: way(x, p))
+        if x.requires_grad:
+            (x * x).sum().backward()
+        return error, x, x._version, p.grad
+
+    return [outcome(way) for way in ways]
+
+
+@same_as_torch
+def test_whole_numbers_have_no_history(torch):
+    w = torch.tensor(5.0, requires_grad=True)
+    ways = [
+        lambda i: i.__setitem__(0, w),
+        lambda i: i.__setitem__(slice(0, 2), torch.stack([w, w])),
+        lambda i: i[1:].copy_(w * 2),
+        lambda i: i.copy_(torch.stack([w, w, w])),
+        lambda i: i.__setitem__(0, w * 2) or i.__setitem__(1, 3),
+    ]
+    found = []
+    for dtype in (torch.int64, torch.uint8, torch.bool):
+        for way in ways:
+            i = torch.tensor([1, 0, 3]).to(dtype)
+            way(i)
+            found.append((i, i.requires_grad, i.is_leaf, i._version, (i * 2.0).requires_grad))
+    return found
