@@ -9,7 +9,7 @@ from typing import Any
 
 from ..engine import observe
 from ..engine.autograd.grad_mode import per_thread
-from ..engine.autograd.node import FREED
+from ..engine.autograd.refusals import FREED
 from ..engine.tensor import Tensor
 from . import assigned, failures, lines, names, stack
 from .build import Builder
