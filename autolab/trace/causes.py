@@ -10,7 +10,8 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
-from ..engine.autograd.node import FREED, Node
+from ..engine.autograd.node import Node
+from ..engine.autograd.refusals import FREED
 from ..engine.failing import sentences
 from . import failures, lines, names, words
 from .build import Builder
