@@ -296,7 +296,7 @@ def test_two_thousand_events(page: Page, tmp_path: Path) -> None:
            }"""
     )
     assert took < 250, "milliseconds a step"
-    expect(view.said).to_contain_text("Step 1050 of")
+    expect(view.said).to_contain_text("Step 1,050 of")
     seen = view.time.evaluate(
         """s => { const pane = s.parentElement.getBoundingClientRect(), now = s.querySelector(".al-nowline").getBoundingClientRect();
                   return now.left >= pane.left && now.left <= pane.right; }"""

@@ -90,7 +90,7 @@ def test_resnet_18_opens_with_its_layers_closed(offline: Network, exported: Path
     closed = offline.graph.locator('[aria-expanded="false"]')
     expect(closed).to_have_count(10)
     expect(offline.part("layer1")).to_have_accessible_name(
-        "layer1, Sequential, 14 operations, 147968 parameters, not computed yet, gradients not yet"
+        "layer1, Sequential, 14 operations, 147,968 parameters, not computed yet, gradients not yet"
     )
     for check in ("unnamed", "unreachable", "crowded", "small", "faint"):
         assert offline.check(check) == [], check
