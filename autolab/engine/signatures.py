@@ -363,18 +363,22 @@ def front(body, space, name):
 
 
 _NOTHING: dict = {}
-_INTS = type("_INTS", (), {})  # stands among the classes where a list of ints may
+_INTS, _TENSORS = type("_INTS", (), {}), type("_TENSORS", (), {})  # stand among the classes where a list of ints, or of tensors, may
 
 
 def _classes(p):
-    plain = {_INTS} if p.kind == "int[]" else set(_PLAIN.get(p.kind, ()))
+    plain = {_INTS} if p.kind == "int[]" else {_TENSORS} if p.kind == "Tensor[]" else set(_PLAIN.get(p.kind, ()))
     if p.one:
         plain |= _PLAIN[p.kind[:-2]]
     return plain | {NoneType} if p.none and not p.empty else plain
 
 
 def _passes(value, classes):
-    return value.__class__ in classes or _INTS in classes and value.__class__ in (tuple, list) and set(map(type, value)) <= {int}
+    if value.__class__ in classes:
+        return True
+    if value.__class__ not in (tuple, list):
+        return False
+    return _INTS in classes and set(map(type, value)) <= {int} or _TENSORS in classes and set(map(type, value)) <= TENSORS
 
 
 def _call(function, form, found, before, names):
