@@ -45,6 +45,9 @@ class Builder:
         self._edge_at: dict[tuple[str, int], str] = {}
         self._outputs_seen: dict[tuple[str, int], Value] = {}
         self._saved_outputs: dict[Any, tuple[str, int, Any]] = {}  # the data of a saved result that has no gradient
+        # Of an existing graph, for what is computed again: nodes by id, and what is at hand of results and constants.
+        self.fns: dict[str, Any] = {}
+        self.raw: dict[tuple[str, int], Any] = {}
 
     # -- nodes -------------------------------------------------------------------------------------
     def add(self, kind: str, **fields: Any) -> Draft:
@@ -95,10 +98,10 @@ class Builder:
     def constant(self, item: Any) -> str:
         """The node of a value that does not require grad: a tensor, the raw array kept of one, a number, or UNKNOWN."""
         if item is UNKNOWN:
-            return self.add("data").id
+            return self.add("data", missing=self.reader.unkept).id
         if isinstance(item, (bool, int, float, complex)):
             kind = "bool" if isinstance(item, bool) else "int64" if isinstance(item, int) else "float64"
-            return self.add("data", shape=(), dtype=kind, value=self._literal(item, kind)).id
+            return self._keep(self.add("data", shape=(), dtype=kind, value=self._literal(item, kind)).id, item)
         key = self.reader.data_key(item)
         found = self._constants.get(key)
         if found is not None and self._unchanged(found[1], item):
@@ -110,7 +113,12 @@ class Builder:
         else:
             draft = self.add("data", shape=np.shape(item), dtype=type_name(item.dtype), value=self.value_of(item))
         self._constants[key] = (item, draft.id)
-        return draft.id
+        return self._keep(draft.id, item)
+
+    def _keep(self, node_id: str, item: Any, nr: int = 0) -> str:
+        if not self.recording:
+            self.raw[node_id, nr] = item
+        return node_id
 
     def _literal(self, item: Any, kind: str) -> Value | None:
         return Value.of_literal(item, written(item), kind) if self.values else None
@@ -188,7 +196,7 @@ class Builder:
                 draft.device or facts.device,
             )
             draft.shape, draft.dtype = facts.shape, facts.dtype
-        self._set_output(node_id, nr, tensor)
+        self.set_output(node_id, nr, tensor)
 
     # -- edges and saved tensors -------------------------------------------------------------------
     def edge(
@@ -208,7 +216,9 @@ class Builder:
         if nr and source == draft.id and entry.tensor is not None and not self.recording:
             self._saved_outputs[self.reader.data_key(entry.tensor)] = draft.id, nr, entry.tensor
         if entry.tensor is None:
-            saved = Saved(number, draft.id, entry.name, state=entry.state, source_node=source, source_nr=nr)
+            why = {"freed": "freed by backward()", "modified": "changed in place since it was saved"}
+            words = why.get(entry.state, "kept by a hook for saved tensors, which alone knows it")
+            saved = Saved(number, draft.id, entry.name, state=entry.state, source_node=source, source_nr=nr, missing=words)
         else:
             facts = self.reader.facts(entry.tensor)
             saved = Saved(
@@ -299,6 +309,12 @@ class Builder:
                 for i, (shape, dtype, _) in enumerate(outputs)
             )
         self.by_fn.put(fn, draft.id)
+        if self.recording:
+            draft.missing = "" if result is not None else "not kept: it was computed before the recording began"
+        else:
+            self.fns[draft.id] = fn
+            if result is not None:
+                self.raw[draft.id, 0] = result
         if isinstance(result, np.ndarray):
             # An in-place operation leaves its result in the array of the one before, which thereby lost its own.
             before = self._result_arrays.get(id(result))
@@ -351,16 +367,18 @@ class Builder:
         if node_id is not None:
             self.remember_memory(tensor, node_id)
         if node_id is not None and (node_id, tensor.output_nr) not in self._outputs_seen:
-            self._set_output(node_id, tensor.output_nr, tensor)
+            self.set_output(node_id, tensor.output_nr, tensor)
 
-    def _set_output(self, node_id: str, nr: int, tensor: Any) -> None:
+    def set_output(self, node_id: str, nr: int, tensor: Any) -> None:
+        """`tensor` is output `nr` of an operation of an existing graph, or of one in a recording."""
         draft, value = self.draft(node_id), self.value_of(tensor)
         if value is None:
             return
         self._outputs_seen[node_id, nr] = value
+        self._keep(node_id, tensor, nr)
         self.pictures.result(draft, nr, tensor)
         if nr == 0 and draft.value is None:
-            draft.value, draft.shape, draft.dtype = value, value.shape, value.dtype
+            draft.value, draft.shape, draft.dtype, draft.missing = value, value.shape, value.dtype, ""
         if nr < len(draft.outputs) and draft.outputs[nr].value is None:
             outputs = list(draft.outputs)
             outputs[nr] = replace(outputs[nr], value=value, shape=value.shape, dtype=value.dtype)
@@ -415,7 +433,6 @@ class Builder:
     def finish(self, meta: dict[str, Any], updates: Updates | None = None, marks: Iterable[Mark] = ()) -> Trace:
         """The frozen trace. `meta` as in `model.Trace`; of a recording also what changed leaves, and where its code was."""
         groups = scopes.groups(self.nodes, self.edges)
-        self._forget_overwritten()
         fill_devices(self.nodes, self.edges)
         name_overwritten(self.nodes)
         if self.reader.library == "autolab":
@@ -466,6 +483,8 @@ class Builder:
             d.error,
             d.mark,
             update,
+            missing=d.missing if d.value is None else "",
+            again=d.again,
         )
 
     def _grad_of(self, draft: Draft) -> Value | None:
@@ -491,10 +510,3 @@ class Builder:
             replace(item.saved, state=states[item.saved.node].get(item.saved.name, "freed")) for item in self.saved
         )
 
-    def _forget_overwritten(self) -> None:
-        """A result that a later in-place operation overwrote is not known: what the node kept is the newer value."""
-        for item in self.saved if not self.recording else ():
-            if item.saved.state == "modified" and item.saved.source_node is not None:
-                draft = self.draft(item.saved.source_node)
-                if draft.kind == "op":
-                    draft.value = None

@@ -43,6 +43,8 @@ class Draft:
     attrs: dict[str, Any] = field(default_factory=dict)
     literal: str = ""  # a number as it stands in the learner's code
     spelled: dict[str, str] = field(default_factory=dict)  # the same of attributes, by name
+    missing: str = ""  # why there is no value
+    again: bool = False  # whether the value was computed again
     record: Any = None  # the op's registry record, for formulas
     operands: dict[str, tuple[str, int]] = field(default_factory=dict)  # argument -> (parent id, its output number)
     parameter: bool = False  # of a module

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..engine.errors import fail
-from . import failures, names, scopes
+from . import again, failures, names, scopes
 from .build import Builder
 from .model import Trace
 from .reader import is_tensor, reader_for
@@ -64,6 +64,7 @@ def trace(
             "why": "",
             "error": None,
         }
+        again.fill(builder)
         if backward:
             for draft in builder.nodes:
                 if draft.kind == "op":

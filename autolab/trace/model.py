@@ -99,6 +99,8 @@ class Node(_Record):
     tex          : the forward formula with symbols, tex_numbers with numbers ("" when they are many or unknown).
     error        : what the operation raised, in one line; then it has no result. `meta["failures"]` says more.
     mark         : what an error has to do with the node: "changed here", "saved here" ...; "" mostly.
+    missing      : why `value` is None, in words, "" when it is known.
+    again        : whether `value` was not kept, and was computed again from operands that were (see `again.py`).
     layer        : formula card and pictures of a convolution, pooling or normalisation, see `pictures.py`; else None.
     """
 
@@ -130,6 +132,8 @@ class Node(_Record):
     error: str = ""
     mark: str = ""
     update: dict[str, Any] | None = None
+    missing: str = ""
+    again: bool = False
 
     @property
     def ran(self) -> bool:
@@ -183,6 +187,7 @@ class Saved(_Record):
 
     source_node : the node whose result it is, None when not in the trace; source_nr says which of its results.
     state       : when the trace was made: "alive", "freed", or "modified" (changed in place since it was saved).
+    missing     : why `value` is None, in words.
     """
 
     _parts = {"value": Value}
@@ -198,6 +203,7 @@ class Saved(_Record):
     source_node: str | None = None
     state: str = "alive"
     source_nr: int = 0
+    missing: str = ""
 
 
 @dataclass(frozen=True, slots=True)

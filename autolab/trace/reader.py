@@ -114,6 +114,7 @@ class Reader:
     """Questions about autolab tensors and grad_fn nodes."""
 
     library = "autolab"
+    unkept = "not kept: no gradient needs it, and the graph keeps at most 1,024 numbers of such an operand"
 
     def __init__(self) -> None:
         self.titles: dict[str, dict[str, Any]] = {}  # device that was met -> {"title", "simulated"}; without the CPU
@@ -264,6 +265,45 @@ class Reader:
         """Names under which this node may save tensors (None there means: not needed)."""
         op = self.op(node)
         return frozenset() if op is None else saved_kinds(op, ("input", "output"))
+
+    # -- computing again -----------------------------------------------------------------------------
+    def without_grad(self) -> Any:
+        """A context in which operations record no history."""
+        from ..engine.autograd.grad_mode import no_grad
+
+        return no_grad()
+
+    def kept(self, node: Any) -> dict[str, Any]:
+        """What a node keeps, by name, what only our own rules need included: tensors as SavedEntry, else as it is."""
+        found = dict(self.saved(node))
+        op = getattr(node, "op", None)
+        if op is not None and type(node.saved) is tuple:
+            found |= {
+                name: item
+                for name, kind, item in zip(op.saves, op.save_kinds, entries(node))
+                if name in op.hidden and kind == "attr"
+            }
+        return found
+
+    def plain(self, item: Any) -> Any:
+        """A tensor over the same memory as a tensor or array, outside any graph."""
+        from ..engine.tensor import wrap
+
+        return wrap(item._d, item.dtype) if is_tensor(item) else wrap(item)
+
+    def device(self, item: Any) -> str:
+        """Where a plain tensor is; "" for a number."""
+        return self.facts(item).device if is_tensor(item) else ""
+
+    def dtype(self, name: str) -> Any:
+        from ..engine.dtype import _by_name
+
+        return _by_name(name)
+
+    def again(self, record: Any, arguments: dict[str, Any], attrs: dict[str, Any]) -> Any:
+        """What an operation gives for these arguments."""
+        with np.errstate(all="ignore"):
+            return record.call(*(arguments[name] for name in record.params))
 
     def seed(self, root: Any, gradient: Any) -> Any:
         """The gradient that backward() starts with at `root`: what was given, or 1 for a single number.

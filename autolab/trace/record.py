@@ -23,6 +23,7 @@ from .text import render
 from .updates import Updates
 from .words import error as error_line
 
+BEFORE = "not known: it was changed in place here, and nothing in the recording had its value before"
 _COMPREHENSIONS = frozenset(["<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"])
 
 
@@ -289,7 +290,7 @@ class Recording(Recorded[Trace]):
             return found, 0
         kind = "leaf" if item.requires_grad and builder.reader.grad_fn(item) is None else "data"
         draft = builder.add(
-            kind, shape=facts.shape, dtype=facts.dtype, device=facts.device, requires_grad=kind == "leaf"
+            kind, shape=facts.shape, dtype=facts.dtype, device=facts.device, requires_grad=kind == "leaf", missing=BEFORE
         )
         return self._called_grad((draft.id, 0), item)
 

@@ -64,6 +64,7 @@ class TorchReader(Reader):
     """Questions about torch tensors and grad_fn nodes."""
 
     library = "torch"
+    unkept = "not kept: PyTorch's graph keeps only what a gradient needs"
 
     def __init__(self) -> None:
         super().__init__()
@@ -138,6 +139,34 @@ class TorchReader(Reader):
 
     def _tensor_names(self, node: Any) -> frozenset[str]:
         return frozenset(n for n in self._saved_names(node) if hasattr(type(node), f"_raw_saved_{n}"))
+
+    def without_grad(self) -> Any:
+        import torch
+
+        return torch.no_grad()
+
+    def kept(self, node: Any) -> dict[str, Any]:
+        return dict(self.saved(node))
+
+    def plain(self, item: Any) -> Any:
+        return item.detach()
+
+    def dtype(self, name: str) -> Any:
+        import torch
+
+        return getattr(torch, name)
+
+    def again(self, record: Any, arguments: dict[str, Any], attrs: dict[str, Any]) -> Any:
+        import torch
+
+        places = (torch, torch.Tensor, torch.nn.functional)
+        function = next((found for place in places if (found := getattr(place, record.name, None)) is not None), None)
+        if function is None:
+            raise NotImplementedError(record.name)
+        named = {name: arguments[name] for name in record.params if name in record.keyword_only}
+        if attrs.get("alpha", 1) != 1:
+            named["alpha"] = attrs["alpha"]
+        return function(*(arguments[name] for name in record.params if name not in named), **named)
 
     def _ones_like(self, root: Any) -> Any:
         import torch

@@ -130,4 +130,6 @@ def css() -> str:
             yield f"--{name}: {f'var({given}, {pair[theme]})' if given else pair[theme]};"
 
     fixed = (f"--{name}: {color};" for name, color in FIXED.items())
-    return f':host {{ {" ".join([*fixed, *variables(0)])} }}\n[data-theme="dark"] {{ {" ".join(variables(1))} }}\n'
+    # On paper, too, colours are what is to be seen.
+    exact = "print-color-adjust: exact; -webkit-print-color-adjust: exact;"
+    return f':host {{ {exact} {" ".join([*fixed, *variables(0)])} }}\n[data-theme="dark"] {{ {" ".join(variables(1))} }}\n'

@@ -449,7 +449,7 @@ def test_a_saved_notebook_and_an_exported_page(tmp_path):
 
 def test_the_script_is_one_module():
     module = assets.module("freeze")
-    assert module.count("export ") == 1 and "@import" not in module and len(module) < 60_000
+    assert module.count("export ") == 1 and "@import" not in module and len(module) < 64_000
     assert not re.search(r"https?://(?!www\.w3\.org/)", module), "nothing is fetched"
 
 

@@ -1,7 +1,7 @@
 // The Details region: what this step does, and everything known about the node that is looked at.
 import { breakable, h, nameScrollers } from "./dom.js";
-import { valueView, shapeWords, sizeWords, words, short, isBad } from "./values.js";
-import { soFar, edgesInto, madeOf, sentAlong, sharersOf } from "./states.js";
+import { againNote, valueView, shapeWords, sizeWords, words, short, isBad } from "./values.js";
+import { soFar, edgesInto, madeOf, sentAlong, sharersOf, whyMissing } from "./states.js";
 import { mood, rehearsed, stateWord } from "./moods.js";
 import { keptTable } from "./kept.js";
 import { Pictures } from "./pictures.js";
@@ -112,8 +112,10 @@ export class Details {
     return h("div", { class: "al-row" }, h("div", { class: "al-name", text: caption }), box);
   }
 
-  quantity(caption, value, label) {
-    return h("div", { class: "al-row" }, h("div", { class: "al-name", text: caption }), valueView(value, label));
+  // `of`: the node or step that may say why there is no value.
+  quantity(caption, value, label, of = null) {
+    const shown = valueView(value, label, whyMissing(this.trace, of));
+    return h("div", { class: "al-row" }, h("div", { class: "al-name", text: caption }), shown, againNote(of, value));
   }
 
   step(frame, index, now) {
@@ -159,7 +161,7 @@ export class Details {
     return [
       this.formula(node.tex, "formula"),
       node.tex_numbers !== node.tex ? this.formula(node.tex_numbers, "with numbers") : null,
-      this.quantity("value", frame.value, `value of ${node.label}`),
+      this.quantity("value", frame.value, `value of ${node.label}`, node),
       ...locals.map((edge) => this.derivative(edge)),
     ];
   }
@@ -270,8 +272,8 @@ export class Details {
           "div",
           { class: "al-sum" },
           part("before", before, "nothing"),
-          part(frame.event === "hook" ? mood(this.trace, "the hook gives", "the hook would give") : mood(this.trace, "arrives", "would arrive"), frame.value, "?"),
-          frame.state === "never" ? null : part(mood(this.trace, "now", "would be"), frame.total, "?"),
+          part(frame.event === "hook" ? mood(this.trace, "the hook gives", "the hook would give") : mood(this.trace, "arrives", "would arrive"), frame.value, whyMissing(this.trace)),
+          frame.state === "never" ? null : part(mood(this.trace, "now", "would be"), frame.total, whyMissing(this.trace)),
         ),
       ),
     ];
@@ -375,7 +377,7 @@ export class Details {
       ),
     );
     if (known && node.error) box.append(h("p", { class: "al-bad", text: `${node.call} failed: there is no result.` }));
-    else if (known) box.append(this.quantity("value", node.value, `value of ${node.label}`));
+    else if (known) box.append(this.quantity("value", node.value, `value of ${node.label}`, node));
     else
       box.append(
         h(

@@ -15,7 +15,7 @@ import { Cards } from "./cards.js";
 import { layOut, drawHere, engineOf } from "./layout.js";
 
 const DETAILS_WIDTH = 380;
-const PATIENCE = 15000, BUSY = 1500; // ms that an answer of the kernel is waited for; where the browser can draw itself
+const PATIENCE = 15000, BUSY = 1500, UNANSWERED = 2500; // ms that an answer of the kernel is waited for; where the browser can draw itself
 const MANY = 30; // nodes from which on a search box helps
 
 class View {
@@ -25,6 +25,9 @@ class View {
     this.trace = unpack(model.get("data"));
     this.folding = new Folding(this.trace, model.get("folding"));
     this.alone = model.get("live") === false; // an exported page: there is no kernel
+    const many = `this graph has ${this.trace.nodes.length.toLocaleString("en")} nodes: its numbers stay in the notebook's kernel`;
+    if (this.trace.columns) this.trace.absent = this.alone ? many : "asked of the kernel";
+    this.late = `${many}, which does not answer`;
     const shadow = el.shadowRoot ?? el.attachShadow({ mode: "open" });
     shadow.replaceChildren(h("style", { text: STYLE }));
     // JupyterLab's shortcuts look for this attribute on the event's target, which for them is the host element.
@@ -300,16 +303,23 @@ class View {
   // The numbers of a big trace come step by step, when the kernel is there to send them.
   askForDetails(step, selected) {
     const key = `${step} ${selected}`;
-    if (!this.trace.columns || this.asked?.has(key)) return;
+    if (!this.trace.columns || this.alone || this.asked?.has(key)) return;
     clearTimeout(this.asking);
     this.asking = setTimeout(() => {
       (this.asked ??= new Set()).add(key);
       this.model.send({ kind: "need-details", step, selected });
+      this.unanswered ??= setTimeout(() => {
+        this.trace.absent = this.late;
+        this.update(false);
+      }, UNANSWERED);
     }, 60);
   }
 
   onDetails(message) {
     if (message?.kind !== "details") return;
+    clearTimeout(this.unanswered);
+    this.unanswered = null;
+    this.trace.absent = "asked of the kernel";
     addDetails(this.trace, message);
     Object.assign(this.formulas, message.formulas);
     this.update(false);

@@ -2,7 +2,7 @@
 import { svgEl, clamp, reducedMotion } from "./dom.js";
 import { partWord, rehearsed, stateWord } from "./moods.js";
 import { keptWords } from "./kept.js";
-import { madeOf, sharersOf } from "./states.js";
+import { madeOf, sharersOf, whyMissing } from "./states.js";
 import { brief, grouped, isBad, thumbCells, shapeWords, short, words } from "./values.js";
 
 const LEAST_SCALE = 0.85, MOST_SCALE = 1.5; // at the least, text of 13 units is 11 px
@@ -248,7 +248,7 @@ export class Graph {
           ? `failed: ${node.error}`
           : node.shape && node.shape.length
             ? `shape ${shapeWords(node.shape)}`
-            : `value ${words(node.value)}`,
+            : node.value ? `value ${words(node.value)}` : `value: ${whyMissing(this.trace, node)}`,
     );
     const never = said.startsWith("never");
     if (node.requires_grad || never) parts.push(`gradient ${said}` + (grad && grad.shape.length === 0 ? ` ${words(grad)}` : ""));
@@ -412,7 +412,7 @@ function updateGradient({ grad: strip, node, strip: paper, word, number, gthumb 
 }
 
 function pillWords(sent) {
-  if (!sent) return "?";
+  if (!sent) return ""; // Details say where the numbers are
   return sent.shape.length ? shapeWords(sent.shape) : brief(sent);
 }
 

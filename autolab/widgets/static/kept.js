@@ -1,5 +1,6 @@
 // What a node keeps for its backward: in the learner's words, and as a table.
 import { breakable, h } from "./dom.js";
+import { whyMissing } from "./states.js";
 import { shapeWords, sizeWords, words } from "./values.js";
 
 const OPERANDS = { self: "first operand", other: "second operand" };
@@ -25,8 +26,8 @@ export function keptTable(trace, node, stateOf) {
   if (!rows.length) return [];
   const cells = (s) => [
     h("span", { title: keptWords(trace, s.id) }, breakable(s.name), keptName(trace, s) ? `: ${keptName(trace, s)}` : ""),
-    s.value ? words(s.value).replace(/^\w+\[[\d, ]*\], /, "") : "not kept", // without dtype and shape: that is the next column
-    shapeWords(s.shape),
+    s.value ? words(s.value).replace(/^\w+\[[\d, ]*\], /, "") : whyMissing(trace, s), // without dtype and shape: that is the next column
+    s.shape ? shapeWords(s.shape) : "",
     sizeWords(s.bytes),
     s.version ?? "",
   ];

@@ -302,6 +302,11 @@ export function gradientsAt(trace, index) {
 
 const neighbours = new WeakMap();
 
+// Why a node, a saved tensor or a step has no value; of a big trace `absent` says where its numbers are.
+export function whyMissing(trace, record) {
+  return record?.missing || trace.absent || "not kept";
+}
+
 // The edges that end at a node.
 export function edgesInto(trace, id) {
   if (!neighbours.has(trace)) {

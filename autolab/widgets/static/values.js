@@ -153,8 +153,9 @@ export function thumbCells(value, width, height) {
 }
 
 // A value for the Details region: a number, a coloured table with its scale, or statistics.
-export function valueView(value, label) {
-  if (!value) return h("span", { class: "al-unknown", text: "not kept" });
+// `why` is said where there is none.
+export function valueView(value, label, why = "not kept") {
+  if (!value) return h("span", { class: "al-unknown", text: why });
   if (value.shape.length === 0)
     return h("span", {
       class: "al-scalar" + (isBad(value) ? " al-bad" : ""),
@@ -164,6 +165,11 @@ export function valueView(value, label) {
   const table = rowsOf(value);
   if (!table) return statistics(value, label);
   return h("div", { class: "al-heatbox" }, heatTable(table, label, value.shape), scaleBar(scaleOf(table), table.flat().filter((v) => typeof v === "string").length, table.flat().length));
+}
+
+// Below the value of a node that was computed again (`Node.again`).
+export function againNote(node, value) {
+  return node?.again && value ? h("div", { class: "al-note", text: "computed again from its operands: the graph did not keep it" }) : null;
 }
 
 function heatTable(table, label, shape) {

@@ -1,0 +1,177 @@
+"""Values that the graph did not keep, computed again from those it did: `trace(loss)` without a recording.
+
+Only numbers are worked out: no `.grad`, no version counter, no running statistics and no random stream is touched, and nothing
+is observed. What could come out differently is not computed, and the node says why (`Node.missing`): what was drawn at random,
+what depends on an argument that nothing kept, what was changed in place since, what is on a GPU, what is too much work.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from ..engine import observe
+from .reader import UNKNOWN, SavedEntry, is_tensor
+
+if TYPE_CHECKING:
+    from .build import Builder
+    from .drafts import Draft
+
+MOST = 1 << 22
+"""Numbers in one result that is computed again."""
+WORK = 1 << 30
+"""Additions and multiplications in one trace: some tenths of a second. Each number of a result counts as at least 16."""
+
+UNKEPT = "its value was not kept: no later gradient needs it"
+_SHAPED: dict[str, Callable[[tuple[int, ...]], Any]] = {  # arguments that the shape of the result tells
+    "size": lambda shape: shape,
+    "output_size": lambda shape: shape[-2:],
+}
+_PRODUCTS = {"convolution", "addmm", "mm", "bmm", "baddbmm", "mv", "addmv", "linear", "matmul"}
+
+
+class Unknown(Exception):
+    """Why a value cannot be computed again."""
+
+
+def fill(builder: Builder) -> None:
+    """Gives the operations of an existing graph the values that can be computed again, and the others a reason."""
+    _forget_overwritten(builder)
+    changed = {item.saved.source_node for item in builder.saved if item.saved.state == "modified"}
+    left = WORK
+    with _unseen(builder.reader):
+        for draft in builder.nodes:  # parents first
+            fn = builder.fns.get(draft.id)
+            if fn is None or draft.value is not None:
+                continue
+            try:
+                if not builder.values:
+                    raise Unknown("this trace was made without values")
+                known = _operands(builder, draft, fn, changed)
+                left -= (work := _work(draft, known))
+                if left < 0:
+                    left += work  # something smaller may still be done
+                    raise Unknown("it takes too much work")
+                results = _run(builder, draft, fn, known)
+            except Unknown as why:
+                draft.missing = f"{UNKEPT}, and it is not computed again: {why}" if builder.values else str(why)
+                continue
+            for nr, result in enumerate(results[: max(1, len(draft.outputs))]):
+                builder.set_output(draft.id, nr, result)
+            draft.again = draft.value is not None
+
+
+def _forget_overwritten(builder: Builder) -> None:
+    """A result that a later in-place operation overwrote is not known: what the node kept is the newer value."""
+    for item in builder.saved:
+        if item.saved.state == "modified" and item.saved.source_node is not None:
+            draft = builder.draft(item.saved.source_node)
+            if draft.kind == "op":
+                draft.value = None
+
+
+@contextmanager
+def _unseen(reader: Any):
+    """No history, no observer."""
+    before, observe.observer = observe.observer, None
+    try:
+        with reader.without_grad():
+            yield
+    finally:
+        observe.observer = before
+
+
+def _work(draft: Draft, known: dict[str, Any]) -> int:
+    """About how many additions and multiplications an operation is."""
+    sizes = [item.shape for item in known.values() if is_tensor(item)]
+    numbers = max(math.prod(shape) for shape in [draft.shape or (), *sizes])
+    if numbers > MOST:
+        raise Unknown(f"{numbers:,} numbers are too many")
+    if draft.record.name not in _PRODUCTS:
+        return 16 * numbers
+    inner = [math.prod(shape) // max(1, shape[0 if draft.record.name == "convolution" else -1]) for shape in sizes if len(shape) > 1]
+    return math.prod(draft.shape or ()) * max(16, min(inner, default=1))
+
+
+def _operands(builder: Builder, draft: Draft, fn: Any, changed: set[str | None]) -> dict[str, Any]:
+    """The operands by name, as tensors outside any graph, or numbers."""
+    record = draft.record
+    if record is None:
+        what = "a function of your own" if hasattr(fn, "saved_tensors") else f"what {draft.grad_fn} computes is not known here"
+        raise Unknown(what if what[0] == "w" else f"{what} would have to run again")
+    if any("generator" in name for name in record.params):
+        raise Unknown("it was drawn at random")
+    known = {name: _operand(builder, parent, nr, changed) for name, (parent, nr) in draft.operands.items()}
+    devices = {device for item in known.values() if (device := builder.reader.device(item)) not in ("", "cpu")}
+    if devices:
+        raise Unknown(f"it is on {devices.pop()}")
+    return known
+
+
+def _run(builder: Builder, draft: Draft, fn: Any, known: dict[str, Any]) -> list[Any]:
+    """The results as tensors. Raises Unknown when they cannot be known to be those of then."""
+    record = draft.record
+    arguments = {name: _argument(builder, draft, fn, name, known) for name in record.params}
+    if record.name == "native_batch_norm" and arguments["training"]:
+        arguments |= {"running_mean": None, "running_var": None}  # they would be changed, and have no influence
+    try:
+        found = builder.reader.again(record, arguments, draft.attrs)
+    except Exception as error:  # whatever it raises: that run is not the learner's
+        raise Unknown(f"running it again failed with {type(error).__name__}") from None
+    results = list(found) if isinstance(found, (tuple, list)) else [found]
+    first = builder.reader.facts(results[0])
+    if draft.shape is not None and (first.shape, first.dtype) != (tuple(draft.shape), draft.dtype or first.dtype):
+        raise Unknown("an argument that was not kept made it another shape or dtype")
+    return results
+
+
+def _operand(builder: Builder, parent: str, nr: int, changed: set[str | None]) -> Any:
+    draft, item = builder.draft(parent), builder.raw.get((parent, nr), UNKNOWN)
+    if parent in changed and draft.kind != "op":
+        raise Unknown(f"{draft.name or 'an operand'} was changed in place since")
+    if draft.kind == "leaf":
+        item = draft.tensor() if draft.tensor is not None else None
+        item = UNKNOWN if item is None else item
+        version = 0 if item is UNKNOWN else builder.reader.facts(item).version
+        if version and any(other is not None and builder.draft(other).kind == "leaf" for other in changed):
+            raise Unknown(f"{draft.name or 'an operand'} may have been changed in place since, as other leaves were")
+    elif draft.kind == "op" and (draft.value is None if nr == 0 else item is UNKNOWN):
+        raise Unknown("what it was computed from is not known")
+    if item is UNKNOWN:
+        raise Unknown("what it was computed from was not kept")
+    return item if isinstance(item, (bool, int, float, complex)) else builder.reader.plain(item)
+
+
+def _argument(builder: Builder, draft: Draft, fn: Any, name: str, known: dict[str, Any]) -> Any:
+    """What the operation was called with under this name."""
+    record = draft.record
+    if name in known:
+        return known[name]
+    if f"{name}[0]" in known:
+        return [item for key, item in known.items() if key.partition("[")[0] == name]
+    kept = builder.reader.kept(fn)
+    if name in kept:
+        item = kept[name]
+        if not isinstance(item, SavedEntry):
+            return item
+        if item.tensor is not None:
+            return builder.reader.plain(item.tensor)
+        raise Unknown(f"its {name} was {'changed in place' if item.state == 'modified' else 'freed'} since")
+    if name in record.constants:
+        return record.constants[name]
+    if name in {record.params[i] for i in record.tensors}:
+        slots = {record.params[i] for i, _, _ in record.rules}
+        if draft.attrs.get(f"{name}_sym_sizes_opt") == [0] or name in record.also_saves and name not in {*slots, *record.lists}:
+            return None  # there was none
+        raise Unknown(f"its argument {name} was not kept")
+    if name in _SHAPED and draft.shape is not None:
+        return _SHAPED[name](tuple(draft.shape))
+    if name == "dtype" and draft.dtype:
+        own = next((builder.reader.facts(item).dtype for item in known.values() if is_tensor(item)), "")
+        return None if own == draft.dtype and name in record.defaults else builder.reader.dtype(draft.dtype)
+    if name in ("momentum", "memory_format"):
+        return 0.0 if name == "momentum" else None  # of no influence on the numbers
+    raise Unknown(f"its argument {name} was not kept")
+

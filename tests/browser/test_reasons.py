@@ -1,0 +1,52 @@
+"""Where a number is missing the page says why."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from lab import Explorer
+from playwright.sync_api import Page, expect
+
+import autolab as torch
+from autolab.widgets import explore
+
+
+def test_a_value_that_is_not_known_says_why(page: Page, tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    x, w = torch.randn(40, 60, requires_grad=True), torch.randn(40, 60)
+    y = (x.nan_to_num(nan=2.0) + 1 + w).exp()
+    y.mul_(2)
+    page.goto(explore(y.sum()).to_html(tmp_path / "why.html").as_uri())
+    shown = Explorer(page)
+    shown.graph.get_by_role("button", name=re.compile("result of nan_to_num")).click()
+    shown.slider.fill("4")
+    expect(shown.details).to_contain_text("it is not computed again: its argument nan was not kept")
+    shown.graph.get_by_role("button", name=re.compile("^w, data|^c1, data")).click()
+    assert not re.search(r"not kept(?!:)", shown.details.inner_text()) or "not kept:" in shown.details.inner_text()
+
+
+def test_a_value_that_was_computed_again_says_so(page: Page, tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    x = torch.randn(40, 60, requires_grad=True)
+    page.goto(explore((x + 1).sum(), step=3).to_html(tmp_path / "again.html").as_uri())
+    shown = Explorer(page)
+    shown.graph.get_by_role("button", name=re.compile("result of add")).click()
+    expect(shown.details).to_contain_text("computed again from its operands: the graph did not keep it")
+    shown.node("x").click()
+    expect(shown.details).not_to_contain_text("computed again")
+
+
+def test_a_big_page_says_where_its_numbers_are(page: Page, tmp_path: Path) -> None:
+    y = torch.tensor(1.0, requires_grad=True)
+    for i in range(4200):
+        y = y * 1.5 if i % 2 else y - 0.5
+    page.goto(explore(y, step=40).to_html(tmp_path / "big.html").as_uri())
+    shown = Explorer(page)
+    expect(shown.details).to_contain_text(re.compile(r"this graph has [\d,]+ nodes: its numbers stay in the notebook's kernel"))
+    last = int(shown.slider.get_attribute("max") or 0)
+    for step in (0, last // 2 + 5, last - 3, last):
+        shown.slider.fill(str(step))
+        shown.at(step)
+        words = shown.root.inner_text()
+        assert not re.search(r"\?|\bunknown\b|\bnot kept\b", words), (step, words)
