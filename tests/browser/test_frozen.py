@@ -117,10 +117,10 @@ def test_the_graph_on_the_same_page_is_marked(page: Page, tmp_path: Path) -> Non
     expect(shown.reach).to_contain_text("Backward ends at layer 2, the last it reaches.")
     expect(shown.root.get_by_role("status")).to_contain_text("Backward ends at layer 2")
     frozen = graph.node("0.0.weight")
-    expect(frozen.first).to_have_attribute("aria-label", re.compile("backward never comes here$"))
+    expect(frozen.first).to_have_attribute("aria-label", re.compile("never: it is frozen now$"))
     expect(shown.button("Run forward again")).to_have_count(0)
     panel._answer({"kind": "trainable", "path": "0", "value": False})
     assert page.evaluate("Object.values(autolabModels).at(-1).get('dimmed')") == explorer.dimmed
     assert page.evaluate("Object.values(autolabModels).at(-1).get('selected')") == explorer.selected
     shown.button("All").click()
-    expect(frozen.first).not_to_have_attribute("aria-label", re.compile("backward never comes here$"))
+    expect(frozen.first).not_to_have_attribute("aria-label", re.compile("never: it is frozen now$"))
