@@ -61,6 +61,7 @@ class Book:
         self.nodes, self.names, self.wanted = nodes, of(nodes), formulas
         self.rounded: set[str] = set()  # nodes whose formula with numbers has a rounded one on the right
         self._symbols_of: dict[str, dict[str, str]] = {}
+        self._filled: dict[tuple[str, int], dict[str, str] | None] = {}
 
     def label(self, node_id: str, nr: int = 0) -> str:
         """What result `nr` of a node is called: its variable, else "v3[1]"; result 0 has the node's label."""
@@ -125,6 +126,11 @@ class Book:
 
     def filled(self, draft: Draft, digits: int = 3) -> dict[str, str] | None:
         """Template names -> LaTeX with numbers where values are known and few; None when no operand has any."""
+        if (draft.id, digits) not in self._filled:
+            self._filled[draft.id, digits] = self._fill(draft, digits)
+        return self._filled[draft.id, digits]
+
+    def _fill(self, draft: Draft, digits: int) -> dict[str, str] | None:
         symbols = self.symbols(draft)
         texts = {
             n: symbols[n] if self.is_number(parent) else formulas.operand(self.value(*parent), digits)

@@ -5,6 +5,7 @@ r"""Whether an equation is true as it stands: a formula of numbers in TeX is wor
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 import re
@@ -87,12 +88,16 @@ def _near(a: Any, b: Any) -> bool:
 
 
 def _within(a: Any, b: Any, part: float) -> bool:
-    """Whether two numbers are at most `part` of the second apart. (A fraction may be too large for a float.)"""
-    if not all(isinstance(x, Fraction) or math.isfinite(x) for x in (a, b)):
-        return bool(a == b)
-    return bool(abs(Fraction(a) - Fraction(b)) <= Fraction(part) * abs(Fraction(b)))
+    """Whether two numbers are at most `part` of the second apart."""
+    try:
+        a, b = float(a), float(b)
+    except OverflowError:  # a fraction too large for a float
+        a, b = (x if isinstance(x, Fraction) or not math.isfinite(x) else Fraction(x) for x in (a, b))
+        return isinstance(a, Fraction) and isinstance(b, Fraction) and abs(a - b) <= Fraction(part) * abs(b)
+    return a == b if not (math.isfinite(a) and math.isfinite(b)) else abs(a - b) <= part * abs(b)
 
 
+@functools.lru_cache(maxsize=4096)
 def evaluate(tex: str) -> Any:
     """The number (a Fraction or a float) or the array that a formula comes to; None when it is more than numbers and
     the common signs."""
