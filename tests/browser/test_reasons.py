@@ -50,3 +50,17 @@ def test_a_big_page_says_where_its_numbers_are(page: Page, tmp_path: Path) -> No
         shown.at(step)
         words = shown.root.inner_text()
         assert not re.search(r"\?|\bunknown\b|\bnot kept\b", words), (step, words)
+
+
+def test_what_saved_names_mean_opens_and_closes_although_details_are_written_anew(page: Page, tmp_path: Path) -> None:
+    x = torch.randn(3, requires_grad=True)
+    page.goto(explore((x * x.exp()).sum()).to_html(tmp_path / "kept.html").as_uri())
+    shown = Explorer(page)
+    shown.graph.get_by_role("button", name=re.compile("result of mul")).click()
+    words = shown.details.locator("details")
+    for open_ in (True, False, True):
+        shown.details.locator("summary").click()
+        page.wait_for_timeout(200)
+        assert words.evaluate("e => e.open") == open_
+    shown.button("Next step").click()
+    assert words.evaluate("e => e.open"), "it stays as it was"

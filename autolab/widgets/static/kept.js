@@ -20,6 +20,8 @@ export function keptName(trace, { source_node, source_nr }) {
   return outputs[source_nr]?.label || label;
 }
 
+const opened = new WeakSet(); // nodes whose words are open: Details are written anew when their size changes
+
 // The table, and what its names mean; nothing where nothing was saved. `stateOf(id)`: a state and the word for it.
 export function keptTable(trace, node, stateOf) {
   const rows = trace.saved.filter((s) => s.node === node.id);
@@ -40,6 +42,6 @@ export function keptTable(trace, node, stateOf) {
   const summary = `What ${rows.map((s) => s.name).join(", ")} mean${rows.length > 1 ? "" : "s"}`;
   return [
     h("div", { class: "al-scroll" }, h("table", table, h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows.map(row)))),
-    h("details", { class: "al-kept" }, h("summary", { text: summary }), rows.map((s) => h("p", { text: keptWords(trace, s.id) }))),
+    h("details", { class: "al-kept", open: opened.has(node) }, h("summary", { text: summary, onclick: () => opened.delete(node) || opened.add(node) }), rows.map((s) => h("p", { text: keptWords(trace, s.id) }))),
   ];
 }
