@@ -44,6 +44,7 @@ class Op:
     view: bool = False
     outputs: tuple[str, ...] = ()
     nondiff: tuple[str, ...] = ()
+    partial: bool = False  # of several outputs: the rules take None for a gradient that did not come, where others get zeros
     node: str = ""
     also_saves: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()  # saved for our rules, but not by torch: no `_saved_` attribute; an output that was changed since comes as None

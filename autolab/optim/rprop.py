@@ -82,4 +82,5 @@ class Rprop(Optimizer):
         np.minimum(size, p.dtype.type(largest), out=size)
         before[...] = grad
         before[agreement < 0] = 0  # the sign turned: stay this time, and let the next step count as the first
-        add_product(p, np.sign(before), size, -1.0)
+        sign = np.sign(np.where(before == before, before, before.dtype.type(0)))  # a NaN has none, and its parameter stays
+        add_product(p, sign, size, -1.0)

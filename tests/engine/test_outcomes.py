@@ -16,6 +16,30 @@ REFUSED = [  # dtypes that PyTorch has no kernel for
     "F.huber_loss(i, r)", "F.huber_loss(i, i)", "torch.trapezoid(m)", "torch.trapezoid(r, m)", "torch.cumulative_trapezoid(m)",
     "torch.cdist(i[None], r[None])", "torch.cdist(A, A.double())", "torch.addr(i, i, i, alpha=2.)",
 ]
+MASKS = [  # products of masks, and numbers that whole ones cut off
+    "M = A > 1; M @ M.T", "m @ m", "(A > 1).T @ m", "m @ (A > 1)", "V.bool() @ V.bool().mT", "torch.mv((A > 1).T, m)", "torch.dot(m, m)",
+    "torch.vdot(m, m)", "torch.bmm(V[:, :2].bool(), V[:, :2].bool().mT)", "torch.addmm(m, A.T > 1, (A > 1)[:, :2])",
+    "torch.addmv(m, A[:, :2] > 1, m)", "torch.baddbmm(V.bool(), V.bool(), V.bool()[:, :, :1].mT @ V.bool())",
+    "torch.einsum('ij,jk->ik', A > 1, A.T > 1)", "torch.einsum('i,i->', m, m)", "torch.einsum('ij,ij->ij', A > 1, A > 1)",
+    "torch.einsum('ij->i', A > 1)", "torch.tensordot(A > 1, A.T > 1, 1)", "F.linear(m[None], A[:, :2] > 1)",
+    "torch.linalg.multi_dot([A > 1, A.T > 1])", "torch.matrix_power(A[:, :2] > 1, 3)", "torch.trace(A > 1)",
+    "torch.mm(m[None, :0], m[:0, None])", "I = A.int(); torch.addmm(I[:, :2], I, I.T, beta=0.5)",
+    "I = A.int(); torch.addmm(I[:, :2], I, I.T, alpha=1.7, beta=-1.9)", "I = A.int(); y = I[:, :2] + 1; y.addmm_(I, I.T, beta=0.5); y",
+    "torch.addmm(torch.tensor(nan), A, A.T, beta=0)", "torch.einsum('ii->i', A[:, :1])", "torch.einsum('ii->i', A[:1])",
+    "torch.einsum('iij->j', V)", "torch.einsum('ii,i', A[:1], i)", "torch.einsum('ij->ij', r[None])",
+]
+SUMS = [
+    "A.to(torch.uint8).sum_to_size(2, 1)", "(A > 1).sum_to_size(3)", "A.sum_to_size(2, 3) is A", "A.sum_to_size(())",
+    "r.expand(2, 1, 3).sum_to_size(3)", "r.view(1, 1, 3).sum_to_size(3)", "r.expand(2, 1, 3).sum_to_size(1, 1, 3)",
+    "r.expand(2, 1, 3).sum_to_size(1, 1)", "A.sum_to_size(4)", "A.sum_to_size(2, 2, 3)", "A.t().sum_to_size(3, 1)", "z.sum_to_size(())",
+    "y = r[:1].detach().requires_grad_(); torch.var_mean(y)[1].backward(); y.grad",
+    "y = r[:, None].detach().requires_grad_(); torch.std_mean(y, 1)[1].sum().backward(); y.grad",
+    "y = r[:1].detach().requires_grad_(); torch.var_mean(y)[0].backward(); y.grad", "torch.diff(r, 0)",
+    "torch.matrix_power(r.expand(3, 3), 1)", "torch.chain_matmul(r[None])", "F.gumbel_softmax(A.T)",
+    "F.gumbel_softmax(V.transpose(0, 2), hard=True)",
+    "p = nn.Parameter(x[:3].clone()); o = torch.optim.Rprop([p]); p.grad = torch.tensor([nan, 1., -1.]); "
+    "o.step(); y = p.detach().clone(); p.grad = torch.tensor([1., nan, -inf]); o.step(); [y, p, o.state[p]['prev'], o.state[p]['step_size']]",
+]
 CONVERTED = [
     "torch.addcmul(i, i, i, value=0.5)", "torch.addcmul(i, i, i, value=2.5)", "i.addcmul_(i, i, value=0.5)",
     "F.huber_loss(x, x.double() * 2)", "F.huber_loss(x.double(), x * 2)", "torch.einsum('i,i->i', r, i)", "torch.einsum('i,j->ij', r, x.double())",
@@ -85,8 +109,9 @@ NUMBERS = [
     "torch.mode(torch.tensor([3., nan, 1., 1., nan, 2., 2., 2.]))", "torch.mode(torch.tensor([[3., nan, 1.], [1., nan, 2.], [nan, 2., 2.]]), 0)",
     "y = torch.tensor([nan, inf, -inf], requires_grad=True); F.hardsigmoid(y).sum().backward(); y.grad",
 ]
+ALL = REFUSED + MASKS + SUMS + CONVERTED + SIZES + PIECES + EDGES + PROTOCOLS + POWERS + LAYOUTS + NODES + WORDS + NUMBERS
 
 
-@pytest.mark.parametrize("source", REFUSED + CONVERTED + SIZES + PIECES + EDGES + PROTOCOLS + POWERS + LAYOUTS + NODES + WORDS + NUMBERS)
+@pytest.mark.parametrize("source", ALL)
 def test_same_as_torch(source):
     check("test_outcomes", source, lambda torch: outcome(torch, START + source))

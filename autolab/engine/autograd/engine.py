@@ -274,7 +274,7 @@ class _Pass:
 
     def filled(self, node, gs):
         """Zeros for the outputs of a node where nothing arrived: a rule of several outputs expects a gradient for each."""
-        if not node.plain or gs is None:  # custom functions fill in zeros themselves, unless asked not to
+        if not node.plain or gs is None or node.op.partial:  # custom functions fill in zeros themselves, unless asked not to
             return gs
         there = next((getattr(g, "_d", g) for g in gs if g is not None), np.float32(0))
         zeros = [

@@ -9,19 +9,7 @@ from ..errors import check_dim, fail
 from ..kernels.threads import product
 from ..registry import composite, register
 from .indexing import written
-from .matmul import _c_name, addmm_op, check_addmm, check_expand
-
-
-def scaled(array, factor):
-    """`array` times a number, which is cut off to a whole one for whole numbers: what PyTorch's kernels do."""
-    factor = int(factor) if array.dtype.kind in "biu" and isinstance(factor, float) else factor
-    return array if factor == 1 else array * factor
-
-
-def sum_of(self, beta, added, alpha):
-    """beta * self + alpha * added; where beta is 0 nothing of `self` is read, not even nan."""
-    added = scaled(added, alpha)
-    return added + scaled(self, beta) if beta else added
+from .matmul import _c_name, addmm_op, check_addmm, check_expand, no_masks, sum_of
 
 
 def _times(m, g, factor):
@@ -45,8 +33,7 @@ def addmm_(self, mat1, mat2, *, beta=1, alpha=1):
 
 # -- matrix and vector -----------------------------------------------------------------------------------------------------
 def _addmv(xp, self, mat, vec, beta, alpha):
-    if mat.dtype == bool:
-        raise fail(NotImplementedError, "\"addmv_impl_cpu\" not implemented for 'Bool'", "Masks have no products: convert them with .float().")
+    no_masks("addmv_impl_cpu", mat, vec)
     return sum_of(self, beta, product(mat, vec), alpha)
 
 
@@ -110,6 +97,7 @@ def _check_batches(batch1, batch2):
 
 
 def _addbmm(xp, self, batch1, batch2, beta, alpha):
+    no_masks("addmm_impl_cpu_", batch1, batch2)
     b, n, k = batch1.shape
     # the sum over pairs is one product: the pairs' columns side by side, their rows below each other
     together = product(xp.moveaxis(batch1, 0, 1).reshape(n, b * k), batch2.reshape(b * k, batch2.shape[2]))
@@ -185,9 +173,14 @@ def addbmm_(self, batch1, batch2, *, beta=1, alpha=1):
     return written(addbmm_op, (self, batch1, batch2, beta, alpha), apart=False)
 
 
+def _baddbmm(xp, self, batch1, batch2, beta, alpha):
+    no_masks("baddbmm", batch1, batch2)
+    return sum_of(self, beta, xp.matmul(batch1, batch2), alpha)
+
+
 baddbmm_op = register(
     "baddbmm(self, batch1, batch2, *, beta=1, alpha=1)",
-    forward=lambda xp, self, batch1, batch2, beta, alpha: sum_of(self, beta, xp.matmul(batch1, batch2), alpha),
+    forward=_baddbmm,
     method=False,
     function=False,
     hidden=("self_sym_sizes",),

@@ -352,7 +352,8 @@ def _legacy(dtype, args, kwargs):
     made = Options("new", kwargs)
     data = args[0] if len(args) == 1 else None
     if isinstance(data, Tensor):
-        return data.alias() if "device" not in kwargs else data.to(made.device)
+        there = data.to(made.device) if "device" in kwargs else data
+        return data.alias() if there is data else there
     if len(args) == 1 and (isinstance(data, np.ndarray) or _is_sequence(data)) and not isinstance(data, Size):
         return made.tensor(np.asarray(array_from(data, dtype)))
     if isinstance(data, str):

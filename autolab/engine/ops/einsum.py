@@ -7,6 +7,7 @@ import math
 from ..errors import fail
 from ..registry import composite
 from .matmul import bmm, permuted
+from .transposition import permute_op
 
 
 @composite()
@@ -17,6 +18,11 @@ def einsum(equation, *operands):
     inputs, output = _parse_einsum(equation, operands)
     sizes = {}
     for i, (names, t) in enumerate(zip(inputs, operands)):
+        for name, n in zip(names, t.shape):
+            first = t.shape[names.index(name)]
+            if n != first:
+                message = f"einsum(): subscript {name} is repeated for operand {i} but the sizes don't match, {n} != {first}"
+                raise fail(RuntimeError, message, "A letter twice means a diagonal, which only a square has.")
         for name, n in zip(names, t.shape):
             if sizes.setdefault(name, n) != n and n != 1 and sizes[name] != 1:
                 raise fail(
@@ -35,7 +41,8 @@ def einsum(equation, *operands):
     if extra:
         result = result.sum([names.index(n) for n in extra])
         names = [n for n in names if n not in extra]
-    return permuted(result, [names.index(n) for n in output])
+    order = [names.index(n) for n in output]
+    return permute_op.call(result, tuple(order)) if result is operands[0] else permuted(result, order)  # a view at least, as in torch
 
 
 def _parse_einsum(equation, operands):

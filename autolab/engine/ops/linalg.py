@@ -410,6 +410,8 @@ def _trace(xp, self):
             f"trace: expected a matrix, but got tensor with dim {self.ndim}",
             "The trace is the sum of a matrix's diagonal.",
         )
+    if self.dtype == bool:
+        raise not_implemented("trace", self.dtype)
     total = xp.trace(self)
     return total if self.dtype.kind == "f" else xp.asarray(total, np.int64)
 
@@ -433,6 +435,8 @@ trace = register(
 def matrix_power(A, n):
     """The n-th power of square matrices; negative powers invert. Source: torch.linalg.matrix_power."""
     _square("matrix_power", A._d)
+    if n == 1:
+        return METHODS["clone"](A)
     if n < 0:
         A, n = inv_op.call(A), -n
     result = None

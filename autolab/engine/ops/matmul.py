@@ -25,6 +25,48 @@ def _same_dtype(a, b, message):
         )
 
 
+_BOOL = np.dtype(bool)
+
+
+def no_masks(name, a, b):
+    """Raises torch's error for products of masks, which its kernels do not have."""
+    if a.dtype is _BOOL and a.size and b.size:
+        message = f"\"{name}\" not implemented for 'Bool'"
+        raise fail(NotImplementedError, message, "Masks have no products: convert them with .float().")
+
+
+def scaled(array, factor):
+    """`array` times a number, which is cut off to a whole one for whole numbers: what PyTorch's kernels do."""
+    factor = int(factor) if array.dtype.kind in "biu" and isinstance(factor, float) else factor
+    return array if factor == 1 else array * factor
+
+
+def sum_of(self, beta, added, alpha):
+    """beta * self + alpha * added; where beta is 0 nothing of `self` is read, not even nan."""
+    added = scaled(added, alpha)
+    return added + scaled(self, beta) if beta else added
+
+
+def _mm(xp, self, mat2):
+    no_masks("addmm_impl_cpu_", self, mat2)
+    return product(self, mat2)
+
+
+def _mv(xp, self, vec):
+    no_masks("addmv_impl_cpu", self, vec)
+    return self @ vec
+
+
+def _dot(xp, self, tensor):
+    no_masks("dot", self, tensor)
+    return self.dot(tensor)
+
+
+def _bmm(xp, self, mat2):
+    no_masks("bmm", self, mat2)
+    return xp.matmul(self, mat2)
+
+
 def _c_name(d):
     return d.np_name
 
@@ -46,7 +88,7 @@ def _towards_second(m, g, first, sizes, strides):
 
 mm_op = register(
     "mm(self, mat2)",
-    forward=lambda xp, self, mat2: product(self, mat2),
+    forward=_mm,
     method=False,
     function=False,
     vjp={
@@ -60,7 +102,7 @@ mm_op = register(
 )
 mv_op = register(
     "mv(self, vec)",
-    forward=lambda xp, self, vec: self @ vec,
+    forward=_mv,
     method=False,
     function=False,
     vjp={
@@ -73,7 +115,7 @@ mv_op = register(
 )
 dot_op = register(
     "dot(self, tensor)",
-    forward=lambda xp, self, tensor: self.dot(tensor),
+    forward=_dot,
     method=False,
     function=False,
     vjp={"self": lambda m, g, tensor: g * tensor, "tensor": lambda m, g, self: g * self},
@@ -83,7 +125,7 @@ dot_op = register(
 )
 bmm_op = register(
     "bmm(self, mat2)",
-    forward=lambda xp, self, mat2: xp.matmul(self, mat2),
+    forward=_bmm,
     method=False,
     function=False,
     vjp={
@@ -97,10 +139,9 @@ bmm_op = register(
 
 
 def _addmm(xp, self, mat1, mat2, beta, alpha):
+    no_masks("addmm_impl_cpu_", mat1, mat2)
     result = product(mat1, mat2)
-    if alpha != 1:
-        result = result * alpha
-    return result + (self if beta == 1 else self * beta)
+    return result + self if beta == 1 and alpha == 1 else sum_of(self, beta, result, alpha)
 
 
 addmm_op = register(

@@ -81,7 +81,7 @@ def multi_dot(tensors):
 @composite()
 def chain_matmul(*matrices):
     """The product of several matrices; `linalg.multi_dot` replaces it. Source: torch.chain_matmul."""
-    return matrices[0] if len(matrices) == 1 else multi_dot(list(matrices))
+    return matrices[0].clone() if len(matrices) == 1 else multi_dot(list(matrices))
 
 
 # -- powers in columns -----------------------------------------------------------------------------------------------------

@@ -91,7 +91,7 @@ def _abs(xp, self):
 def _sign(xp, self):
     """-1, 0 or 1; 0 for nan, as in torch."""
     if self.dtype == bool:
-        return self
+        return self.copy("K")
     return ((self > 0).astype(self.dtype) - (self < 0))[()]
 
 

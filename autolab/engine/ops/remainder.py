@@ -19,7 +19,7 @@ def _rounding(name):
         if self.dtype.kind == "c":
             raise fail(NotImplementedError, f"{name} is not supported for complex inputs",
                        "Complex numbers lie between no two whole ones.")
-        return self if self.dtype.kind in "iu" else getattr(xp, "rint" if name == "round" else name)(self)
+        return xp.positive(self) if self.dtype.kind in "iu" else getattr(xp, "rint" if name == "round" else name)(self)
     return kernel
 
 

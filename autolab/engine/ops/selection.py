@@ -370,7 +370,7 @@ def masked_fill_(self, mask, value):
 # -- nan and infinities ------------------------------------------------------------------------------------------------
 def _nan_to_num(xp, self, nan, posinf, neginf):
     if self.dtype.kind != "f":
-        return self
+        return self.copy("K")
     limits = np.finfo(self.dtype)
     return xp.nan_to_num(self, nan=0.0 if nan is None else nan, posinf=float(limits.max) if posinf is None else posinf,
                          neginf=float(limits.min) if neginf is None else neginf)

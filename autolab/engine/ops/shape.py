@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from ..errors import check_dim, check_dims, fail
-from ..registry import NAMESPACES, composite, register
+from ..registry import METHODS, NAMESPACES, composite, register
 from ..tensor import materialise
 
 
@@ -348,9 +348,16 @@ def narrow_copy(input, dim, start, length):
 @composite(method=True, function=False)
 def sum_to_size(self, *size):
     """Summed over the dimensions that broadcasting from `size` would have expanded. Source: torch.Tensor.sum_to_size."""
-    from .memory import sum_to
-
-    return sum_to.call(self, sizes_from(size, "sum_to_size"))
+    shape, given = tuple(sizes_from(size, "sum_to_size")), tuple(self._d.shape)
+    extra = len(given) - len(shape)
+    if extra < 0 or any(n not in (1, m) for n, m in zip(shape, given[extra:])):
+        message = f"size {{{list(shape)}}} is not expandable to size {{{list(given)}}}."
+        raise fail(RuntimeError, message, "Each size is that of the tensor, from the last one on, or 1.")
+    axes = (*range(extra), *(k + extra for k, n in enumerate(shape) if n == 1 and given[k + extra] != 1))
+    if not shape:
+        return METHODS["sum"](self)
+    summed = METHODS["sum"](self, axes, True) if axes else self
+    return view_op.call(summed, shape) if extra else summed
 
 
 @composite(method=True)

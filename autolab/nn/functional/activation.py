@@ -258,7 +258,7 @@ def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
     """
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
-    noise = -autolab.empty_like(logits).exponential_().log()
+    noise = -autolab.empty(logits.shape, dtype=logits.dtype, device=logits.device).exponential_().log()  # row by row, as torch draws it
     soft = ((logits + noise) / tau).softmax(dim)
     if not hard:
         return soft
