@@ -28,7 +28,7 @@ def save(op, args, outs, edges) -> list:
     args: the arguments of the call. outs: its results, Tensors. edges: per rule the node that its gradient goes to, or None. Only what some
     gradient will need is kept; None stands for the rest. A tensor is kept with its version, so that backward notices a change in place:
     an argument as (Tensor, version), a result as (array, storage, version), for the result itself would hold the node that holds it."""
-    entries = []
+    entries: list = []
     for kind, index, readers in zip(op.save_kinds, op.save_index, op.needed_by):
         always = readers is None or op.spread or len(op.rules) == 1
         if not always and all(edges[rule] is None for rule in readers):
