@@ -6,10 +6,12 @@ have: `explore(loss)` opens the graph explorer, `record()` records what your cod
 
 from __future__ import annotations
 
+import functools
 import importlib
 import math
 
 from .engine import registry as _registry
+from .engine import signatures as _signatures
 from .engine import dtype as _dtypes
 from .engine.autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled  # noqa: F401
 from .engine.autograd.grad_mode import (
@@ -38,6 +40,8 @@ for _d in _dtypes.ALL:
 
 pi, e, inf, nan = math.pi, math.e, math.inf, math.nan
 newaxis = None
+
+promote_types = _signatures.front(promote_types, "f", "promote_types")
 
 _LAZY = {
     "nn": "autolab.nn",
@@ -109,6 +113,7 @@ def is_floating_point(input):
     return input.is_floating_point()
 
 
+@functools.partial(_signatures.front, space="f", name="result_type")
 def result_type(tensor1, tensor2):
     """The dtype that arithmetic on the two would have. Source: torch.result_type."""
     dims = [t.dtype for t in (tensor1, tensor2) if is_tensor(t) and t.ndim]

@@ -45,6 +45,8 @@ TYPED_BY_HAND = {  # whose stub does not say what the parser takes, or that do n
     ("m", "requires_grad_"): ["bool requires_grad=True"],
     ("m", "stride"): ["int? dim=None"],
     ("m", "size"): ["int? dim=None"],
+    **{("f", name): ["Tensor input"] for name in ("det", "slogdet", "inverse", "matrix_exp", "square_", "negative_")},
+    ("linalg", "matrix_exp"): ["Tensor input"],
     ("nn.functional", "one_hot"): ["Tensor tensor, size num_classes=-1"],
     **{("f", name): [] for name in ("split", "full")},
     **{("m", name): [] for name in ("split", "new", "type", "to")},
@@ -152,7 +154,8 @@ def lines():
             derived = [as_method(f) for f in whole if not f.startswith("~")]
             # most functions that make tensors check their options themselves
             made = any(" requires_grad" in t for t in texts) and not name.endswith(("_window", "_indices"))
-            if worth(texts + (derived if space == "m" else [])) and not made and not (space == "m" and texts == derived):
+            by_hand = (space, name) in TYPED_BY_HAND and texts
+            if (by_hand or worth(texts + derived * (space == "m"))) and not made and not (space == "m" and texts == derived):
                 yield f"{space} {name}: {'; '.join(texts)}"
 
 

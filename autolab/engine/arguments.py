@@ -12,7 +12,7 @@ from .autograd.grad_mode import per_thread
 from .device import CPU, accelerator, usable
 from .dtype import FROM_NUMPY, get_default_dtype
 from .dtype import as_dtype as any_dtype
-from .errors import fail, unsupported
+from .errors import beyond_numpy, fail, too_many_dimensions, unsupported
 from .tensor import Tensor, strided, wrap
 
 NUMBERS = (int, float, complex, np.number, np.bool_)
@@ -58,6 +58,8 @@ def overloads(*signatures, method=False, name=None, types=False):
         def checked(*args, **kwargs):
             try:
                 return function(*args, **kwargs)
+            except MemoryError as error:
+                raise beyond_numpy(error) from None
             except TypeError as error:
                 text = str(error)
                 absent, too_many = _MISSING.match(text), _TOO_MANY.match(text)
@@ -230,7 +232,10 @@ class Options:
 
     def computed(self, compute):
         """A leaf over `compute(xp)`, which runs on the device asked for: nothing is copied to it."""
-        array = compute(np) if self.device is CPU else self.device.backend.run(per_thread.state, compute, self.device.xp)
+        try:
+            array = compute(np) if self.device is CPU else self.device.backend.run(per_thread.state, compute, self.device.xp)
+        except (MemoryError, ValueError) as error:
+            raise beyond_numpy(error) from None
         return self._leaf(array, FROM_NUMPY[array.dtype])
 
     def generated(self, array):
@@ -276,6 +281,10 @@ def shape_of(function, args, position=1):
         negative = next(size for size in shape if size < 0)
         message = f"Trying to create tensor with negative dimension {negative}: {shape}"
         raise fail(RuntimeError, message, "A size counts elements; only view() and reshape() take -1.")
+    if len(shape) > 64:
+        raise too_many_dimensions()
+    if math.prod(shape) >= 1 << 61:
+        raise fail(RuntimeError, f"Storage size calculation overflowed with sizes={shape}", "So many numbers cannot even be counted in bytes.")
     return tuple(shape)
 
 

@@ -15,6 +15,7 @@ from .autograd.node import new_accumulator, sequence
 from .device import CPU
 from .dispatch import apply, reporting
 from .dtype import FROM_NUMPY
+from .errors import beyond_numpy
 from .lanes import TENSORS
 from .plain import strides_of
 from .saving import Words, saving
@@ -48,8 +49,9 @@ def make_general(op):
     ]
     # CPython enters a `try` for nothing.
     lines = [f"def call({args}):", " try:", *(f" {line}" for line in lines), " except Exception as error:"]
-    lines += [f"  failing.failed(op, ({args},), error)", "  raise"]
+    lines += ["  told = beyond_numpy(error)", f"  failing.failed(op, ({args},), told)", "  if told is error: raise", "  raise told from None"]
     environment = {
+        "beyond_numpy": beyond_numpy,
         "per_thread": per_thread,
         "TENSORS": TENSORS,
         "NUMBERS": _NUMBERS,

@@ -19,7 +19,7 @@ from .autograd.saved import entries, keep
 from .broadcasting import broadcast_error, check_shapes, outgrown, overlapping_operands
 from .device import CPU
 from .dtype import FROM_NUMPY, bool_, get_default_dtype, python_scalar_dtype, result_type_of
-from .errors import fail
+from .errors import beyond_numpy, fail
 from .plain import PLAIN
 from .saving import saver
 from .placement import across, common_device, device_error, gathered, kept, on_device
@@ -37,8 +37,11 @@ def reporting(run, op, inplace=False):
         try:
             return run(op, args)
         except Exception as error:
-            failing.failed(op, args, error, inplace)
-            raise
+            told = beyond_numpy(error)
+            failing.failed(op, args, told, inplace)
+            if told is error:
+                raise
+            raise told from None
 
     return call
 

@@ -4,6 +4,8 @@ Every module raises through `fail`, so that the message stays comparable with Py
 why it happened and what to do; Python prints it under the traceback.
 """
 
+import math
+
 from .failing import refused
 
 
@@ -29,6 +31,30 @@ def fail(kind, message, note=None):
     if note:
         error.add_note(note)
     return refused(error)
+
+
+def beyond_numpy(error):
+    """PyTorch's error for what NumPy could not make room for, or has too many dimensions for NumPy; any other error as it is."""
+    text = str(error)
+    if isinstance(error, MemoryError):
+        shape, kind = getattr(error, "shape", None), getattr(error, "dtype", None)
+        asked = "" if shape is None else f": you tried to allocate {math.prod(shape) * kind.itemsize} bytes"
+        cause = f"DefaultCPUAllocator: can't allocate memory{asked}. Error code 12 (Cannot allocate memory)"
+        message = f"[enforce fail at alloc_cpu.cpp:127] err == 0. {cause}"
+        return fail(RuntimeError, message, "The computer has not that much memory.")
+    if not isinstance(error, ValueError):
+        return error
+    if "array is too big" in text or text.startswith("Maximum allowed"):
+        return fail(RuntimeError, "Storage size calculation overflowed", "So many numbers cannot even be counted in bytes.")
+    if any(words in text for words in ("maximum supported dimension", "number of dimensions must be within", "ndmin must be")):
+        return too_many_dimensions()
+    return error
+
+
+def too_many_dimensions():
+    """The error for a tensor of more dimensions than NumPy has."""
+    message = "tensors of more than 64 dimensions are not supported by autolab"
+    return fail(RuntimeError, message, "PyTorch has no such limit; the arrays of NumPy, which hold the numbers here, have it.")
 
 
 def no_kernel(name, *refused):

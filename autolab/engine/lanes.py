@@ -58,7 +58,7 @@ try:
             d = state.run(fast, x.squeeze() if x_alone else x, y.squeeze() if y_alone else y)
     else:
         d = state.run(fast, x, y)
-except ValueError:
+except (ValueError, MemoryError):
     return slow(a, b)
 RESULT
 """

@@ -74,6 +74,11 @@ class Protocols:
         return iter(self.unbind(0))
 
     def __contains__(self, element):
+        from .arguments import NUMBERS
+
+        if not isinstance(element, (Protocols, *NUMBERS)):
+            message = f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
+            raise fail(RuntimeError, message, "A tensor holds numbers.")
         return bool((self == element).any())
 
     def __repr__(self, *, tensor_contents=None):

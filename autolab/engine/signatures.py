@@ -19,7 +19,7 @@ from . import generated
 from .arguments import _type_name, bad_argument, no_match, no_match_of_one, numbers_of
 from .device import device as device_class
 from .dtype import dtype as dtype_class
-from .errors import fail, unsupported
+from .errors import beyond_numpy, fail, unsupported
 from .lanes import TENSORS
 from .random import Generator
 from .tensor import Tensor, layout
@@ -329,7 +329,9 @@ class _Front:
         return self.name if self.space in ("f", "m", "nn.functional") else f"{self.space}_{self.name}"
 
     def reworded(self, error, args, kwargs):
-        """The error to raise for `error`, an AttributeError or TypeError of the body."""
+        """The error to raise for `error`, which a call of the body came to."""
+        if isinstance(error, (ValueError, MemoryError)):
+            return beyond_numpy(error)
         if error.__traceback__.tb_next is None:  # the arguments did not bind
             if self.forms is None:
                 self.learn()
@@ -422,7 +424,7 @@ def _code(count, more):
         "    break",
         " try:",
         "  return body(*args, **kwargs)",
-        " except (AttributeError, TypeError) as error:",
+        " except (AttributeError, TypeError, ValueError, MemoryError) as error:",
         "  told = reworded(error, args, kwargs)",
         "  if told is error: raise",
         "  raise told from None",

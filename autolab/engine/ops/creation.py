@@ -344,15 +344,18 @@ def legacy_constructor(cls, *args, **kwargs):
     return t
 
 
-def _legacy(dtype, args, kwargs):
+def _legacy(dtype, args, kwargs, device=None):
+    if not args and len({"size", "other"} & kwargs.keys()) == 1:  # by the names that PyTorch has for it
+        args = tuple(Size(kwargs[name]) if name == "size" else kwargs[name] for name in ("size", "other") if name in kwargs)
+        kwargs = {name: value for name, value in kwargs.items() if name == "device"}
     if set(kwargs) - {"device"}:
         signatures = ("*, torch.device device = None", "torch.Storage storage", "Tensor other")
         sized = ("tuple of ints size, *, torch.device device = None", "object data, *, torch.device device = None")
         raise no_match("new", args, kwargs, signatures + sized)
-    made = Options("new", kwargs)
+    made = Options("new", kwargs if device is None else {"device": device} | kwargs)
     data = args[0] if len(args) == 1 else None
     if isinstance(data, Tensor):
-        there = data.to(made.device) if "device" in kwargs else data
+        there = data.to(made.device) if device is not None or "device" in kwargs else data
         return data.alias() if there is data else there
     if len(args) == 1 and (isinstance(data, np.ndarray) or _is_sequence(data)) and not isinstance(data, Size):
         return made.tensor(np.asarray(array_from(data, dtype)))
@@ -367,7 +370,7 @@ def _legacy(dtype, args, kwargs):
 @composite(method=True, function=False)
 def new(self, *args, **kwargs):
     """The old constructor with this tensor's dtype and device: `x.new(2, 3)`, `x.new([1, 2])`. Source: torch.Tensor.new."""
-    return _legacy(self.dtype, args, {"device": self.device} | kwargs)
+    return _legacy(self.dtype, args, kwargs, self.device)
 
 
 class tensortype(type):

@@ -174,9 +174,27 @@ def _check_repeats(repeats, n):
         raise fail(RuntimeError, "repeats can not be negative", note)
 
 
+def _positions(repeats, output_size):
+    """The numbers of the entries of `repeats`, the counts of a `repeat_interleave` of nothing else."""
+    if repeats.dtype.name not in ("int32", "int64"):
+        message = f"\"repeat_interleave_cpu\" not implemented for '{repeats.dtype.short}'"
+        raise fail(NotImplementedError, message, "Counts are whole numbers.")
+    if repeats._d.ndim != 1:
+        raise fail(RuntimeError, "repeat_interleave only accept 1D vector as repeat", "It has one count per position.")
+    _check_repeats(repeats, repeats.numel())
+    if output_size not in (None, int(repeats.sum())):
+        raise fail(RuntimeError, "allocated size does not match required size", f"The counts add up to {int(repeats.sum())}.")
+    return NAMESPACES[""]["arange"](repeats.numel(), dtype=repeats.dtype, device=repeats.device)
+
+
 @composite(method=True)
-def repeat_interleave(input, repeats, dim=None, *, output_size=None):
-    """Each entry `repeats` times in a row (a number, or one count per entry). Source: torch.repeat_interleave."""
+def repeat_interleave(input=None, repeats=None, dim=None, *, output_size=None):
+    """Each entry `repeats` times in a row (a number, or one count per entry); of counts alone, each position as often as it says.
+
+    Source: torch.repeat_interleave."""
+    if input is None or repeats is None:
+        repeats = input if repeats is None else repeats
+        input = _positions(repeats, output_size)
     if dim is None:
         input, dim = input.flatten(), 0
     dim = check_dim(dim, input.ndim)
@@ -188,9 +206,12 @@ def repeat_interleave(input, repeats, dim=None, *, output_size=None):
         size[dim + 1] = repeats
         shape = list(input.shape)
         shape[dim] *= repeats
+        if output_size not in (None, shape[dim]):
+            message = f"repeat_interleave: Invalid output_size, expected {shape[dim]} but got {output_size}"
+            raise fail(RuntimeError, message, "It is the size that the dimension will have, where one knows it.")
         return view_op.call(expand_op.call(inserted, tuple(size)).clone_contiguous(), tuple(shape))
     _check_repeats(repeats, input.shape[dim])
-    times = repeats.tolist() * (input.shape[dim] if repeats.numel() == 1 else 1)
+    times = repeats.reshape(-1).tolist() * (input.shape[dim] if repeats.numel() == 1 else 1)
     index = [i for i, n in enumerate(times) for _ in range(n)]
     from .creation import tensor
 

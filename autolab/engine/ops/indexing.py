@@ -17,6 +17,7 @@ from ..placement import common_device, device_error, gathered
 from ..registry import METHODS, NAMESPACES, composite, register
 from ..tensor import Tensor, scalar_tensor, wrap
 from ..views import overlap
+from .index_keys import as_coordinates, as_index, check_mask, consumed_by
 from .shape import unsqueeze
 
 END = 2**63 - 1  # torch's mark for "to the end", seen in _saved_end
@@ -241,31 +242,6 @@ index_put_op = register(
 )
 
 
-def as_index(x, dim, shape):
-    """An index tensor as torch normalises it: masks become positions, lists become tensors. Returns a list, one entry per dimension it covers."""
-    if not isinstance(x, Tensor):
-        a = np.asarray(x)
-        x = wrap(a.astype(np.int64) if not a.size else a)
-    if x.dtype.name in ("bool", "uint8"):
-        for k, n in enumerate(x.shape):
-            if dim + k >= len(shape) or n != shape[dim + k]:
-                raise fail(
-                    IndexError,
-                    f"The shape of the mask {list(x.shape)} at index {k} does not match the shape of the indexed tensor {list(shape)} at "
-                    f"index {dim + k}",
-                    "A mask says yes or no for every entry, so it has the tensor's sizes.",
-                )
-        with x._storage.device.backend:
-            return [wrap(i) for i in x._storage.device.xp.nonzero(x._d if x.ndim else x._d.reshape(1))]
-    if x.dtype._kind != 1:
-        raise fail(
-            IndexError,
-            "tensors used as indices must be long, int, byte or bool tensors",
-            f"This index is {x.dtype}; convert it with .long().",
-        )
-    return [x]
-
-
 def _plan(self, key):
     """Applies the basic part of an index as views. Returns (view, indices): `indices` is None, or the list for the advanced part."""
     if not self._d.ndim and key.__class__ is int:
@@ -277,8 +253,8 @@ def _plan(self, key):
         )
     if not self._d.ndim and key.__class__ is slice:
         raise fail(IndexError, "slice() cannot be applied to a 0-dim tensor.", "A 0-d tensor is a single number.")
-    key = key if key.__class__ is tuple else (key,)
-    used = sum(_consumes(k) for k in key)
+    key = key if key.__class__ is tuple else tuple(key) if isinstance(key, (list, range)) and as_coordinates(key) else (key,)
+    used = sum(consumed_by(k) for k in key)
     if used > self.ndim:
         raise fail(
             IndexError,
@@ -302,10 +278,10 @@ def _plan(self, key):
             result = unsqueeze.call(result, dim)
             advanced[dim] = wrap(np.nonzero(np.array([bool(k)]))[0])
             dim += 1
-        elif isinstance(k, Tensor) and not k.ndim and k.dtype._kind == 1 and k.dtype.name != "uint8":
+        elif isinstance(k, Tensor) and not k.ndim and k.dtype._kind == 1 and k.dtype.name != "uint8":  # of any size: it counts as a number
             _inside(int(k._d), place, result._d.shape[dim])
             result = select_op.call(result, dim, int(k._d))
-        elif isinstance(k, Tensor) and not k.ndim and k.dtype.name == "bool":
+        elif isinstance(k, Tensor) and not k.ndim and k.dtype.name in ("bool", "uint8"):
             result = unsqueeze.call(result, dim)
             advanced[dim] = wrap(np.nonzero(np.array([bool(k._d)]))[0])
             dim += 1
@@ -327,17 +303,6 @@ def _plan(self, key):
     if not advanced:
         return result, None
     return result, [advanced.get(d) for d in range(max(advanced) + 1)]
-
-
-def _consumes(k):
-    if k is None or k is Ellipsis or isinstance(k, (bool, np.bool_)):
-        return 0
-    if isinstance(k, Tensor):
-        return k.ndim if k.dtype.name in ("bool", "uint8") else 1
-    if isinstance(k, (list, np.ndarray)):
-        a = np.asarray(k)
-        return a.ndim if a.dtype == bool else 1
-    return 1
 
 
 def _sliced(x, dim, k, always=False):
@@ -408,6 +373,7 @@ def setitem(self, key, value):
             plain = as_number(value)
             view.fill_(scalar_tensor(value if plain is None else held_by(plain, self.dtype)))
         return
+    check_mask(key if key.__class__ is tuple else (key,), value)
     if (plain := None if isinstance(value, Tensor) else as_number(value)) is not None:
         value = held_by(plain, self.dtype)
     if not isinstance(value, Tensor):

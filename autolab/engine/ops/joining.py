@@ -306,6 +306,17 @@ def unbind(input, dim=0):
     return unbind_op.call(input, d) if input.shape[d] else ()
 
 
+def _places(given):
+    """The tensor of `tensor_split` as a number of sections, or as a list of places."""
+    what = "tensor_split expected tensor_indices_or_sections to"
+    if given.dtype.name != "int64":
+        raise fail(RuntimeError, f"{what} have dtype of long, but got {given.dtype.short}", "Places are whole numbers: call .long().")
+    if given.ndim > 1:
+        message = f"{what} be a zero-dimensional or one-dimensional tensor, but got a tensor with {given.ndim} dims"
+        raise fail(RuntimeError, message, "One number asks for so many pieces, a list says where to cut.")
+    return given.tolist()
+
+
 @composite(method=True)
 def tensor_split(input, indices_or_sections, dim=0):
     """Nearly equal pieces, or pieces cut at given places; views. Source: torch.tensor_split."""
@@ -314,13 +325,15 @@ def tensor_split(input, indices_or_sections, dim=0):
         raise fail(RuntimeError, message, "A 0-d tensor is a single number.")
     d = check_dim(dim, input.ndim)
     n = input.shape[d]
+    if isinstance(indices_or_sections, Tensor):
+        indices_or_sections = _places(indices_or_sections)
     if isinstance(indices_or_sections, int):
         k = indices_or_sections
         if k < 1:
             raise fail(RuntimeError, f"number of sections must be larger than 0, got {k}", "Ask for one piece at least.")
         cuts = list(itertools.accumulate((n // k + (i < n % k) for i in range(k)), initial=0))
     else:
-        cuts = [0, *map(int, indices_or_sections), n]
+        cuts = [0, *indices_or_sections, n]
     return tuple(OPS["slice"].call(input, d, a, b, 1) for a, b in zip(cuts, cuts[1:]))
 
 

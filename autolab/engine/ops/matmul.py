@@ -436,10 +436,22 @@ def inner(input, other):
 @composite()
 def tensordot(a, b, dims=2):
     """Sums of products over the named dimensions (a number: the last of `a`, the first of `b`). Source: torch.tensordot."""
+    if isinstance(dims, Tensor):
+        dims = dims.item() if dims.numel() == 1 else dims.tolist()
+    if isinstance(dims, float):
+        message = f"tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two lists, but got dims={dims}"
+        raise fail(RuntimeError, message, "A number says how many dimensions are summed over; two lists name them.")
+    if isinstance(dims, int) and dims < 0:
+        raise fail(RuntimeError, f"tensordot expects dims >= 0, but got dims={dims}", "It counts dimensions.")
+    if isinstance(dims, int) and dims > min(a.ndim, b.ndim):
+        message = f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}"
+        raise fail(RuntimeError, message, f"The tensors have {a.ndim} and {b.ndim} dimensions.")
     if isinstance(dims, int):
         first, second = list(range(a.ndim - dims, a.ndim)), list(range(dims))
     else:
         first, second = ([d] if isinstance(d, int) else list(d) for d in dims)
+    if len(first) != len(second):
+        raise fail(RuntimeError, "both dimension lists should have same length", "Each dimension of one is summed together with one of the other.")
     first, second = [check_dim(d, a.ndim) for d in first], [check_dim(d, b.ndim) for d in second]
     for p, q in zip(first, second):
         if b.shape[q] == 1:  # a size of 1 stands for any: the sum runs over the other tensor alone

@@ -43,7 +43,7 @@ _TEX = {
 
 select_scatter_op = register(
     "select_scatter(self, src, dim, index)",
-    forward=_replaced(lambda xp, self, dim, index: self[at(dim, index)]),
+    forward=_replaced(lambda xp, self, dim, index: self[(*at(dim, index), ...)]),  # `...`: of one dimension an array, too
     vjp={
         "self": lambda m, g, dim, index: m.select_scatter(g, m.zeros_like(m.select(g, dim, index)), dim, index),
         "src": lambda m, g, dim, index: m.select(g, dim, index),

@@ -146,6 +146,8 @@ _FLOATS_AND_INTS = {float, int}
 
 
 def _clamp_call(self, min, max):
+    if self.dtype._kind == 1:  # a limit that is a whole number wraps or is refused, as any number of its dtype
+        min, max = (held_by(bound, self.dtype) if bound.__class__ is int else bound for bound in (min, max))
     if min.__class__ in _FLOATS_AND_INTS and (max is None or max.__class__ in _FLOATS_AND_INTS):  # most often
         return clamp_op, (self, min, max)
     if min is None and max is None:
@@ -210,11 +212,14 @@ def _one_limit(name, torch_node, number_rule, tensor_rules, tex, sign, doc):
             raise mismatch(side)
         return by_tensor if isinstance(limit, Tensor) else by_number
 
+    def held(input, limit):
+        return held_by(limit, input.dtype) if limit.__class__ is int and input.dtype._kind == 1 else limit
+
     def call(input, limit):
-        return chosen(limit).call(input, limit)
+        return chosen(limit).call(input, held(input, limit))
 
     def in_place(self, limit):
-        return apply_inplace(chosen(limit), (self, limit))
+        return apply_inplace(chosen(limit), (self, held(self, limit)))
 
     call.__doc__ = f"{doc} (a number or a tensor). Source: torch.{name}"
     in_place.__doc__ = f"In-place `{name}`. Source: torch.Tensor.{name}_"

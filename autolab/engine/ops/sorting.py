@@ -272,24 +272,52 @@ def histogram(input, bins=100, *, range=None, weight=None, density=False):
 
 
 # -- binary search -----------------------------------------------------------------------------------------------------
-@composite()
-def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None):
-    """Where each element of `input` would go in the sorted last dimension of `sorted_sequence` (left of equal ones, or
-    right).
+def _check_search(sequence, values, right, side, sorter):
+    """Raises PyTorch's errors for what cannot be searched."""
+    rows, found, who = list(sequence._d.shape), list(values._d.shape), "torch.searchsorted():"
+    if side not in (None, "left", "right"):
+        raise fail(RuntimeError, f"{who} side can only be 'left' or 'right' but got {side}", "It says where equal numbers go.")
+    if side == "left" and right:
+        message = f"{who} side and right can't be set to opposites, got side of left while right was True"
+        raise fail(RuntimeError, message, "Leave `right` out: `side` says the same.")
+    if not rows:
+        raise fail(RuntimeError, f"{who} boundaries tensor should have positive dimension, but got 0 dimension", "A single number has no order.")
+    if len(rows) > 1 and not found:
+        message = (f"{who} input value can be a scalar only when boundaries tensor dimension is 1, but we got boundaries tensor dim({len(rows)}) "
+                   f"and input value's dim(0) numel(1)")
+        raise fail(RuntimeError, message, "Each row is searched for its own values.")
+    if len(rows) > 1 and rows[:-1] != found[:-1]:
+        message = (f"{who} boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor must "
+                   f"match, but we got boundaries tensor {rows} and input value tensor {found}")
+        raise fail(RuntimeError, message, "Each row is searched for its own values.")
+    if sorter is None:
+        return
+    if list(sorter._d.shape) != rows:
+        message = f"{who} boundary and sorter must have the same size, but got boundary tensor {rows}and got sorter tensor {list(sorter._d.shape)}"
+        raise fail(RuntimeError, message, "The sorter is what argsort gives: one position for each number.")
+    if sorter.dtype.name != "int64":
+        raise fail(RuntimeError, f"{who} sorter must be a tensor of long dtype but got dtype {sorter.dtype.short}", "It holds positions.")
+    if sorter.numel() and not 0 <= int(sorter.min()) <= int(sorter.max()) < rows[-1]:
+        raise fail(RuntimeError, f"{who} sorter index out of range", f"The positions are 0 to {rows[-1] - 1}.")
 
-    Raises RuntimeError when the leading dimensions differ. Source: torch.searchsorted."""
+
+@composite()
+def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None):
+    """Where each element of `input` would go in the sorted last dimension of `sorted_sequence` (left of equal ones, or right).
+
+    sorter: the positions that sort `sorted_sequence`, where it is not sorted itself. Raises RuntimeError when the leading dimensions differ.
+    Source: torch.searchsorted."""
     values = input if isinstance(input, Tensor) else scalar_tensor(input)
+    _check_search(sorted_sequence, values, right, side, sorter)
+    if sorter is not None:
+        sorted_sequence = sorted_sequence.gather(-1, sorter)
     rows, xp = sorted_sequence._d, sorted_sequence.device.xp
     side = side or ("right" if right else "left")
     if rows.ndim == 1:
         found = xp.asarray(xp.searchsorted(rows, values._d, side=side))
+    elif not rows.size or not values.numel():
+        found = xp.zeros(values._d.shape, np.int64)
     else:
-        if rows.shape[:-1] != values._d.shape[:-1]:
-            raise fail(RuntimeError, "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 "
-                                     "dimensions of boundaries tensor and "
-                       f"input value tensor must match, but we got boundaries tensor {list(rows.shape)} and input "
-                       f"value tensor {list(values._d.shape)}",
-                       "Each row is searched for its own values.")
         flat = values._d.reshape(-1, values._d.shape[-1])
         pairs = zip(rows.reshape(-1, rows.shape[-1]), flat)
         found = xp.stack([xp.searchsorted(r, v, side=side) for r, v in pairs]).reshape(values._d.shape)

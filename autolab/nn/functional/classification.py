@@ -4,7 +4,7 @@ Source: https://docs.pytorch.org/docs/2.13/nn.functional.html#loss-functions
 """
 
 import autolab
-from autolab.engine.errors import fail, not_implemented
+from autolab.engine.errors import fail, no_dimensions, not_implemented
 from autolab.engine.ops.class_losses import kernel_name
 from autolab.engine.registry import OPS
 from autolab.nn.functional.activation import log_softmax
@@ -140,6 +140,8 @@ def cross_entropy(
     """
     number = reduction_number(legacy_reduction(size_average, reduce, reduction))
     check_tensors("cross_entropy_loss", input=input, target=target, weight=weight)
+    if not input._d.ndim and target.is_floating_point():
+        raise no_dimensions(1)
     if target._d.shape == input._d.shape:
         return _soft_cross_entropy(input, target, weight, number, ignore_index, label_smoothing)
     log_p = log_softmax(input, 0 if input._d.ndim == 1 else 1)

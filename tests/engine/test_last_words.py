@@ -1,0 +1,82 @@
+"""The last word of an error is PyTorch's, not Python's or NumPy's; what indices may be; arguments by the names that PyTorch has for them."""
+
+import warnings
+
+import pytest
+from engine_outcomes import outcome
+from goldens import oracle
+
+import autolab as torch
+
+START = (
+    "x = torch.arange(6.); A = torch.arange(9.).view(3, 3); V = torch.arange(18.).view(2, 3, 3); z = torch.tensor(3.); i = torch.tensor([0, 2, 1]); "
+    "byte, small, short = (torch.tensor([1, 0, 1], dtype=d) for d in (torch.uint8, torch.int8, torch.int16)); import numpy as np; "
+)
+EXPRESSIONS = [
+    "torch.select_scatter(torch.zeros(3), z, 0, 1)", "torch.select_scatter(A, x[:3], 1, -1)", "z.view(1).select_scatter(z, 0, 0)",
+    "byte.clamp(-1, 1)", "byte.clamp(0, 300)", "small.clamp(-200, 1)", "byte.clamp_min(-1)", "byte.clamp_max(300)",
+    "byte.clamp(-0.5, 0.5)", "byte.clip_(0, 1)", "short.clamp_min_(-70000)", "'a' in x", "None in x", "[1.] in x", "z in x", "2 in x",
+    "7. in x", "torch.searchsorted(torch.tensor([]), 1.)", "torch.searchsorted(torch.zeros(2, 0), torch.zeros(2, 3))",
+    "torch.searchsorted(x, torch.zeros(0))", "torch.searchsorted(torch.tensor([3., 1., 2.]), 2., sorter=torch.tensor([1, 2, 0]))",
+    "torch.searchsorted(x[:3], 2., sorter=x[:3])", "torch.searchsorted(x[:3], 2., sorter=torch.tensor([1, 2]))",
+    "torch.searchsorted(x[:3], 2., sorter=torch.tensor([1, 2, 7]))", "torch.searchsorted(A, 2.)",
+    "torch.searchsorted(A.flip(1), A, sorter=torch.tensor([[2, 1, 0]] * 3), right=True)", "torch.searchsorted(x, x, side='a')",
+    "torch.searchsorted(x, x, side='left', right=True)", "torch.searchsorted(z, x)", "torch.bucketize(x, torch.zeros(0))",
+    "torch.baddbmm(A, A, A)", "torch.baddbmm(z, V, V)", "torch.baddbmm(V, x, V)", "torch.addbmm(A, V, x)", "torch.bmm(x, V)",
+    "torch.tensordot(A, x, 5)", "torch.tensordot(z, A, 1)", "torch.tensordot(A, A, -1)", "torch.tensordot(A, A, 1.5)",
+    "torch.tensordot(A, A, [[0], [0, 1]])", "torch.tensordot(A, A, ([5], [0]))", "torch.tensordot(A, A, torch.tensor(1))",
+    "torch.tensordot(A, A, torch.tensor([[0, 1], [1, 0]]))", "F.cross_entropy(z, z)", "F.cross_entropy(z, torch.tensor(1))",
+    "F.cross_entropy(A, torch.tensor(1))", "F.cross_entropy(x, i)", "F.nll_loss(V, i)", "x[small]", "x[short]", "x[small[0]]",
+    "x[short[0]]", "x[small.int()]", "x[np.array([0, 2], dtype=np.int16)]", "x.index_put((short,), x[:3])", "x[:3][byte]",
+    "x[:3][byte[0]]", "x[:3][byte, None]", "x[small] = 2.", "x[:3][byte] = 2.", "x[:3][byte] = x[:2]; x", "A[byte, 0] = 2.",
+    "A[byte] = torch.tensor([1.])", "A[byte] = A[:2] * 2; A", "x[:3][byte[0]] = 5.; x", "A[[[0, 1], [1, 2]]]", "A[[[0, 1], [1, 2]],]",
+    "A[[0, 1]]", "A[[0, 1], [1, 2]]", "A[[slice(0, 2), 1]]", "A[[None, 0]]", "A[[..., 0]]", "A[[i, i]]", "A[[i, 0]]",
+    "A[[True, False, True]]", "A[[[True, False, True], [0, 1]]]", "A[[[0, 1], 1]]", "A[[0, [1, 2]]]", "V[[[0, 1], [1, 2], [0, 0]]]",
+    "V[[[[0, 1], [1, 1]]]]", "A[[]]", "A[[[]]]", "A[['a']]", "A[[[0, 1], [1, 2]]] = 5.; A", "torch.ones(40, 2)[[0] * 33]",
+    "torch.ones(40, 2)[[[0]] * 2]", "A[[torch.tensor(0), torch.tensor(1)]]", "A[((0, 1), (1, 2))]", "A[[(0, 1), (1, 2)]]",
+    "A[[range(2)]]", "A[range(2)]", "A[[np.array([0, 1])] * 2]", "A[np.array([[0, 1], [1, 2]])]", "torch.repeat_interleave(repeats=i)",
+    "torch.repeat_interleave(i)", "torch.repeat_interleave(A)", "torch.repeat_interleave(i, output_size=5)",
+    "torch.repeat_interleave(x, torch.tensor(2))", "x.repeat_interleave(2, output_size=11)", "torch.tensor_split(x, torch.tensor(2))",
+    "torch.tensor_split(x, torch.tensor([2., 3.]))", "torch.tensor_split(x, torch.tensor([[2]]))",
+    "torch.tensor_split(input=x, tensor_indices_or_sections=torch.tensor([1, 4]))", "x.tensor_split(sections=3)",
+    "str(torch.result_type(tensor=A, other=1.))", "str(torch.result_type(scalar1=1, scalar2=1.5))",
+    "str(torch.promote_types(type1=torch.int8, type2=torch.float16))", "torch.promote_types(1, 2)", "A.new(size=(2,)).shape",
+    "A.new(other=x)", "A.new(foo=1)", "torch.det(input=A)", "torch.slogdet(input=A + torch.eye(3))",
+    "torch.inverse(input=A + torch.eye(3))", "torch.matrix_exp(input=A / 9)", "torch.square_(input=x)", "torch.negative_(input=x)",
+    "torch.linalg.eigvalsh(A, UPLO='x')", "torch.linalg.cond(A, p=1.5)", "torch.addr(x, x, x, beta=True)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_as_pytorch_has_it(expression):
+    oracle.check("test_last_words", expression, lambda t: outcome(t, START + expression), rtol=1e-5)
+
+
+TOO_LARGE = [
+    "torch.zeros(10**18)", "torch.full((10**15,), 1.)", "torch.eye(10**9)", "torch.rand(10**15)", "x.repeat(10**17)",
+    "x.expand(10**15, 6) + 1", "x.expand(10**15, 6).clone()", "x.expand(10**15, 6).exp()", "x.repeat_interleave(10**16)",
+    "F.pad(x, (10**16, 0))", "x.new_zeros(10**17)", "torch.zeros_like(x.expand(10**15, 6))", "x.resize_(10**17)",
+    "torch.linspace(0, 1, 10**16)", "torch.outer(x[:1].expand(10**9), x[:1].expand(10**9))",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("expression", TOO_LARGE)
+def test_too_large(expression):
+    message = outcome(torch, START + expression)
+    start = "RuntimeError: [enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate "
+    assert message.startswith(start)
+
+
+def test_sizes_beyond_counting_and_dimensions_beyond_numpys():
+    assert outcome(torch, "torch.ones(10**10, 10**10)") == "RuntimeError: Storage size calculation overflowed with sizes=[10000000000, 10000000000]"
+    one = "torch.ones(1)"
+    for expression in ("torch.zeros([1] * 65)", "torch.zeros([1] * 64)[None]", f"{one}.expand([1] * 65)", f"{one}.view([1] * 65)"):
+        assert outcome(torch, START + expression) == "RuntimeError: tensors of more than 64 dimensions are not supported by autolab"
+
+
+def test_a_list_of_coordinates_is_warned_of_where_it_stands():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        torch.ones(3, 3)[[[0, 1], [1, 2]]]
+        torch.ones(3, 3)[[0, 1]]
+    assert [w.filename for w in caught] == [__file__] and "non-tuple sequence" in str(caught[0].message)
