@@ -307,23 +307,39 @@ def mean_backward(g, win, divisor):
 
 
 def _shares(xp, n, out):
-    """(taps, how many positions each reads) of windows that share `n` positions out evenly; neighbours may share a position."""
+    """(what the windows that share `n` positions out evenly read, how many positions each of them)."""
     start, stop = adaptive_edges(n, out, xp)
     largest = int(np.subtract(*adaptive_edges(n, out)[::-1]).max(initial=1))
-    return [taps.tap(xp, xp.minimum(start + j, n - 1), there=start + j < stop) for j in range(largest)], stop - start
+    return taps.Reading(xp, n, [taps.Tap(xp.minimum(start + j, n - 1), there=start + j < stop) for j in range(largest)]), stop - start
+
+
+_shares_on_the_host = lru_cache(64)(lambda n, out: _shares(np, n, out))
+_MANY = 8  # positions per window, from which they are summed in one call
+
+
+def _window_sums(x, out, axis):
+    n = x.shape[axis]
+    if not off_host(x) and n > _MANY * out:
+        return taps.sums(x, *adaptive_edges(n, out), axis)
+    return _reading(x, n, out)[0].of(x, axis)
+
+
+def _reading(x, n, out):
+    return _shares(module(x), n, out) if off_host(x) else _shares_on_the_host(n, out)
+
+
+def _share_out(x, size, out):
+    """`x`, of `out` (rows, columns) windows, divided by how many of `size` positions each window has."""
+    rows, columns = (_reading(x, n, o)[1].astype(x.dtype) for n, o in zip(size, out))
+    return x / rows[:, None] / columns
 
 
 def adaptive_mean(x, out):
     """The mean of each of `out` (rows, columns) windows that share the last two dimensions out evenly."""
-    xp = module(x)
-    rows, columns = (_shares(xp, n, o) for n, o in zip(x.shape[-2:], out))
-    total = taps.gathered(xp, taps.gathered(xp, x, columns[0], -1), rows[0], -2)
-    return total / rows[1][:, None].astype(x.dtype) / columns[1].astype(x.dtype)
+    return _share_out(_window_sums(_window_sums(x, out[1], -1), out[0], -2), x.shape[-2:], out)
 
 
 def adaptive_mean_backward(g, size):
     """The adjoint of `adaptive_mean`, for an input of `size` (rows, columns)."""
-    xp = module(g)
-    rows, columns = (_shares(xp, n, o) for n, o in zip(size, g.shape[-2:]))
-    share = g / rows[1][:, None].astype(g.dtype) / columns[1].astype(g.dtype)
-    return taps.spread(xp, taps.spread(xp, share, rows[0], size[0], -2), columns[0], size[1], -1)
+    rows, columns = (_reading(g, n, o)[0] for n, o in zip(size, g.shape[-2:]))
+    return columns.back(rows.back(_share_out(g, size, g.shape[-2:]), -2), -1)

@@ -16,7 +16,7 @@ from ..errors import LinAlgError, fail, not_implemented, unsupported
 from ..registry import METHODS, NAMESPACES, composite, register
 from ..return_types import return_type
 from ..tensor import Tensor
-from .linalg import _mt, _square, batch_element, zero_pivot
+from .linalg import _mt, _square, all_finite, batch_element, zero_pivot
 
 
 def _matrices(name, a):
@@ -46,7 +46,7 @@ def _svd(xp, A, full_matrices):
 
 def singular_vectors(xp, A, full_matrices):
     """(U, S, Vh) of matrices; NaN for one with inf in it, where LAPACK's iterations may never end. Raises LinAlgError for one with NaN."""
-    if not bool(xp.isfinite(A).all()):
+    if not all_finite(xp, A):
         if bool(xp.isnan(A).any()):
             first = int(devices.to_host(xp.isnan(A)).any(axis=(-2, -1)).reshape(-1).argmax())
             message = f"linalg.svd: {batch_element(A, first)}The algorithm failed to converge because the input matrix contained non-finite values."

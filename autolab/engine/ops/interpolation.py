@@ -7,11 +7,12 @@ weights are computed in the dtype that PyTorch computes them in, so that they ro
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
 from ..errors import fail, unsupported
-from ..kernels import taps
+from ..kernels.taps import Reading, Tap
 from ..registry import composite, register
 
 _MODES = "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
@@ -31,7 +32,7 @@ def _step(n, out, scale, real):
 def _nearest(xp, n, out, scale, real, exact):
     i = xp.arange(out).astype(np.float32) + np.float32(0.5 if exact else 0)
     index = xp.floor(i * _step(n, out, scale, np.float32)).astype(np.int64)
-    return [taps.tap(xp, index.clip(0, n - 1))]
+    return [Tap(index.clip(0, n - 1))]
 
 
 def _source(xp, n, out, scale, align_corners, real):
@@ -45,11 +46,11 @@ def _source(xp, n, out, scale, align_corners, real):
 def _linear(xp, n, out, scale, real, align_corners):
     if n == out:  # nothing lies between; as in torch, what is read twice counts once and 0 times (of inf that is NaN)
         i = xp.arange(n)
-        return [taps.tap(xp, i, xp.ones(n, real)), taps.tap(xp, i, xp.zeros(n, real))]
+        return [Tap(i, xp.ones(n, real)), Tap(i, xp.zeros(n, real))]
     source = _source(xp, n, out, scale, align_corners, real).clip(0)
     low = source.astype(np.int64).clip(0, n - 1)
     share = (source - low).clip(0, 1).astype(real)
-    return [taps.tap(xp, low, 1 - share), taps.tap(xp, xp.minimum(low + 1, n - 1), share)]
+    return [Tap(low, 1 - share), Tap(xp.minimum(low + 1, n - 1), share)]
 
 
 def _cubic(xp, n, out, scale, real, align_corners):
@@ -59,7 +60,7 @@ def _cubic(xp, n, out, scale, real, align_corners):
     near = lambda d: ((_CUBIC + 2) * d - (_CUBIC + 3)) * d * d + 1
     far = lambda d: ((_CUBIC * d - 5 * _CUBIC) * d + 8 * _CUBIC) * d - 4 * _CUBIC
     around = ((-1, far(t + 1)), (0, near(t)), (1, near(1 - t)), (2, far(2 - t)))
-    return [taps.tap(xp, (low.astype(np.int64) + offset).clip(0, n - 1), weight.astype(real)) for offset, weight in around]
+    return [Tap((low.astype(np.int64) + offset).clip(0, n - 1), weight.astype(real)) for offset, weight in around]
 
 
 def _triangle(xp, x):
@@ -99,40 +100,49 @@ def _smooth(kind):
         total = weights.sum(1, keepdims=True)
         weights = weights / xp.where(total == 0, real(1), total)
         position = xp.minimum(position, n - 1)
-        return [taps.tap(xp, position[:, j], weights[:, j], there[:, j]) for j in range(position.shape[1])]
+        return [Tap(position[:, j], weights[:, j], there[:, j]) for j in range(position.shape[1])]
 
     return make
 
 
-def _taps(xp, kind, sizes, outs, scales, align_corners, dtype):
-    """What the outputs read, for each axis."""
-    make, last = {
+def _reading(xp, kind, n, out, scale, align_corners, real):
+    make, corners = {
         "nearest": (_nearest, False),
         "exact": (_nearest, True),
         "linear": (_linear, align_corners),
         "cubic": (_cubic, align_corners),
         **{name: (_smooth(name), align_corners) for name in _FILTERS},
     }[kind]
-    return [make(xp, n, out, scale, np.dtype(dtype).type, last) for n, out, scale in zip(sizes, outs, scales)]
+    return Reading(xp, n, make(xp, n, out, scale, real, corners))
 
 
-def _resized(xp, x, axes):
+_reading_on_the_host = lru_cache(64)(lambda *sizes: _reading(np, *sizes))
+
+
+def _axes(xp, kind, sizes, outs, scales, align_corners, dtype):
+    """What the outputs read, for each axis."""
+    real = np.dtype(dtype).type
+    make = _reading_on_the_host if xp is np else lambda *given: _reading(xp, *given)
+    return [make(kind, n, out, scale, align_corners, real) for n, out, scale in zip(sizes, outs, scales)]
+
+
+def _resized(x, axes):
     """`x` read along its last axes."""
     d = x.dtype
     x = x.astype(np.float32) if d.itemsize == 2 else x
-    x = taps.gathered(xp, x, axes[-1], -1)
+    x = axes[-1].of(x, -1)
     if len(axes) == 2:
-        x = taps.gathered(xp, x, axes[0], -2)
+        x = axes[0].of(x, -2)
     return x.astype(d, copy=False)
 
 
-def _sent_back(xp, g, axes, size):
-    """The adjoint of `_resized`, for an input of `size` (its last axes)."""
+def _sent_back(g, axes):
+    """The adjoint of `_resized`."""
     d = g.dtype
     g = g.astype(np.float32) if d.itemsize == 2 else g
     if len(axes) == 2:
-        g = taps.spread(xp, g, axes[0], size[0], -2)
-    return taps.spread(xp, g, axes[-1], size[-1], -1).astype(d, copy=False)
+        g = axes[0].back(g, -2)
+    return axes[-1].back(g, -1).astype(d, copy=False)
 
 
 def _work_dtype(d):
@@ -182,14 +192,13 @@ def _upsample(name, dims, kind, node):
     def forward(xp, x, output_size, *rest):
         _refuse(x, kind, dims)
         align, given = (rest[0], rest[1:]) if corners else (False, rest)
-        return _resized(xp, x, _taps(xp, kind, x.shape[2:], output_size, given, align, _work_dtype(x.dtype)))
+        return _resized(x, _axes(xp, kind, x.shape[2:], output_size, given, align, _work_dtype(x.dtype)))
 
     def backward(xp, g, output_size, input_size, *rest):
         align, given = (rest[0], rest[1:]) if corners else (False, rest)
         if kind == "cubic" and tuple(input_size[2:]) == tuple(output_size):
             return xp.array(g, order="C")  # as in torch, which does not take this way forward
-        axes = _taps(xp, kind, input_size[2:], output_size, given, align, _work_dtype(g.dtype))
-        return _sent_back(xp, g, axes, input_size[2:])
+        return _sent_back(g, _axes(xp, kind, input_size[2:], output_size, given, align, _work_dtype(g.dtype)))
 
     shape, size = ((1, 2, 4), (6,)) if dims == 1 else ((1, 2, 3, 4), (5, 6))
     options = (

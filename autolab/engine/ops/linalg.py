@@ -92,10 +92,16 @@ def _reporting(xp, A):
     return nullcontext() if xp is np else devices.of(A).backend.reporting_solvers()
 
 
+def all_finite(xp, A):
+    """Whether there is neither inf nor NaN; a sum, which is fast, tells for all but very large numbers."""
+    return bool(xp.isfinite(A.sum())) or bool(xp.isfinite(A).all())
+
+
 def _all_nan(xp, A, X):
     """`X`, with NaN for all numbers that belong to a matrix with NaN: which of them LAPACK reaches depends on how it picks its pivots."""
-    bad = xp.isnan(A).any(axis=(-2, -1), keepdims=True)
-    return xp.where(bad, X.dtype.type(np.nan), X) if xp is not np or bad.any() else X
+    if xp is np and all_finite(np, X):  # NaN in A reaches some of X
+        return X
+    return xp.where(xp.isnan(A).any(axis=(-2, -1), keepdims=True), X.dtype.type(np.nan), X)
 
 
 def _inv(xp, A):
@@ -344,7 +350,7 @@ NAMESPACES[""]["cholesky"] = METHODS["cholesky"] = cholesky
 
 
 def _eigh(xp, A):
-    if A.shape[-1] > 1 and not bool(xp.isfinite(A).all()):  # not for LAPACK, whose iterations may never end
+    if A.shape[-1] > 1 and not all_finite(xp, A):  # not for LAPACK, whose iterations may never end
         if A.shape[-1] > 2:
             first = int(devices.to_host(~xp.isfinite(A)).any(axis=(-2, -1)).reshape(-1).argmax())
             message = (

@@ -48,22 +48,26 @@ def sum_of(self, beta, added, alpha):
 
 
 def _mm(xp, self, mat2):
-    no_masks("addmm_impl_cpu_", self, mat2)
+    if self.dtype is _BOOL:
+        no_masks("addmm_impl_cpu_", self, mat2)
     return product(self, mat2)
 
 
 def _mv(xp, self, vec):
-    no_masks("addmv_impl_cpu", self, vec)
+    if self.dtype is _BOOL:
+        no_masks("addmv_impl_cpu", self, vec)
     return self @ vec
 
 
 def _dot(xp, self, tensor):
-    no_masks("dot", self, tensor)
+    if self.dtype is _BOOL:
+        no_masks("dot", self, tensor)
     return self.dot(tensor)
 
 
 def _bmm(xp, self, mat2):
-    no_masks("bmm", self, mat2)
+    if self.dtype is _BOOL:
+        no_masks("bmm", self, mat2)
     return xp.matmul(self, mat2)
 
 
@@ -139,7 +143,8 @@ bmm_op = register(
 
 
 def _addmm(xp, self, mat1, mat2, beta, alpha):
-    no_masks("addmm_impl_cpu_", mat1, mat2)
+    if mat1.dtype is _BOOL:
+        no_masks("addmm_impl_cpu_", mat1, mat2)
     result = product(mat1, mat2)
     return result + self if beta == 1 and alpha == 1 else sum_of(self, beta, result, alpha)
 
