@@ -71,7 +71,7 @@ def apply(op, args):
     else:
         outs = (_output(op, result, args, device, state, False),)
     node = None
-    if state.grad and op.rules:
+    if state.grad and op.rules and not state.inference:
         for t in tensors:
             if t._view is not None:  # its base may have become part of a graph since
                 t._view.refresh(t)
@@ -416,7 +416,7 @@ def _fits(target, other):
 def write_inplace(op, args, result, state):
     """Puts `result` into the memory of `args[0]` and records the op; the common end of all in-place ops."""
     target = args[0]
-    recording = state.grad and op.rules and target.dtype._kind > 1 and any(isinstance(a, Tensor) and a._req for a in args)
+    recording = state.grad and not state.inference and op.rules and target.dtype._kind > 1 and any(isinstance(a, Tensor) and a._req for a in args)
     replaced = _before(op, args, target) if recording else None
     device = target._storage.device
     if device is not CPU:

@@ -105,7 +105,9 @@ class Generator:
             message = f"Expected a CPUGeneratorImplState of size 5056 but found the input RNG state size to be {size}"
             raise fail(RuntimeError, message, note)
         state = np.ascontiguousarray(new_state._d).view(_STATE)[0]
-        twister = {"key": state["key"].astype(np.uint32), "pos": int(state["next"]) or 624}
+        if not (state["seeded"] and 0 < state["left"] <= 624 and state["next"] <= 624):
+            raise fail(RuntimeError, "Invalid mt19937 state", note)
+        twister = {"key": state["key"].astype(np.uint32), "pos": 624 if state["left"] == 1 else int(state["next"])}
         self._twister.state = {"bit_generator": "MT19937", "state": twister}
         self._seed = int(state["seed"])
         self._spare = float(state["spare"]) if state["has_spare"] else None

@@ -16,6 +16,7 @@ from .autograd.detached import note_detached
 from .dtype import FROM_NUMPY, python_scalar_dtype
 from .errors import fail
 from .guard import guard
+from .kernels import memory
 from .protocols import Protocols
 from .size import size_of
 from .storage import InferenceStorage, Storage
@@ -285,6 +286,7 @@ class Tensor(Differentiable, Protocols):
             t._storage = _new(self._storage.__class__)
             t._storage.version, t._storage.device, t._storage.array = 0, self._storage.device, None
             t._view = self._view if self._storage.__class__ is InferenceStorage else None if self._storage.device is devices.CPU else AWAY
+        t._storage.array = self._storage.array
         if t._view is None and repeats(t._d):
             t._view = OVERLAPPING
         return t
@@ -297,13 +299,14 @@ class Tensor(Differentiable, Protocols):
                 f"Variable data has to be a tensor, but got {type(value).__name__}",
                 "Wrap it with torch.tensor(...).",
             )
-        d = self._d = materialise(value)
+        self._d = materialise(value)
         self.dtype = value.dtype
-        if self._storage.device is not value._storage.device:  # as torch: `p.data = p.data.cuda()` moves the tensor
-            self._storage = _new(self._storage.__class__)
-            self._storage.version, self._storage.device = 0, value._storage.device
-            self._view = None if self._storage.device is devices.CPU else AWAY
-        self._storage.array = d
+        before, owner = self._storage, value._storage  # older views keep the memory that they look into
+        s = self._storage = _new(before.__class__)
+        s.version, s.device, s.array = before.version, owner.device, owner.array
+        if before.device is not owner.device:  # as torch: `p.data = p.data.cuda()` moves the tensor
+            s.version = 0
+            self._view = None if owner.device is devices.CPU else AWAY
         if observe.observer is not None:
             observe.observer.data_set(self, value)
 
@@ -360,8 +363,11 @@ class Tensor(Differentiable, Protocols):
                 "https://github.com/pytorch/pytorch/pull/103001",
                 "Copy the values instead: tensor.detach().clone().",
             )
-        t = self._like(devices.copied(self._d))
-        memo[id(self)] = t
+        array, owner = self._copied_memory(memo)
+        t = memo[id(self)] = self._like(array)
+        t._storage.version, t._storage.array = 1, owner  # PyTorch counts that the copy was given its memory
+        if t._view is None and repeats(array):
+            t._view = OVERLAPPING
         t._req = self.requires_grad
         if self._grad is not None:
             t._grad = self.grad.__deepcopy__(memo)
@@ -370,6 +376,25 @@ class Tensor(Differentiable, Protocols):
 
             t.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return t
+
+    def _copied_memory(self, memo):
+        """A copy of the array, and of the memory it looks into if there is more to see, which tensors that are copied together share."""
+        d, owner = self._d, None if self._memory is None else self._memory.array
+        if owner is None:
+            return devices.copied(d), None
+        key = "memory of tensors", id(owner)
+        if key not in memo:
+            memo[key] = devices.copied(owner)
+        copied = memo[key]
+        if d is owner:
+            return copied, copied
+        alike = copied.strides == owner.strides or copied.flags.c_contiguous and owner.flags.c_contiguous
+        flat = memory.flat(copied) if alike and copied.dtype == d.dtype else None
+        if flat is None:  # memory with gaps, which a copy has not
+            return devices.copied(d), None
+        place = (devices.address(d) - devices.address(owner)) // d.itemsize
+        with self._storage.device.backend:
+            return self._storage.device.xp.lib.stride_tricks.as_strided(flat[place:], d.shape, d.strides), copied
 
     def __reduce_ex__(self, protocol):
         # None: pickle looks a class up by its module, and Tensor's says "torch"

@@ -1,6 +1,8 @@
 """no_grad, enable_grad, set_grad_enabled, inference_mode: as blocks and decorators, nested, in generators, per
 thread."""
 
+import random
+import signal
 import threading
 import warnings
 
@@ -8,6 +10,8 @@ import numpy as np
 import pytest
 from goldens import oracle
 from goldens.oracle import error_of, same_as_torch
+
+import autolab
 
 
 @same_as_torch
@@ -240,3 +244,58 @@ def test_numbers_of_a_tensor_that_requires_grad_go_to_numpy_where_nothing_is_rec
         return w
 
     return [(name, outcome(make, mode, way)) for name, make in makers.items() for mode in modes for way in ways], shared()
+
+
+@same_as_torch
+def test_inference_mode_off_records_whatever_is_on_around_it(torch):
+    def now():
+        x = torch.ones(2, requires_grad=True) * 2
+        return torch.is_grad_enabled(), torch.is_inference_mode_enabled(), x.requires_grad, x.is_inference()
+
+    found = []
+    with torch.no_grad(), torch.inference_mode(False):
+        found.append(now())
+    with torch.inference_mode():
+        found.append(now())
+        with torch.inference_mode(False):
+            found.append(now())
+        with torch.enable_grad():  # grad mode is on, and still nothing is recorded
+            x = torch.ones(2, requires_grad=True)
+            found += [now(), x.clone().requires_grad, x.T.requires_grad, torch.cat([x, x]).requires_grad]
+        found.append(now())
+    return [*found, now()]
+
+
+@same_as_torch
+def test_inference_mode_ends_with_its_manager(torch):
+    mode = torch.inference_mode()
+    mode.__enter__()
+    inside = torch.is_inference_mode_enabled(), torch.is_grad_enabled()
+    del mode
+    return inside, torch.is_inference_mode_enabled(), torch.is_grad_enabled()
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer that interrupts")
+def test_inference_mode_is_off_after_an_interrupt():
+    class Stop(BaseException):
+        pass
+
+    def stop(*_):
+        raise Stop
+
+    before = signal.signal(signal.SIGALRM, stop)
+    stuck, waits = 0, random.Random(0)
+    try:
+        for _ in range(400):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, waits.uniform(2e-6, 2e-4))
+                while True:
+                    with autolab.inference_mode():
+                        pass
+            except Stop:
+                pass
+            stuck += autolab.is_inference_mode_enabled() or not autolab.is_grad_enabled()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert not stuck

@@ -289,3 +289,19 @@ def test_fma_rounds_once():
     exact = [float(Fraction(x) * Fraction(y) + Fraction(z)) for x, y, z in zip(a, b, c, strict=True)]
     assert fma(a, b, c).tolist() == exact
     assert (a * b + c != exact).mean() > 0.3  # so the test can tell
+
+
+@same_as_torch
+def test_a_state_that_the_generator_cannot_be_in_is_refused(torch):
+    def outcome(place, values):
+        torch.manual_seed(1)
+        state = torch.get_rng_state().clone()
+        state[place : place + len(values)] = torch.tensor(values, dtype=torch.uint8)
+        return error_of(lambda: torch.set_rng_state(state)), torch.rand(2)
+
+    torch.manual_seed(1)
+    zeros = error_of(lambda: torch.set_rng_state(torch.zeros(5056, dtype=torch.uint8))), torch.rand(2)
+    return zeros, [
+        outcome(place, values)
+        for place, values in [(8, [0] * 4), (8, [113, 2]), (8, [112, 2]), (12, [0]), (16, [255] * 8), (16, [5]), (0, [255] * 8)]
+    ]

@@ -73,6 +73,9 @@ class Differentiable:
                     f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}",
                     "Write x.grad = None to forget a gradient, or assign a tensor of x's shape.",
                 )
+            if value is self:
+                note = "A gradient is a tensor of its own; x.grad = x.detach().clone() copies the values."
+                raise fail(RuntimeError, "can't assign Variable as its own grad", note)
             if value._storage.device is not self._storage.device:
                 there, here = value._storage.device, self._storage.device
                 what = f"with device type '{there.type}' to a tensor with device type '{here.type}'"
