@@ -27,7 +27,7 @@ export function keptTable(trace, node, stateOf) {
   const rows = trace.saved.filter((s) => s.node === node.id);
   if (!rows.length) return [];
   const cells = (s) => [
-    h("span", { title: keptWords(trace, s.id) }, breakable(s.name), keptName(trace, s) ? `: ${keptName(trace, s)}` : ""),
+    h("span", { title: keptWords(trace, s.id) }, h("span", {}, breakable(s.name)), keptName(trace, s) ? h("span", { class: "al-of", text: `: ${keptName(trace, s)}` }) : ""),
     s.value ? words(s.value).replace(/^\w+\[[\d, ]*\], /, "") : whyMissing(trace, s), // without dtype and shape: that is the next column
     s.shape ? shapeWords(s.shape) : "",
     sizeWords(s.bytes),
