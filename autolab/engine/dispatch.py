@@ -37,11 +37,11 @@ def reporting(run, op, inplace=False):
         try:
             return run(op, args)
         except Exception as error:
-            told = beyond_numpy(error)
-            failing.failed(op, args, told, inplace)
-            if told is error:
-                raise
-            raise told from None
+            error = beyond_numpy(error)  # no name of its own: what this frame still named would live until the garbage collector comes
+            failing.failed(op, args, error, inplace)
+            if error.__traceback__ is None:
+                raise error from None
+            raise
 
     return call
 

@@ -425,9 +425,9 @@ def _code(count, more):
         " try:",
         "  return body(*args, **kwargs)",
         " except (AttributeError, TypeError, ValueError, MemoryError) as error:",
-        "  told = reworded(error, args, kwargs)",
-        "  if told is error: raise",
-        "  raise told from None",
+        "  error = reworded(error, args, kwargs)",
+        "  if error.__traceback__ is None: raise error from None",
+        "  raise",
     ]
     return generated.function("call", "\n".join(lines), {}, f"front of a function of {count} arguments{' or more' if more else ''}").__code__
 

@@ -80,3 +80,27 @@ def test_a_list_of_coordinates_is_warned_of_where_it_stands():
         torch.ones(3, 3)[[[0, 1], [1, 2]]]
         torch.ones(3, 3)[[0, 1]]
     assert [w.filename for w in caught] == [__file__] and "non-tuple sequence" in str(caught[0].message)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [lambda t, x: x + t.ones(2), lambda t, x: t.cat([x, x.reshape(1, 3)]), lambda t, x: x.reshape(7), lambda t, x: x.sum(axis="a"), lambda t, x: x.sum(5)],
+)
+def test_an_error_that_is_over_keeps_no_tensor(call):
+    """Without the garbage collector: a frame that still named the error would be held by it, and hold what it computed with."""
+    import gc
+    import weakref
+
+    import autolab
+
+    gc.collect()
+    gc.disable()
+    try:
+        x = autolab.ones(3)
+        held = weakref.ref(x)
+        with pytest.raises(Exception):
+            call(autolab, x)
+        del x
+        assert held() is None
+    finally:
+        gc.enable()
