@@ -49,7 +49,8 @@ def make_general(op):
     ]
     # CPython enters a `try` for nothing.
     lines = [f"def call({args}):", " try:", *(f" {line}" for line in lines), " except Exception as error:"]
-    lines += ["  error = beyond_numpy(error)", f"  failing.failed(op, ({args},), error)", "  if error.__traceback__ is None: raise error from None", "  raise"]
+    lines += ["  error = beyond_numpy(error)", f"  failing.failed(op, ({args},), error)"]
+    lines += ["  if error.__traceback__ is None: raise error from None", "  raise"]
     environment = {
         "beyond_numpy": beyond_numpy,
         "per_thread": per_thread,

@@ -84,7 +84,13 @@ def test_a_list_of_coordinates_is_warned_of_where_it_stands():
 
 @pytest.mark.parametrize(
     "call",
-    [lambda t, x: x + t.ones(2), lambda t, x: t.cat([x, x.reshape(1, 3)]), lambda t, x: x.reshape(7), lambda t, x: x.sum(axis="a"), lambda t, x: x.sum(5)],
+    [
+        lambda t, x: x + t.ones(2),
+        lambda t, x: t.cat([x, x.reshape(1, 3)]),
+        lambda t, x: x.reshape(7),
+        lambda t, x: x.sum(axis="a"),
+        lambda t, x: x.sum(5),
+    ],
 )
 def test_an_error_that_is_over_keeps_no_tensor(call):
     """Without the garbage collector: a frame that still named the error would be held by it, and hold what it computed with."""
