@@ -385,23 +385,28 @@ def accumulator(leaf):
 
 def new_accumulator(leaf):
     """An AccumulateGrad for a leaf that has none (any more); see `accumulator`."""
-    if leaf._acc is nowhere:
-        return None
+    if shared.several or leaf._acc is nowhere:
+        return _shared_accumulator(leaf)
     node = AccumulateGrad()
     node.variable = leaf
     node.hooks = None
-    shared.inside = True
-    try:
-        if not shared.several:
-            leaf._acc = weakref.ref(node)
-            return node
-    finally:
-        shared.inside = False
+    leaf._acc = weakref.ref(node)
+    return node
+
+
+def _shared_accumulator(leaf):
+    """`new_accumulator` where another thread may ask for the same."""
+    if leaf._acc is nowhere:
+        return None
+    made = AccumulateGrad()
+    made.variable = leaf
+    made.hooks = None
     with guard:
-        faster = leaf._acc and leaf._acc()  # that of another thread
-        if not faster:
+        node = leaf._acc and leaf._acc()
+        if not node:
+            node = made
             leaf._acc = weakref.ref(node)
-        return faster or node
+    return node
 
 
 class CopySlices(Node):

@@ -84,7 +84,12 @@ def _walk(node, g, retain_graph):
     shared.inside = True
     try:
         if not shared.several:
-            _accumulate_all(leaves)
+            for target, total in leaves.items():  # what `_accumulate_all` does
+                leaf = target.variable
+                if leaf._grad is None:
+                    leaf._grad = total
+                else:
+                    add_to_grad(leaf, total)
             return True
     finally:
         shared.inside = False
