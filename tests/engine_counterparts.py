@@ -92,6 +92,10 @@ COUNTERPARTS = {
     # shapes
     "squeeze_product": lambda t, x, dim: (x * 1).squeeze_(dim),
     "squeeze_dim": lambda t, x, dim: x.squeeze(dim),
+    "max_dim": lambda t, x, dim, keepdim=False: t.max(x, dim, keepdim),
+    "min_dim": lambda t, x, dim, keepdim=False: t.min(x, dim, keepdim),
+    "median_dim": lambda t, x, dim, keepdim=False: t.median(x, dim, keepdim),
+    "nanmedian_dim": lambda t, x, dim, keepdim=False: t.nanmedian(x, dim, keepdim),
     "squeeze_dims": lambda t, x, dims: x.squeeze(dims),
     "expand": lambda t, x, size: x.expand(size),
     "repeat": lambda t, x, sizes: x.repeat(sizes),
