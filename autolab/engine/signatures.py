@@ -235,6 +235,24 @@ def bound(function, forms, args, kwargs):
     return forms[0], forms[0].bind(function, args, kwargs, strict=True)
 
 
+def check_settings(function, *settings):
+    """Raises PyTorch's TypeError for the first of `settings`, (name, position, kind, value), that is none of its kind.
+
+    For what PyTorch writes in Python: there `function`, which it calls, looks at them."""
+    for name, position, kind, value in settings:
+        allowed = kind.rstrip("?")
+        if value.__class__ in _PLAIN.get(allowed, ()) or value is None and allowed != kind or _FITS[allowed](value):
+            continue
+        if allowed.endswith("[]") and isinstance(value, (tuple, list)):
+            raise _no_fit(function, Parameter(f"{allowed} {name}", False), value, position)
+        raise bad_argument(function, name, position, _SHOWN.get(allowed, allowed), value)
+
+
+def marked(inplace):
+    """What ends the name of a function in place."""
+    return "_" if inplace else ""
+
+
 def sizes(function, args, kwargs):
     """The list of ints that a method of one list, `view(2, 3)`, was called with."""
     (p, value, _), *_ = bound(function, forms_of("m", function), args, kwargs)[1]

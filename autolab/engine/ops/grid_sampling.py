@@ -8,11 +8,12 @@ from __future__ import annotations
 import warnings
 
 
-from ..arguments import check_tensors
+from ..arguments import check_tensors, numbers_of
 from ..autograd import namespaces
 from ..dtype import int64
 from ..errors import fail, not_implemented, unsupported
 from ..registry import composite, internal
+from ..signatures import check_settings
 from .reduction import dtype_of
 
 MODES = ("bilinear", "nearest", "bicubic")
@@ -153,6 +154,7 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
     mirror at the edge shows ('reflection'). align_corners: whether -1 and 1 are the middles of the outermost pixels, or their outer edges
     (False, the default). Raises RuntimeError for other shapes, NotImplementedError for volumes and 'bicubic'.
     Source: torch.nn.functional.grid_sample."""
+    check_settings("grid_sampler", ("align_corners", 5, "bool?", align_corners))
     if mode not in MODES:
         message = f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'"
         raise fail(ValueError, message, "It says how values between pixels are found.")
@@ -237,6 +239,8 @@ def affine_grid(theta, size, align_corners=None):
     """The grid for `grid_sample` that an affine map gives: theta (n, 2, 3) times (x, y, 1) of each pixel; size: (n, c, h, w), result (n, h, w, 2).
 
     Raises ValueError for other shapes, NotImplementedError for volumes. Source: torch.nn.functional.affine_grid."""
+    check_settings("affine_grid_generator", ("size", 2, "int[]", size), ("align_corners", 3, "bool?", align_corners))
+    size = numbers_of("affine_grid_generator", "size", size)
     align_corners = _default(align_corners)
     if not theta.is_floating_point():
         raise fail(ValueError, f"Expected theta to have floating point type, but got {theta.dtype}", "Call .float() first.")

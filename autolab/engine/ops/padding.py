@@ -9,6 +9,7 @@ from ..arguments import bad_argument
 from ..errors import fail
 from ..kernels.scatter import add_at
 from ..registry import composite, register
+from ..signatures import check_settings
 from .indexing import slice_op
 
 _SUPPORTED = (
@@ -234,6 +235,7 @@ def pad(input, pad, mode="constant", value=None):
     mode: 'constant' (`value`, default 0), 'reflect', 'replicate', 'circular'. Raises RuntimeError when the sizes do not fit,
     NotImplementedError for an unknown mode. Source: torch.nn.functional.pad."""
     check_tensor("pad", input)
+    check_settings("pad", ("mode", 3, "str", mode), ("value", 4, "float?", value))
     pad = _numbers(pad)
     if len(pad) % 2:
         raise fail(RuntimeError, "Padding length must be divisible by 2", "Each dimension has two ends.")

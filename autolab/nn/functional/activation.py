@@ -11,6 +11,7 @@ from autolab.engine.dispatch import apply_inplace
 from autolab.engine.errors import check_dim, fail, not_implemented
 from autolab.engine.ops.activation import SELU_ALPHA, SELU_SCALE
 from autolab.engine.registry import OPS
+from autolab.engine.signatures import check_settings, marked
 
 
 def _run(name, inplace, *args):
@@ -75,6 +76,7 @@ def _as_elements(input, *numbers):
 
 def leaky_relu(input, negative_slope=0.01, inplace=False):
     """x where x > 0, else negative_slope * x."""
+    check_settings(f"leaky_relu{marked(inplace)}", ("negative_slope", 2, "Number", negative_slope))
     return _run("leaky_relu", inplace, input, negative_slope)
 
 
@@ -102,6 +104,7 @@ def prelu(input, weight):
 
 def elu(input, alpha=1.0, inplace=False):
     """x where x > 0, else alpha * (exp(x) - 1)."""
+    check_settings(f"elu{marked(inplace)}", ("alpha", 2, "Number", alpha))
     return _run("elu", inplace, input, alpha, 1, 1)
 
 
@@ -123,6 +126,7 @@ def selu_(input):
 
 def celu(input, alpha=1.0, inplace=False):
     """x where x > 0, else alpha * (exp(x / alpha) - 1). Raises RuntimeError for alpha = 0."""
+    check_settings(f"celu{marked(inplace)}", ("alpha", 2, "Number", alpha))
     if alpha == 0:
         raise fail(RuntimeError, "ZeroDivisionError: alpha cannot be 0 for CELU", "The formula divides by alpha.")
     return _run("celu", inplace, input, alpha)

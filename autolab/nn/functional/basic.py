@@ -9,6 +9,7 @@ from autolab.engine.autograd.grad_mode import no_grad
 from autolab.engine.errors import fail, unsupported
 from autolab.engine.ops.distances import distance_norm
 from autolab.engine.registry import OPS
+from autolab.engine.signatures import check_settings, marked
 
 _ALPHA = 1.7580993408473766  # minus SELU's limit for x -> -inf (Klambauer et al., 2017)
 
@@ -56,12 +57,14 @@ def dropout(input, p=0.5, training=True, inplace=False):
     """
     check_probability(p)
     check_tensor("dropout", input)
+    check_settings(f"dropout{marked(inplace)}", ("train", 3, "bool", training))
     return _dropped(input, p, training, inplace, input.shape)
 
 
 def dropout1d(input, p=0.5, training=True, inplace=False):
     """Zeroes whole channels of an input (N, C, L) or (C, L) with probability p."""
     check_probability(p)
+    check_settings(f"feature_dropout{marked(inplace)}", ("train", 3, "bool", training))
     if input.dim() not in (2, 3):
         raise fail(
             RuntimeError,
@@ -78,6 +81,7 @@ def dropout1d(input, p=0.5, training=True, inplace=False):
 def dropout2d(input, p=0.5, training=True, inplace=False):
     """Zeroes whole channels of an input (N, C, H, W) with probability p."""
     check_probability(p)
+    check_settings(f"feature_dropout{marked(inplace)}", ("train", 3, "bool", training))
     if input.dim() not in (3, 4):
         warnings.warn(_unexpected_dim("dropout2d", input.dim(), 2, "3D or 4D"), stacklevel=2)
     if input.dim() == 3:
@@ -95,6 +99,7 @@ def dropout2d(input, p=0.5, training=True, inplace=False):
 def dropout3d(input, p=0.5, training=True, inplace=False):
     """Zeroes whole channels of an input (N, C, D, H, W) or (C, D, H, W) with probability p."""
     check_probability(p)
+    check_settings(f"feature_dropout{marked(inplace)}", ("train", 3, "bool", training))
     if input.dim() not in (4, 5):
         warnings.warn(_unexpected_dim("dropout3d", input.dim(), 3, "4D or 5D"), stacklevel=2)
     if input.dim() == 5:
@@ -115,12 +120,14 @@ def alpha_dropout(input, p=0.5, training=False, inplace=False):
     """Dropout that keeps mean 0 and variance 1 of what SELU gives: dropped elements become SELU's lower limit."""
     check_probability(p)
     check_tensor("alpha_dropout", input)
+    check_settings(f"alpha_dropout{marked(inplace)}", ("train", 3, "bool", training))
     return _dropped(input, p, training, inplace, input.shape, alpha=True)
 
 
 def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
     """`alpha_dropout` of whole channels."""
     check_probability(p)
+    check_settings(f"feature_alpha_dropout{marked(inplace)}", ("train", 3, "bool", training))
     return _channels_dropped(input, p, training, inplace, alpha=True)
 
 
@@ -168,6 +175,7 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
 
     The row `padding_idx` gets no gradient. Raises IndexError for an index outside of the table.
     """
+    check_settings("embedding", ("scale_grad_by_freq", 4, "bool", scale_grad_by_freq), ("sparse", 5, "bool", sparse))
     if sparse:
         raise unsupported("embedding", "sparse")
     check_tensor("embedding", input, "indices", 2)

@@ -7,6 +7,7 @@ import autolab
 from autolab.engine.errors import fail, no_dimensions, not_implemented
 from autolab.engine.ops.class_losses import kernel_name
 from autolab.engine.registry import OPS
+from autolab.engine.signatures import check_settings
 from autolab.nn.functional.activation import log_softmax
 from autolab.nn.functional.loss import check_tensors, legacy_reduction, not_differentiable, reduction_number
 
@@ -138,6 +139,7 @@ def cross_entropy(
     target: class numbers as in `nll_loss`, or probabilities of the shape of `input`. label_smoothing mixes the target
     with the uniform distribution. Raises RuntimeError or ValueError in PyTorch's words when shapes do not fit.
     """
+    check_settings("cross_entropy_loss", ("ignore_index", 5, "int", ignore_index), ("label_smoothing", 6, "float", label_smoothing))
     number = reduction_number(legacy_reduction(size_average, reduce, reduction))
     check_tensors("cross_entropy_loss", input=input, target=target, weight=weight)
     if not input._d.ndim and target.is_floating_point():

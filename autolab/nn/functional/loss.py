@@ -15,6 +15,7 @@ from autolab.engine.autograd.grad_mode import is_grad_enabled, no_grad
 from autolab.engine.broadcasting import broadcast_error, outgrown
 from autolab.engine.errors import fail
 from autolab.engine.registry import OPS
+from autolab.engine.signatures import check_settings
 from autolab.nn.functional.activation import logsigmoid
 from autolab.nn.functional.basic import pairwise_distance
 
@@ -126,6 +127,7 @@ def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", wei
 
 def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
     """d^2 / (2 beta) where |d| < beta, else |d| - beta/2, d the difference. Raises RuntimeError for a negative beta."""
+    check_settings("smooth_l1_loss", ("beta", 4, "float", beta))
     pair = _same_shape(input, target)
     reduction = legacy_reduction(size_average, reduce, reduction)
     if beta < 0:
@@ -141,6 +143,7 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
 
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     """d^2 / 2 where |d| <= delta, else delta (|d| - delta/2), d the difference. RuntimeError unless delta > 0."""
+    check_settings("huber_loss", ("delta", 4, "float", delta))
     pair = _same_shape(input, target)
     if delta <= 0:
         raise fail(
@@ -207,6 +210,7 @@ def binary_cross_entropy_with_logits(
 
 def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
     """target * (log(target) - input), input being log-probabilities; "batchmean" divides the sum by the batch size."""
+    check_settings("kl_div", ("log_target", None, "bool", log_target))
     if size_average is not None or reduce is not None:
         inner = legacy_reduction(size_average, reduce, reduction)
     else:
@@ -234,6 +238,7 @@ def poisson_nll_loss(
     input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"
 ):
     """exp(x) - t x (or x - t log(x + eps) without `log_input`); `full` adds Stirling's term for t > 1."""
+    check_settings("poisson_nll_loss", ("log_input", 3, "bool", log_input), ("full", 4, "bool", full), ("eps", 5, "float", eps))
     reduction = legacy_reduction(size_average, reduce, reduction)
     reduction_number(reduction)
     check_tensors("poisson_nll_loss", input=input, target=target)
@@ -273,6 +278,7 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
 
 def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
     """x where the target is 1, max(0, margin - x) where it is -1."""
+    check_settings("hinge_embedding_loss", ("margin", 3, "float", margin))
     reduction = legacy_reduction(size_average, reduce, reduction)
     reduction_number(reduction)
     check_tensors("hinge_embedding_loss", input=input, target=target)
@@ -322,6 +328,7 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
 
 def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """max(0, -t (x1 - x2) + margin) for targets t of 1 and -1."""
+    check_settings("margin_ranking_loss", ("margin", 4, "float", margin))
     reduction = legacy_reduction(size_average, reduce, reduction)
     reduction_number(reduction)
     if not input1.dim() == input2.dim() == target.dim():
@@ -336,6 +343,7 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
 
 def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """1 - cos where the target is 1, max(0, cos - margin) where it is -1; inputs (N, D) or (D), target (N) or ()."""
+    check_settings("cosine_embedding_loss", ("margin", 4, "float", margin))
     reduction = legacy_reduction(size_average, reduce, reduction)
     reduction_number(reduction)
     check_tensors("cosine_embedding_loss", input1=input1, input2=input2, target=target)
@@ -364,6 +372,7 @@ def triplet_margin_loss(
     anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, size_average=None, reduce=None, reduction="mean"
 ):
     """max(0, d(anchor, positive) - d(anchor, negative) + margin), d the p-norm of the difference plus eps."""
+    check_settings("triplet_margin_loss", ("margin", 4, "float", margin), ("p", 5, "float", p), ("eps", 6, "float", eps), ("swap", 7, "bool", swap))
     reduction = legacy_reduction(size_average, reduce, reduction)
     reduction_number(reduction)
     if margin <= 0:

@@ -7,6 +7,7 @@ from autolab.engine.arguments import check_tensor
 from autolab.engine.errors import fail, not_implemented
 from autolab.engine.ops.normalization import batch_normalized
 from autolab.engine.registry import NAMESPACES, OPS
+from autolab.engine.signatures import check_settings
 
 
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
@@ -16,6 +17,7 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     `momentum`, in place; else the running ones are used. Raises ValueError for a single value per channel in training,
     RuntimeError when the numbers of channels differ. Ioffe and Szegedy, "Batch Normalization" (2015).
     """
+    check_settings("batch_norm", ("training", 6, "bool", training), ("momentum", 7, "float", momentum))
     if training:
         _check_count(input.shape)
     if eps < 0 or (training and eps == 0):
@@ -83,6 +85,7 @@ def instance_norm(
 
     Raises ValueError for a single value per channel. Ulyanov, Vedaldi and Lempitsky, "Instance Normalization" (2016).
     """
+    check_settings("instance_norm", ("use_input_stats", 6, "bool", use_input_stats), ("momentum", 7, "float", momentum), ("eps", 8, "float", eps))
     if use_input_stats and math.prod(input.shape[2:]) == 1:
         raise fail(
             ValueError,
@@ -119,6 +122,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     Raises RuntimeError when the sizes differ. Zhang and Sennrich, "Root Mean Square Layer Normalization" (2019).
     """
     check_tensor("rms_norm", input)
+    check_settings("rms_norm", ("normalized_shape", 2, "int[]", normalized_shape))
     shape = [normalized_shape] if isinstance(normalized_shape, int) else [int(n) for n in normalized_shape]
     if not shape:
         raise fail(
