@@ -317,10 +317,14 @@ class _Front:
         """The arguments as `inner` wants them, by position and by keyword."""
         if self.forms is None:
             self.learn()
-        known = self.known
-        if len(args) <= len(self.slots) and all(map(_passes, args, self.slots)):
-            if all(_passes(v, known.get(k, ())) for k, v in kwargs.items()):
-                return args, kwargs
+        if len(args) <= len(self.slots):  # a loop: what comes here often is a list of ints or of tensors
+            known = self.known
+            for value, classes in zip(args, self.slots):
+                if value.__class__ not in classes and not _passes(value, classes):
+                    break
+            else:
+                if not kwargs or all(_passes(v, known.get(k, ())) for k, v in kwargs.items()):
+                    return args, kwargs
         form, found = self.bound(args, kwargs)
         return _call(self.shown, form, found, args[: self.space == "m"], self.names)
 
@@ -396,9 +400,11 @@ def _classes(p):
 def _passes(value, classes):
     if value.__class__ in classes:
         return True
-    if value.__class__ not in (tuple, list):
+    if value.__class__ is not list and value.__class__ is not tuple:
         return False
-    return _INTS in classes and set(map(type, value)) <= {int} or _TENSORS in classes and set(map(type, value)) <= TENSORS
+    if _INTS in classes and _all_ints(value):
+        return True
+    return _TENSORS in classes and TENSORS.issuperset([item.__class__ for item in value])
 
 
 def _call(function, form, found, before, names):
@@ -422,7 +428,10 @@ def _call(function, form, found, before, names):
 
 
 def _all_ints(values):
-    return set(map(type, values)) == {int}
+    for value in values:
+        if value.__class__ is not int:
+            return False
+    return True
 
 
 @functools.cache

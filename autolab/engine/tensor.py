@@ -231,7 +231,7 @@ class Tensor(Differentiable, Protocols):
 
     def stride(self, dim=None):
         """Steps in elements from one entry to the next, per dimension. A view says where it steps to along a dimension of size 1, too."""
-        if self.is_contiguous() and (self._view is None or not self._d.size):
+        if self._row_major() and (self._view is None or not self._d.size):
             strides = contiguous_strides(self._d.shape)
         else:
             size = self.dtype.itemsize
@@ -248,6 +248,9 @@ class Tensor(Differentiable, Protocols):
         return devices.address(materialise(self))
 
     def is_contiguous(self) -> bool:
+        return self._row_major()
+
+    def _row_major(self):
         d = materialise(self) if self._d.ndim == 4 else self._d
         return isinstance(d, np.generic) or d.flags.c_contiguous
 
