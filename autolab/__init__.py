@@ -10,25 +10,33 @@ import functools
 import importlib
 import math
 
-from .engine import registry as _registry
-from .engine import signatures as _signatures
-from .engine import dtype as _dtypes
+from .engine.core import op as _registry
+from .engine.exact import signatures as _signatures
+from .engine.core import dtype as _dtypes
 from .engine.autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled  # noqa: F401
-from .engine.autograd.grad_mode import (
+from .engine.core.grad_mode import (  # noqa: F401
     enable_grad,
     inference_mode,
     is_grad_enabled,
     is_inference_mode_enabled,
-    no_grad,  # noqa: F401
+    no_grad,
     set_grad_enabled,
 )
-from .engine.device import AcceleratorError, OutOfMemoryError, device, get_default_device, set_default_device  # noqa: F401
-from .engine.dtype import can_cast, dtype, finfo, get_default_dtype, iinfo, promote_types, set_default_dtype  # noqa: F401
+from .engine.devices.device import AcceleratorError, OutOfMemoryError, device, get_default_device, set_default_device  # noqa: F401
+from .engine.core.dtype import can_cast, dtype, finfo, get_default_dtype, iinfo, promote_types, set_default_dtype  # noqa: F401
 from .engine.kernels.threads import available as get_num_threads, use as set_num_threads  # noqa: F401
-from .engine.printing import get_printoptions, set_printoptions  # noqa: F401
-from .engine.random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state  # noqa: F401
-from .engine.size import Size  # noqa: F401
-from .engine.tensor import Tensor, layout, strided  # noqa: F401
+from .engine.exact.printing import get_printoptions, set_printoptions  # noqa: F401
+from .engine.exact.random import (  # noqa: F401
+    Generator,
+    default_generator,
+    get_rng_state,
+    initial_seed,
+    manual_seed,
+    seed,
+    set_rng_state,
+)
+from .engine.core.size import Size  # noqa: F401
+from .engine.core.tensor import Tensor, layout, strided  # noqa: F401
 
 from ._version import __version__  # noqa: E402,F401
 
@@ -59,7 +67,7 @@ _LAZY = {
     "random": "autolab.random",
     "cuda": "autolab.cuda",
     "accelerator": "autolab.accelerator",
-    "return_types": "autolab.engine.return_types",
+    "return_types": "autolab.engine.ops.return_types",
     "func": "autolab.func",
     "testing": "autolab.testing",
     "serialization": "autolab.serialization",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from . import cuda as _cuda
-from .engine import device as _devices
-from .engine.errors import fail as _fail
+from .engine.devices import device as _devices
+from .engine.core.errors import fail as _fail
 
 
 def is_available() -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
-from .engine.errors import fail
+from .engine.core.errors import fail
 
 
 class _Backend:

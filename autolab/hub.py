@@ -9,7 +9,7 @@ import sys
 from urllib.parse import urlparse
 
 from autolab import serialization
-from autolab.engine.errors import fail
+from autolab.engine.core.errors import fail
 from autolab.utils.download import FAILURES, download
 
 __all__ = ["download_url_to_file", "get_dir", "load_state_dict_from_url", "set_dir"]

@@ -1,4 +1,4 @@
 """`torch.special`: special functions of the engine. Source: https://docs.pytorch.org/docs/2.13/special.html"""
-from .engine.registry import NAMESPACES as _NAMESPACES
+from .engine.core.op import NAMESPACES as _NAMESPACES
 
 globals().update(_NAMESPACES["special"])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .engine.errors import fail
-from .engine.tensor import Tensor
+from .engine.core.errors import fail
+from .engine.core.tensor import Tensor
 
 _TOLERANCE = {
     "float16": (1e-3, 1e-5),

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 import autolab  # noqa: F401 (registers every op)
-from autolab.engine.registry import NAMESPACES, OPS
-from autolab.engine.samples import Samples
+from autolab.engine.core.op import NAMESPACES, OPS
+from autolab.engine.ops.samples import Samples
 from engine_counterparts import COUNTERPARTS, INNER_OUTPUTS, NO_DERIVATIVE
 
 

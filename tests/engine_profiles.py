@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from goldens.oracle import error_of
 
-from autolab.engine import observe
-from autolab.engine.autograd import namespaces
-from autolab.engine.autograd.grad_mode import per_thread
-from autolab.engine.autograd.profiler_recorder import running
+from autolab.engine.core import observe
+from autolab.engine.core import namespaces
+from autolab.engine.core.grad_mode import per_thread
+from autolab.profiler.recorder import running
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,6 @@
 """`torch.autograd.profiler`. Source: https://docs.pytorch.org/docs/2.13/autograd.html#profiler"""
 
-from ..engine.autograd.profiler import (  # noqa: F401
+from ..profiler.profile import (  # noqa: F401
     DeviceType,
     EventList,
     FunctionEvent,

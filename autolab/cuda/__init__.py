@@ -4,9 +4,9 @@ Three kinds of machine: with a GPU and CuPy, 'cuda' is the GPU; after `simulate(
 is safe (`is_available()` is False) and using raises, as in PyTorch without CUDA.
 """
 
-from ..engine import device as _devices
-from ..engine.device import AcceleratorError, OutOfMemoryError
-from ..engine.errors import fail as _fail
+from ..engine.devices import device as _devices
+from ..engine.devices.device import AcceleratorError, OutOfMemoryError
+from ..engine.core.errors import fail as _fail
 from .memory import (
     empty_cache,
     max_memory_allocated,

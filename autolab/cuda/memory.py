@@ -5,7 +5,7 @@ Without any GPU the counts are 0, as in PyTorch. Source: https://docs.pytorch.or
 
 from collections import OrderedDict
 
-from ..engine import device as _devices
+from ..engine.devices import device as _devices
 from .properties import backend
 
 

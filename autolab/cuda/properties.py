@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from ..engine import device as _devices
-from ..engine.errors import fail
+from ..engine.devices import device as _devices
+from ..engine.core.errors import fail
 
 
 def backend(device=None):

@@ -3,8 +3,8 @@
 Without a GPU nothing is seeded, as in PyTorch. Source: https://docs.pytorch.org/docs/2.13/cuda.html#random-number-generator
 """
 
-from ..engine import device as _devices
-from ..engine import random as _random
+from ..engine.devices import device as _devices
+from ..engine.exact import random as _random
 from .properties import backend
 
 

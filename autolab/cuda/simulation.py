@@ -2,17 +2,17 @@
 
 The numbers are computed by NumPy; memory, time and errors are those of the GPU that the profile describes. Time is *simulated* time: nothing
 sleeps, and the same program takes the same time on every machine. `perf_counter()` reads it, as does `torch.cuda.Event`. Ops on the CPU take
-simulated time as well (`engine/simulated/host.py`), so that both can be compared.
+simulated time as well (`engine/devices/simulated/host.py`), so that both can be compared.
 """
 
 import re
 
-from ..engine import device as _devices
-from ..engine import observe
-from ..engine.errors import fail
-from ..engine.simulated.device import simulation
-from ..engine.simulated.host import HostWork
-from ..engine.simulated.profiles import PROFILES
+from ..engine.devices import device as _devices
+from ..engine.core import observe
+from ..engine.core.errors import fail
+from ..engine.devices.simulated.device import simulation
+from ..engine.devices.simulated.host import HostWork
+from ..engine.devices.simulated.profiles import PROFILES
 from .properties import backend
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30}
@@ -62,7 +62,7 @@ def simulate(devices=1, memory="1GiB", profile="T4"):
     """Makes 'cuda' mean simulated GPUs, until `.stop()` or the end of a `with` block; returns the `Simulation`.
 
     devices: how many. memory: of each, in bytes or as text ("1GiB", "512 MB"); None: what such a GPU has (the computer's own memory holds the
-    tensors, so it bounds what can be used). profile: "laptop", "T4", "A100" or "H200", see `engine/simulated/profiles.py`.
+    tensors, so it bounds what can be used). profile: "laptop", "T4", "A100" or "H200", see `engine/devices/simulated/profiles.py`.
     Raises ValueError for an unknown profile, for less than one device, for memory that is no size."""
     if profile not in PROFILES:
         raise fail(

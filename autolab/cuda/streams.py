@@ -1,6 +1,6 @@
 """Streams and events: queues of work, and points in them. Source: https://docs.pytorch.org/docs/2.13/notes/cuda.html#cuda-streams"""
 
-from ..engine.errors import fail
+from ..engine.core.errors import fail
 from .properties import backend
 
 

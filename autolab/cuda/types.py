@@ -1,7 +1,7 @@
 """`torch.cuda.FloatTensor` and its kin: the old names for "a tensor of this dtype on a GPU"."""
 
-from ..engine.dtype import ALL as _ALL
-from ..engine.errors import fail as _fail
+from ..engine.core.dtype import ALL as _ALL
+from ..engine.core.errors import fail as _fail
 from ..engine.ops.creation import tensortype as _tensortype
 
 

@@ -4,7 +4,7 @@ import functools
 from typing import Any, NamedTuple
 
 import autolab
-from autolab.engine.errors import fail
+from autolab.engine.core.errors import fail
 from autolab.utils.data import TensorDataset
 from autolab.vision.datasets import Digits
 from autolab.vision.transforms import Compose, InterpolationMode, RandomCrop, RandomRotation

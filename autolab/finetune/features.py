@@ -5,8 +5,8 @@ https://arxiv.org/abs/1310.1531
 """
 
 import autolab
-from autolab.engine.autograd.grad_mode import no_grad
-from autolab.engine.errors import fail
+from autolab.engine.core.grad_mode import no_grad
+from autolab.engine.core.errors import fail
 from autolab.nn import Identity
 from autolab.utils.data import TensorDataset
 

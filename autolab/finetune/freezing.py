@@ -9,7 +9,7 @@ Source: https://docs.pytorch.org/docs/2.13/notes/autograd.html#setting-requires-
 
 import fnmatch
 
-from autolab.engine.errors import fail
+from autolab.engine.core.errors import fail
 from autolab.nn.modules.normalization import GroupNorm, LayerNorm, RMSNorm, _Tracking
 
 _NORMALIZATIONS = (_Tracking, GroupNorm, LayerNorm, RMSNorm)

@@ -2,7 +2,7 @@
 
 from copy import deepcopy
 
-from autolab.engine.errors import fail
+from autolab.engine.core.errors import fail
 
 
 class EarlyStopping:

@@ -5,8 +5,8 @@ import itertools
 import math
 
 import autolab
-from autolab.engine.autograd.grad_mode import no_grad
-from autolab.engine.errors import fail
+from autolab.engine.core.grad_mode import no_grad
+from autolab.engine.core.errors import fail
 from autolab.nn.functional import cross_entropy
 
 

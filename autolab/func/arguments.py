@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..engine.errors import fail
-from ..engine.tensor import Tensor
+from ..engine.core.errors import fail
+from ..engine.core.tensor import Tensor
 from . import trees
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import functools
 
-from ..engine.errors import fail
-from ..engine.random import default_generator
-from ..engine.registry import NAMESPACES
-from ..engine.tensor import Tensor
+from ..engine.core.errors import fail
+from ..engine.exact.random import default_generator
+from ..engine.core.op import NAMESPACES
+from ..engine.core.tensor import Tensor
 from . import trees
 
 _TORCH = NAMESPACES[""]

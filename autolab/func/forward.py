@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import functools
 
-from ..engine.autograd.differentiate import grad as _grad
+from ..engine.core.differentiate import grad as _grad
 from ..engine.autograd.functional import unit
-from ..engine.autograd.grad_mode import enable_grad
-from ..engine.errors import fail, unsupported
-from ..engine.registry import NAMESPACES
-from ..engine.tensor import Tensor
+from ..engine.core.grad_mode import enable_grad
+from ..engine.core.errors import fail, unsupported
+from ..engine.core.op import NAMESPACES
+from ..engine.core.tensor import Tensor
 from . import trees
 from .arguments import chosen, no_complex, replaced, tensors_of, with_aux
 from .batching import check_randomness, watched

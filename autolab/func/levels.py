@@ -5,10 +5,10 @@ nested and their results can be trained through; what depends on the level's own
 
 from __future__ import annotations
 
-from ..engine.autograd.grad_mode import is_grad_enabled
-from ..engine.autograd.node import AccumulateGrad, accumulator
-from ..engine.errors import fail
-from ..engine.tensor import Tensor
+from ..engine.core.grad_mode import is_grad_enabled
+from ..engine.core.node import AccumulateGrad, accumulator
+from ..engine.core.errors import fail
+from ..engine.core.tensor import Tensor
 from . import trees
 
 

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import functools
 
-from ..engine.autograd.differentiate import grad as _grad
+from ..engine.core.differentiate import grad as _grad
 from ..engine.autograd.functional import unit
-from ..engine.autograd.grad_mode import enable_grad, is_grad_enabled
+from ..engine.core.grad_mode import enable_grad, is_grad_enabled
 from ..engine.autograd.graph import disable_saved_tensors_hooks
-from ..engine.errors import fail
-from ..engine.registry import NAMESPACES
-from ..engine.tensor import Tensor
+from ..engine.core.errors import fail
+from ..engine.core.op import NAMESPACES
+from ..engine.core.tensor import Tensor
 from . import trees
 from .arguments import chosen, no_complex, positions, replaced, tensors_of, with_aux
 from .levels import Level

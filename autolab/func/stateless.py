@@ -8,9 +8,9 @@ import contextlib
 from collections import Counter
 from collections.abc import Sequence
 
-from ..engine.errors import fail
-from ..engine.registry import NAMESPACES
-from ..engine.tensor import Tensor
+from ..engine.core.errors import fail
+from ..engine.core.op import NAMESPACES
+from ..engine.core.tensor import Tensor
 
 _MISSING = object()
 

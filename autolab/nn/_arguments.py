@@ -1,9 +1,9 @@
 """How `Module.to` reads its arguments."""
 
-from autolab.engine.device import device as device_class
-from autolab.engine.dtype import dtype as dtype_class
-from autolab.engine.errors import fail, unsupported
-from autolab.engine.tensor import Tensor
+from autolab.engine.devices.device import device as device_class
+from autolab.engine.core.dtype import dtype as dtype_class
+from autolab.engine.core.errors import fail, unsupported
+from autolab.engine.core.tensor import Tensor
 
 
 def parse_to(*args, **kwargs):

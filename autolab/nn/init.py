@@ -11,8 +11,8 @@ import warnings
 import numpy as np
 
 import autolab
-from autolab.engine.autograd.grad_mode import no_grad
-from autolab.engine.errors import fail
+from autolab.engine.core.grad_mode import no_grad
+from autolab.engine.core.errors import fail
 
 _GAINS = {
     **dict.fromkeys(

@@ -8,12 +8,12 @@ import weakref
 from types import MethodType
 
 from autolab import engine
-from autolab.engine.errors import fail
-from autolab.engine.lanes import TENSORS
-from autolab.engine.printing import parameter_repr
-from autolab.engine.registry import NAMESPACES
-from autolab.engine.tensor import Tensor, wrap
-from autolab.engine.tensor import _rebuild as rebuild_tensor
+from autolab.engine.core.errors import fail
+from autolab.engine.fast.lanes import TENSORS
+from autolab.engine.exact.printing import parameter_repr
+from autolab.engine.core.op import NAMESPACES
+from autolab.engine.core.tensor import Tensor, wrap
+from autolab.engine.core.tensor import _rebuild as rebuild_tensor
 
 
 class Parameter(Tensor):

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from autolab.engine.errors import fail
+from autolab.engine.core.errors import fail
 from autolab.optim.kernels import add_product, add_scaled, array_of, scale, scaled_sum
 from autolab.optim.optimizer import Optimizer, check_lr, check_range, count_step, number, refuse, start_state
 

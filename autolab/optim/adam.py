@@ -5,8 +5,8 @@ from typing import ClassVar
 import numpy as np
 
 import autolab
-from autolab.engine.errors import fail
-from autolab.engine.tensor import Tensor
+from autolab.engine.core.errors import fail
+from autolab.engine.core.tensor import Tensor
 from autolab.optim.kernels import add_product, add_quotient, array_of, move_towards, scale, scaled_sum
 from autolab.optim.optimizer import Optimizer, check_lr, check_range, count_step, number, refuse, zero_step
 

@@ -1,8 +1,8 @@
 """L-BFGS. Source: https://docs.pytorch.org/docs/2.13/generated/torch.optim.LBFGS.html"""
 
 import autolab
-from autolab.engine.autograd.grad_mode import enable_grad, no_grad
-from autolab.engine.errors import fail
+from autolab.engine.core.grad_mode import enable_grad, no_grad
+from autolab.engine.core.errors import fail
 from autolab.optim.line_search import strong_wolfe
 from autolab.optim.optimizer import Optimizer, check_lr, number
 

@@ -14,13 +14,13 @@ from typing import ClassVar
 import numpy as np
 
 import autolab
-from autolab.engine import observe
-from autolab.engine.autograd.grad_mode import enable_grad
+from autolab.engine.core import observe
+from autolab.engine.core.grad_mode import enable_grad
 from autolab.engine.autograd.hooks import RemovableHandle
-from autolab.engine.broadcasting import broadcast_error, outgrown
-from autolab.engine.device import CPU
-from autolab.engine.errors import fail, unsupported
-from autolab.engine.tensor import Tensor
+from autolab.engine.core.broadcasting import broadcast_error, outgrown
+from autolab.engine.devices.device import CPU
+from autolab.engine.core.errors import fail, unsupported
+from autolab.engine.core.tensor import Tensor
 from autolab.utils._shared import reset_grads, typename
 
 _step_pre_hooks: OrderedDict = OrderedDict()  # of all optimizers

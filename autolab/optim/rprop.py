@@ -5,7 +5,7 @@ from typing import ClassVar
 import numpy as np
 
 import autolab
-from autolab.engine.errors import fail
+from autolab.engine.core.errors import fail
 from autolab.optim.kernels import add_product, array_of
 from autolab.optim.optimizer import Optimizer, check_lr, count_step, number, refuse, start_state
 

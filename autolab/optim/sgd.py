@@ -2,8 +2,8 @@
 
 from typing import ClassVar
 
-from autolab.engine.errors import fail
-from autolab.engine.tensor import wrap
+from autolab.engine.core.errors import fail
+from autolab.engine.core.tensor import wrap
 from autolab.optim.kernels import add_scaled, array_of, scale, scaled_sum
 from autolab.optim.optimizer import Optimizer, check_lr, check_not_negative, number, refuse
 

@@ -9,12 +9,12 @@ import socket
 import time
 import warnings
 
-from ..engine.autograd.profiler import check_options, record_function
-from ..engine.autograd.profiler_events import DeviceType, EventList, write_chrome_trace
-from ..engine.autograd.profiler_recorder import Recorder, simulated_clock
+from .profile import check_options, record_function
+from .events import DeviceType, EventList, write_chrome_trace
+from .recorder import Recorder, simulated_clock
 from .. import optim  # noqa: F401  modules that load first inside a profile have functions that report nothing
 from ..nn import functional  # noqa: F401
-from ..engine.errors import fail
+from ..engine.core.errors import fail
 
 __all__ = [
     "DeviceType",

@@ -3,7 +3,7 @@
 import pickle
 import re
 
-from autolab.engine.errors import fail
+from autolab.engine.core.errors import fail
 
 UNSAFE = (
     "In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` to `True`. "

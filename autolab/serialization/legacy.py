@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 
-from autolab.engine.errors import fail
+from autolab.engine.core.errors import fail
 from autolab.serialization import pickles, reading
 from autolab.serialization.errors import AGAIN, UNSAFE, kind_note, refuse
 from autolab.serialization.names import allowed_globals

@@ -9,11 +9,11 @@ import importlib
 from collections import Counter, OrderedDict
 from types import BuiltinFunctionType, FunctionType
 
-from autolab.engine import dtype as dtypes
-from autolab.engine.device import device
-from autolab.engine.errors import fail
-from autolab.engine.size import Size
-from autolab.engine.tensor import Tensor, strided
+from autolab.engine.core import dtype as dtypes
+from autolab.engine.devices.device import device
+from autolab.engine.core.errors import fail
+from autolab.engine.core.size import Size
+from autolab.engine.core.tensor import Tensor, strided
 from autolab.serialization import rebuild
 from autolab.serialization.errors import refuse
 

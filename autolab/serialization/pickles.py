@@ -11,8 +11,8 @@ import pickletools
 import warnings
 from collections import OrderedDict
 
-from autolab.engine.errors import fail
-from autolab.engine.tensor import Tensor
+from autolab.engine.core.errors import fail
+from autolab.engine.core.tensor import Tensor
 from autolab.serialization.errors import AGAIN, kind_note, refuse
 from autolab.serialization.names import BLOCKED, allowed_globals, in_python3, user_globals
 

@@ -8,10 +8,10 @@ import warnings
 
 import numpy as np
 
-from autolab.engine import device as devices
-from autolab.engine import dtype as dtypes
-from autolab.engine.errors import fail
-from autolab.engine.tensor import Tensor, wrap
+from autolab.engine.devices import device as devices
+from autolab.engine.core import dtype as dtypes
+from autolab.engine.core.errors import fail
+from autolab.engine.core.tensor import Tensor, wrap
 from autolab.serialization.errors import AGAIN, refuse
 
 STORAGES = {

@@ -2,7 +2,7 @@
 
 from enum import Enum
 
-from autolab.engine.errors import fail
+from autolab.engine.core.errors import fail
 
 
 class LoadEndianness(Enum):

@@ -10,9 +10,9 @@ from collections import OrderedDict
 
 import numpy as np
 
-from autolab.engine import device as devices
-from autolab.engine.errors import fail
-from autolab.engine.tensor import Tensor, materialise
+from autolab.engine.devices import device as devices
+from autolab.engine.core.errors import fail
+from autolab.engine.core.tensor import Tensor, materialise
 from autolab.serialization.errors import AGAIN, kind_note
 from autolab.serialization.rebuild import Storage, UntypedStorage, device_at
 from autolab.serialization.writing import replacing

@@ -3,7 +3,7 @@
 import sys
 import types
 
-from ..engine.registry import NAMESPACES
+from ..engine.core.op import NAMESPACES
 from .device_model import DeviceTrace
 from .devices import DeviceRecording, record_devices
 from .graph import trace

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ..engine import observe
+from ..engine.core import observe
 from .reader import UNKNOWN, SavedEntry, is_tensor
 
 if TYPE_CHECKING:

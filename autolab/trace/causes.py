@@ -1,6 +1,6 @@
 """What an error comes from, as a trace: of the recording it happened in, or of what the error and its traceback still hold.
 
-Nothing is kept for this: an error remembers the call that failed and the recording it happened in (`engine/failing.py`, `record.py`), and a
+Nothing is kept for this: an error remembers the call that failed and the recording it happened in (`engine/core/failing.py`, `record.py`), and a
 traceback holds its frames. All of it goes when the error goes."""
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
-from ..engine.autograd.node import Node
-from ..engine.autograd.refusals import FREED
-from ..engine.failing import sentences
+from ..engine.core.node import Node
+from ..engine.core.refusals import FREED
+from ..engine.core.failing import sentences
 from . import failures, lines, names, words
 from .build import Builder
 from .model import Frame, Source, Trace

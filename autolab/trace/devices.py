@@ -11,11 +11,11 @@ from dataclasses import replace
 from types import FrameType
 from typing import Any
 
-from ..engine import device as devices
-from ..engine import observe
-from ..engine.autograd.saved import entries
-from ..engine.storage import Storage
-from ..engine.tensor import Tensor
+from ..engine.devices import device as devices
+from ..engine.core import observe
+from ..engine.core.saved import entries
+from ..engine.core.storage import Storage
+from ..engine.core.tensor import Tensor
 from . import names
 from .device_model import Block, Copy, DeviceInfo, DeviceTrace, Kernel, Refusal, Step, Wait, queue_of
 from .device_text import render, sentence

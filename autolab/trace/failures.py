@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from ..engine.autograd.node import Node
-from ..engine.failing import sentences
-from ..engine.tensor import Tensor
+from ..engine.core.node import Node
+from ..engine.core.failing import sentences
+from ..engine.core.tensor import Tensor
 from . import lines, names, words
 from .drafts import Draft, operation_name, plain
 from .model import Source

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engine.device import peek
-from ..engine.observe import Observer
+from ..engine.devices.device import peek
+from ..engine.core.observe import Observer
 from . import passes, words
 from .model import Edge, Frame, Node, Pass
 from .passes import Plan

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ..engine.errors import fail
+from ..engine.core.errors import fail
 from . import again, failures, names, scopes
 from .build import Builder
 from .model import Trace

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..engine.tensor import Tensor
+from ..engine.core.tensor import Tensor
 from .terms import Line, Term, constant, function, named
 
 

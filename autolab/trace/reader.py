@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..engine import device as devices
-from ..engine.autograd.node import Packed, Unusual
-from ..engine.autograd.saved import entries
-from ..engine.registry import OPS
+from ..engine.devices import device as devices
+from ..engine.core.node import Packed, Unusual
+from ..engine.core.saved import entries
+from ..engine.core.op import OPS
 from .values import type_name
 
 UNKNOWN = object()
@@ -80,7 +80,7 @@ def is_parameter(tensor: Any) -> bool:
 
 def reader_for(tensor: Any) -> Reader:
     """The reader for the library that `tensor` belongs to. Raises TypeError for anything else."""
-    from ..engine.tensor import Tensor
+    from ..engine.core.tensor import Tensor
 
     if isinstance(tensor, Tensor):
         return Reader()
@@ -269,7 +269,7 @@ class Reader:
     # -- computing again -----------------------------------------------------------------------------
     def without_grad(self) -> Any:
         """A context in which operations record no history."""
-        from ..engine.autograd.grad_mode import no_grad
+        from ..engine.core.grad_mode import no_grad
 
         return no_grad()
 
@@ -287,7 +287,7 @@ class Reader:
 
     def plain(self, item: Any) -> Any:
         """A tensor over the same memory as a tensor or array, outside any graph."""
-        from ..engine.tensor import wrap
+        from ..engine.core.tensor import wrap
 
         return wrap(item._d, item.dtype) if is_tensor(item) else wrap(item)
 
@@ -296,7 +296,7 @@ class Reader:
         return self.facts(item).device if is_tensor(item) else ""
 
     def dtype(self, name: str) -> Any:
-        from ..engine.dtype import _by_name
+        from ..engine.core.dtype import _by_name
 
         return _by_name(name)
 
@@ -323,7 +323,7 @@ class Reader:
         return self._ones_like(root)
 
     def _ones_like(self, root: Any) -> Any:
-        from ..engine.tensor import wrap
+        from ..engine.core.tensor import wrap
 
         ones = devices.filled(root.device, 1, root.shape, root.dtype)
         return wrap(ones[()] if root.device.type == "cpu" else ones)
@@ -339,9 +339,9 @@ class Reader:
         """Runs the backward pass, telling `observer` each step; `.grad` and the saved values stay as they are.
 
         Raises RuntimeError where backward() would (freed or modified values)."""
-        from ..engine import observe
-        from ..engine.autograd.engine import steps
-        from ..engine.autograd.node import accumulator
+        from ..engine.core import observe
+        from ..engine.core.backward import steps
+        from ..engine.core.node import accumulator
 
         nodes = [(t.grad_fn if t.grad_fn is not None else accumulator(t), t.output_nr) for t in roots]
         with observe.watching(observer), np.errstate(all="ignore"):  # as in backward(): 1/0 is inf, without a word

@@ -7,10 +7,10 @@ import weakref
 from types import FrameType
 from typing import Any
 
-from ..engine import observe
-from ..engine.autograd.grad_mode import per_thread
-from ..engine.autograd.refusals import FREED
-from ..engine.tensor import Tensor
+from ..engine.core import observe
+from ..engine.core.grad_mode import per_thread
+from ..engine.core.refusals import FREED
+from ..engine.core.tensor import Tensor
 from . import assigned, failures, lines, names, stack
 from .build import Builder
 from .drafts import Draft, operation_name, plain

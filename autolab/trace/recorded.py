@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import FrameType
 from typing import Generic, TypeVar
 
-from ..engine import observe
+from ..engine.core import observe
 from . import names
 
 Data = TypeVar("Data")

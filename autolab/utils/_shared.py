@@ -1,7 +1,7 @@
 """Small things that modules and optimizers share."""
 
-from autolab.engine import observe
-from autolab.engine.tensor import Tensor
+from autolab.engine.core import observe
+from autolab.engine.core.tensor import Tensor
 
 
 def typename(value):

@@ -9,15 +9,15 @@ import contextlib
 import warnings
 import weakref
 
-from autolab.engine.autograd.differentiate import backward
+from autolab.engine.core.differentiate import backward
 from autolab.engine.autograd.function import Function
-from autolab.engine.autograd.grad_mode import enable_grad, no_grad, per_thread
+from autolab.engine.core.grad_mode import enable_grad, no_grad, per_thread
 from autolab.engine.autograd.graph import saved_tensors_hooks
-from autolab.engine.autograd.node import Packed
-from autolab.engine.autograd.refusals import stale
-from autolab.engine.errors import fail, unsupported
-from autolab.engine.random import fork_rng, get_rng_state, set_rng_state
-from autolab.engine.tensor import Tensor
+from autolab.engine.core.node import Packed
+from autolab.engine.core.refusals import stale
+from autolab.engine.core.errors import fail, unsupported
+from autolab.engine.exact.random import fork_rng, get_rng_state, set_rng_state
+from autolab.engine.core.tensor import Tensor
 
 __all__ = [
     "CheckpointError",

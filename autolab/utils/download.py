@@ -11,7 +11,7 @@ import re
 import urllib.error
 import urllib.request
 
-from autolab.engine.errors import fail
+from autolab.engine.core.errors import fail
 
 try:
     import fcntl

@@ -1,8 +1,8 @@
 """Many images as one (`torchvision.utils`). Source: https://docs.pytorch.org/vision/0.29/utils.html"""
 
 import autolab
-from autolab.engine.errors import fail
-from autolab.engine.tensor import Tensor
+from autolab.engine.core.errors import fail
+from autolab.engine.core.tensor import Tensor
 from autolab.vision.transforms.images import pillow
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.errors import fail
+from ..engine.core.errors import fail
 from . import palette
 from .panels import SMALL, axes, colour_bar, mosaic, numbers, whole
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.errors import fail
+from ..engine.core.errors import fail
 from .panels import broken, chosen, colour_bar, how_many, mosaic, numbers, signed_scale, whole
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.errors import fail
+from ..engine.core.errors import fail
 from . import palette
 from .panels import SMALL, broken, numbers, whole
 

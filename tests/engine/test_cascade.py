@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from autolab.engine import cascade
+from autolab.engine.exact import sums as cascade
 
 SHAPES = [(1,), (2,), (3,), (5,), (7,), (8,), (9,), (15,), (31,), (32,), (33,), (100,), (511,), (512,), (513,), (1000,),
           (8191,), (30000,),

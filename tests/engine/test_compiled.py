@@ -6,9 +6,10 @@ from engine_counterparts import NO_DERIVATIVE
 from engine_ops import cases, differentiable, flat, tensors
 
 import autolab as torch
-from autolab.engine import compiled, observe
-from autolab.engine.dispatch import apply
-from autolab.engine.tensor import Tensor
+from autolab.engine.fast import general as compiled
+from autolab.engine.core import observe
+from autolab.engine.core.apply import apply
+from autolab.engine.core.tensor import Tensor
 
 CASES = [pytest.param(case, id=case.key) for case in cases() if compiled.can_compile(case.op)]
 

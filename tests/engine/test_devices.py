@@ -9,7 +9,7 @@ import pytest
 from goldens.oracle import error_of, same_as_torch
 
 import autolab as torch
-from autolab.engine import observe
+from autolab.engine.core import observe
 
 SIM = "sim:0"
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import autolab as torch
-from autolab.engine import observe
-from autolab.engine.simulated.module import xp
+from autolab.engine.core import observe
+from autolab.engine.devices.simulated.module import xp
 
 SIM = torch.device("sim:0")
 

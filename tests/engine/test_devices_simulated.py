@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import autolab as torch
-from autolab.engine import device as devices
-from autolab.engine import observe
-from autolab.engine.simulated.array import SimArray
+from autolab.engine.devices import device as devices
+from autolab.engine.core import observe
+from autolab.engine.devices.simulated.array import SimArray
 
 
 @pytest.fixture
@@ -407,8 +407,8 @@ def test_observers_are_told(sim):
 
 
 def test_a_kernel_that_falls_back_to_the_host_is_an_error(sim):
-    from autolab.engine.placement import on_device
-    from autolab.engine.registry import OPS
+    from autolab.engine.devices.placement import on_device
+    from autolab.engine.core.op import OPS
 
     with pytest.raises(RuntimeError, match="exp\\(\\): the kernel for cuda:0 returned an array of the host"):
         on_device(OPS["exp"], np.ones(2), devices.usable("cuda:0"))

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import autolab as torch
-from autolab.engine import lanes
-from autolab.engine.autograd import straight
+from autolab.engine.fast import lanes
+from autolab.engine.fast import straight
 
 
 @pytest.mark.parametrize("name, expected", [("add_", 3.5), ("sub_", 2.5), ("mul_", 1.5), ("div_", 6.0)])

@@ -7,7 +7,7 @@ from engine_ops import call_engine, cases, differentiable, flat, tensors
 from goldens.plain import differences, plain
 
 import autolab as torch
-from autolab.engine import observe
+from autolab.engine.core import observe
 
 WAITS = {
     # ops whose kernel or backward pass looks at the numbers, and so waits for the device

@@ -7,8 +7,8 @@ from engine_counterparts import NO_DERIVATIVE
 from engine_ops import OPS, cases, call_engine, differentiable, draw, flat, tensors
 
 import autolab as torch
-from autolab.engine.dispatch import apply
-from autolab.engine.tensor import materialise
+from autolab.engine.core.apply import apply
+from autolab.engine.core.tensor import materialise
 
 CASES = [pytest.param(case, id=case.key) for case in cases()]
 SMOOTH = [pytest.param(case, id=case.key) for case in cases() if case.op.vjp and case.name not in NO_DERIVATIVE]

@@ -11,11 +11,11 @@ import pytest
 from engine_ops import cases, differentiable, draw
 
 import autolab as torch
-from autolab.engine import dispatch, plain
-from autolab.engine.autograd import namespaces
-from autolab.engine.autograd.node import AccumulateGrad
-from autolab.engine.autograd.saved import entries
-from autolab.engine.tensor import Tensor
+from autolab.engine.core import apply as dispatch, plain
+from autolab.engine.core import namespaces
+from autolab.engine.core.node import AccumulateGrad
+from autolab.engine.core.saved import entries
+from autolab.engine.core.tensor import Tensor
 
 CASES = [case for case in cases() if case.op.vjp]
 EACH = pytest.mark.parametrize("case", [pytest.param(case, id=case.key) for case in CASES])
@@ -151,7 +151,7 @@ def test_the_samples_are_those_of_all_operations():
 PROGRAM = """
 import sys
 import autolab as torch
-from autolab.engine import plain
+from autolab.engine.core import plain
 
 def run():
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)

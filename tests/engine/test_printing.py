@@ -181,7 +181,7 @@ def test_options_are_kept_and_profiles_reset_them(torch):
 
 
 def test_options_for_a_block_only():
-    from autolab.engine.printing import get_printoptions, printoptions
+    from autolab.engine.exact.printing import get_printoptions, printoptions
     before = get_printoptions()
     with pytest.raises(KeyError), printoptions(precision=1):
         assert get_printoptions()["precision"] == 1

@@ -10,8 +10,8 @@ from goldens.oracle import error_of, same_as_torch
 
 import autolab
 from autolab.autograd import profiler
-from autolab.engine.autograd.profiler_recorder import aten_name
-from autolab.engine.registry import OPS
+from autolab.profiler.recorder import aten_name
+from autolab.engine.core.op import OPS
 
 
 # -- tables ---------------------------------------------------------------------------------------------------------

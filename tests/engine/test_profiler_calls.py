@@ -9,7 +9,7 @@ from goldens.oracle import check, error_of, same_as_torch
 
 import autolab
 from autolab.autograd import profiler
-from autolab.engine.autograd import profiler_functions
+from autolab.profiler import functions as profiler_functions
 
 # What PyTorch calls inside its kernels, and nothing corresponds to here: see docs/differences.md.
 INSIDE_KERNELS = {

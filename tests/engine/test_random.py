@@ -282,7 +282,7 @@ def test_the_normal_numbers_are_normal():
 def test_fma_rounds_once():
     from fractions import Fraction
 
-    from autolab.engine.rounding import fma
+    from autolab.engine.exact.rounding import fma
     rng = np.random.default_rng(0)
     a, b, c = rng.standard_normal((3, 2000)) * 10.0 ** rng.integers(-8, 9, (3, 2000))
     c[::4] = -a[::4] * b[::4]  # cancellation leaves the rounding error of the product alone

@@ -9,7 +9,7 @@ import pytest
 from goldens import oracle
 
 import autolab
-from autolab.engine import signatures
+from autolab.engine.exact import signatures
 
 CALLS = (Path(__file__).parents[1] / "engine_calls.txt").read_text().splitlines()
 START = (

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import autolab as torch
-from autolab.engine import observe
-from autolab.engine.autograd import straight
+from autolab.engine.core import observe
+from autolab.engine.fast import straight
 
 
 class Silent:

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import autolab as torch
-from autolab.engine import cascade
-from autolab.engine.autograd import detached as cut
-from autolab.engine.guard import shared
+from autolab.engine.exact import sums as cascade
+from autolab.engine.inplace import detached as cut
+from autolab.engine.core.guard import shared
 
 PACKAGE = str(Path(torch.__file__).parent)
 THREADS, TIMES = 4, 6

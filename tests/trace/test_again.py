@@ -11,8 +11,8 @@ import pytest
 
 import autolab
 from autolab import nn
-from autolab.engine import observe
-from autolab.engine.tensor import Tensor
+from autolab.engine.core import observe
+from autolab.engine.core.tensor import Tensor
 from autolab.trace import again, build, trace
 from programs import PROGRAMS
 

@@ -227,4 +227,4 @@ def test_every_card_is_mathml():
                 assert len(text) > 20 and not set("{}\\_") & set(text.replace("divisor_override", "")), text
                 assert not tex or convert(tex).startswith("<math"), tex
     assert len(kinds) >= 8
-    assert {op for op in cards.OPS if op not in torch.engine.registry.OPS} == set()
+    assert {op for op in cards.OPS if op not in torch.engine.core.op.OPS} == set()

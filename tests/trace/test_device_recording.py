@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import autolab as torch
-from autolab.engine import observe
-from autolab.engine.device import new_canonical
+from autolab.engine.core import observe
+from autolab.engine.devices.device import new_canonical
 from autolab.trace import devices as recorder
 from autolab.trace.device_model import DeviceTrace
 from autolab.trace.device_text import duration, render, size

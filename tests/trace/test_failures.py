@@ -7,7 +7,7 @@ import pytest
 
 import autolab as torch
 from autolab import nn
-from autolab.engine import observe
+from autolab.engine.core import observe
 from autolab.trace.folding import Folding
 
 

@@ -166,7 +166,7 @@ def test_recordings_may_be_nested():
 
 
 def test_nothing_is_watched_after_the_block():
-    from autolab.engine import observe
+    from autolab.engine.core import observe
 
     with torch.record() as recording:
         pass

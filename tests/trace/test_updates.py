@@ -6,7 +6,7 @@ import re
 import pytest
 
 import autolab as torch
-from autolab.engine import observe
+from autolab.engine.core import observe
 
 OPTIMIZERS = [
     ("SGD", {"lr": 0.05}),

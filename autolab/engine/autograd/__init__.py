@@ -1,1 +1,1 @@
-"""Nodes, the backward pass, grad modes, hooks, custom functions."""
+"""What is built upon the core: custom functions, hooks, `torch.autograd.functional`, gradient checks, anomaly detection."""

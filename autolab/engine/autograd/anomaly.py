@@ -9,8 +9,8 @@ import warnings
 
 import numpy as np
 
-from .. import observe
-from ..errors import fail
+from ..core import observe
+from ..core.errors import fail
 
 _ENABLED = (
     "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging."

@@ -7,15 +7,15 @@ from __future__ import annotations
 import functools
 import warnings
 
-from .. import device as devices
-from .. import observe
-from ..errors import fail, unsupported
-from ..placement import kept
-from ..tensor import SMALL, Tensor, materialise, wrap
-from ..views import View
-from .grad_mode import no_grad, per_thread, set_grad_enabled
-from .node import Node, accumulator, next_sequence_nr
-from .refusals import FREED, stale
+from ..devices import device as devices
+from ..core import observe
+from ..core.errors import fail, unsupported
+from ..devices.placement import kept
+from ..core.tensor import SMALL, Tensor, materialise, wrap
+from ..inplace.views import View
+from ..core.grad_mode import no_grad, per_thread, set_grad_enabled
+from ..core.node import Node, accumulator, next_sequence_nr
+from ..core.refusals import FREED, stale
 
 _LEGACY = (
     "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with static forward method. "

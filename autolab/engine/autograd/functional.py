@@ -4,11 +4,11 @@ Source: https://docs.pytorch.org/docs/2.13/autograd.html#functional-higher-level
 
 from __future__ import annotations
 
-from .. import device as devices
-from ..errors import fail, unsupported
-from ..tensor import Tensor, wrap
-from .differentiate import grad
-from .grad_mode import enable_grad
+from ..devices import device as devices
+from ..core.errors import fail, unsupported
+from ..core.tensor import Tensor, wrap
+from ..core.differentiate import grad
+from ..core.grad_mode import enable_grad
 
 
 def _tuple(x, what, function):
@@ -128,7 +128,7 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
                         "strict mode.",
                     )
                 )
-            from ..registry import NAMESPACES
+            from ..core.op import NAMESPACES
 
             stack = NAMESPACES[""]["stack"]
             rows.append(

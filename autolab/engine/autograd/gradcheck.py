@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import device as devices
-from ..errors import fail, unsupported
-from ..tensor import Tensor, materialise, wrap
-from .differentiate import grad
+from ..devices import device as devices
+from ..core.errors import fail, unsupported
+from ..core.tensor import Tensor, materialise, wrap
+from ..core.differentiate import grad
 from .functional import unit
 
 

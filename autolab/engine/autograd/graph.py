@@ -7,11 +7,11 @@ from __future__ import annotations
 import weakref
 from typing import NamedTuple
 
-from ..errors import fail
-from ..tensor import Tensor
-from .grad_mode import per_thread
+from ..core.errors import fail
+from ..core.tensor import Tensor
+from ..core.grad_mode import per_thread
 from .hooks import RemovableHandle
-from .node import Node, accumulator
+from ..core.node import Node, accumulator
 
 __all__ = [
     "GradientEdge",

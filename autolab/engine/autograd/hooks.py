@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from itertools import count
 
-from ..errors import fail
+from ..core.errors import fail
 
 _ids = count()
 
@@ -117,7 +117,7 @@ def run_node_hooks(hooks, *tuples):
 
 def _check_replacement(fn, new, old):
     """Raises PyTorch's error unless the hook `fn` may put `new` in the place of the gradient `old`."""
-    from ..tensor import Tensor
+    from ..core.tensor import Tensor
 
     if old is None:
         raise fail(RuntimeError, "can't replace a None gradient with a non-None value", "There is no gradient here: return None in its place.")

@@ -15,7 +15,7 @@ from queue import SimpleQueue
 
 import numpy as np
 
-from ..errors import fail, unsupported
+from ..core.errors import fail, unsupported
 from . import blas, memory
 
 WORTH_IT = 2e7  # floating-point operations below which a second thread costs more than it saves

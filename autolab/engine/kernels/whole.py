@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import device as devices
+from ..devices import device as devices
 
 
 def off_host(x):

@@ -11,10 +11,10 @@ import math
 
 import numpy as np
 
-from ..errors import fail, no_complex, not_implemented
+from ..core.errors import fail, no_complex, not_implemented
 from ..kernels import elementwise
-from ..registry import OPS, composite, internal, register
-from ..special import erf
+from ..core.op import OPS, composite, internal, register
+from ..exact.special import erf
 from .shape import row_major
 
 SELU_ALPHA, SELU_SCALE = (

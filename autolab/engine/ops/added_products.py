@@ -4,10 +4,10 @@ Source: https://docs.pytorch.org/docs/2.13/torch.html#blas-and-lapack-operations
 
 from __future__ import annotations
 
-from ..arguments import check_tensors
-from ..errors import check_dim, fail
+from ..exact.arguments import check_tensors
+from ..core.errors import check_dim, fail
 from ..kernels.threads import product
-from ..registry import composite, register
+from ..core.op import composite, register
 from .indexing import written
 from .matmul import _c_name, addmm_op, check_addmm, check_expand, no_masks, sum_of
 

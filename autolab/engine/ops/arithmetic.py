@@ -5,13 +5,13 @@ from __future__ import annotations
 import operator
 
 
-from ..arguments import NUMBERS
-from ..dispatch import apply_inplace, inplace_lane, result_dtype
-from ..dtype import bool_
-from ..errors import fail
-from ..lanes import make_operator
-from ..registry import METHODS, OPS, composite, register
-from ..tensor import Tensor
+from ..exact.arguments import NUMBERS
+from ..core.apply import apply_inplace, inplace_lane, result_dtype
+from ..core.dtype import bool_
+from ..core.errors import fail
+from ..fast.lanes import make_operator
+from ..core.op import METHODS, OPS, composite, register
+from ..core.tensor import Tensor
 
 
 

@@ -6,14 +6,14 @@ import math
 
 import numpy as np
 
-from .. import precise
-from ..arguments import NUMBERS, bad_argument, check_tensor, mismatch
-from ..dispatch import apply_inplace
-from ..errors import WHOLE, fail, no_kernel, not_implemented
-from ..overloading import BINARY, BINARY_METHOD, public
-from ..registry import METHODS, NAMESPACES, register
-from ..return_types import return_type
-from ..tensor import Tensor
+from ..exact import precise
+from ..exact.arguments import NUMBERS, bad_argument, check_tensor, mismatch
+from ..core.apply import apply_inplace
+from ..core.errors import WHOLE, fail, no_kernel, not_implemented
+from .overloading import BINARY, BINARY_METHOD, public
+from ..core.op import METHODS, NAMESPACES, register
+from .return_types import return_type
+from ..core.tensor import Tensor
 from .powers import power
 from .reduction import dtype_of
 from .remainder import not_differentiable
@@ -254,7 +254,7 @@ only_tensors(register("nextafter(self, other)", forward=lambda xp, self, other: 
 def _lerp(xp, self, end, weight):
     if self.dtype.kind != "f":
         raise not_implemented("lerp_kernel_scalar", self.dtype)
-    from ..dtype import FROM_NUMPY
+    from ..core.dtype import FROM_NUMPY
     for name, other in (("end", end), ("weight", weight)):
         if getattr(other, "dtype", self.dtype) != self.dtype:
             raise fail(RuntimeError,

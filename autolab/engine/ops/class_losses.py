@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import demands
-from ..errors import fail
-from ..registry import internal
+from ..devices import demands
+from ..core.errors import fail
+from ..core.op import internal
 from .activation import floating
 from .loss import MEAN, NONE, SUM
 

@@ -8,13 +8,13 @@ import operator
 
 import numpy as np
 
-from ..arguments import NUMBERS, bad_argument, mismatch
-from ..dispatch import apply_inplace
-from ..dtype import FROM_NUMPY
-from ..errors import fail, no_kernel, not_implemented
-from ..overloading import BINARY, BINARY_METHOD, public
-from ..registry import METHODS, register, variant
-from ..tensor import Tensor, scalar_tensor, wrap
+from ..exact.arguments import NUMBERS, bad_argument, mismatch
+from ..core.apply import apply_inplace
+from ..core.dtype import FROM_NUMPY
+from ..core.errors import fail, no_kernel, not_implemented
+from .overloading import BINARY, BINARY_METHOD, public
+from ..core.op import METHODS, register, variant
+from ..core.tensor import Tensor, scalar_tensor, wrap
 from .selection import only_tensors
 
 

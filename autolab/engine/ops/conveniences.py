@@ -9,13 +9,13 @@ import itertools
 
 import numpy as np
 
-from ..arguments import NUMBERS, int_argument, ints_argument, mismatch, overloads
-from ..dtype import bool_, complex128, float64, get_default_dtype, int64
-from ..errors import check_dim, check_dims, fail, no_dimensions
-from ..overloading import public
-from ..registry import METHODS, NAMESPACES, OPS, composite
-from ..size import Size
-from ..tensor import Tensor
+from ..exact.arguments import NUMBERS, int_argument, ints_argument, mismatch, overloads
+from ..core.dtype import bool_, complex128, float64, get_default_dtype, int64
+from ..core.errors import check_dim, check_dims, fail, no_dimensions
+from .overloading import public
+from ..core.op import METHODS, NAMESPACES, OPS, composite
+from ..core.size import Size
+from ..core.tensor import Tensor
 from .indexing import slice_op
 from . import arithmetic, joining, pointwise  # noqa: F401 (what is named below is registered first)
 

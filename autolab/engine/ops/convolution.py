@@ -12,12 +12,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..arguments import Passed, check_tensors, overloads
-from ..errors import fail
+from ..exact.arguments import Passed, check_tensors, overloads
+from ..core.errors import fail
 from ..kernels import convolution as kernels
 from ..kernels import threads
 from ..kernels.layout import Geometry
-from ..registry import composite, register
+from ..core.op import composite, register
 from .convolution_arguments import check_dtypes, check_numbers, check_shapes, check_transposed, ints, named_padding, numbers, output_size
 from .shape import unsqueeze
 

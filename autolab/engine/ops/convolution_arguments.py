@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import warnings
 
-from ..arguments import int_argument, ints_argument
-from ..errors import fail
-from ..registry import NAMESPACES
+from ..exact.arguments import int_argument, ints_argument
+from ..core.errors import fail
+from ..core.op import NAMESPACES
 
 
 def output_size(spatial, kernel, stride, padding, dilation, transposed=False, output_padding=None):

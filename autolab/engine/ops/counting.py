@@ -3,10 +3,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import fail
+from ..core.errors import fail
 from ..kernels.reduce import reduce
-from ..overloading import public
-from ..registry import METHODS, register
+from .overloading import public
+from ..core.op import METHODS, register
 from .reduction import _sum, axes, differentiable_dtype, flag, spread, sum_op, the_dims
 from .shape import row_major
 

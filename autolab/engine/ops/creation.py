@@ -9,15 +9,15 @@ import warnings
 
 import numpy as np
 
-from .. import device as devices
-from ..arguments import Options, no_match, overloads, shape_of
-from ..autograd.grad_mode import per_thread
-from ..dtype import ALL, from_numpy_dtype, get_default_dtype, promote_types, python_scalar_dtype
-from ..errors import fail
-from ..registry import NAMESPACES, composite
-from ..rounding import cast
-from ..size import Size
-from ..tensor import Tensor, materialise, wrap
+from ..devices import device as devices
+from ..exact.arguments import Options, no_match, overloads, shape_of
+from ..core.grad_mode import per_thread
+from ..core.dtype import ALL, from_numpy_dtype, get_default_dtype, promote_types, python_scalar_dtype
+from ..core.errors import fail
+from ..core.op import NAMESPACES, composite
+from ..exact.rounding import cast
+from ..core.size import Size
+from ..core.tensor import Tensor, materialise, wrap
 
 _COPY = (
     "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "

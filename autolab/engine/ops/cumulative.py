@@ -3,12 +3,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import fail, not_implemented
-from ..dtype import as_dtype
+from ..core.errors import fail, not_implemented
+from ..core.dtype import as_dtype
 from ..kernels.reduce import accumulate
-from ..overloading import public
-from ..registry import register
-from ..return_types import return_type
+from .overloading import public
+from ..core.op import register
+from .return_types import return_type
 from .extremes import zeros_for
 from .indexing import written
 from .reduction import differentiable_dtype, one_dim

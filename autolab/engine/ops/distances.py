@@ -9,11 +9,11 @@ import math
 
 import numpy as np
 
-from ..arguments import as_number, bad_argument, check_tensor
-from ..broadcasting import broadcast_error
-from ..errors import fail
-from ..overloading import public
-from ..registry import METHODS, NAMESPACES, internal
+from ..exact.arguments import as_number, bad_argument, check_tensor
+from ..core.broadcasting import broadcast_error
+from ..core.errors import fail
+from .overloading import public
+from ..core.op import METHODS, NAMESPACES, internal
 from .norm import vector_norm_op
 
 

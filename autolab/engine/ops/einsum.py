@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from ..errors import fail
-from ..registry import composite
+from ..core.errors import fail
+from ..core.op import composite
 from .matmul import bmm, permuted
 from .transposition import permute_op
 

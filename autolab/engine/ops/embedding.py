@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from .. import demands
-from ..errors import fail
+from ..devices import demands
+from ..core.errors import fail
 from ..kernels.scatter import add_at
-from ..registry import register
+from ..core.op import register
 
 
 def _embedding(xp, weight, indices, padding_idx, scale_grad_by_freq, sparse):
     if weight.ndim != 2:
         raise fail(RuntimeError, "'weight' must be 2-D", "One row for each index.")
     if indices.dtype.name not in ("int64", "int32"):
-        from ..dtype import FROM_NUMPY
+        from ..core.dtype import FROM_NUMPY
 
         raise fail(
             RuntimeError,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..dtype import int64
-from ..errors import check_dim, fail
-from ..registry import METHODS, NAMESPACES, composite, register
+from ..core.dtype import int64
+from ..core.errors import check_dim, fail
+from ..core.op import METHODS, NAMESPACES, composite, register
 from .shape import sizes_from, unsqueeze, view_op
 
 
@@ -97,7 +97,7 @@ METHODS["broadcast_to"] = broadcast_to
 @composite()
 def broadcast_tensors(*tensors):
     """All tensors expanded to their common shape. Source: torch.broadcast_tensors."""
-    from ..broadcasting import broadcast_error
+    from ..core.broadcasting import broadcast_error
 
     try:
         shape = np.broadcast_shapes(*(t.shape for t in tensors))

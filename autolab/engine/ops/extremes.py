@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arguments import mismatch
-from ..dtype import FROM_NUMPY
-from ..errors import check_dim, fail, no_complex, not_implemented
+from ..exact.arguments import mismatch
+from ..core.dtype import FROM_NUMPY
+from ..core.errors import check_dim, fail, no_complex, not_implemented
 from ..kernels.reduce import reduce
-from ..overloading import public
-from ..registry import METHODS, register
-from ..return_types import return_type
-from ..tensor import Tensor
+from .overloading import public
+from ..core.op import METHODS, register
+from .return_types import return_type
+from ..core.tensor import Tensor
 from .reduction import axes, dtype_of, flag, is_int, one_dim, restored, the_dims
 from .shape import row_major
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arguments import bad_argument, check_tensor, check_tensors
-from ..dtype import complex128
-from ..errors import fail
-from ..overloading import public
-from ..registry import NAMESPACES, composite
-from ..tensor import Tensor
+from ..exact.arguments import bad_argument, check_tensor, check_tensors
+from ..core.dtype import complex128
+from ..core.errors import fail
+from .overloading import public
+from ..core.op import NAMESPACES, composite
+from ..core.tensor import Tensor
 
 _TORCH = NAMESPACES[""]
 

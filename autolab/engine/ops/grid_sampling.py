@@ -8,12 +8,12 @@ from __future__ import annotations
 import warnings
 
 
-from ..arguments import check_tensors, numbers_of
-from ..autograd import namespaces
-from ..dtype import int64
-from ..errors import fail, not_implemented, unsupported
-from ..registry import composite, internal
-from ..signatures import check_settings
+from ..exact.arguments import check_tensors, numbers_of
+from ..core import namespaces
+from ..core.dtype import int64
+from ..core.errors import fail, not_implemented, unsupported
+from ..core.op import composite, internal
+from ..exact.signatures import check_settings
 from .reduction import dtype_of
 
 MODES = ("bilinear", "nearest", "bicubic")

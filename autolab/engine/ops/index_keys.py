@@ -6,9 +6,9 @@ import warnings
 
 import numpy as np
 
-from ..arguments import as_number
-from ..errors import fail
-from ..tensor import Tensor, wrap
+from ..exact.arguments import as_number
+from ..core.errors import fail
+from ..core.tensor import Tensor, wrap
 
 
 def as_index(x, dim, shape):

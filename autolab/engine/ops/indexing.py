@@ -6,17 +6,17 @@ from operator import index as index_of
 
 import numpy as np
 
-from .. import demands
-from ..arguments import as_number, bad_argument, held_by
-from ..autograd.grad_mode import per_thread
-from ..broadcasting import overlapping_operands
-from ..dispatch import check_inplace, write_inplace
-from ..errors import check_dim, fail
+from ..devices import demands
+from ..exact.arguments import as_number, bad_argument, held_by
+from ..core.grad_mode import per_thread
+from ..core.broadcasting import overlapping_operands
+from ..core.apply import check_inplace, write_inplace
+from ..core.errors import check_dim, fail
 from ..kernels.scatter import add_at
-from ..placement import common_device, device_error, gathered
-from ..registry import METHODS, NAMESPACES, composite, register
-from ..tensor import Tensor, scalar_tensor, wrap
-from ..views import overlap
+from ..devices.placement import common_device, device_error, gathered
+from ..core.op import METHODS, NAMESPACES, composite, register
+from ..core.tensor import Tensor, scalar_tensor, wrap
+from ..inplace.views import overlap
 from .index_keys import as_coordinates, as_index, check_mask, consumed_by
 from .shape import unsqueeze
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 
-from .. import observe
-from ..autograd.grad_mode import per_thread
-from ..dispatch import _before, check_inplace, compute, record
-from ..errors import fail, unsupported
-from ..registry import METHODS, NAMESPACES, OPS, variant
-from ..tensor import materialise
+from ..core import observe
+from ..core.grad_mode import per_thread
+from ..core.apply import _before, check_inplace, compute, record
+from ..core.errors import fail, unsupported
+from ..core.op import METHODS, NAMESPACES, OPS, variant
+from ..core.tensor import materialise
 from .shape import sizes_from
 from .strided import strided_arguments
 

@@ -11,9 +11,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..errors import fail, unsupported
+from ..core.errors import fail, unsupported
 from ..kernels.taps import Reading, Tap
-from ..registry import composite, register
+from ..core.op import composite, register
 
 _MODES = "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
 _CUBIC = -0.75  # the constant A of Keys, "Cubic convolution interpolation for digital image processing" (1981)
@@ -231,7 +231,7 @@ _WORDS = {"nearest": "nearest", "exact": "nearest", "linear": "linear", "cubic":
 
 def _refuse(x, kind, dims):
     if x.dtype.kind != "f":
-        from ..dtype import FROM_NUMPY
+        from ..core.dtype import FROM_NUMPY
 
         flat = f"compute_indices_weights_{_WORDS[kind]}" if kind in _WORDS else "compute_index_ranges_weights"
         name = (

@@ -6,11 +6,11 @@ import itertools
 
 import numpy as np
 
-from ..arguments import int_argument, ints_argument, mismatch
-from ..errors import check_dim, fail, no_dimensions
-from ..overloading import public
-from ..registry import METHODS, NAMESPACES, OPS, composite, register
-from ..tensor import Tensor
+from ..exact.arguments import int_argument, ints_argument, mismatch
+from ..core.errors import check_dim, fail, no_dimensions
+from .overloading import public
+from ..core.op import METHODS, NAMESPACES, OPS, composite, register
+from ..core.tensor import Tensor
 from .shape import row_major
 
 
@@ -81,7 +81,7 @@ pad_raw = register(
 
 
 def _same_dtype(tensors):
-    from ..dtype import promote_types
+    from ..core.dtype import promote_types
 
     d = tensors[0].dtype
     for t in tensors[1:]:
@@ -93,7 +93,7 @@ def _same_dtype(tensors):
 def cat(tensors, dim=0, *, out=None):
     """Joins tensors along an existing dimension; the other sizes must agree. Source: torch.cat."""
     if out is not None:
-        from ..errors import unsupported
+        from ..core.errors import unsupported
 
         raise unsupported("cat", "out")
     tensors = list(tensors)
@@ -160,7 +160,7 @@ stack_op = register(
 def stack(tensors, dim=0, *, out=None):
     """Joins tensors of one shape along a new dimension. Source: torch.stack."""
     if out is not None:
-        from ..errors import unsupported
+        from ..core.errors import unsupported
 
         raise unsupported("stack", "out")
     tensors = list(tensors)

@@ -8,12 +8,12 @@ from contextlib import nullcontext
 
 import numpy as np
 
-from .. import device as devices
-from ..dtype import FROM_NUMPY
-from ..errors import LinAlgError, fail, not_implemented
-from ..registry import METHODS, NAMESPACES, composite, register
-from ..return_types import return_type
-from ..tensor import wrap
+from ..devices import device as devices
+from ..core.dtype import FROM_NUMPY
+from ..core.errors import LinAlgError, fail, not_implemented
+from ..core.op import METHODS, NAMESPACES, composite, register
+from .return_types import return_type
+from ..core.tensor import wrap
 
 
 _HALF_KERNELS = {"det": "lu_cpu", "solve": "lu_cpu", "cholesky": "cholesky_cpu"}

@@ -12,10 +12,10 @@ import math
 
 import numpy as np
 
-from .. import demands
-from ..dtype import FROM_NUMPY, promote_types
-from ..errors import fail, not_implemented
-from ..registry import OPS, internal
+from ..devices import demands
+from ..core.dtype import FROM_NUMPY, promote_types
+from ..core.errors import fail, not_implemented
+from ..core.op import OPS, internal
 from .activation import floating
 
 NONE, MEAN, SUM = 0, 1, 2

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..registry import internal
+from ..core.op import internal
 from .loss import MEAN, NONE
 from .remainder import not_differentiable
 

@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from ..arguments import check_tensors
-from ..errors import check_dim, fail
+from ..exact.arguments import check_tensors
+from ..core.errors import check_dim, fail
 from ..kernels.threads import product
-from ..registry import METHODS, NAMESPACES, composite, register
-from ..tensor import Tensor
+from ..core.op import METHODS, NAMESPACES, composite, register
+from ..core.tensor import Tensor
 from .expand import expand_op
 from .shape import squeeze_product, unsafe_view, unsqueeze, view_op
 from .transposition import permute_op, t_op
@@ -373,7 +373,7 @@ def _batched(input, other):
     try:
         batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     except ValueError:
-        from ..broadcasting import broadcast_error
+        from ..core.broadcasting import broadcast_error
 
         raise broadcast_error([a.shape[:-2], b.shape[:-2]]) from None
     size = math.prod(batch)

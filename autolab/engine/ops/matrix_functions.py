@@ -9,11 +9,11 @@ import math
 
 import numpy as np
 
-from ..arguments import bad_argument
-from ..dtype import FROM_NUMPY, int64, promote_types
-from ..errors import check_dim, fail
-from ..registry import METHODS, NAMESPACES, composite, register
-from ..tensor import Tensor
+from ..exact.arguments import bad_argument
+from ..core.dtype import FROM_NUMPY, int64, promote_types
+from ..core.errors import check_dim, fail
+from ..core.op import METHODS, NAMESPACES, composite, register
+from ..core.tensor import Tensor
 from .indexing import slice_op
 from .linalg import _mt, _square, inv, solve
 from .matmul import mm

@@ -6,11 +6,12 @@ import weakref
 
 import numpy as np
 
-from .. import cascade, observe
-from .. import device as devices
-from ..arguments import as_number, bad_argument, bool_argument, held_by, mismatch, overloads
-from ..autograd.grad_mode import per_thread
-from ..dispatch import (
+from ..exact import sums as cascade
+from ..core import observe
+from ..devices import device as devices
+from ..exact.arguments import as_number, bad_argument, bool_argument, held_by, mismatch, overloads
+from ..core.grad_mode import per_thread
+from ..core.apply import (
     apply,
     broadcast_error,
     check_inplace,
@@ -20,12 +21,12 @@ from ..dispatch import (
     record,
     write_inplace,
 )
-from ..dtype import ALL, as_dtype, bool_, complex64, float16, float32, float64, int8, int16, int32, int64, uint8
-from ..dtype import dtype as dtype_class
-from ..errors import fail, unsupported
-from ..registry import METHODS, NAMESPACES, composite, register
-from ..tensor import Tensor, scalar_tensor, wrap
-from ..views import order_of_copies, partly_overlap, repeats
+from ..core.dtype import ALL, as_dtype, bool_, complex64, float16, float32, float64, int8, int16, int32, int64, uint8
+from ..core.dtype import dtype as dtype_class
+from ..core.errors import fail, unsupported
+from ..core.op import METHODS, NAMESPACES, composite, register
+from ..core.tensor import Tensor, scalar_tensor, wrap
+from ..inplace.views import order_of_copies, partly_overlap, repeats
 
 ROW_MAJOR = "row-major"
 """What `contiguous` asks of `clone`; a user's memory formats are refused."""

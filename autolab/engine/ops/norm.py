@@ -5,14 +5,14 @@ import math
 
 import numpy as np
 
-from .. import cascade
-from ..arguments import bad_argument, check_tensor
-from ..dispatch import apply_inplace, result_dtype
-from ..dtype import as_dtype
-from ..errors import check_dim, fail
+from ..exact import sums as cascade
+from ..exact.arguments import bad_argument, check_tensor
+from ..core.apply import apply_inplace, result_dtype
+from ..core.dtype import as_dtype
+from ..core.errors import check_dim, fail
 from ..kernels.reduce import reduce
-from ..overloading import public
-from ..registry import METHODS, NAMESPACES, register
+from .overloading import public
+from ..core.op import METHODS, NAMESPACES, register
 from .arithmetic import _no_bool as no_masks
 from .reduction import axes, dtype_of, restored, the_dims
 

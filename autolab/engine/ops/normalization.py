@@ -11,10 +11,10 @@ import math
 
 import numpy as np
 
-from ..dtype import FROM_NUMPY
-from ..errors import fail
+from ..core.dtype import FROM_NUMPY
+from ..core.errors import fail
 from ..kernels import normalization as kernels
-from ..registry import METHODS, composite, register
+from ..core.op import METHODS, composite, register
 
 
 def _inside(schema, **record):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arguments import check_tensor
-from ..arguments import bad_argument
-from ..errors import fail
+from ..exact.arguments import check_tensor
+from ..exact.arguments import bad_argument
+from ..core.errors import fail
 from ..kernels.scatter import add_at
-from ..registry import composite, register
-from ..signatures import check_settings
+from ..core.op import composite, register
+from ..exact.signatures import check_settings
 from .indexing import slice_op
 
 _SUPPORTED = (

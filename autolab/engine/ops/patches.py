@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arguments import bad_argument, check_tensor
-from ..errors import fail
-from ..registry import composite, register
-from ..tensor import Tensor
+from ..exact.arguments import bad_argument, check_tensor
+from ..core.errors import fail
+from ..core.op import composite, register
+from ..core.tensor import Tensor
 
 
 def _inside(schema, **record):
@@ -38,7 +38,7 @@ def _taps(counts, kernel_size, dilation, stride):
 
 def _im2col(xp, x, kernel_size, dilation, padding, stride):
     if x.dtype.kind != "f":
-        from ..dtype import FROM_NUMPY
+        from ..core.dtype import FROM_NUMPY
 
         raise fail(
             NotImplementedError,

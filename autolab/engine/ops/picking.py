@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import demands
-from ..arguments import as_number, held_by
-from ..broadcasting import broadcast_error
-from ..dtype import FROM_NUMPY, int64
-from ..errors import check_dim, fail, unsupported
+from ..devices import demands
+from ..exact.arguments import as_number, held_by
+from ..core.broadcasting import broadcast_error
+from ..core.dtype import FROM_NUMPY, int64
+from ..core.errors import check_dim, fail, unsupported
 from ..kernels.scatter import add_at
-from ..registry import METHODS, composite, register
-from ..tensor import Tensor, wrap
+from ..core.op import METHODS, composite, register
+from ..core.tensor import Tensor, wrap
 from .indexing import written
 
 

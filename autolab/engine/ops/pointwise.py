@@ -10,10 +10,10 @@ import math
 
 import numpy as np
 
-from .. import precise, special
-from ..dispatch import apply_inplace
-from ..errors import fail, no_complex, not_implemented
-from ..registry import METHODS, NAMESPACES, composite, register, variant
+from ..exact import precise, special
+from ..core.apply import apply_inplace
+from ..core.errors import fail, no_complex, not_implemented
+from ..core.op import METHODS, NAMESPACES, composite, register, variant
 
 _SPECIAL = NAMESPACES["special"]
 

@@ -9,12 +9,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..dtype import FROM_NUMPY
-from ..errors import fail
+from ..core.dtype import FROM_NUMPY
+from ..core.errors import fail
 from ..kernels import pooling as kernels
 from ..kernels.pooling import Windows
-from ..registry import register
-from ..tensor import wrap
+from ..core.op import register
+from ..core.tensor import wrap
 
 
 def pair(value):

@@ -5,9 +5,9 @@ Sources: https://docs.pytorch.org/docs/2.13/nn.functional.html#pooling-functions
 
 from __future__ import annotations
 
-from ..arguments import Passed, as_int, bool_argument, check_tensor, int_argument, ints_argument, overloads
-from ..errors import check_dim, fail
-from ..registry import composite
+from ..exact.arguments import Passed, as_int, bool_argument, check_tensor, int_argument, ints_argument, overloads
+from ..core.errors import check_dim, fail
+from ..core.op import composite
 from .pooling import (
     adaptive_avg_pool,
     adaptive_max_pool,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..dispatch import apply_inplace
-from ..dtype import bool_
-from ..errors import fail
-from ..lanes import make_operator
-from ..registry import METHODS, composite, register
-from ..tensor import Tensor
+from ..core.apply import apply_inplace
+from ..core.dtype import bool_
+from ..core.errors import fail
+from ..fast.lanes import make_operator
+from ..core.op import METHODS, composite, register
+from ..core.tensor import Tensor
 from .arithmetic import operator_method
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ..arguments import bad_argument
-from ..errors import check_dim, fail
-from ..overloading import public
-from ..registry import NAMESPACES, OPS
-from ..tensor import Tensor
+from ..exact.arguments import bad_argument
+from ..core.errors import check_dim, fail
+from .overloading import public
+from ..core.op import NAMESPACES, OPS
+from ..core.tensor import Tensor
 from .sorting import sort
 
 _TORCH = NAMESPACES[""]

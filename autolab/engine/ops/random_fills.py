@@ -8,16 +8,16 @@ import math
 
 import numpy as np
 
-from .. import device as devices
-from .. import draws, random
-from ..arguments import as_int, as_number, bad_argument, mismatch, overloads
-from ..autograd.grad_mode import per_thread
-from ..dispatch import check_inplace, write_inplace
-from ..errors import fail
-from ..registry import composite, register
-from ..rounding import cast, each, fma
-from ..tensor import Tensor
-from ..views import repeats
+from ..devices import device as devices
+from ..exact import draws, random
+from ..exact.arguments import as_int, as_number, bad_argument, mismatch, overloads
+from ..core.grad_mode import per_thread
+from ..core.apply import check_inplace, write_inplace
+from ..core.errors import fail
+from ..core.op import composite, register
+from ..exact.rounding import cast, each, fma
+from ..core.tensor import Tensor
+from ..inplace.views import repeats
 
 
 def _node_op(name, node, law):

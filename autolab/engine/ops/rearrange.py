@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arguments import NUMBERS, bad_argument, bool_argument, check_tensor, overloads
-from ..errors import check_dim, check_dims, fail, no_dimensions
-from ..registry import composite, register
-from ..tensor import Tensor
+from ..exact.arguments import NUMBERS, bad_argument, bool_argument, check_tensor, overloads
+from ..core.errors import check_dim, check_dims, fail, no_dimensions
+from ..core.op import composite, register
+from ..core.tensor import Tensor
 from .shape import row_major, sizes_from, view_op
 
 # -- mirrored, rolled, triangular, diagonal --------------------------------------------------------------------------------

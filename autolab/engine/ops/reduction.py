@@ -13,15 +13,15 @@ import warnings
 
 import numpy as np
 
-from .. import cascade, precise
-from ..arguments import bad_argument, mismatch
-from ..autograd.grad_mode import per_thread
-from ..dtype import FROM_NUMPY, as_dtype, get_default_dtype
-from ..errors import check_dim, check_dims, fail
+from ..exact import sums as cascade, precise
+from ..exact.arguments import bad_argument, mismatch
+from ..core.grad_mode import per_thread
+from ..core.dtype import FROM_NUMPY, as_dtype, get_default_dtype
+from ..core.errors import check_dim, check_dims, fail
 from ..kernels.reduce import reduce
-from ..overloading import public
-from ..registry import METHODS, register
-from ..tensor import Tensor
+from .overloading import public
+from ..core.op import METHODS, register
+from ..core.tensor import Tensor
 from .expand import everywhere
 from .shape import row_major
 

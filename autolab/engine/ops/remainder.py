@@ -3,12 +3,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arguments import NUMBERS, mismatch
-from ..dispatch import apply_inplace
-from ..errors import fail, no_kernel, not_implemented
-from ..overloading import BINARY, BINARY_METHOD, public
-from ..registry import METHODS, NAMESPACES, composite, register, variant
-from ..tensor import Tensor
+from ..exact.arguments import NUMBERS, mismatch
+from ..core.apply import apply_inplace
+from ..core.errors import fail, no_kernel, not_implemented
+from .overloading import BINARY, BINARY_METHOD, public
+from ..core.op import METHODS, NAMESPACES, composite, register, variant
+from ..core.tensor import Tensor
 
 
 # -- rounding ----------------------------------------------------------------------------------------------------------
@@ -52,7 +52,7 @@ round_decimals = register("round_decimals(self, decimals)", forward=_round_decim
 
 
 def _round(self, decimals):
-    from ..registry import OPS
+    from ..core.op import OPS
     return (OPS["round"], (self,)) if decimals is None else (round_decimals, (self, decimals))
 
 

@@ -7,13 +7,13 @@ import math
 
 import numpy as np
 
-from .. import device as devices
-from .. import draws, random
-from ..arguments import as_number, bad_argument, overloads
-from ..dispatch import apply_inplace
-from ..errors import fail, not_implemented
-from ..registry import OPS, composite, internal
-from ..tensor import Tensor, wrap
+from ..devices import device as devices
+from ..exact import draws, random
+from ..exact.arguments import as_number, bad_argument, overloads
+from ..core.apply import apply_inplace
+from ..core.errors import fail, not_implemented
+from ..core.op import OPS, composite, internal
+from ..core.tensor import Tensor, wrap
 from .shape import row_major
 
 

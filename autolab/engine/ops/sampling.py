@@ -1,20 +1,20 @@
 """Random tensors: `rand`, `randn`, `randint`, `randperm`, `normal`, `bernoulli`, `multinomial`.
 
-All draw from `generator=` or from the global stream, in the order and to the bit of PyTorch (see `engine/random.py`).
+All draw from `generator=` or from the global stream, in the order and to the bit of PyTorch (see `engine/exact/random.py`).
 Source: https://docs.pytorch.org/docs/2.13/torch.html#random-sampling
 """
 
 import numpy as np
 
-from .. import device as devices
-from .. import draws, random
-from ..arguments import OPTIONS, Options, as_int, as_number, bad_argument, check_fits, check_tensor, mismatch
-from ..arguments import overloads, pop_size, shape_of
-from ..broadcasting import broadcast_error
-from ..dtype import FROM_NUMPY, int64
-from ..errors import fail
-from ..registry import NAMESPACES, composite, register
-from ..tensor import Tensor, wrap
+from ..devices import device as devices
+from ..exact import draws, random
+from ..exact.arguments import OPTIONS, Options, as_int, as_number, bad_argument, check_fits, check_tensor, mismatch
+from ..exact.arguments import overloads, pop_size, shape_of
+from ..core.broadcasting import broadcast_error
+from ..core.dtype import FROM_NUMPY, int64
+from ..core.errors import fail
+from ..core.op import NAMESPACES, composite, register
+from ..core.tensor import Tensor, wrap
 from .filling import like
 
 for _name in set(random.__all__) - {"fork_rng"}:

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import demands
-from ..arguments import check_tensors, overloads
-from ..broadcasting import broadcast_error
-from ..dtype import FROM_NUMPY
-from ..errors import check_dim, fail
+from ..devices import demands
+from ..exact.arguments import check_tensors, overloads
+from ..core.broadcasting import broadcast_error
+from ..core.dtype import FROM_NUMPY
+from ..core.errors import check_dim, fail
 from ..kernels.scatter import add_at
-from ..registry import composite, register
+from ..core.op import composite, register
 from .indexing import written
 from .picking import _along, _check_scatter, _row, _used
 

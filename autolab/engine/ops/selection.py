@@ -5,14 +5,14 @@ import warnings
 
 import numpy as np
 
-from ..arguments import NUMBERS, as_number, bad_argument, check_fits, held_by, mismatch
-from ..broadcasting import broadcast_error
-from ..dispatch import apply_inplace
-from ..dtype import bool_, get_default_dtype, uint8
-from ..errors import fail
-from ..overloading import public
-from ..registry import METHODS, NAMESPACES, register
-from ..tensor import Tensor, scalar_tensor
+from ..exact.arguments import NUMBERS, as_number, bad_argument, check_fits, held_by, mismatch
+from ..core.broadcasting import broadcast_error
+from ..core.apply import apply_inplace
+from ..core.dtype import bool_, get_default_dtype, uint8
+from ..core.errors import fail
+from .overloading import public
+from ..core.op import METHODS, NAMESPACES, register
+from ..core.tensor import Tensor, scalar_tensor
 
 
 def only_tensors(op, inplace=False, function=False):
@@ -313,7 +313,7 @@ def where_method(self, condition, other):
 
 def _masked_fill(xp, self, mask, value):
     if mask.dtype != bool:
-        from ..dtype import FROM_NUMPY
+        from ..core.dtype import FROM_NUMPY
         names = {"Long": "long int", "Int": "int", "Short": "short int", "Byte": "unsigned char", "Char": "signed char"}
         short = FROM_NUMPY[mask.dtype].short
         raise fail(RuntimeError, f"masked_fill_ only supports boolean masks, but got mask with dtype "

@@ -7,9 +7,9 @@ import math
 
 import numpy as np
 
-from ..errors import check_dim, check_dims, fail
-from ..registry import METHODS, NAMESPACES, composite, register
-from ..tensor import materialise
+from ..core.errors import check_dim, check_dims, fail
+from ..core.op import METHODS, NAMESPACES, composite, register
+from ..core.tensor import materialise
 
 
 def sizes_from(args, function, named=()):
@@ -23,7 +23,7 @@ def sizes_from(args, function, named=()):
     else:
         if args and not named:
             return tuple(given)
-    from ..signatures import sizes
+    from ..exact.signatures import sizes
 
     return sizes(function, args, dict(named))
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import math
 
-from ..arguments import Options, int_argument
-from ..errors import fail
-from ..registry import NAMESPACES, composite
+from ..exact.arguments import Options, int_argument
+from ..core.errors import fail
+from ..core.op import NAMESPACES, composite
 
 _TORCH = NAMESPACES[""]
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import demands
-from ..arguments import NUMBERS, bad_argument, held_by, mismatch
-from ..dtype import FROM_NUMPY
-from ..errors import check_dim, fail, no_dimensions
+from ..devices import demands
+from ..exact.arguments import NUMBERS, bad_argument, held_by, mismatch
+from ..core.dtype import FROM_NUMPY
+from ..core.errors import check_dim, fail, no_dimensions
 from ..kernels.scatter import add_at
-from ..overloading import public
-from ..registry import METHODS, register
-from ..tensor import Tensor
+from .overloading import public
+from ..core.op import METHODS, register
+from ..core.tensor import Tensor
 from .indexing import at, written
 
 

@@ -9,11 +9,11 @@ import math
 
 import numpy as np
 
-from ..arguments import as_int, bad_argument
-from ..errors import check_dim, fail, not_implemented
+from ..exact.arguments import as_int, bad_argument
+from ..core.errors import check_dim, fail, not_implemented
 from ..kernels.reduce import reduce
-from ..overloading import public
-from ..registry import NAMESPACES, composite, internal
+from .overloading import public
+from ..core.op import NAMESPACES, composite, internal
 from .activation import floating, logistic
 from .shape import row_major
 

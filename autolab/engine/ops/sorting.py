@@ -3,13 +3,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arguments import bad_argument, mismatch
-from ..errors import check_dim, fail, no_complex, not_implemented
+from ..exact.arguments import bad_argument, mismatch
+from ..core.errors import check_dim, fail, no_complex, not_implemented
 from ..kernels.scatter import add_at
-from ..overloading import public
-from ..registry import composite
-from ..return_types import return_type
-from ..tensor import Tensor, scalar_tensor, wrap
+from .overloading import public
+from ..core.op import composite
+from .return_types import return_type
+from ..core.tensor import Tensor, scalar_tensor, wrap
 from .extremes import picked, picked_rule
 from .reduction import is_int, one_dim
 from .remainder import not_differentiable

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ..device import address
-from ..errors import fail
+from ..devices.device import address
+from ..core.errors import fail
 from ..kernels.scatter import add_at
-from ..registry import composite, register
-from ..tensor import materialise
-from ..views import extent, laid_out
+from ..core.op import composite, register
+from ..core.tensor import materialise
+from ..inplace.views import extent, laid_out
 
 
 def _strided(xp, self, size, stride, storage_offset, ahead):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import warnings
 
-from ..arguments import check_tensor
-from ..errors import check_dim, fail
-from ..overloading import public
-from ..registry import METHODS, NAMESPACES, composite, register
+from ..exact.arguments import check_tensor
+from ..core.errors import check_dim, fail
+from .overloading import public
+from ..core.op import METHODS, NAMESPACES, composite, register
 from .shape import sizes_from
 
 

@@ -5,9 +5,9 @@ import math
 
 import numpy as np
 
-from .. import precise
-from ..errors import fail
-from ..registry import METHODS, NAMESPACES
+from ..exact import precise
+from ..core.errors import fail
+from ..core.op import METHODS, NAMESPACES
 from .pointwise import elementwise
 
 

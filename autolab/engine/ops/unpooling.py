@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import demands
-from ..dtype import FROM_NUMPY, int64
-from ..errors import fail
-from ..registry import composite, register
-from ..tensor import Tensor
+from ..devices import demands
+from ..core.dtype import FROM_NUMPY, int64
+from ..core.errors import fail
+from ..core.op import composite, register
+from ..core.tensor import Tensor
 from .shape import squeeze_dim, unsqueeze
 
 

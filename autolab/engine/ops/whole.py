@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..errors import not_implemented
-from ..registry import register
+from ..core.errors import not_implemented
+from ..core.op import register
 from .selection import only_tensors
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import autolab as torch
-from autolab.engine import observe
-from autolab.engine.observe import Observer
+from autolab.engine.core import observe
+from autolab.engine.core.observe import Observer
 
 from ..exercise import Case, Exercise, Mistake
 from .places import on_simulated

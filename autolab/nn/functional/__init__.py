@@ -3,8 +3,8 @@
 Source: https://docs.pytorch.org/docs/2.13/nn.functional.html
 """
 
-from autolab.engine import signatures as _signatures
-from autolab.engine.registry import NAMESPACES
+from autolab.engine.exact import signatures as _signatures
+from autolab.engine.core.op import NAMESPACES
 from autolab.nn.functional.activation import *  # noqa: F403
 from autolab.nn.functional.attention import multi_head_attention_forward, scaled_dot_product_attention
 from autolab.nn.functional.bags import embedding_bag

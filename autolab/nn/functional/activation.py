@@ -6,12 +6,12 @@ With `inplace=True` the function overwrites its input, whose version goes up by 
 import warnings
 
 import autolab
-from autolab.engine.arguments import as_int, bad_argument, check_fits, check_tensor
-from autolab.engine.dispatch import apply_inplace
-from autolab.engine.errors import check_dim, fail, not_implemented
+from autolab.engine.exact.arguments import as_int, bad_argument, check_fits, check_tensor
+from autolab.engine.core.apply import apply_inplace
+from autolab.engine.core.errors import check_dim, fail, not_implemented
 from autolab.engine.ops.activation import SELU_ALPHA, SELU_SCALE
-from autolab.engine.registry import OPS
-from autolab.engine.signatures import check_settings, marked
+from autolab.engine.core.op import OPS
+from autolab.engine.exact.signatures import check_settings, marked
 
 
 def _run(name, inplace, *args):

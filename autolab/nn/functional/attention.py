@@ -7,8 +7,8 @@ import math
 import warnings
 
 import autolab
-from autolab.engine.errors import fail
-from autolab.engine.registry import NAMESPACES
+from autolab.engine.core.errors import fail
+from autolab.engine.core.op import NAMESPACES
 from autolab.nn.functional.basic import dropout
 
 _F = NAMESPACES["nn.functional"]
@@ -279,7 +279,7 @@ def multi_head_attention_forward(
     """
     for name, given in (("static_k", static_k), ("static_v", static_v)):
         if given is not None:
-            from autolab.engine.errors import unsupported
+            from autolab.engine.core.errors import unsupported
 
             raise unsupported("multi_head_attention_forward", name)
     batched = _check_shapes(query, key, value, key_padding_mask, attn_mask, num_heads)

@@ -4,8 +4,8 @@ Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.embeddi
 """
 
 import autolab
-from autolab.engine.autograd.grad_mode import no_grad
-from autolab.engine.errors import fail, unsupported
+from autolab.engine.core.grad_mode import no_grad
+from autolab.engine.core.errors import fail, unsupported
 from autolab.nn.functional.basic import _shorten_rows
 
 

@@ -4,12 +4,12 @@ import math
 import warnings
 
 import autolab
-from autolab.engine.arguments import check_tensor
-from autolab.engine.autograd.grad_mode import no_grad
-from autolab.engine.errors import fail, unsupported
+from autolab.engine.exact.arguments import check_tensor
+from autolab.engine.core.grad_mode import no_grad
+from autolab.engine.core.errors import fail, unsupported
 from autolab.engine.ops.distances import distance_norm
-from autolab.engine.registry import OPS
-from autolab.engine.signatures import check_settings, marked
+from autolab.engine.core.op import OPS
+from autolab.engine.exact.signatures import check_settings, marked
 
 _ALPHA = 1.7580993408473766  # minus SELU's limit for x -> -inf (Klambauer et al., 2017)
 

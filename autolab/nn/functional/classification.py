@@ -4,10 +4,10 @@ Source: https://docs.pytorch.org/docs/2.13/nn.functional.html#loss-functions
 """
 
 import autolab
-from autolab.engine.errors import fail, no_dimensions, not_implemented
+from autolab.engine.core.errors import fail, no_dimensions, not_implemented
 from autolab.engine.ops.class_losses import kernel_name
-from autolab.engine.registry import OPS
-from autolab.engine.signatures import check_settings
+from autolab.engine.core.op import OPS
+from autolab.engine.exact.signatures import check_settings
 from autolab.nn.functional.activation import log_softmax
 from autolab.nn.functional.loss import check_tensors, legacy_reduction, not_differentiable, reduction_number
 

@@ -1,9 +1,9 @@
 """Losses with a margin between classes. Source: https://docs.pytorch.org/docs/2.13/nn.functional.html#loss-functions"""
 
 import autolab
-from autolab.engine.arguments import as_number, bad_argument
-from autolab.engine.errors import fail, not_implemented
-from autolab.engine.registry import OPS
+from autolab.engine.exact.arguments import as_number, bad_argument
+from autolab.engine.core.errors import fail, not_implemented
+from autolab.engine.core.op import OPS
 from autolab.nn.functional.loss import check_tensors, legacy_reduction, not_differentiable, reduction_number
 
 

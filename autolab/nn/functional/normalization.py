@@ -3,11 +3,11 @@
 import math
 
 import autolab
-from autolab.engine.arguments import check_tensor
-from autolab.engine.errors import fail, not_implemented
+from autolab.engine.exact.arguments import check_tensor
+from autolab.engine.core.errors import fail, not_implemented
 from autolab.engine.ops.normalization import batch_normalized
-from autolab.engine.registry import NAMESPACES, OPS
-from autolab.engine.signatures import check_settings
+from autolab.engine.core.op import NAMESPACES, OPS
+from autolab.engine.exact.signatures import check_settings
 
 
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):

@@ -3,7 +3,7 @@
 import math
 
 import autolab
-from autolab.engine.registry import NAMESPACES
+from autolab.engine.core.op import NAMESPACES
 
 
 def _powers(dims, input, norm_type, kernel_size, stride, ceil_mode):

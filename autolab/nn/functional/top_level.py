@@ -2,8 +2,8 @@
 
 Source: https://docs.pytorch.org/docs/2.13/torch.html"""
 
-from autolab.engine import signatures
-from autolab.engine.arguments import overloads
+from autolab.engine.exact import signatures
+from autolab.engine.exact.arguments import overloads
 from autolab.nn import functional as F
 from autolab.nn.functional import bilinear, celu_, cosine_similarity, pairwise_distance, rms_norm, selu_, threshold_  # noqa: F401
 

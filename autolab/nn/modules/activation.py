@@ -3,7 +3,7 @@
 import warnings
 
 import autolab
-from autolab.engine.errors import fail
+from autolab.engine.core.errors import fail
 from autolab.nn import functional as F
 from autolab.nn import init as nn_init
 from autolab.nn.modules.module import Module

@@ -4,7 +4,7 @@ Source: https://docs.pytorch.org/docs/stable/generated/torch.nn.MultiheadAttenti
 """
 
 import autolab
-from autolab.engine.errors import fail
+from autolab.engine.core.errors import fail
 from autolab.nn import init
 from autolab.nn.functional.attention import canonical_mask, multi_head_attention_forward
 from autolab.nn.modules.linear import Linear

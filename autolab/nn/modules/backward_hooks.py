@@ -2,10 +2,10 @@
 
 import warnings
 
-from autolab.engine.autograd import grad_mode
+from autolab.engine.core import grad_mode
 from autolab.engine.autograd.function import Function
-from autolab.engine.errors import fail
-from autolab.engine.tensor import Tensor
+from autolab.engine.core.errors import fail
+from autolab.engine.core.tensor import Tensor
 
 _DOCS = "https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"
 

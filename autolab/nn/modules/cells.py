@@ -6,7 +6,7 @@ Source: https://docs.pytorch.org/docs/stable/nn.html#recurrent-layers
 import math
 
 import autolab
-from autolab.engine.errors import fail
+from autolab.engine.core.errors import fail
 from autolab.nn import init
 from autolab.nn.functional import recurrent
 from autolab.nn.modules.module import Module

@@ -8,8 +8,8 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from itertools import chain
 
-from autolab.engine.errors import fail
-from autolab.engine.tensor import Tensor
+from autolab.engine.core.errors import fail
+from autolab.engine.core.tensor import Tensor
 from autolab.nn.modules.module import Module
 from autolab.nn.parameter import Parameter
 from autolab.utils._shared import typename

@@ -1,6 +1,6 @@
 """Flatten and Unflatten as layers. Source: https://docs.pytorch.org/docs/stable/nn.html#utilities"""
 
-from autolab.engine.errors import fail
+from autolab.engine.core.errors import fail
 from autolab.nn.modules.module import Module
 
 

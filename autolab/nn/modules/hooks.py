@@ -10,10 +10,10 @@ import warnings
 import weakref
 from collections import OrderedDict
 
-from autolab.engine.autograd.grad_mode import per_thread
+from autolab.engine.core.grad_mode import per_thread
 from autolab.engine.autograd.hooks import RemovableHandle
-from autolab.engine.errors import fail
-from autolab.engine.tensor import Tensor
+from autolab.engine.core.errors import fail
+from autolab.engine.core.tensor import Tensor
 
 from .backward_hooks import BackwardHook
 

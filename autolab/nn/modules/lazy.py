@@ -9,10 +9,10 @@ Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.modules.lazy.LazyM
 
 from functools import partial
 
-from autolab.engine.autograd.grad_mode import per_thread
+from autolab.engine.core.grad_mode import per_thread
 from autolab.engine.autograd.hooks import RemovableHandle
-from autolab.engine.errors import fail
-from autolab.engine.tensor import Tensor
+from autolab.engine.core.errors import fail
+from autolab.engine.core.tensor import Tensor
 from autolab.nn.modules.conv import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d
 from autolab.nn.modules.linear import Linear
 from autolab.nn.modules.normalization import (

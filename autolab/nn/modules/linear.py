@@ -3,7 +3,7 @@
 import math
 
 import autolab
-from autolab.engine.errors import fail
+from autolab.engine.core.errors import fail
 from autolab.nn import functional as F
 from autolab.nn import init
 from autolab.nn.modules.module import Module

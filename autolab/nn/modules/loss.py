@@ -3,7 +3,7 @@
 Source: https://docs.pytorch.org/docs/stable/nn.html#loss-functions
 """
 
-from autolab.engine.errors import fail
+from autolab.engine.core.errors import fail
 from autolab.nn import functional as F
 from autolab.nn.functional.loss import legacy_reduction
 from autolab.nn.modules.distance import PairwiseDistance

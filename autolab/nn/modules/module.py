@@ -5,9 +5,9 @@ Source: https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html
 
 import inspect
 
-from autolab.engine.autograd.grad_mode import no_grad
-from autolab.engine.errors import fail
-from autolab.engine.tensor import Tensor
+from autolab.engine.core.grad_mode import no_grad
+from autolab.engine.core.errors import fail
+from autolab.engine.core.tensor import Tensor
 from autolab.nn._arguments import parse_to
 from autolab.nn.modules.hooks import (  # noqa: F401 (the hooks of all modules are found here, as in PyTorch)
     GLOBAL,

@@ -1,6 +1,6 @@
 """Padding layers. Source: https://docs.pytorch.org/docs/stable/nn.html#padding-layers"""
 
-from autolab.engine.errors import fail
+from autolab.engine.core.errors import fail
 from autolab.nn import functional as F
 from autolab.nn.modules.conv import as_tuple
 from autolab.nn.modules.module import Module

@@ -8,7 +8,7 @@ import numbers
 import warnings
 
 import autolab
-from autolab.engine.errors import fail
+from autolab.engine.core.errors import fail
 from autolab.nn import init
 from autolab.nn.functional import recurrent
 from autolab.nn.modules.module import Module

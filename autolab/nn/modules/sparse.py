@@ -4,8 +4,8 @@ Source: https://docs.pytorch.org/docs/stable/generated/torch.nn.Embedding.html
 """
 
 import autolab
-from autolab.engine.autograd.grad_mode import no_grad
-from autolab.engine.errors import fail
+from autolab.engine.core.grad_mode import no_grad
+from autolab.engine.core.errors import fail
 from autolab.nn import functional as F
 from autolab.nn import init
 from autolab.nn.functional.basic import check_padding_idx

@@ -8,10 +8,10 @@ from collections import OrderedDict, namedtuple
 from collections.abc import Mapping
 from functools import partial
 
-from autolab.engine.autograd.grad_mode import no_grad
+from autolab.engine.core.grad_mode import no_grad
 from autolab.engine.autograd.hooks import RemovableHandle
-from autolab.engine.errors import fail
-from autolab.engine.tensor import Tensor
+from autolab.engine.core.errors import fail
+from autolab.engine.core.tensor import Tensor
 from autolab.nn.modules.hooks import WrappedHook
 from autolab.nn.parameter import Parameter, is_lazy
 

@@ -8,7 +8,7 @@ import math
 import warnings
 
 import autolab
-from autolab.engine.errors import fail
+from autolab.engine.core.errors import fail
 from autolab.nn import functional as F
 from autolab.nn import init
 from autolab.nn.functional.attention import canonical_mask

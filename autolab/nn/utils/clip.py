@@ -4,9 +4,9 @@ import types
 import warnings
 
 import autolab
-from autolab.engine.autograd.grad_mode import no_grad
-from autolab.engine.errors import fail, unsupported
-from autolab.engine.tensor import Tensor
+from autolab.engine.core.grad_mode import no_grad
+from autolab.engine.core.errors import fail, unsupported
+from autolab.engine.core.tensor import Tensor
 
 
 def _listed(tensors):

@@ -4,8 +4,8 @@ Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.parameters_t
 """
 
 import autolab
-from autolab.engine.errors import fail
-from autolab.engine.tensor import Tensor
+from autolab.engine.core.errors import fail
+from autolab.engine.core.tensor import Tensor
 from autolab.utils._shared import typename
 
 

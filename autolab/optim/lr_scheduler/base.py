@@ -7,8 +7,8 @@ import types
 import warnings
 from contextlib import contextmanager
 
-from autolab.engine.errors import fail
-from autolab.engine.tensor import Tensor
+from autolab.engine.core.errors import fail
+from autolab.engine.core.tensor import Tensor
 from autolab.optim.optimizer import Optimizer
 
 _HOW = "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"

@@ -5,7 +5,7 @@ Source: https://docs.pytorch.org/docs/2.13/optim.html#how-to-adjust-learning-rat
 
 from bisect import bisect_right
 
-from autolab.engine.errors import fail
+from autolab.engine.core.errors import fail
 from autolab.optim.lr_scheduler.base import LRScheduler, set_lr, values_of
 from autolab.optim.lr_scheduler.plateau import ReduceLROnPlateau
 

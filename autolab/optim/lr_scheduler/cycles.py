@@ -6,7 +6,7 @@ Source: https://docs.pytorch.org/docs/2.13/optim.html#how-to-adjust-learning-rat
 import functools
 import math
 
-from autolab.engine.errors import fail
+from autolab.engine.core.errors import fail
 from autolab.optim.lr_scheduler.base import (
     LRScheduler,
     check_optimizer,

@@ -7,7 +7,7 @@ import math
 from bisect import bisect_right
 from collections import Counter
 
-from autolab.engine.errors import fail
+from autolab.engine.core.errors import fail
 from autolab.optim.lr_scheduler.base import LRScheduler, per_group, restore_callable, saved_callable
 
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping, MutableMapping, MutableSequence, Sequence
 import numpy as np
 
 import autolab
-from autolab.engine.errors import fail
-from autolab.engine.tensor import Tensor
+from autolab.engine.core.errors import fail
+from autolab.engine.core.tensor import Tensor
 
 
 def _mapping_like(like, values):

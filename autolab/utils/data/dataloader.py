@@ -7,8 +7,8 @@ import itertools
 import os
 import warnings
 
-from autolab.engine.device import accelerator
-from autolab.engine.errors import fail
+from autolab.engine.devices.device import accelerator
+from autolab.engine.core.errors import fail
 from autolab.utils.data.collate import default_collate, default_convert
 from autolab.utils.data.dataset import IterableDataset
 from autolab.utils.data.fetch import Fetching

@@ -7,7 +7,7 @@ import warnings
 from abc import ABC, abstractmethod
 
 import autolab
-from autolab.engine.errors import fail
+from autolab.engine.core.errors import fail
 
 
 class Dataset:

@@ -1,7 +1,7 @@
 """One process's share of a data set. Source: https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.distributed.DistributedSampler"""
 
 import autolab
-from autolab.engine.errors import fail
+from autolab.engine.core.errors import fail
 from autolab.utils.data.sampler import Sampler
 
 

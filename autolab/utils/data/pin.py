@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from autolab.engine.tensor import Tensor
+from autolab.engine.core.tensor import Tensor
 
 
 def pinned(batch):

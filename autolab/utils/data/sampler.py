@@ -7,7 +7,7 @@ Source: https://docs.pytorch.org/docs/2.13/data.html#data-loading-order-and-samp
 import itertools
 
 import autolab
-from autolab.engine.errors import fail
+from autolab.engine.core.errors import fail
 
 
 class Sampler:

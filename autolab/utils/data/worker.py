@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from autolab.engine.random import manual_seed
+from autolab.engine.exact.random import manual_seed
 
 _LOOK_EVERY = 5.0  # seconds: how often an idle worker looks whether its parent still lives
 

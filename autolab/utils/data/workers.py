@@ -15,7 +15,7 @@ import warnings
 import weakref
 from multiprocessing import connection as connections
 
-from autolab.engine.errors import fail
+from autolab.engine.core.errors import fail
 from autolab.utils.data import worker
 from autolab.utils.data.fetch import Fetching
 from autolab.utils.data.sampler import draw_seed

@@ -12,7 +12,7 @@ import tarfile
 
 import numpy as np
 
-from autolab.engine.errors import fail
+from autolab.engine.core.errors import fail
 from autolab.utils.download import from_mirrors, is_whole
 from autolab.vision.datasets.vision import VisionDataset, picture
 

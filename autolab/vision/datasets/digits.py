@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import autolab
-from autolab.engine.errors import fail
+from autolab.engine.core.errors import fail
 from autolab.vision.datasets.mnist import DIGITS, images_and_labels
 from autolab.vision.datasets.vision import VisionDataset, picture
 

@@ -2,7 +2,7 @@
 
 import os
 
-from autolab.engine.errors import fail
+from autolab.engine.core.errors import fail
 from autolab.vision.datasets.vision import VisionDataset
 from autolab.vision.transforms.images import pillow
 

@@ -13,7 +13,7 @@ import zlib
 import numpy as np
 
 import autolab
-from autolab.engine.errors import fail
+from autolab.engine.core.errors import fail
 from autolab.utils.download import from_mirrors
 from autolab.vision.datasets.vision import VisionDataset, picture
 

@@ -2,7 +2,7 @@
 
 import os
 
-from autolab.engine.errors import fail
+from autolab.engine.core.errors import fail
 from autolab.utils.data import Dataset
 from autolab.vision.transforms.images import pil_of
 

@@ -14,7 +14,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from autolab.engine.errors import fail
+from autolab.engine.core.errors import fail
 
 BUILTIN_MODELS: dict[str, Callable] = {}
 SHIPPED = Path(__file__).parent / "data"

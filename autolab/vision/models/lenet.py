@@ -4,7 +4,7 @@ Source: Y. LeCun, L. Bottou, Y. Bengio, P. Haffner, "Gradient-Based Learning App
 """
 
 from autolab import nn
-from autolab.engine.errors import fail
+from autolab.engine.core.errors import fail
 from autolab.vision.models._api import model_builder
 
 

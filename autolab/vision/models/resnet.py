@@ -6,7 +6,7 @@ Sources: K. He, X. Zhang, S. Ren, J. Sun, https://arxiv.org/abs/1512.03385; S. X
 
 import autolab
 from autolab import nn
-from autolab.engine.errors import fail
+from autolab.engine.core.errors import fail
 from autolab.vision.models._api import model_builder
 from autolab.vision.models.weights import ResNet18_Weights, ResNet34_Weights, ResNet50_Weights, ResNetDigits_Weights
 

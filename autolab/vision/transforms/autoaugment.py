@@ -7,7 +7,7 @@ https://arxiv.org/abs/2103.10158
 import math
 
 import autolab
-from autolab.engine.tensor import Tensor
+from autolab.engine.core.tensor import Tensor
 from autolab.vision.transforms import functional as F
 from autolab.vision.transforms.fixed import _Transform
 from autolab.vision.transforms.sampling import InterpolationMode

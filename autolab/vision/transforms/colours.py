@@ -6,8 +6,8 @@ Sources: https://docs.pytorch.org/vision/0.29/transforms.html; for hue A. R. Smi
 import numpy as np
 
 import autolab
-from autolab.engine.errors import fail
-from autolab.engine.tensor import Tensor
+from autolab.engine.core.errors import fail
+from autolab.engine.core.tensor import Tensor
 from autolab.nn import functional as nnf
 from autolab.vision.transforms.images import (
     _largest,

@@ -4,8 +4,8 @@ import numbers
 from collections.abc import Sequence
 
 import autolab
-from autolab.engine.errors import fail
-from autolab.engine.tensor import Tensor
+from autolab.engine.core.errors import fail
+from autolab.engine.core.tensor import Tensor
 from autolab.vision.transforms import functional as F
 from autolab.vision.transforms.fixed import _Transform
 from autolab.vision.transforms.randomized import _Chance, _uniform, check_fill, check_two

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from autolab import nn
-from autolab.engine.errors import fail
+from autolab.engine.core.errors import fail
 from autolab.vision.transforms import functional as F
 from autolab.vision.transforms.sampling import InterpolationMode, mode_of
 

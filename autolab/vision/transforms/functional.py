@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 
 import autolab
-from autolab.engine.errors import fail
-from autolab.engine.tensor import Tensor
+from autolab.engine.core.errors import fail
+from autolab.engine.core.tensor import Tensor
 from autolab.vision.transforms import sampling
 from autolab.vision.transforms.colours import (  # noqa: F401
     adjust_brightness,

@@ -5,8 +5,8 @@ import sys
 import numpy as np
 
 import autolab
-from autolab.engine.errors import fail
-from autolab.engine.tensor import Tensor
+from autolab.engine.core.errors import fail
+from autolab.engine.core.tensor import Tensor
 
 _PIL_DTYPES = {"I": np.int32, "I;16": np.int16, "F": np.float32}  # all other modes: uint8
 

@@ -2,7 +2,7 @@
 
 import autolab
 from autolab import nn
-from autolab.engine.tensor import Tensor
+from autolab.engine.core.tensor import Tensor
 from autolab.vision.transforms import functional as F
 from autolab.vision.transforms.sampling import InterpolationMode
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import autolab
 from autolab import nn
-from autolab.engine.errors import fail
+from autolab.engine.core.errors import fail
 from autolab.vision.transforms import functional as F
 from autolab.vision.transforms.fixed import _Transform, listed
 from autolab.vision.transforms.sampling import InterpolationMode, mode_of

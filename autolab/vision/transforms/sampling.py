@@ -6,7 +6,7 @@ from enum import Enum
 import numpy as np
 
 import autolab
-from autolab.engine.errors import fail
+from autolab.engine.core.errors import fail
 from autolab.engine.ops.interpolation import interpolate
 
 

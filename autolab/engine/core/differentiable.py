@@ -1,0 +1,191 @@
+"""What a Tensor offers about gradients: `grad`, `backward`, `requires_grad_`, `retain_grad`, hooks.
+
+Source: https://docs.pytorch.org/docs/2.13/autograd.html#tensor-autograd-functions"""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from typing import Any
+
+from . import observe
+from .errors import fail
+from .guard import guard, shared
+from .grad_mode import per_thread
+
+NON_LEAF_GRAD = (
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during "
+    "autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf "
+    "Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead. See "
+    "github.com/pytorch/pytorch/pull/30531 for more information."
+)
+
+
+# Filled in by `tensor` and `differentiate`, which import this module: importing them on each use cost 1 µs, and `.grad` and
+# `backward()` are in every training loop.
+wrap: Any = None
+run_backward: Any = None
+of_number: Any = None
+
+
+def _first_look(t, g):
+    """Makes a Tensor of the raw array `g`, the gradient of `t`."""
+    _ = per_thread.state  # this thread is known from now on
+    shared.inside = True
+    try:
+        if not shared.several:
+            g = t._grad = wrap(g, t.dtype)
+            return g
+    finally:
+        shared.inside = False
+    with guard:
+        g = t._grad  # another thread may have added something, or looked
+        if g is not None and not isinstance(g, Differentiable):
+            g = t._grad = wrap(g, t.dtype)
+        return g
+
+
+class Differentiable:
+    """The part of the Tensor class that concerns gradients."""
+
+    __slots__ = ()
+    _node: Any
+    _nr: int
+
+    @property
+    def grad(self):
+        """The accumulated gradient of a leaf (or after `retain_grad()`); None when there is none yet."""
+        g = self._grad
+        if g is None:
+            if self._node is not None and not self.retains_grad:
+                warnings.warn(NON_LEAF_GRAD, UserWarning, stacklevel=2)
+            return None
+        if not isinstance(g, Differentiable):  # a raw array until somebody looks at it
+            return _first_look(self, g)
+        return g
+
+    @grad.setter
+    def grad(self, value):
+        if value is not None:
+            if not hasattr(value, "_storage"):
+                raise fail(
+                    TypeError,
+                    f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}",
+                    "Write x.grad = None to forget a gradient, or assign a tensor of x's shape.",
+                )
+            if value is self:
+                note = "A gradient is a tensor of its own; x.grad = x.detach().clone() copies the values."
+                raise fail(RuntimeError, "can't assign Variable as its own grad", note)
+            if value._storage.device is not self._storage.device:
+                there, here = value._storage.device, self._storage.device
+                what = f"with device type '{there.type}' to a tensor with device type '{here.type}'"
+                if there.type == here.type:
+                    what = f"located on device with index '{there.index}' to a tensor located on device with index '{here.index}'"
+                raise fail(
+                    RuntimeError,
+                    f"attempting to assign a gradient {what}. Please ensure that the gradient and the tensor are on the same device",
+                    "A gradient lies where its tensor lies: move it with .to(tensor.device).",
+                )
+            if value._d.shape != self._d.shape:
+                raise fail(
+                    RuntimeError,
+                    f"attempting to assign a gradient of size '{list(value._d.shape)}' to a tensor of size "
+                    f"'{list(self._d.shape)}'. Please ensure that the gradient and the tensor are the same size",
+                    "There is one partial derivative per element, so a gradient always has its tensor's shape.",
+                )
+            if value.dtype is not self.dtype:
+                raise fail(
+                    RuntimeError,
+                    f"attempting to assign a gradient with dtype '{value.dtype.np_name}' to a tensor with grad_dtype "
+                    f"'{self.dtype.short}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You can "
+                    "set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with "
+                    "caution. Diverging the dtypes of a tensor and its gradient may break downstream systems that assume they match.",
+                    "Convert the gradient with .to(tensor.dtype).",
+                )
+        self._grad = value
+        if observe.observer is not None:
+            observe.observer.grad_set(self)
+
+    @grad.deleter
+    def grad(self):
+        self._grad = None
+        if observe.observer is not None:
+            observe.observer.grad_set(self)
+
+    def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+        """Adds the gradient of this tensor to `.grad` of the leaves it was computed from.
+
+        gradient: the vector of the vector-Jacobian product, shaped like this tensor; may be left out for one element.
+        Raises RuntimeError when there is no graph or its saved tensors were freed. Source: torch.Tensor.backward."""
+        if gradient is inputs is None and not create_graph and of_number(self, retain_graph):
+            return
+        run_backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    def requires_grad_(self, requires_grad=True):
+        """Sets `requires_grad` in place and returns the tensor."""
+        if requires_grad.__class__ is not bool:
+            from ..exact.arguments import bad_argument
+
+            raise bad_argument("requires_grad_", "requires_grad", 1, "bool", requires_grad)
+        if requires_grad and not self.dtype.is_floating_point:
+            raise fail(
+                RuntimeError,
+                "only Tensors of floating point dtype can require gradients",
+                "A gradient needs values that can change by small amounts; use .float() first.",
+            )
+        if not (requires_grad and self._node is not None):  # of a result, True says what is so; the attribute refuses it
+            self.requires_grad = requires_grad
+        return self
+
+    def retain_grad(self):
+        """Keeps the gradient of a non-leaf in `.grad` too. Raises RuntimeError when the tensor requires no grad."""
+        if not self.requires_grad:
+            raise fail(
+                RuntimeError,
+                "can't retain_grad on Tensor that has requires_grad=False",
+                "No gradient is computed for it at all.",
+            )
+        if self.grad_fn is not None:
+            self._node.node_hooks().retain[self._nr] = weakref.ref(self)
+
+    @property
+    def retains_grad(self) -> bool:
+        node = self._node
+        if node is None or node.hooks is None:
+            return False
+        keeper = node.hooks.retain.get(self._nr)
+        return keeper is not None and keeper() is self
+
+    def register_hook(self, hook):
+        """Calls `hook(grad)` when the gradient of this tensor is there; a returned tensor replaces it."""
+        self._check_hookable()
+        if self.grad_fn is not None:
+            return self._node.node_hooks().add_tensor_hook(self._nr, hook)
+        return self._leaf_hooks().add_tensor_hook(0, hook)
+
+    def _check_hookable(self):
+        if not self.requires_grad:
+            raise fail(
+                RuntimeError,
+                "cannot register a hook on a tensor that doesn't require gradient",
+                "No gradient will pass here.",
+            )
+
+    def _leaf_hooks(self):
+        from ..autograd.hooks import NodeHooks
+
+        if self._hooks is None:
+            with guard:
+                self._hooks = self._hooks or NodeHooks()
+        return self._hooks
+
+    def register_post_accumulate_grad_hook(self, hook):
+        """Calls `hook(tensor)` after `.grad` of this leaf was updated."""
+        self._check_hookable()
+        if self.grad_fn is not None:
+            raise fail(
+                RuntimeError,
+                "post accumulate grad hooks cannot be registered on non-leaf tensors",
+                "Only leaves accumulate.",
+            )
+        return self._leaf_hooks().add("post", hook)

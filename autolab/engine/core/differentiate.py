@@ -1,0 +1,263 @@
+"""`backward`, `grad` and calling one node: what the user says, checked and turned into a backward pass.
+
+Source: https://docs.pytorch.org/docs/2.13/autograd.html"""
+
+from __future__ import annotations
+
+import warnings
+from collections import deque
+
+import numpy as np
+
+from ..devices import device as devices
+from . import observe
+from .errors import fail
+from .tensor import Tensor, wrap
+from . import differentiable, namespaces
+from ..fast import straight
+from .backward import execute, steps
+from ..autograd.graph import GradientEdge
+from .node import accumulator, apply_fix
+
+CREATE_GRAPH_WARNING = (
+    "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause a memory leak. "
+    "We recommend using autograd.grad when creating the graph to avoid this. If you have to use this function, make sure to reset the .grad "
+    "fields of your parameters to None after use to break the cycle and avoid the leak."
+)
+
+
+def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
+    """Accumulates gradients of `tensors` into the leaves' `.grad`. Source: torch.autograd.backward."""
+    if grad_tensors is grad_variables is inputs is None and not create_graph and straight.of_number(tensors, retain_graph):
+        return
+    if inputs is not None and not isinstance(inputs, (Tensor, GradientEdge)) and len(inputs) == 0:
+        raise fail(
+            RuntimeError,
+            "`inputs` argument to `backward()` cannot be empty.",
+            "Leave it out to accumulate into every leaf.",
+        )
+    tensors = (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
+    if grad_tensors is None and grad_variables is not None:
+        grad_tensors = grad_variables
+    seeds = _seeds(tensors, _as_tuple(grad_tensors, len(tensors)), create_graph)
+    roots = _roots(tensors)
+    retain = create_graph if retain_graph is None else retain_graph
+    if create_graph:
+        warnings.warn(CREATE_GRAPH_WARNING, UserWarning, stacklevel=3)
+    if inputs is None:
+        if len(roots) == 1 and not (create_graph or devices.away()) and observe.observer is None and roots[0][0].direct:
+            if straight.backward(roots[0][0], seeds[0], retain):
+                return
+        with np.errstate(all="ignore"):
+            deque(steps(roots, seeds, retain_graph=retain, create_graph=create_graph), maxlen=0)
+        return
+    inputs = _wanted(inputs)
+    for t in inputs:
+        if isinstance(t, Tensor) and not t.requires_grad:
+            raise fail(
+                RuntimeError,
+                "can't retain_grad on Tensor that has requires_grad=False",
+                "No gradient is computed for it at all.",
+            )
+    for t in inputs:  # as in PyTorch, which keeps the gradient of a non-leaf from now on
+        if isinstance(t, Tensor):
+            t.retain_grad()
+    execute(roots, seeds, retain_graph=retain, create_graph=create_graph, only={_target(t)[0] for t in inputs})
+
+
+def grad(
+    outputs,
+    inputs,
+    grad_outputs=None,
+    retain_graph=None,
+    create_graph=False,
+    allow_unused=None,
+    is_grads_batched=False,
+    materialize_grads=False,
+):
+    """Gradients of `outputs` with respect to `inputs`, as a tuple; `.grad` is left alone.
+
+    grad_outputs: one vector per output (shaped like it). Raises RuntimeError for an input that the outputs do not depend on, unless
+    allow_unused. Source: torch.autograd.grad."""
+    if materialize_grads and allow_unused is False:
+        raise fail(
+            ValueError,
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.",
+            "Materialised gradients are zeros for unused inputs, so unused inputs must be allowed.",
+        )
+    allow_unused = bool(materialize_grads) if allow_unused is None else allow_unused
+    outputs = (outputs,) if isinstance(outputs, Tensor) else tuple(outputs)
+    inputs = _wanted(inputs)
+    if is_grads_batched:
+        return _batched_grad(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused)
+    if not inputs:
+        raise fail(
+            RuntimeError, "`inputs` argument to `grad()` cannot be empty.", "Name the tensors whose gradients you want."
+        )
+    seeds = _seeds(outputs, _as_tuple(grad_outputs, len(outputs)), create_graph)
+    roots = _roots(outputs)
+    for t in inputs:
+        if isinstance(t, Tensor) and not t.requires_grad:
+            raise fail(
+                RuntimeError,
+                "One of the differentiated Tensors does not require grad",
+                "Set requires_grad=True before computing.",
+            )
+    keys = [_target(t) for t in inputs]
+    retain = create_graph if retain_graph is None else retain_graph
+    captured = execute(roots, seeds, retain_graph=retain, create_graph=create_graph, targets=keys)
+    result = []
+    for i, (t, k) in enumerate(zip(inputs, keys)):
+        g = captured.get(k)
+        if g is None and not allow_unused:
+            raise fail(
+                RuntimeError,
+                f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True if "
+                "this is the desired behavior.",
+                "No path leads from the outputs to this input, so the derivative is zero everywhere.",
+            )
+        if g is None and materialize_grads:
+            g = wrap(devices.filled(t._storage.device, 0, t._d.shape, t.dtype))
+            g._req = create_graph
+        result.append(
+            g
+            if g is None or isinstance(g, Tensor)
+            else wrap(devices.copied(g) if g.__class__ in devices.ARRAYS and g.base is not None else g)
+        )
+    if observe.observer is not None:
+        observe.observer.returned(keys, result)
+    return tuple(result)
+
+
+def _batched_grad(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused):
+    from .op import NAMESPACES
+
+    grad_outputs = _as_tuple(grad_outputs, len(outputs))
+    if any(g is None for g in grad_outputs):
+        raise fail(
+            RuntimeError,
+            "is_grads_batched=True needs grad_outputs",
+            "Give a batch of vectors: the first dimension counts them.",
+        )
+    n = len(grad_outputs[0])
+    rows = [
+        grad(
+            outputs,
+            inputs,
+            tuple(g[i] for g in grad_outputs),
+            True if i < n - 1 else retain_graph,
+            create_graph,
+            allow_unused,
+        )
+        for i in range(n)
+    ]
+    stack = NAMESPACES[""]["stack"]
+    return tuple(None if column[0] is None else stack(column) for column in zip(*rows))
+
+
+def _as_tuple(grads, n):
+    if grads is None:
+        return (None,) * n
+    if isinstance(grads, Tensor):
+        return (grads,)
+    grads = tuple(grads)
+    for g in grads:
+        if g is not None and not isinstance(g, Tensor):
+            raise fail(
+                TypeError,
+                f"gradients can be either Tensors or None, but got {type(g).__name__}",
+                "Wrap it: torch.tensor(...).",
+            )
+    return grads
+
+
+def _wanted(inputs):
+    """What gradients are asked for, as a tuple of Tensors and GradientEdges."""
+    inputs = (inputs,) if isinstance(inputs, (Tensor, GradientEdge)) else tuple(inputs)
+    for t in inputs:
+        if not isinstance(t, (Tensor, GradientEdge)):
+            raise fail(
+                RuntimeError,
+                f"all inputs have to be Tensors or GradientEdges, but got {type(t).__name__}",
+                "Name the tensors themselves.",
+            )
+    return inputs
+
+
+def _target(t):
+    """The node and output number to which the gradient for `t`, a Tensor or a GradientEdge, goes."""
+    if not isinstance(t, Tensor):
+        return t.node, t.output_nr
+    node = t.grad_fn
+    return (accumulator(t), 0) if node is None else (node, t._nr)
+
+
+def _roots(tensors):
+    roots = []
+    for i, t in enumerate(tensors):
+        node = t.grad_fn
+        if node is None and t.requires_grad:
+            node = accumulator(t)
+        if node is None:
+            raise fail(
+                RuntimeError,
+                f"element {i} of tensors does not require grad and does not have a grad_fn",
+                "No input of this computation has requires_grad=True (or it ran under no_grad, or was detached), so there is no graph to go "
+                "back through.",
+            )
+        roots.append((node, t._nr))
+    return roots
+
+
+def _seeds(tensors, grads, create_graph):
+    if len(grads) < len(tensors):
+        raise fail(
+            RuntimeError, f"got {len(tensors)} tensors and {len(grads)} gradients", "Give one gradient per tensor."
+        )
+    seeds = []
+    for i, (t, g) in enumerate(zip(tensors, grads)):
+        if g is None:
+            if t.requires_grad and t._d.size != 1:
+                raise fail(
+                    RuntimeError,
+                    "grad can be implicitly created only for scalar outputs",
+                    f"This tensor has {t._d.size} elements, and a gradient belongs to one number: reduce it (.sum(), .mean()), or pass "
+                    "gradient= with the vector of the vector-Jacobian product.",
+                )
+            if t._storage.device is not devices.CPU:
+                g = devices.filled(t._storage.device, 1, t._d.shape, t.dtype)
+            else:
+                g = t.dtype.scalar(1) if not t._d.ndim else np.ones(t._d.shape, t.dtype.np)
+            seeds.append(wrap(g) if create_graph else g)
+            continue
+        if g._d.shape != t._d.shape:
+            raise fail(
+                RuntimeError,
+                f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of {t.shape}.",
+                "The vector of a vector-Jacobian product has one entry per output element.",
+            )
+        if g._storage.device is not t._storage.device:
+            raise fail(
+                RuntimeError,
+                f"invalid gradient at index {i} - expected device {t.device} but got {g.device}",
+                "The gradient has to be where the output is: move it with .to(device).",
+            )
+        if g.dtype is not t.dtype:
+            g = g.to(t.dtype)
+        seeds.append(g if create_graph else g._d)
+    return seeds
+
+
+def call_node(node, grads):
+    """`grad_fn(g)`: runs one node alone."""
+    raw = [None if g is None else g._d for g in grads]
+    device = devices.of(next((g for g in raw if g is not None), np.float32(0)))
+    m = namespaces.raw(device.xp)
+    with np.errstate(all="ignore"), device.backend:
+        out = apply_fix(m, node.fix, node.backward_raw(m, raw[0] if node.num_outputs == 1 else raw))
+    wrapped = tuple(None if g is None else wrap(g) for g in out)
+    return wrapped[0] if len(wrapped) == 1 else wrapped
+
+
+differentiable.run_backward = backward
+differentiable.of_number = straight.of_number

@@ -1,0 +1,124 @@
+"""Which operation an error is about: found when it is raised, and kept on the error itself, for recordings and `autolab.explain()`.
+
+Nothing here runs while nothing fails. What an error knows lives as long as the error; there is no other list of them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+
+from . import observe
+
+EXPLAIN = ".explain() shows where."
+"""How the note ends that names `autolab.explain`; before it stands what the learner's code calls this library."""
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(__file__))) + os.sep
+_OPERATIONS = (os.path.join(_PACKAGE, "engine"), os.path.join(_PACKAGE, "nn"), os.path.join(_PACKAGE, "func"))
+_MODULES = os.path.join(_PACKAGE, "nn", "modules") + os.sep
+_NAMELESS = {"call", "f", "function", "method", "operator", "slow", "stub", "target", "update", "wrapper", "<lambda>"}
+
+
+def failed(op, args, error, inplace=False):
+    """What every lane does with an error: `op`, called with `args`, raised it. Of operations inside one another the innermost counts."""
+    if not isinstance(getattr(error, "_autolab_call", ("",))[0], str):
+        return
+    error._autolab_call = op, args
+    point_to_explain(error)
+    _tell(op, args, error, inplace)
+
+
+def refused(error):
+    """The same for an error that `errors.fail` just made: the call that the learner wrote (`matmul`, `linear`) may have refused its arguments
+    before any operation ran. Does nothing where no tensor was among them. Returns the error."""
+    name, arguments = _call(sys._getframe(2))
+    if any(_holds_tensor(a) for a in arguments.values()):
+        error._autolab_call = name, arguments
+        point_to_explain(error)
+        _tell(name, arguments, error)
+    return error
+
+
+def _tell(op, args, error, inplace=False):
+    """An error that an observer meets while it looks at this one is its own affair."""
+    global _telling
+    if observe.observer is None or _telling:
+        return
+    _telling = True
+    try:
+        observe.observer.failed(op, args, error, inplace)
+    except Exception:  # what has no shape yet, say: the learner's error counts, not that it could not be drawn
+        pass
+    finally:
+        _telling = False
+
+
+_telling = False
+
+
+def point_to_explain(error):
+    """Gives `error` the note that names `autolab.explain`, once. The name is what the learner's code calls this library: after `import autolab
+    as torch` it is `torch.explain()`."""
+    if not any(note.endswith(EXPLAIN) for note in getattr(error, "__notes__", ())):
+        error.add_note(_name_of_library() + EXPLAIN)
+
+
+def sentences(error):
+    """The notes of an error without the one that names `autolab.explain`: for places that show the error by themselves."""
+    return [note for note in getattr(error, "__notes__", ()) if not note.endswith(EXPLAIN)]
+
+
+def _name_of_library():
+    library, frame = sys.modules[__package__.partition(".")[0]], sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    known = {} if frame is None else frame.f_globals
+    return next((name for name in ("autolab", "torch") if known.get(name) is library), library.__name__)
+
+
+def _call(frame):
+    """(name, arguments by name) of the outermost call that `frame` is in: what the learner, or a module's forward, called."""
+    outermost, inner, name = None, None, ""
+    while frame is not None and frame.f_code.co_filename.startswith(_OPERATIONS):
+        code = frame.f_code
+        if outermost is not None and code.co_filename.startswith(_MODULES):
+            break
+        outermost, inner = frame, outermost
+        name = name if code.co_name in _NAMELESS and name else code.co_name
+        frame = frame.f_back
+    if outermost is None:
+        return "", {}
+    given = arguments(outermost)
+    wrapper = outermost.f_code.co_flags & inspect.CO_VARARGS and "by_name" not in outermost.f_globals
+    if inner is not None and wrapper:  # a wrapper: the function in it has names for them
+        named = arguments(inner)
+        given = named if sum(map(_holds_tensor, named.values())) == sum(map(_holds_tensor, given.values())) else given
+    if outermost.f_code.co_filename.startswith(_MODULES):
+        return type(given.pop("self", None)).__name__, given
+    return name.strip("_").removesuffix("_method"), given
+
+
+def arguments(frame):
+    """What a function was called with, by name: `*args` one by one, `**kwargs` by their names."""
+    code, found = frame.f_code, {}
+    count = code.co_argcount + code.co_kwonlyargcount
+    held = frame.f_locals
+    if "by_name" in frame.f_globals:  # a front (signatures.py): the function behind it has names for them
+        return frame.f_globals["by_name"](held["args"], held["kwargs"])
+    for name in code.co_varnames[:count]:
+        if name in held:
+            found[name] = held[name]
+    if code.co_flags & inspect.CO_VARARGS:
+        found |= {f"argument {i}": a for i, a in enumerate(held.get(code.co_varnames[count], ()), start=1)}
+        count += 1
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        found |= held.get(code.co_varnames[count], {})
+    if isinstance(held, dict) and code.co_flags & inspect.CO_OPTIMIZED:  # before Python 3.13 a frame keeps this copy, and tensors alive
+        held.clear()
+    return found
+
+
+def _holds_tensor(item):
+    kind = sys.modules[__package__ + ".tensor"].Tensor
+    return isinstance(item, kind) or isinstance(item, (list, tuple)) and any(isinstance(x, kind) for x in item)

@@ -1,0 +1,95 @@
+"""What Python asks of a tensor: its truth, a number, a length, its elements, its text.
+
+Source: https://docs.pytorch.org/docs/2.13/tensors.html, and `torch/_tensor.py`."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from .errors import fail
+
+
+class Protocols:
+    """The part of the Tensor class behind `bool(t)`, `float(t)`, `len(t)`, `for row in t`, `repr(t)` and the like."""
+
+    __slots__ = ()
+    _d: Any
+    dtype: Any
+
+    def __bool__(self):
+        if self._d.size != 1:
+            if self._d.size == 0:
+                raise fail(
+                    RuntimeError, "Boolean value of Tensor with no values is ambiguous", "Ask for .numel() or .any()."
+                )
+            raise fail(
+                RuntimeError,
+                "Boolean value of Tensor with more than one value is ambiguous",
+                "Say which you mean: .any() or .all().",
+            )
+        return bool(self._d)
+
+    def _scalar(self, kind):
+        if self.requires_grad:
+            warnings.warn(
+                "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using "
+                "tensor.detach() first.",
+                UserWarning,
+                stacklevel=3,
+            )
+        if self._d.size != 1:
+            message = "only one element tensors can be converted to Python scalars"
+            raise fail(ValueError, message, "Pick one entry, or ask for .tolist().")
+        return kind(self.item())
+
+    def __float__(self):
+        return self._scalar(float)
+
+    def __int__(self):
+        return self._scalar(int)
+
+    def __complex__(self):
+        return self._scalar(complex)
+
+    def __index__(self):
+        if self._d.size != 1 or self.dtype.is_floating_point:
+            raise fail(
+                TypeError,
+                "only integer tensors of a single element can be converted to an index",
+                "Use .item() or .long().",
+            )
+        return int(self._d.item())
+
+    def __len__(self):
+        if not self._d.ndim:
+            raise fail(TypeError, "len() of a 0-d tensor", "A 0-d tensor is a single number; its value is .item().")
+        return self._d.shape[0]
+
+    def __iter__(self):
+        if not self._d.ndim:
+            raise fail(
+                TypeError, "iteration over a 0-d tensor", "A 0-d tensor is a single number; its value is .item()."
+            )
+        return iter(self.unbind(0))
+
+    def __contains__(self, element):
+        from ..exact.arguments import NUMBERS
+
+        if not isinstance(element, (Protocols, *NUMBERS)):
+            message = f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
+            raise fail(RuntimeError, message, "A tensor holds numbers.")
+        return bool((self == element).any())
+
+    def __repr__(self, *, tensor_contents=None):
+        from ..exact.printing import tensor_repr
+
+        return tensor_repr(self)
+
+    def __format__(self, spec):
+        if self._d.ndim == 0 and not self.is_meta:
+            return self.item().__format__(spec)
+        return object.__format__(self, spec)
+
+    def __dir__(self):
+        return sorted(set(object.__dir__(self)) - {"_d", "_nr", "_req", "_acc", "_memory"})

@@ -1,0 +1,50 @@
+"""What nodes say when they cannot run: what they saved was freed, or changed since. The words are PyTorch's."""
+
+from __future__ import annotations
+
+from .errors import fail
+
+FREED = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved "
+    "intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
+    "backward through the graph a second time or if you need to access saved tensors after calling backward."
+)
+
+
+def freed():
+    """The error for a backward pass through what an earlier one freed."""
+    return fail(
+        RuntimeError,
+        FREED,
+        "backward() freed what this graph had saved to save memory; run the forward pass again, or pass "
+        "retain_graph=True to the first backward().",
+    )
+
+
+def stale(node, storage, version, shape, dtype, made_by, nr=0):
+    """The error for a saved tensor, made by the node `made_by`, that was modified in place since. nr: which of its outputs, told (as in
+    PyTorch) only by the node that saved its own output; an operand is called output 0."""
+    from .dtype import FROM_NUMPY
+    from ..autograd.anomaly import where_hint
+
+    which = ""
+    if made_by is not None and made_by.inputs:
+        which = f", which is output {nr} of {re_name(made_by.name())},"
+    now = storage.version
+    short = FROM_NUMPY[dtype].short
+    kind = "CPUBoolType" if short == "Bool" else f"torch.{short}Tensor"
+    return fail(
+        RuntimeError,
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[{kind} [{', '.join(map(str, shape))}]]{which} is at version {now}; expected version {version} instead. "
+        f"{where_hint()}",
+        f"{node.name()} saved this tensor for its gradient, and an operation whose name ends in _ (or +=) changed it {now - version} time(s) "
+        "afterwards; use the out-of-place form, or change it after backward().",
+    )
+
+
+def re_name(name):
+    """'MulBackward0' -> 'Mul', as torch's messages shorten it."""
+    name = name.rsplit("::", 1)[-1]
+    head, found, tail = name.rpartition("Backward")
+    return head + tail.replace("0", "") if found and (tail.isdigit() or not tail) else name

@@ -1,0 +1,399 @@
+"""`device`: where a tensor's memory is, and the backends behind it.
+
+A `device` is a name. The one object that stands for a device in use (`canonical`) also has its `backend`: `Host` here, `SimDevice`
+(`simulated/`) for a simulated GPU, `CupyDevice` (`cupy.py`) for a real one. Storages hold canonical devices only, so that ops compare them
+with `is`. A backend offers `xp` (the array module), `array` (the class of its arrays), `with backend:` and `run` (new arrays go here),
+`from_host`, `to_host`, `from_peer`, `synchronize`.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+
+import numpy
+
+from ..core.errors import fail
+
+_TYPES = (
+    "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia, "
+    "privateuseone"
+)
+_KNOWN = {*_TYPES.split(", "), "sim"}
+
+
+class device:
+    """`torch.device('cpu')`, `torch.device('cuda:0')`, `torch.device('cuda', 0)`; 'sim:0' is a simulated GPU.
+
+    `with torch.device('cuda'):` makes new tensors there. Raises RuntimeError for a type torch does not know. Source: torch.device."""
+
+    __slots__ = ("type", "index", "backend")
+
+    def __new__(cls, *args, **kwargs):
+        if len(args) == 1 and not kwargs:
+            first = args[0]
+            if first.__class__ is device:
+                return first
+            if isinstance(first, int) and not isinstance(first, bool):
+                return _numbered("cuda", first)
+            if isinstance(first, str):
+                return _parsed(first, None)
+        return _of_arguments(args, kwargs)
+
+    def __init_subclass__(cls):
+        raise TypeError("type 'torch.device' is not an acceptable base type")
+
+    @property
+    def xp(self):
+        """The array module that computes on this device."""
+        return self.backend.xp
+
+    def __setattr__(self, name, value):
+        raise AttributeError(f"attribute '{name}' of 'torch.device' objects is not writable")
+
+    def __delattr__(self, name):
+        self.__setattr__(name, None)
+
+    def __enter__(self):
+        _push(usable(self))
+        return self
+
+    def __exit__(self, *error):
+        _per_thread.stack.pop()
+
+    def __repr__(self):
+        return (
+            f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
+        )
+
+    def __str__(self):
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __eq__(self, other):
+        return other.__class__ is device and self.type == other.type and self.index == other.index
+
+    def __hash__(self):
+        return hash((self.type, self.index))
+
+    def __reduce__(self):
+        return (device, (self.type, self.index))
+
+
+_FORM = re.compile(r"([A-Za-z_]+)(?::(0|[1-9][0-9]*))?")
+_FORMS = ("torch.device device", "str type, int index = -1")
+
+
+def _of_arguments(args, kwargs):
+    """The device that less usual arguments name. Raises TypeError in torch's words for those that name none."""
+    from ..exact.arguments import bad_argument, no_match
+
+    if not args and list(kwargs) == ["device"] and isinstance(kwargs["device"], (device, str, int)):
+        return device(kwargs["device"])
+    named = dict(zip(("type", "index"), args)) | kwargs
+    alone = len(named) < 2 and not isinstance(named.get("type"), str)
+    if alone or len(named) < len(args) + len(kwargs) or set(named) - {"type", "index"}:
+        raise no_match("device", args, kwargs, _FORMS)
+    text, index = named.get("type"), named.get("index")
+    if not isinstance(text, str):
+        raise bad_argument("device", "type", len(args) and 1, "str", text)
+    if index is not None and (not isinstance(index, int) or isinstance(index, bool)):
+        raise bad_argument("device", "index", 2 if len(args) == 2 else 0, "int", index)
+    return _parsed(text, index)
+
+
+def _parsed(text, index):
+    """The device of a string such as 'cuda' or 'cuda:0', with the index if it was given apart. Raises RuntimeError in torch's words."""
+    if not text:
+        raise fail(RuntimeError, "Device string must not be empty", "The usual devices are 'cpu' and 'cuda'.")
+    form = _FORM.fullmatch(text)
+    if form is None:
+        note = "A device is written name:number, for example 'cuda:0'."
+        raise fail(RuntimeError, f"Invalid device string: '{text}'", note)
+    name, number = form.groups()
+    if name not in _KNOWN:
+        raise fail(
+            RuntimeError,
+            f"Expected one of {_TYPES} device type at start of device string: {name}",
+            "The usual devices are 'cpu' and 'cuda' (a GPU; 'cuda:0' is the first one). 'sim' is a simulated GPU.",
+        )
+    if number is None:
+        return _named(name, None) if index is None else _numbered(name, index)
+    if index is not None:
+        raise fail(
+            RuntimeError,
+            f"type (string) must not include an index because index was passed explicitly: {text}",
+            "Write torch.device('cuda:0') or torch.device('cuda', 0).",
+        )
+    if int(number) >= 1 << 31:
+        raise fail(RuntimeError, f"Could not parse device index '{number}' in device string '{text}'", "No computer has that many.")
+    return _named(name, int(number))
+
+
+def _numbered(name, index):
+    if index < 0:
+        raise fail(RuntimeError, "Device index must not be negative", "Devices of a type are numbered from 0.")
+    return _named(name, index)
+
+
+def _named(name, index, backend=None):
+    self = object.__new__(device)
+    for attribute, value in (("type", name), ("index", index), ("backend", backend)):
+        object.__setattr__(self, attribute, value)
+    return self
+
+
+class AcceleratorError(RuntimeError):
+    """The device says no. Source: torch.AcceleratorError."""
+
+
+AcceleratorError.__module__ = "torch"
+
+
+class OutOfMemoryError(RuntimeError):
+    """A device has no room left. Source: torch.OutOfMemoryError."""
+
+
+OutOfMemoryError.__module__ = "torch"
+
+
+class Host:
+    """The CPU as a backend: NumPy."""
+
+    simulated, host, alive = False, True, True
+    xp, array = numpy, numpy.ndarray
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, *error):
+        pass
+
+    def run(self, state, kernel, *args):
+        return state.run(kernel, *args)
+
+    def synchronize(self):
+        pass
+
+    def to_host(self, array, pinned=False, non_blocking=False):
+        return array
+
+
+HOST = Host()
+CPU = _named("cpu", None, HOST)
+ARRAYS = {numpy.ndarray}
+"""The classes of arrays in use: NumPy's, and those of devices since they were first used."""
+
+_backends: dict = {}  # type -> list of backends, once used
+_lock = threading.RLock()
+
+
+# -- which devices there are ---------------------------------------------------------------------------------------------------
+def register_backends(kind, backends):
+    """Makes `kind` ('cuda', 'sim') mean these devices. Returns what it meant before (None: nothing yet)."""
+    before = _backends.get(kind)
+    if backends is None:
+        _backends.pop(kind, None)
+    else:
+        _backends[kind] = backends
+        ARRAYS.update(b.array for b in backends)
+    return before
+
+
+def new_canonical(kind, index, make):
+    """The `device` that stands for a backend: `make(device)` gives it. Returns the backend."""
+    d = _named(kind, index)
+    backend = make(d)
+    object.__setattr__(d, "backend", backend)
+    return backend
+
+
+def away() -> bool:
+    """Whether any device but the CPU has been used yet."""
+    return len(ARRAYS) > 1
+
+
+def backends(kind) -> list:
+    """The devices of a type, made or found on first use; an empty list when there are none."""
+    found = _backends.get(kind)
+    if found is None:
+        with _lock:
+            found = _simulated() if kind == "sim" else _cupy() if kind == "cuda" else []
+            if found:
+                register_backends(kind, found)
+    return found
+
+
+def in_use() -> list:
+    """The backends of all devices that have been used so far, the CPU left out."""
+    return [b for there in _backends.values() for b in there]
+
+
+def accelerator():
+    """The first GPU of 'cuda'; None when there is none. Page-locked memory belongs to it."""
+    there = backends("cuda")
+    return there[0] if there else None
+
+
+SIM_DEVICES = 2
+"""How many 'sim' devices there are without `autolab.cuda.simulate`: T4s with 1 GiB each."""
+
+
+def _simulated():
+    from .simulated.device import simulation
+
+    return simulation("sim", SIM_DEVICES, 1 << 30, "T4")
+
+
+def _cupy():
+    from .cupy import found
+
+    return found()
+
+
+def current_index(kind) -> int:
+    """The index that `kind` means without a number: the device set by `torch.cuda.set_device`."""
+    return _per_thread.current.get(kind, 0)
+
+
+def set_current_index(kind, index):
+    _per_thread.current[kind] = index
+
+
+def backend_of(d):
+    """The backend of a device other than the CPU. Raises AssertionError or RuntimeError in torch's words where there is none."""
+    if d.backend is not None and d.backend.alive:
+        return d.backend
+    if d.type == "sim" or d.type == "cuda":
+        there = backends(d.type)
+        index = current_index(d.type) if d.index is None else d.index
+        if index < len(there):
+            return there[index]
+        if not there:
+            raise fail(
+                AssertionError,
+                "Torch not compiled with CUDA enabled",
+                "No GPU is usable here: choose the device with 'cuda' if torch.cuda.is_available() else 'cpu', or call "
+                "autolab.cuda.simulate() first, which makes 'cuda' a simulated GPU.",
+            )
+        raise fail(
+            AcceleratorError,
+            "CUDA error: invalid device ordinal\nGPU device may be out of range, do you have enough GPUs?\nCUDA kernel errors might be "
+            "asynchronously reported at some other API call, so the stacktrace below might be incorrect.\nFor debugging consider "
+            "passing CUDA_LAUNCH_BLOCKING=1\nCompile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.\n",
+            f"There are {len(there)} '{d.type}' devices, numbered from 0.",
+        )
+    raise fail(
+        RuntimeError,
+        f"device '{d}' is not supported by autolab",
+        "autolab computes on 'cpu', 'cuda' (a GPU, by CuPy) and 'sim' (a simulated GPU); see docs/differences.md.",
+    )
+
+
+# -- the default -----------------------------------------------------------------------------------------------------------------
+class _PerThread(threading.local):
+    """What one thread has chosen: its default device, those of the `with` blocks that it is in, and which index each type means."""
+
+    def __init__(self):
+        self.chosen, self.stack, self.current = CPU, [], {}
+
+
+_per_thread = _PerThread()
+_looked_up = False
+"""Whether any thread ever chose a default: until then every new tensor saves 0.15 µs of looking it up."""
+
+
+def _push(d):
+    global _looked_up
+    _looked_up = True
+    _per_thread.stack.append(d)
+
+
+def get_default_device() -> device:
+    """Where new tensors of this thread go when no device is named. Source: torch.get_default_device."""
+    if not _looked_up:
+        return CPU
+    here = _per_thread
+    d = here.stack[-1] if here.stack else here.chosen
+    return d if d.backend.alive else CPU  # its simulation has ended
+
+
+def set_default_device(d) -> None:
+    """Where new tensors of this thread go when no device is named; None is the CPU. Source: torch.set_default_device."""
+    global _looked_up
+    _per_thread.chosen = CPU if d is None else usable(d)
+    _looked_up = True
+
+
+def usable(d) -> device:
+    """The device that `device=d` names, checked to be there: None is the default device.
+
+    Raises AssertionError for cuda without CUDA (torch's words), RuntimeError for devices this engine does not have."""
+    if d is None:
+        return get_default_device() if _looked_up else CPU
+    d = device(d)
+    if d.backend is not None and d.backend.alive:
+        return d
+    return CPU if d.type == "cpu" else backend_of(d).device
+
+
+# -- arrays ------------------------------------------------------------------------------------------------------------------------
+def of(array) -> device:
+    """The canonical device of a raw array or NumPy scalar."""
+    kind = array.__class__
+    if kind is numpy.ndarray or isinstance(array, numpy.generic):
+        return CPU
+    where = array.device  # a SimDevice, or CuPy's Device
+    return where.device if hasattr(where, "profile") else backends("cuda")[where.id].device
+
+
+def address(array) -> int:
+    """Where the memory of a raw array begins."""
+    pointer = getattr(array.data, "ptr", None)
+    return array.__array_interface__["data"][0] if pointer is None else pointer
+
+
+def copied(array):
+    """A row-major copy of a raw array with memory of its own, on the same device."""
+    if array.__class__ is numpy.ndarray or isinstance(array, numpy.generic):
+        return array.copy()
+    with of(array).backend:
+        return array.copy()
+
+
+def filled(d, value, shape, dtype):
+    """A raw array on the device `d` with the same number everywhere."""
+    if d is CPU:
+        return numpy.full(shape, value, dtype.np)
+    with d.backend:
+        return d.xp.full(shape, value, dtype.np)
+
+
+def plus(a, b):
+    """The sum of two raw arrays of one device."""
+    if a.__class__ is numpy.ndarray or isinstance(a, numpy.generic):
+        return a + b
+    with of(a).backend:
+        return a + b
+
+
+def stand_in(array):
+    """A NumPy array with the shape, dtype and order in memory of a raw array, its values unset: random numbers for a device are drawn into it."""
+    if array.__class__ is numpy.ndarray or isinstance(array, numpy.generic):
+        return array
+    extent = array.itemsize + sum((n - 1) * s for n, s in zip(array.shape, array.strides)) if array.size else 0
+    return numpy.ndarray(array.shape, array.dtype, numpy.empty(extent, numpy.uint8), strides=array.strides)
+
+
+def peek(array):
+    """What an observer reads of a raw array, as a NumPy array. On a simulated GPU that takes no time and is not counted: looking must not
+    change what is looked at."""
+    if array is None or array.__class__ is numpy.ndarray or isinstance(array, numpy.generic) or array.__class__ not in ARRAYS:
+        return array
+    return of(array).backend.peek(array)
+
+
+def to_host(array):
+    """A raw array as a NumPy array: itself, or a copy from its device."""
+    return array if array.__class__ is numpy.ndarray or isinstance(array, numpy.generic) else of(array).backend.to_host(array)
+
+

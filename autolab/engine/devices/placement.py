@@ -1,0 +1,135 @@
+"""Where an op runs: the device of its operands, torch's errors for operands on different devices, and the few that may be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import device as devices
+from ..core.grad_mode import per_thread
+from ..core.node import Packed, Unusual
+from ..core.saved import entries
+from .device import CPU
+from ..core.errors import fail
+from ..core.tensor import SMALL, Tensor
+
+_INDEXES = {"index", "index_put"}
+"""Ops whose second argument is a list of indices, which may stay on the CPU."""
+
+
+def common_device(op, args, tensors):
+    """The device that `op` runs on, and whether some of `tensors` lie elsewhere (0-d ones of the CPU, and indices, may).
+
+    Raises RuntimeError in torch's words when the tensors are on different devices."""
+    device = tensors[0]._storage.device
+    mixed = False
+    for t in tensors:
+        if t._storage.device is not device:
+            mixed = True
+            if device is CPU:
+                device = t._storage.device
+    if not mixed:
+        return device, False
+    indexes = op.name in _INDEXES
+    if indexes and tensors[0]._storage.device is CPU:
+        raise fail(
+            RuntimeError,
+            "indices should be either on cpu or on the same device as the indexed tensor (cpu)",
+            "Move the indices to the CPU, or the tensor to the device of the indices.",
+        )
+    movable = {id(t) for t in args[1] if t is not None} if indexes else ()
+    for t in tensors:
+        here = t._storage.device
+        number = (op.broadcast or op.name == "index_put") and not t._d.ndim
+        if here is not device and not (here is CPU and (number or id(t) in movable)):
+            raise device_error(op, args, device, here)
+    return device, True
+
+
+_NAMES_ARGUMENT = {
+    "mm": "mm", "addmm": "addmm", "bmm": "bmm", "baddbmm": "baddbmm", "mv": "addmv", "addmv": "addmv", "dot": "_dot", "gather": "gather",
+    "cat": "cat", "index_select": "_index_select", "embedding": "_index_select", "nll_loss": "nll_loss_forward", "scatter": "scatter_src",
+}  # fmt: skip
+"""Ops for which torch says which argument is elsewhere, with the name of its kernel."""
+
+
+def device_error(op, args, device, other):
+    """Torch's words for tensors on different devices. device: where the op would run; other: where one of `args` is."""
+    text = f"but found at least two devices, {device} and {other}!"
+    if op.name in _NAMES_ARGUMENT:
+        given = [(p, x) for p, a in zip(op.params, args) for x in (a if isinstance(a, (list, tuple)) else (a,))]
+        places = [(p, x._storage.device) for p, x in given if isinstance(x, Tensor)]
+        name, where = next((p, d) for p, d in places if d is not places[0][1])
+        if op.name == "embedding":  # PyTorch's index_select
+            name = "index"
+        text = (
+            f"but got {name} is on {where}, different from other tensors on {places[0][1]} (when checking argument in method "
+            f"wrapper_CUDA_{_NAMES_ARGUMENT[op.name]})"
+        )
+    note = "Nothing is copied between devices unless you say so: move one of them with .to(device) first."
+    return fail(RuntimeError, f"Expected all tensors to be on the same device, {text}", note)
+
+
+def gathered(op, args, device):
+    """Arguments and raw values with what may lie on the CPU brought along: numbers as numbers, indices as copies on the device."""
+
+    def brought(a):
+        if not isinstance(a, Tensor) or a._storage.device is device:
+            return a
+        return a.to(device)
+
+    if op.name in _INDEXES:
+        args = tuple([brought(x) for x in a] if a.__class__ in (list, tuple) else brought(a) for a in args)
+    raws = []
+    for a in args:
+        if isinstance(a, Tensor):
+            raws.append(a._d if a._storage.device is device else a._d[()])
+        else:
+            raws.append([x._d if isinstance(x, Tensor) else x for x in a] if a.__class__ in (list, tuple) else a)
+    return args, raws
+
+
+def on_device(op, r, device):
+    """What a kernel returned, as an array of `device`. Raises RuntimeError if it computed on the host: nothing falls back silently."""
+    if r.__class__ is device.backend.array:
+        return r
+    if r.__class__ is np.ndarray or isinstance(r, np.generic):
+        raise fail(
+            RuntimeError,
+            f"{op.name}(): the kernel for {device} returned an array of the host",
+            "This operation does not run on devices yet; move its arguments with .cpu() first.",
+        )
+    return device.backend.run(per_thread.state, device.xp.asarray, r)
+
+
+def kept(d):
+    """What a node keeps of a result for the explorer: small ones as they are (from a device: as a copy on the host, where that costs
+    nothing), of others (shape, dtype)."""
+    if d.__class__ is np.ndarray:
+        return d if d.size <= SMALL else (d.shape, d.dtype)
+    return d if isinstance(d, np.generic) else devices.of(d).backend.keepsake(d, SMALL)
+
+
+class Elsewhere(tuple):
+    """(shape, dtype) of an operand on another device than its op's: its gradient goes there."""
+
+    device: Any
+
+
+def across(node, sources, device):
+    """Numbers (0-d tensors) of the CPU took part in an op on `device`: their gradients go back, rules see copies of them."""
+    if all(not isinstance(s, Tensor) or s._storage.device is device for s in sources):
+        return
+    metas = []
+    for s in sources:
+        meta = (s._d.shape, s.dtype) if isinstance(s, Tensor) else None
+        if meta is not None and s._storage.device is not device:
+            meta = Elsewhere(meta)
+            meta.device = s._storage.device
+        metas.append(meta)
+    node.fix = tuple(metas)
+    node.saved = Unusual(
+        Packed(e, lambda e: e[0].to(device)) if e.__class__ is tuple and isinstance(e[0], Tensor) and e[0]._storage.device is not device else e
+        for e in entries(node)
+    )

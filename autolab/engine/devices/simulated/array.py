@@ -1,0 +1,434 @@
+"""`SimArray`: the array of a simulated GPU. It is to CuPy's `ndarray` what NumPy is to the card: same rules, other memory.
+
+What it refuses, CuPy refuses: being taken for a NumPy array, arrays of the host or of another device in one operation, functions and
+keywords that CuPy does not have (`module.py`). What it does differently from NumPy, CuPy does: reductions give 0-d arrays, and integer
+arrays that index out of range wrap around. Source: https://docs.cupy.dev/en/stable/user_guide/difference.html
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...exact import sums as cascade
+from .cupy_names import METHODS
+from .device import current
+
+_new = object.__new__
+_CONVERSION = "Implicit conversion to a NumPy array is not allowed. Please use `.get()` to construct a NumPy array explicitly."
+
+
+class SimArray:
+    """An array in the memory of a simulated GPU: `_host` holds the numbers, `_block` is the memory they count against, `_owner` the
+    device (a SimDevice). Made by `xp`'s functions and by `SimDevice.from_host`."""
+
+    __slots__ = ("_host", "_block", "_owner", "__weakref__")
+    __array_priority__ = 100
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, *args, **kwargs):
+        raise TypeError("use xp.array, xp.empty …")
+
+    @classmethod
+    def over(cls, owner, host):
+        """A new array on `owner` with the numbers of the NumPy array `host`, which becomes its own. Raises OutOfMemoryError."""
+        block = owner.allocate(host.nbytes, (host.shape, host.dtype))
+        return _array(owner, host if host.base is None else host.copy("K"), block)
+
+    # -- leaving the device ----------------------------------------------------------------------------------------------
+    def get(self, stream=None, order="C", out=None, blocking=True):
+        """The values as a NumPy array: a transfer, for which the host waits."""
+        return self._owner.to_host(self, non_blocking=not blocking)
+
+    def item(self, *index):
+        """One element as a Python number: a transfer."""
+        return self.get().item(*index)
+
+    def tolist(self):
+        return self.get().tolist()
+
+    def tobytes(self, order="C"):
+        return self.get().tobytes(order)
+
+    def set(self, array):
+        """Copies a NumPy array of the same shape and dtype into this one."""
+        if not isinstance(array, np.ndarray):
+            raise TypeError("Only numpy.ndarray can be set to cupy.ndarray")
+        self._host[...] = self._owner.from_host(array)._host
+
+    def __array__(self, dtype=None, copy=None):
+        raise TypeError(_CONVERSION)
+
+    def __bool__(self):
+        return bool(self.get())
+
+    def __int__(self):
+        return int(self.get())
+
+    def __float__(self):
+        return float(self.get())
+
+    def __complex__(self):
+        return complex(self.get())
+
+    def __format__(self, spec):
+        return format(self.get()[()] if not self.ndim else self.get(), spec)
+
+    def __repr__(self):
+        return repr(self._host)
+
+    def __str__(self):
+        return str(self._host)
+
+    def __reduce__(self):
+        return _array_of, (self.get(),)
+
+    # -- what it is ------------------------------------------------------------------------------------------------------
+    @property
+    def device(self):
+        """The SimDevice whose memory this is."""
+        return self._owner
+
+    @property
+    def data(self):
+        """Where it lies: `.data.ptr`, as CuPy's."""
+        return _Pointer(self._block.address + address(self._host) - address(root(self._host)), self)
+
+    @property
+    def base(self):
+        """The array whose memory this one looks into; None when the memory is its own."""
+        owner = root(self._host)
+        return None if owner is self._host else _array(self._owner, owner, self._block)
+
+    @property
+    def flags(self):
+        return _Flags(self._host.flags)
+
+    @property
+    def T(self):
+        return view(self, self._host.T)
+
+    @property
+    def mT(self):
+        return view(self, self._host.mT)
+
+    @property
+    def real(self):
+        return view(self, self._host.real)
+
+    @real.setter
+    def real(self, value):
+        self._host.real[...] = inputs([value], self._owner)[0]
+
+    @property
+    def imag(self):
+        return wrap(self._owner, self._host.imag, [self], "imag")
+
+    @imag.setter
+    def imag(self, value):
+        self._host.imag[...] = inputs([value], self._owner)[0]
+
+    def __len__(self):
+        return len(self._host)
+
+    # -- elements --------------------------------------------------------------------------------------------------------
+    def __getitem__(self, key):
+        owner_of([self])
+        key, advanced = _key(self, key)
+        found = self._host[key]
+        return wrap(self._owner, found, [self], "take") if advanced else view(self, _as_array(found, self._host, key))
+
+    def __setitem__(self, key, value):
+        owner_of([self])
+        key, _ = _key(self, key)
+        with np.errstate(all="ignore"):
+            self._host[key] = inputs([value], self._owner)[0]
+        part = self._host[key]
+        self._owner.launch("copy", 2 * part.nbytes)
+
+    def scatter_add(self, key, value):
+        """`self[key] += value`, where duplicate indices add up."""
+        key, _ = _key(self, key)
+        np.add.at(self._host, key, inputs([value], self._owner)[0])
+        self._owner.launch("scatter_add", 2 * self.nbytes)
+
+    # -- NumPy's protocols -----------------------------------------------------------------------------------------------
+    def __array_ufunc__(self, ufunc, method, *args, **kwargs):
+        function = getattr(xp(), ufunc.__name__, None)
+        if function is None:
+            return NotImplemented
+        if method != "__call__":
+            function = getattr(function, method, None)
+            if function is None:
+                return NotImplemented
+        if ufunc.__name__ in _COMPARISONS.values():  # NumPy hands its own scalars over as 0-d arrays here, and CuPy lets them pass
+            args = [a.item() if isinstance(a, np.ndarray) and not a.ndim else a for a in args]
+        out = kwargs.get("out")
+        if out.__class__ is tuple and len(out) == 1:
+            kwargs["out"] = out[0]
+        return function(*args, **kwargs)
+
+    def __array_function__(self, function, types, args, kwargs):
+        place = xp()
+        for name in function.__module__.split(".")[1:]:
+            place = getattr(place, name, None)
+        ours = getattr(place, function.__name__, None)
+        if ours is None or ours is function or not all(t in (SimArray, np.ndarray) for t in types):
+            return NotImplemented
+        return ours(*args, **kwargs)
+
+    @property
+    def __cuda_array_interface__(self):
+        raise AttributeError("a simulated GPU has no memory that CUDA could read")
+
+
+class _Flags:
+    """What CuPy tells of an array's layout; there is no `writeable`."""
+
+    def __init__(self, flags):
+        self.c_contiguous, self.f_contiguous, self.owndata = flags.c_contiguous, flags.f_contiguous, flags.owndata
+        self.fnc, self.forc = flags.fnc, flags.forc
+
+    def __getitem__(self, name):
+        return {"C_CONTIGUOUS": self.c_contiguous, "F_CONTIGUOUS": self.f_contiguous, "OWNDATA": self.owndata}[name]
+
+
+class _Pointer:
+    __slots__ = ("ptr", "mem")
+
+    def __init__(self, ptr, mem):
+        self.ptr, self.mem = ptr, mem
+
+
+def xp():
+    from .module import xp
+
+    return xp
+
+
+def _array_of(host):
+    return xp().asarray(host)
+
+
+def _array(owner, host, block):
+    a = _new(SimArray)
+    a._host, a._block, a._owner = host, block, owner
+    return a
+
+
+def root(a):
+    """The array that owns the memory of the NumPy array `a`."""
+    while (base := getattr(a, "base", None)) is not None:
+        a = base
+    return a
+
+
+def address(host):
+    return host.__array_interface__["data"][0]
+
+
+def view(a, host):
+    """A SimArray over `host`, which looks into the memory of `a`."""
+    return _array(a._owner, host, a._block)
+
+
+def _as_array(found, host, key):
+    """What basic indexing gave; a single element is a 0-d view, not a scalar."""
+    return found if isinstance(found, np.ndarray) else host[(*(key if key.__class__ is tuple else (key,)), ...)]
+
+
+def wrap(owner, result, sources, name, flops=0, launches=True):
+    """What a NumPy function returned, on the device: arrays and scalars become SimArrays, views share their source's memory, the work is
+    put into the stream. sources: the SimArrays it was computed from."""
+    blocks = {id(root(s._host)): s._block for s in sources}
+    made, moved = _wrapped(owner, result, blocks)
+    if moved and launches:
+        owner.launch(name, moved + sum(s._host.nbytes for s in sources), flops)
+    return made
+
+
+def _wrapped(owner, result, blocks):
+    if isinstance(result, (np.ndarray, np.generic)):
+        host = np.asarray(result)
+        block = blocks.get(id(root(host))) if host.__class__ is np.ndarray and result is host else None
+        if block is not None:
+            return _array(owner, host, block), 0
+        return SimArray.over(owner, host), max(host.nbytes, 1)
+    if isinstance(result, (tuple, list)):
+        pairs = [_wrapped(owner, r, blocks) for r in result]
+        items = [p[0] for p in pairs]
+        kind = type(result)
+        return (kind(*items) if hasattr(result, "_fields") else kind(items)), sum(p[1] for p in pairs)
+    return result, 0
+
+
+def total(host, axis=None, dtype=None, out=None, keepdims=False):
+    """The sum of a NumPy array in the order of the CPU kernels, so that a simulated GPU prints what the CPU prints, to the last digit."""
+    if dtype in (None, host.dtype) and out is None and axis != () and host.dtype.kind == "f":
+        return cascade.add(host, axis, keepdims)
+    return np.add.reduce(host, axis=axis, dtype=dtype, out=out, keepdims=keepdims)
+
+
+# -- what may go into an operation ---------------------------------------------------------------------------------------------
+def arrays_in(values):
+    """All SimArrays in nested arguments."""
+    found = []
+    for v in values:
+        if v.__class__ is SimArray:
+            found.append(v)
+        elif isinstance(v, (list, tuple)):
+            found += arrays_in(v)
+    return found
+
+
+def owner_of(arrays):
+    """The device that an operation on `arrays` runs on. Raises ValueError, as CuPy does, for arrays that are not on the current device."""
+    now = current.device
+    for a in arrays:
+        owner = a._owner
+        if owner is now or (now is None and owner.device.index == 0 and owner is arrays[0]._owner):
+            continue
+        here = 0 if now is None else now.device.index
+        raise ValueError(
+            f"Array device must be same as the current device: array device = {owner.device.index} while current = {here}"
+        )
+    if arrays:
+        return arrays[0]._owner
+    return now if now is not None else _default()
+
+
+def _default():
+    from ..device import backends
+
+    cuda = backends("cuda")
+    return (cuda if cuda and cuda[0].simulated else backends("sim"))[0]
+
+
+def inputs(values, owner):
+    """Arguments as NumPy takes them. Raises TypeError for a NumPy array: it would have to be copied to the device, and nobody asked for that."""
+    plain = []
+    for v in values:
+        if v.__class__ is SimArray:
+            if v._owner is not owner:
+                owner_of([v])
+            plain.append(v._host)
+        elif isinstance(v, np.ndarray):
+            raise TypeError(f"Unsupported type {type(v)}")
+        elif isinstance(v, (list, tuple)) and not hasattr(v, "_fields"):
+            plain.append(type(v)(inputs(v, owner)))
+        else:
+            plain.append(v)
+    return plain
+
+
+def _key(a, key):
+    """An index as NumPy takes it, and whether it is an advanced one (the result is then a copy). Integer arrays wrap around, as CuPy's do."""
+    parts = list(key) if isinstance(key, tuple) else [key]
+    parts = [np.asarray(p, None if p else np.intp) if isinstance(p, list) else p for p in parts]
+    used = sum(p.ndim if _is_mask(p) else 0 if p is None or p is Ellipsis else 1 for p in parts)
+    axis, advanced = 0, False
+    for k, p in enumerate(parts):
+        if p is Ellipsis:
+            axis += a.ndim - used
+        elif isinstance(p, np.ndarray) and not isinstance((key if key.__class__ is not tuple else key[k]), list):
+            raise TypeError(f"Unsupported type {type(p)}")
+        elif p.__class__ is SimArray or isinstance(p, np.ndarray):
+            advanced = True
+            host = inputs([p], a._owner)[0] if p.__class__ is SimArray else p
+            if host.dtype == bool:
+                a._owner.queue.synchronize()  # how many were chosen decides the result's shape
+                axis += host.ndim
+            else:
+                if host.dtype.kind not in "iu":
+                    raise IndexError(f"arrays used as indices must be of integer or boolean type. (actual: {host.dtype})")
+                host = np.mod(host, a.shape[axis]) if axis < a.ndim and a.shape[axis] else host
+                axis += 1
+            parts[k] = host
+        elif isinstance(p, (bool, np.bool_)):
+            advanced = True
+        elif p is not None:
+            axis += 1
+    return (tuple(parts) if isinstance(key, tuple) else parts[0]), advanced
+
+
+def _is_mask(p):
+    return p.__class__ in (SimArray, np.ndarray) and p.dtype == bool
+
+
+# -- methods -------------------------------------------------------------------------------------------------------------------
+_OWN = {"flags", "get", "item", "tolist", "tobytes", "set", "device", "data", "base", "T", "mT", "real", "imag"}
+_ATTRIBUTES = {"shape", "dtype", "ndim", "size", "nbytes", "itemsize", "strides"}
+_REDUCTIONS = {"all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "ptp", "std", "sum", "var"}
+_REDUCTION_KEYWORDS = {"axis", "dtype", "out", "keepdims", "ddof"}
+
+
+def _attribute(name):
+    return property(lambda self: getattr(self._host, name))
+
+
+def _method(name):
+    def method(self, *args, **kwargs):
+        sources = arrays_in([self, *args, *kwargs.values()])
+        owner = owner_of(sources)
+        if name in _REDUCTIONS and set(kwargs) - _REDUCTION_KEYWORDS:
+            raise TypeError(f"{name}() got an unexpected keyword argument '{min(set(kwargs) - _REDUCTION_KEYWORDS)}'")
+        if name == "nonzero":
+            owner.queue.synchronize()
+        plain, named = inputs(args, owner), dict(zip(kwargs, inputs(kwargs.values(), owner)))
+        with np.errstate(all="ignore"):
+            result = total(self._host, *plain, **named) if name == "sum" else getattr(self._host, name)(*plain, **named)
+        if kwargs.get("out") is not None:
+            owner.launch(name, 2 * self.nbytes)
+            return kwargs["out"]
+        if result is None:  # sort, fill, put
+            owner.launch(name, 2 * self.nbytes)
+            return None
+        if result is self._host:
+            return self
+        return wrap(owner, result, sources, name)
+
+    method.__name__ = method.__qualname__ = name
+    return method
+
+
+for _name in _ATTRIBUTES:
+    setattr(SimArray, _name, _attribute(_name))
+for _name in METHODS - _OWN - _ATTRIBUTES - {"dump", "dumps", "tofile", "flat", "choose", "byteswap"}:
+    setattr(SimArray, _name, _method(_name))
+
+
+# -- operators -----------------------------------------------------------------------------------------------------------------
+_OPERATORS = {
+    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "true_divide", "floordiv": "floor_divide", "mod": "remainder",
+    "pow": "power", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "left_shift",
+    "rshift": "right_shift", "matmul": "matmul",
+}  # fmt: skip
+_COMPARISONS = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal"}
+_UNARY = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}
+
+
+def _defers(other):
+    """Whether the other operand wants to do it: a Tensor."""
+    return other.__class__ is not SimArray and getattr(other, "__array_priority__", 0) > SimArray.__array_priority__
+
+
+def _operator(function, kind):
+    def forward(self, other):
+        return NotImplemented if _defers(other) else getattr(xp(), function)(self, other)
+
+    def reflected(self, other):
+        return NotImplemented if _defers(other) else getattr(xp(), function)(other, self)
+
+    def inplace(self, other):
+        return NotImplemented if _defers(other) else getattr(xp(), function)(self, other, out=self)
+
+    return {"": forward, "r": reflected, "i": inplace}[kind]
+
+
+for _name, _function in _OPERATORS.items():
+    for _kind in ("", "r", "i"):
+        setattr(SimArray, f"__{_kind}{_name}__", _operator(_function, _kind))
+for _name, _function in _COMPARISONS.items():
+    setattr(SimArray, f"__{_name}__", _operator(_function, ""))
+for _name, _function in _UNARY.items():
+    setattr(SimArray, f"__{_name}__", lambda self, _function=_function: getattr(xp(), _function)(self))
+

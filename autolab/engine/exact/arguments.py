@@ -1,0 +1,458 @@
+"""Checking the arguments of functions that make tensors, with PyTorch's words for what does not fit."""
+
+import functools
+import math
+import operator
+import re
+from marshal import dumps
+
+import numpy as np
+
+from ..core.grad_mode import per_thread
+from ..devices.device import CPU, accelerator, usable
+from ..core.dtype import FROM_NUMPY, get_default_dtype
+from ..core.dtype import as_dtype as any_dtype
+from ..core.errors import beyond_numpy, fail, too_many_dimensions, unsupported
+from ..core.tensor import Tensor, strided, wrap
+
+NUMBERS = (int, float, complex, np.number, np.bool_)
+"""What counts as a number where a tensor or a number may stand."""
+
+OPTIONS = (
+    "Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, "
+    "bool pin_memory = False, bool requires_grad = False"
+)
+"""How PyTorch writes the options of a creation function in its error messages."""
+
+_OVERFLOW_NAMES = {  # what C++ calls a dtype when a number does not fit it
+    "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t", "uint16": "uint16_t",
+    "uint32": "uint32_t", "uint64": "uint64_t", "float16": "c10::Half", "float32": "float", "float64": "double",
+    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
+}  # fmt: skip
+
+
+def mismatch(message):
+    """A TypeError that says why arguments fit no signature; where there are several, `overloads` lists them instead."""
+    error = fail(TypeError, message, "help(the function) shows what it takes.")
+    error.is_mismatch = True
+    return error
+
+
+_MISSING = re.compile(r"\w+\(\) missing \d+ required positional arguments?: (.*)")
+_TOO_MANY = re.compile(r"\w+\(\) takes .*positional arguments? but \d+ w(as|ere) given")
+
+
+def overloads(*signatures, method=False, name=None, types=False):
+    """Gives a public function PyTorch's errors for arguments that do not fit; what is given by keyword has no position in them.
+
+    method: whether the first argument is self. name: the public name, where it is not the function's own.
+    signatures: how PyTorch writes them, where it has several; a `mismatch`, a missing argument or too many of them then
+    become the error that lists them all, and with `types` an argument of the wrong type does, too (in creation functions it has an error
+    of its own). Without, only the words for missing arguments change.
+    """
+
+    def decorate(function):
+        public = name or function.__name__
+
+        @functools.wraps(function)
+        def checked(*args, **kwargs):
+            try:
+                return function(*args, **kwargs)
+            except MemoryError as error:
+                raise beyond_numpy(error) from None
+            except TypeError as error:
+                text = str(error)
+                absent, too_many = _MISSING.match(text), _TOO_MANY.match(text)
+                misfit = getattr(error, "misfit", None)
+                wrong = types and (misfit or text.startswith(f"{public}() got an unexpected keyword argument"))
+                if signatures and (absent or too_many or wrong or hasattr(error, "is_mismatch")):
+                    raise no_match(public, args[method:], kwargs, signatures) from None
+                if misfit and misfit[0] in kwargs:
+                    raise bad_argument(public, misfit[0], None, *misfit[1:]) from None
+                if absent:
+                    raise _missing(public, re.findall(r"'(\w+)'", absent[1])) from None
+                if too_many and method:  # PyTorch does not count self
+                    text = re.sub(r"\d+", lambda n: str(int(n[0]) - 1), text)
+                    raise fail(TypeError, text, "help(the method) shows what it takes.") from None
+                raise
+
+        checked.__code__ = checked.__code__.replace(co_name=public)  # what recordings and tracebacks call it
+        checked.composed = function  # what a profiler listens to
+        if types:
+            checked.checks_itself = True
+        return checked
+
+    return decorate
+
+
+def no_match(function, args, kwargs, signatures):
+    """PyTorch's TypeError for arguments that fit none of `signatures`."""
+    got = ", ".join([_type_name(a) for a in args] + [f"{k}={_type_name(v)}" for k, v in sorted(kwargs.items())])
+    got += ", " if kwargs and not args else ""
+    expected = "".join(f" * ({signature})\n{_why_not(signature, args, kwargs)}" for signature in signatures)
+    return fail(
+        TypeError,
+        f"{function}() received an invalid combination of arguments - got ({got}), but expected one of:\n{expected}",
+        "Compare the types in the first line with the lists below it: one of them has to fit.",
+    )
+
+
+def no_match_of_one(function, args, kwargs, signature):
+    """The same where PyTorch lists one signature alone, the others being old ones: it names the keywords that it did not find in there."""
+    wanted = signature.split(", ")
+    names = [text.split(" ")[-1] for text in wanted[max(0, len(wanted) - len(kwargs)) :]]  # of what has a default, PyTorch finds none
+    unknown = sorted(name for name in kwargs if name not in names)
+    if unknown:
+        what = f"unrecognized keyword arguments: {', '.join(unknown)}"
+    else:
+        given = [_detailed(v, text.rpartition(" ")[0]) for v, text in zip(args, wanted)] if len(wanted) == len(args) else [*map(_type_name, args)]
+        what = f"({', '.join(given + [f'{k}={_type_name(v)}' for k, v in sorted(kwargs.items())])}), but expected ({signature})"
+    return fail(TypeError, f"{function}() received an invalid combination of arguments - got {what}", f"It is {function}({signature}).")
+
+
+def _why_not(signature, args, kwargs):
+    """PyTorch's line on a signature that takes as many arguments as were given, but other ones; else nothing."""
+    wanted = signature.split(", ")
+    if len(wanted) != len(args) + len(kwargs):
+        return ""
+    names = [text.split(" ")[-1] for text in wanted[len(args) :]]
+    wrong = sorted(name for name in kwargs if name not in names)
+    start = "      didn't match because some of the "
+    if wrong:
+        return f"{start}keywords were incorrect: {', '.join(wrong)}\n"
+    given = [_detailed(value, text.rpartition(" ")[0]) for value, text in zip(args, wanted)]
+    given += [f"{k}={_detailed(v, wanted[len(args) + names.index(k)].rpartition(' ')[0])}" for k, v in kwargs.items()]
+    return f"{start}arguments have invalid types: ({', '.join(given)})\n"
+
+
+def _detailed(value, wanted):
+    """The type of `value`, between exclamation marks when it is not the wanted one."""
+    name = _type_name(value)
+    if isinstance(value, (tuple, list)):
+        inner = ", ".join(_type_name(v) for v in value)
+        name = f"tuple of ({inner})" if isinstance(value, tuple) else f"list of [{inner}]"
+    number = isinstance(value, (int, float, complex)) and not isinstance(value, bool)
+    fits = name.replace("._C", "") == wanted or (wanted == "Number" and number) or (wanted == "tuple of ints" and name.startswith(("tuple", "list")))
+    return name if fits else f"!{name}!"
+
+
+def _type_name(value):
+    kind = type(value)
+    name = kind.__name__
+    return f"numpy.{name}" if kind.__module__ == "numpy" else _TORCHS_TYPES.get(name, name)
+
+
+_TORCHS_TYPES = {"dtype": "torch.dtype", "device": "torch.device", "Generator": "torch._C.Generator"}
+
+
+def bad_argument(function, name, position, kind, value):
+    """PyTorch's TypeError for one argument of the wrong type."""
+    return _misfit(function, name, position, kind, value, f"not {_type_name(value)}")
+
+
+def _misfit(function, name, position, kind, value, found):
+    """The TypeError for an argument that is no `kind`; `overloads` words it anew where that is not what the call looked like."""
+    where = f" (position {position})" if position else ""
+    message = f"{function}(): argument '{name}'{where} must be {kind}, {found}"
+    error = fail(TypeError, message, f"'{name}' was given {value!r:.60}.")
+    error.misfit = name, kind, value
+    return error
+
+
+def _missing(function, names):
+    plural = "s" if len(names) == 1 else ""  # PyTorch has it the wrong way round
+    listed = ", ".join(f'"{name}"' for name in names)
+    message = f"{function}() missing {len(names)} required positional argument{plural}: {listed}"
+    return fail(TypeError, message, "Add what is named.")
+
+
+class Options:
+    """What every creation function takes by keyword: `dtype`, `device` and `requires_grad`.
+
+    `layout`, `memory_format` and `out` are taken with their usual values only, `pin_memory` where there is a GPU.
+    Raises TypeError for other keywords or types, NotImplementedError for `out` and for other layouts.
+    """
+
+    __slots__ = ("function", "dtype", "device", "requires_grad", "pinned")
+
+    def __init__(self, function, given):
+        self.function, self.dtype, self.requires_grad, self.pinned = function, None, False, False
+        device = None
+        for name, value in given.items():
+            if name == "dtype":
+                self.dtype = None if value is None else self._as_dtype(value)
+            elif name == "device":
+                device = value
+            elif name == "requires_grad":
+                if not isinstance(value, bool):
+                    raise mismatch(f"{function}(): argument 'requires_grad' must be bool, not {type(value).__name__}")
+                self.requires_grad = value
+            else:
+                self._check_rest(name, value)
+        self.device = usable(device)
+        if self.requires_grad and self.dtype is not None:
+            self._check_differentiable(self.dtype)
+
+    def _as_dtype(self, value):
+        try:
+            return any_dtype(value)
+        except TypeError:
+            name = type(value).__name__
+            raise mismatch(f"{self.function}(): argument 'dtype' must be torch.dtype, not {name}") from None
+
+    def _check_rest(self, name, value):
+        if name not in ("out", "layout", "pin_memory", "memory_format"):
+            raise mismatch(f"{self.function}() got an unexpected keyword argument '{name}'")
+        if name == "out" and value is not None and not isinstance(value, Tensor):
+            raise mismatch(f"{self.function}(): argument 'out' must be Tensor, not {type(value).__name__}")
+        if name == "layout" and isinstance(value, str):
+            raise mismatch(f"{self.function}(): argument 'layout' must be torch.layout, not {type(value).__name__}")
+        if name == "pin_memory" and value:
+            self.pinned = True
+            if accelerator() is not None:
+                return
+            message = (
+                "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator is available "
+                "on this system."
+            )
+            raise fail(RuntimeError, message, "Pinned memory only speeds up copies to a GPU.")
+        if value is not None and value is not False and value is not strided:
+            raise unsupported(self.function, name)
+
+    def dtype_or_default(self):
+        """The dtype asked for, or the default float dtype."""
+        return self.dtype or get_default_dtype()
+
+    def tensor(self, array):
+        """A leaf over the host array `array`, on the device asked for, requiring grad if asked for."""
+        dtype = FROM_NUMPY[array.dtype]
+        if self.device is not CPU and array.__class__ is not self.device.backend.array:
+            array = self.device.backend.from_host(array)
+        return self._leaf(array, dtype)
+
+    def computed(self, compute):
+        """A leaf over `compute(xp)`, which runs on the device asked for: nothing is copied to it."""
+        try:
+            array = compute(np) if self.device is CPU else self.device.backend.run(per_thread.state, compute, self.device.xp)
+        except (MemoryError, ValueError) as error:
+            raise beyond_numpy(error) from None
+        return self._leaf(array, FROM_NUMPY[array.dtype])
+
+    def generated(self, array):
+        """A leaf over numbers that follow from a rule (a range): a GPU computes them itself, so there is no copy to it."""
+        if self.device is not CPU:
+            array = self.device.backend.generated(array)
+        return self._leaf(array, FROM_NUMPY[array.dtype])
+
+    def _leaf(self, array, dtype):
+        if self.requires_grad:
+            self._check_differentiable(dtype)
+        if self.device is CPU and not array.ndim:
+            array = array[()]
+        t = wrap(array, dtype, self.device)
+        if self.pinned:
+            t = t.pin_memory()
+        t._req = self.requires_grad
+        return t
+
+    @staticmethod
+    def _check_differentiable(dtype):
+        if not (dtype.is_floating_point or dtype.is_complex):
+            message = "Only Tensors of floating point and complex dtype can require gradients"
+            raise fail(RuntimeError, message, "A gradient needs numbers that can change by small amounts: 1. for 1.")
+
+
+def shape_of(function, args, position=1):
+    """The shape given as `f(2, 3)` or `f((2, 3))`, as a tuple.
+
+    Raises TypeError for what is no int, RuntimeError for a negative size.
+    """
+    single = len(args) == 1
+    items = args[0] if single and isinstance(args[0], (tuple, list)) else args
+    shape = []
+    for i, item in enumerate(items):
+        try:
+            shape.append(operator.index(item))
+        except TypeError:
+            raise _bad_size(function, args, items, i, position) from None
+    if items and isinstance(items[0], bool):
+        raise _bad_size(function, args, items, 0, position)
+    if any(size < 0 for size in shape):
+        negative = next(size for size in shape if size < 0)
+        message = f"Trying to create tensor with negative dimension {negative}: {shape}"
+        raise fail(RuntimeError, message, "A size counts elements; only view() and reshape() take -1.")
+    if len(shape) > 64:
+        raise too_many_dimensions()
+    if math.prod(shape) >= 1 << 61:
+        raise fail(RuntimeError, f"Storage size calculation overflowed with sizes={shape}", "So many numbers cannot even be counted in bytes.")
+    return tuple(shape)
+
+
+def _bad_size(function, args, items, i, position):
+    got, note = type(items[i]).__name__, "Sizes are whole numbers: f(2, 3) or f((2, 3))."
+    if i:
+        problem = f'failed to unpack the object at pos {i + 1} with error "type must be tuple of ints,but got {got}"'
+        return fail(TypeError, f"{function}(): argument 'size' {problem}", note)
+    if items is not args:
+        found = f"must be tuple of ints, but found element of type {got} at pos 0"
+        return fail(TypeError, f"{function}(): argument 'size' (position {position}) {found}", note)
+    if len(args) > 1:
+        return mismatch(f"{function}() takes {position} positional argument but {len(args)} were given")
+    found = f"must be tuple of ints, not {got}"
+    return fail(TypeError, f"{function}(): argument 'size' (position {position}) {found}", note)
+
+
+def pop_size(function, args, options):
+    """The shape from positional arguments or from `size=`, which is taken out of `options`.
+
+    Raises TypeError when there is none or both.
+    """
+    if "size" in options:
+        if args:
+            raise mismatch(f"{function}() got multiple values for argument 'size'")
+        size = options.pop("size")
+        if not isinstance(size, (tuple, list)):
+            raise mismatch(f"{function}(): argument 'size' must be tuple of ints, not {type(size).__name__}")
+        return shape_of(function, (size,))
+    if not args:
+        raise mismatch(f'{function}() missing 1 required positional arguments: "size"')
+    return shape_of(function, args)
+
+
+def as_int(value):
+    """`value` as an int if it is a whole number or a one-element integer tensor, but no bool; else None."""
+    if isinstance(value, (bool, np.bool_)):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
+
+
+def int_argument(function, name, position, value):
+    """`value` as an int. Raises PyTorch's TypeError for what is none, a bool too."""
+    number = as_int(value)
+    if number is None:
+        raise bad_argument(function, name, position, "int", value)
+    return number
+
+
+def bool_argument(function, name, position, value):
+    """`value`, a bool. Raises PyTorch's TypeError for what is none, 0 and 1 too."""
+    if not isinstance(value, bool):
+        raise bad_argument(function, name, position, "bool", value)
+    return value
+
+
+def ints_argument(function, name, position, value):
+    """`value` as an int or as a tuple of ints: what PyTorch calls a "tuple of ints" where one number may stand for all.
+
+    Raises PyTorch's TypeError for anything else: it looks at the first number when it chooses a signature (a bool is none), at the others
+    when it reads them (a bool counts)."""
+    number = as_int(value)
+    if number is not None:
+        return number
+    if not isinstance(value, (tuple, list)):
+        raise bad_argument(function, name, position, "tuple of ints", value)
+    if value and as_int(value[0]) is None:
+        found = f"but found element of type {_type_name(value[0])} at pos 0"
+        raise _misfit(function, name, position, "tuple of ints", value, found)
+    return numbers_of(function, name, value)
+
+
+def numbers_of(function, name, value):
+    """The list `value` as a tuple of ints; a bool counts. Raises PyTorch's TypeError for the first that is no int."""
+    numbers = []
+    for place, item in enumerate(value, 1):
+        try:
+            numbers.append(operator.index(item))
+        except TypeError:
+            message = f'failed to unpack the object at pos {place} with error "type must be tuple of ints,but got {_type_name(item)}"'
+            raise fail(TypeError, f"{function}(): argument '{name}' {message}", f"'{name}' was given {value!r:.60}.") from None
+    return tuple(numbers)
+
+
+class Passed:
+    """What arguments of a function came to that passed its checks: a network asks the same in every step, and checks take as long as small kernels.
+
+    `given` are the arguments as they came, `about` what else was looked at (hashable). They are looked up as bytes: 0.2 µs, and 2.0, True
+    and a list are not taken for the int or tuple that they equal."""
+
+    __slots__ = ("_known",)
+
+    def __init__(self):
+        self._known = {}
+
+    def find(self, given, about):
+        """What was kept for these; else None."""
+        try:
+            return self._known.get((dumps(given, 2), about))
+        except ValueError:  # no plain Python value
+            return None
+
+    def keep(self, given, about, result):
+        """Remembers `result` for ints, bools, None, tuples and lists; of other values `find` does not see the type."""
+        if _PLAIN.issuperset(t for v in given for t in ((v.__class__, *map(type, v)) if v.__class__ in (tuple, list) else (v.__class__,))):
+            if len(self._known) >= 512:
+                self._known.clear()
+            self._known[dumps(given, 2), about] = result
+
+
+_PLAIN = {int, bool, type(None), tuple, list}
+
+
+def as_number(value):
+    """`value` as a Python number if it is one, a NumPy number, or a 0-d tensor that needs no gradient; else None."""
+    if isinstance(value, (bool, int, float, complex)):
+        return value
+    if isinstance(value, np.generic) and value.dtype.kind in "biufc":
+        return value.item()
+    if isinstance(value, Tensor) and not value._d.ndim and not value.requires_grad:
+        return value._d.item()
+    return None
+
+
+def check_tensor(function, value, name="input", position=1):
+    """Raises PyTorch's TypeError unless `value` is a Tensor."""
+    if not isinstance(value, Tensor):
+        raise bad_argument(function, name, position, "Tensor", value)
+
+
+def check_tensors(function, first=1, /, *, or_none=False, **given):
+    """Raises PyTorch's TypeError for the first of `given` that is no Tensor (nor None, where it may be); `first`: the position of the first."""
+    for position, (name, value) in enumerate(given.items(), first):
+        if not isinstance(value, Tensor) and not (or_none and value is None):
+            raise bad_argument(function, name, position, "Tensor", value)
+
+
+def check_fits(value, dtype):
+    """Raises RuntimeError unless the number `value` fits into `dtype`; negative integers wrap in unsigned dtypes, floats do not."""
+    if dtype._kind == 0 or dtype._kind > 1 and value.__class__ in (float, int) and -65504 <= value <= 65504:  # 0.1 µs where it mostly ends
+        return
+    if isinstance(value, complex) and not dtype.is_complex:
+        fits, value = value.imag == 0, value.real
+    else:
+        fits = True
+    if dtype._kind == 1:
+        info = np.iinfo(dtype.np)
+        lowest = info.min if dtype.is_signed or isinstance(value, float) else -info.max
+        fits = fits and math.isfinite(value) and lowest <= value <= info.max
+    else:
+        real = max(abs(value.real), abs(value.imag))
+        fits = fits and not (math.isfinite(real) and real > float(np.finfo(dtype.np).max))
+    if not fits:
+        message = f"value cannot be converted to type {_OVERFLOW_NAMES[dtype.name]} without overflow"
+        raise fail(RuntimeError, message, f"{value} lies outside what {dtype} can hold.")
+
+
+def held_by(value, dtype):
+    """The Python number `value` as one that `dtype` holds: no imaginary part, no fraction, wrapped. Raises RuntimeError as `check_fits` does."""
+    if dtype._kind == 0:
+        return bool(value)
+    check_fits(value, dtype)
+    if value.__class__ is complex and not dtype.is_complex:
+        value = value.real
+    if dtype._kind == 1:
+        value = int(value)
+        return value if value >= 0 or dtype.is_signed else value & int(np.iinfo(dtype.np).max)
+    return value

@@ -1,0 +1,152 @@
+"""Random numbers in the shape, layout and dtype of a tensor, with the checks that PyTorch makes."""
+
+import math
+import warnings
+
+import numpy as np
+
+from . import random
+from .arguments import mismatch
+from ..core.dtype import FROM_NUMPY
+from ..core.errors import fail
+
+CPP_NAMES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int",
+              "int64": "long int", "float16": "c10::Half", "float32": "float", "float64": "double"}  # fmt: skip
+"""What C++ calls the dtypes, as messages show it."""
+
+
+def source(function, generator):
+    """The Generator to draw from: the one given, or the global one for None. Raises TypeError for anything else."""
+    if generator is None:
+        return random.default_generator
+    if not isinstance(generator, random.Generator):
+        raise mismatch(f"{function}(): argument 'generator' must be torch.Generator, not {type(generator).__name__}")
+    return generator
+
+
+def arranged(values, target):
+    """1-d `values` in the shape of `target`, laid out in the order in which its elements lie in memory."""
+    if target.__class__ is not np.ndarray or target.flags.c_contiguous:
+        return values.reshape(target.shape)
+    order = sorted(range(target.ndim), key=lambda dim: -target.strides[dim])
+    laid = values.reshape([target.shape[dim] for dim in order])
+    return laid.transpose(np.argsort(order))
+
+
+def _complexes(values, dtype):
+    """Pairs of real numbers as complex ones, if `dtype` is complex."""
+    return values.view(dtype.np) if dtype.is_complex else values
+
+
+def uniform(target, dtype, low, high, g):
+    """Numbers uniform in [low, high), of `dtype`, arranged like `target`; the parts of complex ones are independent."""
+    if dtype._kind < 2:
+        message = f"\"check_uniform_bounds\" not implemented for '{dtype.short}'"
+        raise fail(NotImplementedError, message, "Uniform numbers are floats; for integers use torch.randint.")
+    real, n = dtype.to_real(), target.size * (2 if dtype.is_complex else 1)
+    return arranged(_complexes(random.uniform(g, n, low, high, real.np), dtype), target)
+
+
+def normal(target, dtype, mean, std, g):
+    """Normal numbers of `dtype`, arranged like `target`. Raises RuntimeError for a negative standard deviation."""
+    if dtype._kind < 2:
+        message = f"\"normal_kernel_cpu\" not implemented for '{dtype.short}'"
+        raise fail(NotImplementedError, message, "Normal numbers are floats; name a float dtype.")
+    if not std >= 0:
+        message = f"normal expects std >= 0.0, but found std {std:g}"
+        raise fail(RuntimeError, message, "A standard deviation is not negative.")
+    dense = target.__class__ is not np.ndarray or target.flags.c_contiguous
+    if dtype.is_complex:  # the variance is shared between the two parts
+        values = random.normal(g, 2 * target.size, mean, std / math.sqrt(2), dtype.to_real().np, dense)
+        return arranged(values.view(dtype.np), target)
+    return arranged(random.normal(g, target.size, mean, std, dtype.np, dense), target)
+
+
+def integers(target, dtype, low, high, g):
+    """Integers in [low, high), as int64, arranged like `target`. Raises RuntimeError when `dtype` cannot hold them."""
+    low, high = _bounds(low, high, dtype)
+    return arranged(random.randint(g, target.size, low, high), target)
+
+
+def _bounds(low, high, dtype):
+    """The bounds to draw between: those given, moved inwards where a float dtype would round them outwards.
+
+    Raises RuntimeError when [low, high) is empty or `dtype` cannot hold it; warns where floats are too coarse.
+    """
+    if low >= high:
+        message = f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
+        raise fail(RuntimeError, message, "The upper bound is not among the numbers drawn.")
+    digits = np.finfo(dtype.np).nmant + 1 if dtype._kind == 2 else 0
+    if digits:
+        first, last = _rounded(low + 1, dtype), _rounded(high - 1, dtype)
+        low = first + _spacing(low + 1, digits) if first < low else low
+        high = last - _spacing(high - 1, digits) if last >= high else high
+    for name, value in (("from", low), ("to - 1", high - 1)):
+        if digits:
+            if abs(value) > 1 << digits:
+                message = (
+                    f"{name} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations "
+                    f"{CPP_NAMES[dtype.name]} can support discrete uniform distribution only within this range. This "
+                    "warning will become an error in version 1.7 release, please fix the code in advance"
+                )
+                warnings.warn(message, UserWarning, stacklevel=6)
+            continue
+        lowest, highest = (0, 1) if dtype._kind == 0 else (np.iinfo(dtype.np).min, np.iinfo(dtype.np).max)
+        if not lowest <= value <= highest:
+            message = f"{name} is out of bounds for {CPP_NAMES.get(dtype.name, dtype.name)}"
+            raise fail(RuntimeError, message, f"{dtype} holds {lowest} to {highest}.")
+    return low, high
+
+
+def _rounded(n, dtype):
+    rounded = np.int64(n).astype(dtype.np)
+    return int(rounded) if np.isfinite(rounded) else n
+
+
+def _spacing(n, digits):
+    """The distance between neighbouring floats with `digits` binary digits around the integer `n`."""
+    return 1 << max(0, abs(n).bit_length() - digits)
+
+
+def shaped(shape):
+    """Something of this shape that takes no memory: where draws are to go."""
+    return np.empty(shape, np.dtype([]))
+
+
+def bernoulli(target, p, g):
+    """Booleans arranged like `target`, each true with its probability in the array `p`, which broadcasts to it."""
+    if FROM_NUMPY[p.dtype]._kind != 2:
+        message = f"\"bernoulli_tensor_cpu_p_\" not implemented for '{FROM_NUMPY[p.dtype].short}'"
+        raise fail(NotImplementedError, message, "Probabilities are floats; write p.float().")
+    if not ((p >= 0) & (p <= 1)).all():
+        message = (
+            "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  If "
+            "so, please report an enhancement request to PyTorch.)"
+        )
+        raise fail(RuntimeError, message, "A probability lies between 0 and 1.")
+    precision = np.float64 if p.dtype == np.float64 else np.float32
+    return arranged(random.uniform(g, target.size, dtype=precision), target) < p
+
+
+def check_probability(p):
+    """Raises RuntimeError unless the number `p` lies in [0, 1]."""
+    if not 0 <= p <= 1:
+        message = f"bernoulli_ expects p to be in [0, 1], but got p={p:g}"
+        raise fail(RuntimeError, message, "A probability lies between 0 and 1.")
+
+
+def multinomial(weights, n, replacement, g):
+    """`n` category numbers for each row of the 2-d float array `weights` (rows need not sum to 1): int64, (rows, n).
+
+    One draw, or drawing without replacement: the largest weights divided by exponential numbers ("exponential race").
+    Otherwise: float64 uniform numbers looked up in each row's cumulative sum.
+    """
+    if n == 1 or not replacement:
+        race = weights / arranged(random.exponential(g, weights.size, dtype=weights.dtype), weights)
+        return np.argsort(-race, axis=1, kind="stable")[:, :n].copy()
+    picks = np.empty((len(weights), n), np.int64)
+    for row, pick in zip(weights, picks, strict=True):
+        total = np.cumsum(row, dtype=row.dtype)
+        total /= total[-1]
+        pick[:] = np.searchsorted(total, random.uniform(g, n, dtype=np.float64))
+    return picks

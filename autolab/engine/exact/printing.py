@@ -1,0 +1,202 @@
+"""How a tensor prints, to the character: PyTorch's rules, decided in one pass over NumPy arrays.
+
+A float tensor has one number format for all its values, chosen from the finite nonzero ones: whole numbers with a bare
+dot, else fixed point, else scientific when the values span more than three decades or leave [1e-4, 1e8]. More than
+`threshold` elements are summarised; the format is then chosen from the shown edges alone.
+Source: the printed output of PyTorch 2.13; https://pytorch.org/docs/stable/generated/torch.set_printoptions.html
+"""
+
+import contextlib
+import math
+from dataclasses import asdict, dataclass, replace
+
+import numpy as np
+
+from ..core.dtype import bool_, default_complex, get_default_dtype, int64
+
+
+@dataclass(frozen=True)
+class _Options:
+    precision: int = 4
+    threshold: float = 1000
+    edgeitems: int = 3
+    linewidth: int = 80
+    sci_mode: bool | None = None
+
+
+_PROFILES = {
+    "default": _Options(),
+    "short": _Options(precision=2, edgeitems=2),
+    "full": _Options(threshold=math.inf),
+}
+_options = _Options()
+
+
+def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
+    """Set how tensors print; what is None stays as it is, except `sci_mode`, which goes back to automatic.
+
+    precision: digits after the point (4). threshold: elements above which `...` stands for the middle (1000).
+    edgeitems: items shown at each end of a summarised dimension (3). linewidth: characters a line (80).
+    profile: "default", "short" or "full", applied first. sci_mode: True, False, or None for automatic.
+    Source: https://pytorch.org/docs/stable/generated/torch.set_printoptions.html
+    """
+    global _options
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    base = _PROFILES.get(profile, _options)
+    _options = replace(base, sci_mode=sci_mode, **{k: v for k, v in given.items() if v is not None})
+
+
+def get_printoptions():
+    """The current options as a dict that `set_printoptions(**options)` takes back."""
+    return asdict(_options)
+
+
+@contextlib.contextmanager
+def printoptions(**kwargs):
+    """Set print options inside a `with` block only; the arguments are those of `set_printoptions`."""
+    global _options
+    saved = _options
+    set_printoptions(**kwargs)
+    try:
+        yield
+    finally:
+        _options = saved
+
+
+def tensor_repr(t):
+    """The text of the tensor `t`: `tensor([1., 2.], requires_grad=True)`.
+
+    A subclass prints under its own name, and one of `nn.Parameter` is wrapped: `Parameter(MyWeight([1., 2.]))`.
+    """
+    names = [cls.__name__ for cls in type(t).__mro__]
+    prefix = ("tensor" if names[0] in ("Tensor", "Parameter") else names[0]) + "("
+    body, suffixes = _body(t, len(prefix))
+    try:
+        name = None if t.grad_fn is None else t.grad_fn.name().rsplit("::", 1)[-1]
+    except RuntimeError:  # a view that an in-place op left without a history; printing it is no error
+        name = "Invalid"
+    if name is not None:
+        suffixes.append(f"grad_fn=<{name}>")
+    elif t.requires_grad:
+        suffixes.append("requires_grad=True")
+    text = _with_suffixes(prefix + body, suffixes, len(prefix))
+    return f"Parameter({text})" if "Parameter" in names[1:] else text
+
+
+def parameter_repr(p):
+    """The text of an `nn.Parameter`: a heading line, then the tensor."""
+    return "Parameter containing:\n" + tensor_repr(p)
+
+
+def _body(t, indent):
+    """The values of `t` as text, and the suffixes that describe it: device, size, dtype."""
+    shape, dtype = tuple(t.shape), t.dtype
+    suffixes = []
+    if t.device.type != "cpu":
+        suffixes.append(f"device='{t.device}'")
+    meta, empty = t.device.type == "meta", 0 in shape
+    if meta or (empty and len(shape) != 1) or not (empty or _options.edgeitems):
+        suffixes.append(f"size={shape}")
+    # Values tell int64 and bool from floats; an empty or meta tensor shows none, so it names every other dtype.
+    usual = (get_default_dtype(),) if meta or empty else (get_default_dtype(), default_complex(), int64, bool_)
+    if dtype not in usual:
+        suffixes.append(f"dtype={dtype}")
+    if meta or empty:
+        return "..." if meta else "[]", suffixes
+    with t.device.backend:
+        return _values(t._d, indent), suffixes
+
+
+def _with_suffixes(text, suffixes, indent):
+    width = len(text) - text.rfind("\n") + 1
+    for suffix in suffixes:
+        if width + len(suffix) + 2 > _options.linewidth:
+            text += ",\n" + " " * indent + suffix
+            width = indent + len(suffix)
+        else:
+            text += ", " + suffix
+            width += len(suffix) + 2
+    return text + ")"
+
+
+def _values(array, indent):
+    cut = [False] * array.ndim
+    if array.size > _options.threshold:
+        array, cut = _edges(array)
+        if not array.size:
+            return "[...]"
+    host = np.asarray(array.get() if hasattr(array, "get") else array)  # a GPU array sends only what is shown
+    if host.dtype.kind == "c":
+        real, imag = _Format(host.real), _Format(host.imag)
+        return _nested(host.tolist(), cut, indent, _complex_text(real, imag), real.width + imag.width + 1)
+    number = _Format(host)
+    return _nested(host.tolist(), cut, indent, number.text, number.width)
+
+
+def _edges(array):
+    """The array without the middle of every long dimension, and for each dimension whether it was cut."""
+    edge, cut = _options.edgeitems, []
+    for dim, size in enumerate(array.shape):
+        cut.append(size > 2 * edge)
+        if cut[-1]:
+            first = (slice(None),) * dim + (slice(edge),)
+            last = (slice(None),) * dim + (slice(size - edge, None),)
+            array = np.concatenate((array[first], array[last]), axis=dim)  # a GPU's arrays bring their own
+    return array, cut
+
+
+def _nested(values, cut, indent, text, width):
+    """Brackets around `values` (a nested list): rows of numbers wrapped at the line width, blocks below each other."""
+    depth = len(cut)
+    if depth == 0:
+        return text(values)
+    if depth == 1:
+        items = [text(value) for value in values]
+        dots, per_line = " ...", max(1, (_options.linewidth - indent) // (width + 2))
+    else:
+        items = [_nested(value, cut[1:], indent + 1, text, width) for value in values]
+        dots, per_line = "...", 1
+    if cut[0]:
+        items.insert(_options.edgeitems, dots)
+    lines = [", ".join(items[i : i + per_line]) for i in range(0, len(items), per_line)]
+    return "[" + (",\n" + "\n" * max(0, depth - 2) + " " * (indent + 1)).join(lines) + "]"
+
+
+class _Format:
+    """How the numbers of one array are written: `text(value)` padded to `width` characters."""
+
+    def __init__(self, array):
+        self.width = 1
+        self._write = str
+        if array.dtype.kind != "f":
+            self.width = max(1, *(len(str(value)) for value in array.ravel().tolist()))
+            return
+        self._write = self._whole
+        shown = array[np.isfinite(array) & (array != 0)]
+        if not shown.size:
+            return
+        digits, scientific = _options.precision, _options.sci_mode
+        if scientific is None:
+            size = np.abs(shown.astype(np.float64))
+            low, high = float(size.min()), float(size.max())
+            scientific = high / low > 1000.0 or high > 1e8 or low < 1e-4
+        if scientific:
+            self._write = f"{{:.{digits}e}}".format
+        elif (shown != np.ceil(shown)).any():
+            self._write = f"{{:.{digits}f}}".format
+        self.width = max(1, *(len(self._write(value)) for value in shown.tolist()))
+
+    @staticmethod
+    def _whole(value):
+        return f"{value:.0f}." if math.isfinite(value) else f"{value:.0f}"
+
+    def text(self, value):
+        return self._write(value).rjust(self.width)
+
+
+def _complex_text(real, imag):
+    def text(value):
+        part = (imag.text(value.imag) + "j").lstrip()
+        return real.text(value.real) + ("" if part[0] in "+-" else "+") + part
+
+    return text

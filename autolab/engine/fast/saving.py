@@ -1,0 +1,123 @@
+"""What a node keeps for its backward rules, compiled from the op's record. `saving` writes the statements: for the general lane, where they
+are a function `save(args, outs, edges)` compiled on first use (reading the plan at each call cost as much as a small kernel), and for the
+lanes that are compiled for one op. The tuple they leave is the one that `core/saved.py` describes.
+"""
+
+from __future__ import annotations
+
+import functools
+
+from . import generated
+from ..core import saved
+from ..core.plain import FACTS, PLAIN
+from ..core.plain import save as plain_save
+
+
+class Words:
+    """How generated code calls what a node may save. `saving` asks; a lane says."""
+
+    def wants(self, rule) -> str:
+        """Whether the gradient of rule number `rule` goes anywhere: "True", "False", or an expression."""
+        raise NotImplementedError
+
+    def argument(self, i) -> str:
+        """Argument number i."""
+        raise NotImplementedError
+
+    def array(self, i) -> str:
+        """Its raw array."""
+        raise NotImplementedError
+
+    def is_tensor(self, i) -> str:
+        """Whether it is a tensor: "True", "False", or an expression."""
+        raise NotImplementedError
+
+    def output(self, i) -> str:
+        """Array, storage and version of output number i."""
+        raise NotImplementedError
+
+    # what follows from those
+    def operand(self, i) -> str:
+        """A tensor and its version; a number and None."""
+        a, is_tensor = self.argument(i), self.is_tensor(i)
+        version = f"0 if {a}._memory is None else {a}._memory.version"
+        return f"{a}, {version if is_tensor == 'True' else 'None' if is_tensor == 'False' else f'({version}) if {is_tensor} else None'}"
+
+    def operands(self, i) -> str:
+        """A list of tensors."""
+        return f"tuple({self.argument(i)})"
+
+    def derived(self, fact, i) -> str:
+        """What is kept of an argument besides its numbers."""
+        return _FACTS[fact].format(a=self.argument(i), x=self.array(i))
+
+
+_FACTS = {
+    "sizes": "{x}.shape",
+    "sizes_opt": "(0,) if {a} is None else {x}.shape",
+    "numel": "int({x}.size)",
+    "strides": "strides_of({a})",
+    "argsize_0": "{x}.shape[0]",
+    "argsize_1": "{x}.shape[1]",
+    "argsize_2": "{x}.shape[2]",
+    "argsize_minus_1": "{x}.shape[-1]",
+    "argsize_minus_2": "{x}.shape[-2]",
+}
+"""What is kept of an argument `a` with the array `x` besides its numbers; `registry` finds these names in a rule's signature."""
+
+
+def saving(op, words, place) -> list[str]:
+    """The statements that put into `place` what a node of `op` keeps."""
+    lines = []
+    for k, (kind, index, readers) in enumerate(zip(op.save_kinds, op.save_index, op.needed_by)):
+        if kind == "output":
+            names, value = f"s{k}, t{k}, v{k}", words.output(index)
+        elif kind == "input" and op.params[index] not in op.lists:
+            names, value = f"s{k}, v{k}", words.operand(index)
+        elif kind == "input":
+            names, value = f"s{k}", words.operands(index)
+        else:
+            names, value = f"s{k}", words.argument(index) if kind == "attr" else words.derived(kind.partition(":")[2], index)
+        nothing = f"{names.replace(', ', ' = ')} = None"
+        wanted = {"True"} if readers is None or op.spread or len(op.rules) == 1 else {words.wants(r) for r in readers} - {"False"}
+        if "True" in wanted:
+            lines.append(f"{names} = {value}")
+        elif wanted:
+            lines += [f"if {' or '.join(sorted(wanted))}: {names} = {value}", f"else: {nothing}"]
+        else:
+            lines.append(nothing)
+    places = saved.places(op)
+    return [*lines, f"{place} = ({', '.join(places)}{',' if places else ''})"]
+
+
+# -- for the general lane --------------------------------------------------------------------------------------------------
+class _General(Words):
+    """Arguments of every kind come: each entry asks what it has before it."""
+
+    def wants(self, rule):
+        return f"edges[{rule}] is not None"
+
+    def argument(self, i):
+        return f"args[{i}]"
+
+    def output(self, i):
+        return f"output(outs[{i}])"
+
+    def operand(self, i):
+        return f"operand(args[{i}])"
+
+    def operands(self, i):
+        return f"operands(args[{i}])"
+
+    def derived(self, fact, i):
+        return f"{fact}(args[{i}])"
+
+
+def saver(op):
+    """The `save` of an op: `plain.save`, compiled. Made once."""
+    if PLAIN:
+        op.save = functools.partial(plain_save, op)
+        return op.save
+    lines = ["def save(args, outs, edges):", *(f" {line}" for line in saving(op, _General(), "saved")), " return saved"]
+    op.save = generated.function("save", "\n".join(lines), dict(FACTS), f"saving of {op.name}")
+    return op.save

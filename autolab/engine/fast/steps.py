@@ -1,0 +1,169 @@
+"""The class of a node, derived from its op's record: its name, what it saves, and its backward functions, compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import generated
+from ..core import plain
+from ..devices.device import ARRAYS
+from . import delivery
+from ..core import namespaces, saved
+from ..core.node import Node, Packed, fitted, opened
+from ..core.refusals import stale
+
+PLAIN = plain.PLAIN
+
+
+def make_node_class(op):
+    """The Node class of an op: its name, what it saves, and its compiled backward functions.
+
+    They are compiled from the record (as dataclasses compile __init__) because a loop over rules and saved entries costs 0.9 µs a node
+    and the compiled form 0.35 µs; on a scalar graph that is a quarter of the whole backward pass. Compiling waits for the first use:
+    doing it for every op would double the time that `import autolab` takes."""
+    outputs = op.outputs or ("result",)
+    direct = not op.variadic and set(outputs[1:]) <= set(op.nondiff)
+    body = {
+        "__slots__": ("num_outputs",) if op.variadic else (),
+        "op": op,
+        "_name": op.node,
+        "_saved_names": tuple(None if n in op.hidden else n for n in op.saves),
+        "num_outputs": len(outputs),
+        "plain": True,
+        "direct": direct,
+        "frees_all": bool(op.saves) and all(k in ("input", "output") for k in op.save_kinds) and not op.hidden,
+        **dict.fromkeys(("backward_raw", "backward_traced"), plain.backward),
+        **({} if PLAIN else {name: _compiled_on_first_use(name, op) for name in _SIGNATURES if direct or name != "step"}),
+        "__module__": "builtins",
+        "__doc__": f"Backward of `{op.name}`.",
+    } | {f"_saved_{name}": value for name, value in op.constants.items()}
+    for name in filter(None, body["_saved_names"]):
+        body[f"_saved_{name}"] = property(lambda node, name=name: node._saved_attribute(name))
+        body[f"_raw_saved_{name}"] = property(lambda node, name=name: node._raw_saved(name))
+    if op.variadic:
+        del body["num_outputs"]  # set per node
+    return type(op.node, (Node,), body)
+
+
+def _compiled_on_first_use(name, op):
+    def first(node, *args):
+        setattr(op.node_class, name, _compile(op, name))
+        return getattr(node, name)(*args)
+
+    return first
+
+
+_SIGNATURES = {
+    "backward_raw": "def backward_raw(node, m, g):",
+    "backward_traced": "def backward_traced(node, m, g):",
+    "step": "def step(node, g, retain_graph, oldest, leaves):",
+}
+
+
+def _compile(op, name):
+    """One of the three: the gradients of the inputs from raw arrays, or from Tensors, which is `plain.backward` compiled for the op; `step` is
+    all that `straight` does at a node.
+
+    One function a class and not one for all nodes, because CPython 3.11 is quick to read an attribute only where all objects that come
+    by are of one class."""
+    traced = name == "backward_traced"
+    lines = [_SIGNATURES[name]]
+    if name == "step":
+        lines.append(" if node.hooks is not None or node.sequence_nr < oldest: return None")
+    arrived = "g"
+    if op.variadic:  # a node with one output gets one gradient, as the engine hands it on, and the rules read a list
+        lines.append(" arrived = (g,) if node.num_outputs == 1 else g")
+        arrived = "arrived"
+    elif op.node_class.direct and op.node_class.num_outputs > 1:  # `straight` hands on the one gradient there can be, the rules read a list
+        lines.append(" arrived = g if g.__class__ is list else (g,)")
+        arrived = "arrived"
+    if op.saves:
+        lines += [
+            " saved = node.saved",
+            " if saved.__class__ is not tuple: saved = unusual(node, traced)",
+            f" {', '.join(saved.places(op))}, = saved",
+        ]
+    for k, kind in enumerate(op.save_kinds):
+        if kind == "input" and op.params[op.save_index[k]] in op.lists:
+            lines.append(f" s{k} = opened(node, s{k}, traced)")
+        elif kind == "input":
+            lines += [
+                f" if v{k} is not None:",
+                f"  memory = s{k}._memory",
+                f"  if memory is not None and memory.version != v{k}: raise stale(node, memory, v{k}, s{k}._d.shape, s{k}._d.dtype, s{k}._node)",
+                *([] if traced else [f"  s{k} = s{k}._d"]),
+            ]
+        elif kind == "output":
+            nr = op.save_index[k]  # what has no gradient, an index, was made by no node
+            made_by = "None" if op.outputs and op.outputs[nr] in op.nondiff else "node"
+            stale_output = f"raise stale(node, t{k}, v{k}, s{k}.shape, s{k}.dtype, {made_by}, {nr})"
+            if op.saves[k] in op.hidden:  # see `Node.unpack`
+                lines.append(f" if v{k} is not None and t{k}.version != v{k}: s{k} = v{k} = None")
+            lines += [
+                f" if v{k} is not None:",
+                f"  if t{k}.version != v{k}: {stale_output}",
+                f"  s{k} = node.unpack({k})"
+                if traced
+                else f"  if t{k}.array is not None and s{k}.__class__ not in ARRAYS: s{k} = t{k}.array",  # a scalar that was made an array since
+            ]
+    whole = op.spread or op.fused is not None and not traced  # one function gives all gradients
+    targets = [f"n{r}" for r in range(len(op.rules))]
+    lines.append(" inputs = node.inputs" if whole or not targets else f" {', '.join(targets)}, = node.inputs")
+    position = {n: k for k, n in enumerate(op.saves)}
+    calls = []
+    for r, (_, _, names) in enumerate(op.rules):
+        call = f"r{r}({', '.join(['m', arrived, *(f's{position[n]}' for n in names)])})"
+        calls.append(call if op.spread or name == "step" and len(op.rules) == 1 else f"{call} if n{r} is not None else None")
+    if op.spread:
+        gradients = f"tuple({calls[0]})"
+    elif whole:
+        given = ", ".join(f"{n}=s{k}" for k, n in enumerate(op.saves))
+        gradients = f"fused(m, {arrived}, [i is not None for i in inputs], {given})"
+    else:
+        gradients = f"({', '.join(calls)}{',' if calls else ''})"
+    if name == "step":
+        lines += _ending(op, gradients, None if whole or not targets else targets)
+    else:
+        lines.append(f" return {gradients}")
+    environment = {
+        "stale": stale,
+        "unusual": _unusual,
+        "traced": traced,
+        "opened": opened,
+        "ARRAYS": ARRAYS,
+        "fused": op.fused,
+        "fitted": fitted,
+        "m": namespaces.raw(np),
+        **delivery.ENVIRONMENT,
+        **{f"r{i}": rule for i, (_, rule, _) in enumerate(op.rules)},
+    }
+    return generated.function(name, "\n".join(lines), environment, f"{name} of {op.name}")
+
+
+def _ending(op, gradients, targets):
+    """What `step` does with the gradients: shapes and dtypes as the inputs have them; what was saved is freed; on they go.
+
+    targets: the names of the inputs, None when their number is not known."""
+    if targets is None:
+        out, names = "out", None
+        lines = [f" out = {gradients}", " fix = node.fix", " if fix is not None: out = [fitted(o, f) for o, f in zip(out, fix)]"]
+    else:  # without a loop, which takes 0.8 µs
+        names = [f"o{r}" for r in range(len(targets))]
+        out = f"({', '.join(names)},)"
+        lines = [f" {', '.join(names)}, = {gradients}", " fix = node.fix", " if fix is not None:"]
+        lines += [f"  if fix[{r}] is not None: {o} = fitted({o}, fix[{r}])" for r, o in enumerate(names)]
+    if op.saves_tensors:
+        lines.append(f" if not retain_graph: {'node.saved = None' if op.node_class.frees_all else 'node.release()'}")
+    return [*lines, f" if leaves is None: return {out}", *(f" {line}" for line in delivery.delivering(out, targets, names))]
+
+
+def _unusual(node, traced):
+    """Entries as the compiled function expects them to be after unpacking: hooks are called, freed ones raise."""
+    flat = []
+    for e, kind in zip(node._entries(), saved.kinds(node.op)):
+        if e.__class__ is Packed:
+            e = e.tensor(node) if traced else e.unpack(e.value)._d
+            flat += (e, None) if kind == "input" else (e, None, None)
+        else:
+            flat += saved.flat(e, kind)
+    return tuple(flat)

@@ -1,0 +1,217 @@
+"""The backward pass as it mostly is: one root, one gradient per node, no hooks, nobody watching, all in host memory.
+
+It does what `engine._Pass.run` does, in the same order, without asking at every node for what is rarely there: half the time on graphs
+of scalars. `tests/engine/test_straight.py` holds the two together.
+
+It starts as a walk: while a node hands gradients to one other node at most (and to leaves), nothing waits for anything and no plan is
+needed. Where the graph branches the rest is planned; where it needs hooks or a node of several outputs, `_Pass` takes over with what
+has arrived so far.
+"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+
+import numpy as np
+
+from ..devices import device as devices
+from ..core import observe
+from ..core.guard import guard, shared
+from ..core.plain import PLAIN
+from ..core.tensor import Tensor
+from ..inplace import detached as cut
+from .delivery import own
+from ..core.backward import add_to_grad, execute
+from ..core.grad_mode import per_thread
+from ..core.node import AccumulateGrad
+
+_by_age = attrgetter("sequence_nr")
+
+
+def of_number(loss, retain_graph) -> bool:
+    """`loss.backward()` of a 0-d tensor, if it can be done here."""
+    return (
+        not PLAIN
+        and type(loss) is Tensor
+        and loss._node is not None
+        and loss._view is None
+        and not loss._d.ndim
+        and observe.observer is None
+        and not devices.away()
+        and backward(loss._node, loss.dtype.one, retain_graph)
+    )
+
+
+def backward(root, g, retain_graph) -> bool:
+    """Runs the pass from the node `root`, at which the raw array `g` arrives. False, and nothing done, when `root` needs `_Pass`."""
+    if PLAIN:
+        return False
+    silence = per_thread.state.silence
+    if silence is None:
+        with np.errstate(all="ignore"):
+            return _walk(root, g, retain_graph)
+    variable, quiet = silence
+    before = variable.set(quiet)
+    try:
+        return _walk(root, g, retain_graph)
+    finally:
+        variable.reset(before)
+
+
+# -- without a plan --------------------------------------------------------------------------------------------------------
+def _walk(node, g, retain_graph):
+    oldest = cut.latest_detached  # what is older may have saved a tensor that detach_() cut off, which `_Pass` asks for
+    leaves: dict = {}  # the AccumulateGrad of each leaf -> the sum of what has arrived
+    before = None  # the node that ran last
+    while True:
+        try:
+            done = node.step(g, retain_graph, oldest, leaves)
+        except BaseException:
+            _finish_complete(leaves, node)
+            raise
+        if done is None:
+            if before is None:
+                return False
+            _rest([(node, _output_of(before, node))], [g], leaves, retain_graph)
+            return True
+        before = node
+        node, g = done
+        if node is None:
+            break
+    if g.__class__ is tuple or g.__class__ is list:  # else None, or the gradient for a view that passes none on (`views.nowhere`)
+        _rest(*_following(before, g), leaves, retain_graph)
+        return True
+    shared.inside = True
+    try:
+        if not shared.several:
+            for target, total in leaves.items():  # what `_accumulate_all` does
+                leaf = target.variable
+                if leaf._grad is None:
+                    leaf._grad = total
+                else:
+                    add_to_grad(leaf, total)
+            return True
+    finally:
+        shared.inside = False
+    with guard:
+        _accumulate_all(leaves)
+    return True
+
+
+def _accumulate_all(leaves):
+    for target, total in leaves.items():
+        leaf = target.variable
+        if leaf._grad is None:
+            leaf._grad = total
+        else:
+            add_to_grad(leaf, total)
+
+
+def _output_of(before, node):
+    """Which output of `node` the edge from `before` leads to."""
+    return 0 if before.input_nrs is None else before.input_nrs[before.inputs.index(node)]
+
+
+def _following(node, out):
+    """The nodes, without leaves, to which `node` hands the gradients `out`, each with the number of its output; and what each gets."""
+    nrs = node.input_nrs or (0,) * len(out)
+    ahead = [(n, nr, g) for n, nr, g in zip(node.inputs, nrs, out) if n is not None and n.__class__ is not AccumulateGrad]
+    return [(n, nr) for n, nr, _ in ahead], [g for *_, g in ahead]
+
+
+def _finish_complete(leaves, failed):
+    """Before an error is raised: leaves that wait for nothing more have their gradient, as they have it in PyTorch."""
+    seen = {failed}
+    queue = [failed]
+    for node in queue:
+        for n in node.inputs:
+            if n is not None and n not in seen:
+                seen.add(n)
+                queue.append(n)
+    for leaf, total in leaves.items():
+        if leaf not in seen:
+            _finish(leaf.variable, total)
+
+
+def _rest(roots, seeds, leaves, retain_graph):
+    """Goes on with a plan at the nodes `roots`, at which `seeds` arrive."""
+    planned = _plan([n for n, _ in roots], leaves)
+    if planned is not None:
+        return _run(*planned, zip(roots, seeds), leaves, retain_graph)
+    roots += [(leaf, 0) for leaf in leaves]
+    seeds += leaves.values()
+    leaves.clear()
+    execute(roots, seeds, retain_graph=retain_graph)
+
+
+# -- with a plan -----------------------------------------------------------------------------------------------------------
+def _plan(roots, leaves=()) -> tuple[list, dict, dict] | None:
+    """(nodes, newest first; how many gradients each leaf waits for; a place for each gradient), or None for a graph that is not so plain.
+
+    leaves: where something has arrived already."""
+    if any(leaf.hooks is not None or leaf.variable._hooks is not None or not leaf.variable._req for leaf in leaves):
+        return None
+    oldest = cut.latest_detached
+    if any(not root.direct or root.hooks is not None or root.sequence_nr < oldest for root in roots):
+        return None
+    pending = dict.fromkeys(roots)
+    order = list(pending)
+    waiting: dict = dict.fromkeys(leaves, 0)
+    pending.update(dict.fromkeys(leaves))
+    for node in order:
+        for n in node.inputs:
+            if n in pending:
+                if n in waiting:
+                    waiting[n] += 1
+            elif n is not None:
+                if n.hooks is not None:
+                    return None
+                if n.direct and n.sequence_nr > oldest:
+                    order.append(n)
+                elif n.__class__ is AccumulateGrad and n.variable._hooks is None and n.variable._req:
+                    waiting[n] = 1
+                else:
+                    return None
+                pending[n] = None
+    order.sort(key=_by_age, reverse=True)
+    return order, waiting, pending
+
+
+def _run(order, waiting, pending, arrived, leaves, retain_graph):
+    oldest = cut.latest_detached
+    for (node, _), g in arrived:
+        if g is not None:
+            pending[node] = g if pending[node] is None else pending[node] + g
+    for leaf, total in leaves.items():
+        if waiting[leaf]:
+            pending[leaf] = total
+        else:
+            _finish(leaf.variable, total)
+    for node in order:
+        g = pending.pop(node)
+        if g is None:  # no contribution to it was differentiable
+            out = (None,) * len(node.inputs)
+            if not retain_graph:
+                node.release()
+        else:
+            out = node.step(g, retain_graph, oldest, None)
+        for target, contribution in zip(node.inputs, out):
+            if target is None:
+                continue
+            if contribution is not None:
+                before = pending[target]
+                if before is not None:
+                    contribution = before + contribution
+                elif target in waiting:
+                    contribution = own(contribution, g)
+                pending[target] = contribution
+            if target in waiting:
+                left = waiting[target] = waiting[target] - 1
+                if not left:
+                    _finish(target.variable, pending.pop(target))
+
+
+def _finish(leaf, g):
+    if g is not None:
+        with guard:
+            add_to_grad(leaf, g)

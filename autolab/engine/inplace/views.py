@@ -1,0 +1,238 @@
+"""Views and in-place: what a tensor is a view of, and how history follows when the shared memory changes."""
+
+from __future__ import annotations
+
+from ..devices.device import address
+from ..core.errors import fail
+from ..core.guard import guard
+from ..core.storage import InferenceStorage
+
+
+class View:
+    """What a view remembers of its base.
+
+    base: the root tensor whose memory is shared (None for inference tensors and tensors on a device, which only need the marker).
+    version: the memory's version for which the view's grad_fn holds. creation: 'default', 'no_grad', 'multi', 'function' or 'inference'."""
+
+    __slots__ = ("base", "version", "creation")
+
+    def __init__(self, base, version, creation):
+        self.base, self.version, self.creation = base, version, creation
+
+    @classmethod
+    def of(cls, source, state, multi, op):
+        """The record of a new view of `source`."""
+        parent = source._view
+        if parent is not None and source._storage.__class__ is InferenceStorage:
+            return parent
+        base = source if parent is None or parent.base is None else parent.base
+        creation = "inference" if state.inference else "no_grad" if not state.grad else "multi" if multi else "default"
+        if creation == "default" and parent is not None:
+            creation = parent.creation
+        return cls(base, source._storage.version, creation)
+
+    @classmethod
+    def inference(cls):
+        return cls(None, 0, "inference")
+
+    def refresh(self, t):
+        """Gives `t` a new grad_fn if its memory changed in place since: a strided piece of its base's new value; and lets `t` require grad
+        if its base does (as one made before `base.requires_grad_()`, or under no_grad).
+
+        Raises torch's error for a view that cannot have one."""
+        base = self.base
+        if base is None:
+            return
+        if base._req is not t._req:
+            if base._req:
+                t._req, t._acc = True, nowhere
+            elif t._acc is nowhere:
+                t._req, t._acc = False, None
+        if self.version != t._storage.version:
+            with guard:
+                self._renew(t, base)
+
+    def _renew(self, t, base):
+        """`refresh` of a view whose memory changed, for who holds the guard."""
+        if self.version == t._storage.version:
+            return
+        if base._req or t._node is not None:
+            if self.creation in _FORBIDDEN:
+                raise self._error(t, "its base or another view of its base has been")
+            made_by, nr = t._node, t._nr
+            t._nr, t._req, t._node = 0, True, piece_node(base, t)
+            move_retained(t, made_by, nr)
+        self.version = t._storage.version
+
+    def is_lost(self, t):
+        """Whether an operation in place left the view without a history, so that `refresh` raises."""
+        base = self.base
+        stale = base is not None and self.version != t._storage.version
+        return stale and (base._req or t._node is not None) and self.creation in _FORBIDDEN
+
+    def check_inplace(self, t, state, requires_grad):
+        """Raises torch's error when the view may not be changed in place now."""
+        if t._storage.__class__ is InferenceStorage and not state.inference:
+            raise fail(
+                RuntimeError,
+                "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
+                "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.",
+                "Tensors made under inference_mode have no version counter, so the change could go unnoticed.",
+            )
+        base = self.base
+        if base is None or not state.grad or not (requires_grad or base._req):
+            return
+        self.refresh(t)
+        if self.creation in _FORBIDDEN:
+            raise self._error(t, "is being")
+        if t._req and base._node is None:
+            raise fail(
+                RuntimeError,
+                "a view of a leaf Variable that requires grad is being used in an in-place operation.",
+                "The view shares the leaf's memory; change it inside `with torch.no_grad():`.",
+            )
+
+    def _error(self, t, change):
+        """Torch's error for a view that, or whose base, was changed in place (`change` says which)."""
+        from ..core.refusals import re_name
+
+        made_by = None if t._node is None else f"Output {t._nr} of {re_name(t._node.name())} is a view"
+        if made_by is not None and self.creation in ("multi", "function"):
+            text = f"{made_by} and {change} modified inplace. "
+        else:
+            text = "A view was created in" if made_by is None else f"{made_by} of a view which was created in"
+            if self.creation == "inference":
+                text += f" inference mode and {change} modified inplace in normal mode. "
+            else:
+                text += f" no_grad mode and {change} modified inplace with grad mode enabled. "
+        why, note = _FORBIDDEN[self.creation]
+        return fail(RuntimeError, text + why, note)
+
+    def rebase(self, t, node):
+        """After an in-place op on the view `t`: the base's history becomes 'the old base with this slice replaced'."""
+        from ..core.node import CopySlices
+
+        base = self.base
+        copy_slices = CopySlices(base, Geometry.of(base, t), node)
+        base._node, base._nr, base._req = copy_slices, 0, True
+        self.version = -1
+        self.refresh(t)
+
+
+def nowhere():
+    """In the place of a view's AccumulateGrad (`_acc`): it requires grad because its base does, and no gradient gets from it to the base."""
+
+
+def move_retained(t, made_by, nr):
+    """`retain_grad()` is about the tensor, so it follows when an in-place op gives `t` another node than `made_by`."""
+    if made_by is not None and made_by.hooks is not None:
+        keeper = made_by.hooks.retain.get(nr)
+        if keeper is not None and keeper() is t:
+            t._node.node_hooks().retain[t._nr] = made_by.hooks.retain.pop(nr)
+
+
+def partly_overlap(a, b) -> bool:
+    """Whether dense pieces `a` and `b` of one memory have some elements in common and are not the same; others are not looked at, as in
+    PyTorch (`at::get_overlap_status`)."""
+    return a is not b and overlap(a, b) and not _same_piece(a, b)
+
+
+def overlap(a, b) -> bool:
+    """Whether `a` and `b` are the same tensor, or dense pieces of one memory that have elements in common (`at::assert_no_overlap`)."""
+    if a is b:
+        return True
+    if a._storage is not b._storage or not (a._d.size and b._d.size and a._d.flags.forc and b._d.flags.forc):
+        return False
+    first, second = address(a._d), address(b._d)
+    return first < second + b._d.nbytes and second < first + a._d.nbytes
+
+
+def _same_piece(a, b):
+    return address(a._d) == address(b._d) and a._d.nbytes == b._d.nbytes and a._d.strides == b._d.strides
+
+
+_AMBIGUOUS = (
+    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the "
+    "inplace either both inside the {0} block (if you don't want the inplace to be tracked) or both outside (if you want the "
+    "inplace to be tracked)."
+)
+_FORBIDDEN = {
+    "no_grad": (_AMBIGUOUS.format("no_grad"), "The view has no history although its base does."),
+    "inference": (_AMBIGUOUS.format("inference_mode"), "The view has no history although its base does."),
+    "function": (
+        "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle "
+        "view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This behavior "
+        "is forbidden. You can fix this by cloning the output of the custom Function.",
+        "Return a clone from forward, or change a clone of the result.",
+    ),
+    "multi": (
+        "This view is the output of a function that returns multiple views. Such functions do not allow the output views to be modified "
+        "inplace. You should replace the inplace operation by an out-of-place one.",
+        "Index the tensor instead: such a view may be changed in place.",
+    ),
+}
+"""By `View.creation`: why such a view may not be changed in place, in torch's words, and what to do."""
+
+
+class Geometry(tuple):
+    """(base shape, base strides, shape, strides, offset), in elements: where a piece lies in its base."""
+
+    @classmethod
+    def of(cls, base, t):
+        b, v, size = base._d, t._d, t.dtype.itemsize
+        offset = (address(v) - address(b)) // size
+        return cls((b.shape, tuple(s // size for s in b.strides), v.shape, tuple(s // size for s in v.strides), offset))
+
+
+def laid_out(xp, geometry, dtype):
+    """A zeroed buffer with the base's layout: the array shaped like the base, and the piece of it. The piece may begin before the base or
+    reach beyond it, as `as_strided` of a view can."""
+    shape, strides, piece, piece_strides, offset = geometry
+    before = max(0, -offset)
+    buffer = xp.zeros(before + max(extent(shape, strides), offset + extent(piece, piece_strides), 1), dtype)
+    size = buffer.itemsize
+    as_strided = xp.lib.stride_tricks.as_strided
+    whole = as_strided(buffer[before:], shape, [s * size for s in strides])
+    part = as_strided(buffer[before + offset :], piece, [s * size for s in piece_strides])
+    return whole, part
+
+
+def extent(shape, strides) -> int:
+    """How many elements of memory lie from the first to the last element of a strided array."""
+    return 0 if 0 in shape else 1 + sum((n - 1) * s for n, s in zip(shape, strides))
+
+
+def piece_node(base, t):
+    """A node that says: `t` is this strided piece of `base`."""
+    from ..core import apply as dispatch
+    from ..core.op import OPS
+
+    g = Geometry.of(base, t)
+    op = OPS["as_strided"]
+    node = object.__new__(op.node_class)
+    node.inputs, node.input_nrs = (dispatch.edge(base),), (base._nr,) if base._nr else None
+    node.sequence_nr, node.hooks, node.fix = dispatch.next_sequence_nr(), None, None
+    values = {"size": g[2], "stride": g[3], "storage_offset": g[4], "self_sym_sizes": g[0], "self_sym_strides": g[1], "ahead": g[4]}
+    node.saved = tuple(values[n] for n in op.saves)
+    node.value = t._d if t._d.size <= 1024 else None
+    node.operands = node.scope = None
+    return node
+
+
+OVERLAPPING = View(None, 0, "default")
+"""The marker of a tensor outside any graph whose memory shows one number in several places: the fast lanes would change it in place."""
+
+
+def order_of_copies(array):
+    """In which order (NumPy's "C" or "K") a copy lies: that of `array`, but row by row where memory repeats (`expand`), as PyTorch has it."""
+    return "C" if 0 in array.strides else "K"
+
+
+def repeats(array) -> bool:
+    """Whether `array` shows one number in several places, as after `expand()`."""
+    return 0 in array.strides and array.size > 0 and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape))
+
+
+AWAY = View(None, 0, "default")
+"""The marker of every tensor off the CPU that is no view: what has a `_view` is left to the general lane, so the fast lanes need not
+ask for the device."""

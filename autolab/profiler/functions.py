@@ -1,0 +1,91 @@
+"""Functions that tell the profiler when they begin and end: those made of several ops, those that make tensors, optimizers.
+
+They are plain Python functions which other modules have imported under their own names. So while a profiler runs, their code is
+exchanged for one that reports and calls the original, and put back afterwards; otherwise nothing is in their way.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from types import CodeType, FunctionType
+
+from .names import COMPOSED, RENAMED
+
+_exchanged: list[tuple[FunctionType, CodeType]] = []
+
+
+@functools.cache
+def _template(free):
+    """Code that hands its arguments to a constant, for a function with the free variables `free`: a function keeps these."""
+    names = ", ".join(free)
+    source = f"def outer({names}):\n def f(*args, **kwargs):\n  call = 'CALL'\n  return call(*args, **kwargs)\n  {names or None}\n"
+    return _inner(_inner(compile(source, "<profiled>", "exec")))
+
+
+def _inner(code):
+    return next(c for c in code.co_consts if isinstance(c, CodeType))
+
+
+def _reporting(f, code, report):
+    """Code for `f` that calls `report(original, args, kwargs)`; `code` is the original's."""
+    original = FunctionType(code, f.__globals__, f.__name__, f.__defaults__, f.__closure__)
+    original.__kwdefaults__, original.__qualname__ = f.__kwdefaults__, f.__qualname__
+    template = _template(code.co_freevars)
+
+    def call(*args, **kwargs):
+        return report(original, args, kwargs)
+
+    consts = tuple(call if c == "CALL" else c for c in template.co_consts)
+    return template.replace(co_consts=consts, co_name=code.co_name, co_qualname=code.co_qualname)
+
+
+@functools.cache
+def _composed(modules):
+    """(function, PyTorch's name of it) for every function that PyTorch shows as a call of its own, in the registry and `modules`."""
+    from ..engine.core.op import METHODS, NAMESPACES
+
+    names: dict[FunctionType, str] = {}
+    spaces = [NAMESPACES[""], NAMESPACES["nn.functional"], METHODS]
+    spaces += [vars(sys.modules[module]) for module in modules]
+    for space in spaces:
+        for name, f in list(space.items()):
+            f = getattr(f, "composed", f)  # what the public function calls
+            known = name in COMPOSED or (name in RENAMED and (space is METHODS or RENAMED[name] != "to"))
+            if known and isinstance(f, FunctionType) and not hasattr(f, "op"):
+                names.setdefault(f, f"aten::{RENAMED.get(name, name)}")
+    return list(names.items())
+
+
+def _optimizers():
+    """(function, what it is called, 'step' or 'zero_grad') of the optimizers there are."""
+    module = sys.modules.get("autolab.optim.optimizer")
+    if module is None:
+        return
+    classes = [module.Optimizer]
+    for cls in classes:
+        classes += cls.__subclasses__()
+        for name in ("step", "zero_grad"):
+            f = vars(cls).get(name)
+            f = getattr(f, "__wrapped__", f)
+            if isinstance(f, FunctionType):
+                yield f, name
+
+
+def exchange(on_call, on_optimizer):
+    """From now on the functions report: `on_call(aten_name, original, args, kwargs)` makes the call and returns its result;
+    `on_optimizer(name, original, args, kwargs)` likewise, for `step` and `zero_grad`."""
+    loaded = tuple(module for module in ("autolab.nn.functional", "autolab") if module in sys.modules)
+    reports = [(f, functools.partial(on_call, name)) for f, name in _composed(loaded)]
+    reports += [(f, functools.partial(on_optimizer, name)) for f, name in _optimizers()]
+    for f, report in reports:
+        code = f.__code__
+        _exchanged.append((f, code))
+        f.__code__ = _reporting(f, code, report)
+
+
+def put_back():
+    """The functions as they were."""
+    while _exchanged:
+        f, code = _exchanged.pop()
+        f.__code__ = code
