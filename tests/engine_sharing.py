@@ -34,8 +34,8 @@ def shared(out, x) -> str:
     """`s` for the same object, `v` for another one that looks into the same memory, `.` for neither."""
     if out is x:
         return "s"
-    if hasattr(out, "_d"):
-        arrays = [a for a in (out._d, x._d) if isinstance(a, np.ndarray)]
+    if hasattr(out, "_array"):
+        arrays = [a for a in (out._array, x._array) if isinstance(a, np.ndarray)]
         seen = out._memory is not None and out._memory is x._memory or len(arrays) == 2 and np.shares_memory(*arrays)
     else:
         seen = out.untyped_storage().nbytes() and out.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()

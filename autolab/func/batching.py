@@ -26,7 +26,7 @@ def watched(randomness):
     """Raises RuntimeError afterwards where `randomness` is 'error' and random numbers were drawn."""
     before = default_generator.get_state() if randomness == "error" else None
     yield
-    if before is not None and (before._d != default_generator.get_state()._d).any():
+    if before is not None and (before._array != default_generator.get_state()._array).any():
         raise fail(
             RuntimeError,
             "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags on vmap "

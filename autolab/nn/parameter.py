@@ -118,7 +118,7 @@ class UninitializedTensorMixin:
 
     def __getattribute__(self, name):
         asking = sys._getframe(1)
-        if name == "_d" or (name == "shape" and _is_engine(asking)):  # every operation reads one of them: none has to know this class
+        if name == "_array" or (name == "shape" and _is_engine(asking)):  # every operation reads one of them: none has to know this class
             raise _used(self, _wanted_by(asking))
         if name in _AS_EMPTY:
             return _as_empty(self, name)
@@ -142,7 +142,7 @@ class UninitializedTensorMixin:
 
     def _nothing(self):
         """A tensor of no elements with this dtype and device."""
-        return wrap(object.__getattribute__(self, "_d"), self.dtype, self.device)
+        return wrap(object.__getattribute__(self, "_array"), self.dtype, self.device)
 
     def _take(self, value):
         Tensor.data.fset(self, value.data if is_lazy(value) else value)

@@ -410,7 +410,7 @@ class Optimizer:
                 if watcher is not None:
                     watcher.update(self, group, parameter, False)
                 with parameter._storage.device.backend:
-                    yield group, parameter, -grad._d if group["maximize"] else grad._d
+                    yield group, parameter, -grad._array if group["maximize"] else grad._array
                 if watcher is not None:
                     watcher.update(self, group, parameter, True)
 
@@ -469,10 +469,10 @@ def count_step(state):
     step._storage.version += 1
     one = step.dtype.scalar(1)
     if step._storage.array is None:
-        step._d = step._d + one
+        step._array = step._array + one
     else:  # its memory was looked into (saved, loaded, detached): count there
-        step._d += one
-    return step._d.item()
+        step._array += one
+    return step._array.item()
 
 
 def zero_step():

@@ -74,7 +74,7 @@ class SGD(Optimizer):
         state, momentum = self.state[parameter], group["momentum"]
         if state.get("momentum_buffer") is None:
             state["momentum_buffer"] = wrap(grad.copy(), parameter.dtype, parameter.device)
-            buffer = state["momentum_buffer"]._d
+            buffer = state["momentum_buffer"]._array
         else:
             buffer = array_of(state["momentum_buffer"])
             scale(buffer, momentum)

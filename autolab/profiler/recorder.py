@@ -250,7 +250,7 @@ class Recorder(observe.Observer):
             if self.record_shapes:
                 row.shapes = self.shapes_of(args) + [[] for _ in op.constants]
             if self.profile_memory and not (inplace or op.view):
-                self.count_new(row, outputs, [a._d for a in args if isinstance(a, Tensor)])
+                self.count_new(row, outputs, [a._array for a in args if isinstance(a, Tensor)])
             self._layers(row)
         self.mark = clock()
 
@@ -287,7 +287,7 @@ class Recorder(observe.Observer):
             return
         known = [_memory(array) for array in args] + [ref() for ref in self.fresh]
         for made in result if isinstance(result, (tuple, list)) else (result,):
-            memory = _memory(made._d if isinstance(made, Tensor) else made)
+            memory = _memory(made._array if isinstance(made, Tensor) else made)
             if id(memory) in self._owners or any(memory is other for other in known):
                 continue
             if isinstance(memory, (np.ndarray, np.generic)):

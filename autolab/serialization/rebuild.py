@@ -178,14 +178,14 @@ class Storage:
         _check_place(offset, size, stride, flat.numel(), flat.dtype.itemsize)
         count = math.prod(size)
         if _is_contiguous(size, stride):
-            array = flat._d[offset : offset + count].reshape(size)
+            array = flat._array[offset : offset + count].reshape(size)
         elif self.device == devices.CPU:
             steps = [s * flat.dtype.itemsize for s in stride]
-            array = np.lib.stride_tricks.as_strided(flat._d[offset:], size, steps)
+            array = np.lib.stride_tricks.as_strided(flat._array[offset:], size, steps)
         else:
-            array = flat.as_strided(size, stride, offset)._d
+            array = flat.as_strided(size, stride, offset)._array
         result = wrap(array, flat.dtype, flat.device)
-        result._storage.array = flat._d
+        result._storage.array = flat._array
         return result
 
 
@@ -248,7 +248,7 @@ def tensor(storage, storage_offset, size, stride, requires_grad=False, backward_
 
 def _conjugate(made):
     with made.device.backend:
-        return wrap(made.device.xp.conj(made._d), made.dtype, made.device)
+        return wrap(made.device.xp.conj(made._array), made.dtype, made.device)
 
 
 def tensor_with_dtype(storage, storage_offset, size, stride, requires_grad, backward_hooks, dtype, metadata=None):

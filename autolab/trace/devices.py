@@ -205,7 +205,7 @@ class DeviceRecording(Recorded[DeviceTrace]):
             return known
         if device.backend is None or not tensor.nbytes:
             return None
-        name, (address, taken) = self._device(device), _memory(tensor._d)
+        name, (address, taken) = self._device(device), _memory(tensor._array)
         if (name, address) not in self._blocks:
             self._blocks[name, address] = self._new(tensor, name, taken, False)
         return self._blocks[name, address]
@@ -215,7 +215,7 @@ class DeviceRecording(Recorded[DeviceTrace]):
         its storage, and lists of those."""
         for item in items:
             if isinstance(item, Tensor):
-                self._use_memory(item._d, item._storage)
+                self._use_memory(item._array, item._storage)
             elif isinstance(item, tuple) and len(item) > 1 and isinstance(item[1], Storage):
                 self._use_memory(*item[:2])
             elif isinstance(item, (list, tuple)):

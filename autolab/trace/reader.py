@@ -122,14 +122,14 @@ class Reader:
     # -- tensors -----------------------------------------------------------------------------------
     def array(self, tensor: Any) -> Any:
         """The numbers, as a NumPy array or scalar."""
-        return devices.peek(tensor._d)
+        return devices.peek(tensor._array)
 
     def facts(self, tensor: Any) -> Facts:
         backend = tensor._storage.device.backend
         if not backend.host:
             self.titles[device_name(tensor.device)] = {"title": backend.name, "simulated": backend.simulated}
         return Facts(
-            tensor._d.shape,
+            tensor._array.shape,
             dtype_name(tensor.dtype),
             device_name(tensor.device),
             None if tensor.is_inference() else tensor._version,
@@ -147,7 +147,7 @@ class Reader:
 
     def data_key(self, item: Any) -> Any:
         """The same for two appearances of the same constant operand (a tensor, or the raw array kept of one)."""
-        return id(getattr(item, "_d", item))
+        return id(getattr(item, "_array", item))
 
     def memory(self, tensor: Any) -> Any:
         """The same for tensors that share memory and version counter, as `x` and `x.detach()` do."""
@@ -289,7 +289,7 @@ class Reader:
         """A tensor over the same memory as a tensor or array, outside any graph."""
         from ..engine.core.tensor import wrap
 
-        return wrap(item._d, item.dtype) if is_tensor(item) else wrap(item)
+        return wrap(item._array, item.dtype) if is_tensor(item) else wrap(item)
 
     def device(self, item: Any) -> str:
         """Where a plain tensor is; "" for a number."""
@@ -345,5 +345,5 @@ class Reader:
 
         nodes = [(t.grad_fn if t.grad_fn is not None else accumulator(t), t.output_nr) for t in roots]
         with observe.watching(observer), np.errstate(all="ignore"):  # as in backward(): 1/0 is inf, without a word
-            for _ in steps(nodes, [g._d for g in gradients], retain_graph=True, accumulate=False):
+            for _ in steps(nodes, [g._array for g in gradients], retain_graph=True, accumulate=False):
                 pass

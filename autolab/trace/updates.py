@@ -288,5 +288,5 @@ def called(owner: Any, frame: FrameType | None) -> str:
 def _shares(leaf: Any, tensor: Any) -> bool:
     if leaf._storage is tensor._storage:
         return True
-    a, b = leaf._d, tensor._d
+    a, b = leaf._array, tensor._array
     return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and bool(np.may_share_memory(a, b))

@@ -173,7 +173,7 @@ class _Argument:
             return self.packed.tensor()
         t = self.tensor
         if self.version is not None and t._version != self.version:
-            raise stale(_Named, t._storage, self.version, t._d.shape, t._d.dtype, t.grad_fn)
+            raise stale(_Named, t._storage, self.version, t._array.shape, t._array.dtype, t.grad_fn)
         return t
 
 

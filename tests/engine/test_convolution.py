@@ -176,8 +176,8 @@ def test_the_order_in_memory_is_not_seen():
     """Results keep the batch innermost; strides, views and NumPy see PyTorch's order all the same."""
     x, w = images(), torch.ones(4, 2, 3, 3)
     y = F.conv2d(x, w)
-    assert y._d.strides[0] == y._d.itemsize, "the batch is innermost"
-    values = np.array(y._d)
+    assert y._array.strides[0] == y._array.itemsize, "the batch is innermost"
+    values = np.array(y._array)
     assert y.stride() == (24, 6, 2, 1) and y.is_contiguous() and y.stride(1) == 6
     for z in (F.conv2d(x, w), F.relu(F.conv2d(x, w)) * 1 + 0):
         flat = z.view(-1)
@@ -235,7 +235,7 @@ def test_alive_tensors_never_share_memory():
     results = [F.relu(F.conv2d(x, torch.full((8, 3, 3, 3), float(k)))) for k in range(6)]
     for k, r in enumerate(results):
         assert (r == 27 * k).all()
-    arrays = [r._d for r in results]
+    arrays = [r._array for r in results]
     assert not any(np.shares_memory(a, b) for i, a in enumerate(arrays) for b in arrays[:i])
 
 

@@ -44,7 +44,7 @@ class Training:
 
     def values(self):
         """The numbers of everything that a step changes, read without a copy that counts."""
-        read = lambda t: None if t is None else np.array(torch.engine.devices.device.peek(t._d))
+        read = lambda t: None if t is None else np.array(torch.engine.devices.device.peek(t._array))
         found = {f"model.{name}": read(t) for name, t in self.model.state_dict().items()}
         for number, (_, p) in enumerate(self.model.named_parameters()):
             found[f"grad.{number}"] = read(p.grad)

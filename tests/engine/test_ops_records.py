@@ -142,14 +142,14 @@ def test_a_result_that_is_no_view_has_memory_of_its_own(name):
         for number in (False, True):
             arguments = op.defaults | dict(zip(op.params, given[:-1] if keywords else given)) | keywords
             args = [_own_tensor(arguments.get(p), number, p) for p in op.params]
-            inputs = [a._d for a in args if isinstance(a, torch.Tensor)]
+            inputs = [a._array for a in args if isinstance(a, torch.Tensor)]
             try:
                 result = apply(op, tuple(args))
             except Exception:
                 assert number, f"{name} fails on its own sample"  # not every op takes 0-d tensors
                 continue
             for out in result if isinstance(result, (tuple, list)) else (result,):
-                assert not any(np.shares_memory(out._d, d) for d in inputs if out.numel())
+                assert not any(np.shares_memory(out._array, d) for d in inputs if out.numel())
 
 
 def _own_tensor(a, number, parameter):

@@ -51,7 +51,7 @@ def node_of(outs):
 def same(a, b):
     """Whether two things a node holds are the same: arrays and tensors by their numbers, down to the last bit."""
     if isinstance(a, Tensor) or isinstance(b, Tensor):
-        return isinstance(a, Tensor) and isinstance(b, Tensor) and same(a._d, b._d) and a._req == b._req
+        return isinstance(a, Tensor) and isinstance(b, Tensor) and same(a._array, b._array) and a._req == b._req
     if isinstance(a, (np.ndarray, np.generic)) and isinstance(b, (np.ndarray, np.generic)):
         return a.dtype == b.dtype and a.shape == b.shape and np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
     if isinstance(a, (tuple, list)):
@@ -82,10 +82,10 @@ def outside(node):
 
 def seeds(node, outs):
     """A gradient for each output, as the engine hands them to the node."""
-    made = [None if o._node is not node else np.cos(np.arange(o.numel(), dtype=o._d.dtype)).reshape(o.shape) for o in outs]
+    made = [None if o._node is not node else np.cos(np.arange(o.numel(), dtype=o._array.dtype)).reshape(o.shape) for o in outs]
     if len(outs) == 1:
         return made[0]
-    return [np.zeros(o.shape, o._d.dtype) if g is None and o._d.dtype.kind == "f" else g for g, o in zip(made, outs)]
+    return [np.zeros(o.shape, o._array.dtype) if g is None and o._array.dtype.kind == "f" else g for g, o in zip(made, outs)]
 
 
 @EACH

@@ -27,7 +27,7 @@ class Witness(observe.Observer):
     def forward(self, op: Any, args: Any, attrs: Any, outputs: Any, node: Any, inplace: bool = False) -> None:
         self.seen += 1
         if node is not None:
-            self.results[id(node)] = (node, [np.array(o._d) for o in outputs])
+            self.results[id(node)] = (node, [np.array(o._array) for o in outputs])
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, int, np.ndarray
 
     def set_output(builder: Any, node_id: str, nr: int, tensor: Any) -> None:
         if running:
-            found.append((builder.fns[node_id], nr, np.array(tensor._d)))
+            found.append((builder.fns[node_id], nr, np.array(tensor._array)))
         put(builder, node_id, nr, tensor)
 
     monkeypatch.setattr(again, "fill", filled)
@@ -150,7 +150,7 @@ def test_nothing_is_touched() -> None:
     x = autolab.randn(8, 1, 16, 16)
     loss = model(x).sum()
     loss.backward(retain_graph=True)
-    state = lambda: [np.array(t._d) for t in [*model.state_dict().values(), *(p.grad for p in model.parameters()), autolab.get_rng_state()]]
+    state = lambda: [np.array(t._array) for t in [*model.state_dict().values(), *(p.grad for p in model.parameters()), autolab.get_rng_state()]]
     versions = lambda: [t._version for t in [x, *model.parameters(), *model.buffers()]]
     before, versions_before = state(), versions()
     with observe.watching(Witness()) as witness:

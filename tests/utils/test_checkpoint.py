@@ -171,7 +171,7 @@ def test_inner_tensors_are_not_kept():
     def block(x):
         for _ in range(10):
             x = (x * 1.5).tanh()
-            kept.append(weakref.ref(x._d if x._d.base is None else x._d.base))
+            kept.append(weakref.ref(x._array if x._array.base is None else x._array.base))
         return x
 
     x = torch.randn(100_000, requires_grad=True)

@@ -98,7 +98,7 @@ class _FunctionNode(Node, FunctionCtx):
             return t[1](t[0])
         if t._storage.version != version:
             made_by, nr = (t._node, 0) if output_nr is None else (self, output_nr)
-            raise stale(self, t._storage, version, t._d.shape, t._d.dtype, made_by, nr)
+            raise stale(self, t._storage, version, t._array.shape, t._array.dtype, made_by, nr)
         if output_nr is None:
             return t
         out = t.detach()  # an output is kept without its history, or node and tensor would hold each other
@@ -198,11 +198,11 @@ class _FunctionNode(Node, FunctionCtx):
                     "A gradient is where the input is that it belongs to: create it with device=x.device.",
                 )
             r = r.to(device)
-        if r._d.shape != shape:
-            if not _expands_to(shape, r._d.shape):
+        if r._array.shape != shape:
+            if not _expands_to(shape, r._array.shape):
                 raise fail(
                     RuntimeError,
-                    f"Function {self._name} returned an invalid gradient at index {i} - got {list(r._d.shape)} but expected "
+                    f"Function {self._name} returned an invalid gradient at index {i} - got {list(r._array.shape)} but expected "
                     f"shape compatible with {list(shape)}",
                     "A gradient has the shape of the input it belongs to.",
                 )
@@ -211,7 +211,7 @@ class _FunctionNode(Node, FunctionCtx):
             r = r.to(dtype)
         if traced:
             return r
-        return devices.copied(r._d)  # the user may hold the tensor that backward returned
+        return devices.copied(r._array)  # the user may hold the tensor that backward returned
 
     _tensor_positions: tuple = ()
     _input_meta: tuple = ()
@@ -322,7 +322,7 @@ class Function(metaclass=_FunctionMeta):
         if recording:
             node.inputs, node.input_nrs = edges, nrs if any(nrs) else None
             node._tensor_positions, node._arity = positions, len(args)
-            node._input_meta = tuple((t._d.shape, t.dtype, t.device) for t in tensors)
+            node._input_meta = tuple((t._array.shape, t.dtype, t.device) for t in tensors)
             node.sequence_nr, node._identity_inputs = next_sequence_nr(), _Identity(tensors)
             node.keep(outputs)
             node._identity_inputs = ()
@@ -364,10 +364,10 @@ class Function(metaclass=_FunctionMeta):
                     )
                 o._node, o._nr, o._req = node, nr, True
             finished.append(o)
-        shapes = tuple((o._d.shape, o.dtype, o.device) if isinstance(o, Tensor) else ((), None, None) for o in finished)
+        shapes = tuple((o._array.shape, o.dtype, o.device) if isinstance(o, Tensor) else ((), None, None) for o in finished)
         node._meta = shapes
         first = finished[0]
-        node.value = kept(first._d) if isinstance(first, Tensor) and first._d.size <= SMALL else None
+        node.value = kept(first._array) if isinstance(first, Tensor) and first._array.size <= SMALL else None
         return tuple(finished)
 
 

@@ -56,12 +56,12 @@ def _zeros(t):
 
 def _number(t, value, *before):
     """`value` everywhere, in a tensor of t's device and dtype and of shape (*before, *t.shape)."""
-    return wrap(devices.filled(t._storage.device, value, (*before, *t._d.shape), t.dtype))
+    return wrap(devices.filled(t._storage.device, value, (*before, *t._array.shape), t.dtype))
 
 
 def unit(t, position):
     """A tensor like `t` of zeros with a 1 at a flat position: the gradient that asks for one row of the Jacobian."""
-    v = devices.filled(t._storage.device, 0, t._d.shape, t.dtype)
+    v = devices.filled(t._storage.device, 0, t._array.shape, t.dtype)
     with t._storage.device.backend:
         v.reshape(-1)[position] = 1
     return wrap(v)
@@ -114,7 +114,7 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
                         "differentiable manner from the input when running in strict mode.",
                         "The output does not depend on the input.",
                     )
-                rows.append(tuple(_number(x, 0, *y._d.shape) for x in xs))
+                rows.append(tuple(_number(x, 0, *y._array.shape) for x in xs))
                 continue
             columns = []
             for j in range(y.numel()):
@@ -133,9 +133,9 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
             stack = NAMESPACES[""]["stack"]
             rows.append(
                 tuple(
-                    stack([c[k] for c in columns]).view(y._d.shape + x._d.shape)
+                    stack([c[k] for c in columns]).view(y._array.shape + x._array.shape)
                     if columns
-                    else _number(x, 0, *y._d.shape)
+                    else _number(x, 0, *y._array.shape)
                     for k, x in enumerate(xs)
                 )
             )
@@ -194,7 +194,7 @@ def _vectors(v, like, function, what):
             "One vector per tensor.",
         )
     for i, (a, b) in enumerate(zip(items, like)):
-        if a._d.shape != b._d.shape:
+        if a._array.shape != b._array.shape:
             prefix = f"Entry {i} in " if len(like) > 1 else ""
             raise fail(
                 RuntimeError,

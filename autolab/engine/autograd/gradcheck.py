@@ -144,7 +144,7 @@ def _undefined(func, inputs, checked):
     if len(outputs) < 2:
         return
     for o in outputs:
-        ones = wrap(devices.filled(o._storage.device, 1, o._d.shape, o.dtype))
+        ones = wrap(devices.filled(o._storage.device, 1, o._array.shape, o.dtype))
         grad(o, [x for _, x in checked], ones, retain_graph=True, allow_unused=True)
 
 
@@ -168,7 +168,7 @@ def _differentiable(inputs):
                 UserWarning,
                 stacklevel=5,
             )
-        if any(s == 0 and n > 1 for s, n in zip(x._d.strides, x._d.shape)):
+        if any(s == 0 and n > 1 for s, n in zip(x._array.strides, x._array.shape)):
             raise fail(
                 RuntimeError,
                 f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be able to "
@@ -216,7 +216,7 @@ def numerical_jacobian(func, inputs, x, k, eps):
 
 def _host(t):
     """A copy of the values in host memory."""
-    return np.array(t._storage.device.backend.to_host(t._d))
+    return np.array(t._storage.device.backend.to_host(t._array))
 
 
 def analytical_jacobian(output, x):
@@ -260,7 +260,7 @@ def gradgradcheck(
     outputs = [o for o in _outputs(func, inputs) if o.requires_grad]
     if grad_outputs is None:
         generator = np.random.default_rng(0)
-        grad_outputs = [wrap(generator.standard_normal(o._d.shape).astype(o.dtype.np)).to(o.device) for o in outputs]  # type: ignore[attr-defined]
+        grad_outputs = [wrap(generator.standard_normal(o._array.shape).astype(o.dtype.np)).to(o.device) for o in outputs]  # type: ignore[attr-defined]
         for g in grad_outputs:
             g._req = True
     else:

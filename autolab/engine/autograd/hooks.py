@@ -133,11 +133,11 @@ def _check_replacement(fn, new, old):
             f"hook '{_name(fn)}' has changed the type of value (was torch.{old.dtype.short}Tensor got torch.{new.dtype.short}Tensor)",
             "Return a tensor of the gradient's dtype.",
         )
-    if new._d.shape != old._d.shape:
+    if new._array.shape != old._array.shape:
         raise fail(
             RuntimeError,
             f"hook '{_name(fn)}' has changed the size of value",
-            f"The gradient has shape {tuple(old._d.shape)}, the hook returned {tuple(new._d.shape)}; a gradient keeps its shape.",
+            f"The gradient has shape {tuple(old._array.shape)}, the hook returned {tuple(new._array.shape)}; a gradient keeps its shape.",
         )
 
 

@@ -111,10 +111,10 @@ def _unwrap(op, args):
             raws.append(a)
         elif isinstance(a, Tensor):
             tensors.append(a)
-            raws.append(a._d)
+            raws.append(a._array)
         elif kind in (list, tuple) and any(isinstance(x, Tensor) for x in a):
             tensors += [x for x in a if isinstance(x, Tensor)]
-            raws.append([x._d if isinstance(x, Tensor) else x for x in a])
+            raws.append([x._array if isinstance(x, Tensor) else x for x in a])
         else:
             raws.append(a.item() if isinstance(a, np.generic) else a)
     first = op.params[0]
@@ -133,7 +133,7 @@ def result_dtype(op, args, target=None):
         if a is None:
             continue
         if isinstance(a, Tensor):
-            (dims if a._d.ndim else zeros).append(a.dtype)
+            (dims if a._array.ndim else zeros).append(a.dtype)
         else:
             scalars.append(a)
     d = result_type_of(dims, zeros, scalars)
@@ -143,7 +143,7 @@ def result_dtype(op, args, target=None):
         except NotImplementedError:
             check_shapes(op, args, target)
             raise
-    return get_default_dtype() if op.dtype == "float" and d._kind < 2 else d
+    return get_default_dtype() if op.dtype == "float" and not d.is_inexact else d
 
 
 def _promoted(op, args, raws, device=CPU):
@@ -157,7 +157,7 @@ def _promoted(op, args, raws, device=CPU):
             if a.dtype is not d:
                 order = order_of_copies(raws[i])
                 raws[i] = raws[i].astype(d.np, order) if device is CPU else device.backend.run(per_thread.state, raws[i].astype, d.np, order)
-        elif a is not None and (d._kind < 2 or python_scalar_dtype(a)._kind > 2):
+        elif a is not None and (not d.is_inexact or python_scalar_dtype(a).is_complex):
             raws[i] = np.asarray(a).astype(d.np)[
                 ()
             ]  # wraps as torch does, where NumPy would refuse an int out of range
@@ -170,13 +170,13 @@ def _output(op, r, args, device, state, multi):
         r = on_device(op, r, device)
     elif r.__class__ is not np.ndarray and not isinstance(r, np.generic):
         r = np.asarray(r)
-    t._d, t.dtype, t._nr, t._req = r, FROM_NUMPY[r.dtype], 0, False
+    t._array, t.dtype, t._nr, t._req = r, FROM_NUMPY[r.dtype], 0, False
     t._node = t._view = t._grad = t._acc = t._hooks = None
     if op.view:
         source = args[0]
         t._storage = source._storage
         if source._storage.array is None:
-            source._storage.array = source._d
+            source._storage.array = source._array
         t._view = View.of(source, state, multi, op)
         return t
     if state.inference:
@@ -206,7 +206,7 @@ def record(op, args, outs, state, replaced=None):
     replaced: (old, saved) of an in-place op: its first argument as it was before, for edges and for saving."""
     sources = list(args[op.rules[0][0]]) if op.spread else [args[i] for i, _, _ in op.rules]
     out = outs[0]
-    shape, dtype = out._d.shape if op.broadcast else None, out.dtype
+    shape, dtype = out._array.shape if op.broadcast else None, out.dtype
     edges: list = []
     live = missing = numbered = differs = False
     for k, s in enumerate(sources):       # one loop: five passes over the sources cost 3 µs more
@@ -228,7 +228,7 @@ def record(op, args, outs, state, replaced=None):
         edges.append(e)
         if s._nr:
             numbered = True
-        if s.dtype is not dtype or (shape is not None and s._d.shape != shape):
+        if s.dtype is not dtype or (shape is not None and s._array.shape != shape):
             differs = True
     if not live:
         return None
@@ -241,18 +241,18 @@ def record(op, args, outs, state, replaced=None):
         _pack(node, state.saved_hooks)
     node.fix = None
     if differs:
-        node.fix = tuple([(None if shape is None else s._d.shape, s.dtype) if isinstance(s, Tensor) else None for s in sources])
+        node.fix = tuple([(None if shape is None else s._array.shape, s.dtype) if isinstance(s, Tensor) else None for s in sources])
     if out._storage.device is not CPU:
         across(node, sources, out._storage.device)
-    d = out._d
+    d = out._array
     node.value = d if d.__class__ is np.ndarray and d.size <= SMALL else kept(d)
     node.operands = _operands(sources, edges) if missing else None
     if op.variadic:
         node.num_outputs = len(outs)
     if node.num_outputs > 1:
-        node.extra()["shapes"] = tuple((o._d.shape, o.dtype) for o in outs)
+        node.extra()["shapes"] = tuple((o._array.shape, o.dtype) for o in outs)
     for k, o in enumerate(outs):
-        if (op.nondiff and op.outputs[k] in op.nondiff) or o.dtype._kind < 2:
+        if (op.nondiff and op.outputs[k] in op.nondiff) or not o.dtype.is_inexact:
             continue
         o._node, o._nr, o._req = node, k, True
         if o._view is not None:
@@ -277,7 +277,7 @@ def _pack(node, hooks):
 def _operands(sources, edges):
     found = []
     for s, e in zip(sources, edges):
-        d = s._d if isinstance(s, Tensor) else s
+        d = s._array if isinstance(s, Tensor) else s
         if isinstance(s, Tensor) and s._storage.device is not CPU:
             d = kept(d) if e is None and d.size <= SMALL else None
         found.append(None if e is not None or d.__class__ is np.ndarray and d.size > SMALL else d)
@@ -307,7 +307,7 @@ def check_inplace(t, state, requires_grad, overlapping=True):
 
 def check_written_once(t):
     """Raises torch's error when `t` shows one number in several places, as after `expand()`."""
-    if t._view is not None and repeats(t._d):
+    if t._view is not None and repeats(t._array):
         raise fail(
             RuntimeError,
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
@@ -335,24 +335,24 @@ def inplace_lane(op):
     def update(target, other):
         state = per_thread.state
         dtype = target.dtype
-        if state.grad or state.special or observe.observer is not None or target._view is not None or dtype._kind != 2:
+        if state.grad or state.special or observe.observer is not None or target._view is not None or not dtype.is_floating_point:
             return slow(target, other)
-        d = target._d
+        d = target._array
         if type(other) is float:
             y = other
         elif type(other) is Tensor and other.dtype is dtype and other._view is None:
-            y = other._d
+            y = other._array
         else:
             return slow(target, other)
         try:
             if type(d) is not np.ndarray:  # 0-d
                 if type(y) is np.ndarray and y.ndim:
                     return slow(target, other)
-                target._d = state.run(fast, d, y)
+                target._array = state.run(fast, d, y)
             elif d.shape == _ONE and (y is other or y.shape == _ONE):  # as scalars: 0.2 µs, where arrays of one element take 0.7
                 d[0] = state.run(fast, d[0], y if y is other else y[0])
             else:
-                target._d = state.run(change, d, y)
+                target._array = state.run(change, d, y)
         except ValueError:  # does not fit: the general lane says so in torch's words
             return slow(target, other)
         (target._memory or target._storage).version += 1
@@ -382,11 +382,11 @@ def _apply_inplace(op, args):
     if mixed:
         args, raws = gathered(op, args, device)
     if op.operands:
-        d = result_dtype(op, args, target._d.shape) if op.dtype is not None else target.dtype
+        d = result_dtype(op, args, target._array.shape) if op.dtype is not None else target.dtype
         if op.dtype == "bool":
             d = bool_
-        elif d._kind > target.dtype._kind:
-            check_shapes(op, args, target._d.shape)
+        elif d.category > target.dtype.category:
+            check_shapes(op, args, target._array.shape)
             raise fail(
                 RuntimeError,
                 f"result type {d.short} can't be cast to the desired output type {target.dtype.short}",
@@ -394,14 +394,14 @@ def _apply_inplace(op, args):
             )
         raws = _promoted(op, args, raws, device)
     if device is not CPU and op.fast in _IN_PLACE and not (state.grad and any(t._req for t in tensors)) and _fits(target, raws[1]):
-        device.backend.run(state, _IN_PLACE[op.fast], target._d, raws[1])  # no array for the result: memory is what a GPU is short of
+        device.backend.run(state, _IN_PLACE[op.fast], target._array, raws[1])  # no array for the result: memory is what a GPU is short of
         target._storage.version += 1
         if observe.observer is not None:
             observe.observer.forward(op, args, None, (target,), None, inplace=True)
         return target
-    result = compute(op, state, device, raws, target._d.shape)
-    if result.shape != target._d.shape:
-        raise outgrown(target._d.shape, result.shape)
+    result = compute(op, state, device, raws, target._array.shape)
+    if result.shape != target._array.shape:
+        raise outgrown(target._array.shape, result.shape)
     write_inplace(op, args, result, state)
     return target
 
@@ -409,24 +409,24 @@ def _apply_inplace(op, args):
 def _fits(target, other):
     """Whether an array or number has the dtype of `target` and broadcasts to its shape."""
     shape = getattr(other, "shape", ())
-    fits = len(shape) <= target._d.ndim and all(n in (1, m) for n, m in zip(reversed(shape), reversed(target._d.shape)))
-    return fits and getattr(other, "dtype", target._d.dtype) == target._d.dtype
+    fits = len(shape) <= target._array.ndim and all(n in (1, m) for n, m in zip(reversed(shape), reversed(target._array.shape)))
+    return fits and getattr(other, "dtype", target._array.dtype) == target._array.dtype
 
 
 def write_inplace(op, args, result, state):
     """Puts `result` into the memory of `args[0]` and records the op; the common end of all in-place ops."""
     target = args[0]
-    recording = state.grad and not state.inference and op.rules and target.dtype._kind > 1 and any(isinstance(a, Tensor) and a._req for a in args)
+    recording = state.grad and not state.inference and op.rules and target.dtype.is_inexact and any(isinstance(a, Tensor) and a._req for a in args)
     replaced = _before(op, args, target) if recording else None
     device = target._storage.device
     if device is not CPU:
-        device.backend.run(state, device.xp.copyto, target._d, result, "unsafe")
+        device.backend.run(state, device.xp.copyto, target._array, result, "unsafe")
     elif _may_take(target, result, args):
-        target._d = result
-    elif target._d.__class__ is np.ndarray:
-        state.run(np.copyto, target._d, result, "unsafe")
+        target._array = result
+    elif target._array.__class__ is np.ndarray:
+        state.run(np.copyto, target._array, result, "unsafe")
     else:
-        target._d = result.astype(target.dtype.np) if result.dtype != target.dtype.np else result[()]
+        target._array = result.astype(target.dtype.np) if result.dtype != target.dtype.np else result[()]
     target._storage.version += 1
     node = None
     if recording:
@@ -460,9 +460,9 @@ def _may_take(target, result, args):
         result.size >= TAKEN
         and target._view is None
         and target._storage.array is None
-        and result.dtype == target._d.dtype
+        and result.dtype == target._array.dtype
         and result.flags.writeable
-        and not any(isinstance(a, Tensor) and np.may_share_memory(result, a._d) for a in args)
+        and not any(isinstance(a, Tensor) and np.may_share_memory(result, a._array) for a in args)
     )
 
 
@@ -472,7 +472,7 @@ def _before(op, args, target):
         k == "input" and i == 0 and (r is None or any(_wants(args[op.rules[n][0]]) for n in r))
         for k, i, r in zip(op.save_kinds, op.save_index, op.needed_by)
     )
-    old = wrap(devices.copied(target._d) if needed else target._d, target.dtype)
+    old = wrap(devices.copied(target._array) if needed else target._array, target.dtype)
     if target._view is not None:
         target._view.refresh(target)
     old._node, old._nr, old._req = target._node, target._nr, target._req

@@ -137,7 +137,7 @@ class _Pass:
         away = devices.away() and not create_graph  # whether a gradient may lie on another device than the CPU
         for (node, nr), g in zip(roots, grads):
             if watching is not None and (needed is None or node in needed):
-                watching.seed(node, nr, g._d if create_graph else g)
+                watching.seed(node, nr, g._array if create_graph else g)
             if g is not None:
                 self.deliver(node, nr, g)
         for node in [n for n, w in waiting.items() if not w]:
@@ -237,7 +237,7 @@ class _Pass:
 
     def report(self, watching, node, out):
         """Tells an observer what a node computed, and where it goes."""
-        raws = tuple(None if x is None else getattr(x, "_d", x) for x in out)
+        raws = tuple(None if x is None else getattr(x, "_array", x) for x in out)
         watching.after_node(node, raws)
         for slot, (target, g) in enumerate(zip(node.inputs, raws)):
             if target is not None and g is not None:
@@ -266,19 +266,19 @@ class _Pass:
         return g if g is None or isinstance(g, Tensor) else wrap(g)
 
     def _back(self, t):
-        return t if t is None or self.create_graph else t._d
+        return t if t is None or self.create_graph else t._array
 
     def _raw_tuple(self, node, g):
         gs = (g,) if node.num_outputs == 1 else g or (None,) * node.num_outputs
-        return tuple(None if x is None else getattr(x, "_d", x) for x in gs)
+        return tuple(None if x is None else getattr(x, "_array", x) for x in gs)
 
     def filled(self, node, gs):
         """Zeros for the outputs of a node where nothing arrived: a rule of several outputs expects a gradient for each."""
         if not node.plain or gs is None or node.op.partial:  # custom functions fill in zeros themselves, unless asked not to
             return gs
-        there = next((getattr(g, "_d", g) for g in gs if g is not None), np.float32(0))
+        there = next((getattr(g, "_array", g) for g in gs if g is not None), np.float32(0))
         zeros = [
-            None if g is not None or d._kind < 2 else devices.filled(devices.of(there), 0, shape, d)
+            None if g is not None or not d.is_inexact else devices.filled(devices.of(there), 0, shape, d)
             for g, (shape, d) in zip(gs, node.extra()["shapes"])
         ]
         return [g if z is None else wrap(z) if self.create_graph else z for g, z in zip(gs, zeros)]
@@ -317,7 +317,7 @@ class _Pass:
         if self.create_graph:
             return accumulate(keeper, g, True)
         with guard:
-            keeper._grad = plus(keeper.grad._d, g) if keeper._grad is not None else copied(g) if g.__class__ in ARRAYS else g
+            keeper._grad = plus(keeper.grad._array, g) if keeper._grad is not None else copied(g) if g.__class__ in ARRAYS else g
 
     def after(self, node, out, g):
         grads = tuple(self._tensor(x) for x in (g[: node.differentiable_outputs] if node.num_outputs > 1 else (g,)))
@@ -351,8 +351,8 @@ class _Pass:
         if node.hooks is not None and node.hooks.post:
             self.hooked(run_node_hooks, node.hooks.post, (), (self._tensor(g),))
         if observe.observer is not None and trained:
-            total = leaf._grad if self.accumulate else g if leaf._grad is None else plus(leaf.grad._d, getattr(g, "_d", g))
-            observe.observer.accumulate(leaf, getattr(g, "_d", g), getattr(total, "_d", total))
+            total = leaf._grad if self.accumulate else g if leaf._grad is None else plus(leaf.grad._array, getattr(g, "_array", g))
+            observe.observer.accumulate(leaf, getattr(g, "_array", g), getattr(total, "_array", total))
 
 
 _STOP = object()
@@ -383,16 +383,16 @@ def add_to_grad(leaf, g):
     """What `accumulate` does for who holds the guard."""
     before = leaf._grad
     if before is None:
-        leaf._grad = g if g.__class__ is not Tensor else g._d
+        leaf._grad = g if g.__class__ is not Tensor else g._array
     elif isinstance(before, Tensor):
-        if before._d.__class__ is np.ndarray:
-            np.add(before._d, g, before._d)
-        elif before._d.__class__ in ARRAYS:
+        if before._array.__class__ is np.ndarray:
+            np.add(before._array, g, before._array)
+        elif before._array.__class__ in ARRAYS:
             device = before._storage.device
             with device.backend:
-                device.xp.add(before._d, g, out=before._d)
+                device.xp.add(before._array, g, out=before._array)
         else:
-            before._d = before._d + g
+            before._array = before._array + g
         before._storage.version += 1
     else:
         leaf._grad = plus(before, g)

@@ -86,11 +86,11 @@ class Differentiable:
                     f"attempting to assign a gradient {what}. Please ensure that the gradient and the tensor are on the same device",
                     "A gradient lies where its tensor lies: move it with .to(tensor.device).",
                 )
-            if value._d.shape != self._d.shape:
+            if value._array.shape != self._array.shape:
                 raise fail(
                     RuntimeError,
-                    f"attempting to assign a gradient of size '{list(value._d.shape)}' to a tensor of size "
-                    f"'{list(self._d.shape)}'. Please ensure that the gradient and the tensor are the same size",
+                    f"attempting to assign a gradient of size '{list(value._array.shape)}' to a tensor of size "
+                    f"'{list(self._array.shape)}'. Please ensure that the gradient and the tensor are the same size",
                     "There is one partial derivative per element, so a gradient always has its tensor's shape.",
                 )
             if value.dtype is not self.dtype:

@@ -117,7 +117,7 @@ def grad(
                 "No path leads from the outputs to this input, so the derivative is zero everywhere.",
             )
         if g is None and materialize_grads:
-            g = wrap(devices.filled(t._storage.device, 0, t._d.shape, t.dtype))
+            g = wrap(devices.filled(t._storage.device, 0, t._array.shape, t.dtype))
             g._req = create_graph
         result.append(
             g
@@ -217,20 +217,20 @@ def _seeds(tensors, grads, create_graph):
     seeds = []
     for i, (t, g) in enumerate(zip(tensors, grads)):
         if g is None:
-            if t.requires_grad and t._d.size != 1:
+            if t.requires_grad and t._array.size != 1:
                 raise fail(
                     RuntimeError,
                     "grad can be implicitly created only for scalar outputs",
-                    f"This tensor has {t._d.size} elements, and a gradient belongs to one number: reduce it (.sum(), .mean()), or pass "
+                    f"This tensor has {t._array.size} elements, and a gradient belongs to one number: reduce it (.sum(), .mean()), or pass "
                     "gradient= with the vector of the vector-Jacobian product.",
                 )
             if t._storage.device is not devices.CPU:
-                g = devices.filled(t._storage.device, 1, t._d.shape, t.dtype)
+                g = devices.filled(t._storage.device, 1, t._array.shape, t.dtype)
             else:
-                g = t.dtype.scalar(1) if not t._d.ndim else np.ones(t._d.shape, t.dtype.np)
+                g = t.dtype.scalar(1) if not t._array.ndim else np.ones(t._array.shape, t.dtype.np)
             seeds.append(wrap(g) if create_graph else g)
             continue
-        if g._d.shape != t._d.shape:
+        if g._array.shape != t._array.shape:
             raise fail(
                 RuntimeError,
                 f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of {t.shape}.",
@@ -244,13 +244,13 @@ def _seeds(tensors, grads, create_graph):
             )
         if g.dtype is not t.dtype:
             g = g.to(t.dtype)
-        seeds.append(g if create_graph else g._d)
+        seeds.append(g if create_graph else g._array)
     return seeds
 
 
 def call_node(node, grads):
     """`grad_fn(g)`: runs one node alone."""
-    raw = [None if g is None else g._d for g in grads]
+    raw = [None if g is None else g._array for g in grads]
     device = devices.of(next((g for g in raw if g is not None), np.float32(0)))
     m = namespaces.raw(device.xp)
     with np.errstate(all="ignore"), device.backend:

@@ -23,7 +23,10 @@ class dtype:
         "is_complex",
         "is_signed",
         "short",
-        "_kind",
+        "category",
+        "is_bool",
+        "is_integer",
+        "is_inexact",
         "scalar",
         "one",
         "__weakref__",
@@ -35,8 +38,11 @@ class dtype:
         self.scalar = self.np.type
         self.one = self.scalar(1)  # where a backward pass begins
         self.itemsize = self.np.itemsize
+        self.is_bool = self.np.kind == "b"
+        self.is_integer = self.np.kind in "iu"
         self.is_floating_point = self.np.kind == "f"
         self.is_complex = self.np.kind == "c"
+        self.is_inexact = self.np.kind in "fc"  # floating or complex: what can have a gradient
         self.is_signed = self.np.kind in "ifc"
         self.np_name = {
             "float64": "double",
@@ -46,7 +52,7 @@ class dtype:
             "float16": "c10::Half",
         }.get(name, name)
         self.short = short  # 'Float', as in 'torch.FloatTensor' and in many messages
-        self._kind = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}[self.np.kind]
+        self.category = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}[self.np.kind]  # torch's word: the higher one wins
 
     def __repr__(self):
         return f"torch.{self.name}"
@@ -190,15 +196,15 @@ def python_scalar_dtype(value) -> dtype:
 def _promote(a: dtype, b: dtype) -> dtype:
     if a is b:
         return a
-    if a._kind < b._kind:
+    if a.category < b.category:
         a, b = b, a
-    if a._kind > b._kind:
-        if a._kind == 3 and b._kind == 2 and b is float64:
+    if a.category > b.category:
+        if a.is_complex and b.is_floating_point and b is float64:
             return complex128
         return a
-    if a._kind == 1 and (a in _WIDE_UNSIGNED or b in _WIDE_UNSIGNED):
+    if a.is_integer and (a in _WIDE_UNSIGNED or b in _WIDE_UNSIGNED):
         return _promote_wide_unsigned(a, b)
-    if a._kind == 1 and a.is_signed != b.is_signed:  # uint8 with a signed type
+    if a.is_integer and a.is_signed != b.is_signed:  # uint8 with a signed type
         signed = a if a.is_signed else b
         return int16 if signed is int8 else signed
     return a if a.itemsize >= b.itemsize else b
@@ -231,7 +237,7 @@ def promote_types(a: dtype, b: dtype) -> dtype:
 
 def can_cast(from_: dtype, to: dtype) -> bool:
     """Whether torch's in-place casting rule allows `from_ -> to`: never from a higher kind to a lower. Source: torch.can_cast."""
-    if from_._kind > to._kind:
+    if from_.category > to.category:
         return False
     return not (to is bool_ and from_ is not bool_)
 
@@ -258,7 +264,7 @@ def _combine(higher, lower):
         return higher
     if higher.is_floating_point:
         return higher.to_complex() if lower.is_complex else higher
-    if higher is bool_ or lower._kind >= 2:
+    if higher is bool_ or lower.is_inexact:
         return promote_types(higher, lower)
     return higher
 

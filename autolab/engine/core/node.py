@@ -282,7 +282,7 @@ class Node:
         if entry.__class__ is tuple and isinstance(entry[0], Tensor):
             t, version = entry
             if t._storage.version != version:
-                raise stale(self, t._storage, version, t._d.shape, t._d.dtype, t._node)
+                raise stale(self, t._storage, version, t._array.shape, t._array.dtype, t._node)
             return t
         return entry
 
@@ -348,10 +348,10 @@ def opened(node, items, traced):
         if item.__class__ is tuple:
             item, version = item
             if item._storage.version != version:
-                raise stale(node, item._storage, version, item._d.shape, item._d.dtype, item._node)
+                raise stale(node, item._storage, version, item._array.shape, item._array.dtype, item._node)
         elif item.__class__ is Packed:
             item = item.tensor(node)
-        found.append(getattr(item, "_d", item) if not traced else item)
+        found.append(getattr(item, "_array", item) if not traced else item)
     return found
 
 
@@ -424,7 +424,7 @@ class CopySlices(Node):
         nrs = (base._nr, *inner_nrs[1:])
         self.input_nrs = nrs if any(nrs) else None
         self.saved, self.fix, self.hooks, self.operands = (), None, None, None
-        self.value = base._d if base._d.size <= 1024 else None
+        self.value = base._array if base._array.size <= 1024 else None
         self.sequence_nr, self.scope = next_sequence_nr(), inner.scope
 
     def backward_raw(self, m, g):

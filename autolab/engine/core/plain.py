@@ -46,7 +46,7 @@ def save(op, args, outs, edges) -> list:
 
 
 def _output(o):
-    return o._d, o._storage, o._storage.version
+    return o._array, o._storage, o._storage.version
 
 
 def _operand(a):
@@ -64,7 +64,7 @@ def _operands(a):
 
 def strides_of(t):
     """`t.stride()`; of matrices without its questions, because every product saves two."""
-    d = t._d
+    d = t._array
     if d.ndim == 4:  # the tensor may have to be put in order first
         return t.stride()
     if d.flags.c_contiguous:
@@ -86,15 +86,15 @@ FACTS = {
     "output": _output,
     "operand": _operand,
     "operands": _operands,
-    "sizes": _each(lambda a: a._d.shape),
-    "sizes_opt": _each(lambda a: (0,) if a is None else a._d.shape),
-    "numel": _each(lambda a: int(a._d.size)),
+    "sizes": _each(lambda a: a._array.shape),
+    "sizes_opt": _each(lambda a: (0,) if a is None else a._array.shape),
+    "numel": _each(lambda a: int(a._array.size)),
     "strides": _each(strides_of),
-    "argsize_0": _each(lambda a: a._d.shape[0]),
-    "argsize_1": _each(lambda a: a._d.shape[1]),
-    "argsize_2": _each(lambda a: a._d.shape[2]),
-    "argsize_minus_1": _each(lambda a: a._d.shape[-1]),
-    "argsize_minus_2": _each(lambda a: a._d.shape[-2]),
+    "argsize_0": _each(lambda a: a._array.shape[0]),
+    "argsize_1": _each(lambda a: a._array.shape[1]),
+    "argsize_2": _each(lambda a: a._array.shape[2]),
+    "argsize_minus_1": _each(lambda a: a._array.shape[-1]),
+    "argsize_minus_2": _each(lambda a: a._array.shape[-2]),
 }
 """What is kept of an argument or a result, by what the record asks for."""
 
@@ -145,4 +145,4 @@ def _values(node, m) -> dict:
 
 
 def _array(t):
-    return getattr(t, "_d", t)
+    return getattr(t, "_array", t)

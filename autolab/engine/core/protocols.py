@@ -14,12 +14,12 @@ class Protocols:
     """The part of the Tensor class behind `bool(t)`, `float(t)`, `len(t)`, `for row in t`, `repr(t)` and the like."""
 
     __slots__ = ()
-    _d: Any
+    _array: Any
     dtype: Any
 
     def __bool__(self):
-        if self._d.size != 1:
-            if self._d.size == 0:
+        if self._array.size != 1:
+            if self._array.size == 0:
                 raise fail(
                     RuntimeError, "Boolean value of Tensor with no values is ambiguous", "Ask for .numel() or .any()."
                 )
@@ -28,7 +28,7 @@ class Protocols:
                 "Boolean value of Tensor with more than one value is ambiguous",
                 "Say which you mean: .any() or .all().",
             )
-        return bool(self._d)
+        return bool(self._array)
 
     def _scalar(self, kind):
         if self.requires_grad:
@@ -38,7 +38,7 @@ class Protocols:
                 UserWarning,
                 stacklevel=3,
             )
-        if self._d.size != 1:
+        if self._array.size != 1:
             message = "only one element tensors can be converted to Python scalars"
             raise fail(ValueError, message, "Pick one entry, or ask for .tolist().")
         return kind(self.item())
@@ -53,21 +53,21 @@ class Protocols:
         return self._scalar(complex)
 
     def __index__(self):
-        if self._d.size != 1 or self.dtype.is_floating_point:
+        if self._array.size != 1 or self.dtype.is_floating_point:
             raise fail(
                 TypeError,
                 "only integer tensors of a single element can be converted to an index",
                 "Use .item() or .long().",
             )
-        return int(self._d.item())
+        return int(self._array.item())
 
     def __len__(self):
-        if not self._d.ndim:
+        if not self._array.ndim:
             raise fail(TypeError, "len() of a 0-d tensor", "A 0-d tensor is a single number; its value is .item().")
-        return self._d.shape[0]
+        return self._array.shape[0]
 
     def __iter__(self):
-        if not self._d.ndim:
+        if not self._array.ndim:
             raise fail(
                 TypeError, "iteration over a 0-d tensor", "A 0-d tensor is a single number; its value is .item()."
             )
@@ -87,9 +87,9 @@ class Protocols:
         return tensor_repr(self)
 
     def __format__(self, spec):
-        if self._d.ndim == 0 and not self.is_meta:
+        if self._array.ndim == 0 and not self.is_meta:
             return self.item().__format__(spec)
         return object.__format__(self, spec)
 
     def __dir__(self):
-        return sorted(set(object.__dir__(self)) - {"_d", "_nr", "_req", "_acc", "_memory"})
+        return sorted(set(object.__dir__(self)) - {"_array", "_nr", "_req", "_acc", "_memory"})

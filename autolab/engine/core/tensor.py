@@ -32,12 +32,12 @@ _new = object.__new__
 class Tensor(Differentiable, Protocols):
     """An array that remembers how it was computed. Source: https://docs.pytorch.org/docs/2.13/tensors.html
 
-    Inside: `_d` is the raw array (a NumPy scalar for a 0-d result, 8 times faster to compute with), `_storage` what its views share,
+    Inside: `_array` is the raw array (a NumPy scalar for a 0-d result, 8 times faster to compute with), `_storage` what its views share,
     `_node`/`_nr` the node and output number it came from, `_req` whether it needs a gradient, `_view` what it is a view of.
     """
 
     __slots__ = (
-        "_d",
+        "_array",
         "dtype",
         "_memory",
         "_node",
@@ -50,7 +50,7 @@ class Tensor(Differentiable, Protocols):
         "__dict__",
         "__weakref__",
     )
-    _d: Any
+    _array: Any
     dtype: Any
     _memory: Storage | None
     _req: bool
@@ -84,11 +84,11 @@ class Tensor(Differentiable, Protocols):
     # -- what it is ------------------------------------------------------------------------------------------------------
     @property
     def shape(self):
-        return size_of(self._d.shape)
+        return size_of(self._array.shape)
 
     @property
     def ndim(self) -> int:
-        return self._d.ndim
+        return self._array.ndim
 
     @property
     def device(self):
@@ -189,7 +189,7 @@ class Tensor(Differentiable, Protocols):
 
     @property
     def nbytes(self) -> int:
-        return self._d.size * self.dtype.itemsize
+        return self._array.size * self.dtype.itemsize
 
     def element_size(self) -> int:
         return self.dtype.itemsize
@@ -207,7 +207,7 @@ class Tensor(Differentiable, Protocols):
         """The shape, or the size of dimension `dim`. Raises IndexError when there is no such dimension."""
         if dim is None:
             return self.shape
-        return self._d.shape[self._place(dim)]
+        return self._array.shape[self._place(dim)]
 
     def _place(self, dim):
         """`dim` counted from the front. Raises IndexError when there is no such dimension."""
@@ -215,34 +215,34 @@ class Tensor(Differentiable, Protocols):
         from .errors import check_dim, no_dimensions
 
         dim = int_argument("size", "dim", 1, dim)
-        if not self._d.ndim:
+        if not self._array.ndim:
             raise no_dimensions(dim)
-        return check_dim(dim, self._d.ndim)
+        return check_dim(dim, self._array.ndim)
 
     def dim(self) -> int:
-        return self._d.ndim
+        return self._array.ndim
 
     ndimension = dim
 
     def numel(self) -> int:
-        return int(self._d.size)
+        return int(self._array.size)
 
     nelement = numel
 
     def stride(self, dim=None):
         """Steps in elements from one entry to the next, per dimension. A view says where it steps to along a dimension of size 1, too."""
-        if self._row_major() and (self._view is None or not self._d.size):
-            strides = contiguous_strides(self._d.shape)
+        if self._row_major() and (self._view is None or not self._array.size):
+            strides = contiguous_strides(self._array.shape)
         else:
             size = self.dtype.itemsize
-            strides = tuple([s // size for s in self._d.strides])
+            strides = tuple([s // size for s in self._array.strides])
         return strides if dim is None else strides[self._place(dim)]
 
     def storage_offset(self) -> int:
         base = self._storage.array
-        if base is None or self._d is base:
+        if base is None or self._array is base:
             return 0
-        return (devices.address(self._d) - devices.address(base)) // self.dtype.itemsize
+        return (devices.address(self._array) - devices.address(base)) // self.dtype.itemsize
 
     def data_ptr(self) -> int:
         return devices.address(materialise(self))
@@ -251,7 +251,7 @@ class Tensor(Differentiable, Protocols):
         return self._row_major()
 
     def _row_major(self):
-        d = materialise(self) if self._d.ndim == 4 else self._d
+        d = materialise(self) if self._array.ndim == 4 else self._array
         return isinstance(d, np.generic) or d.flags.c_contiguous
 
     # -- out of the graph ------------------------------------------------------------------------------------------------
@@ -262,7 +262,7 @@ class Tensor(Differentiable, Protocols):
         if self._view is not None and self._view.base is None:
             t._view = self._view
         elif t._storage.device is devices.CPU:
-            t._view = OVERLAPPING if repeats(t._d) else None
+            t._view = OVERLAPPING if repeats(t._array) else None
         return t
 
     def detach_(self):
@@ -290,7 +290,7 @@ class Tensor(Differentiable, Protocols):
             t._storage.version, t._storage.device, t._storage.array = 0, self._storage.device, None
             t._view = self._view if self._storage.__class__ is InferenceStorage else None if self._storage.device is devices.CPU else AWAY
         t._storage.array = self._storage.array
-        if t._view is None and repeats(t._d):
+        if t._view is None and repeats(t._array):
             t._view = OVERLAPPING
         return t
 
@@ -302,7 +302,7 @@ class Tensor(Differentiable, Protocols):
                 f"Variable data has to be a tensor, but got {type(value).__name__}",
                 "Wrap it with torch.tensor(...).",
             )
-        self._d = materialise(value)
+        self._array = materialise(value)
         self.dtype = value.dtype
         before, owner = self._storage, value._storage  # older views keep the memory that they look into
         s = self._storage = _new(before.__class__)
@@ -342,17 +342,17 @@ class Tensor(Differentiable, Protocols):
 
     def item(self):
         """The value of a one-element tensor as a Python number. Raises RuntimeError for more elements."""
-        if self._d.size != 1:
+        if self._array.size != 1:
             raise fail(
                 RuntimeError,
-                f"a Tensor with {self._d.size} elements cannot be converted to Scalar",
+                f"a Tensor with {self._array.size} elements cannot be converted to Scalar",
                 "Reduce it first, or use tolist().",
             )
-        return self._d.item()
+        return self._array.item()
 
     def tolist(self):
         """The values as nested Python lists; a number for a 0-d tensor."""
-        return self._d.tolist()
+        return self._array.tolist()
 
     # -- copying and pickling --------------------------------------------------------------------------------------------
     def __deepcopy__(self, memo):
@@ -382,7 +382,7 @@ class Tensor(Differentiable, Protocols):
 
     def _copied_memory(self, memo):
         """A copy of the array, and of the memory it looks into if there is more to see, which tensors that are copied together share."""
-        d, owner = self._d, None if self._memory is None else self._memory.array
+        d, owner = self._array, None if self._memory is None else self._memory.array
         if owner is None:
             return devices.copied(d), None
         key = "memory of tensors", id(owner)
@@ -403,7 +403,7 @@ class Tensor(Differentiable, Protocols):
         # None: pickle looks a class up by its module, and Tensor's says "torch"
         kind, device = None if type(self) is Tensor else type(self), self._storage.device
         there = [] if device is devices.CPU else [device]
-        return _rebuild, (kind, np.array(device.backend.to_host(self._d)), self.requires_grad, dict(self.__dict__), *there)
+        return _rebuild, (kind, np.array(device.backend.to_host(self._array)), self.requires_grad, dict(self.__dict__), *there)
 
     def _like(self, array):
         """A tensor of this class over `array`, outside any graph."""
@@ -452,7 +452,7 @@ def wrap(array, dtype=None, device=None) -> Tensor:
     t._nr, t._req = 0, False
     t._node = t._view = t._grad = t._acc = t._hooks = None
     if array.__class__ is np.ndarray or isinstance(array, np.generic):
-        t._d = array
+        t._array = array
         t.dtype = FROM_NUMPY[array.dtype] if dtype is None else dtype
         if not per_thread.state.inference:
             t._memory = None
@@ -462,7 +462,7 @@ def wrap(array, dtype=None, device=None) -> Tensor:
         device, t._view = devices.of(array), AWAY
     else:
         array, device = np.asarray(array), devices.CPU
-    t._d = array
+    t._array = array
     t.dtype = FROM_NUMPY[array.dtype] if dtype is None else dtype
     if per_thread.state.inference:
         s: Storage = _new(InferenceStorage)
@@ -482,15 +482,15 @@ def scalar_tensor(value) -> Tensor:
 
 def materialise(t) -> np.ndarray:
     """The array of `t`, made one if it is a NumPy scalar: from now on views of the memory can exist."""
-    owner, d = t._storage.array, t._d  # in this order: `_d` is exchanged before there is an owner
+    owner, d = t._storage.array, t._array  # in this order: `_array` is exchanged before there is an owner
     if owner is None or d.__class__ is not np.ndarray and isinstance(d, np.generic):
         with guard:  # of two threads that make views, the first one makes the array
-            d = t._d
+            d = t._array
             if d.__class__ is not np.ndarray and isinstance(d, np.generic):
-                d = t._d = np.asarray(d)
+                d = t._array = np.asarray(d)
             if t._storage.array is None:
                 if d.ndim == 4 and (t._view is None or t._view is AWAY) and not d.flags.c_contiguous:
-                    d = t._d = row_major(d)
+                    d = t._array = row_major(d)
                 t._storage.array = d
     return d
 

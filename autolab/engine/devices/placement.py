@@ -41,7 +41,7 @@ def common_device(op, args, tensors):
     movable = {id(t) for t in args[1] if t is not None} if indexes else ()
     for t in tensors:
         here = t._storage.device
-        number = (op.broadcast or op.name == "index_put") and not t._d.ndim
+        number = (op.broadcast or op.name == "index_put") and not t._array.ndim
         if here is not device and not (here is CPU and (number or id(t) in movable)):
             raise device_error(op, args, device, here)
     return device, True
@@ -84,9 +84,9 @@ def gathered(op, args, device):
     raws = []
     for a in args:
         if isinstance(a, Tensor):
-            raws.append(a._d if a._storage.device is device else a._d[()])
+            raws.append(a._array if a._storage.device is device else a._array[()])
         else:
-            raws.append([x._d if isinstance(x, Tensor) else x for x in a] if a.__class__ in (list, tuple) else a)
+            raws.append([x._array if isinstance(x, Tensor) else x for x in a] if a.__class__ in (list, tuple) else a)
     return args, raws
 
 
@@ -123,7 +123,7 @@ def across(node, sources, device):
         return
     metas = []
     for s in sources:
-        meta = (s._d.shape, s.dtype) if isinstance(s, Tensor) else None
+        meta = (s._array.shape, s.dtype) if isinstance(s, Tensor) else None
         if meta is not None and s._storage.device is not device:
             meta = Elsewhere(meta)
             meta.device = s._storage.device

@@ -407,8 +407,8 @@ def as_number(value):
         return value
     if isinstance(value, np.generic) and value.dtype.kind in "biufc":
         return value.item()
-    if isinstance(value, Tensor) and not value._d.ndim and not value.requires_grad:
-        return value._d.item()
+    if isinstance(value, Tensor) and not value._array.ndim and not value.requires_grad:
+        return value._array.item()
     return None
 
 
@@ -427,13 +427,13 @@ def check_tensors(function, first=1, /, *, or_none=False, **given):
 
 def check_fits(value, dtype):
     """Raises RuntimeError unless the number `value` fits into `dtype`; negative integers wrap in unsigned dtypes, floats do not."""
-    if dtype._kind == 0 or dtype._kind > 1 and value.__class__ in (float, int) and -65504 <= value <= 65504:  # 0.1 µs where it mostly ends
+    if dtype.is_bool or dtype.is_inexact and value.__class__ in (float, int) and -65504 <= value <= 65504:  # 0.1 µs where it mostly ends
         return
     if isinstance(value, complex) and not dtype.is_complex:
         fits, value = value.imag == 0, value.real
     else:
         fits = True
-    if dtype._kind == 1:
+    if dtype.is_integer:
         info = np.iinfo(dtype.np)
         lowest = info.min if dtype.is_signed or isinstance(value, float) else -info.max
         fits = fits and math.isfinite(value) and lowest <= value <= info.max
@@ -447,12 +447,12 @@ def check_fits(value, dtype):
 
 def held_by(value, dtype):
     """The Python number `value` as one that `dtype` holds: no imaginary part, no fraction, wrapped. Raises RuntimeError as `check_fits` does."""
-    if dtype._kind == 0:
+    if dtype.is_bool:
         return bool(value)
     check_fits(value, dtype)
     if value.__class__ is complex and not dtype.is_complex:
         value = value.real
-    if dtype._kind == 1:
+    if dtype.is_integer:
         value = int(value)
         return value if value >= 0 or dtype.is_signed else value & int(np.iinfo(dtype.np).max)
     return value

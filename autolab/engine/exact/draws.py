@@ -40,7 +40,7 @@ def _complexes(values, dtype):
 
 def uniform(target, dtype, low, high, g):
     """Numbers uniform in [low, high), of `dtype`, arranged like `target`; the parts of complex ones are independent."""
-    if dtype._kind < 2:
+    if not dtype.is_inexact:
         message = f"\"check_uniform_bounds\" not implemented for '{dtype.short}'"
         raise fail(NotImplementedError, message, "Uniform numbers are floats; for integers use torch.randint.")
     real, n = dtype.to_real(), target.size * (2 if dtype.is_complex else 1)
@@ -49,7 +49,7 @@ def uniform(target, dtype, low, high, g):
 
 def normal(target, dtype, mean, std, g):
     """Normal numbers of `dtype`, arranged like `target`. Raises RuntimeError for a negative standard deviation."""
-    if dtype._kind < 2:
+    if not dtype.is_inexact:
         message = f"\"normal_kernel_cpu\" not implemented for '{dtype.short}'"
         raise fail(NotImplementedError, message, "Normal numbers are floats; name a float dtype.")
     if not std >= 0:
@@ -76,7 +76,7 @@ def _bounds(low, high, dtype):
     if low >= high:
         message = f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
         raise fail(RuntimeError, message, "The upper bound is not among the numbers drawn.")
-    digits = np.finfo(dtype.np).nmant + 1 if dtype._kind == 2 else 0
+    digits = np.finfo(dtype.np).nmant + 1 if dtype.is_floating_point else 0
     if digits:
         first, last = _rounded(low + 1, dtype), _rounded(high - 1, dtype)
         low = first + _spacing(low + 1, digits) if first < low else low
@@ -91,7 +91,7 @@ def _bounds(low, high, dtype):
                 )
                 warnings.warn(message, UserWarning, stacklevel=6)
             continue
-        lowest, highest = (0, 1) if dtype._kind == 0 else (np.iinfo(dtype.np).min, np.iinfo(dtype.np).max)
+        lowest, highest = (0, 1) if dtype.is_bool else (np.iinfo(dtype.np).min, np.iinfo(dtype.np).max)
         if not lowest <= value <= highest:
             message = f"{name} is out of bounds for {CPP_NAMES.get(dtype.name, dtype.name)}"
             raise fail(RuntimeError, message, f"{dtype} holds {lowest} to {highest}.")
@@ -115,7 +115,7 @@ def shaped(shape):
 
 def bernoulli(target, p, g):
     """Booleans arranged like `target`, each true with its probability in the array `p`, which broadcasts to it."""
-    if FROM_NUMPY[p.dtype]._kind != 2:
+    if not FROM_NUMPY[p.dtype].is_floating_point:
         message = f"\"bernoulli_tensor_cpu_p_\" not implemented for '{FROM_NUMPY[p.dtype].short}'"
         raise fail(NotImplementedError, message, "Probabilities are floats; write p.float().")
     if not ((p >= 0) & (p <= 1)).all():

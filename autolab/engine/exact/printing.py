@@ -104,7 +104,7 @@ def _body(t, indent):
     if meta or empty:
         return "..." if meta else "[]", suffixes
     with t.device.backend:
-        return _values(t._d, indent), suffixes
+        return _values(t._array, indent), suffixes
 
 
 def _with_suffixes(text, suffixes, indent):

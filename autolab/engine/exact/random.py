@@ -96,15 +96,15 @@ class Generator:
         Raises TypeError unless it is a uint8 tensor, RuntimeError when its size is wrong.
         """
         note = "Pass what get_state() or torch.get_rng_state() returned."
-        if not hasattr(new_state, "_d"):
+        if not hasattr(new_state, "_array"):
             raise fail(TypeError, f"expected a torch.ByteTensor, but got {type(new_state).__name__}", note)
-        if new_state._d.dtype != np.uint8:
+        if new_state._array.dtype != np.uint8:
             raise fail(TypeError, "RNG state must be a torch.ByteTensor", note)
-        if new_state._d.size != _STATE.itemsize:
-            size = new_state._d.size
+        if new_state._array.size != _STATE.itemsize:
+            size = new_state._array.size
             message = f"Expected a CPUGeneratorImplState of size 5056 but found the input RNG state size to be {size}"
             raise fail(RuntimeError, message, note)
-        state = np.ascontiguousarray(new_state._d).view(_STATE)[0]
+        state = np.ascontiguousarray(new_state._array).view(_STATE)[0]
         if not (state["seeded"] and 0 < state["left"] <= 624 and state["next"] <= 624):
             raise fail(RuntimeError, "Invalid mt19937 state", note)
         twister = {"key": state["key"].astype(np.uint32), "pos": 624 if state["left"] == 1 else int(state["next"])}

@@ -48,12 +48,12 @@ def _number(value):
 def _an_int(value):
     if isinstance(value, (bool, np.bool_)):
         return False
-    return isinstance(value, (int, np.integer)) or _number(value) and value.dtype._kind == 1
+    return isinstance(value, (int, np.integer)) or _number(value) and value.dtype.is_integer
 
 
 def _an_index(value):
     """What stands first in a list of ints."""
-    return _an_int(value) or isinstance(value, Tensor) and value.dtype._kind == 1 and value.numel() == 1
+    return _an_int(value) or isinstance(value, Tensor) and value.dtype.is_integer and value.numel() == 1
 
 
 def _a_float(value):

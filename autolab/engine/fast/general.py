@@ -113,7 +113,7 @@ def _checks(op):
             lines.append(
                 f"   if state.grad and (v.version != m.version or v.base is not None and v.base._req is not a{i}._req): v.refresh(a{i})"
             )
-        lines.append(f"  x{i} = a{i}._d")
+        lines.append(f"  x{i} = a{i}._array")
         if promoted and i in op.broadcast:
             lines += [f"  if dtype is None: dtype = a{i}.dtype", f"  elif a{i}.dtype is not dtype: {slow}"]
         if i == 0:
@@ -131,10 +131,10 @@ def _checks(op):
         lines.append(f" else: {slow}")
     if promoted:
         kinds = "numbers" if op.dtype in ("promote", "bool") and op.check is None else "True"
-        lines.append(f" if dtype is None or dtype._kind != 2 and {kinds}: {slow}")
+        lines.append(f" if dtype is None or not dtype.is_floating_point and {kinds}: {slow}")
     if op.view:
         # read again where it has been made: another thread may just have exchanged it
-        lines += [" s = a0._storage", " x0 = a0._d if s.array is not None and x0.__class__ is ndarray else materialise(a0)"]
+        lines += [" s = a0._storage", " x0 = a0._array if s.array is not None and x0.__class__ is ndarray else materialise(a0)"]
     return lines
 
 
@@ -148,7 +148,7 @@ def _kernel(op):
 def _wrapping(op):
     """Lines that make Tensors of what the kernel returned."""
     if len(op.outputs) > 1:
-        return [" outs = tuple([fresh(r) for r in d])", " t = outs[0]", " d = t._d", " kind = t.dtype"]
+        return [" outs = tuple([fresh(r) for r in d])", " t = outs[0]", " d = t._array", " kind = t.dtype"]
     lines = [
         " if d.__class__ is not ndarray and not isinstance(d, generic):",
         f"  if d.__class__ is tuple or d.__class__ is list: return slow({_arguments(op)})",
@@ -156,7 +156,7 @@ def _wrapping(op):
         " kind = a0.dtype",
         " if d.dtype is not kind.np: kind = FROM_NUMPY[d.dtype]",
         " t = new(Tensor)",
-        " t._d = d",
+        " t._array = d",
         " t.dtype = kind",
         " t._node = t._grad = t._acc = t._hooks = None",
         " t._nr = 0",
@@ -178,7 +178,7 @@ def _fresh(r):
     t = _new(Tensor)
     if r.__class__ is not np.ndarray and not isinstance(r, np.generic):
         r = np.asarray(r)
-    t._d, t.dtype, t._nr, t._req = r, FROM_NUMPY[r.dtype], 0, False
+    t._array, t.dtype, t._nr, t._req = r, FROM_NUMPY[r.dtype], 0, False
     t._node = t._view = t._grad = t._acc = t._hooks = t._memory = None
     return t
 
@@ -210,12 +210,12 @@ def _recording(op):
         f"  n.operands = {_operands(places)}",
     ]
     if len(op.outputs) > 1:
-        lines.append("  n._extra = {'shapes': tuple([(o._d.shape, o.dtype) for o in outs])}")
+        lines.append("  n._extra = {'shapes': tuple([(o._array.shape, o.dtype) for o in outs])}")
     for k, name in enumerate(op.outputs or ("result",)):
         if name in (op.nondiff or ()):
             continue
         o = f"outs[{k}]" if len(op.outputs) > 1 else "t"
-        lines += [f"  o = {o}", "  if o.dtype._kind > 1:", "   o._node = n", f"   o._nr = {k}", "   o._req = True"]
+        lines += [f"  o = {o}", "  if o.dtype.is_inexact:", "   o._node = n", f"   o._nr = {k}", "   o._req = True"]
     return lines
 
 
@@ -239,7 +239,7 @@ class _Lane(Words):
 
     def output(self, i):
         o = f"outs[{i}]" if len(self.op.outputs) > 1 else "t"
-        return f"{o}._d, {o}._storage, {o}._memory.version"
+        return f"{o}._array, {o}._storage, {o}._memory.version"
 
 
 def _fix(op, places):

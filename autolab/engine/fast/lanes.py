@@ -43,10 +43,10 @@ def call(a, b):
 
 _WITH_TENSOR = """
 dtype = a.dtype
-if b.dtype is not dtype or dtype._kind != 2 or a._view is not None or b._view is not None or state.special:
+if b.dtype is not dtype or not dtype.is_floating_point or a._view is not None or b._view is not None or state.special:
     return slow(a, b)
-x = a._d
-y = b._d
+x = a._array
+y = b._array
 fix = None
 try:
     if type(x) is ndarray or type(y) is ndarray:
@@ -66,9 +66,9 @@ RESULT
 
 _WITH_NUMBER = """
 dtype = a.dtype
-if dtype._kind != 2 or a._view is not None or state.special:
+if not dtype.is_floating_point or a._view is not None or state.special:
     return slow(a, b)
-x = a._d
+x = a._array
 d = state.run(fast, x, b)
 RESULT
 """
@@ -77,9 +77,9 @@ _UNARY = """
 def call(aDEFAULTS):
     state = per_thread.state
     kind = type(a)
-    if kind is not Tensor and kind not in TENSORS or a._view is not None or state.special or a.dtype._kind != 2 UNLESS_DEFAULT:
+    if kind is not Tensor and kind not in TENSORS or a._view is not None or state.special or not a.dtype.is_floating_point UNLESS_DEFAULT:
         return slow(aARGUMENTS)
-    x = a._d
+    x = a._array
     d = state.run(fast, x)
     RESULT
     if observe.observer is not None:
@@ -90,7 +90,7 @@ def call(aDEFAULTS):
 # One statement a slot: CPython 3.11 runs `t._view = None` as two instructions, and an assignment to several slots as three each.
 _RESULT = """
 t = new(Tensor)
-t._d = d
+t._array = d
 t.dtype = DTYPE
 t._view = None
 t._grad = None

@@ -90,8 +90,9 @@ def _compile(op, name):
             lines += [
                 f" if v{k} is not None:",
                 f"  memory = s{k}._memory",
-                f"  if memory is not None and memory.version != v{k}: raise stale(node, memory, v{k}, s{k}._d.shape, s{k}._d.dtype, s{k}._node)",
-                *([] if traced else [f"  s{k} = s{k}._d"]),
+                f"  if memory is not None and memory.version != v{k}:",
+                f"   raise stale(node, memory, v{k}, s{k}._array.shape, s{k}._array.dtype, s{k}._node)",
+                *([] if traced else [f"  s{k} = s{k}._array"]),
             ]
         elif kind == "output":
             nr = op.save_index[k]  # what has no gradient, an index, was made by no node
@@ -162,7 +163,7 @@ def _unusual(node, traced):
     flat = []
     for e, kind in zip(node._entries(), saved.kinds(node.op)):
         if e.__class__ is Packed:
-            e = e.tensor(node) if traced else e.unpack(e.value)._d
+            e = e.tensor(node) if traced else e.unpack(e.value)._array
             flat += (e, None) if kind == "input" else (e, None, None)
         else:
             flat += saved.flat(e, kind)

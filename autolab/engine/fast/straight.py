@@ -35,7 +35,7 @@ def of_number(loss, retain_graph) -> bool:
         and type(loss) is Tensor
         and loss._node is not None
         and loss._view is None
-        and not loss._d.ndim
+        and not loss._array.ndim
         and observe.observer is None
         and not devices.away()
         and backward(loss._node, loss.dtype.one, retain_graph)

@@ -141,14 +141,14 @@ def overlap(a, b) -> bool:
     """Whether `a` and `b` are the same tensor, or dense pieces of one memory that have elements in common (`at::assert_no_overlap`)."""
     if a is b:
         return True
-    if a._storage is not b._storage or not (a._d.size and b._d.size and a._d.flags.forc and b._d.flags.forc):
+    if a._storage is not b._storage or not (a._array.size and b._array.size and a._array.flags.forc and b._array.flags.forc):
         return False
-    first, second = address(a._d), address(b._d)
-    return first < second + b._d.nbytes and second < first + a._d.nbytes
+    first, second = address(a._array), address(b._array)
+    return first < second + b._array.nbytes and second < first + a._array.nbytes
 
 
 def _same_piece(a, b):
-    return address(a._d) == address(b._d) and a._d.nbytes == b._d.nbytes and a._d.strides == b._d.strides
+    return address(a._array) == address(b._array) and a._array.nbytes == b._array.nbytes and a._array.strides == b._array.strides
 
 
 _AMBIGUOUS = (
@@ -179,7 +179,7 @@ class Geometry(tuple):
 
     @classmethod
     def of(cls, base, t):
-        b, v, size = base._d, t._d, t.dtype.itemsize
+        b, v, size = base._array, t._array, t.dtype.itemsize
         offset = (address(v) - address(b)) // size
         return cls((b.shape, tuple(s // size for s in b.strides), v.shape, tuple(s // size for s in v.strides), offset))
 
@@ -214,7 +214,7 @@ def piece_node(base, t):
     node.sequence_nr, node.hooks, node.fix = dispatch.next_sequence_nr(), None, None
     values = {"size": g[2], "stride": g[3], "storage_offset": g[4], "self_sym_sizes": g[0], "self_sym_strides": g[1], "ahead": g[4]}
     node.saved = tuple(values[n] for n in op.saves)
-    node.value = t._d if t._d.size <= 1024 else None
+    node.value = t._array if t._array.size <= 1024 else None
     node.operands = node.scope = None
     return node
 

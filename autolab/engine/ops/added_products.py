@@ -18,8 +18,8 @@ def _times(m, g, factor):
 
 def same_size(target, shape):
     """Raises RuntimeError where an in-place product has another shape than its target."""
-    if target._d.shape != tuple(shape):
-        message = f"Bad in-place call: input tensor size {list(target._d.shape)} and output tensor size {list(shape)} should match"
+    if target._array.shape != tuple(shape):
+        message = f"Bad in-place call: input tensor size {list(target._array.shape)} and output tensor size {list(shape)} should match"
         raise fail(RuntimeError, message, "A tensor keeps its shape when it is changed in place.")
 
 
@@ -56,12 +56,12 @@ addmv_op = register(
 
 
 def _check_addmv(input, mat, vec):
-    if mat._d.ndim != 2 or vec._d.ndim != 1 or input._d.ndim > 1:
-        message = f"vector + matrix @ vector expected, got {input._d.ndim}, {mat._d.ndim}, {vec._d.ndim}"
+    if mat._array.ndim != 2 or vec._array.ndim != 1 or input._array.ndim > 1:
+        message = f"vector + matrix @ vector expected, got {input._array.ndim}, {mat._array.ndim}, {vec._array.ndim}"
         raise fail(RuntimeError, message, "addmv multiplies a matrix and a vector, and adds a vector.")
-    rows, columns = mat._d.shape
-    if vec._d.shape != (columns,) or input._d.size not in (1, rows):
-        message = f"size mismatch, got input ({input._d.size}), mat ({rows}x{columns}), vec ({vec._d.size})"
+    rows, columns = mat._array.shape
+    if vec._array.shape != (columns,) or input._array.size not in (1, rows):
+        message = f"size mismatch, got input ({input._array.size}), mat ({rows}x{columns}), vec ({vec._array.size})"
         raise fail(RuntimeError, message, "The vector has an entry per column, what is added one per row.")
     if not input.dtype is mat.dtype is vec.dtype:
         message = f"addmv input tensors must have the same dtype, but got {input.dtype.short}, {mat.dtype.short}, and {vec.dtype.short}"
@@ -81,18 +81,18 @@ def addmv_(input, mat, vec, *, beta=1, alpha=1):
     """`addmv` in place. Source: torch.addmv_."""
     check_tensors("addmv_", input=input, mat=mat, vec=vec)
     _check_addmv(input, mat, vec)
-    same_size(input, mat._d.shape[:1])
+    same_size(input, mat._array.shape[:1])
     return written(addmv_op, (input, mat, vec, beta, alpha), apart=False)
 
 
 # -- batches of matrices ---------------------------------------------------------------------------------------------------
 def _size(t, dim):
-    return t._d.shape[check_dim(dim, t._d.ndim)]
+    return t._array.shape[check_dim(dim, t._array.ndim)]
 
 
 def _check_batches(batch1, batch2):
     for name, t in (("batch1", batch1), ("batch2", batch2)):
-        if t._d.ndim != 3:
+        if t._array.ndim != 3:
             raise fail(RuntimeError, f"{name} must be a 3D tensor", "The first dimension counts the pairs.")
 
 
@@ -141,9 +141,9 @@ addbmm_op = register(
 def _check_addbmm(input, batch1, batch2):
     """The shape of the sum of products. Raises RuntimeError for what does not go together."""
     target = (_size(batch1, 1), _size(batch2, 2))
-    check_expand(input._d.shape, target)
+    check_expand(input._array.shape, target)
     _check_batches(batch1, batch2)
-    a, b = batch1._d.shape, batch2._d.shape
+    a, b = batch1._array.shape, batch2._array.shape
     if a[0] != b[0]:
         message = f"batch1 and batch2 must have same number of batches, got {a[0]} and {b[0]}"
         raise fail(RuntimeError, message, "The first dimension counts the pairs.")
@@ -202,13 +202,13 @@ baddbmm_op = register(
 def _check_baddbmm(input, batch1, batch2):
     """The shape of the products. Raises RuntimeError for what does not go together."""
     target = (_size(batch1, 0), _size(batch1, 1), _size(batch2, 2))
-    check_expand(input._d.shape, target)
+    check_expand(input._array.shape, target)
     if not input.dtype is batch1.dtype is batch2.dtype:
         kinds = [_c_name(t.dtype).replace("float32", "float").replace("float64", "double") for t in (input, batch1, batch2)]
         message = "Input dtypes must be the same, got: input {}, batch1: {}, batch2: {}".format(*kinds)
         raise fail(RuntimeError, message, "Convert one of them: matrix products do not mix dtypes.")
     _check_batches(batch1, batch2)
-    a, b = batch1._d.shape, batch2._d.shape
+    a, b = batch1._array.shape, batch2._array.shape
     if (a[0], a[2]) != b[:2]:
         raise fail(
             RuntimeError,

@@ -211,7 +211,7 @@ def _scaled(op, self, other, alpha):
     kind = result_dtype(op, (self, other))
     if isinstance(alpha, bool) and kind is not bool_:
         raise fail(RuntimeError, "Boolean alpha only supported for Boolean results.", "Give the number: alpha=1.")
-    if isinstance(alpha, float) and kind._kind < 2:
+    if isinstance(alpha, float) and not kind.is_inexact:
         raise fail(
             RuntimeError,
             "For integral input tensors, argument alpha must not be a floating point number.",

@@ -204,7 +204,7 @@ def _ldexp_call(name, input, other):
     for position, (argument, value) in enumerate((("input", input), ("other", other)), 1):
         if not isinstance(value, Tensor):
             raise bad_argument(name, argument, position, "Tensor", value)
-    return ldexp_whole if input.dtype._kind == 2 and other.dtype._kind < 2 else ldexp_op
+    return ldexp_whole if input.dtype.is_floating_point and not other.dtype.is_inexact else ldexp_op
 
 
 @public("ldexp", op=ldexp_op)
@@ -217,7 +217,7 @@ def ldexp(input, other):
 def ldexp_(input, other):
     """In-place `ldexp`. Raises RuntimeError where `input` cannot hold the result. Source: torch.ldexp_."""
     op = _ldexp_call("ldexp_", input, other)
-    if input.dtype._kind < 2:
+    if not input.dtype.is_inexact:
         raise fail(RuntimeError, f"ldexp can't be cast to the desired output type {input.dtype.short}",
                    "The result is a float; an in-place operation keeps the tensor's dtype.")
     return apply_inplace(op, (input, other))
@@ -236,7 +236,7 @@ def frexp(input):
 
     Raises RuntimeError for whole numbers. Source: torch.frexp."""
     check_tensor("frexp", input)
-    if input.dtype._kind != 2:
+    if not input.dtype.is_floating_point:
         raise fail(RuntimeError, "torch.frexp() only supports floating-point dtypes", "Only these have a mantissa: call .float() first.")
     return frexp_op.call(input)
 
@@ -332,7 +332,7 @@ def _addcdiv(xp, self, tensor1, tensor2, value):
 
 def _no_whole_quotient(tensor1, tensor2):
     """Raises torch's error for two tensors of whole numbers: once their quotient was rounded, now it would not be."""
-    if all(isinstance(t, Tensor) and t.dtype._kind < 2 for t in (tensor1, tensor2)):
+    if all(isinstance(t, Tensor) and not t.dtype.is_inexact for t in (tensor1, tensor2)):
         raise fail(RuntimeError, "Integer division with addcdiv is no longer supported, and in a future  release "
                                  "addcdiv will perform a true "
                    "division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + "

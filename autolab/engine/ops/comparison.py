@@ -134,7 +134,7 @@ register("bitwise_not(self)", forward=_bitwise_not, inplace=True, latex=r"\sim {
 
 
 def _invert(self):
-    if self.dtype._kind > 1:
+    if self.dtype.is_inexact:
         raise fail(TypeError, "~ (operator.invert) is only implemented on integer and Boolean-type tensors",
                    "A comparison such as x > 0 gives a bool tensor, which ~ turns around.")
     return METHODS["bitwise_not"](self)
@@ -206,14 +206,14 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
 def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Whether all elements are close (see `isclose`): a Python bool. Source: torch.allclose."""
     _two_tensors("allclose", other)
-    return bool(isclose_op.call(input, other, rtol, atol, equal_nan)._d.all())
+    return bool(isclose_op.call(input, other, rtol, atol, equal_nan)._array.all())
 
 
 @public("equal")
 def equal(input, other):
     """Whether both tensors have the same shape and the same elements: a Python bool. Source: torch.equal."""
     _two_tensors("equal", other)
-    return input._d.shape == other._d.shape and bool(np.all(input._d == other._d))
+    return input._array.shape == other._array.shape and bool(np.all(input._array == other._array))
 
 
 _ISIN = ("Tensor elements, Tensor test_elements", "Number element, Tensor test_elements",
@@ -229,5 +229,5 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False):
         raise mismatch("elements")
     elements, test_elements = (a if isinstance(a, Tensor) else scalar_tensor(a) for a in (elements, test_elements))
     xp = elements.device.xp
-    return wrap(xp.isin(elements._d, test_elements._d, assume_unique=assume_unique, invert=invert),
+    return wrap(xp.isin(elements._array, test_elements._array, assume_unique=assume_unique, invert=invert),
                 device=elements.device)

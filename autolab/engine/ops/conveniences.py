@@ -27,13 +27,13 @@ def diff(input, n=1, dim=-1, prepend=None, append=None):
     """Differences of neighbours along `dim`, n times over; of bools where they differ.
 
     prepend, append: put before and behind first. Raises RuntimeError for a 0-d tensor and a negative n. Source: torch.diff."""
-    if not input._d.ndim:
+    if not input._array.ndim:
         raise fail(
             RuntimeError, "diff expects input to be at least one-dimensional", "A single number has no neighbour."
         )
     if n < 0:
         raise fail(RuntimeError, f"order must be non-negative but got {n}", "n counts how often differences are taken.")
-    dim = check_dim(dim, input._d.ndim)
+    dim = check_dim(dim, input._array.ndim)
     parts = [x for x in (prepend, input, append) if x is not None]
     x = _TORCH["cat"](parts, dim) if len(parts) > 1 else input
     for _ in range(n):
@@ -48,17 +48,17 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     """Covariances of variables (rows) over observations (columns), divided by their number less `correction`.
 
     fweights: how often each observation was made (whole numbers); aweights: how much it counts. Source: torch.cov."""
-    if input._d.ndim > 2:
+    if input._array.ndim > 2:
         raise fail(
             RuntimeError,
-            f"cov(): expected input to have two or fewer dimensions but got an input with {input._d.ndim} dimensions",
+            f"cov(): expected input to have two or fewer dimensions but got an input with {input._array.ndim} dimensions",
             "Variables by observations.",
         )
     if input.dtype is bool_:
         message = "cov(): bool dtype is not supported for input"
         raise fail(RuntimeError, message, "Count masks: convert them with .float().")
-    x = input.reshape(1, -1) if input._d.ndim < 2 else input
-    x = x if x.dtype._kind > 1 else x.to(get_default_dtype())
+    x = input.reshape(1, -1) if input._array.ndim < 2 else input
+    x = x if x.dtype.is_inexact else x.to(get_default_dtype())
     weights = fweights if aweights is None else aweights if fweights is None else fweights * aweights
     if weights is None:
         total = x.shape[1]
@@ -82,14 +82,14 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
 @composite(method=True)
 def corrcoef(input):
     """Correlations of variables (rows) over observations (columns), between -1 and 1. Source: torch.corrcoef."""
-    if input._d.ndim > 2:
+    if input._array.ndim > 2:
         raise fail(
             RuntimeError,
-            f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input._d.ndim} dimensions",
+            f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input._array.ndim} dimensions",
             "Variables by observations.",
         )
     c = cov(input)
-    if not c._d.ndim:
+    if not c._array.ndim:
         return c / c
     deviation = c.diag().sqrt()
     return (c / deviation.unsqueeze(-1) / deviation.unsqueeze(0)).clamp(-1, 1)
@@ -100,9 +100,9 @@ def rot90(input, k=1, dims=(0, 1)):
     """Turned by k times 90 degrees in the plane of two dimensions, from the first towards the second. Source: torch.rot90."""
     if len(dims) != 2:
         raise fail(RuntimeError, f"expected total rotation dims == 2, but got dims = {len(dims)}", "A plane has two.")
-    if input._d.ndim < 2:
-        raise fail(RuntimeError, f"expected total dims >= 2, but got total dims = {input._d.ndim}", "A plane has two.")
-    a, b = (check_dim(d, input._d.ndim) for d in dims)
+    if input._array.ndim < 2:
+        raise fail(RuntimeError, f"expected total dims >= 2, but got total dims = {input._array.ndim}", "A plane has two.")
+    a, b = (check_dim(d, input._array.ndim) for d in dims)
     if a == b:
         raise fail(
             RuntimeError,
@@ -129,13 +129,13 @@ def _each(f, tensors):
 @composite()
 def atleast_2d(*tensors):
     """With two dimensions at least: a vector becomes a row. Source: torch.atleast_2d."""
-    return _each(lambda x: x if x._d.ndim >= 2 else x.unsqueeze(0) if x._d.ndim else x.reshape(1, 1), tensors)
+    return _each(lambda x: x if x._array.ndim >= 2 else x.unsqueeze(0) if x._array.ndim else x.reshape(1, 1), tensors)
 
 
 @composite()
 def atleast_3d(*tensors):
     """With three dimensions at least: (n,) becomes (1, n, 1), (m, n) becomes (m, n, 1). Source: torch.atleast_3d."""
-    return _each(lambda x: x if x._d.ndim >= 3 else atleast_2d(x).unsqueeze(-1), tensors)
+    return _each(lambda x: x if x._array.ndim >= 3 else atleast_2d(x).unsqueeze(-1), tensors)
 
 
 @composite()
@@ -147,7 +147,7 @@ def dstack(tensors):
 @composite()
 def column_stack(tensors):
     """Joined along the second dimension; vectors are columns. Source: torch.column_stack."""
-    return _TORCH["cat"]([x.reshape(x.numel(), 1) if x._d.ndim < 2 else x for x in tensors], 1)
+    return _TORCH["cat"]([x.reshape(x.numel(), 1) if x._array.ndim < 2 else x for x in tensors], 1)
 
 
 @composite()
@@ -176,7 +176,7 @@ def broadcast_shapes(*shapes):
 def cartesian_prod(*tensors):
     """All combinations of one entry of each vector, as rows; of a single vector that vector. Source: torch.cartesian_prod."""
     for x in tensors:
-        if x._d.ndim != 1:
+        if x._array.ndim != 1:
             raise fail(
                 RuntimeError, f"Expect a 1D vector, but got shape {list(x.shape)}", "Each tensor is a list of choices."
             )
@@ -187,7 +187,7 @@ def cartesian_prod(*tensors):
 @composite()
 def combinations(input, r=2, with_replacement=False):
     """All ways to take r entries of a vector, in its order, as rows. Source: torch.combinations."""
-    if input._d.ndim != 1:
+    if input._array.ndim != 1:
         raise fail(
             RuntimeError, f"Expect a 1D vector, but got shape {list(input.shape)}", "The vector is a list of choices."
         )
@@ -215,21 +215,21 @@ def _scaled(op, t, number):
 
 def _widths(name, x, y, dim):
     """The distances of neighbouring points, to multiply the heights `y` by."""
-    if x._d.ndim == 1:
+    if x._array.ndim == 1:
         if len(x) != y.shape[dim]:
             message = f"{name}: There must be one `x` value for each sample point"
             raise fail(RuntimeError, message, "x says where each height of y stands.")
-        x = x.reshape(*[-1 if d == dim else 1 for d in range(y._d.ndim)])
-    return diff(x, dim=dim - y._d.ndim)
+        x = x.reshape(*[-1 if d == dim else 1 for d in range(y._array.ndim)])
+    return diff(x, dim=dim - y._array.ndim)
 
 
 def _halves(name, y, x, dx, dim):
     """(dim counted from the front, sums of neighbouring heights, distances or None). Raises torch's errors."""
     if x is not None and dx is not None:
         raise mismatch("x and dx")
-    if not y._d.ndim:
+    if not y._array.ndim:
         raise no_dimensions(dim)
-    dim = check_dim(dim, y._d.ndim)
+    dim = check_dim(dim, y._array.ndim)
     _no_masks(name, y, x)
     n = y.shape[dim]
     before, later = y.narrow(dim, 0, max(n - 1, 0)), y.narrow(dim, min(1, n), max(n - 1, 0))
@@ -291,25 +291,25 @@ def gradient(input, *, spacing=None, dim=None, edge_order=1):
     if int_argument("gradient", "edge_order", None, edge_order) not in (1, 2):
         message = "torch.gradient only supports edge_order=1 and edge_order=2."
         raise fail(RuntimeError, message, "It says how many steps the estimate at either end takes into account.")
-    dims = list(check_dims(range(input._d.ndim) if dims is None else dims, input._d.ndim))
+    dims = list(check_dims(range(input._array.ndim) if dims is None else dims, input._array.ndim))
     if any(input.shape[d] <= edge_order for d in dims):
         message = "torch.gradient expected each dimension size to be at least edge_order+1"
         raise fail(RuntimeError, message, "A difference needs two samples, a parabola three.")
     for s in spacings or ():
-        if isinstance(s, Tensor) and s._d.ndim != 1:
-            message = f"torch.gradient expected each element of spacing to have one dimension, but got an element with {s._d.ndim} dimensions!"
+        if isinstance(s, Tensor) and s._array.ndim != 1:
+            message = f"torch.gradient expected each element of spacing to have one dimension, but got an element with {s._array.ndim} dimensions!"
             raise fail(RuntimeError, message, "A vector says where the samples along one dimension stand.")
     found = []
     for k, d in enumerate(dims):
         s = spacings[k] if spacings is not None else 1 if spacing is None else spacing
-        estimate = _at_places if isinstance(s, Tensor) and s._d.ndim else _evenly
+        estimate = _at_places if isinstance(s, Tensor) and s._array.ndim else _evenly
         found.append(_TORCH["cat"](estimate(input, d, s, edge_order), d))
     return tuple(found)
 
 
 def _spacings(input, spacing, dims):
     """One spacing per dimension, or None where one number stands for all."""
-    if spacing is None or isinstance(spacing, NUMBERS) or (isinstance(spacing, Tensor) and not spacing._d.ndim):
+    if spacing is None or isinstance(spacing, NUMBERS) or (isinstance(spacing, Tensor) and not spacing._array.ndim):
         return None
     if not isinstance(spacing, (tuple, list)) or not all(isinstance(s, (Tensor, *NUMBERS)) for s in spacing):
         raise mismatch("spacing")
@@ -317,7 +317,7 @@ def _spacings(input, spacing, dims):
     if strange and len(strange) < len(spacing):
         message = f"expected Tensor as element {strange[0]} in argument 1, but got {type(spacing[strange[0]]).__name__}"
         raise fail(TypeError, message, "Give a number for each dimension, or a vector for each.")
-    given, wanted = len(spacing), input._d.ndim if dims is None else len(dims)
+    given, wanted = len(spacing), input._array.ndim if dims is None else len(dims)
     if given != wanted and dims is None:
         raise fail(
             RuntimeError,
@@ -361,7 +361,7 @@ def _at_places(x, dim, places, edge_order):
     """Estimates at the start, inside and at the end, for samples at given places: slopes of parabolas through three neighbours."""
     steps = diff(places)
     before, after = _piece(steps, 0, 0, -1), _piece(steps, 0, 1)
-    shape = [-1 if d == dim else 1 for d in range(x._d.ndim)]
+    shape = [-1 if d == dim else 1 for d in range(x._array.ndim)]
     a = (-after / (before * (before + after))).reshape(shape)
     b = ((after - before) / (before * after)).reshape(shape)
     c = (before / (after * (before + after))).reshape(shape)

@@ -224,7 +224,7 @@ def _convolved(name, dims, input, weight, bias, stride, padding, dilation, group
     """Checks in PyTorch's order, then the op; an input without batch dimension gets one for the op."""
     given = stride, padding, dilation, groups, output_padding
     try:
-        about = name, input._d.shape, input.dtype, weight._d.shape, weight.dtype, bias if bias is None else (bias._d.shape, bias.dtype)
+        about = name, input._array.shape, input.dtype, weight._array.shape, weight.dtype, bias if bias is None else (bias._array.shape, bias.dtype)
         settings = _passed.find(given, about)
     except AttributeError:  # no tensors
         about = settings = None

@@ -26,7 +26,7 @@ def _truth(name, ufunc, tex, doc):
     @public(name, ["Tensor input, *, Tensor out = None",
                    *(f"Tensor input, {form}, *, Tensor out = None" for form in forms)], ["", *forms], op=op)
     def call(input, dim=None, keepdim=False):
-        return op.call(input, None if dim is None else the_dims(name, dim, input._d.ndim), keepdim)
+        return op.call(input, None if dim is None else the_dims(name, dim, input._array.ndim), keepdim)
 
     call.__doc__ = f"{doc} along `dim`, or of all: a bool tensor (uint8 for uint8). Source: torch.{name}"
 
@@ -43,7 +43,7 @@ count_op = register("count_nonzero(self, dim=None)", method=False, function=Fals
         ("int dim = None", "tuple of ints dim"), op=count_op)
 def count_nonzero(input, dim=None):
     """How many elements are nonzero, in all or along `dim`: int64. Source: torch.count_nonzero."""
-    return count_op.call(input, None if dim is None else the_dims("count_nonzero", dim, input._d.ndim))
+    return count_op.call(input, None if dim is None else the_dims("count_nonzero", dim, input._array.ndim))
 
 
 # -- ignoring nan ------------------------------------------------------------------------------------------------------
@@ -66,7 +66,7 @@ nansum_op = register("nansum(self, dim=None, keepdim=False, *, dtype=None)", for
 def nansum(input, dim=None, keepdim=False, *, dtype=None):
     """The sum, nan counted as 0. Source: torch.nansum."""
     flag("nansum", keepdim)
-    dims = None if dim is None else the_dims("nansum", dim, input._d.ndim, listed=False)
+    dims = None if dim is None else the_dims("nansum", dim, input._array.ndim, listed=False)
     differentiable_dtype(input, dtype)
     return nansum_op.call(input, dims, keepdim, dtype)
 
@@ -74,10 +74,10 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None):
 @public("nanmean")
 def nanmean(input, dim=None, keepdim=False, *, dtype=None):
     """The mean of the elements that are not nan. Raises RuntimeError for whole numbers. Source: torch.nanmean."""
-    if input.dtype._kind < 2:
+    if not input.dtype.is_inexact:
         raise fail(RuntimeError,
                    f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype.short}",
                    "Whole numbers are never nan.")
     there = METHODS["logical_not"](METHODS["isnan"](input))
-    dims = None if dim is None else the_dims("nanmean", dim, input._d.ndim, listed=False)
+    dims = None if dim is None else the_dims("nanmean", dim, input._array.ndim, listed=False)
     return nansum(input, dim, keepdim, dtype=dtype) / sum_op.call(there, dims, keepdim, None)

@@ -37,7 +37,7 @@ def array_from(data, dtype=None):
     if kind in _NUMBERS:
         return _converted([data], dtype or python_scalar_dtype(data))[0]
     if isinstance(data, Tensor):
-        return _cast_copy(devices.to_host(data._d), dtype)
+        return _cast_copy(devices.to_host(data._array), dtype)
     if isinstance(data, (np.ndarray, np.generic)):
         if kind is not np.ndarray and data.dtype.kind == "O":
             raise _no_dtype(data)
@@ -150,11 +150,11 @@ def _converted(flat, dtype):
             return np.array(flat, np.int64)
         except OverflowError:
             raise _too_big(max(flat, key=abs)) from None
-    if dtype._kind == 1:
+    if dtype.is_integer:
         return _integers(flat, dtype)
-    if dtype._kind == 2 and any(isinstance(x, complex) for x in flat):
+    if dtype.is_floating_point and any(isinstance(x, complex) for x in flat):
         raise _bad_item(next(x for x in flat if isinstance(x, complex)), dtype)
-    double = np.float64 if dtype._kind == 2 else dtype.np
+    double = np.float64 if dtype.is_floating_point else dtype.np
     return per_thread.state.run(cast, np.array(flat, double), dtype.np)
 
 
@@ -163,7 +163,7 @@ def _number(x, dtype):
     if type(x) in _NUMBERS:
         return x
     if isinstance(x, Tensor):
-        if x._d.size != 1:
+        if x._array.size != 1:
             message = "only one element tensors can be converted to Python scalars"
             raise fail(ValueError, message, "To put tensors together use torch.stack([...]) or torch.cat([...]).")
         if x.requires_grad:
@@ -172,7 +172,7 @@ def _number(x, dtype):
                 "Consider using tensor.detach() first."
             )
             warnings.warn(message, UserWarning, stacklevel=7)
-        return x._d.item()
+        return x._array.item()
     if isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "biufc" and x.size == 1:
         return x.item()
     if isinstance(x, (bool, int, float, complex)):  # subclasses, such as members of an IntEnum
@@ -222,7 +222,7 @@ def _not_a_number(x):
 
 def _bad_item(x, dtype):
     name, note = type(x).__name__, f"Every element has to be a number that {dtype} can hold."
-    if dtype._kind == 1:
+    if dtype.is_integer:
         return fail(TypeError, f"'{name}' object cannot be interpreted as an integer", note)
     return fail(TypeError, f"must be real number, not {name}", note)
 

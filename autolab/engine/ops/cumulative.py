@@ -89,13 +89,13 @@ def _in_place(op):
 
     @public(name, function=False)
     def call(self, dim, *, dtype=None):
-        dim = one_dim(op.name, dim, self._d.ndim)
+        dim = one_dim(op.name, dim, self._array.ndim)
         wanted = self.dtype if dtype is None else as_dtype(dtype)
         if wanted is not self.dtype:
             kinds = [_C_NAMES.get(d.name, d.name) for d in (self.dtype, wanted)]
             message = "Bad in-place call: input tensor dtype {} and output tensor dtype {} should match".format(*kinds)
             raise fail(RuntimeError, message, "A tensor keeps its dtype when it is changed in place: convert it first.")
-        return written(op, (self, dim, self.dtype if self.dtype._kind < 2 else dtype))
+        return written(op, (self, dim, self.dtype if not self.dtype.is_inexact else dtype))
 
     call.__doc__ = f"`{op.name}` in place; the dtype stays. Source: torch.Tensor.{name}."
 
@@ -106,7 +106,7 @@ _C_NAMES = {"float32": "float", "float64": "double", "int64": "long int", "int32
 def _along(op, name, doc):
     @public(name, op=op)
     def call(input, dim, *, dtype=None):
-        dim = one_dim(name, dim, input._d.ndim)
+        dim = one_dim(name, dim, input._array.ndim)
         differentiable_dtype(input, dtype)
         return op.call(input, dim, dtype)
 
@@ -151,7 +151,7 @@ logcumsumexp_op = register("logcumsumexp(self, dim)", forward=_logcumsumexp, met
 @public("logcumsumexp", op=logcumsumexp_op)
 def logcumsumexp(input, dim):
     """log of the running sum of exp(x) along `dim`, without overflow. Source: torch.logcumsumexp."""
-    return logcumsumexp_op.call(input, one_dim("logcumsumexp", dim, input._d.ndim))
+    return logcumsumexp_op.call(input, one_dim("logcumsumexp", dim, input._array.ndim))
 
 
 # -- running extremes --------------------------------------------------------------------------------------------------
@@ -183,7 +183,7 @@ def _running_extreme(name, ufunc, doc):
 
     @public(name, op=op)
     def call(input, dim):
-        return op.call(input, one_dim(name, dim, input._d.ndim))
+        return op.call(input, one_dim(name, dim, input._array.ndim))
 
     call.__doc__ = f"{doc} along `dim`: (values, indices). Source: torch.{name}"
 

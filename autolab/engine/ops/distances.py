@@ -95,8 +95,8 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
         message = f"{compute_mode} is not a valid value for compute_mode"
         raise fail(ValueError, message, f"It is one of {', '.join(modes)}.")
     for name, x in (("X1", x1), ("X2", x2)):
-        if x._d.ndim < 2:
-            message = f"cdist only supports at least 2D tensors, {name} got: {x._d.ndim}D"
+        if x._array.ndim < 2:
+            message = f"cdist only supports at least 2D tensors, {name} got: {x._array.ndim}D"
             raise fail(RuntimeError, message, "One row is one point.")
     if x1.shape[-1] != x2.shape[-1]:
         message = f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
@@ -196,9 +196,9 @@ def pdist(input, p=2.0):
 
     Raises RuntimeError unless it is a matrix of floats, and for a negative p. Source: torch.pdist."""
     check_tensor("pdist", input)
-    if input._d.ndim != 2:
-        raise fail(RuntimeError, f"pdist only supports 2D tensors, got: {input._d.ndim}D", "Points by coordinates.")
-    if input.dtype._kind != 2:
+    if input._array.ndim != 2:
+        raise fail(RuntimeError, f"pdist only supports 2D tensors, got: {input._array.ndim}D", "Points by coordinates.")
+    if not input.dtype.is_floating_point:
         raise fail(RuntimeError, "pdist only supports floating-point dtypes", "A distance is seldom a whole number: call .float() first.")
     if p < 0:
         raise fail(RuntimeError, "pdist only supports non-negative p values", "p is the order of the norm: 2 for the usual length.")

@@ -103,7 +103,7 @@ _SPECIAL["xlog1py"] = _SPECIAL.pop("special_xlog1py")
 # -- the share of a bell curve below x -------------------------------------------------------------------------------------
 def ndtr(input):
     """The share of the standard normal distribution below x: (1 + erf(x / sqrt 2)) / 2. Source: torch.special.ndtr."""
-    scaled = _SPECIAL["erf"](OPS["mul_scalar"].call(input if input.dtype._kind > 1 else input.float(), math.sqrt(0.5)))
+    scaled = _SPECIAL["erf"](OPS["mul_scalar"].call(input if input.dtype.is_inexact else input.float(), math.sqrt(0.5)))
     return OPS["mul_scalar"].call(OPS["add_scalar"].call(scaled, 1), 0.5)
 
 

@@ -159,7 +159,7 @@ METHODS["tile"] = lambda self, *dims: tile(self, sizes_from(dims, "tile"))
 
 def _check_repeats(repeats, n):
     note = "There is one count per entry, or one for all."
-    if repeats._d.ndim > 1:
+    if repeats._array.ndim > 1:
         raise fail(RuntimeError, "repeats must be 0-dim or 1-dim tensor", note)
     if repeats.numel() != 1 and repeats.numel() != n:
         message = (
@@ -179,7 +179,7 @@ def _positions(repeats, output_size):
     if repeats.dtype.name not in ("int32", "int64"):
         message = f"\"repeat_interleave_cpu\" not implemented for '{repeats.dtype.short}'"
         raise fail(NotImplementedError, message, "Counts are whole numbers.")
-    if repeats._d.ndim != 1:
+    if repeats._array.ndim != 1:
         raise fail(RuntimeError, "repeat_interleave only accept 1D vector as repeat", "It has one count per position.")
     _check_repeats(repeats, repeats.numel())
     if output_size not in (None, int(repeats.sum())):

@@ -57,14 +57,14 @@ def _share_rule(m, g, self, result):
 
 def _nonempty(name, self, dim):
     if dim is None:
-        if self._d.size == 0:
+        if self._array.size == 0:
             raise fail(RuntimeError, f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
                                      f"Specify the reduction dim with the "
                        "'dim' argument.", "Nothing is the largest of no elements.")
     else:
         for d in (dim,) if isinstance(dim, int) else dim:
-            if self._d.ndim and self._d.shape[d] == 0:
-                raise fail(IndexError, f"{name}(): Expected reduction dim {d % self._d.ndim} to have non-zero size.",
+            if self._array.ndim and self._array.shape[d] == 0:
+                raise fail(IndexError, f"{name}(): Expected reduction dim {d % self._array.ndim} to have non-zero size.",
                            "Nothing is the largest of no elements.")
 
 
@@ -105,7 +105,7 @@ def _extreme(name, pick, pair, doc):
             raise mismatch("dim")
         keepdim = False if keepdim is _ABSENT else keepdim
         flag(name, keepdim)
-        check_dim(dim, input._d.ndim)
+        check_dim(dim, input._array.ndim)
         _nonempty(name, input, dim)
         return dim_op.call(input, dim, keepdim)
 
@@ -147,7 +147,7 @@ def _amax(name, ufunc, doc):
 
     @public(name, op=op)
     def call(input, dim=(), keepdim=False):
-        dim = the_dims(name, () if dim is None else dim, input._d.ndim, listed=False)
+        dim = the_dims(name, () if dim is None else dim, input._array.ndim, listed=False)
         flag(name, keepdim)
         _nonempty(name, input, dim or None)
         return op.call(input, dim, keepdim)
@@ -173,7 +173,7 @@ aminmax_op = register("aminmax(self, *, dim=None, keepdim=False)", outputs=("min
 def aminmax(input, *, dim=None, keepdim=False):
     """(min, max), of all elements or along one dimension. Source: torch.aminmax."""
     if dim is not None:
-        one_dim("aminmax", dim, input._d.ndim)
+        one_dim("aminmax", dim, input._array.ndim)
     _nonempty("aminmax", input, dim)
     return aminmax_op.call(input, dim, keepdim)
 
@@ -194,15 +194,15 @@ def _position(name, doc):
     @public(name, op=op)
     def call(input, dim=None, keepdim=False):
         flag(name, keepdim)
-        if input.dtype._kind == 0:
+        if input.dtype.is_bool:
             raise fail(RuntimeError, f"{name}(): does not support bool input",
                        "Convert the mask to numbers first: mask.int().")
         if dim is None:
-            if input._d.size == 0:
+            if input._array.size == 0:
                 raise fail(IndexError, f"{name}(): Expected reduction dim to be specified for input.numel() == 0.",
                            "There is no element to point at.")
         else:
-            _nonempty(name, input, one_dim(name, dim, input._d.ndim))
+            _nonempty(name, input, one_dim(name, dim, input._array.ndim))
         return op.call(input, dim, keepdim)
 
     call.__doc__ = (f"Where the {doc} element is: in the flattened tensor, or along `dim`. nan counts as such. "
@@ -267,7 +267,7 @@ def _median(name, skip_nan, doc):
     def call(input, dim=_ABSENT, keepdim=False):
         if dim is _ABSENT:
             return all_op.call(input)
-        _nonempty(name, input, one_dim(name, dim, input._d.ndim))
+        _nonempty(name, input, one_dim(name, dim, input._array.ndim))
         flag(name, keepdim)
         return dim_op.call(input, dim, keepdim)
 
@@ -294,10 +294,10 @@ kthvalue_op = picked("kthvalue", "kthvalue(self, k, dim=-1, keepdim=False)", _kt
 @public("kthvalue", op=kthvalue_op)
 def kthvalue(input, k, dim=-1, keepdim=False):
     """(values, indices) of the k-th smallest element along `dim`, counted from 1. Source: torch.kthvalue."""
-    one_dim("kthvalue", dim, input._d.ndim, 3)
-    if not 1 <= k <= (input._d.shape[dim] if input._d.ndim else 1):
+    one_dim("kthvalue", dim, input._array.ndim, 3)
+    if not 1 <= k <= (input._array.shape[dim] if input._array.ndim else 1):
         raise fail(RuntimeError,
-                   f"kthvalue(): selected number k out of range for dimension {dim % max(input._d.ndim, 1)}",
+                   f"kthvalue(): selected number k out of range for dimension {dim % max(input._array.ndim, 1)}",
                    "k counts from 1 to the size of the dimension.")
     return kthvalue_op.call(input, k, dim, keepdim)
 
@@ -342,6 +342,6 @@ mode_op = picked("mode", "mode(self, dim=-1, keepdim=False)", _mode, "ModeBackwa
 def mode(input, dim=-1, keepdim=False):
     """(values, indices) of the most frequent element along `dim`: the smallest of several, at its last place. Source:
     torch.mode."""
-    _nonempty("mode", input, one_dim("mode", dim, input._d.ndim))
+    _nonempty("mode", input, one_dim("mode", dim, input._array.ndim))
     return mode_op.call(input, dim, keepdim)
 

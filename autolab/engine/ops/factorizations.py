@@ -159,7 +159,7 @@ def matrix_rank(A, tol=None, *, atol=None, rtol=None, hermitian=False):
     """How many singular values of matrices (…, m, n) are above max(atol, rtol * the largest).
 
     rtol: eps * max(m, n) when neither is given; tol: the same as atol, and NumPy's name. Source: torch.linalg.matrix_rank."""
-    if A._d.ndim < 2:
+    if A._array.ndim < 2:
         raise fail(
             RuntimeError,
             "torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions.",
@@ -220,7 +220,7 @@ def pinv(A, rcond=None, *, atol=None, rtol=None, hermitian=False):
     Source: torch.linalg.pinv."""
     if hermitian:
         raise unsupported("linalg.pinv", "hermitian", "Symmetric matrices have the same pseudo-inverse without it.")
-    if A._d.ndim < 2 or not A.is_floating_point():
+    if A._array.ndim < 2 or not A.is_floating_point():
         raise fail(
             RuntimeError,
             f"linalg.pinv({A.dtype.short}{{{list(A.shape)}}}): expected a tensor with 2 or more dimensions of float, double, "
@@ -247,7 +247,7 @@ def cond(A, p=None):
         n = values.shape[-1]
         ends = values.narrow(-1, 0, 1), values.narrow(-1, n - 1, 1)
         return (ends[1] / ends[0] if p == -2 else ends[0] / ends[1]).squeeze(-1)
-    _square(f"cond(ord={p})", A._d)
+    _square(f"cond(ord={p})", A._array)
     if p not in ("fro", "nuc") and (isinstance(p, str) or abs(p) not in (1, 2, math.inf)):
         raise fail(RuntimeError, f"linalg.cond got an invalid norm type: {p}", "Take 'fro', 'nuc', or 1, -1, 2, -2, inf, -inf.")
     norm = NAMESPACES["linalg"]["matrix_norm"]
@@ -261,7 +261,7 @@ def _inverse_or_inf(A):
     try:
         return inverse(A)
     except LinAlgError:
-        matrices = devices.to_host(A._d).reshape(-1, *A.shape[-2:])
+        matrices = devices.to_host(A._array).reshape(-1, *A.shape[-2:])
         none = METHODS["new_tensor"](A, [zero_pivot(a) > 0 for a in matrices], dtype=bool_).reshape((*A.shape[:-2], 1, 1))
         one = NAMESPACES[""]["eye"](A.shape[-1], dtype=A.dtype, device=A.device)
         return METHODS["masked_fill"](inverse(NAMESPACES[""]["where"](none, one, A)), none, math.inf)
@@ -362,7 +362,7 @@ def lstsq(A, B, rcond=None, *, driver=None):
         raise fail(RuntimeError, message, "Convert one of them: equations are not solved in two precisions.")
     if A.dtype.np not in (np.float32, np.float64):
         raise fail(RuntimeError, "This function doesn't handle types other than float and double", "Convert A with .float() first.")
-    vector = B._d.ndim == A._d.ndim - 1
+    vector = B._array.ndim == A._array.ndim - 1
     right = B.unsqueeze(-1) if vector else B
     if A.shape[-2] != right.shape[-2]:
         raise fail(
@@ -449,14 +449,14 @@ def solve_triangular(A, B, *, upper, left=True, unitriangular=False):
 
     inf where the diagonal is 0. Raises RuntimeError for shapes that do not fit. Source: torch.linalg.solve_triangular."""
     for name, x in (("A", A), ("B", B)):
-        if x._d.ndim < 2:
+        if x._array.ndim < 2:
             raise fail(
                 RuntimeError,
                 f"linalg.solve_triangular: The input tensor {name} must have at least 2 dimensions.",
                 "A single right side is a matrix of one column: unsqueeze(-1).",
             )
-    _square("solve_triangular", A._d)
-    if A.dtype._kind < 2 or A.dtype.np == np.float16:
+    _square("solve_triangular", A._array)
+    if not A.dtype.is_inexact or A.dtype.np == np.float16:
         raise not_implemented("triangular_solve_cpu", A.dtype.np)
     if A.shape[-2] != B.shape[-2 if left else -1]:
         sizes = f"{A.shape[-2]}x{A.shape[-1]} and {B.shape[-2]}x{B.shape[-1]}"

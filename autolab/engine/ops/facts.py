@@ -50,7 +50,7 @@ def unravel_index(indices, shape):
     """Positions counted over all elements as positions along each dimension of `shape`: a tuple of tensors like `indices`.
 
     Raises TypeError unless `indices` are whole numbers. Source: torch.unravel_index."""
-    if not isinstance(indices, Tensor) or indices.dtype._kind != 1:
+    if not isinstance(indices, Tensor) or not indices.dtype.is_integer:
         kind = indices.dtype if isinstance(indices, Tensor) else type(indices).__name__
         message = f"expected 'indices' to be integer dtype, but got {kind}"
         raise fail(TypeError, message, "Positions are a tensor of whole numbers.")

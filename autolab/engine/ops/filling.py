@@ -86,7 +86,7 @@ def _filled(made, shape, dtype, value, like=None):
     value = held_by(value, dtype)
     if like is None or like._storage.device is not made.device:
         return made.computed(lambda xp: xp.full(shape, value, dtype.np))
-    return made.computed(lambda xp: xp.full_like(like._d, value, dtype.np, order_of_copies(like._d)))
+    return made.computed(lambda xp: xp.full_like(like._array, value, dtype.np, order_of_copies(like._array)))
 
 
 # -- like another tensor -----------------------------------------------------------------------------------------------
@@ -96,8 +96,8 @@ def like(function, input, options):
     Raises TypeError unless `input` is a tensor.
     """
     made = _like(function, input, options)
-    here = input._d if isinstance(input._d, (np.ndarray, np.generic)) else np.broadcast_to(np.empty((), made.dtype.np), input._d.shape)
-    return made, np.empty_like(here, made.dtype.np, order_of_copies(input._d))
+    here = input._array if isinstance(input._array, (np.ndarray, np.generic)) else np.broadcast_to(np.empty((), made.dtype.np), input._array.shape)
+    return made, np.empty_like(here, made.dtype.np, order_of_copies(input._array))
 
 
 def _like(function, input, options):
@@ -114,7 +114,7 @@ def _given(options):
 def zeros_like(input, **options):
     """Zeros with the shape, dtype and device of `input`; never requiring grad by itself. Source: torch.zeros_like."""
     made = _like("zeros_like", input, options)
-    return _filled(made, input._d.shape, made.dtype, 0, input)
+    return _filled(made, input._array.shape, made.dtype, 0, input)
 
 
 @composite()
@@ -122,7 +122,7 @@ def zeros_like(input, **options):
 def ones_like(input, **options):
     """Ones with the shape, dtype and device of `input`. Source: torch.ones_like."""
     made = _like("ones_like", input, options)
-    return _filled(made, input._d.shape, made.dtype, 1, input)
+    return _filled(made, input._array.shape, made.dtype, 1, input)
 
 
 @composite()
@@ -131,8 +131,8 @@ def empty_like(input, **options):
     """Uninitialised memory with the shape, dtype and device of `input`. Source: torch.empty_like."""
     made = _like("empty_like", input, options)
     if input._storage.device is made.device:
-        return made.computed(lambda xp: xp.empty_like(input._d, made.dtype.np, order_of_copies(input._d)))
-    return made.computed(lambda xp: xp.empty(input._d.shape, made.dtype.np))
+        return made.computed(lambda xp: xp.empty_like(input._array, made.dtype.np, order_of_copies(input._array)))
+    return made.computed(lambda xp: xp.empty(input._array.shape, made.dtype.np))
 
 
 @composite()
@@ -140,7 +140,7 @@ def empty_like(input, **options):
 def full_like(input, fill_value, **options):
     """`fill_value` everywhere, with the shape, dtype and device of `input`. Source: torch.full_like."""
     made = _like("full_like", input, options)
-    return _filled(made, input._d.shape, made.dtype, _number("full_like", fill_value, 2), input)
+    return _filled(made, input._array.shape, made.dtype, _number("full_like", fill_value, 2), input)
 
 
 def _new(function, self, args, options):
@@ -195,7 +195,7 @@ def arange(*bounds, start=None, end=None, step=None, **options):
     made = Options("arange", options)
     whole = all(isinstance(number, int) for number in (start, end, step))
     dtype = made.dtype or (int64 if whole else get_default_dtype())
-    if dtype._kind in (0, 3):
+    if dtype.is_bool or dtype.is_complex:
         note = "A range needs numbers in an order."
         raise fail(NotImplementedError, f"\"arange_cpu\" not implemented for '{dtype.short}'", note)
     if made.requires_grad:
@@ -203,7 +203,7 @@ def arange(*bounds, start=None, end=None, step=None, **options):
     for number in (start, end, step) if whole else ():
         check_fits(number, int64)
     _check_range(start, end, step)
-    values = _int_range if dtype._kind == 1 else _float_range
+    values = _int_range if dtype.is_integer else _float_range
     return made.generated(values(start, end, step, dtype))
 
 
@@ -304,7 +304,7 @@ def logspace(start, end, steps, base=10.0, **options):
     start, end, steps = _line("logspace", start, end, steps)
     made = Options("logspace", options)
     dtype = _line_dtype(start, end, made)
-    if dtype._kind == 1:
+    if dtype.is_integer:
         start, end = int(start), int(end)
     exponents = _line_values("logspace", start, end, steps, dtype if dtype.is_complex else float64)
     with np.errstate(all="ignore"):
@@ -312,7 +312,7 @@ def logspace(start, end, steps, base=10.0, **options):
 
 
 def _line(function, start, end, steps):
-    dims = [t._d.ndim if isinstance(t, Tensor) else 0 for t in (start, end)]
+    dims = [t._array.ndim if isinstance(t, Tensor) else 0 for t in (start, end)]
     if any(dims):
         message = (
             f"{function} only supports 0-dimensional start and end tensors, but got start with {dims[0]} dimension(s) "
@@ -335,10 +335,10 @@ def _line_dtype(start, end, made):
 
 
 def _line_values(function, start, end, steps, dtype):
-    if dtype._kind == 0:
+    if dtype.is_bool:
         message = f"\"{function}_cpu\" not implemented for 'Bool'"
         raise fail(NotImplementedError, message, "Name a number dtype.")
-    if dtype._kind == 1:
+    if dtype.is_integer:
         start, end, exact = int(start), int(end), np.float64
     else:
         exact = dtype.scalar
@@ -399,7 +399,7 @@ def _triangle(function, row, col, options, inside):
         if number < 0:
             raise fail(RuntimeError, f"{name} must be non-negative, got{number}", "It counts rows or columns.")
     dtype = made.dtype or int64
-    if dtype._kind != 1:
+    if not dtype.is_integer:
         message = f"\"{function}\" not implemented for '{dtype.short}'"
         raise fail(NotImplementedError, message, "Indices are whole numbers.")
     places = np.nonzero(inside(*np.indices((row, col), sparse=True)))
@@ -434,7 +434,7 @@ def _check_axes(tensors):
     if not tensors:
         raise fail(RuntimeError, "meshgrid expects a non-empty TensorList", "Pass one 1-d tensor per dimension.")
     for t in tensors:
-        if t._d.ndim > 1:
+        if t._array.ndim > 1:
             message = f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {t}"
             raise fail(RuntimeError, message, "Flatten it first.")
         if t.dtype is not tensors[0].dtype:

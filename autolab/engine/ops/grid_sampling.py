@@ -166,8 +166,8 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
     _check_shapes(input, grid)
     if mode == "bicubic":
         raise unsupported("grid_sample", "mode='bicubic'", "'bilinear' and 'nearest' are there.")
-    if input.dtype._kind != 2:
-        raise not_implemented("grid_sampler_2d_cpu_kernel_impl", input._d.dtype)
+    if not input.dtype.is_floating_point:
+        raise not_implemented("grid_sampler_2d_cpu_kernel_impl", input._array.dtype)
     if grid.dtype is not input.dtype:
         message = f"expected scalar type {input.dtype.short} but found {grid.dtype.short}"
         raise fail(RuntimeError, message, "Convert the grid: grid.to(input.dtype).")

@@ -28,7 +28,7 @@ def as_index(x, dim, shape):
                     "A mask says yes or no for every entry, so it has the tensor's sizes.",
                 )
         with x._storage.device.backend:
-            return [wrap(i) for i in x._storage.device.xp.nonzero(x._d if x.ndim else x._d.reshape(1))]
+            return [wrap(i) for i in x._storage.device.xp.nonzero(x._array if x.ndim else x._array.reshape(1))]
     if x.dtype.name not in ("int64", "int32"):
         raise fail(
             IndexError,

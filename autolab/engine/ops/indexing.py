@@ -244,14 +244,14 @@ index_put_op = register(
 
 def _plan(self, key):
     """Applies the basic part of an index as views. Returns (view, indices): `indices` is None, or the list for the advanced part."""
-    if not self._d.ndim and key.__class__ is int:
+    if not self._array.ndim and key.__class__ is int:
         raise fail(
             IndexError,
             "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a "
             "number",
             "A 0-d tensor is a single number.",
         )
-    if not self._d.ndim and key.__class__ is slice:
+    if not self._array.ndim and key.__class__ is slice:
         raise fail(IndexError, "slice() cannot be applied to a 0-dim tensor.", "A 0-d tensor is a single number.")
     key = key if key.__class__ is tuple else tuple(key) if isinstance(key, (list, range)) and as_coordinates(key) else (key,)
     used = sum(consumed_by(k) for k in key)
@@ -264,7 +264,7 @@ def _plan(self, key):
     result, dim, advanced = self, 0, {}
     for place, k in enumerate(key):
         if k.__class__ is int or isinstance(k, (int, np.integer)) and not isinstance(k, (bool, np.bool_)):
-            _inside(int(k), place, result._d.shape[dim])
+            _inside(int(k), place, result._array.shape[dim])
             result = select_op.call(result, dim, int(k))
         elif k.__class__ is slice:
             result = _sliced(result, dim, k)
@@ -278,15 +278,15 @@ def _plan(self, key):
             result = unsqueeze.call(result, dim)
             advanced[dim] = wrap(np.nonzero(np.array([bool(k)]))[0])
             dim += 1
-        elif isinstance(k, Tensor) and not k.ndim and k.dtype._kind == 1 and k.dtype.name != "uint8":  # of any size: it counts as a number
-            _inside(int(k._d), place, result._d.shape[dim])
-            result = select_op.call(result, dim, int(k._d))
+        elif isinstance(k, Tensor) and not k.ndim and k.dtype.is_integer and k.dtype.name != "uint8":  # of any size: it counts as a number
+            _inside(int(k._array), place, result._array.shape[dim])
+            result = select_op.call(result, dim, int(k._array))
         elif isinstance(k, Tensor) and not k.ndim and k.dtype.name in ("bool", "uint8"):
             result = unsqueeze.call(result, dim)
-            advanced[dim] = wrap(np.nonzero(np.array([bool(k._d)]))[0])
+            advanced[dim] = wrap(np.nonzero(np.array([bool(k._array)]))[0])
             dim += 1
         elif isinstance(k, (Tensor, list, tuple, np.ndarray, range)):
-            for i in as_index(k, dim, result._d.shape):
+            for i in as_index(k, dim, result._array.shape):
                 advanced[dim] = i
                 dim += 1
         elif isinstance(k, str):
@@ -321,7 +321,7 @@ def _sliced(x, dim, k, always=False):
         raise fail(ValueError, "slice step cannot be zero", "A step says how far to go to the next entry.")
     if step is not None and step < 0:
         raise fail(ValueError, "step must be greater than zero", "Use flip to walk backwards.")
-    if not always and not start and step in (None, 1) and (stop is None or stop >= x._d.shape[dim]):
+    if not always and not start and step in (None, 1) and (stop is None or stop >= x._array.shape[dim]):
         return x
     return slice_op.call(
         x, dim, 0 if start is None else start, END if stop is None else stop, 1 if step is None else step
@@ -336,7 +336,7 @@ def _of_ints_and_slices(x, key):
     dim = 0
     for place, k in enumerate(key):
         if k.__class__ is int:
-            _inside(k, place, x._d.shape[dim])
+            _inside(k, place, x._array.shape[dim])
             x = select_op.call(x, dim, k)
         else:
             x = _sliced(x, dim, k)
@@ -346,11 +346,11 @@ def _of_ints_and_slices(x, key):
 
 def getitem(self, key):
     """`x[key]`. Source: https://docs.pytorch.org/docs/2.13/tensor_view.html"""
-    if key.__class__ is int and self._d.ndim:
+    if key.__class__ is int and self._array.ndim:
         return select_op.call(self, 0, key)
-    if key.__class__ is slice and self._d.ndim:
+    if key.__class__ is slice and self._array.ndim:
         return _sliced(self, 0, key, always=True)
-    if key.__class__ is tuple and len(key) <= self._d.ndim and _SIMPLE.issuperset([k.__class__ for k in key]):
+    if key.__class__ is tuple and len(key) <= self._array.ndim and _SIMPLE.issuperset([k.__class__ for k in key]):
         view = _of_ints_and_slices(self, key)
         return METHODS["alias"](view) if view is self else view
     view, indices = _plan(self, key)
@@ -409,19 +409,19 @@ def _check_dtype(self, indices, values, accumulate=False):
 
 def _without_leading_ones(value):
     """A view of `value` without its leading dimensions of size 1: these fit any index."""
-    shape = value._d.shape
+    shape = value._array.shape
     ones = next((k for k, n in enumerate(shape) if n != 1), len(shape))
     return METHODS["view"](value, shape[ones:]) if ones else value
 
 
 def _copy_into(view, value):
     """`view.copy_(value)`, by the ops that torch uses: fill_ for a 0-d value, else view and expand where the shapes differ."""
-    if value._d.shape == view._d.shape:
+    if value._array.shape == view._array.shape:
         view.copy_(value)
-    elif not value._d.ndim:
+    elif not value._array.ndim:
         view.fill_(value)
     else:
-        view.copy_(METHODS["expand"](_without_leading_ones(value), view._d.shape))
+        view.copy_(METHODS["expand"](_without_leading_ones(value), view._array.shape))
 
 
 METHODS["__getitem__"], METHODS["__setitem__"] = getitem, setitem
@@ -432,7 +432,8 @@ def written(op, args, apart=True):
     target, state = args[0], per_thread.state
     check_inplace(target, state, any(isinstance(a, Tensor) and a._req for a in args))
     tensors = [x for a in args for x in (a if a.__class__ in (list, tuple) else (a,)) if isinstance(x, Tensor)]
-    if apart and any(overlap(target, x) for x in tensors[1:] if x._d.ndim or op.params[-1] != "value"):  # one `value` is read before writing begins
+    # a single `value` is read before writing begins
+    if apart and any(overlap(target, x) for x in tensors[1:] if x._array.ndim or op.params[-1] != "value"):
         raise overlapping_operands()
     device, _ = common_device(op, args, tensors)
     if device is not target._storage.device:
@@ -449,7 +450,7 @@ def _index_list(self, indices):
             flat.append(None)
             dim += 1
             continue
-        found = as_index(i, dim, self._d.shape)
+        found = as_index(i, dim, self._array.shape)
         flat += found
         dim += len(found)
     return flat

@@ -29,7 +29,7 @@ def _look_otherwise(op, *args):
     array = compute(op, state, device, (memory, *args[1:]))
     recording = state.grad and not state.inference and target._req
     old = _before(op, args, target) if recording else None
-    target._d = array
+    target._array = array
     target._storage.version += 1
     node = record(op, args, (target,), state, old) if recording else None
     if observe.observer is not None:
@@ -48,10 +48,10 @@ _AS_STRIDED = variant(OPS["as_strided"], node="AsStridedBackward1")
 
 def t_(self):
     """Transposes a matrix in place. Raises RuntimeError for more than two dimensions. Source: torch.Tensor.t_."""
-    if self._d.ndim > 2:
+    if self._array.ndim > 2:
         raise fail(
             RuntimeError,
-            f"t_() expects a tensor with <= 2 dimensions, but self is {self._d.ndim}D",
+            f"t_() expects a tensor with <= 2 dimensions, but self is {self._array.ndim}D",
             "Use transpose_(dim0, dim1).",
         )
     return _look_otherwise(_T, self)
@@ -104,7 +104,7 @@ def resize_(self, *sizes, memory_format=None):
     memory, needed = materialise(self), math.prod(shape)
     if shape != memory.shape:
         with device.backend:
-            self._d = _first_elements(self, memory, needed, device).reshape(shape)
+            self._array = _first_elements(self, memory, needed, device).reshape(shape)
     self._storage.version += 1
     return self
 
@@ -126,7 +126,7 @@ def _first_elements(t, memory, needed, device):
 
 def resize_as_(self, the_template, *, memory_format=None):
     """`resize_` to another tensor's shape. Source: torch.Tensor.resize_as_."""
-    return resize_(self, the_template._d.shape, memory_format=memory_format)
+    return resize_(self, the_template._array.shape, memory_format=memory_format)
 
 
 for _function in (t_, transpose_, unsqueeze_, squeeze_, as_strided_, resize_, resize_as_):

@@ -249,7 +249,7 @@ def _equal(n, size):
 @composite(method=True)
 def split(tensor, split_size_or_sections, dim=0):
     """Pieces of a given size (the last may be smaller), or of given sizes; views. Source: torch.split."""
-    if not tensor._d.ndim:
+    if not tensor._array.ndim:
         raise fail(RuntimeError, "split expects at least a 1-dimensional tensor", "A 0-d tensor is a single number.")
     dim = check_dim(int_argument("split", "dim", 3, dim), tensor.ndim)
     split_size_or_sections = ints_argument("split_with_sizes", "split_sizes", 2, split_size_or_sections)
@@ -285,7 +285,7 @@ METHODS["split_with_sizes"] = lambda self, split_sizes, dim=0: split(self, split
 @composite(method=True)
 def chunk(input, chunks, dim=0):
     """At most `chunks` pieces of equal size; views. Source: torch.chunk."""
-    if not input._d.ndim:
+    if not input._array.ndim:
         raise fail(RuntimeError, "chunk expects at least a 1-dimensional tensor", "A 0-d tensor is a single number.")
     if chunks <= 0:
         raise fail(
@@ -300,7 +300,7 @@ def chunk(input, chunks, dim=0):
 @composite(method=True)
 def unbind(input, dim=0):
     """The entries along a dimension as a tuple of views. Source: torch.unbind."""
-    if not input._d.ndim:
+    if not input._array.ndim:
         raise no_dimensions(dim)
     d = check_dim(dim, input.ndim)
     return unbind_op.call(input, d) if input.shape[d] else ()
@@ -320,7 +320,7 @@ def _places(given):
 @composite(method=True)
 def tensor_split(input, indices_or_sections, dim=0):
     """Nearly equal pieces, or pieces cut at given places; views. Source: torch.tensor_split."""
-    if not input._d.ndim:
+    if not input._array.ndim:
         message = "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
         raise fail(RuntimeError, message, "A 0-d tensor is a single number.")
     d = check_dim(dim, input.ndim)
@@ -344,7 +344,7 @@ def _along(name, wanted, dim_of, doc):
     def call(input, indices_or_sections):
         if not isinstance(indices_or_sections, (int, list, tuple)):
             raise mismatch("sections")
-        ndim = input._d.ndim
+        ndim = input._array.ndim
         if ndim < wanted:
             message = f"torch.{name} requires a tensor with at least {wanted} dimension, but got a tensor with {ndim} dimensions!"
             raise fail(RuntimeError, message, "hsplit cuts columns, vsplit rows, dsplit along the third dimension.")
@@ -403,7 +403,7 @@ block_diag_op = register(
 def block_diag(*tensors):
     """One matrix with the given blocks along its diagonal. Source: torch.block_diag."""
     for i, t in enumerate(tensors):
-        if t._d.ndim > 2:
-            message = f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {t._d.ndim} dimensions"
+        if t._array.ndim > 2:
+            message = f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {t._array.ndim} dimensions"
             raise fail(RuntimeError, message, "Each tensor is one block of a matrix.")
     return block_diag_op.call(_same_dtype(list(tensors)))

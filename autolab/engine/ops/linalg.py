@@ -392,8 +392,8 @@ eigh_op = register(
 @composite(namespace="linalg")
 def eigh(A, UPLO="L"):
     """Eigenvalues (ascending) and eigenvectors of symmetric matrices. Source: torch.linalg.eigh."""
-    _square("eigh", A._d)
-    if A.dtype._kind < 2 or A.dtype.np == np.float16:
+    _square("eigh", A._array)
+    if not A.dtype.is_inexact or A.dtype.np == np.float16:
         raise not_implemented("linalg_eigh_cpu", A.dtype.np)
     if UPLO.upper() not in ("L", "U"):
         raise fail(RuntimeError, f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}", "Which triangle is read: the lower or the upper one.")
@@ -440,7 +440,7 @@ trace = register(
 @composite(namespace="linalg")
 def matrix_power(A, n):
     """The n-th power of square matrices; negative powers invert. Source: torch.linalg.matrix_power."""
-    _square("matrix_power", A._d)
+    _square("matrix_power", A._array)
     if n == 1:
         return METHODS["clone"](A)
     if n < 0:

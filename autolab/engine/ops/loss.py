@@ -162,10 +162,10 @@ _huber_of_floats = floating("huber_cpu", _huber)
 
 def _huber_of_any(xp, self, target, reduction, delta):
     ours, common = FROM_NUMPY[self.dtype], promote_types(FROM_NUMPY[self.dtype], FROM_NUMPY[target.dtype])
-    if common._kind > ours._kind:  # the loss of each element has the dtype of `self`
+    if common.category > ours.category:  # the loss of each element has the dtype of `self`
         message = f"result type {common.short} can't be cast to the desired output type {ours.short}"
         raise fail(RuntimeError, message, "Predictions are floating-point numbers: convert them with .float().")
-    if common._kind < 2:
+    if not common.is_inexact:
         raise not_implemented("huber_cpu", common.np)
     return _huber_of_floats(xp, self, target, reduction, delta)
 

@@ -195,8 +195,8 @@ def mm(input, mat2):
                 f"{name} must be a matrix",
                 f"mm takes matrices; this has {x.ndim} dimension(s). matmul (@) takes other shapes too.",
             )
-    if input._d.shape[1] != mat2._d.shape[0]:
-        raise _product_error(input._d.shape, mat2._d.shape)
+    if input._array.shape[1] != mat2._array.shape[0]:
+        raise _product_error(input._array.shape, mat2._array.shape)
     _same_dtype(
         input,
         mat2,
@@ -216,10 +216,10 @@ def mv(input, vec):
             f"vector + matrix @ vector expected, got {vec.ndim}, {input.ndim}, {vec.ndim}",
             "mv takes a matrix and a vector.",
         )
-    if input._d.shape[1] != vec._d.shape[0]:
+    if input._array.shape[1] != vec._array.shape[0]:
         raise fail(
             RuntimeError,
-            f"size mismatch, got input ({input._d.shape[0]}), mat ({input._d.shape[0]}x{input._d.shape[1]}), vec ({vec._d.shape[0]})",
+            f"size mismatch, got input ({input._array.shape[0]}), mat ({input._array.shape[0]}x{input._array.shape[1]}), vec ({vec._array.shape[0]})",
             "The vector needs one entry per column of the matrix.",
         )
     _same_dtype(
@@ -246,7 +246,7 @@ def dot(input, tensor):
         tensor,
         f"dot : expected both vectors to have same dtype, but found {input.dtype.short} and {tensor.dtype.short}",
     )
-    if input._d.shape != tensor._d.shape:
+    if input._array.shape != tensor._array.shape:
         a, b = input.numel(), tensor.numel()
         raise fail(
             RuntimeError,
@@ -275,7 +275,7 @@ def bmm(input, mat2):
                 "batch1 must be a 3D tensor" if x is input else "batch2 must be a 3D tensor",
                 "The first dimension counts the pairs.",
             )
-    a, b = input._d.shape, mat2._d.shape
+    a, b = input._array.shape, mat2._array.shape
     if (a[0], a[2]) != (b[0], b[1]):
         raise fail(
             RuntimeError,
@@ -288,7 +288,7 @@ def bmm(input, mat2):
 
 def check_addmm(input, mat1, mat2):
     """The shape of the product. Raises RuntimeError for shapes and dtypes that do not go together."""
-    a, b = mat1._d.shape, mat2._d.shape
+    a, b = mat1._array.shape, mat2._array.shape
     for name, shape in (("mat1", a), ("mat2", b)):
         if len(shape) != 2:
             raise fail(RuntimeError, f"{name} must be a matrix, got {len(shape)}-D tensor", "addmm multiplies two matrices.")
@@ -308,8 +308,8 @@ def check_addmm(input, mat1, mat2):
 def addmm(input, mat1, mat2, *, beta=1, alpha=1):
     """`beta * input + alpha * mat1 @ mat2`; `input` broadcasts. Source: torch.addmm."""
     target = check_addmm(input, mat1, mat2)
-    if input._d.shape != target and input._d.shape != target[1:]:
-        check_expand(input._d.shape, target)
+    if input._array.shape != target and input._array.shape != target[1:]:
+        check_expand(input._array.shape, target)
     return addmm_op.call(input, mat1, mat2, beta, alpha)
 
 
@@ -338,7 +338,7 @@ def matmul(input, other):
     """`input @ other` for vectors, matrices and batches of matrices, by torch's rules. Source: torch.matmul."""
     if not isinstance(other, Tensor):
         check_tensors("matmul", input=input, other=other)
-    n, k = input._d.ndim, other._d.ndim
+    n, k = input._array.ndim, other._array.ndim
     if n == 2 and k == 2:
         return mm(input, other)
     if not n or not k:
@@ -405,7 +405,7 @@ NAMESPACES["linalg"]["matmul"] = matmul
 def linear(input, weight, bias=None):
     """`input @ weight.T + bias`: (…, in), (out, in), (out) -> (…, out). Source: torch.nn.functional.linear."""
     try:
-        rows = input._d.ndim == 2
+        rows = input._array.ndim == 2
     except AttributeError:
         check_tensors("linear", input=input)
         raise

@@ -29,13 +29,13 @@ def _check_chain(tensors):
     if n < 2:
         raise fail(RuntimeError, f"multi_dot(): expected at least 2 tensors but got {n}", "There is nothing to multiply.")
     for which, t in (("first", tensors[0]), ("last", tensors[-1])):
-        if t._d.ndim not in (1, 2):
-            message = f"multi_dot(): the {which} tensor must be 1D or 2D but got {t._d.ndim}D"
+        if t._array.ndim not in (1, 2):
+            message = f"multi_dot(): the {which} tensor must be 1D or 2D but got {t._array.ndim}D"
             raise fail(RuntimeError, message, "A chain is of matrices; at its ends vectors may stand.")
     shape = (*tensors[0].shape[:-1], *tensors[-1].shape[1:])
     for i, t in enumerate(tensors[1:-1], 1):
-        if t._d.ndim != 2:
-            raise fail(RuntimeError, f"multi_dot(): tensor {i} must be 2D but got {t._d.ndim}D", "Between the ends there are matrices only.")
+        if t._array.ndim != 2:
+            raise fail(RuntimeError, f"multi_dot(): tensor {i} must be 2D but got {t._array.ndim}D", "Between the ends there are matrices only.")
     for i, t in enumerate(tensors[1:], 1):
         if t.dtype is not tensors[0].dtype:
             kinds = [{"float32": "float", "float64": "double"}.get(x.dtype.name, x.dtype.name) for x in (tensors[0], t)]
@@ -43,9 +43,9 @@ def _check_chain(tensors):
             raise fail(RuntimeError, message, "Convert one of them: matrix products do not mix dtypes.")
     first, last = tensors[0], tensors[-1]
     matrices = [
-        first if first._d.ndim == 2 else first.unsqueeze(0),
+        first if first._array.ndim == 2 else first.unsqueeze(0),
         *tensors[1:-1],
-        last if last._d.ndim == 2 else last.unsqueeze(-1),
+        last if last._array.ndim == 2 else last.unsqueeze(-1),
     ]
     for i, (a, b) in enumerate(zip(matrices, matrices[1:])):
         if a.shape[1] != b.shape[0]:
@@ -90,7 +90,7 @@ def linalg_vander(x, *, N=None):
     """1, x, x^2 … in the columns of a matrix for each vector x (the last dimension): N columns, as many as entries where it is None.
 
     Raises RuntimeError for N below 2. Source: torch.linalg.vander."""
-    n = N if N is not None else x.shape[-1] if x._d.ndim else 1
+    n = N if N is not None else x.shape[-1] if x._array.ndim else 1
     if n <= 1:
         raise fail(RuntimeError, "N must be greater than 1.", "The first column is 1, the second x.")
     powers = x.unsqueeze(-1).expand((*x.shape, n - 1)).cumprod(-1)
@@ -102,7 +102,7 @@ def vander(x, N=None, increasing=False):
     """x^(N-1), …, x, 1 in the columns of a matrix for a vector x; with `increasing` the other way round. N: how many, None: as many as entries.
 
     Raises RuntimeError unless x is a vector and for a negative N. Source: torch.vander."""
-    if x._d.ndim != 1:
+    if x._array.ndim != 1:
         raise fail(RuntimeError, "x must be a one-dimensional tensor.", "linalg.vander takes several vectors.")
     n = x.shape[0] if N is None else N
     if n < 0:

@@ -176,17 +176,17 @@ def copy_(self, src, non_blocking=False):
     state, here = per_thread.state, self._storage.device
     check_inplace(self, state, self._req or src._req)
     try:
-        shape = np.broadcast_shapes(self._d.shape, src._d.shape)
+        shape = np.broadcast_shapes(self._array.shape, src._array.shape)
     except ValueError:
-        raise broadcast_error([self._d.shape, src._d.shape]) from None
-    if shape != self._d.shape:
-        raise outgrown(self._d.shape, shape)
+        raise broadcast_error([self._array.shape, src._array.shape]) from None
+    if shape != self._array.shape:
+        raise outgrown(self._array.shape, shape)
     if partly_overlap(self, src):
         raise overlapping_operands()
     if src._storage.device is not here:
         src = _moved(src, here, non_blocking)
     with here.backend:
-        values = here.xp.broadcast_to(src._d, shape)
+        values = here.xp.broadcast_to(src._array, shape)
     write_inplace(copy_op, (self, src), values, state)
     return self
 
@@ -194,31 +194,31 @@ def copy_(self, src, non_blocking=False):
 @composite(method=True)
 def zero_(input):
     """Sets every element to 0 in place. Source: torch.Tensor.zero_."""
-    if input._view is None and not input._req and input._d.__class__ is np.ndarray and observe.observer is None:
-        input._d.fill(0)  # a gradient between two steps; 0.6 us against 3.7
+    if input._view is None and not input._req and input._array.__class__ is np.ndarray and observe.observer is None:
+        input._array.fill(0)  # a gradient between two steps; 0.6 us against 3.7
         input._storage.version += 1
         return input
-    return _write(zero_op, (input,), devices.filled(input._storage.device, 0, input._d.shape, input.dtype))
+    return _write(zero_op, (input,), devices.filled(input._storage.device, 0, input._array.shape, input.dtype))
 
 
 @composite(method=True)
 def fill_(input, value):
     """Sets every element to `value` (a number or a 0-d tensor) in place. Source: torch.Tensor.fill_."""
     if isinstance(value, Tensor):
-        if value._d.ndim:
+        if value._array.ndim:
             raise fail(
                 RuntimeError,
-                f"fill_ only supports 0-dimension value tensor but got tensor with {value._d.ndim} dimensions.",
+                f"fill_ only supports 0-dimension value tensor but got tensor with {value._array.ndim} dimensions.",
                 "Use copy_ to write a whole tensor.",
             )
         check_written_once(input)  # a number may fill expanded memory, a tensor may not; `x[i] = 2.0` makes a tensor of the number
         here = input._storage.device
         if value._storage.device is not here:
             value = _moved(value, here)
-        return _write(fill_tensor_op, (input, value), devices.filled(here, value._d, input._d.shape, input.dtype))
+        return _write(fill_tensor_op, (input, value), devices.filled(here, value._array, input._array.shape, input.dtype))
     plain = as_number(value)
     number = np.asarray(value if plain is None else held_by(plain, input.dtype)).astype(input.dtype.np)[()]
-    return _write(fill_op, (input, value), devices.filled(input._storage.device, number, input._d.shape, input.dtype))
+    return _write(fill_op, (input, value), devices.filled(input._storage.device, number, input._array.shape, input.dtype))
 
 
 @composite(method=True, function=False)
@@ -226,7 +226,7 @@ def clone_by_copy(self):
     """A copy recorded as torch records it under create_graph: `CopyBackwards` into new memory."""
     device = self._storage.device
     with device.backend:
-        return wrap(device.xp.empty_like(self._d), self.dtype).copy_(self)
+        return wrap(device.xp.empty_like(self._array), self.dtype).copy_(self)
 
 
 # -- casts and moves -------------------------------------------------------------------------------------------------------
@@ -236,7 +236,7 @@ def _cast(self, dtype, copy=False):
     if self.dtype.is_floating_point and dtype.is_floating_point:
         return to_copy.call(self, dtype)
     return (
-        wrap(self._storage.device.backend.run(per_thread.state, self._d.astype, dtype.np, order_of_copies(self._d)), dtype)
+        wrap(self._storage.device.backend.run(per_thread.state, self._array.astype, dtype.np, order_of_copies(self._array)), dtype)
         if not (self._req and dtype.is_floating_point)
         else to_copy.call(self, dtype)
     )
@@ -268,7 +268,7 @@ to_device = register(
 def _moved(self, device, non_blocking=False):
     """`self` on another device, recorded as `ToCopyBackward0`: its gradient goes back to where `self` is."""
     source, state = self._storage.device, per_thread.state
-    out = wrap(transfer(self._d, source, device, is_pinned(self), non_blocking), self.dtype)
+    out = wrap(transfer(self._array, source, device, is_pinned(self), non_blocking), self.dtype)
     args = (self, device, source)
     node = record(to_device, args, (out,), state) if state.grad and not state.inference and self.requires_grad else None
     if observe.observer is not None:
@@ -346,7 +346,7 @@ def pin_memory(self, device=None):
             "Cannot access accelerator device when none is available.",
             "Pinned memory only speeds up copies to a GPU.",
         )
-    out = wrap(gpu.pinned(np.array(self._d, order="C")), self.dtype)
+    out = wrap(gpu.pinned(np.array(self._array, order="C")), self.dtype)
     _pinned[out._storage] = True
     return out
 

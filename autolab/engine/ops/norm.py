@@ -22,10 +22,10 @@ def _check_norm(x, ord, dtype=None):
     """Raises torch's errors for an order that is no number and for the norm of whole numbers, or as such."""
     if not isinstance(ord, (int, float, np.number)):
         raise bad_argument("linalg_vector_norm", "ord", 2, "Number", ord)
-    if x.dtype._kind < 2:
+    if not x.dtype.is_inexact:
         raise fail(RuntimeError, f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype.short}",
                    "A length is seldom a whole number: write x.float() first.")
-    if dtype is not None and (d := as_dtype(dtype))._kind < 2:
+    if dtype is not None and not (d := as_dtype(dtype)).is_inexact:
         raise fail(RuntimeError, f"linalg.vector_norm: dtype should be floating point or complex, but got {d.short}",
                    "A length is seldom a whole number: convert afterwards.")
 
@@ -103,7 +103,7 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
 
     Raises RuntimeError for whole numbers. Source: torch.linalg.vector_norm."""
     _check_norm(x, ord, dtype)
-    dim = None if dim is None else the_dims("linalg_vector_norm", dim, x._d.ndim, 3, listed=False)
+    dim = None if dim is None else the_dims("linalg_vector_norm", dim, x._array.ndim, 3, listed=False)
     return vector_norm_op.call(x, ord, dim, keepdim, dtype)
 
 
@@ -117,7 +117,7 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     """The norm of matrices lying in the two dimensions `dim`: 'fro', 'nuc', or 1, -1, 2, -2, inf, -inf.
 
     Raises RuntimeError for another order or fewer than two dimensions. Source: torch.linalg.matrix_norm."""
-    ndim = A._d.ndim
+    ndim = A._array.ndim
     if ord not in ("fro", "nuc") and (isinstance(ord, str) or abs(ord) not in (1, 2, math.inf)):
         raise fail(RuntimeError, f"linalg.matrix_norm: Order {ord} not supported.",
                    "Take 'fro', 'nuc', or 1, -1, 2, -2, inf, -inf.")
@@ -149,11 +149,11 @@ def linalg_norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
         return vector_norm(A, 2.0, dim, keepdim, dtype=dtype)
     if isinstance(ord, str):
         return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
-    if dim is None and A._d.ndim not in (1, 2):
+    if dim is None and A._array.ndim not in (1, 2):
         raise fail(RuntimeError,
-                   f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A._d.ndim}D.",
+                   f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A._array.ndim}D.",
                    "Name the dimensions: one for vectors, two for matrices.")
-    if (A._d.ndim if dim is None else 1 if isinstance(dim, int) else len(dim)) == 2:
+    if (A._array.ndim if dim is None else 1 if isinstance(dim, int) else len(dim)) == 2:
         return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
     return vector_norm(A, ord, dim, keepdim, dtype=dtype)
 
@@ -191,7 +191,7 @@ def dist(input, other, p=2):
     check_tensor("dist", other, "other", 2)
     kind = result_dtype(dist_op, (input, other, p))
     no_masks([input.dtype, other.dtype], kind)
-    if kind._kind < 2:
+    if not kind.is_inexact:
         raise fail(RuntimeError, f"norm(): input dtype should be either floating point or complex. Got {kind.short} instead.",
                    "A distance is seldom a whole number: write x.float() first.")
     return dist_op.call(input, other, p)
@@ -235,10 +235,10 @@ def _renorm_arguments(name, x, p, dim, maxnorm):
         raise fail(RuntimeError, "renorm: non-positive-norm not supported", "p is the order of the norm: 2 for the usual length.")
     if maxnorm < 0:
         raise fail(RuntimeError, f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}", "No length is negative.")
-    if x._d.ndim < 2:
-        message = f"renorm: input needs at least 2 dimensions, got {x._d.ndim} dimensions"
+    if x._array.ndim < 2:
+        message = f"renorm: input needs at least 2 dimensions, got {x._array.ndim} dimensions"
         raise fail(RuntimeError, message, "Each slice along `dim` is a vector whose length is cut.")
-    check_dim(dim, x._d.ndim)
+    check_dim(dim, x._array.ndim)
     _check_norm(x, p)
     return x, p, dim, maxnorm
 

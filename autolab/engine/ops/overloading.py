@@ -70,7 +70,7 @@ def refused(name, error, args):
 
 
 def _of_no_tensor(error):
-    """Whether `error` came because the first argument is no tensor: it has no `_d`, or an op of another name refused it."""
+    """Whether `error` came because the first argument is no tensor: it has no `_array`, or an op of another name refused it."""
     return isinstance(error, AttributeError) or "argument 'input' (position 1) must be Tensor" in str(error)
 
 

@@ -303,7 +303,7 @@ def nonzero(input, *, as_tuple=False):
     """Positions of the entries that are not zero: (n, dims), or one vector per dimension. Source: torch.nonzero."""
     xp = input.device.xp
     with input.device.backend:
-        found = xp.nonzero(input._d if input.ndim else input._d.reshape(1))
+        found = xp.nonzero(input._array if input.ndim else input._array.reshape(1))
         if as_tuple:
             return tuple(wrap(i) for i in found)
         # one list of positions after the other in memory, which shows in the strides: as PyTorch has it

@@ -107,7 +107,7 @@ def _winners(node):
     x, *options = (
         node._saved_attribute(name) for name in ("self", "kernel_size", "stride", "padding", "dilation", "ceil_mode")
     )
-    return wrap(kernels.max_indices(x._d, windows(x._d, *options)))
+    return wrap(kernels.max_indices(x._array, windows(x._array, *options)))
 
 
 max_pool = _inside(

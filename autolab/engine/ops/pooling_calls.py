@@ -129,7 +129,7 @@ _passed = Passed()
 def _max_arguments(function, input, *given):
     """(kernel_size, stride, padding, dilation, ceil_mode) for the op, checked."""
     try:
-        about = input._d.shape
+        about = input._array.shape
         settings = _passed.find(given, about)
     except AttributeError:  # no tensor
         settings = None
@@ -259,7 +259,7 @@ def max_pool1d(input, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=F
 
     Source: torch.nn.functional.max_pool1d."""
     check_tensor("max_pool1d", input)
-    refuse_whole("max_pool1d_impl", input._d)
+    refuse_whole("max_pool1d_impl", input._array)
     arguments = _max_pool1d_arguments("max_pool1d", input, kernel_size, stride, padding, dilation, ceil_mode)
     return _on_rows(max_pool.call, input, *arguments)
 

@@ -26,7 +26,7 @@ def _shares(input, q):
             message = f"quantile() q must be in the range [0, 1] but got {q:g}"
             raise fail(RuntimeError, message, "q is a share: 0.5 is the median.")
         return _TORCH["full"]((), q, dtype=input.dtype, device=input.device)
-    if q._d.ndim > 1:
+    if q._array.ndim > 1:
         raise fail(RuntimeError, "quantile() q must be a scalar or 1D tensor", "One share, or a list of them.")
     if q.dtype is not input.dtype:
         message = "quantile() q tensor must be same dtype as the input tensor"
@@ -44,7 +44,7 @@ def _quantile(input, q, dim, keepdim, interpolation, without_nan):
         message = f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
         raise fail(RuntimeError, message, "It says what to do between two elements.")
     q = _shares(input, q)
-    ndim = input._d.ndim
+    ndim = input._array.ndim
     place = None if dim is None else check_dim(dim, ndim)
     if place is None:
         flat = input.reshape((*[1] * (ndim if keepdim else 0), -1))
@@ -66,7 +66,7 @@ def _quantile(input, q, dim, keepdim, interpolation, without_nan):
     if interpolation in ("linear", "midpoint"):
         weight = _TORCH["full_like"](ranks, 0.5) if interpolation == "midpoint" else ranks - below
         found = OPS["lerp_tensor"].call(found, ordered.gather(-1, ranks.ceil().long()), weight)
-    if q._d.ndim:  # the shares come first
+    if q._array.ndim:  # the shares come first
         found = found.unsqueeze_(0).transpose_(0, -1)
     return found.squeeze_(-1)
 

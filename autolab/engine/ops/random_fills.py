@@ -44,7 +44,7 @@ def _fill(op, target, draw):
     The numbers are drawn on the CPU, so that they are the same for every device, and copied. Returns `target`."""
     state = per_thread.state
     check_inplace(target, state, target._req)
-    raw, device = target._d, target._storage.device
+    raw, device = target._array, target._storage.device
     if repeats(raw):
         message = (
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
@@ -142,9 +142,9 @@ def random_(self, *bounds, generator=None):
 
 def _count(dtype):
     """How many integers from 0 on a dtype can hold; floats as far as they hold every one."""
-    if dtype._kind == 2:
+    if dtype.is_floating_point:
         return (1 << np.finfo(dtype.np).nmant + 1) + 1
-    return 2 if dtype._kind == 0 else int(np.iinfo(dtype.np).max) + 1
+    return 2 if dtype.is_bool else int(np.iinfo(dtype.np).max) + 1
 
 
 def _any_integers(n, dtype, g):
@@ -172,9 +172,9 @@ def bernoulli_(self, p=0.5, *, generator=None):
         raise fail(NotImplementedError, message, "Fill a float tensor and convert it.")
     if isinstance(p, Tensor):
         try:
-            spread = np.broadcast_to(devices.to_host(p._d), self._d.shape)
+            spread = np.broadcast_to(devices.to_host(p._array), self._array.shape)
         except ValueError:
-            p.expand(self._d.shape)  # raises what PyTorch says
+            p.expand(self._array.shape)  # raises what PyTorch says
             raise
         return _fill(_bernoulli_ops[1], self, lambda raw: draws.bernoulli(raw, spread, g))
     if as_number(p) is None:

@@ -43,7 +43,7 @@ def flip(input, dims):
 @composite(method=True)
 def fliplr(input):
     """Reversed left to right. Source: torch.fliplr."""
-    if input._d.ndim < 2:
+    if input._array.ndim < 2:
         raise fail(RuntimeError, "Input must be >= 2-d.", "Columns are dimension 1.")
     return flip_op.call(input, (1,))
 
@@ -51,7 +51,7 @@ def fliplr(input):
 @composite(method=True)
 def flipud(input):
     """Reversed upside down. Source: torch.flipud."""
-    if not input._d.ndim:
+    if not input._array.ndim:
         raise fail(RuntimeError, "Input must be >= 1-d.", "Rows are dimension 0.")
     return flip_op.call(input, (0,))
 
@@ -76,7 +76,7 @@ roll_op = register(
 def roll(input, shifts, dims=()):
     """Entries shifted along dimensions, falling in again at the other end. Source: torch.roll."""
     shifts, dims = _as_tuple(shifts), _as_tuple(dims)
-    if dims and not input._d.ndim:
+    if dims and not input._array.ndim:
         raise no_dimensions(dims[0])
     if len(shifts) != (len(dims) or 1):
         if not shifts:
@@ -86,9 +86,9 @@ def roll(input, shifts, dims=()):
             f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}",
             "Give one shift for each dimension; without dims one shift for the flattened tensor.",
         )
-    if not input._d.size:
+    if not input._array.size:
         return roll_op.call(input, shifts, ())
-    return roll_op.call(input, shifts, tuple(check_dim(d, input._d.ndim) for d in dims))
+    return roll_op.call(input, shifts, tuple(check_dim(d, input._array.ndim) for d in dims))
 
 
 def _matrices(name, a):
@@ -221,11 +221,11 @@ def fill_diagonal_(self, fill_value, wrap=False):
 
     wrap: go on below a tall matrix, after one row left out. Raises RuntimeError for a vector, and for more than two dimensions
     of different sizes. Source: torch.Tensor.fill_diagonal_."""
-    value = fill_value.item() if isinstance(fill_value, Tensor) and not fill_value._d.ndim else fill_value
+    value = fill_value.item() if isinstance(fill_value, Tensor) and not fill_value._array.ndim else fill_value
     if not isinstance(value, NUMBERS):
         raise bad_argument("fill_diagonal_", "fill_value", 1, "Number", fill_value)
     bool_argument("fill_diagonal_", "wrap", 2, wrap)
-    shape = self._d.shape
+    shape = self._array.shape
     if len(shape) < 2:
         raise fail(RuntimeError, "dimensions must larger than 1", "A vector has no diagonal.")
     if len(shape) > 2 and len(set(shape)) > 1:

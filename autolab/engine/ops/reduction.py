@@ -60,7 +60,7 @@ def the_dims(name, dim, ndim, position=2, listed=True):
 
 def differentiable_dtype(x, dtype):
     """Raises torch's error for the sum or product of `x` as whole numbers, where its gradient is wanted."""
-    if dtype is not None and x.requires_grad and per_thread.state.grad and (d := as_dtype(dtype))._kind < 2:
+    if dtype is not None and x.requires_grad and per_thread.state.grad and not (d := as_dtype(dtype)).is_inexact:
         raise fail(RuntimeError, f"Autograd not support dtype: {d.short}",
                    "Whole numbers have no gradient: detach() first, or convert afterwards.")
 
@@ -135,7 +135,7 @@ def _sum(xp, self, dim, keepdim, dtype):
 
 def _check_mean(d, given):
     """Raises torch's error for a mean in whole numbers; `given`: the user asked for this dtype."""
-    if d._kind < 2:
+    if not d.is_inexact:
         raise fail(RuntimeError, f"mean(): could not infer output dtype. {'Optional' if given else 'Input'} dtype must be either a "
                                  f"floating point or complex dtype. Got: {d.short}",
                    "The mean of whole numbers is seldom whole: write x.float().mean() or x.mean(dtype=torch.float32).")
@@ -217,7 +217,7 @@ def _sum_or_mean(name, whole, along):
         flag(name, keepdim)
         if name == "mean":
             _check_mean((input.dtype if dtype is None else as_dtype(dtype)), dtype is not None)
-        dims = None if dim is None else the_dims(name, dim, input._d.ndim)
+        dims = None if dim is None else the_dims(name, dim, input._array.ndim)
         differentiable_dtype(input, dtype)
         return along.call(input, dims, keepdim, dtype)
 
@@ -232,7 +232,7 @@ def _sum_or_mean(name, whole, along):
             return general(self, *args, **kwargs)
         if not args:
             return whole.call(self, None)
-        dim, ndim = args[0], self._d.ndim
+        dim, ndim = args[0], self._array.ndim
         return along.call(self, args, False, None) if dim.__class__ is int and -ndim <= dim < ndim else general(self, dim)
 
     METHODS[name] = method
@@ -308,7 +308,7 @@ def prod(input, dim=_ABSENT, keepdim=False, *, dtype=None):
     if not is_int(dim):
         raise mismatch("dim")
     flag("prod", keepdim)
-    check_dim(dim, input._d.ndim)
+    check_dim(dim, input._array.ndim)
     differentiable_dtype(input, dtype)
     return prod_op.call(input, dim, keepdim, dtype)
 
@@ -413,13 +413,13 @@ def _dispersion(name, forward, rule, tex, gradient, doc, **fields):
             raise mismatch("unbiased and correction")
         if not (unbiased is _ABSENT or isinstance(unbiased, bool)):
             raise mismatch("unbiased")
-        if input.dtype._kind < 2:
+        if not input.dtype.is_inexact:
             raise fail(RuntimeError, "std and var only support floating point and complex dtypes",
                        "Convert the numbers first: x.float().")
         if correction is _ABSENT:
             correction = int(unbiased) if unbiased is not _ABSENT else None if dim is _ABSENT else 1
-        dim = None if dim is _ABSENT or dim is None else the_dims(name, dim, input._d.ndim)
-        if count(dim, input._d.shape) <= (1 if correction is None else correction):
+        dim = None if dim is _ABSENT or dim is None else the_dims(name, dim, input._array.ndim)
+        if count(dim, input._array.shape) <= (1 if correction is None else correction):
             warnings.warn(f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the "
                           f"reduction factor (input numel divided "
                           "by output numel).", UserWarning, stacklevel=3)
@@ -471,7 +471,7 @@ logsumexp_op = register("logsumexp(self, dim, keepdim=False)", forward=_logsumex
 def logsumexp(input, dim, keepdim=False):
     """log(sum(exp(x))) along `dim`, without overflow. Source: torch.logsumexp."""
     flag("logsumexp", keepdim)
-    return logsumexp_op.call(input, the_dims("logsumexp", dim, input._d.ndim, listed=False), keepdim)
+    return logsumexp_op.call(input, the_dims("logsumexp", dim, input._array.ndim, listed=False), keepdim)
 
 
 public("logsumexp", method=False, namespace="special")(logsumexp)

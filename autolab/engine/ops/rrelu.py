@@ -100,7 +100,7 @@ def randomized_leaky(input, lower, upper, training, generator, inplace):
     if not training:
         args = input, input.new_empty(input.shape), lower, upper, False  # no slope is drawn: what is saved means nothing, as in PyTorch
         return apply_inplace(_rrelu_op, args) if inplace else _rrelu_op.call(*args)
-    raw, device = input._d, input.device
+    raw, device = input._array, input.device
     if raw.dtype not in (np.float32, np.float64):
         raise not_implemented("rrelu_with_noise_out_cpu", raw.dtype)
     noise = _noise(np.asarray(devices.to_host(raw)), lower, upper, draws.source("rrelu", generator))

@@ -243,7 +243,7 @@ def bernoulli(input, p=None, *, generator=None, **options):
     if p is None:
         return _bernoulli_op.call(input, g)
     draws.check_probability(p)
-    values = random.bernoulli(g, input._d.size, p).reshape(input._d.shape)
+    values = random.bernoulli(g, input._array.size, p).reshape(input._array.shape)
     return _placed(values.astype(input.dtype.np), input)
 
 
@@ -265,7 +265,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
     n = as_int(num_samples)
     if n is None:
         raise bad_argument("multinomial", "num_samples", 2, "int", num_samples)
-    weights = np.asarray(devices.to_host(input._d))
+    weights = np.asarray(devices.to_host(input._array))
     _check_weights(weights, input.dtype, n, replacement)
     picks = draws.multinomial(np.atleast_2d(weights), n, replacement, draws.source("multinomial", generator))
     return _placed(picks if weights.ndim == 2 else picks[0], input)

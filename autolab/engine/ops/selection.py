@@ -146,7 +146,7 @@ _FLOATS_AND_INTS = {float, int}
 
 
 def _clamp_call(self, min, max):
-    if self.dtype._kind == 1:  # a limit that is a whole number wraps or is refused, as any number of its dtype
+    if self.dtype.is_integer:  # a limit that is a whole number wraps or is refused, as any number of its dtype
         min, max = (held_by(bound, self.dtype) if bound.__class__ is int else bound for bound in (min, max))
     if min.__class__ in _FLOATS_AND_INTS and (max is None or max.__class__ in _FLOATS_AND_INTS):  # most often
         return clamp_op, (self, min, max)
@@ -177,7 +177,7 @@ def clamp(input, min=None, max=None):
 def clamp_(input, min=None, max=None):
     """In-place `clamp`. Source: torch.Tensor.clamp_."""
     op, args = _clamp_call(input, min, max)
-    if input.dtype._kind < 2 and any(isinstance(bound, float) for bound in args[1:]):
+    if not input.dtype.is_inexact and any(isinstance(bound, float) for bound in args[1:]):
         raise fail(RuntimeError,
                    f"result type {get_default_dtype().short} can't be cast to the desired output type long int",
                    "An in-place operation keeps the tensor's dtype; give whole numbers as limits, or convert the "
@@ -213,7 +213,7 @@ def _one_limit(name, torch_node, number_rule, tensor_rules, tex, sign, doc):
         return by_tensor if isinstance(limit, Tensor) else by_number
 
     def held(input, limit):
-        return held_by(limit, input.dtype) if limit.__class__ is int and input.dtype._kind == 1 else limit
+        return held_by(limit, input.dtype) if limit.__class__ is int and input.dtype.is_integer else limit
 
     def call(input, limit):
         return chosen(limit).call(input, held(input, limit))
@@ -345,12 +345,12 @@ def _masked_fill_call(self, mask, value):
         raise mismatch("mask, value")
     if not isinstance(value, Tensor):
         return masked_fill_op, (self, mask, held_by(as_number(value), self.dtype))
-    if value._d.ndim:
+    if value._array.ndim:
         raise fail(RuntimeError, f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
-                                 f"{value._d.ndim} dimension(s).",
+                                 f"{value._array.ndim} dimension(s).",
                    "One value fills all masked places; torch.where chooses between two tensors.")
     if value.dtype is not self.dtype and value.device.type == "cpu":  # of another device it is not known here
-        check_fits(value._d.item(), self.dtype)
+        check_fits(value._array.item(), self.dtype)
     return masked_fill_tensor, (self, mask, value)
 
 

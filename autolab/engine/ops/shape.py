@@ -122,10 +122,10 @@ def view(self, *size, **named):
 @composite(method=True, function=False, name="reshape")
 def reshape_method(self, *shape, **named):
     """Another shape: a view where the memory allows it, else a copy. Source: torch.reshape."""
-    shape = inferred(sizes_from(shape, "reshape", named), self._d.size)
-    if isinstance(self._d, np.generic) or self._d.flags.c_contiguous:
+    shape = inferred(sizes_from(shape, "reshape", named), self._array.size)
+    if isinstance(self._array, np.generic) or self._array.flags.c_contiguous:
         return view_op.call(self, shape)
-    if self._d.__class__ is np.ndarray:  # asked before: an error that nobody sees takes as long as a small kernel
+    if self._array.__class__ is np.ndarray:  # asked before: an error that nobody sees takes as long as a small kernel
         d = materialise(self)
         return unsafe_view.call(self.clone_contiguous(), shape) if _is_copied(d.reshape(shape), d) else view_op.call(self, shape)
     try:
@@ -250,7 +250,7 @@ def squeeze(input, dim=None):
 @composite(method=True)
 def flatten(input, start_dim=0, end_dim=-1):
     """Dimensions start_dim … end_dim as one. Source: torch.flatten."""
-    ndim = input._d.ndim
+    ndim = input._array.ndim
     a, b = check_dim(start_dim, ndim), check_dim(end_dim, ndim)
     if not ndim:
         return view_op.call(input, (1,))
@@ -262,7 +262,7 @@ def flatten(input, start_dim=0, end_dim=-1):
         )
     if a == b:
         return input
-    shape = input._d.shape
+    shape = input._array.shape
     return reshape_method(input, (*shape[:a], math.prod(shape[a : b + 1]), *shape[b + 1 :]))
 
 
@@ -275,7 +275,7 @@ def ravel(input):
 @composite(method=True)
 def unflatten(input, dim, sizes):
     """One dimension as several. Source: torch.unflatten."""
-    if not input._d.ndim:
+    if not input._array.ndim:
         raise fail(IndexError, f"Dimension specified as {dim} but tensor has no dimensions", "A 0-d tensor is a single number.")
     d = check_dim(dim, input.ndim)
     sizes = tuple(sizes)
@@ -295,7 +295,7 @@ def unflatten(input, dim, sizes):
 @composite(method=True)
 def narrow(input, dim, start, length):
     """`length` entries from `start` along a dimension; a view. Source: torch.narrow."""
-    if not input._d.ndim:
+    if not input._array.ndim:
         raise fail(RuntimeError, "narrow() cannot be applied to a 0-dim tensor.", "A 0-d tensor is a single number.")
     d = check_dim(dim, input.ndim)
     n = input.shape[d]
@@ -334,7 +334,7 @@ narrow_copy_op = register(
 @composite(method=True)
 def narrow_copy(input, dim, start, length):
     """`narrow` as a copy. Raises RuntimeError for a piece that does not lie inside. Source: torch.narrow_copy."""
-    n = input._d.ndim
+    n = input._array.ndim
     if n and dim >= n:
         message = (
             "Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.  (Could this error message be improved?  If so, "
@@ -348,7 +348,7 @@ def narrow_copy(input, dim, start, length):
 @composite(method=True, function=False)
 def sum_to_size(self, *size):
     """Summed over the dimensions that broadcasting from `size` would have expanded. Source: torch.Tensor.sum_to_size."""
-    shape, given = tuple(sizes_from(size, "sum_to_size")), tuple(self._d.shape)
+    shape, given = tuple(sizes_from(size, "sum_to_size")), tuple(self._array.shape)
     extra = len(given) - len(shape)
     if extra < 0 or any(n not in (1, m) for n, m in zip(shape, given[extra:])):
         message = f"size {{{list(shape)}}} is not expandable to size {{{list(given)}}}."

@@ -266,8 +266,8 @@ def _fill_op(index, value):
         raise mismatch("index, value")
     if not isinstance(value, Tensor):
         return index_fill_op
-    if value._d.ndim:
-        message = f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value._d.ndim} dimension(s)."
+    if value._array.ndim:
+        message = f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} dimension(s)."
         raise fail(RuntimeError, message, "One value fills all the slices; index_copy gives each its own numbers.")
     return index_fill_tensor
 

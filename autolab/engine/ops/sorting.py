@@ -78,7 +78,7 @@ def sort(input, dim=-1, descending=False, stable=None):
     torch.sort."""
     if not is_int(dim):
         raise mismatch("dim")
-    check_dim(dim, input._d.ndim)
+    check_dim(dim, input._array.ndim)
     return (sort_op if stable is None else sort_stable).call(input, dim, bool(descending))
 
 
@@ -99,8 +99,8 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
     """(values, indices) of the k largest (or smallest) elements along `dim`, in order. Source: torch.topk."""
     if not is_int(k):
         raise bad_argument("topk", "k", 2, "int", k)
-    one_dim("topk", dim, input._d.ndim, 3)
-    if not 0 <= k <= (input._d.shape[dim] if input._d.ndim else 1):
+    one_dim("topk", dim, input._array.ndim, 3)
+    if not 0 <= k <= (input._array.shape[dim] if input._array.ndim else 1):
         raise fail(RuntimeError, "selected index k out of range", "k can be at most the size of the dimension.")
     return topk_op.call(input, k, dim, largest, sorted)
 
@@ -139,12 +139,12 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
     """Like `unique`, but only neighbours are compared: runs become one element. Source: torch.unique_consecutive."""
     xp = input.device.xp
-    rows = input._d.reshape(-1) if dim is None else xp.moveaxis(input._d, dim, 0)
+    rows = input._array.reshape(-1) if dim is None else xp.moveaxis(input._array, dim, 0)
     starts = xp.ones(rows.shape[:1], bool)
     starts[1:] = (rows[1:] != rows[:-1]).any(tuple(range(1, rows.ndim)))
     inverse = xp.cumsum(starts) - 1
     values = rows[starts] if dim is None else xp.moveaxis(rows[starts], 0, dim)
-    shape = input._d.shape if dim is None else (-1,)
+    shape = input._array.shape if dim is None else (-1,)
     found = (wrap(a, device=input.device) for a in (values, inverse.reshape(shape), xp.bincount(inverse)))
     return _wanted(*found, return_inverse, return_counts)
 
@@ -154,19 +154,19 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
 def bincount(input, weights=None, minlength=0):
     """How often each of 0, 1, 2 … occurs in a 1-d integer tensor; with `weights` the sum of the weights there. Source:
     torch.bincount."""
-    d = input._d
+    d = input._array
     if d.dtype.kind not in "iu":
         raise not_implemented("bincount_cpu", d.dtype)
     if d.ndim != 1 or (d.size and d.min() < 0):
         raise fail(RuntimeError, "bincount only supports 1-d non-negative integral inputs.",
                    "The elements are positions in the result.")
-    if weights is not None and weights._d.shape != d.shape:
+    if weights is not None and weights._array.shape != d.shape:
         raise fail(RuntimeError, "weights should be 1-d and have the same length as input",
                    "Each element carries one weight.")
     if minlength < 0:
         raise fail(RuntimeError, "minlength should be >= 0", "It is the smallest length of the result.")
     xp = input.device.xp
-    counted = xp.bincount(d, None if weights is None else weights._d, minlength)
+    counted = xp.bincount(d, None if weights is None else weights._array, minlength)
     return wrap(counted.astype(np.float32) if weights is not None and weights.dtype.name == "float32" else counted,
                 device=input.device)
 
@@ -177,7 +177,7 @@ def histc(input, bins=100, min=0, max=0):
     elements fall into each.
 
     Elements outside are not counted. Raises RuntimeError when the range is empty or infinite. Source: torch.histc."""
-    d = input._d.reshape(-1)
+    d = input._array.reshape(-1)
     if d.dtype.kind != "f":
         raise not_implemented("histogram_cpu", d.dtype)
     if bins <= 0:
@@ -247,8 +247,8 @@ def histogram(input, bins=100, *, range=None, weight=None, density=False):
     if isinstance(bins, Tensor):
         if range is not None:
             raise mismatch("range")
-        if bins._d.ndim != 1:
-            message = f"{name}: bins tensor should have one dimension, but got {bins._d.ndim} dimensions in the bins tensor for dimension 0"
+        if bins._array.ndim != 1:
+            message = f"{name}: bins tensor should have one dimension, but got {bins._array.ndim} dimensions in the bins tensor for dimension 0"
             raise fail(RuntimeError, message, "The ends of bars are a rising list.")
         if bins.dtype is not input.dtype:
             kinds = [{"float32": "float", "float64": "double"}.get(t.dtype.name, t.dtype.name) for t in (input, bins)]
@@ -266,15 +266,15 @@ def histogram(input, bins=100, *, range=None, weight=None, density=False):
         message = (f"{name}: if weight tensor is provided it should have the same shape as the input tensor excluding its innermost dimension, but "
                    f"got input with shape [{input.numel()}, 1] and weight with shape {[weight.numel()]}")
         raise fail(RuntimeError, message, "Each element has a weight.")
-    if input.dtype._kind != 2:
-        raise not_implemented("histogramdd", input._d.dtype)
+    if not input.dtype.is_floating_point:
+        raise not_implemented("histogramdd", input._array.dtype)
     return histogram_op.call(input, bins, range, weight, density)
 
 
 # -- binary search -----------------------------------------------------------------------------------------------------
 def _check_search(sequence, values, right, side, sorter):
     """Raises PyTorch's errors for what cannot be searched."""
-    rows, found, who = list(sequence._d.shape), list(values._d.shape), "torch.searchsorted():"
+    rows, found, who = list(sequence._array.shape), list(values._array.shape), "torch.searchsorted():"
     if side not in (None, "left", "right"):
         raise fail(RuntimeError, f"{who} side can only be 'left' or 'right' but got {side}", "It says where equal numbers go.")
     if side == "left" and right:
@@ -292,8 +292,9 @@ def _check_search(sequence, values, right, side, sorter):
         raise fail(RuntimeError, message, "Each row is searched for its own values.")
     if sorter is None:
         return
-    if list(sorter._d.shape) != rows:
-        message = f"{who} boundary and sorter must have the same size, but got boundary tensor {rows}and got sorter tensor {list(sorter._d.shape)}"
+    found = list(sorter._array.shape)
+    if found != rows:
+        message = f"{who} boundary and sorter must have the same size, but got boundary tensor {rows}and got sorter tensor {found}"
         raise fail(RuntimeError, message, "The sorter is what argsort gives: one position for each number.")
     if sorter.dtype.name != "int64":
         raise fail(RuntimeError, f"{who} sorter must be a tensor of long dtype but got dtype {sorter.dtype.short}", "It holds positions.")
@@ -311,16 +312,16 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
     _check_search(sorted_sequence, values, right, side, sorter)
     if sorter is not None:
         sorted_sequence = sorted_sequence.gather(-1, sorter)
-    rows, xp = sorted_sequence._d, sorted_sequence.device.xp
+    rows, xp = sorted_sequence._array, sorted_sequence.device.xp
     side = side or ("right" if right else "left")
     if rows.ndim == 1:
-        found = xp.asarray(xp.searchsorted(rows, values._d, side=side))
+        found = xp.asarray(xp.searchsorted(rows, values._array, side=side))
     elif not rows.size or not values.numel():
-        found = xp.zeros(values._d.shape, np.int64)
+        found = xp.zeros(values._array.shape, np.int64)
     else:
-        flat = values._d.reshape(-1, values._d.shape[-1])
+        flat = values._array.reshape(-1, values._array.shape[-1])
         pairs = zip(rows.reshape(-1, rows.shape[-1]), flat)
-        found = xp.stack([xp.searchsorted(r, v, side=side) for r, v in pairs]).reshape(values._d.shape)
+        found = xp.stack([xp.searchsorted(r, v, side=side) for r, v in pairs]).reshape(values._array.shape)
     return wrap(found.astype(np.int32 if out_int32 else np.int64), device=sorted_sequence.device)
 
 

@@ -40,13 +40,13 @@ cross_op = register(
 @composite(namespace="linalg", name="cross")
 def linalg_cross(input, other, *, dim=-1):
     """The cross product of vectors of three numbers lying along `dim`. Raises RuntimeError for others. Source: torch.linalg.cross."""
-    if input._d.ndim != other._d.ndim:
+    if input._array.ndim != other._array.ndim:
         raise fail(
             RuntimeError,
             "linalg.cross: inputs must have the same number of dimensions.",
             "Add dimensions by unsqueeze.",
         )
-    check_dim(dim, input._d.ndim)
+    check_dim(dim, input._array.ndim)
     sizes = input.shape[dim], other.shape[dim]
     if sizes != (3, 3):
         raise fail(
@@ -136,12 +136,12 @@ addr_op = register(
 
 
 def _check_factors(tensors, beta, alpha):
-    whole = all(t.dtype._kind < 2 for t in tensors)
+    whole = all(not t.dtype.is_inexact for t in tensors)
     for name, factor in (("beta", beta), ("alpha", alpha)):
         if whole and isinstance(factor, float):
             message = f"For integral input tensors, argument {name} must not be a floating point number."
             raise fail(RuntimeError, message, "Whole numbers stay whole; convert them with .float() first.")
-        if isinstance(factor, bool) and any(t.dtype._kind for t in tensors):
+        if isinstance(factor, bool) and any(not t.dtype.is_bool for t in tensors):
             raise fail(RuntimeError, f"Boolean {name} only supported for Boolean results.", "A factor of numbers is a number: 1 for True.")
 
 
@@ -150,8 +150,8 @@ def addr(input, vec1, vec2, *, beta=1, alpha=1):
     """`beta * input + alpha * outer(vec1, vec2)`; `input` broadcasts. Source: torch.addr."""
     check_tensors("addr", input=input, vec1=vec1, vec2=vec2)
     for name, v in (("vec1", vec1), ("vec2", vec2)):
-        if v._d.ndim != 1:
-            message = f"addr: Expected 1-D argument {name}, but got {v._d.ndim}-D"
+        if v._array.ndim != 1:
+            message = f"addr: Expected 1-D argument {name}, but got {v._array.ndim}-D"
             raise fail(RuntimeError, message, "The rows and columns of the product are numbered by one vector each.")
     check_expand(input.shape, (len(vec1), len(vec2)))
     _check_factors((input, vec1, vec2), beta, alpha)
@@ -162,10 +162,10 @@ def addr(input, vec1, vec2, *, beta=1, alpha=1):
 def addr_(self, vec1, vec2, *, beta=1, alpha=1):
     """`addr` in place. Source: torch.Tensor.addr_."""
     check_tensors("addr_", vec1=vec1, vec2=vec2)
-    if self._d.ndim != 2:
-        message = f"2D tensor expected, got {self._d.ndim}D tensor for input"
+    if self._array.ndim != 2:
+        message = f"2D tensor expected, got {self._array.ndim}D tensor for input"
         raise fail(RuntimeError, message, "An outer product is a matrix, and a tensor keeps its shape in place.")
-    if self._d.shape != (*vec1._d.shape, *vec2._d.shape):
+    if self._array.shape != (*vec1._array.shape, *vec2._array.shape):
         message = f"size mismatch, input: {list(self.shape)}, v1: {list(vec1.shape)}, v2: {list(vec2.shape)}"
         raise fail(RuntimeError, message, "A tensor keeps its shape when it is changed in place.")
     _check_factors((self, vec1, vec2), beta, alpha)

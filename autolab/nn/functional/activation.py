@@ -68,7 +68,7 @@ def _as_elements(input, *numbers):
     if input.dtype.is_floating_point:
         return numbers
     if input.dtype is autolab.bool:
-        raise not_implemented("threshold_cpu", input._d.dtype)
+        raise not_implemented("threshold_cpu", input._array.dtype)
     for number in numbers:
         check_fits(number, input.dtype)
     return [int(autolab.tensor(int(number)).to(input.dtype)) for number in numbers]
@@ -171,7 +171,7 @@ def softshrink(input, lambd=0.5):
     """x - lambd above lambd, x + lambd below -lambd, 0 between. Raises RuntimeError for a negative lambd."""
     check_tensor("softshrink", input)
     if not input.is_floating_point():
-        raise not_implemented("softshrink_check", input._d.dtype)
+        raise not_implemented("softshrink_check", input._array.dtype)
     if lambd < 0:
         raise fail(
             RuntimeError,

@@ -146,7 +146,7 @@ def _dropped(input, p, training, inplace, shape, alpha=False):
     if p == 1:
         zero = autolab.zeros((), dtype=input.dtype, device=input.device)
         return input.mul_(zero) if inplace else input * zero
-    if shape == input.shape and (input._d.ndim != 4 or input._storage.array is not None):  # else images: see `tensor.row_major`
+    if shape == input.shape and (input._array.ndim != 4 or input._storage.array is not None):  # else images: see `tensor.row_major`
         noise = autolab.empty_like(input)
     else:
         noise = autolab.empty(shape, dtype=input.dtype, device=input.device)

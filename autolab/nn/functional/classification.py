@@ -26,7 +26,7 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
 def _nll_loss(input, target, weight, reduction, ignore_index):
     """`nll_loss` of what is known to be tensors; reduction: PyTorch's number."""
     _check_classes(input, target, weight)
-    if input._d.ndim <= 2:
+    if input._array.ndim <= 2:
         return OPS["nll_loss"].call(input, target, weight, reduction, ignore_index)[0]
     if input.dim() == 4:
         return OPS["nll_loss2d"].call(input, target, weight, reduction, ignore_index)[0]
@@ -39,8 +39,8 @@ def _nll_loss(input, target, weight, reduction, ignore_index):
 
 def _check_classes(input, target, weight):
     """Raise what PyTorch raises when scores, class numbers and class weights do not fit together."""
-    scores = input._d.shape
-    if len(scores) == 2 and target._d.shape == scores[:1] and target.dtype is autolab.int64 and weight is None:
+    scores = input._array.shape
+    if len(scores) == 2 and target._array.shape == scores[:1] and target.dtype is autolab.int64 and weight is None:
         return  # the usual case: the questions below take 1 µs
     n_dim = input.dim()
     if n_dim < 1:
@@ -121,7 +121,7 @@ def _check_weight(input, weight):
             "One weight for each class.",
         )
     if not input.is_floating_point():
-        raise not_implemented(kernel_name(n_dim), input._d.dtype)
+        raise not_implemented(kernel_name(n_dim), input._array.dtype)
     if weight.dtype is not input.dtype:
         raise fail(
             RuntimeError,
@@ -142,11 +142,11 @@ def cross_entropy(
     check_settings("cross_entropy_loss", ("ignore_index", 5, "int", ignore_index), ("label_smoothing", 6, "float", label_smoothing))
     number = reduction_number(legacy_reduction(size_average, reduce, reduction))
     check_tensors("cross_entropy_loss", input=input, target=target, weight=weight)
-    if not input._d.ndim and target.is_floating_point():
+    if not input._array.ndim and target.is_floating_point():
         raise no_dimensions(1)
-    if target._d.shape == input._d.shape:
+    if target._array.shape == input._array.shape:
         return _soft_cross_entropy(input, target, weight, number, ignore_index, label_smoothing)
-    log_p = log_softmax(input, 0 if input._d.ndim == 1 else 1)
+    log_p = log_softmax(input, 0 if input._array.ndim == 1 else 1)
     if label_smoothing == 0.0:
         return _nll_loss(log_p, target, weight, number, ignore_index)
     _check_smoothing(label_smoothing)

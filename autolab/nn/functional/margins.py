@@ -42,7 +42,7 @@ def _check_scores(input):
 def _check_dtypes(kernel, input, target, weight=None):
     """Raise what PyTorch's kernel raises for scores that are not float32 or float64, and for targets and weights that do not go with them."""
     if input.dtype not in (autolab.float32, autolab.float64):
-        raise not_implemented(kernel, input._d.dtype)
+        raise not_implemented(kernel, input._array.dtype)
     for value, wanted in ((target, autolab.int64), (weight, input.dtype)):
         if value is not None and value.dtype is not wanted:
             message = f"expected scalar type {wanted.short} but found {value.dtype.short}"

@@ -146,7 +146,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
             "The last dimensions are normalised; their sizes are given when the layer is made.",
         )
     if not (input.is_floating_point() or input.is_complex()):
-        raise not_implemented("rms_norm", input._d.dtype)
+        raise not_implemented("rms_norm", input._array.dtype)
     x = input.float() if input.dtype is autolab.float16 else input  # squares of float16 numbers overflow soon
     eps = autolab.finfo(x.dtype).eps if eps is None else eps
     dims = tuple(range(x.dim() - len(shape), x.dim()))

@@ -47,8 +47,8 @@ class HostWork(Observer):
 def _flops(name, tensors, outputs):
     if name in _PRODUCTS and len(tensors) >= 2:
         a, b = tensors[-2:]
-        return 2 * round((prod(a._d.shape) * prod(b._d.shape) * prod(outputs[0]._d.shape)) ** 0.5)
+        return 2 * round((prod(a._array.shape) * prod(b._array.shape) * prod(outputs[0]._array.shape)) ** 0.5)
     if name.startswith("conv") and len(tensors) >= 2:
-        weight = tensors[1]._d.shape
-        return 2 * prod(outputs[0]._d.shape) * prod(weight[1:])
+        weight = tensors[1]._array.shape
+        return 2 * prod(outputs[0]._array.shape) * prod(weight[1:])
     return 0
