@@ -7,6 +7,7 @@ what depends on an argument that nothing kept, what was changed in place since, 
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..engine.core import observe
 from .reader import UNKNOWN, SavedEntry, is_tensor
+from .since import Checks
 
 if TYPE_CHECKING:
     from .build import Builder
@@ -23,6 +25,8 @@ MOST = 1 << 22
 """Numbers in one result that is computed again."""
 WORK = 1 << 30
 """Additions and multiplications in one trace: some tenths of a second. Each number of a result counts as at least 16."""
+CHECKED = 1 << 28
+"""The same for values that are known, and computed again to see whether they still are what they were."""
 
 UNKEPT = "its value was not kept: no later gradient needs it"
 _SHAPED: dict[str, Callable[[tuple[int, ...]], Any]] = {  # arguments that the shape of the result tells
@@ -36,31 +40,48 @@ class Unknown(Exception):
     """Why a value cannot be computed again."""
 
 
-def fill(builder: Builder) -> None:
-    """Gives the operations of an existing graph the values that can be computed again, and the others a reason."""
+def fill(builder: Builder) -> dict[str, str]:
+    """Gives the operations of an existing graph the values that can be computed again, and the others a reason.
+
+    What is known is computed again as well, to see whether it still is what it was. Returns node -> what became of a number
+    since."""
     _forget_overwritten(builder)
     changed = {item.saved.source_node for item in builder.saved if item.saved.state == "modified"}
-    left = WORK
+    checks = Checks(builder)
+    left = {False: WORK, True: CHECKED}
     with _unseen(builder.reader):
         for draft in builder.nodes:  # parents first
-            fn = builder.fns.get(draft.id)
-            if fn is None or draft.value is not None:
+            fn, shown = builder.fns.get(draft.id), draft.value is not None
+            if fn is None or shown and not _is_checked(builder, draft):
                 continue
             try:
                 if not builder.values:
                     raise Unknown("this trace was made without values")
                 known = _operands(builder, draft, fn, changed)
-                left -= (work := _work(draft, known))
-                if left < 0:
-                    left += work  # something smaller may still be done
+                if (work := _work(draft, known)) > left[shown]:  # something smaller may still be done
                     raise Unknown("it takes too much work")
-                results = _run(builder, draft, fn, known)
+                left[shown] -= work
+                run = functools.partial(_run, builder, draft, fn)
+                if shown:
+                    checks.compare(draft, known, run)
+                    continue
+                results = run(known)
             except Unknown as why:
-                draft.missing = f"{UNKEPT}, and it is not computed again: {why}" if builder.values else str(why)
+                if shown:
+                    checks.cannot(draft)
+                elif not draft.missing:
+                    draft.missing = f"{UNKEPT}, and it is not computed again: {why}" if builder.values else str(why)
                 continue
             for nr, result in enumerate(results[: max(1, len(draft.outputs))]):
                 builder.set_output(draft.id, nr, result)
             draft.again = draft.value is not None
+        checks.finish()
+    return checks.since
+
+
+def _is_checked(builder: Builder, draft: Draft) -> bool:
+    """Whether there is something to compare: the number shown, and what it may have been computed from."""
+    return builder.values and (draft.id, 0) in builder.raw
 
 
 def _forget_overwritten(builder: Builder) -> None:
@@ -137,6 +158,10 @@ def _operand(builder: Builder, parent: str, nr: int, changed: set[str | None]) -
         version = 0 if item is UNKNOWN else builder.reader.facts(item).version
         if version and any(other is not None and builder.draft(other).kind == "leaf" for other in changed):
             raise Unknown(f"{draft.name or 'an operand'} may have been changed in place since, as other leaves were")
+        if draft.missing:
+            raise Unknown(f"{draft.name or 'an operand'} was changed since, and is not known")
+    elif draft.kind == "data" and draft.missing and item is not UNKNOWN:
+        raise Unknown(f"{draft.name or 'an operand'} was changed since, and is not known")
     elif draft.kind == "op" and (draft.value is None if nr == 0 else item is UNKNOWN):
         raise Unknown("what it was computed from is not known")
     if item is UNKNOWN:

@@ -392,6 +392,8 @@ class Builder:
             return
         draft = self.draft(node_id)
         draft.parameter = draft.parameter or is_parameter(tensor)
+        if draft.kind == "data" and draft.version is None:
+            draft.version = self.reader.facts(tensor).version  # the graph keeps but the array
         if draft.kind == "op" and self.reader.grad_fn(tensor) is not None:
             nr = tensor.output_nr
             self.settle(node_id, nr, tensor)

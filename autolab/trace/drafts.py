@@ -47,6 +47,7 @@ class Draft:
     again: bool = False  # whether the value was computed again
     record: Any = None  # the op's registry record, for formulas
     operands: dict[str, tuple[str, int]] = field(default_factory=dict)  # argument -> (parent id, its output number)
+    unlike: frozenset[str] = frozenset()  # operands that were changed before they were used here: their number is the one before
     parameter: bool = False  # of a module
     tensor: Any = None  # a function that gives the tensor, or None when it is gone: for names and `.grad`
 

@@ -56,7 +56,7 @@ def trace(
                 builder.name(name, tensor)
         if reader.library == "torch":
             scopes.from_names(builder.nodes, scopes.module_types(namespace, builder.nodes))
-        meta = {
+        meta: dict[str, Any] = {
             "library": reader.library,
             "source": "graph",
             "roots": list(dict.fromkeys(ids)),
@@ -64,7 +64,8 @@ def trace(
             "why": "",
             "error": None,
         }
-        again.fill(builder)
+        if changed := again.fill(builder):
+            meta["changed"] = changed
         if backward:
             for draft in builder.nodes:
                 if draft.kind == "op":

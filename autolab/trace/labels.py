@@ -135,8 +135,9 @@ class Book:
         texts = {
             n: symbols[n] if self.is_number(parent) else formulas.operand(self.value(*parent), digits)
             for n, parent in draft.operands.items()
+            if n not in draft.unlike
         }
-        if not any(texts.values()):
+        if not any(text and text != symbols[n] for n, text in texts.items()):
             return None
         env = symbols | {n: text for n, text in texts.items() if text}
         result = formulas.operand(draft.value, digits)
@@ -151,7 +152,7 @@ class Book:
         shown = [
             self.value(*parent)
             for n, parent in draft.operands.items()
-            if (not used or n in used or n.partition("[")[0] in used) and not self.is_number(parent)
+            if (not used or n in used or n.partition("[")[0] in used) and not self.is_number(parent) and n not in draft.unlike
         ]
         if used & {"result", *_first_output(draft)}:
             shown.append(draft.value)

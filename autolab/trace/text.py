@@ -45,10 +45,11 @@ def _heading(trace: Trace) -> str:
 
 
 def _graph(trace: Trace) -> list[str]:
-    return _table([_node_row(n) for n in trace.nodes])
+    changed = trace.meta.get("changed", {})
+    return _table([_node_row(n, changed.get(n.id, "")) for n in trace.nodes])
 
 
-def _node_row(node: Node) -> list[str]:
+def _node_row(node: Node, changed: str) -> list[str]:
     made = node.call or ("leaf" if node.kind == "leaf" else "constant")
     size = "" if node.shape is None else f"{node.dtype} {shape_text(node.shape)}"
     value = "" if node.value is None or node.value.text == node.label else node.value.text
@@ -59,6 +60,7 @@ def _node_row(node: Node) -> list[str]:
         f"grad {node.grad.text}" if node.grad is not None else "",
         f"module {node.module}" if node.module and node.kind == "op" else "",
         f"version {node.version}" if node.version else "",
+        changed,
         f"{node.source.file}:{node.source.line}" if node.source is not None else "",
     ]
     return [node.made, made, size, value, "; ".join(f for f in facts if f)]

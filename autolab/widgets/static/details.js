@@ -115,7 +115,7 @@ export class Details {
   // `of`: the node or step that may say why there is no value.
   quantity(caption, value, label, of = null) {
     const shown = valueView(value, label, whyMissing(this.trace, of));
-    return h("div", { class: "al-row" }, h("div", { class: "al-name", text: caption }), shown, againNote(of, value));
+    return h("div", { class: "al-row" }, h("div", { class: "al-name", text: caption }), shown, againNote(this.trace, of, value));
   }
 
   step(frame, index, now) {

@@ -167,9 +167,11 @@ export function valueView(value, label, why = "not kept") {
   return h("div", { class: "al-heatbox" }, heatTable(table, label, value.shape), scaleBar(scaleOf(table), table.flat().filter((v) => typeof v === "string").length, table.flat().length));
 }
 
-// Below the value of a node that was computed again (`Node.again`).
-export function againNote(node, value) {
-  return node?.again && value ? h("div", { class: "al-note", text: "computed again from its operands: the graph did not keep it" }) : null;
+// Below the value of a node that was computed again (`Node.again`); `meta.changed` says what became of it since.
+export function againNote(trace, node, value) {
+  if (!node?.again || !value) return null;
+  const why = trace.meta.changed?.[node.id] ?? "the graph did not keep it";
+  return h("div", { class: "al-note", text: `computed again from its operands: ${why}` });
 }
 
 function heatTable(table, label, shape) {

@@ -1,0 +1,268 @@
+"""What was changed since it was computed: an existing graph shows the numbers that are in memory now, and nothing notes a change
+under `no_grad`, through `.data` or through NumPy.
+
+An operation whose result and operands are known is run again. Where it comes to something else, its equation would be false, and
+version counters and neighbours say what was changed. A result that is known to be what changed gets the number of then; of what
+is in doubt no number is shown, and the node says why (`Node.missing`). `meta["changed"]` says what became of a number of then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .reader import UNKNOWN, is_tensor
+
+if TYPE_CHECKING:
+    from .build import Builder
+    from .drafts import Draft
+
+UNSEEN = "in a way that autograd does not see, such as .data or NumPy"
+
+_VOUCHES = frozenset(
+    "add sub rsub mul div add_scalar mul_scalar div_scalar neg exp log tanh sigmoid sum sum_all mean mean_all sqrt reciprocal "
+    "dot mv mm bmm addmm matmul convolution softmax log_softmax".split()
+)
+"""Operations that come to something else when one number of an operand does (`relu` need not)."""
+
+
+class Checks:
+    """What is known of the nodes of a graph while its operations are run again, parents first."""
+
+    def __init__(self, builder: Builder) -> None:
+        self.builder = builder
+        self.children: dict[str, list[Draft]] = {}
+        for draft in builder.nodes:
+            for parent, _ in draft.operands.values():
+                self.children.setdefault(parent, []).append(draft)
+        self._by_memory: dict[Any, list[Draft]] | None = None
+        self.vouched: dict[str, list[str]] = {}  # node -> those that come to what they came to, with its number
+        self.verified: set[str] = set()  # operations that come to the number shown
+        self.blamed: list[Draft] = []  # those that do not, as a version tells of an operand
+        self.disputes: list[tuple[Draft, str]] = []  # those that do not, without a version that tells what was changed; the number now
+        self.lost: set[str] = set()  # their numbers are not known
+        self.unseen = False  # whether something was changed without a version that tells
+        self.found = dict(builder.raw)  # what was in memory
+        self.since: dict[str, str] = {}  # node that has its number of then -> what became of it
+        self.stale = {item.saved.source_node for item in builder.saved if item.saved.state == "modified"}
+        alive = {item.saved.source_node for item in builder.saved if item.saved.state == "alive"}
+        self.kept = alive - self.stale  # as when it was saved, says the version
+        for draft in builder.nodes:
+            if draft.id in self.stale and draft.kind != "op":
+                self.forget(draft, "it was changed in place since it was used")
+
+    # -- what the version counters say ---------------------------------------------------------------
+    def moved(self, draft: Draft) -> bool:
+        """Whether the result was changed in place after it was made, or may have been."""
+        return bool(draft.version) or draft.id in self.stale
+
+    def is_fresh(self, draft: Draft) -> bool:
+        """Whether the result certainly has memory of its own: then every count of its version is a later change."""
+        record = draft.record
+        if record is None or record.view:
+            return False
+        if record.changing is None or "self" not in draft.operands:
+            return True
+        parent, nr = draft.operands["self"]
+        if self.builder.draft(parent).kind == "leaf":
+            return True  # a leaf is not changed in place by what autograd follows
+        before, now = self.found.get((parent, nr), UNKNOWN), self.found.get((draft.id, 0), UNKNOWN)
+        return before is not UNKNOWN and now is not UNKNOWN and not np.may_share_memory(self._array(before), self._array(now))
+
+    def suspects(self, draft: Draft) -> list[Draft]:
+        """Leaves and data that `draft` was computed from, also by way of what was computed again, and that may have been changed."""
+        found = []
+        for other in self._behind(draft):
+            if other.kind != "op" and other.version and other.id not in self.kept and not self._is_right(other.id):
+                found.append(other)
+        return found
+
+    def _behind(self, draft: Draft, vouching: bool = False) -> Iterator[Draft]:
+        """The operands, and those of operands that were computed again; `vouching`: as far as each number counts."""
+        todo, seen = [draft], {draft.id}
+        while todo:
+            here = todo.pop()
+            for parent, _ in here.operands.values() if not vouching or here.record.name in _VOUCHES else ():
+                other = self.builder.draft(parent)
+                if parent not in seen and parent not in self.since:  # that was used as it was later
+                    seen.add(parent)
+                    todo += [other] if other.kind == "op" and other.again else []
+                    yield other
+
+    # -- an operation was run again --------------------------------------------------------------------
+    def compare(self, draft: Draft, known: dict[str, Any], run: Callable[[dict[str, Any]], list[Any]]) -> None:
+        """Of a node with a known value: what it comes to from the operands `known`, as they are shown. Raises what `run` raises."""
+        results = run(known)
+        shown = self.builder.raw[draft.id, 0]
+        fresh, suspects = self.is_fresh(draft), self.suspects(draft)
+        used = frozenset(n for n, (parent, _) in draft.operands.items() if parent in self.since)
+        if fresh and self.moved(draft):
+            if not suspects and not used:
+                self._put_back(draft, shown, results)
+            else:
+                self.forget(draft, f"it was changed in place since, and is {self._now(shown)} now")
+                self._forget_all(suspects, f"it, or what {draft.op} made of it, may have been changed in place since")
+        elif self._same(shown, results[0], draft):
+            self._confirm(draft)
+        elif not fresh and (used or self.moved(draft)):
+            self.forget(draft, f"its memory was changed in place, before or after {draft.op}; it is {self._now(shown)} now")
+            self._forget_all(suspects, "it may have been changed in place since")
+            self.unseen = True  # an operation in place counts its own change: it may have been an operand
+        elif used and self._same(shown, run(known | self._later(draft, used))[0], draft):
+            draft.unlike = used  # changed before it was used here: the number of then is its own, and not this one's operand
+            self._confirm(draft)
+        elif suspects:
+            sure = "it was" if len(suspects) == 1 else "it or another operand was"
+            self._forget_all(suspects, f"{sure} changed in place since {draft.op} used it")
+            self.blamed.append(draft)
+        else:
+            self.disputes.append((draft, self._now(shown)))
+
+    def _later(self, draft: Draft, used: frozenset[str]) -> dict[str, Any]:
+        """Operands that were put back, as they are now."""
+        return {name: self.builder.reader.plain(self.found[draft.operands[name]]) for name in used}
+
+    def finish(self) -> None:
+        """Settles what only all nodes together tell. Where something was changed, nothing is believed that nobody vouches for."""
+        for draft, now in reversed(self.disputes):
+            self._settle(draft, now)
+        for draft in self.blamed:  # where it may be that, too: what was made, and what was used, can be two numbers
+            if draft.version is None and any(child.id not in self.verified for child in self.children.get(draft.id, ())):
+                self.forget(draft, "it may have been changed in place before it was used")
+        for draft in self.builder.nodes if self.lost or self.since else ():
+            if self._is_right(draft.id) or self._is_number(draft) or draft.id in self.verified or draft.id in self.since and not self.unseen:
+                continue
+            if draft.kind != "op":
+                doubtful = self.unseen or draft.version and draft.id not in self.kept
+            else:
+                doubtful = self.unseen or bool(self.lost) and (draft.again or draft.version is None)
+            if doubtful:
+                self.forget(draft, "it may have been changed since, as others were")
+
+    def _settle(self, draft: Draft, now: str) -> None:
+        """One of a result and its operands was changed, and no version says which."""
+        self.unseen = True
+        parents = [self.builder.draft(parent) for parent, _ in draft.operands.values()]
+        certain = [p for p in parents if self._is_right(p.id) and (p.kind != "op" or p.version == 0 or p.id in self.verified)]
+        doubtful = [p for p in parents if p not in certain and not self._is_number(p)]
+        if draft.id in self.lost:
+            return
+        if self._is_right(draft.id) and draft.version == 0:  # else it may have been changed before it was used
+            self.verified.discard(draft.id)
+            for other in doubtful:
+                self.forget(other, f"{'it' if len(doubtful) == 1 else 'it or another operand'} was changed since {draft.op} used it, {UNSEEN}")
+            return
+        for other in doubtful:
+            self.forget(other, f"it, or what {draft.op} made of it, was changed since, {UNSEEN}")
+        names = ", ".join(dict.fromkeys(p.name for p in doubtful if p.name)) or ("an operand" if doubtful else "")
+        self.forget(draft, f"{names}{' or this' if names else 'it'} was changed since, {UNSEEN}; it is {now} now")
+
+    def cannot(self, draft: Draft) -> None:
+        """An operation with a known value cannot be run again: only its version and what it is a view of speak."""
+        shown = self.builder.raw[draft.id, 0]
+        parents = [self.builder.draft(parent) for parent, _ in draft.operands.values()]
+        lost = [p for p in parents if p.id in self.lost]
+        if self.moved(draft) and self.is_fresh(draft):
+            self.forget(draft, f"it was changed in place since, and is {self._now(shown)} now")
+        elif self.moved(draft) and draft.record is None and draft.id not in self.kept:
+            self.forget(draft, f"its memory was changed in place, and is {self._now(shown)} now; whether that was later is not known")
+        elif lost and not self.is_fresh(draft):
+            self.forget(draft, f"its memory is that of {lost[0].name or 'its operand'}, which was changed; it is {self._now(shown)} now")
+
+    def _confirm(self, draft: Draft) -> None:
+        """A number that comes out as it was vouches for what it was computed from."""
+        self.verified.add(draft.id)
+        for other in self._behind(draft, vouching=True):
+            self.vouched.setdefault(other.id, []).append(draft.id)
+
+    def _is_right(self, node_id: str) -> bool:
+        return any(by not in self.lost for by in self.vouched.get(node_id, ()))
+
+    def _put_back(self, draft: Draft, shown: Any, results: list[Any]) -> None:
+        """Only the result was changed: the number of then is what came out now."""
+        now = self._now(shown)
+        draft.value, draft.again = None, True
+        self.builder.raw.pop((draft.id, 0), None)
+        self.builder.set_output(draft.id, 0, results[0])
+        self.since[draft.id] = f"it was changed in place since, and is {now} now"
+
+    def _forget_all(self, drafts: list[Draft], why: str) -> None:
+        for draft in drafts:
+            self.forget(draft, why)
+
+    def forget(self, draft: Draft, why: str) -> None:
+        """No number is shown, and the node says why; nor what was computed again from it, or lies in the same memory."""
+        todo = [(draft, why)]
+        while todo:
+            draft, why = todo.pop()
+            if draft.value is None:
+                continue
+            draft.missing = f"not known: {why}" + (f"; it is {draft.value.text} now" if draft.kind != "op" else "")
+            draft.value = None
+            draft.unlike = frozenset(draft.operands)  # its gradients may come from the changed number
+            self.since.pop(draft.id, None)
+            self.verified.discard(draft.id)
+            self.builder.raw.pop((draft.id, 0), None)
+            self.lost.add(draft.id)
+            todo += [(c, "what it was computed from was changed since") for c in self.children.get(draft.id, ()) if c.again]
+            if draft.kind == "op" and not draft.again:
+                name = draft.name or f"what {draft.op} made"
+                todo += [(d, f"its memory is that of {name}, which was changed") for d in self._sharers(draft) if not d.again]
+            draft.again = False
+
+    def _sharers(self, draft: Draft) -> list[Draft]:
+        if self._by_memory is None:
+            self._by_memory = {}
+            for (node_id, nr), item in self.found.items():
+                if nr == 0 and self.builder.draft(node_id).kind == "op":
+                    self._by_memory.setdefault(self._memory(item), []).append(self.builder.draft(node_id))
+        item = self.found.get((draft.id, 0), UNKNOWN)
+        return [] if item is UNKNOWN else self._by_memory.get(self._memory(item), [])
+
+    def _memory(self, item: Any) -> Any:
+        if is_tensor(item) and self.builder.reader.library == "torch":
+            return self.builder.reader.memory(item)
+        array = getattr(item, "_array", item)
+        while isinstance(array, np.ndarray) and isinstance(array.base, np.ndarray):
+            array = array.base
+        return id(array)
+
+    # -- numbers ---------------------------------------------------------------------------------------
+    def _is_number(self, draft: Draft) -> bool:
+        return draft.kind == "data" and not draft.name and draft.shape == () and not draft.version
+
+    def _now(self, shown: Any) -> str:
+        value = self.builder.value_of(shown)
+        return "?" if value is None else value.text
+
+    def _array(self, item: Any) -> np.ndarray:
+        return np.asarray(self.builder.reader.array(item) if is_tensor(item) else item)
+
+    def _same(self, shown: Any, result: Any, draft: Draft) -> bool:
+        """The same but for rounding, which may differ where memory lies otherwise or other threads add up."""
+        a, b = self._array(shown), self._array(result)
+        if a.shape != b.shape or np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"):
+            return a.shape == b.shape
+        if a.dtype.kind not in "fc":
+            return False
+        sizes = [self._largest(self._array(item)) for p in draft.operands.values() if (item := self._raw(*p)) is not UNKNOWN]
+        room = 64 * np.finfo(a.dtype).eps * max(self._largest(a), *(s * max(1.0, t) for s in sizes for t in sizes), 1e-30)
+        with np.errstate(all="ignore"):
+            return bool(np.allclose(a, b, rtol=0, atol=room, equal_nan=True))
+
+    def _raw(self, parent: str, nr: int) -> Any:
+        draft = self.builder.draft(parent)
+        if draft.kind == "leaf":
+            tensor = draft.tensor() if draft.tensor is not None else None
+            return UNKNOWN if tensor is None else tensor
+        return self.builder.raw.get((parent, nr), UNKNOWN)
+
+    @staticmethod
+    def _largest(array: np.ndarray) -> float:
+        if array.dtype.kind not in "fc" or not array.size:
+            return 0.0
+        with np.errstate(all="ignore"):
+            top = float(np.max(np.abs(array)))
+        return top if np.isfinite(top) else 0.0
