@@ -8,7 +8,7 @@ twice.
 
 import numpy as np
 
-from autolab.engine.kernels import memory, threads
+from autolab.engine.kernels import reuse as memory, threads
 from autolab.engine.core.tensor import materialise
 
 BIG = 1 << 15  # elements from which a float32 array is taken in pieces: the float64 ones between fit the cache then

@@ -21,7 +21,7 @@ import numpy as np
 
 from ..engine.devices import device as devices
 from ..engine.core import observe
-from ..engine.kernels.memory import Lease
+from ..engine.kernels.reuse import Lease
 from ..engine.devices.simulated.host import HostWork
 from ..engine.core.tensor import Tensor
 from ..engine.core import namespaces

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import autolab as torch
 from autolab.engine.kernels import convolution as kernels
-from autolab.engine.kernels import memory, threads, windows
+from autolab.engine.kernels import reuse as memory, threads, windows
 from autolab.engine.kernels.layout import Geometry
 
 F = torch.nn.functional

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import autolab as torch
-from autolab.engine.kernels import convolution, threads, whole, winograd
+from autolab.engine.kernels import convolution, threads, gpu as whole, winograd
 from autolab.engine.kernels.layout import Geometry
 
 F = torch.nn.functional

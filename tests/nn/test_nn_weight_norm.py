@@ -84,7 +84,7 @@ def test_norm_except_dim():
 
 @pytest.mark.parametrize("dim", [0, 1, 2])
 def test_gradcheck(dim):
-    from autolab.engine.ops.weight_norm import weight_normalized
+    from autolab.engine.ops.further.weight_norm import weight_normalized
 
     autolab.manual_seed(0)
     v = autolab.randn(2, 3, 2, dtype=autolab.float64, requires_grad=True)

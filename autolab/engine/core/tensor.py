@@ -16,7 +16,7 @@ from ..inplace.detached import note_detached
 from .dtype import FROM_NUMPY, python_scalar_dtype
 from .errors import fail
 from .guard import guard
-from ..kernels import memory
+from ..kernels import reuse as memory
 from .protocols import Protocols
 from .size import size_of
 from .storage import InferenceStorage, Storage

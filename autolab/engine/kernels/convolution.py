@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from . import memory, threads, whole, winograd
+from . import reuse as memory, threads, gpu as whole, winograd
 from .layout import Geometry, batch_first, batch_last
 from .windows import THIN, Sizes, gather, plan, sources
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import memory, threads
+from . import reuse as memory, threads
 
 BIG = 512  # elements from which these kernels pay
 _ROW = 1 << 14

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from . import memory
+from . import reuse as memory
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import memory, threads, whole
+from . import reuse as memory, threads, gpu as whole
 from .convolution import ones
 
 BLOCK = 1 << 20

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import memory, taps, threads
+from . import reuse as memory, taps, threads
 from .scatter import add_at
-from .whole import module, off_host
+from .gpu import module, off_host
 
 BLOCK = 1 << 20
 _OPERATIONS = 20  # per element, times the cost of memory: for `threads.split`

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import memory
+from . import reuse as memory
 from .scatter import add_at
 
 

@@ -16,7 +16,7 @@ from queue import SimpleQueue
 import numpy as np
 
 from ..core.errors import fail, unsupported
-from . import blas, memory
+from . import blas, reuse as memory
 
 WORTH_IT = 2e7  # floating-point operations below which a second thread costs more than it saves
 TINY = 5e5  # floating-point operations below which BLAS itself uses one thread

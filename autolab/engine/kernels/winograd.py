@@ -18,7 +18,7 @@ import math
 
 import numpy as np
 
-from . import memory, threads
+from . import reuse as memory, threads
 from .layout import batch_first, batch_last, by_pixel
 
 CHANNELS = 64  # with fewer, the changes of basis take what the products save (measured on processors with AVX-512)

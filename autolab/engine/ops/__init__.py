@@ -2,6 +2,7 @@
 from importlib import import_module
 from pathlib import Path
 
-for _file in sorted(Path(__file__).parent.glob("*.py")):
+_HERE = Path(__file__).parent
+for _file in [*sorted(_HERE.glob("*.py")), *sorted(_HERE.glob("further/*.py"))]:
     if _file.stem != "__init__":
-        import_module(f"{__name__}.{_file.stem}")
+        import_module(".".join((__name__, *_file.relative_to(_HERE).with_suffix("").parts)))

@@ -143,7 +143,7 @@ def reshape(input, shape):
 @composite(method=True, function=False)
 def clone_contiguous(self):
     """A row-major copy."""
-    from .memory import ROW_MAJOR, clone
+    from .copies import ROW_MAJOR, clone
 
     return clone.call(self, ROW_MAJOR)
 

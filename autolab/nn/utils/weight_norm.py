@@ -5,7 +5,7 @@ Source: torch.nn.utils.weight_norm; Salimans and Kingma, "Weight Normalization" 
 import warnings
 
 from autolab.engine.core.errors import fail
-from autolab.engine.ops.weight_norm import norm_except_dim, weight_normalized
+from autolab.engine.ops.further.weight_norm import norm_except_dim, weight_normalized
 from autolab.nn.parameter import Parameter, is_lazy
 
 

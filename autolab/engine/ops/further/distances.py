@@ -9,12 +9,12 @@ import math
 
 import numpy as np
 
-from ..exact.arguments import as_number, bad_argument, check_tensor
-from ..core.broadcasting import broadcast_error
-from ..core.errors import fail
-from .overloading import public
-from ..core.op import METHODS, NAMESPACES, internal
-from .norm import vector_norm_op
+from ...exact.arguments import as_number, bad_argument, check_tensor
+from ...core.broadcasting import broadcast_error
+from ...core.errors import fail
+from ..overloading import public
+from ...core.op import METHODS, NAMESPACES, internal
+from ..norm import vector_norm_op
 
 
 def _gaps(xp, x1, x2):

@@ -8,13 +8,13 @@ from __future__ import annotations
 import warnings
 
 
-from ..exact.arguments import check_tensors, numbers_of
-from ..core import namespaces
-from ..core.dtype import int64
-from ..core.errors import fail, not_implemented, unsupported
-from ..core.op import composite, internal
-from ..exact.signatures import check_settings
-from .reduction import dtype_of
+from ...exact.arguments import check_tensors, numbers_of
+from ...core import namespaces
+from ...core.dtype import int64
+from ...core.errors import fail, not_implemented, unsupported
+from ...core.op import composite, internal
+from ...exact.signatures import check_settings
+from ..reduction import dtype_of
 
 MODES = ("bilinear", "nearest", "bicubic")
 PADDINGS = ("zeros", "border", "reflection")

@@ -7,14 +7,14 @@ import math
 
 import numpy as np
 
-from ..devices import device as devices
-from ..exact import draws, random
-from ..exact.arguments import as_number, bad_argument, overloads
-from ..core.apply import apply_inplace
-from ..core.errors import fail, not_implemented
-from ..core.op import OPS, composite, internal
-from ..core.tensor import Tensor, wrap
-from .shape import row_major
+from ...devices import device as devices
+from ...exact import draws, random
+from ...exact.arguments import as_number, bad_argument, overloads
+from ...core.apply import apply_inplace
+from ...core.errors import fail, not_implemented
+from ...core.op import OPS, composite, internal
+from ...core.tensor import Tensor, wrap
+from ..shape import row_major
 
 
 def _sloped(xp, x, noise, lower, upper, training):

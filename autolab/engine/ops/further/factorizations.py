@@ -10,13 +10,13 @@ import math
 
 import numpy as np
 
-from ..devices import device as devices
-from ..core.dtype import bool_
-from ..core.errors import LinAlgError, fail, not_implemented, unsupported
-from ..core.op import METHODS, NAMESPACES, composite, register
-from .return_types import return_type
-from ..core.tensor import Tensor
-from .linalg import _mt, _square, all_finite, batch_element, zero_pivot
+from ...devices import device as devices
+from ...core.dtype import bool_
+from ...core.errors import LinAlgError, fail, not_implemented, unsupported
+from ...core.op import METHODS, NAMESPACES, composite, register
+from ..return_types import return_type
+from ...core.tensor import Tensor
+from ..linalg import _mt, _square, all_finite, batch_element, zero_pivot
 
 
 def _matrices(name, a):
@@ -27,7 +27,7 @@ def _matrices(name, a):
             "A matrix has rows and columns.",
         )
     if a.dtype.kind != "f":
-        from ..core.dtype import FROM_NUMPY
+        from ...core.dtype import FROM_NUMPY
 
         raise fail(
             RuntimeError,

@@ -1,15 +1,15 @@
-"""Products added to something: addmv, addbmm, baddbmm; in place, addmm too. (addmm is in `matmul.py`, addr in `vector_products.py`.)
+"""Products added to something: addmv, addbmm, baddbmm; in place, addmm too. (addmm is in `../matmul.py`, addr in `vector_products.py`.)
 
 Source: https://docs.pytorch.org/docs/2.13/torch.html#blas-and-lapack-operations"""
 
 from __future__ import annotations
 
-from ..exact.arguments import check_tensors
-from ..core.errors import check_dim, fail
-from ..kernels.threads import product
-from ..core.op import composite, register
-from .indexing import written
-from .matmul import _c_name, addmm_op, check_addmm, check_expand, no_masks, sum_of
+from ...exact.arguments import check_tensors
+from ...core.errors import check_dim, fail
+from ...kernels.threads import product
+from ...core.op import composite, register
+from ..indexing import written
+from ..matmul import _c_name, addmm_op, check_addmm, check_expand, no_masks, sum_of
 
 
 def _times(m, g, factor):

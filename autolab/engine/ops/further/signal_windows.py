@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import math
 
-from ..exact.arguments import Options, int_argument
-from ..core.errors import fail
-from ..core.op import NAMESPACES, composite
+from ...exact.arguments import Options, int_argument
+from ...core.errors import fail
+from ...core.op import NAMESPACES, composite
 
 _TORCH = NAMESPACES[""]
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core.op import internal
-from .loss import MEAN, NONE
-from .remainder import not_differentiable
+from ...core.op import internal
+from ..loss import MEAN, NONE
+from ..remainder import not_differentiable
 
 
 def _rows(x):

@@ -9,15 +9,15 @@ import math
 
 import numpy as np
 
-from ..exact.arguments import bad_argument
-from ..core.dtype import FROM_NUMPY, int64, promote_types
-from ..core.errors import check_dim, fail
-from ..core.op import METHODS, NAMESPACES, composite, register
-from ..core.tensor import Tensor
-from .indexing import slice_op
-from .linalg import _mt, _square, inv, solve
-from .matmul import mm
-from .shape import view_op
+from ...exact.arguments import bad_argument
+from ...core.dtype import FROM_NUMPY, int64, promote_types
+from ...core.errors import check_dim, fail
+from ...core.op import METHODS, NAMESPACES, composite, register
+from ...core.tensor import Tensor
+from ..indexing import slice_op
+from ..linalg import _mt, _square, inv, solve
+from ..matmul import mm
+from ..shape import view_op
 
 _TORCH = NAMESPACES[""]
 

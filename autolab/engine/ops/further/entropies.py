@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import math
 
-from ..exact import special
-from ..exact.arguments import NUMBERS, mismatch
-from .overloading import BINARY, public
-from ..core.op import NAMESPACES, OPS, register
-from ..core.tensor import Tensor
+from ...exact import special
+from ...exact.arguments import NUMBERS, mismatch
+from ..overloading import BINARY, public
+from ...core.op import NAMESPACES, OPS, register
+from ...core.tensor import Tensor
 
 _SPECIAL = NAMESPACES["special"]
 _FIELDS = {"dtype": "float", "method": False, "function": False}

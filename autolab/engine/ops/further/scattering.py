@@ -6,15 +6,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..devices import demands
-from ..exact.arguments import check_tensors, overloads
-from ..core.broadcasting import broadcast_error
-from ..core.dtype import FROM_NUMPY
-from ..core.errors import check_dim, fail
-from ..kernels.scatter import add_at
-from ..core.op import composite, register
-from .indexing import written
-from .picking import _along, _check_scatter, _row, _used
+from ...devices import demands
+from ...exact.arguments import check_tensors, overloads
+from ...core.broadcasting import broadcast_error
+from ...core.dtype import FROM_NUMPY
+from ...core.errors import check_dim, fail
+from ...kernels.scatter import add_at
+from ...core.op import composite, register
+from ..indexing import written
+from ..picking import _along, _check_scatter, _row, _used
 
 
 # -- by mask ---------------------------------------------------------------------------------------------------------------

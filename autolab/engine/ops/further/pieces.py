@@ -4,14 +4,14 @@ Source: https://docs.pytorch.org/docs/2.13/torch.html#indexing-slicing-joining-m
 
 from __future__ import annotations
 
-from ..exact.arguments import check_tensors
-from ..core.errors import check_dim, fail
-from .overloading import public
-from ..core.op import register
-from ..inplace.views import laid_out
-from .indexing import at
-from .rearrange import _writable_diagonal
-from .strided import strided_arguments
+from ...exact.arguments import check_tensors
+from ...core.errors import check_dim, fail
+from ..overloading import public
+from ...core.op import register
+from ...inplace.views import laid_out
+from ..indexing import at
+from ..rearrange import _writable_diagonal
+from ..strided import strided_arguments
 
 
 def _replaced(piece):

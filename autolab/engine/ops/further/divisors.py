@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..core.errors import not_implemented
-from ..core.op import register
-from .selection import only_tensors
+from ...core.errors import not_implemented
+from ...core.op import register
+from ..selection import only_tensors
 
 
 def _gcd(xp, self, other):

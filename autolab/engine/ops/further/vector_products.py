@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import warnings
 
-from ..exact.arguments import check_tensor
-from ..exact.arguments import check_tensors
-from ..core.errors import check_dim, fail, no_kernel
-from .overloading import public
-from ..core.op import METHODS, NAMESPACES, composite, register
-from ..core.tensor import Tensor
-from .indexing import written
-from .matmul import check_expand, times
-from .shape import view_op
+from ...exact.arguments import check_tensor
+from ...exact.arguments import check_tensors
+from ...core.errors import check_dim, fail, no_kernel
+from ..overloading import public
+from ...core.op import METHODS, NAMESPACES, composite, register
+from ...core.tensor import Tensor
+from ..indexing import written
+from ..matmul import check_expand, times
+from ..shape import view_op
 
 
 cross_op = register(

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import math
 
-from ..exact.arguments import NUMBERS, check_tensor
-from ..core.errors import fail
-from .overloading import public
-from ..core.op import METHODS, register
-from ..core.tensor import Tensor
+from ...exact.arguments import NUMBERS, check_tensor
+from ...core.errors import fail
+from ..overloading import public
+from ...core.op import METHODS, register
+from ...core.tensor import Tensor
 
 
 def only_real(name, x):

@@ -9,15 +9,15 @@ import itertools
 
 import numpy as np
 
-from ..exact.arguments import NUMBERS, int_argument, ints_argument, mismatch, overloads
-from ..core.dtype import bool_, complex128, float64, get_default_dtype, int64
-from ..core.errors import check_dim, check_dims, fail, no_dimensions
-from .overloading import public
-from ..core.op import METHODS, NAMESPACES, OPS, composite
-from ..core.size import Size
-from ..core.tensor import Tensor
-from .indexing import slice_op
-from . import arithmetic, joining, pointwise  # noqa: F401 (what is named below is registered first)
+from ...exact.arguments import NUMBERS, int_argument, ints_argument, mismatch, overloads
+from ...core.dtype import bool_, complex128, float64, get_default_dtype, int64
+from ...core.errors import check_dim, check_dims, fail, no_dimensions
+from ..overloading import public
+from ...core.op import METHODS, NAMESPACES, OPS, composite
+from ...core.size import Size
+from ...core.tensor import Tensor
+from ..indexing import slice_op
+from .. import arithmetic, joining, pointwise  # noqa: F401 (what is named below is registered first)
 
 _TORCH = NAMESPACES[""]
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..devices import demands
-from ..core.dtype import FROM_NUMPY, int64
-from ..core.errors import fail
-from ..core.op import composite, register
-from ..core.tensor import Tensor
-from .shape import squeeze_dim, unsqueeze
+from ...devices import demands
+from ...core.dtype import FROM_NUMPY, int64
+from ...core.errors import fail
+from ...core.op import composite, register
+from ...core.tensor import Tensor
+from ..shape import squeeze_dim, unsqueeze
 
 
 def _placed(xp, x, indices, output_size):

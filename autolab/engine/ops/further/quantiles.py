@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ..exact.arguments import bad_argument
-from ..core.errors import check_dim, fail
-from .overloading import public
-from ..core.op import NAMESPACES, OPS
-from ..core.tensor import Tensor
-from .sorting import sort
+from ...exact.arguments import bad_argument
+from ...core.errors import check_dim, fail
+from ..overloading import public
+from ...core.op import NAMESPACES, OPS
+from ...core.tensor import Tensor
+from ..sorting import sort
 
 _TORCH = NAMESPACES[""]
 
