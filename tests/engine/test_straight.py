@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import autolab as torch
-from autolab.engine.core import observe
+from autolab.engine.core import backward, differentiate, observe
 from autolab.engine.fast import straight
 
 
@@ -34,7 +34,6 @@ def network(seed):
 @pytest.fixture
 def handed_over(monkeypatch):
     """How often the general pass had to finish what was begun here."""
-    monkeypatch.setattr(straight.devices, "away", lambda: False)  # tests that ran before may have used a simulated GPU
     calls = []
     general = straight.execute
     monkeypatch.setattr(straight, "execute", lambda *args, **kwargs: (calls.append(args), general(*args, **kwargs))[1])
@@ -156,6 +155,67 @@ def test_a_plain_graph_is_not_handed_over(handed_over):
     (torch.exp(y) * y + x).sum().backward()
     assert not handed_over
     assert x.grad.tolist() == pytest.approx([2 * np.exp(2) * 3 + 1] * 3)
+
+
+@pytest.fixture
+def gpu():
+    return torch.ones(3, device="sim")
+
+
+def test_a_tensor_on_a_device_concerns_its_own_graph_only(gpu, handed_over, monkeypatch):
+    general = []
+    monkeypatch.setattr(differentiate, "steps", lambda *args, **kwargs: general.append(args) or backward.steps(*args, **kwargs))
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    (x * x).sum().backward()
+    y = torch.sin(x)
+    (y * x)[0].backward()
+    (x * x).backward(torch.ones(2))
+    (x[0] * 3).backward()
+    assert not handed_over and not general
+    assert x.grad.tolist() == pytest.approx([2 + np.sin(1) + np.cos(1) + 2 + 3, 8])
+
+
+def on(device, x):
+    return torch.exp(x.to(device) * 2)
+
+
+ACROSS = {
+    "there": lambda x: on("sim", x).sum(),
+    "there and back": lambda x: on("sim", x).cpu().mul(3).sum(),
+    "back to a branch": lambda x: (lambda y: (y * torch.tanh(y)).sum())(on("sim", x).cpu()),
+    "one branch there": lambda x: (torch.sin(x * 2) + on("sim", torch.cos(x * 2)).cpu()).sum(),
+    "a number of the host": lambda x: (x.sum() * on("sim", torch.ones(3))).cpu().sum() * x[1],
+    "copied into": lambda x: torch.zeros(3).copy_(on("sim", x)).mul(2).sum(),
+    "copied into there": lambda x: torch.zeros(3, device="sim").copy_(torch.exp(x)).cpu().sum(),
+    "a view there": lambda x: on("sim", x)[1:].cpu().exp().sum(),
+    "a view there, changed": lambda x: (lambda y: (y[1:].mul_(2), (y * y).cpu().sum())[1])(on("sim", x) * 1),
+    "a view of what was changed": lambda x: (lambda y, v: (y.mul_(2), v.cpu().sum())[1])(*(lambda y: (y, y[1:]))(on("sim", x) * 1)),
+}
+
+
+@pytest.mark.parametrize("of", ACROSS.values(), ids=ACROSS)
+@pytest.mark.parametrize("where", ["cpu", "sim"])
+def test_graphs_across_devices_as_the_general_pass_has_them(gpu, of, where):
+    def gradient(watched):
+        x = torch.tensor([0.5, -1.0, 2.0], device=where, requires_grad=True)
+        w = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        loss = of(x.cpu() * w)
+        with observe.watching(Silent()) if watched else nullcontext():
+            loss.backward(retain_graph=True)
+            loss.backward()
+        with pytest.raises(RuntimeError, match="a second time|modified"):
+            loss.backward()
+        assert x.grad.device == x.device and w.grad.device == w.device
+        return x.grad.tolist(), w.grad.tolist()
+
+    assert gradient(watched=False) == gradient(watched=True)
+
+
+def test_what_a_leaf_on_a_device_gets(gpu, handed_over):
+    x, w = gpu.requires_grad_(), torch.ones(3, requires_grad=True)
+    (w * x.cpu() + x.cpu()).sum().backward()
+    assert len(handed_over) == 1
+    assert x.grad.device == x.device and x.grad.tolist() == [2, 2, 2] and w.grad.tolist() == [1, 1, 1]
 
 
 def test_a_frozen_leaf_gets_nothing(handed_over):

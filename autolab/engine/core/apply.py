@@ -14,7 +14,7 @@ import numpy as np
 from ..devices import device as devices
 from . import failing, observe
 from .grad_mode import per_thread
-from .node import Packed, Unusual, accumulator, next_sequence_nr
+from .node import Packed, Unusual, accumulator, next_sequence_nr, off_cpu
 from .saved import entries, keep
 from .broadcasting import broadcast_error, check_shapes, outgrown, overlapping_operands
 from ..devices.device import CPU
@@ -208,6 +208,7 @@ def record(op, args, outs, state, replaced=None):
     out = outs[0]
     shape, dtype = out._array.shape if op.broadcast else None, out.dtype
     edges: list = []
+    away = out._storage.device is not CPU
     live = missing = numbered = differs = False
     for k, s in enumerate(sources):       # one loop: five passes over the sources cost 3 µs more
         if not isinstance(s, Tensor):
@@ -218,6 +219,7 @@ def record(op, args, outs, state, replaced=None):
             s = sources[k] = replaced
         if s._view is not None:
             s._view.refresh(s)
+            away = away or s._storage.device is not CPU
         e = s._node
         if s._req:
             live = True
@@ -232,7 +234,7 @@ def record(op, args, outs, state, replaced=None):
             differs = True
     if not live:
         return None
-    node = _new(op.node_class)
+    node = _new(off_cpu(op.node_class) if away else op.node_class)
     node.inputs = tuple(edges)
     node.input_nrs = tuple([s._nr if isinstance(s, Tensor) else 0 for s in sources]) if numbered else None
     node.sequence_nr, node.hooks, node.scope = next_sequence_nr(), None, state.scope

@@ -158,7 +158,7 @@ class _Pass:
                     g = self.filled(node, g)
                 if needed is not None and not needed.issuperset(node.inputs):
                     out = self.in_part(node, m, g)
-                elif away:
+                elif away and g.__class__ is not np.ndarray and not isinstance(g, np.generic):
                     out = self.on_device(node, g)
                 else:
                     out = self.traced(node, m, g) if create_graph else node.backward_raw(m, g)

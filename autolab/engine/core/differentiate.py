@@ -45,7 +45,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     if create_graph:
         warnings.warn(CREATE_GRAPH_WARNING, UserWarning, stacklevel=3)
     if inputs is None:
-        if len(roots) == 1 and not (create_graph or devices.away()) and observe.observer is None and roots[0][0].direct:
+        if len(roots) == 1 and not create_graph and observe.observer is None and roots[0][0].direct:
             if straight.backward(roots[0][0], seeds[0], retain):
                 return
         with np.errstate(all="ignore"):

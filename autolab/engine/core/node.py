@@ -6,6 +6,7 @@ A node is made per op. It knows where gradients go (`inputs`), what was saved fo
 
 from __future__ import annotations
 
+import functools
 import weakref
 from itertools import count
 from typing import Any
@@ -212,7 +213,8 @@ class Node:
     def step(self, g, retain_graph, oldest, leaves):
         """All that `straight` does at a node where the raw array `g` arrived. Returns the gradients of the inputs when `leaves` is None,
         otherwise where the walk goes on (`delivery.delivering`); or None, and nothing done, when this node needs the general pass: here,
-        because it is of no registered op, or has several outputs; in the class of an op, when it has hooks or is older than `oldest`."""
+        because it is of no registered op, has several outputs or is not on the CPU alone; in the class of an op, when it has hooks or is older
+        than `oldest`."""
         return None
 
     def heading_for(self, inputs):
@@ -353,6 +355,14 @@ def opened(node, items, traced):
             item = item.tensor(node)
         found.append(getattr(item, "_array", item) if not traced else item)
     return found
+
+
+@functools.cache
+def off_cpu(node_class):
+    """The class of those nodes of an op that take or give what lies on another device than the CPU: the same, but that `straight` hands them
+    to the general pass (`direct`, `step`). So what a pass asks about devices is in its graph, and costs other graphs nothing."""
+    body = {"__slots__": (), "direct": False, "step": Node.step, "__module__": node_class.__module__, "__doc__": node_class.__doc__}
+    return type(node_class.__name__, (node_class,), body)
 
 
 class AccumulateGrad(Node):

@@ -14,7 +14,6 @@ from operator import attrgetter
 
 import numpy as np
 
-from ..devices import device as devices
 from ..core import observe
 from ..core.guard import guard, shared
 from ..core.plain import PLAIN
@@ -37,7 +36,6 @@ def of_number(loss, retain_graph) -> bool:
         and loss._view is None
         and not loss._array.ndim
         and observe.observer is None
-        and not devices.away()
         and backward(loss._node, loss.dtype.one, retain_graph)
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..devices.device import address
+from ..devices.device import CPU, address
 from ..core.errors import fail
 from ..core.guard import guard
 from ..core.storage import InferenceStorage
@@ -205,11 +205,12 @@ def extent(shape, strides) -> int:
 def piece_node(base, t):
     """A node that says: `t` is this strided piece of `base`."""
     from ..core import apply as dispatch
+    from ..core.node import off_cpu
     from ..core.op import OPS
 
     g = Geometry.of(base, t)
     op = OPS["as_strided"]
-    node = object.__new__(op.node_class)
+    node = object.__new__(op.node_class if base._storage.device is CPU else off_cpu(op.node_class))
     node.inputs, node.input_nrs = (dispatch.edge(base),), (base._nr,) if base._nr else None
     node.sequence_nr, node.hooks, node.fix = dispatch.next_sequence_nr(), None, None
     values = {"size": g[2], "stride": g[3], "storage_offset": g[4], "self_sym_sizes": g[0], "self_sym_strides": g[1], "ahead": g[4]}
