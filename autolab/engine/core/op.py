@@ -38,6 +38,8 @@ class Op:
     params: tuple[str, ...]  # argument names in schema order
     defaults: dict[str, Any]
     keyword_only: frozenset[str]
+    typed: tuple[str, ...]  # what the schema says is a tensor; so is `self`, an operand, and what has a rule
+    lists: tuple[str, ...]  # what it says is a list of tensors: 'tensors' of cat, 'indices' of index
     forward: Callable  # forward(xp, *args) on raw arrays
     vjp: dict[str, Callable]
     operands: tuple[str, ...]  # the arguments that are promoted together and broadcast
@@ -55,7 +57,6 @@ class Op:
     inplace: bool = False
     inplace_fields: dict[str, Any] = field(default_factory=dict)  # what the in-place form has otherwise: the name of its node, a rule
     variadic: bool = False  # the number of outputs depends on the arguments (split, unbind)
-    lists: tuple[str, ...] = ()  # the arguments that are lists of tensors ('tensors' of cat, 'indices' of index)
     latex: str = ""
     vjp_latex: dict[str, str] = field(default_factory=dict)
     samples: Callable | None = None
@@ -88,9 +89,7 @@ class Op:
 
 _DERIVED = re.compile(r"(.+?)_sym_(sizes_opt|sizes|numel|strides|argsize_[012]|argsize_minus_[12])$")
 
-_TENSORS = {"self", "index", "mask", "condition", "target", "weight", "indices", "running_mean", "running_var"}
-"""Arguments that are tensors although no rule is about them."""
-
+_TYPED = re.compile(r"\bTensor(\[\])? (\w+)")
 
 def register(
     schema: str,
@@ -107,16 +106,17 @@ def register(
 ) -> Op:
     """Registers an op and returns its record.
 
-    schema: `"sum(self, dim=None, keepdim=False, *, dtype=None)"`: torch's C++ argument names. `public`: the public name where it differs
+    schema: `"sum(self, dim=None, keepdim=False, *, dtype=None)"`: torch's C++ argument names; `Tensor index`, `Tensor[] tensors` where neither a
+    rule nor `operands` says that it is one. `public`: the public name where it differs
     from the op's (overloads such as `pow_scalar` are registered with `method=False, function=False` and dispatched by a composite).
     Raises ValueError when the record contradicts itself."""
-    name, params, defaults, keyword_only = _parse(schema)
+    name, params, defaults, keyword_only, tensors, lists = _parse(schema)
     vjp = vjp or {}
     if name in OPS:
         raise ValueError(f"op {name!r} is registered twice")
     if operands is None:
         operands = tuple(p for p in params if p not in defaults) if fields.get("dtype") else ()
-    op = Op(name, params, defaults, keyword_only, forward, vjp, tuple(operands), inplace=inplace, **fields)
+    op = Op(name, params, defaults, keyword_only, tensors, lists, forward, vjp, tuple(operands), inplace=inplace, **fields)
     unknown = set(vjp) - set(params)
     if unknown:
         raise ValueError(f"op {name!r}: rules for {sorted(unknown)}, which are not arguments")
@@ -194,18 +194,22 @@ def _parse(schema):
     match = re.fullmatch(r"(\w+)\((.*)\)", schema.strip(), re.S)
     if not match:
         raise ValueError(f"schema {schema!r} is not of the form name(arguments)")
-    a = ast.parse(f"def f({match[2]}): pass").body[0].args
+    typed = [(bool(brackets), p) for brackets, p in _TYPED.findall(match[2])]
+    bare = _TYPED.sub(lambda typed: typed[2], match[2])
+    a = ast.parse(f"def f({bare}): pass").body[0].args
     positional = [p.arg for p in a.args]
     params = (*positional, *(p.arg for p in a.kwonlyargs))
     defaults = dict(zip(positional[len(positional) - len(a.defaults) :], map(ast.literal_eval, a.defaults)))
     defaults |= {p.arg: ast.literal_eval(d) for p, d in zip(a.kwonlyargs, a.kw_defaults) if d is not None}
-    return match[1], params, defaults, frozenset(p.arg for p in a.kwonlyargs)
+    lists = tuple(p for is_list, p in typed if is_list)
+    return match[1], params, defaults, frozenset(p.arg for p in a.kwonlyargs), tuple(p for _, p in typed), lists
 
 
 def _plan_saving(op):
     """Derives from the rules' signatures what a node saves, and for which gradients; and which arguments are tensors."""
     op.broadcast = tuple(op.params.index(p) for p in op.operands)
-    op.tensors = frozenset(i for i, p in enumerate(op.params) if p in op.vjp or p in op.operands or p in _TENSORS)
+    tensors = {"self", *op.typed, *op.vjp, *op.operands}
+    op.tensors = frozenset(i for i, p in enumerate(op.params) if p in tensors)
     outputs = op.outputs or ("result",)
     rules, readers = [], {}
     for number, (arg, rule) in enumerate(op.vjp.items()):
@@ -222,8 +226,7 @@ def _plan_saving(op):
             kinds.append("output")
             index.append(outputs.index(n) if n in outputs else int(n[-1]))
         elif n in op.params:
-            tensorlike = n in op.vjp or n in op.operands or n in _TENSORS
-            kinds.append("input" if tensorlike else "attr")
+            kinds.append("input" if n in tensors else "attr")
             index.append(op.params.index(n))
         elif derived and derived[1] in op.params:
             kinds.append("derived:" + derived[2])

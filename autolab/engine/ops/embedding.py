@@ -42,7 +42,7 @@ def _dense_backward_rule(m, g, indices, padding_idx):
 
 
 register(
-    "embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False)",
+    "embedding(weight, Tensor indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False)",
     method=False,
     forward=_embedding,
     vjp={
@@ -58,7 +58,7 @@ register(
 )
 
 register(
-    "embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq)",
+    "embedding_dense_backward(grad_output, Tensor indices, num_weights, padding_idx, scale_grad_by_freq)",
     method=False,
     function=False,
     forward=_dense_backward,

@@ -172,9 +172,8 @@ def _index_spread(xp, self, shape, indices):
 
 
 index_op = register(
-    "index(self, indices)",
+    "index(self, Tensor[] indices)",
     forward=_index,
-    lists=("indices",),
     method=False,
     function=False,
     vjp={"self": lambda m, g, self_sym_sizes, indices: m.index_spread(g, self_sym_sizes, indices)},
@@ -183,9 +182,8 @@ index_op = register(
     samples=lambda s: [(s.randn(3), [s.index([0, 2, 2])]), (s.randn(2, 3), [None, s.index([0, 2])])],
 )
 index_spread = register(
-    "index_spread(self, shape, indices)",
+    "index_spread(self, shape, Tensor[] indices)",
     forward=_index_spread,
-    lists=("indices",),
     method=False,
     function=False,
     vjp={"self": lambda m, g, indices: m.index(g, indices)},
@@ -223,9 +221,8 @@ def _cleared(m, g, indices, accumulate):
 
 
 index_put_op = register(
-    "index_put(self, indices, values, accumulate=False)",
+    "index_put(self, Tensor[] indices, values, accumulate=False)",
     forward=_index_put,
-    lists=("indices",),
     hidden=("values_sym_sizes",),
     method=False,
     function=False,

@@ -31,9 +31,8 @@ def _cat_rule(m, g, tensors_sym_sizes, dim):
 
 
 cat_op = register(
-    "cat(tensors, dim=0)",
+    "cat(Tensor[] tensors, dim=0)",
     forward=_cat,
-    lists=("tensors",),
     hidden=("tensors_sym_sizes",),
     vjp={"tensors": _cat_rule},
     method=False,
@@ -139,9 +138,8 @@ for _name in ("concat", "concatenate"):
     NAMESPACES[""][_name] = cat
 
 stack_op = register(
-    "stack(tensors, dim=0)",
+    "stack(Tensor[] tensors, dim=0)",
     forward=lambda xp, tensors, dim: row_major(xp, xp.stack(tensors, dim)),
-    lists=("tensors",),
     hidden=("tensors_sym_sizes",),
     method=False,
     function=False,
@@ -386,9 +384,8 @@ def _block_diag_rule(m, g, tensors_sym_sizes):
 
 
 block_diag_op = register(
-    "block_diag(tensors)",
+    "block_diag(Tensor[] tensors)",
     forward=_block_diag,
-    lists=("tensors",),
     hidden=("tensors_sym_sizes",),
     vjp={"tensors": _block_diag_rule},
     method=False,

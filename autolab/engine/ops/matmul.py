@@ -1,4 +1,4 @@
-"""Matrix products: mm, mv, dot, bmm, matmul, addmm, linear, inner, tensordot, kron. More that add products to something: `further/added_products.py`."""
+"""Matrix products: mm, mv, dot, bmm, matmul, addmm, linear, inner, tensordot, kron. More are in `further/added_products.py`."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ def _batch_fused(m, g, wanted, *, input, weight, running_mean, running_var, trai
 
 
 batch_norm_op = _inside(
-    "native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)",
+    "native_batch_norm(input, weight, bias, Tensor running_mean, Tensor running_var, training, momentum, eps)",
     forward=_batch_norm,
     outputs=("result", "result1", "result2"),
     nondiff=("result1", "result2"),

@@ -80,7 +80,7 @@ def _gather(xp, self, dim, index, sparse_grad):
 
 
 gather = register(
-    "gather(self, dim, index, *, sparse_grad=False)",
+    "gather(self, dim, Tensor index, *, sparse_grad=False)",
     forward=_gather,
     vjp={"self": lambda m, g, self, dim, index: m.scatter_add(m.zeros_like(self), dim, index, g)},
     also_saves=("sparse_grad",),
@@ -135,7 +135,7 @@ def _scatter_add(xp, self, dim, index, src):
 
 
 scatter_op = register(
-    "scatter(self, dim, index, src)",
+    "scatter(self, dim, Tensor index, src)",
     forward=_scatter,
     method=False,
     function=False,
@@ -148,7 +148,7 @@ scatter_op = register(
     samples=lambda s: [(s.randn(2, 3), 1, s.index([[0, 2], [1, 0]]), s.randn(2, 2))],
 )
 scatter_value = register(
-    "scatter_value(self, dim, index, value)",
+    "scatter_value(self, dim, Tensor index, value)",
     forward=_scatter,
     node="ScatterBackward1",
     method=False,
@@ -159,7 +159,7 @@ scatter_value = register(
     samples=lambda s: [(s.randn(2, 3), 1, s.index([[0, 2], [1, 0]]), 1.5)],
 )
 scatter_add_op = register(
-    "scatter_add(self, dim, index, src)",
+    "scatter_add(self, dim, Tensor index, src)",
     forward=_scatter_add,
     method=False,
     function=False,
@@ -232,7 +232,7 @@ def _take(xp, self, index):
 
 
 take = register(
-    "take(self, index)",
+    "take(self, Tensor index)",
     forward=_take,
     vjp={
         "self": lambda m, g, self, index: m.reshape_raw(
@@ -278,7 +278,7 @@ def _masked_spread(xp, self, shape, mask):
 
 
 masked_select = register(
-    "masked_select(self, mask)",
+    "masked_select(self, Tensor mask)",
     forward=_masked_select,
     vjp={"self": lambda m, g, self, mask: m.sum_to(m.masked_spread(g, tuple(self.shape), mask), tuple(self.shape))},
     latex=r"{self}[{mask}]",
@@ -287,7 +287,7 @@ masked_select = register(
     doc="The entries where the mask is True. Source: torch.masked_select",
 )
 masked_spread = register(
-    "masked_spread(self, shape, mask)",
+    "masked_spread(self, shape, Tensor mask)",
     forward=_masked_spread,
     method=False,
     function=False,

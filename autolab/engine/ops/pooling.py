@@ -172,7 +172,7 @@ def _winner_samples(s):
 
 
 _inside(
-    "max_pool2d_with_indices_backward(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices)",
+    "max_pool2d_with_indices_backward(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, Tensor indices)",
     forward=lambda xp, g, x, kernel_size, stride, padding, dilation, ceil_mode, indices: kernels.scatter(
         g, indices, x.shape[-2:]
     ),
@@ -283,7 +283,7 @@ adaptive_max_pool = _inside(
 )
 
 _inside(
-    "adaptive_max_pool2d_backward(grad_output, self, indices)",
+    "adaptive_max_pool2d_backward(grad_output, self, Tensor indices)",
     forward=lambda xp, g, x, indices: kernels.scatter(g, indices, x.shape[-2:]),
     vjp={"grad_output": lambda m, g, indices: _picked(m, g, indices), "self": lambda m, g: m.zeros_like(g)},
     node="AdaptiveMaxPool2DBackwardBackward0",

@@ -258,7 +258,7 @@ def _where(xp, condition, self, other):
         raise broadcast_error([np.shape(a) for a in (condition, self, other)]) from None
 
 
-where_op = register("where(condition, self, other)", forward=_where, dtype="promote", operands=("self", "other"),
+where_op = register("where(Tensor condition, self, other)", forward=_where, dtype="promote", operands=("self", "other"),
                     method=False, function=False,
                     vjp={"self": lambda m, g, condition: m.where(condition, g, 0.0),
                          "other": lambda m, g, condition: m.where(condition, 0.0, g)},
@@ -326,12 +326,12 @@ def _masked_fill(xp, self, mask, value):
         raise broadcast_error([np.shape(mask), np.shape(self)]) from None
 
 
-masked_fill_op = register("masked_fill(self, mask, value)", forward=_masked_fill, operands=("self",), method=False,
+masked_fill_op = register("masked_fill(self, Tensor mask, value)", forward=_masked_fill, operands=("self",), method=False,
                           function=False,
                           vjp={"self": lambda m, g, mask: m.masked_fill(g, mask, 0)},
                           latex=r"{mask} ? {value} : {self}", vjp_latex={"self": r"{g} \cdot [\lnot {mask}]"},
                           samples=lambda s: [(s.randn(3), s.booleans(3), 0.5), (s.randn(2, 3), s.booleans(3), -1e9)])
-masked_fill_tensor = register("masked_fill_tensor(self, mask, value)", forward=_masked_fill, operands=("self",),
+masked_fill_tensor = register("masked_fill_tensor(self, Tensor mask, value)", forward=_masked_fill, operands=("self",),
                               node="MaskedFillBackward1",
                               method=False, function=False,
                               vjp={"self": lambda m, g, mask: m.masked_fill(g, mask, 0),

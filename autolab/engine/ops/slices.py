@@ -70,7 +70,7 @@ def _outside_columns(bad, n):
 
 
 index_select = register(
-    "index_select(self, dim, index)",
+    "index_select(self, dim, Tensor index)",
     forward=_index_select,
     vjp={"self": lambda m, g, self_sym_sizes, dim, index: m.index_select_spread(g, self_sym_sizes, dim, index)},
     latex=r"{self}[{index}]",
@@ -79,7 +79,7 @@ index_select = register(
     doc="Slices picked along a dimension. Source: torch.index_select",
 )
 index_select_spread = register(
-    "index_select_spread(self, shape, dim, index)",
+    "index_select_spread(self, shape, dim, Tensor index)",
     method=False,
     function=False,
     forward=lambda xp, self, shape, dim, index: (
@@ -145,7 +145,7 @@ def _times(g, factor):
 
 
 index_add = register(
-    "index_add(self, dim, index, source, *, alpha=1)",
+    "index_add(self, dim, Tensor index, source, *, alpha=1)",
     forward=_index_add,
     inplace=False,
     vjp={
@@ -209,7 +209,7 @@ def _out_of_bounds(function, bad, dim, n, lowest):
 
 
 index_copy = register(
-    "index_copy(self, dim, index, source)",
+    "index_copy(self, dim, Tensor index, source)",
     forward=_index_copy,
     vjp={
         "self": lambda m, g, dim, index: m.index_fill(g, dim, index, 0),
@@ -244,14 +244,14 @@ def _index_fill(xp, self, dim, index, value):
 _FILL = {"forward": _index_fill, "method": False, "function": False, "latex": r"{self}[{index}] := {value}"}
 _UNFILLED = {"self": lambda m, g, dim, index: m.index_fill(g, dim, index, 0)}
 index_fill_op = register(
-    "index_fill(self, dim, index, value)",
+    "index_fill(self, dim, Tensor index, value)",
     vjp=_UNFILLED,
     vjp_latex={"self": r"{g} \text{ without } {index}"},
     samples=lambda s: [(s.randn(3), 0, s.index([0, 2]), 1.5), (s.randn(), 0, s.index([0]), 1.5)],
     **_FILL,
 )
 index_fill_tensor = register(
-    "index_fill_tensor(self, dim, index, value)",
+    "index_fill_tensor(self, dim, Tensor index, value)",
     node="IndexFillBackward1",
     vjp={**_UNFILLED, "value": lambda m, g, dim, index: m.sum(m.index_select(g, dim, index))},
     vjp_latex={"self": r"{g} \text{ without } {index}", "value": r"\sum {g}[{index}]"},

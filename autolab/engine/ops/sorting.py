@@ -229,7 +229,7 @@ def _edges(xp, flat, bins, range):
 
 
 histogram_op = not_differentiable(
-    "histogram(self, bins, range, weight, density)", "histogram", forward=_histogram, differentiable=("self",), outputs=("hist", "bin_edges"),
+    "histogram(self, bins, range, Tensor weight, density)", "histogram", forward=_histogram, differentiable=("self",), outputs=("hist", "bin_edges"),
     return_type=return_type("histogram", ("hist", "bin_edges")), latex=r"\mathrm{histogram}({self})",
     samples=lambda s: [(np.array([0.5, 1.0, 3.0]), 2, None, None, False)])
 _HISTOGRAMS = ("Tensor input, Tensor bins, *, Tensor weight = None, bool density = False",

@@ -51,7 +51,7 @@ def _masked_scatter_source(m, g, mask, source_sym_sizes):
 
 
 masked_scatter_op = register(
-    "masked_scatter(self, mask, source)",
+    "masked_scatter(self, Tensor mask, source)",
     forward=_masked_scatter,
     method=False,
     function=False,
@@ -124,7 +124,7 @@ def _put(xp, self, index, source, accumulate):
 
 
 put_op = register(
-    "put(self, index, source, accumulate=False)",
+    "put(self, Tensor index, source, accumulate=False)",
     forward=_put,
     method=False,
     function=False,
@@ -281,7 +281,7 @@ def _factor_share(m, g, self, dim, index, src, include_self, result):
 
 
 scatter_reduce_op = register(
-    "scatter_reduce(self, dim, index, src, reduce, include_self=True)",
+    "scatter_reduce(self, dim, Tensor index, src, reduce, include_self=True)",
     forward=_scatter_reduce,
     method=False,
     function=False,
@@ -387,7 +387,7 @@ def _index_reduce_rule(share):
 
 
 index_reduce_op = register(
-    "index_reduce(self, dim, index, source, reduce, include_self=True)",
+    "index_reduce(self, dim, Tensor index, source, reduce, include_self=True)",
     forward=_index_reduce,
     method=False,
     function=False,
