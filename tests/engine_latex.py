@@ -193,6 +193,8 @@ class _Parser:
             self.take()
             depth = 0
             while True:
+                if (self.peek() or "").startswith("\\text"):
+                    raise Unsupported("a sum over what words say")
                 depth += {"{": 1, "}": -1}.get(self.take(), 0)
                 if not depth:
                     return

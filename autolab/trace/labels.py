@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from . import formulas, truth
+from . import formulas, rules, truth
 from .model import Edge
 from .values import Value, exact, short, written
 
@@ -76,6 +76,14 @@ class Book:
         draft = self.nodes[int(node_id[1:])]
         return draft.outputs[nr].value if 0 < nr < len(draft.outputs) else draft.value
 
+    def shape(self, node_id: str, nr: int = 0) -> tuple[int, ...] | None:
+        draft = self.nodes[int(node_id[1:])]
+        return draft.outputs[nr].shape if 0 < nr < len(draft.outputs) else draft.shape
+
+    def shapes(self, draft: Draft) -> dict[str, tuple[int, ...] | None]:
+        """Argument names -> shapes of the operands."""
+        return {name: self.shape(*parent) for name, parent in draft.operands.items()}
+
     def call(self, draft: Draft) -> str:
         """The operation in plain text, with its operands in argument order."""
         if draft.kind == "update":
@@ -144,6 +152,9 @@ class Book:
         if result is not None:
             for name in ("result", *_first_output(draft)):
                 env[name] = result
+        how_many = rules.count(draft.record, draft.shape, self.shapes(draft).get("self"))
+        if how_many is not None:
+            env["n"] = str(how_many)
         return _join_lists(env, draft)
 
     def is_exact(self, draft: Draft, template: str, digits: int) -> bool:
@@ -162,7 +173,7 @@ class Book:
         """(tex, tex_numbers) of an operation: `z = x \\cdot y` and `6 = 2 \\cdot 3`."""
         if not self.wanted or not draft.op or draft.error or draft.kind == "update":
             return "", ""
-        template = draft.record.latex if draft.record is not None else ""
+        template = rules.value(draft.record, draft.attrs, self.shapes(draft), draft.shape)
         symbols, order = self.symbols(draft), _order(draft)
         tex = f"{symbols['result']} = {formulas.forward(template, draft.op, symbols, order)}"
         if self.filled(draft) is None:
@@ -210,26 +221,28 @@ class Book:
     def local(self, edge: Edge, gradients: tuple[Value | None, Value | None]) -> tuple[str, str]:
         """(tex, tex_numbers): the derivative of the child with respect to the parent where it is one factor, else the
         gradient rule."""
-        child, parent = self.nodes[int(edge.child[1:])], self.nodes[int(edge.parent[1:])]
+        child = self.nodes[int(edge.child[1:])]
         symbols, has_numbers = self.symbols(child), self.filled(child) is not None
         argument = next((n for i, n in enumerate(child.operands) if i == edge.slot), "")
-        rules = child.record.vjp_latex if child.record is not None else {}
-        rule = rules.get(argument) or rules.get(argument.partition("[")[0], "")
+        shape = self.shape(edge.parent, edge.parent_nr)
+        rule = rules.gradient(child.record, argument, child.attrs, child.shape, shape, self.shapes(child))
         y, x = formulas.symbol(self.names[edge.child]), formulas.symbol(self.label(edge.parent, edge.parent_nr))
         partial = rf"\frac{{\partial {y}}}{{\partial {x}}}"
-        scalar = child.shape == () == parent.shape
+        scalar = child.shape == () == shape
         known = _quotient(*gradients) if scalar else None
-        one = formulas.derivative(rule, symbols) if rule and (scalar or _elementwise(child, parent)) else None
+        one = formulas.derivative(rule, symbols) if rule and (scalar or _elementwise(child, shape)) else None
         if one is not None:
             if not has_numbers and any(s in one for s in symbols.values()):
                 return f"{partial} = {one}", "" if known is None else partial + _is(known)
             return f"{partial} = {one}", self._derivative(child, rule, partial, known)
         if rule:
-            bar_y, left, digits = formulas.bar(y), formulas.bar(x), truth.DIGITS[0]
+            several = rule == "[{g}]" and len(child.outputs) > 1
+            outputs = [self.label(edge.child, nr) for nr in range(len(child.outputs))] if several else [self.names[edge.child]]
+            bar_y, left = ", ".join(formulas.bar(formulas.symbol(o)) for o in outputs), formulas.bar(x)
             numbers = ""
             if has_numbers:
-                arrived = formulas.operand(gradients[0])
-                same = self.is_exact(child, rule, digits) and (arrived is None or gradients[0].is_exact())  # type: ignore[union-attr]
+                arrived = None if several else formulas.operand(gradients[0])
+                same = self.is_exact(child, rule, truth.DIGITS[0]) and (arrived is None or gradients[0].is_exact())  # type: ignore[union-attr]
                 right = formulas.gradient_rule(rule, self.filled(child) or {}, arrived or bar_y)
                 numbers = f"{left} {truth.EQUAL if same else truth.ABOUT} {right}"
             return f"{left} = {formulas.gradient_rule(rule, symbols, bar_y)}", numbers
@@ -265,12 +278,12 @@ def _join_lists(env: dict[str, str], draft: Draft) -> dict[str, str]:
     return env
 
 
-def _elementwise(child: Draft, parent: Draft) -> bool:
+def _elementwise(child: Draft, shape: tuple[int, ...] | None) -> bool:
     """One number of the result depends on one number of the parent: same shapes, and the op broadcasts its operands."""
     record = child.record
     return (
         child.shape is not None
-        and child.shape == parent.shape
+        and child.shape == shape
         and record is not None
         and (bool(record.broadcast) or record.fast is not None)
     )

@@ -196,10 +196,32 @@ class _Reader:
         if token in ("\\pi", "\\infty"):
             return math.pi if token == "\\pi" else math.inf
         if token == "\\sum":
-            return np.sum(self.power())
+            return self.total()
+        if token == "\\mathbf":
+            return self.ones()
         if token == "\\begin{bmatrix}":
             return self.matrix()
         raise ValueError(token)
+
+    def total(self) -> Any:
+        """A sum over everything that follows in the product; along one dimension of a matrix, as the row that is shown."""
+        if self.next() != "_":
+            return np.sum(self.product())
+        self.take()
+        axis = int(self.group())
+        inside = np.asarray(self.product())
+        return np.sum(inside, axis=axis).reshape(1, -1)
+
+    def ones(self) -> Any:
+        """`\\mathbf{1}_{2 \\times 3}`."""
+        for token in ("{", "1", "}", "_", "{"):
+            self.take(token)
+        sizes = [int(self.take())]
+        while self.next() == "\\times":
+            self.take()
+            sizes.append(int(self.take()))
+        self.take("}")
+        return np.full(sizes if len(sizes) > 1 else (1, *sizes), Fraction(1), dtype=object)
 
     def comparison(self) -> Any:
         sides, signs = [self.sum()], []

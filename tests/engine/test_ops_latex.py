@@ -126,6 +126,7 @@ NOT_NUMBERS = networks.NOT_NUMBERS | {
     "special_i1e": "value self",
     "split": "value self",
     "split_with_sizes": "value self",
+    **{f"squeeze{form}": "value self" for form in ("", "_dim", "_dims", "_product")},
     "stack": "value",
     "strided_put": "value self source",
     "strided_spread": "value self",
@@ -133,12 +134,15 @@ NOT_NUMBERS = networks.NOT_NUMBERS | {
     "take": "value self",
     "topk": "value self",
     "trace": "value self",
+    "tril": "value self",
+    "triu": "value self",
     "unbind": "value self",
     "unfold": "value self",
     "unfold_spread": "value self",
     "unique_dim": "value",
     "unique_values": "value",
     "unsafe_view": "value self",
+    "unsqueeze": "value self",
     "view": "value self",
 }
 
@@ -232,8 +236,6 @@ OTHER_FORM = {
     # samples of an argument that changes the function, where the formula states its usual form
     ("gelu", 1): "the tanh approximation",
     ("softplus", 2): "above the threshold it is the identity",
-    ("tril", 1): "another diagonal",
-    ("triu", 1): "another diagonal",
     ("transpose", 1): "three dimensions",
     ("clamp_tensor", 0): "a lower bound above the upper one",
     ("linalg_slogdet", 0): "it is about the second result",

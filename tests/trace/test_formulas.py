@@ -134,3 +134,48 @@ def test_every_ops_templates_are_mathml_once_filled():
             if template:
                 tex = formulas.fill(template, names)
                 assert convert(tex).startswith("<math"), (op.name, tex)
+
+
+def shown(y, x, gradient=None):
+    """The formulas of the steps that send a gradient to x."""
+    found = trace(y, gradient=gradient, namespace={"x": x, "y": y})
+    return [f.tex for f in found.frames if f.event == "contribution" and found.node(f.receiver).name == "x"]
+
+
+def test_what_was_reduced_is_spread_and_what_was_broadcast_is_summed():
+    x = torch.tensor([1.0, 2.0, 4.0], requires_grad=True)
+    ones = r"\begin{bmatrix}1 & 1 & 1\end{bmatrix}"
+    assert shown(x.sum(), x) == [rf"\bar{{x}} = \bar{{y}} \cdot \mathbf{{1}}_{{3}} = 1 \cdot \mathbf{{1}}_{{3}} = {ones}"]
+    assert shown((x * torch.tensor([2.0, 3.0, 5.0])).sum(), x)[0].startswith(r"\bar{x} = ")
+    mean = shown(x[:2].mean(), x)[0] if False else shown(x.mean(), x)[0]
+    assert mean.startswith(r"\bar{x} = \frac{1}{n} \cdot \bar{y} \cdot \mathbf{1}_{3} = \frac{1}{3} \cdot 1 \cdot \mathbf{1}_{3} \approx ")
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x + torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert shown(y, x, torch.tensor([[1.0, 2.0], [3.0, 5.0]])) == [
+        r"\bar{x} = \sum_{0} \bar{y} = \sum_{0} \begin{bmatrix}1 & 2 \\ 3 & 5\end{bmatrix} = \begin{bmatrix}4 & 7\end{bmatrix}"
+    ]
+    x = torch.tensor(3.0, requires_grad=True)
+    assert shown(x * torch.tensor([1.0, 2.0]), x, torch.tensor([10.0, 1.0])) == [
+        r"\bar{x} = \sum \bar{y} \cdot c_{1} = \sum \begin{bmatrix}10 & 1\end{bmatrix} \cdot \begin{bmatrix}1 & 2\end{bmatrix} = 12"
+    ]
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    assert shown(x.sum(1), x, torch.tensor([1.0, 5.0])) == [
+        r"\bar{x} = \bar{y} \text{ repeated along dim 1} = \begin{bmatrix}1 & 5\end{bmatrix} \text{ repeated along dim 1}"
+        r" = \begin{bmatrix}1 & 1 \\ 5 & 5\end{bmatrix}"
+    ]
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x.expand(2, 2)
+    assert trace(y, namespace={"x": x, "y": y}).nodes[-1].tex == r"y = x \cdot \mathbf{1}_{2 \times 2}"
+
+
+def test_a_loss_is_stated_with_the_reduction_that_was_asked_for():
+    x, y = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([0.0, 4.0])
+    loss = torch.nn.functional.mse_loss
+    names = {"x": x, "y": y}
+    assert trace(loss(x, y, reduction="sum"), namespace=names).nodes[-1].tex == r"v_{1} = \sum (x - y)^{2}"
+    assert trace(loss(x, y, reduction="none"), namespace=names).nodes[-1].tex == r"v_{1} = (x - y)^{2}"
+    assert trace(loss(x, y), namespace=names).nodes[-1].tex == r"v_{1} = \frac{1}{n} \sum (x - y)^{2}"
+    gelu = trace(torch.nn.functional.gelu(x, approximate="tanh"), namespace=names)
+    assert gelu.nodes[-1].tex == r"v_{1} = \operatorname{gelu}(x)" and gelu.edges[0].tex == r"\frac{\partial v_{1}}{\partial x}"
+    b, m = torch.ones(2, requires_grad=True), torch.ones(2, 2)
+    assert trace(torch.addmm(b, m, m, beta=2), namespace={"b": b, "m": m}).nodes[-1].tex == r"v_{1} = 2 \cdot b + m \, m"

@@ -396,3 +396,11 @@ def test_what_is_no_result_is_told_what_to_pass():
         assert caught.value.__notes__ == [
             "A graph belongs to a result: pass what was computed, such as model(x) or the loss, not the model or a number."
         ]
+
+
+@pytest.mark.parametrize("library", ["autolab", "torch"])
+def test_factors_are_known_although_no_gradient_needs_them(library):
+    torch = autolab if library == "autolab" else pytest.importorskip("torch")
+    b, m = torch.ones(2, requires_grad=True), torch.ones(2, 2)
+    node = next(n for n in trace(torch.addmm(b, m, m, beta=2, alpha=3)).nodes if n.op == "addmm")
+    assert (node.attrs["alpha"], node.attrs["beta"]) == (3, 2)

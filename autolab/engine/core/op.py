@@ -236,7 +236,7 @@ def _plan_saving(op):
     op.saves, op.save_kinds, op.save_index = tuple(readers), tuple(kinds), tuple(index)
     op.rules = tuple(rules)
     op.spread = bool(rules) and op.params[rules[0][0]] in op.lists
-    op.needed_by = tuple(None if r is None else frozenset(r) for r in readers.values())
+    op.needed_by = tuple(None if r is None or kind == "attr" else frozenset(r) for r, kind in zip(readers.values(), kinds))  # as in torch
     op.saves_tensors = any(k in ("input", "output") for k in kinds)
 
 

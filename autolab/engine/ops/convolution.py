@@ -142,7 +142,7 @@ convolution_op = _inside(
         "groups",
     ),
     latex=r"{weight} \ast {input} + {bias}",
-    vjp_latex={"input": r"{weight} \star {g}", "weight": r"{input} \ast {g}", "bias": r"\mathrm{sum}({g})"},
+    vjp_latex={"input": r"{weight} \star {g}", "weight": r"{input} \ast {g}", "bias": r"\sum_{\text{positions}} {g}"},
     fused=_gradients,
     samples=_samples,
 )

@@ -68,7 +68,7 @@ expand_op = register(
     function=False,
     vjp={"self": lambda m, g, self_sym_sizes: m.sum_to(g, self_sym_sizes)},
     latex="{self}",
-    vjp_latex={"self": r"\sum {g}"},
+    vjp_latex={"self": "{g}"},
     samples=lambda s: [(s.randn(3), (2, 3)), (s.randn(2, 1), (2, 4))],
 )
 
@@ -120,7 +120,7 @@ repeat_op = register(
     function=False,
     vjp={"self": _repeat_rule},
     latex=r"\mathrm{repeat}({self})",
-    vjp_latex={"self": r"\sum {g}"},
+    vjp_latex={"self": r"\sum_{\text{copies}} {g}"},
     samples=lambda s: [(s.randn(2, 3), (2, 1)), (s.randn(3), (2, 2))],
 )
 

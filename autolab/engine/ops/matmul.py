@@ -165,8 +165,8 @@ addmm_op = register(
     },
     hidden=("self_sym_sizes",),
     also_saves=("mat1_sym_sizes", "mat1_sym_strides", "mat2_sym_sizes", "mat2_sym_strides"),
-    latex=r"{self} + {mat1} \, {mat2}",
-    vjp_latex={"self": r"\sum {g}", "mat1": r"{g} \, {mat2}^{T}", "mat2": r"{mat1}^{T} \, {g}"},
+    latex=r"{beta} \cdot {self} + {alpha} \cdot {mat1} \, {mat2}",
+    vjp_latex={"self": r"{beta} \cdot {g}", "mat1": r"{alpha} \cdot {g} \, {mat2}^{T}", "mat2": r"{alpha} \cdot {mat1}^{T} \, {g}"},
     samples=lambda s: [(s.randn(4), s.randn(2, 3), s.randn(3, 4)), (s.randn(2, 4), s.randn(2, 3), s.randn(3, 4))],
 )
 

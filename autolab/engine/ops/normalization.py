@@ -158,7 +158,7 @@ batch_norm_op = _inside(
     vjp_latex={
         "input": r"\frac{{weight}}{\sqrt{\sigma^2 + {eps}}} \cdot ({g} - \overline{{g}} - \hat x \cdot \overline{{g} \cdot \hat x})",
         "weight": r"\sum_{\text{positions}} {g} \cdot \hat x",
-        "bias": r"\mathrm{sum}({g})",
+        "bias": r"\sum_{\text{positions}} {g}",
     },
     samples=lambda s: [
         (s.randn(3, 2), s.randn(2), s.randn(2), None, None, True, 0.1, 1e-5),
@@ -248,7 +248,7 @@ layer_norm_op = _inside(
     vjp_latex={
         "input": _WEIGHTED,
         "weight": r"\sum_{\text{positions}} {g} \cdot \hat x",
-        "bias": r"\mathrm{sum}({g})",
+        "bias": r"\sum_{\text{positions}} {g}",
     },
     samples=lambda s: [
         (s.randn(2, 3), (3,), s.randn(3), s.randn(3), 1e-5),
@@ -333,7 +333,7 @@ group_norm_op = _inside(
     vjp_latex={
         "input": _WEIGHTED,
         "weight": r"\sum_{\text{positions}} {g} \cdot \hat x",
-        "bias": r"\mathrm{sum}({g})",
+        "bias": r"\sum_{\text{positions}} {g}",
     },
     samples=lambda s: [
         (s.randn(2, 4, 3), s.randn(4), s.randn(4), 2, 4, 3, 2, 1e-5),

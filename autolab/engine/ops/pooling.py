@@ -122,7 +122,7 @@ max_pool = _inside(
     hidden=("result",),
     constants={"result1": property(_winners)},
     latex=r"\max_{\text{window}} {self}",
-    vjp_latex={"self": r"{g} \cdot [{self} = {result}]"},
+    vjp_latex={"self": r"{g} \text{ at the largest of each window}"},
     samples=_max_samples,
 )
 
@@ -145,7 +145,7 @@ max_pool_with_indices = _inside(
         )
     },
     latex=r"\max_{\text{window}} {self}",
-    vjp_latex={"self": r"{g} \cdot [{self} = {result0}]"},
+    vjp_latex={"self": r"{g} \text{ at the largest of each window}"},
     samples=_max_samples,
 )
 
@@ -220,7 +220,7 @@ avg_pool = _inside(
         )
     },
     latex=r"\frac{1}{n} \sum_{\text{window}} {self}",
-    vjp_latex={"self": r"\frac{1}{n} \cdot {g}"},
+    vjp_latex={"self": r"\frac{1}{n} \cdot {g} \text{ at all of each window}"},
     samples=_avg_samples,
 )
 
@@ -255,7 +255,7 @@ adaptive_avg_pool = _inside(
     node="AdaptiveAvgPool2DBackward0",
     vjp={"self": lambda m, g, self: m._adaptive_avg_pool2d_backward(g, self)},
     latex=r"\frac{1}{n} \sum_{\text{window}} {self}",
-    vjp_latex={"self": r"\frac{1}{n} \cdot {g}"},
+    vjp_latex={"self": r"\frac{1}{n} \cdot {g} \text{ at all of each window}"},
     samples=lambda s: [(s.randn(1, 2, 5, 4), (2, 3)), (s.randn(2, 4, 4), (2, 2))],
 )
 
@@ -278,7 +278,7 @@ adaptive_max_pool = _inside(
     node="AdaptiveMaxPool2DBackward0",
     vjp={"self": lambda m, g, self, result1: m.adaptive_max_pool2d_backward(g[0], self, result1)},
     latex=r"\max_{\text{window}} {self}",
-    vjp_latex={"self": r"{g} \cdot [{self} = {result0}]"},
+    vjp_latex={"self": r"{g} \text{ at the largest of each window}"},
     samples=lambda s: [(s.distinct(1, 2, 5, 4), (2, 3)), (s.distinct(2, 4, 4), (2, 2))],
 )
 

@@ -102,8 +102,8 @@ tril = register(
     forward=lambda xp, self, diagonal: row_major(xp, xp.tril(_matrices("tril", self), diagonal)),
     inplace=True,
     vjp={"self": lambda m, g, diagonal: m.tril(g, diagonal)},
-    latex=r"\mathrm{tril}({self})",
-    vjp_latex={"self": r"\mathrm{tril}({g})"},
+    latex=r"\mathrm{tril}_{{diagonal}}({self})",
+    vjp_latex={"self": r"\mathrm{tril}_{{diagonal}}({g})"},
     samples=lambda s: [s.randn(3, 3), (s.randn(2, 3), 1)],
     doc="The lower triangle, zeros above. Source: torch.tril",
 )
@@ -112,8 +112,8 @@ triu = register(
     forward=lambda xp, self, diagonal: row_major(xp, xp.triu(_matrices("triu", self), diagonal)),
     inplace=True,
     vjp={"self": lambda m, g, diagonal: m.triu(g, diagonal)},
-    latex=r"\mathrm{triu}({self})",
-    vjp_latex={"self": r"\mathrm{triu}({g})"},
+    latex=r"\mathrm{triu}_{{diagonal}}({self})",
+    vjp_latex={"self": r"\mathrm{triu}_{{diagonal}}({g})"},
     samples=lambda s: [s.randn(3, 3), (s.randn(2, 3), -1)],
     doc="The upper triangle, zeros below. Source: torch.triu",
 )

@@ -136,8 +136,8 @@ clamp_tensor = register("clamp_tensor(self, min=None, max=None)", forward=_clamp
                              "min": lambda m, g, self, min, max: m.where(_min_loses(m, self, min, max), g, 0.0),
                              "max": lambda m, g, self, min, max: m.where(_max_loses(m, self, min, max), g, 0.0)},
                         latex=_CLAMP_TEX, vjp_latex={"self": r"{g} \cdot [{min} \le {self} \le {max}]",
-                                                     "min": r"{g} \cdot [{self} < {min}]",
-                                                     "max": r"{g} \cdot [{self} > {max}]"},
+                                                     "min": r"{g} \cdot [{self} < {min} \le {max}]",
+                                                     "max": r"{g} \cdot [{self} > {max} \lor {min} > {max}]"},
                         samples=lambda s: [(s.randn(4), s.randn(4), s.randn(4)), (s.randn(2, 3), s.randn(3)),
                                            (s.randn(3), None, s.randn(3))])
 

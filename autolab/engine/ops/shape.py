@@ -178,8 +178,8 @@ unsqueeze = register(
     view=True,
     forward=_unsqueezed,
     vjp={"self": lambda m, g, dim: m.squeeze_dim(g, dim)},
-    latex=r"{self}",
-    vjp_latex={"self": "{g}"},
+    latex=r"\mathrm{view}({self})",
+    vjp_latex={"self": r"\mathrm{view}({g})"},
     samples=lambda s: [(s.randn(2, 3), 0), (s.randn(2, 3), -1)],
     doc="Inserts a dimension of size 1; a view. Source: torch.unsqueeze",
 )
@@ -196,8 +196,8 @@ squeeze_op = register(
     method=False,
     function=False,
     vjp={"self": lambda m, g, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)},
-    latex="{self}",
-    vjp_latex={"self": "{g}"},
+    latex=r"\mathrm{view}({self})",
+    vjp_latex={"self": r"\mathrm{view}({g})"},
     samples=lambda s: [s.randn(1, 3, 1)],
 )
 squeeze_dim = register(
@@ -208,8 +208,8 @@ squeeze_dim = register(
     function=False,
     forward=lambda xp, self, dim: _squeeze(xp, self, (check_dim(dim, self.ndim),)),
     vjp={"self": lambda m, g, dim, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)},
-    latex="{self}",
-    vjp_latex={"self": "{g}"},
+    latex=r"\mathrm{view}({self})",
+    vjp_latex={"self": r"\mathrm{view}({g})"},
     samples=lambda s: [(s.randn(1, 3), 0), (s.randn(2, 3), 0)],
 )
 squeeze_product = register(
@@ -220,8 +220,8 @@ squeeze_product = register(
     function=False,  # of vector @ matrix
     forward=lambda xp, self, dim: _squeeze(xp, self, (check_dim(dim, self.ndim),)),
     vjp={"self": lambda m, g, dim, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)},
-    latex="{self}",
-    vjp_latex={"self": "{g}"},
+    latex=r"\mathrm{view}({self})",
+    vjp_latex={"self": r"\mathrm{view}({g})"},
     samples=lambda s: [(s.randn(1, 3), 0)],
 )
 squeeze_dims = register(
@@ -232,8 +232,8 @@ squeeze_dims = register(
     function=False,
     forward=lambda xp, self, dim: _squeeze(xp, self, check_dims(dim, self.ndim)),
     vjp={"self": lambda m, g, dim, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)},
-    latex="{self}",
-    vjp_latex={"self": "{g}"},
+    latex=r"\mathrm{view}({self})",
+    vjp_latex={"self": r"\mathrm{view}({g})"},
     samples=lambda s: [(s.randn(1, 3, 1), (0, 2))],
 )
 

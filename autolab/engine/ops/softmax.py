@@ -146,8 +146,8 @@ _softmax_op = internal(
     node="SoftmaxBackward0",
     forward=_softmax,
     vjp={"self": lambda m, g, result, dim: m._softmax_backward_data(g, result, dim)},
-    latex=r"\frac{e^{{self}}}{\sum e^{{self}}}",
-    vjp_latex={"self": r"{result} \cdot ({g} - \sum {g} \cdot {result})"},
+    latex=r"\frac{e^{{self}}}{\sum_{{dim}} e^{{self}}}",
+    vjp_latex={"self": r"{result} \cdot ({g} - \sum_{{dim}} {g} \cdot {result})"},
     samples=lambda s: [(s.randn(3), 0), (s.randn(2, 3), 1), (s.randn(2, 3), -2)],
 )
 
@@ -169,8 +169,8 @@ _log_softmax_op = internal(
     node="LogSoftmaxBackward0",
     forward=_log_softmax,
     vjp={"self": lambda m, g, result, dim: m._log_softmax_backward_data(g, result, dim)},
-    latex=r"{self} - \ln \sum e^{{self}}",
-    vjp_latex={"self": r"{g} - e^{{result}} \cdot \sum {g}"},
+    latex=r"{self} - \ln \sum_{{dim}} e^{{self}}",
+    vjp_latex={"self": r"{g} - e^{{result}} \cdot \sum_{{dim}} {g}"},
     samples=lambda s: [(s.randn(3), 0), (s.randn(2, 3), 1), (s.randn(2, 3), -2)],
 )
 

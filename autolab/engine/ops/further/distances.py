@@ -75,8 +75,8 @@ cdist_op = internal(
     },
     latex=r"\left\| {x1} - {x2} \right\|_{{p}}",
     vjp_latex={
-        "x1": r"\sum {g} \cdot \mathrm{sgn}({x1} - {x2}) \cdot |{x1} - {x2}|^{{p} - 1} / {result}^{{p} - 1}",
-        "x2": r"-\sum {g} \cdot \mathrm{sgn}({x1} - {x2}) \cdot |{x1} - {x2}|^{{p} - 1} / {result}^{{p} - 1}",
+        "x1": r"\sum_j {g} \cdot \mathrm{sgn}({x1} - {x2}) \cdot |{x1} - {x2}|^{{p} - 1} / {result}^{{p} - 1}",
+        "x2": r"-\sum_i {g} \cdot \mathrm{sgn}({x1} - {x2}) \cdot |{x1} - {x2}|^{{p} - 1} / {result}^{{p} - 1}",
     },
     samples=lambda s: [
         (s.distinct(2, 3), s.distinct(4, 3) + 0.35, p) for p in (2.0, 1.0, 3.0, math.inf)

@@ -125,7 +125,7 @@ grid_sampler = internal(
     node="GridSampler2DBackward0",
     vjp={"input": _towards_input, "grid": _towards_grid},
     latex=r"{input}({grid})",
-    vjp_latex={"input": r"{g} \text{ at } {grid}", "grid": r"{g} \cdot {input}'({grid})"},
+    vjp_latex={"input": r"{g} \text{ at } {grid}", "grid": r"\sum_{\text{channels}} {g} \cdot {input}'({grid})"},
     samples=lambda s: [
         (s.randn(2, 2, 3, 4), s.uniform(-1.4, 1.4, 2, 2, 3, 2), mode, padding, align)
         for mode in (0, 1)

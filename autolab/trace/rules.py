@@ -1,0 +1,176 @@
+r"""Templates of formulas as they hold for one call: the record states the usual form, element by element.
+
+`value` and `gradient` fit it to the arguments that were given (a reduction of a loss, factors of 1), and a gradient to the shapes:
+what was broadcast is summed, `\sum_{0} \bar y`; what was reduced is spread, `\bar y \cdot \mathbf{1}_{2 \times 3}`."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from . import formulas
+
+Shape = tuple[int, ...]
+
+_ONES = {"alpha", "beta", "value"}
+_MEAN = re.compile(r"\\frac\{1\}\{n\} \\sum ")
+_OVER_N = re.compile(r"\\frac\{(\{g\}|2)\}\{n\}")
+_STRUCTURED = re.compile(
+    r"\\text|\\,|\^\{-?T\}|\\ast|\\star|\\hat|\\overline|\\left\\\||\\gamma|\\mathrm\{(?!sgn|trunc|round|erf|arsinh|arcosh|artanh|atan2)"
+    r"|\}_|\\(?:sum|max|min|prod)_|'\(|\}\[|\[c =|^\[|\(b\)"
+)
+"""A rule that says what moves where, or a product of matrices: its shape is not that of its largest operand."""
+
+
+def _usual(name: str, attrs: Mapping[str, Any], operands: Mapping[str, Any]) -> bool:
+    """Whether an operation was called with arguments for which its record's formula holds."""
+    given = attrs.get
+    return not (
+        name == "gelu" and given("approximate", "none") != "none"
+        or name == "softplus" and given("threshold", 20) < 10
+        or "reduction" in attrs and ("weight" in operands or "pos_weight" in operands)
+    )  # fmt: skip
+
+
+def _usual_rule(name: str, attrs: Mapping[str, Any]) -> bool:
+    """The same of its gradients, where they depend on more."""
+    norm = {"linalg_vector_norm": "ord", "dist": "p"}.get(name)
+    return norm is None or attrs.get(norm, 2) == 2
+
+
+def value(record: Any, attrs: Mapping[str, Any], shapes: Mapping[str, Shape | None], shape: Shape | None) -> str:
+    """The forward template for a result of `shape`, from operands of `shapes`; "" when the record's does not hold."""
+    if record is None or not _usual(record.name, attrs, shapes):
+        return ""
+    if record.name == "expand" and shape is not None and shapes.get("self") != shape:
+        return rf"{{self}} \cdot {_ones(shape)}"
+    template = _plain(record, record.latex, attrs)
+    if record.name == "transpose" and shape is not None and len(shape) != 2:
+        return r"\mathrm{transpose}_{{dim0}, {dim1}}({self})"
+    return template
+
+
+def gradient(
+    record: Any, argument: str, attrs: Mapping[str, Any], child: Shape | None, parent: Shape | None, shapes: Mapping[str, Shape | None]
+) -> str:
+    """The rule for the gradient of an argument of shape `parent`; `shapes`: of all operands. "" when there is none that holds."""
+    base = argument.partition("[")[0]
+    rule = record.vjp_latex.get(argument) or record.vjp_latex.get(base, "") if record is not None else ""
+    if not rule or not _usual(record.name, attrs, shapes) or not _usual_rule(record.name, attrs):
+        return ""
+    if record.name == "transpose" and parent is not None and len(parent) != 2:
+        return r"\mathrm{transpose}_{{dim0}, {dim1}}({g})"
+    rule = _plain(record, rule, attrs)
+    if child is None or parent is None:
+        return rule
+    if rule == "0":
+        return r"\mathbf{0}" if parent else rule
+    if _STRUCTURED.search(rule):
+        return _batched(rule, child, parent) if record.name in _MATRICES else rule
+    rule = re.sub(r"^(-?)\\sum (?=\{)", r"\1", rule)  # its dimensions follow from the shapes
+    return _fitted(rule, child, parent, {n: s for n, s in shapes.items() if s is not None}, _dims(record, attrs, parent))
+
+
+_MATRICES = {"matmul_raw", "linalg_solve_triangular", "linalg_solve"}
+
+
+def _plain(record: Any, template: str, attrs: Mapping[str, Any]) -> str:
+    """Without factors that are 1, and for the reduction that was asked for."""
+    for name in _ONES & set(record.params):
+        if attrs.get(name, record.defaults.get(name, record.constants.get(name))) == 1:
+            template = template.replace(rf"{{{name}}} \cdot ", "")
+    if not attrs.get("diagonal"):
+        template = template.replace("_{{diagonal}}", "")
+    reduction = attrs.get("reduction", 1)
+    if reduction == 0:
+        template = _MEAN.sub("", template)
+    if reduction == 2:
+        template = _MEAN.sub(lambda m: r"\sum ", template)
+    return template if reduction == 1 else _OVER_N.sub(lambda m: m[1], template)
+
+
+def _dims(record: Any, attrs: Mapping[str, Any], parent: Shape) -> tuple[int, ...]:
+    """The dimensions that a reduction took away, () when it kept them or there is none."""
+    if "keepdim" not in record.params or attrs.get("keepdim"):
+        return ()
+    dim = attrs.get("dim")
+    dims = range(len(parent)) if dim is None or dim == [] else [dim] if isinstance(dim, int) else dim
+    return tuple(sorted(d % len(parent) for d in dims)) if parent else ()
+
+
+def _fitted(rule: str, child: Shape, parent: Shape, shapes: Mapping[str, Shape], dims: tuple[int, ...]) -> str:
+    """An elementwise rule, with the sums and repetitions that are tacit in it."""
+    named = formulas.names_in(rule)
+    beside = [shapes[n] for n in named if n in shapes] + ([parent] if r"\bar{x}" in rule else [])
+    if 0 < len(child) == len(parent) - len(dims) and dims != tuple(range(len(dims))):
+        where = f"dim {dims[0]}" if len(dims) == 1 else f"dims {', '.join(map(str, dims))}"
+        if parent not in beside:
+            return rf"{_product(rule)} \text{{ repeated along {where}}}"
+        small = "{g}, {result}" if "result" in named else "{g}"
+        return rf"{rule} \text{{ with }} {small} \text{{ repeated along {where}}}"
+    try:
+        natural = np.broadcast_shapes(child, *beside)
+    except ValueError:
+        return ""
+    if natural == parent:
+        return rule
+    if len(natural) >= len(parent) and _spreads(parent, natural):
+        summed = _axes(natural, parent)
+        over = "" if len(summed) == len(natural) else f"_{{{', '.join(map(str, summed))}}}"
+        minus, rest = ("-", rule[1:]) if rule.startswith("-") and not _is_sum(rule[1:]) else ("", rule)
+        return rf"{minus}\sum{over} {_product(rest)}"
+    if _spreads(natural, parent):
+        return rf"{_product(rule)} \cdot {_ones(parent)}"
+    return ""
+
+
+def _ones(shape: Shape) -> str:
+    sizes = r" \times ".join(map(str, shape))
+    return rf"\mathbf{{1}}_{{{sizes}}}"
+
+
+def _batched(rule: str, child: Shape, parent: Shape) -> str:
+    """A rule about matrices whose operand was used for each matrix of a batch."""
+    if len(parent) < 2 or len(child) < 2:
+        return rule
+    batch, own = child[:-2], parent[:-2]
+    summed = _axes(batch, own) if batch != own and _spreads(own, batch) else ()
+    return rf"\sum_{{{', '.join(map(str, summed))}}} {_product(rule)}" if summed else rule
+
+
+def _axes(big: Shape, small: Shape) -> tuple[int, ...]:
+    """The axes of `big` that a tensor of shape `small` was repeated along."""
+    padded = (0,) * (len(big) - len(small)) + small
+    return tuple(k for k, (a, b) in enumerate(zip(big, padded)) if a != b)
+
+
+def _spreads(small: Shape, big: Shape) -> bool:
+    try:
+        return np.broadcast_shapes(small, big) == big
+    except ValueError:
+        return False
+
+
+def _is_sum(rule: str) -> bool:
+    """Whether a plus or minus stands outside all brackets."""
+    depth = 0
+    for i, c in enumerate(rule):
+        depth += (c in "([{") - (c in ")]}")
+        if depth == 0 and c in "+-" and i:
+            return True
+    return False
+
+
+def _product(rule: str) -> str:
+    return rf"\left({rule}\right)" if _is_sum(rule) or rule.startswith("-") else rule
+
+
+def count(record: Any, child: Shape | None, parent: Shape | None) -> int | None:
+    """The n of a mean: how many numbers went into each."""
+    if record is None or record.name not in ("mean", "mean_all") or child is None or parent is None or not math.prod(child):
+        return None
+    return math.prod(parent) // math.prod(child)
