@@ -10,6 +10,7 @@ import functools
 import importlib
 import math
 
+from .engine import documentation as _documentation
 from .engine.core import op as _registry
 from .engine.exact import signatures as _signatures
 from .engine.core import dtype as _dtypes
@@ -127,3 +128,8 @@ def result_type(tensor1, tensor2):
     dims = [t.dtype for t in (tensor1, tensor2) if is_tensor(t) and t.ndim]
     zeros = [t.dtype for t in (tensor1, tensor2) if is_tensor(t) and not t.ndim]
     return _dtypes.result_type_of(dims, zeros, [t for t in (tensor1, tensor2) if not is_tensor(t)])
+
+
+_documentation.complete(
+    {"": dict(globals()), "special.": _registry.NAMESPACES["special"], "Tensor.": _documentation.methods(Tensor)}
+)

@@ -15,14 +15,17 @@ class Stream:
 
     @property
     def device(self):
+        """The GPU whose stream it is."""
         return self._backend.device
 
     @property
     def stream_id(self) -> int:
+        """Its number on its GPU; 0 is the default stream."""
         return self._queue.number
 
     @property
     def priority(self) -> int:
+        """As it was asked for; CUDA lets streams of smaller numbers go first."""
         return self._queue.priority
 
     def synchronize(self):

@@ -13,7 +13,7 @@ from autolab.engine.fast.lanes import TENSORS
 from autolab.engine.exact.printing import parameter_repr
 from autolab.engine.core.op import NAMESPACES
 from autolab.engine.core.tensor import Tensor, wrap
-from autolab.engine.core.tensor import _rebuild as rebuild_tensor
+from autolab.engine.core.tensor import _rebuild as _rebuild_tensor
 
 
 class Parameter(Tensor):
@@ -62,7 +62,7 @@ class Parameter(Tensor):
 
 
 def _rebuild(*of_a_tensor):
-    return rebuild_tensor(Parameter, *of_a_tensor)
+    return _rebuild_tensor(Parameter, *of_a_tensor)
 
 
 class _BufferKind(type):
@@ -151,6 +151,7 @@ class UninitializedTensorMixin:
 
     @property
     def shape(self):
+        """Raises RuntimeError: `materialize` gives it one."""
         raise fail(
             RuntimeError,
             "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in `load_state_dict` when "

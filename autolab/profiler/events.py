@@ -31,6 +31,10 @@ class Interval:
         return self.end - self.start
 
 
+def _as_text(name):
+    return property(lambda self: format_time(getattr(self, name)), doc=f"`{name}` as text, with its unit.")
+
+
 class _Formatted:
     """The times of an event or an average as text: `cpu_time_str` for `cpu_time`."""
 
@@ -39,12 +43,10 @@ class _Formatted:
     device_memory_usage = self_device_memory_usage = 0
     is_async = is_remote = is_legacy = False
 
-    cpu_time_str = property(lambda self: format_time(self.cpu_time))
-    cpu_time_total_str = property(lambda self: format_time(self.cpu_time_total))
-    self_cpu_time_total_str = property(lambda self: format_time(self.self_cpu_time_total))
-    device_time_str = property(lambda self: format_time(self.device_time))
-    device_time_total_str = property(lambda self: format_time(self.device_time_total))
-    self_device_time_total_str = property(lambda self: format_time(self.self_device_time_total))
+    cpu_time_str, cpu_time_total_str = _as_text("cpu_time"), _as_text("cpu_time_total")
+    self_cpu_time_total_str = _as_text("self_cpu_time_total")
+    device_time_str, device_time_total_str = _as_text("device_time"), _as_text("device_time_total")
+    self_device_time_total_str = _as_text("self_device_time_total")
 
 
 class FunctionEvent(_Formatted):
@@ -74,7 +76,7 @@ class FunctionEvent(_Formatted):
 
     cpu_time = cpu_time_total
 
-    device_time = property(lambda self: self.device_time_total)
+    device_time = property(lambda self: self.device_time_total, doc="µs that a device was busy for this call.")
 
     @property
     def self_cpu_time_total(self):

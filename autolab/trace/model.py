@@ -33,10 +33,12 @@ class _Record:
     __slots__ = ()
 
     def to_json(self) -> dict[str, Any]:
+        """Its fields as plain data, ready for `json.dumps`."""
         return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}  # type: ignore[arg-type]
 
     @classmethod
     def from_json(cls, d: dict[str, Any]) -> Any:
+        """What `to_json` gave, as an object again."""
         known = dict(d)
         for name, part in cls._parts.items():
             item = known[name]

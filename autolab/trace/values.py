@@ -158,6 +158,7 @@ class Value:
         return math.prod(self.shape) == 0 or (self.shape == () and self.data == 0)
 
     def to_json(self) -> dict[str, Any]:
+        """The value as plain data."""
         return {
             "shape": list(self.shape),
             "dtype": self.dtype,
@@ -169,6 +170,7 @@ class Value:
 
     @classmethod
     def from_json(cls, d: dict[str, Any]) -> Value:
+        """The value that `to_json` gave."""
         return cls(tuple(d["shape"]), d["dtype"], d["data"], d["stats"], d["sample"], d["text"])
 
 

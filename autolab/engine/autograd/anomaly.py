@@ -61,10 +61,12 @@ _current: _Anomaly | None = None
 
 
 def is_anomaly_enabled() -> bool:
+    """Whether anomaly detection is on. Source: torch.is_anomaly_enabled."""
     return _current is not None
 
 
 def is_anomaly_check_nan_enabled() -> bool:
+    """Whether it is on and looks for nan in gradients. Source: torch.is_anomaly_check_nan_enabled."""
     return _current is not None and _current.check_nan
 
 

@@ -40,6 +40,7 @@ class FunctionCtx:
         self.to_save = tensors
 
     def save_for_forward(self, *tensors):
+        """Raises NotImplementedError: autolab has no forward mode."""
         raise unsupported("save_for_forward", "tensors", "autolab differentiates in reverse mode only.")
 
     def mark_dirty(self, *tensors):

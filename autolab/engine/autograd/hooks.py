@@ -19,11 +19,13 @@ class RemovableHandle:
 
     @classmethod
     def add(cls, hooks, fn):
+        """Puts `fn` into the dict `hooks`; the handle takes it away again."""
         handle = cls(hooks)
         hooks[handle.id] = fn
         return handle
 
     def remove(self):
+        """Takes the hook away; a second time without effect."""
         for hooks in self._dicts:
             hooks.pop(self.id, None)
 

@@ -150,6 +150,7 @@ class Differentiable:
 
     @property
     def retains_grad(self) -> bool:
+        """Whether `retain_grad()` was called on this non-leaf. Source: torch.Tensor.retains_grad."""
         node = self._node
         if node is None or node.hooks is None:
             return False

@@ -67,9 +67,11 @@ class dtype:
         return self
 
     def to_complex(self):
+        """The complex dtype of this precision: complex128 for float64, else complex64."""
         return complex128 if self is float64 else complex64
 
     def to_real(self):
+        """The dtype of the parts of a complex one; any other itself."""
         return {complex64: float32, complex128: float64}.get(self, self)
 
 

@@ -148,6 +148,7 @@ class Node:
 
     @property
     def requires_grad(self) -> bool:
+        """True: only what requires a gradient has a node."""
         return True
 
     @property
@@ -236,6 +237,7 @@ class Node:
             return self._extra
 
     def node_hooks(self):
+        """The hooks at this node; made when the first is registered."""
         from ..autograd.hooks import NodeHooks
 
         if self.hooks is None:

@@ -277,7 +277,7 @@ def _public(op, name, first, inplace=False):
     positional = [p for p in op.params if p not in op.keyword_only]
     f = FunctionType(code, environment, name, tuple(op.defaults[p] for p in positional if p in op.defaults))
     f.__kwdefaults__ = {p: op.defaults[p] for p in op.keyword_only if p in op.defaults}
-    f.__doc__ = op.doc or f"`{op.name}`: see https://docs.pytorch.org/docs/2.13/generated/torch.{op.name}.html"
+    f.__doc__ = op.doc  # documentation.py adds what the record says of formulas and gradients
     f.__module__ = __name__
     f.op = op
     return f

@@ -36,20 +36,10 @@ class Tensor(Differentiable, Protocols):
     `_node`/`_nr` the node and output number it came from, `_req` whether it needs a gradient, `_view` what it is a view of.
     """
 
-    __slots__ = (
-        "_array",
-        "dtype",
-        "_memory",
-        "_node",
-        "_nr",
-        "_req",
-        "_view",
-        "_grad",
-        "_acc",
-        "_hooks",
-        "__dict__",
-        "__weakref__",
-    )
+    __slots__ = {
+        "dtype": "The type of its numbers, a `torch.dtype`. Source: torch.Tensor.dtype.",
+        **dict.fromkeys("_array _memory _node _nr _req _view _grad _acc _hooks __dict__ __weakref__".split()),
+    }
     _array: Any
     dtype: Any
     _memory: Storage | None
@@ -84,14 +74,17 @@ class Tensor(Differentiable, Protocols):
     # -- what it is ------------------------------------------------------------------------------------------------------
     @property
     def shape(self):
+        """The sizes of its dimensions, a `Size`. Source: torch.Tensor.shape."""
         return size_of(self._array.shape)
 
     @property
     def ndim(self) -> int:
+        """How many dimensions it has: 0 for a single number. Source: torch.Tensor.ndim."""
         return self._array.ndim
 
     @property
     def device(self):
+        """Where its memory is, a `torch.device`. Source: torch.Tensor.device."""
         return self._storage.device
 
     @property
@@ -129,6 +122,7 @@ class Tensor(Differentiable, Protocols):
 
     @property
     def is_leaf(self) -> bool:
+        """Whether no recorded operation made it. Source: torch.Tensor.is_leaf."""
         return self.grad_fn is None
 
     @property
@@ -148,6 +142,7 @@ class Tensor(Differentiable, Protocols):
 
     @property
     def output_nr(self) -> int:
+        """Which output of its `grad_fn` it is, counted from 0. Source: torch.Tensor.output_nr."""
         return self._nr
 
     @property
@@ -169,38 +164,48 @@ class Tensor(Differentiable, Protocols):
 
     @property
     def is_cuda(self) -> bool:
+        """Whether it is on a GPU. Source: torch.Tensor.is_cuda."""
         return self.device.type == "cuda"
 
     @property
     def is_meta(self) -> bool:
+        """Whether it has sizes and no numbers (device 'meta'). Source: torch.Tensor.is_meta."""
         return self.device.type == "meta"
 
     @property
     def is_sparse(self) -> bool:
+        """False: every tensor here stores all of its numbers. Source: torch.Tensor.is_sparse."""
         return False
 
     @property
     def layout(self):
+        """How it lies in memory: always `torch.strided` here. Source: torch.Tensor.layout."""
         return strided
 
     @property
     def itemsize(self) -> int:
+        """The bytes of one element. Source: torch.Tensor.itemsize."""
         return self.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
+        """The bytes of all elements. Source: torch.Tensor.nbytes."""
         return self._array.size * self.dtype.itemsize
 
     def element_size(self) -> int:
+        """The bytes of one element. Source: torch.Tensor.element_size."""
         return self.dtype.itemsize
 
     def is_inference(self) -> bool:
+        """Whether it was made in `inference_mode`, so that it may never enter a graph. Source: torch.Tensor.is_inference."""
         return self._storage.__class__ is InferenceStorage
 
     def is_floating_point(self) -> bool:
+        """Whether its dtype is floating point. Source: torch.Tensor.is_floating_point."""
         return self.dtype.is_floating_point
 
     def is_complex(self) -> bool:
+        """Whether its dtype is complex. Source: torch.Tensor.is_complex."""
         return self.dtype.is_complex
 
     def size(self, dim=None):
@@ -220,11 +225,13 @@ class Tensor(Differentiable, Protocols):
         return check_dim(dim, self._array.ndim)
 
     def dim(self) -> int:
+        """How many dimensions it has: 0 for a single number. Source: torch.Tensor.dim."""
         return self._array.ndim
 
     ndimension = dim
 
     def numel(self) -> int:
+        """How many elements it has. Source: torch.Tensor.numel."""
         return int(self._array.size)
 
     nelement = numel
@@ -239,15 +246,18 @@ class Tensor(Differentiable, Protocols):
         return strides if dim is None else strides[self._place(dim)]
 
     def storage_offset(self) -> int:
+        """Where it begins in the memory that it shares with its views, counted in elements. Source: torch.Tensor.storage_offset."""
         base = self._storage.array
         if base is None or self._array is base:
             return 0
         return (devices.address(self._array) - devices.address(base)) // self.dtype.itemsize
 
     def data_ptr(self) -> int:
+        """The address of its first element. Source: torch.Tensor.data_ptr."""
         return devices.address(materialise(self))
 
     def is_contiguous(self) -> bool:
+        """Whether its elements lie in row-major order, without gaps. Source: torch.Tensor.is_contiguous."""
         return self._row_major()
 
     def _row_major(self):

@@ -94,6 +94,7 @@ register(
     latex=r"\max(0, {self})",
     vjp_latex={"self": r"{g} \cdot [{self} > 0]"},
     samples=lambda s: [s.randn(3), s.randn(2, 3)],
+    doc="Each element, but at least 0. The gradient at 0 is 0. Source: torch.relu",
 )
 
 internal(
@@ -240,6 +241,7 @@ register(
     latex=r"{self} \cdot [|{self}| > {lambd}]",
     vjp_latex={"self": r"{g} \cdot [|{self}| > {lambd}]"},
     samples=lambda s: [s.randn(3), (s.randn(2, 3), 0.2)],
+    doc="Each element, and 0 where its size is at most lambd. Source: torch.nn.functional.hardshrink",
 )
 
 for _name in ("softshrink", "hardshrink"):

@@ -110,6 +110,7 @@ def _bits(name, ufunc, torch_kernel, symbol, dunder, doc):
         return op.call(other, self) if isinstance(other, NUMBERS) else NotImplemented
 
     call.__doc__ = f"{doc}; integer and bool tensors only. Source: torch.{name}"
+    in_place.__doc__ = f"In-place `{name}`. Source: torch.Tensor.{name}_."
     public(name, (BINARY[0], "Number self, Tensor other", BINARY[1]), BINARY_METHOD, op=op)(call)
     METHODS[f"{name}_"] = METHODS[f"__i{dunder}__"] = in_place
     METHODS[f"__{dunder}__"], METHODS[f"__r{dunder}__"] = operator_method, swapped

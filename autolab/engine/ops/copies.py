@@ -435,5 +435,18 @@ def contiguous(self, memory_format=None):
     return self if self._row_major() else apply(clone, (self, ROW_MAJOR))
 
 
-for _name in ("detach", "numel", "is_floating_point", "is_complex"):
-    NAMESPACES[""][_name] = (lambda n: lambda input: getattr(input, n)())(_name)
+def _asked(name, doc):
+    """The function that calls the method of its name."""
+
+    def call(input):
+        return getattr(input, name)()
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"{doc} Source: torch.{name}."
+    NAMESPACES[""][name] = call
+
+
+_asked("detach", "The same memory outside the graph; in-place changes are still noticed.")
+_asked("numel", "How many elements the tensor has.")
+_asked("is_floating_point", "Whether the tensor's dtype is floating point.")
+_asked("is_complex", "Whether the tensor's dtype is complex.")

@@ -154,7 +154,12 @@ def tile(input, dims):
     return _repeated(input, (1,) * (input.ndim - len(dims)) + dims)
 
 
-METHODS["tile"] = lambda self, *dims: tile(self, sizes_from(dims, "tile"))
+def _tile(self, *dims):
+    """`repeat` with missing counts taken as 1. Source: torch.Tensor.tile."""
+    return tile(self, sizes_from(dims, "tile"))
+
+
+METHODS["tile"] = _tile
 
 
 def _check_repeats(repeats, n):

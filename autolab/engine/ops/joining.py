@@ -276,8 +276,17 @@ def split(tensor, split_size_or_sections, dim=0):
     return split_with_sizes_op.call(tensor, sizes, dim)
 
 
-METHODS["split"] = lambda self, split_size, dim=0: split(self, split_size, dim)
-METHODS["split_with_sizes"] = lambda self, split_sizes, dim=0: split(self, split_sizes, dim)
+def _split(self, split_size, dim=0):
+    """Pieces of `split_size` entries each (the last may be shorter), or of the sizes in a list; views. Source: torch.Tensor.split."""
+    return split(self, split_size, dim)
+
+
+def _split_with_sizes(self, split_sizes, dim=0):
+    """Pieces of the sizes in the list, which cover the dimension; views. Source: torch.Tensor.split_with_sizes."""
+    return split(self, split_sizes, dim)
+
+
+METHODS["split"], METHODS["split_with_sizes"] = _split, _split_with_sizes
 
 
 @composite(method=True)

@@ -19,14 +19,15 @@ _POSITION = re.compile(r"\(position (\d)\)")
 _UNEXPECTED = "got an unexpected keyword argument"
 
 
-def public(name, functions=(), methods=(), *, function=True, method=True, namespace="", op=None):
-    """Makes the decorated body `torch.<name>` and `Tensor.<name>`.
+def public(name, functions=(), methods=(), *, function=True, method=True, namespace="", op=None, doc=None):
+    """Makes the decorated body `torch.<name>` and `Tensor.<name>`; doc: its docstring, where it has none of its own.
 
     functions, methods: the forms that torch lists in its errors, for the function and for the method, where it has
     several. The body raises `arguments.mismatch` when its arguments fit none, and `arguments.bad_argument` with the
     function's position."""
     def decorate(body):
         body.__name__ = body.__qualname__ = name
+        body.__doc__ = body.__doc__ or doc
         if function:
             NAMESPACES[namespace][name] = _entry(body, name, functions, False, op)
         if method:

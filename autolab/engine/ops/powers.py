@@ -162,8 +162,13 @@ def pow_(self, exponent):
     return apply_inplace(pow_tensor if isinstance(exponent, Tensor) else pow_scalar, (self, exponent))
 
 
+def square_(self):
+    """In-place `square`. Source: torch.Tensor.square_."""
+    return apply_inplace(pow_scalar, (self, 2))
+
+
 METHODS["pow_"] = pow_
-METHODS["square_"] = lambda self: apply_inplace(pow_scalar, (self, 2))
+METHODS["square_"] = square_
 
 METHODS["__pow__"] = make_operator(pow_scalar, of_tensors=pow_tensor.call)
 operator_method("__rpow__", lambda self, other: pow_base.call(other, self))

@@ -206,7 +206,9 @@ def _public(name, by_number, by_tensor, of_number, doc):
     swapped = ["Number self, Tensor other"] if name == "remainder" else []
     last = BINARY[1] if name != "floor_divide" else "Tensor input, Number other"
 
-    @public(name, (BINARY[0], *swapped, last), BINARY_METHOD, op=by_tensor)
+    told = f"{doc} Raises RuntimeError for whole numbers divided by 0. Source: torch.{name}."
+
+    @public(name, (BINARY[0], *swapped, last), BINARY_METHOD, op=by_tensor, doc=told)
     def call(input, other):
         if isinstance(input, Tensor) and isinstance(other, (Tensor, *NUMBERS)):
             return (by_tensor if isinstance(other, Tensor) else by_number).call(input, other)
@@ -217,8 +219,7 @@ def _public(name, by_number, by_tensor, of_number, doc):
     def in_place(self, other):
         return apply_inplace(by_tensor if isinstance(other, Tensor) else by_number, (self, other))
 
-    call.__doc__ = f"{doc} Raises RuntimeError for whole numbers divided by 0. Source: torch.{name}."
-    in_place.__name__, in_place.__doc__ = f"{name}_", f"In-place `{name}`."
+    in_place.__name__, in_place.__doc__ = f"{name}_", f"In-place `{name}`. Source: torch.Tensor.{name}_."
     composite(method=True, function=False)(in_place)
 
 

@@ -40,6 +40,7 @@ def return_type(name, fields):
         members = {field: property(operator.itemgetter(i)) for i, field in enumerate(fields)}
         counts = {"n_fields": len(fields), "n_sequence_fields": len(fields)}
         body = {"__slots__": (), "__module__": "torch.return_types", "_fields": fields, **members, **counts}
+        body["__doc__"] = f"What `{name.replace('linalg_', 'linalg.')}` gives: a tuple ({', '.join(fields)}). Source: torch.return_types.{name}."
         made = _made[name] = globals()[name] = type(name, (NamedResult,), body)
     elif made._fields != tuple(fields):
         raise ValueError(f"torch.return_types.{name} has the fields {made._fields}, not {tuple(fields)}")

@@ -14,9 +14,19 @@ from .pointwise import elementwise
 def _renamed(numpy_name, name):
     kernel = precise.unary(numpy_name)
     kernel.__name__ = numpy_name
-    for table, suffix in ((METHODS, ""), (METHODS, "_"), (NAMESPACES[""], ""), (NAMESPACES[""], "_")):
-        table[f"arc{name[1:]}{suffix}"] = (lambda n: lambda input: METHODS[n](input))(name + suffix)
+    for suffix in ("", "_"):
+        NAMESPACES[""][f"arc{name[1:]}{suffix}"] = METHODS[f"arc{name[1:]}{suffix}"] = _other_name(name + suffix)
     return kernel
+
+
+def _other_name(name):
+    """The function that stands for `name`, which is registered later."""
+
+    def call(input):
+        return METHODS[name](input)
+
+    call.__doc__ = f"`{name}` under NumPy's name. Source: torch.{name}."
+    return call
 
 
 def _refused_in_place(name):

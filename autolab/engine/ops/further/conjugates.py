@@ -25,14 +25,13 @@ def only_real(name, x):
 def _told(name, answer, doc, *, method=True, real=False):
     """A function that computes nothing; `real`: it refuses complex numbers."""
 
-    @public(name, method=method)
+    @public(name, method=method, doc=f"{doc} Source: torch.{name}.")
     def call(input):
         check_tensor(name, input)
         if real:
             only_real(name, input)
         return answer(input)
 
-    call.__doc__ = f"{doc} Source: torch.{name}."
     return call
 
 

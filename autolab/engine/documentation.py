@@ -1,0 +1,69 @@
+"""What `help()` shows beside a function's own words: formulas and gradients, read from its record, and examples.
+
+`examples.txt` holds the examples, by name, as a session in which `autolab` was imported as `torch`; `tests/test_docs.py` runs them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from textwrap import indent
+from types import FunctionType
+
+from .core.op import Op
+
+_PLACEHOLDER = re.compile(r"(?<![A-Za-z])\{([A-Za-z_]\w*)\}")
+
+
+@cache
+def examples() -> dict[str, str]:
+    """The examples by what they are about: 'add', 'Tensor.backward'. A method has the function's unless it has its own."""
+    found: dict[str, str] = {}
+    for section in Path(__file__).with_name("examples.txt").read_text(encoding="utf-8").split("\n# ")[1:]:
+        names, _, session = section.partition("\n")
+        found |= dict.fromkeys(names.split(), session.strip())
+    return found
+
+
+def complete(spaces: Mapping[str, Mapping[str, object]]) -> None:
+    """Completes the docstrings in `spaces`: what is public, by what stands before its name, as in {"": …, "Tensor.": …}."""
+    done = set()
+    for space, names in spaces.items():
+        for name, f in names.items():
+            if name.startswith("_") or id(f) in done:  # a second name of the same function
+                continue
+            done.add(id(f))
+            op = getattr(f, "op", None)
+            if type(f) is FunctionType and isinstance(op, Op) and not hasattr(f, "body"):
+                f.__doc__ = _of_record(op, name, f.__doc__, "self" if space == "Tensor." else "input")
+            example = examples().get(space + name) or (examples().get(name) if space == "Tensor." and callable(f) else None)
+            if example:
+                f.__doc__ = f"{f.__doc__}\n\nExample:\n\n{indent(example, '    ')}\n"
+
+
+def methods(cls: type) -> dict[str, object]:
+    """The attributes of a class, its bases' too."""
+    return {name: f for base in reversed(cls.__mro__[:-1]) for name, f in vars(base).items()}
+
+
+def _of_record(op: Op, name: str, words: str | None, first: str) -> str:
+    """The docstring of a function made of a record: its words, and what the record says of formulas and gradients."""
+    words = words or f"`{op.name}`. Source: torch.ops.aten.{name}."
+    if name.endswith("_"):
+        words = f"In place: {words}"
+    if not op.latex:
+        return words
+    gradients = [f"`{_named(arg, first)}` gets ``{_filled(rule, first)}``" for arg, rule in op.vjp_latex.items()]
+    backward = f" Of the result's gradient g, {', '.join(gradients)}." if gradients else ""
+    return f"{words}\n\nIn LaTeX: ``{_filled(op.latex, first)}``.{backward}"
+
+
+def _named(argument: str, first: str) -> str:
+    return first if argument == "self" else argument
+
+
+def _filled(latex: str, first: str) -> str:
+    """A template with names in its places: `\\frac{{g}}{{self}}` is `\\frac{g}{input}`."""
+    return _PLACEHOLDER.sub(lambda place: _named(place[1], first), latex)

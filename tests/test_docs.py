@@ -1,0 +1,139 @@
+"""Docstrings: every public name has one, and the examples in them print what they say, here and in PyTorch."""
+
+import doctest
+import importlib
+import inspect
+import types
+
+import pytest
+
+import autolab
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+OURS = {"Tensor.cuda", "explain", "explore", "record", "record_devices"}
+"""Names with examples of what PyTorch does not have, or has only beside a GPU."""
+
+OUR_ROOMS = ("finetune", "lessons", "trace", "viz", "vision", "widgets")
+
+PUBLIC = """
+accelerator autograd autograd.function autograd.functional autograd.grad_mode autograd.graph autograd.profiler
+backends cuda finetune func hub lessons linalg nn nn.functional nn.init nn.modules nn.parameter nn.utils nn.utils.rnn optim
+optim.lr_scheduler profiler random serialization special testing trace utils utils.checkpoint utils.data utils.hooks vision
+vision.datasets vision.models vision.transforms vision.transforms.functional vision.utils viz widgets
+"""
+"""The modules that a user may import from; the others belong to the rooms that they are in."""
+
+
+def public_modules():
+    return [autolab, autolab.return_types, *(importlib.import_module(f"autolab.{name}") for name in PUBLIC.split())]
+
+
+def public_names(module):
+    """What is public in a module: the functions, classes and modules of autolab that it names."""
+    for name in getattr(module, "__all__", dir(module)):
+        value = getattr(module, name)
+        home = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None) or ""
+        if not name.startswith("_") and (callable(value) or isinstance(value, types.ModuleType)) and home.startswith(("autolab", "torch")):
+            yield name, value
+
+
+def members(cls):
+    """The public methods and properties that a class of autolab has, its bases' too."""
+    for base in cls.__mro__:
+        if base.__module__.startswith(("autolab", "torch")):
+            for name, value in vars(base).items():
+                if not name.startswith("_") and (callable(value) or isinstance(value, (property, classmethod, staticmethod))):
+                    yield name
+
+
+def documented():
+    """(name, docstring) of all that is public: modules, what they name, and the members of their classes."""
+    for module in public_modules():
+        room = module.__name__.removeprefix("autolab").removeprefix(".")
+        yield room or "autolab", module.__doc__
+        for name, value in public_names(module):
+            full = f"{room}.{name}".removeprefix(".")
+            yield full, vars(value).get("__doc__") if isinstance(value, type) else inspect.getdoc(value)
+            if isinstance(value, type):
+                yield from ((f"{full}.{member}", inspect.getdoc(getattr(value, member))) for member in members(value))
+
+
+def test_every_public_name_has_a_docstring():
+    assert [name for name, words in documented() if not words] == []
+
+
+def test_records_tell_their_formulas_and_gradients():
+    """A function that was registered without words of its own has those of its record; in place is said."""
+    assert autolab.sin.__doc__.split("\n\n")[1] == (
+        r"In LaTeX: ``\sin input``. Of the result's gradient g, `input` gets ``g \cdot \cos input``."
+    )
+    assert autolab.Tensor.sin_.__doc__.startswith("In place: The sine (of radians).")
+    words = [f.__doc__ for f in vars(autolab.Tensor).values() if "torch.ops.aten." in (getattr(f, "__doc__", None) or "")]
+    assert words
+    if torch is not None:
+        for text in words:
+            name = text.partition("torch.ops.aten.")[2].partition(".")[0]
+            assert hasattr(torch.ops.aten, name), name
+
+
+LEARNED = """
+add sub mul div neg pow square exp log sqrt sin cos tan abs sign floor ceil round clamp maximum minimum where eq gt lt allclose equal
+tensor as_tensor from_numpy zeros ones full empty eye zeros_like ones_like arange linspace manual_seed rand randn randint randperm
+matmul mm bmm dot einsum outer sum mean prod var std norm max min argmax argmin all any cumsum sort topk logsumexp
+reshape permute transpose flatten squeeze unsqueeze cat stack split chunk unbind flip gather index_select tril
+relu sigmoid tanh softmax log_softmax is_tensor no_grad enable_grad set_grad_enabled is_grad_enabled inference_mode
+Generator device Size Tensor get_default_dtype detach clone numel
+Tensor.view Tensor.expand Tensor.repeat Tensor.backward Tensor.grad Tensor.grad_fn Tensor.is_leaf Tensor.requires_grad
+Tensor.requires_grad_ Tensor.retain_grad Tensor.register_hook Tensor.detach Tensor.clone Tensor.item Tensor.tolist Tensor.numpy
+Tensor.to Tensor.cpu Tensor.cuda Tensor.float Tensor.long Tensor.size Tensor.shape Tensor.ndim Tensor.device Tensor.T Tensor.zero_
+Tensor.fill_ Tensor.add_ Tensor.copy_ Tensor.contiguous Tensor.sum Tensor.reshape Tensor.matmul
+"""
+"""What a learner meets first; each has an example that runs."""
+
+
+def find(name):
+    value = autolab
+    for part in name.split("."):
+        value = getattr(value, part)
+    return value
+
+
+def test_what_a_learner_meets_first_has_an_example():
+    assert [name for name in LEARNED.split() if ">>> " not in (inspect.getdoc(find(name)) or "")] == []
+
+
+def sessions():
+    """(name, docstring) of every example, once."""
+    found = {}
+    for name, words in documented():
+        if words and ">>> " in words:
+            found.setdefault(words[words.index(">>> ") :], (name, words))
+    return [pytest.param(name, words, id=name) for name, words in found.values()]
+
+
+def names_for(library):
+    """What the examples take for granted."""
+    return {"torch": library, "nn": library.nn, "F": library.nn.functional}
+
+
+def run(words, library):
+    """Runs an example; fails with what it printed."""
+    test = doctest.DocTestParser().get_doctest(inspect.cleandoc(words), names_for(library), "example", None, 0)
+    said = []
+    doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=said.append)
+    assert not said, "".join(said)
+
+
+@pytest.mark.parametrize("name, words", sessions())
+def test_examples_print_what_they_say(name, words):
+    run(words, autolab)
+
+
+@pytest.mark.skipif(torch is None, reason="compares with PyTorch")
+@pytest.mark.parametrize("name, words", [p for p in sessions() if p.id not in OURS and not p.id.startswith(OUR_ROOMS)])
+def test_examples_print_the_same_in_pytorch(name, words):
+    run(words, torch)
