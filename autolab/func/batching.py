@@ -42,7 +42,13 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
     arguments; out_dims: where that dimension stands in the results. Arguments and results may be nested tuples, lists and dicts; keyword
     arguments are the same for all. randomness: 'error' refuses random numbers, 'same' draws once, 'different' for each entry.
     chunk_size: how many entries PyTorch takes at a time; changes nothing here. Raises ValueError for dimensions that do not fit the arguments.
-    Source: torch.func.vmap."""
+    Source: torch.func.vmap.
+
+    Example:
+
+        >>> torch.func.vmap(torch.dot)(torch.ones(3, 2), torch.ones(3, 2))
+        tensor([2., 2., 2.])
+    """
     check_randomness(randomness)
     if not (chunk_size is None or chunk_size > 0):
         message = f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})"

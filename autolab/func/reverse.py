@@ -64,7 +64,13 @@ def grad_and_value(func, argnums=0, has_aux=False):
 def grad(func, argnums=0, has_aux=False):
     """A function that gives the gradient of `func`, whose result must be one number; (gradient, aux) with `has_aux`.
 
-    Arguments and errors are those of `grad_and_value`. Source: torch.func.grad."""
+    Arguments and errors are those of `grad_and_value`. Source: torch.func.grad.
+
+    Example:
+
+        >>> torch.func.grad(torch.sin)(torch.tensor(0.))
+        tensor(1.)
+    """
     both = grad_and_value(func, argnums, has_aux)
 
     @functools.wraps(func)

@@ -21,6 +21,12 @@ class Parameter(Tensor):
 
     It shares memory with `data`; results of operations on it are plain tensors. Raises RuntimeError for integers with
     `requires_grad=True`.
+
+    Example:
+
+        >>> nn.Parameter(torch.ones(2))
+        Parameter containing:
+        tensor([1., 1.], requires_grad=True)
     """
 
     __slots__ = ()

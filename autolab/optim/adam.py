@@ -16,6 +16,15 @@ class Adam(Optimizer):
 
     Kingma and Ba, "Adam: A Method for Stochastic Optimization" (2014). amsgrad: v never falls (Reddi et al., 2018).
     decoupled_weight_decay: shrink p itself instead of adding weight_decay * p to the gradient.
+
+    Example:
+
+        >>> x = torch.tensor(3., requires_grad=True)
+        >>> optimizer = torch.optim.Adam([x], lr=0.1)
+        >>> (x * x).backward()
+        >>> optimizer.step()
+        >>> x
+        tensor(2.9000, requires_grad=True)
     """
 
     _later_settings: ClassVar = {
@@ -112,7 +121,17 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam with decoupled weight decay (Loshchilov and Hutter, "Decoupled Weight Decay Regularization", 2017)."""
+    """Adam with decoupled weight decay (Loshchilov and Hutter, "Decoupled Weight Decay Regularization", 2017).
+
+    Example:
+
+        >>> x = torch.tensor(3., requires_grad=True)
+        >>> optimizer = torch.optim.AdamW([x], lr=0.1)
+        >>> (x * x).backward()
+        >>> optimizer.step()
+        >>> x
+        tensor(2.8970, requires_grad=True)
+    """
 
     def __init__(
         self,

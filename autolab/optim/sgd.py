@@ -13,6 +13,18 @@ class SGD(Optimizer):
 
     buffer = momentum * buffer + (1 - dampening) * d (the first d as it is); nesterov uses d + momentum * buffer.
     Sutskever et al., "On the importance of initialization and momentum in deep learning" (2013).
+
+    Example:
+
+        >>> x = torch.tensor(3., requires_grad=True)
+        >>> optimizer = torch.optim.SGD([x], lr=0.1)
+        >>> (x * x).backward()
+        >>> optimizer.step()
+        >>> x
+        tensor(2.4000, requires_grad=True)
+        >>> optimizer.zero_grad()
+        >>> x.grad is None
+        True
     """
 
     _later_settings: ClassVar = {"nesterov": False, "maximize": False, "foreach": None, "differentiable": False, "fused": False}

@@ -35,6 +35,15 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
     (storage, location) -> storage. weights_only: True unless said otherwise; False runs code that the file names. mmap: read
     storages only when they are used; changes stay in memory. Raises pickle.UnpicklingError for what weights_only does not
     allow, RuntimeError for a damaged file, OSError for one that cannot be opened.
+
+    Example:
+
+        >>> import io
+        >>> file = io.BytesIO()
+        >>> torch.save(torch.arange(3), file)
+        >>> _ = file.seek(0)
+        >>> torch.load(file)
+        tensor([0, 1, 2])
     """
     weights_only = _wanted_weights_only(weights_only)
     if weights_only and pickle_module is not None:

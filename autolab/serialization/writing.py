@@ -38,6 +38,15 @@ def save(obj, f, pickle_module=pickle, pickle_protocol=2, _use_new_zipfile_seria
 
     Tensors that share memory share it in the file. Raises RuntimeError when the folder does not exist or two tensors view the
     same memory as different types, AttributeError when `f` cannot be written to; a file that was there is then unchanged.
+
+    Example:
+
+        >>> import io
+        >>> file = io.BytesIO()
+        >>> torch.save({"weight": torch.ones(2)}, file)
+        >>> _ = file.seek(0)
+        >>> torch.load(file)
+        {'weight': tensor([1., 1.])}
     """
     if pickle_module is not pickle:
         raise unsupported("save", "pickle_module", "Python's own pickle is used.")

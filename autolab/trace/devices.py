@@ -38,7 +38,18 @@ def record_devices() -> DeviceRecording:
 
     On a simulated GPU (`autolab.cuda.simulate()`, or 'sim') times are simulated, the same on every run. On a real GPU, copies and waits are
     measured by the host's clock and each operation by events in the GPU's stream. An error inside ends the block as usual; what happened
-    before it is kept. After 5,000 steps the recording is full; later ones are counted."""
+    before it is kept. After 5,000 steps the recording is full; later ones are counted.
+
+    Example:
+
+        >>> with torch.cuda.simulate(), torch.record_devices() as recording:
+        ...     x = torch.ones(1000).to("cuda")
+        >>> print(recording)
+        Devices
+        ...
+          cpu -> cuda:0  a [1000] tensor  3.91 KiB  5 µs  10.7 µs  pageable, host waits 10.7 µs
+        ...
+    """
     return DeviceRecording()
 
 

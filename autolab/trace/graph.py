@@ -39,7 +39,17 @@ def trace(
                 where that cannot be done, `meta["why"]` says why.
     values, formulas : keep numbers, write formulas; without, a picture of a big graph is made sooner.
 
-    Raises TypeError when `root` is not a tensor or tensors, or they come from different libraries."""
+    Raises TypeError when `root` is not a tensor or tensors, or they come from different libraries.
+
+    Example:
+
+        >>> x = torch.tensor(3., requires_grad=True)
+        >>> for frame in torch.trace.trace(x * x).frames[:3]:
+        ...     print(frame.text)
+        v1 = x * x = 9
+        backward would start: the gradient of v1 with respect to itself is 1
+        v1 would send 3 to x (contribution 1 of 2, so far 3)
+    """
     roots = _roots(root)
     reader = reader_for(roots[0])
     for other in roots[1:]:

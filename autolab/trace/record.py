@@ -30,14 +30,20 @@ _COMPREHENSIONS = frozenset(["<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>
 
 def record() -> Recording:
     """Records the code inside a `with` block: every operation (also in place, and under no_grad), every backward pass,
-    every error.
+    every error. `print(recording)` tells all. An error inside ends the block as usual; what happened before it is kept.
 
-        with autolab.record() as recording:
-            loss = model(x)
-            loss.backward()
-        print(recording)
+    Example:
 
-    An error inside ends the block as usual; what happened before it is kept."""
+        >>> x = torch.tensor(3., requires_grad=True)
+        >>> with torch.record() as recording:
+        ...     y = x * x
+        ...     y.backward()
+        >>> for frame in recording.trace().frames[:3]:
+        ...     print(frame.text)
+        y = x * x = 9
+        backward starts: the gradient of y with respect to itself is 1
+        y sends 3 to x (contribution 1 of 2, so far 3)
+    """
     return Recording()
 
 

@@ -34,7 +34,13 @@ def make_grid(tensor, nrow=8, padding=2, normalize=False, value_range=None, scal
 
     padding: pixels of `pad_value` around each. normalize: bring numbers from `value_range` = (min, max), by default the smallest
     and largest there are, to 0 … 1; scale_each: of each image by itself. A single image gets no frame. Raises TypeError for what
-    are no tensors, and for a value_range that is no tuple. Source: torchvision.utils.make_grid."""
+    are no tensors, and for a value_range that is no tuple. Source: torchvision.utils.make_grid.
+
+    Example:
+
+        >>> torch.vision.utils.make_grid(torch.zeros(8, 3, 4, 4), nrow=4, padding=1).shape
+        torch.Size([3, 11, 21])
+    """
     images = _batch(tensor)
     if normalize:
         if value_range is not None and not isinstance(value_range, tuple):

@@ -137,7 +137,15 @@ def make_dot(
     max_attr_chars : longer attributes are cut.
 
     Every operand is an edge of its own (`x * x` has two), and depth is not limited. Raises TypeError for anything but
-    tensors, ValueError for max_attr_chars below 1. Source: torchviz.make_dot."""
+    tensors, ValueError for max_attr_chars below 1. Source: torchviz.make_dot.
+
+    Example:
+
+        >>> x = torch.tensor(3., requires_grad=True)
+        >>> picture = torch.viz.make_dot(x * x)
+        >>> "MulBackward0" in picture.source
+        True
+    """
     if params is not None and not isinstance(params, Mapping):
         raise TypeError(f"params must be a dict of name: tensor, got {type(params).__name__}")
     if isinstance(max_attr_chars, bool) or not isinstance(max_attr_chars, int) or max_attr_chars < 1:

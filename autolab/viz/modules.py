@@ -23,7 +23,15 @@ def draw(source: Any, expanded: Collection[str] | str | None = None, *, rankdir:
     options  : for tensors, those of `autolab.trace.trace`, such as `params=`.
 
     Raises ValueError for a module that is not in the graph, TypeError for what cannot be drawn. `make_dot` draws every
-    operation, as torchviz does."""
+    operation, as torchviz does.
+
+    Example:
+
+        >>> model = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
+        >>> picture = torch.viz.draw(model(torch.ones(1, 2)))
+        >>> "0  Linear" in picture.source, "1  ReLU" in picture.source
+        (True, True)
+    """
     trace = _trace_of(source, options)
     folding = Folding(trace)
     if expanded is None:

@@ -44,7 +44,16 @@ def explain(error: Any = None) -> Explanation | Message:
     and in its traceback.
 
     Returns the explorer, whose `text` says the same in words; a short message where there are no tensors to show. Raises TypeError for
-    anything that is neither an exception nor something to explore."""
+    anything that is neither an exception nor something to explore.
+
+    Example:
+
+        >>> try:
+        ...     torch.ones(2) @ torch.ones(3)
+        ... except RuntimeError as error:
+        ...     print(torch.explain(error))
+        Explanation(RuntimeError: inconsistent tensor size...
+    """
     if error is None:
         error = sys.exc_info()[1] or getattr(sys, "last_value", None)
         if error is None:

@@ -228,6 +228,13 @@ def explore(root_or_recording: Any, **options: Any) -> Explorer:
     The formulas of graphs of 4,000 operations or more are left out unless `formulas=True`.
 
     Raises TypeError for anything else.
+
+    Example:
+
+        >>> x = torch.tensor(3., requires_grad=True)
+        >>> explorer = torch.explore(x * x, step=2)
+        >>> explorer.step
+        2
     """
     traits = {key: options.pop(key) for key in ("step", "selected", "playing", "interval", "expanded") if key in options}
     return Explorer(as_trace(root_or_recording, **options), **traits)

@@ -245,7 +245,22 @@ class _FunctionMeta(type):
 class Function(metaclass=_FunctionMeta):
     """Base of custom functions: static `forward(ctx, *args)` and `backward(ctx, *grad_outputs)`; call it with `apply`.
 
-    Alternatively `forward(*args)` with `setup_context(ctx, inputs, output)`. Source: torch.autograd.Function."""
+    Alternatively `forward(*args)` with `setup_context(ctx, inputs, output)`. Source: torch.autograd.Function.
+
+    Example:
+
+        >>> class Double(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         return 2 * x
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         return 2 * grad
+        >>> x = torch.tensor(3., requires_grad=True)
+        >>> Double.apply(x).backward()
+        >>> x.grad
+        tensor(2.)
+    """
 
     def __new__(cls, *args, **kwargs):
         warnings.warn(

@@ -98,7 +98,14 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
     """All partial derivatives: entry [i, j] has shape output_i.shape + input_j.shape; tuples where func takes or gives tuples.
 
     One backward pass per output element; `vectorize` only tells torch how to arrange them.
-    Source: torch.autograd.functional.jacobian."""
+    Source: torch.autograd.functional.jacobian.
+
+    Example:
+
+        >>> torch.autograd.functional.jacobian(lambda x: x ** 2, torch.tensor([1., 2.]))
+        tensor([[2., 0.],
+                [0., 4.]])
+    """
     _no_forward(strategy, "jacobian")
     with enable_grad():
         given, tuple_in = _tuple(inputs, "inputs", "jacobian")

@@ -44,7 +44,14 @@ def gradcheck(
     """Whether the Jacobian from backward equals the one from central differences, |a - n| <= atol + rtol |n| for each entry.
 
     func: Tensors -> Tensor or tuple. inputs: a Tensor or a tuple; those that require grad should be float64.
-    Raises GradcheckError with both Jacobians when they differ, unless raise_exception=False."""
+    Raises GradcheckError with both Jacobians when they differ, unless raise_exception=False.
+
+    Example:
+
+        >>> x = torch.tensor([1., 2.], dtype=torch.float64, requires_grad=True)
+        >>> torch.autograd.gradcheck(torch.exp, (x,))
+        True
+    """
     for name, given in (
         ("check_forward_ad", check_forward_ad),
         ("check_batched_grad", check_batched_grad),

@@ -78,7 +78,17 @@ def grad(
     """Gradients of `outputs` with respect to `inputs`, as a tuple; `.grad` is left alone.
 
     grad_outputs: one vector per output (shaped like it). Raises RuntimeError for an input that the outputs do not depend on, unless
-    allow_unused. Source: torch.autograd.grad."""
+    allow_unused. Source: torch.autograd.grad.
+
+    Example:
+
+        >>> x = torch.tensor(3., requires_grad=True)
+        >>> torch.autograd.grad(x * x, x)
+        (tensor(6.),)
+        >>> (first,) = torch.autograd.grad(x ** 3, x, create_graph=True)
+        >>> torch.autograd.grad(first, x)
+        (tensor(18.),)
+    """
     if materialize_grads and allow_unused is False:
         raise fail(
             ValueError,

@@ -20,7 +20,13 @@ def _run(name, inplace, *args):
 
 
 def relu(input, inplace=False):
-    """max(0, x)."""
+    """max(0, x).
+
+    Example:
+
+        >>> F.relu(torch.tensor([-1., 2.]))
+        tensor([0., 2.])
+    """
     return _run("relu", inplace, input)
 
 
@@ -202,7 +208,13 @@ def logsigmoid(input):
 
 
 def sigmoid(input):
-    """1 / (1 + exp(-x))."""
+    """1 / (1 + exp(-x)).
+
+    Example:
+
+        >>> F.sigmoid(torch.tensor([0., 2.]))
+        tensor([0.5000, 0.8808])
+    """
     return input.sigmoid()
 
 
@@ -235,7 +247,13 @@ def _implicit_dim(name, ndim, stacklevel):
 
 
 def softmax(input, dim=None, _stacklevel=3, dtype=None):
-    """exp(x_i) / sum_j exp(x_j) along `dim`; leaving `dim` out is deprecated and warns."""
+    """exp(x_i) / sum_j exp(x_j) along `dim`; leaving `dim` out is deprecated and warns.
+
+    Example:
+
+        >>> F.softmax(torch.tensor([1., 2., 3.]), dim=0)
+        tensor([0.0900, 0.2447, 0.6652])
+    """
     if dim is None:
         dim = _implicit_dim("softmax", input.dim(), _stacklevel)
     return input.softmax(dim, dtype=dtype)
@@ -249,7 +267,13 @@ def softmin(input, dim=None, _stacklevel=3, dtype=None):
 
 
 def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
-    """log(softmax(x)) along `dim`, computed without overflow."""
+    """log(softmax(x)) along `dim`, computed without overflow.
+
+    Example:
+
+        >>> F.log_softmax(torch.tensor([1., 2., 3.]), dim=0)
+        tensor([-2.4076, -1.4076, -0.4076])
+    """
     if dim is None:
         dim = _implicit_dim("log_softmax", input.dim(), _stacklevel)
     return input.log_softmax(dim, dtype=dtype)

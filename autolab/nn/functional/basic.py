@@ -54,6 +54,11 @@ def dropout(input, p=0.5, training=True, inplace=False):
     """Each element is zero with probability p, else multiplied by 1/(1-p); identity when not training.
 
     Draws one number per element from the default stream. Raises ValueError for p outside [0, 1].
+
+    Example:
+
+        >>> F.dropout(torch.ones(3), p=0.5, training=False)
+        tensor([1., 1., 1.])
     """
     check_probability(p)
     check_tensor("dropout", input)
@@ -209,7 +214,14 @@ def _shorten_rows(weight, indices, max_norm, norm_type):
 
 
 def one_hot(tensor, num_classes=-1):
-    """Integers (*) as rows (*, num_classes) of zeros with a one; by default as many classes as the largest asks for."""
+    """Integers (*) as rows (*, num_classes) of zeros with a one; by default as many classes as the largest asks for.
+
+    Example:
+
+        >>> F.one_hot(torch.tensor([0, 2]), num_classes=3)
+        tensor([[1, 0, 0],
+                [0, 0, 1]])
+    """
     if tensor.dtype is not autolab.int64:
         raise fail(
             RuntimeError, "one_hot is only applicable to index tensor of type LongTensor.", "Call .long() first."

@@ -138,6 +138,16 @@ def cross_entropy(
 
     target: class numbers as in `nll_loss`, or probabilities of the shape of `input`. label_smoothing mixes the target
     with the uniform distribution. Raises RuntimeError or ValueError in PyTorch's words when shapes do not fit.
+
+    Example:
+
+        >>> scores = torch.tensor([[2., 0., 0.]], requires_grad=True)
+        >>> loss = F.cross_entropy(scores, torch.tensor([0]))
+        >>> loss
+        tensor(0.2395, grad_fn=<NllLossBackward0>)
+        >>> loss.backward()
+        >>> scores.grad
+        tensor([[-0.2130,  0.1065,  0.1065]])
     """
     check_settings("cross_entropy_loss", ("ignore_index", 5, "int", ignore_index), ("label_smoothing", 6, "float", label_smoothing))
     number = reduction_number(legacy_reduction(size_average, reduce, reduction))

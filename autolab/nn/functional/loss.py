@@ -107,7 +107,15 @@ def _weighted(loss, input, weight, reduction, mean_of_weights=True):
 
 
 def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
-    """(input - target)^2."""
+    """(input - target)^2.
+
+    Example:
+
+        >>> F.mse_loss(torch.tensor([1., 2.]), torch.tensor([1., 4.]))
+        tensor(2.)
+        >>> F.mse_loss(torch.tensor([1., 2.]), torch.tensor([1., 4.]), reduction="sum")
+        tensor(4.)
+    """
     pair = _same_shape(input, target)
     reduction = legacy_reduction(size_average, reduce, reduction)
     if weight is not None:

@@ -24,7 +24,13 @@ class _Activation(Module):
 
 
 class ReLU(_Activation):
-    """max(0, x)."""
+    """max(0, x).
+
+    Example:
+
+        >>> nn.ReLU()(torch.tensor([-1., 2.]))
+        tensor([0., 2.])
+    """
 
     def __init__(self, inplace=False):
         super().__init__()
@@ -120,7 +126,13 @@ class Hardswish(_Activation):
 
 
 class Sigmoid(_Activation):
-    """1 / (1 + exp(-x))."""
+    """1 / (1 + exp(-x)).
+
+    Example:
+
+        >>> nn.Sigmoid()(torch.tensor([0., 2.]))
+        tensor([0.5000, 0.8808])
+    """
 
     def forward(self, input):
         """The function, element by element."""
@@ -128,7 +140,13 @@ class Sigmoid(_Activation):
 
 
 class Tanh(_Activation):
-    """(exp(x) - exp(-x)) / (exp(x) + exp(-x))."""
+    """(exp(x) - exp(-x)) / (exp(x) + exp(-x)).
+
+    Example:
+
+        >>> nn.Tanh()(torch.tensor([0., 1.]))
+        tensor([0.0000, 0.7616])
+    """
 
     def forward(self, input):
         """The function, element by element."""
@@ -346,7 +364,14 @@ class Hardshrink(_Activation):
 
 
 class Softmax(_Activation):
-    """exp(x_i) / sum_j exp(x_j) along `dim`."""
+    """exp(x_i) / sum_j exp(x_j) along `dim`.
+
+    Example:
+
+        >>> nn.Softmax(dim=1)(torch.tensor([[1., 1.], [0., 1.]]))
+        tensor([[0.5000, 0.5000],
+                [0.2689, 0.7311]])
+    """
 
     _shown = ("dim",)
 

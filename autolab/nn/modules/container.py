@@ -98,6 +98,18 @@ class Sequential(_Numbered):
     """Modules called one after the other, each with the output of the one before.
 
     `Sequential(a, b)` names them "0", "1"; `Sequential(OrderedDict([("fc", a)]))` gives names.
+
+    Example:
+
+        >>> model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+        >>> model
+        Sequential(
+          (0): Linear(in_features=4, out_features=8, bias=True)
+          (1): ReLU()
+          (2): Linear(in_features=8, out_features=1, bias=True)
+        )
+        >>> model(torch.zeros(2, 4)).shape
+        torch.Size([2, 1])
     """
 
     def __init__(self, *args):
@@ -171,7 +183,14 @@ def _sequential(other):
 
 
 class ModuleList(_Numbered):
-    """A list of submodules: index it and iterate over it; it has no forward of its own."""
+    """A list of submodules: index it and iterate over it; it has no forward of its own.
+
+    Example:
+
+        >>> layers = nn.ModuleList([nn.Linear(2, 2) for _ in range(3)])
+        >>> len(layers), len(list(layers.parameters()))
+        (3, 6)
+    """
 
     def __init__(self, modules=None):
         super().__init__()

@@ -163,6 +163,12 @@ class Conv2d(_Convolution):
     `weight` is (out_channels, in_channels / groups, KH, KW), `bias` (out_channels); both start uniform in
     ±1/sqrt(fan_in). H' = floor((H + 2 padding - dilation (KH - 1) - 1) / stride) + 1. `padding` may be 'same' or 'valid';
     `padding_mode` is zeros, reflect, replicate or circular. Raises RuntimeError when sizes, channels or dtypes do not fit.
+
+    Example:
+
+        >>> layer = nn.Conv2d(1, 8, kernel_size=3, padding=1)
+        >>> layer(torch.zeros(4, 1, 28, 28)).shape
+        torch.Size([4, 8, 28, 28])
     """
 
     _dims = 2

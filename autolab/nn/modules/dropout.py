@@ -20,6 +20,14 @@ class Dropout(_Dropout):
     """In training, sets each element to zero with probability p and scales the others by 1/(1-p); else identity.
 
     Hinton et al., "Improving neural networks by preventing co-adaptation of feature detectors" (2012).
+
+    Example:
+
+        >>> layer = nn.Dropout(0.5)
+        >>> layer.eval()(torch.ones(3))
+        tensor([1., 1., 1.])
+        >>> sorted(set(layer.train()(torch.ones(1000)).tolist()))
+        [0.0, 2.0]
     """
 
     def forward(self, input):

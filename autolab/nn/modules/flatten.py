@@ -5,7 +5,13 @@ from autolab.nn.modules.module import Module
 
 
 class Flatten(Module):
-    """Joins the dimensions `start_dim` to `end_dim` into one; by default all but the batch dimension."""
+    """Joins the dimensions `start_dim` to `end_dim` into one; by default all but the batch dimension.
+
+    Example:
+
+        >>> nn.Flatten()(torch.zeros(2, 3, 4)).shape
+        torch.Size([2, 12])
+    """
 
     def __init__(self, start_dim=1, end_dim=-1):
         super().__init__()

@@ -26,6 +26,12 @@ class Linear(Module):
 
     `weight` (out_features, in_features) and `bias` (out_features) start uniform in ±1/sqrt(in_features).
     Raises RuntimeError when the last dimension or the dtype of x does not fit.
+
+    Example:
+
+        >>> layer = nn.Linear(3, 2)
+        >>> layer(torch.zeros(5, 3)).shape, layer.weight.shape, layer.bias.shape
+        (torch.Size([5, 2]), torch.Size([2, 3]), torch.Size([2]))
     """
 
     def __init__(self, in_features, out_features, bias=True, device=None, dtype=None):

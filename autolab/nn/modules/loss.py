@@ -35,7 +35,13 @@ class L1Loss(_Loss):
 
 
 class MSELoss(_Loss):
-    """(input - target)^2."""
+    """(input - target)^2.
+
+    Example:
+
+        >>> nn.MSELoss()(torch.tensor([1., 2.]), torch.tensor([1., 4.]))
+        tensor(2.)
+    """
 
     def forward(self, input, target):
         """The loss; both arguments have the same shape."""
@@ -82,6 +88,12 @@ class CrossEntropyLoss(_WeightedLoss):
     """Softmax and negative log-likelihood in one: input is raw scores (N, C, ...), not probabilities.
 
     target is class numbers (N, ...) or probabilities of the input's shape. Mean is over the weights of the classes.
+
+    Example:
+
+        >>> scores = torch.tensor([[2., 0., 0.]])
+        >>> nn.CrossEntropyLoss()(scores, torch.tensor([0]))
+        tensor(0.2395)
     """
 
     def __init__(
@@ -111,7 +123,13 @@ class BCELoss(_WeightedLoss):
 
 
 class BCEWithLogitsLoss(_Loss):
-    """Sigmoid and BCELoss in one, stable for large scores; `pos_weight` multiplies the positive term."""
+    """Sigmoid and BCELoss in one, stable for large scores; `pos_weight` multiplies the positive term.
+
+    Example:
+
+        >>> nn.BCEWithLogitsLoss()(torch.tensor([0.]), torch.tensor([1.]))
+        tensor(0.6931)
+    """
 
     def __init__(self, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None):
         super().__init__(size_average, reduce, reduction)

@@ -40,6 +40,20 @@ class Module(ModuleHooks, ModuleState):
 
     Attributes of type `Parameter` are found by `parameters()`, attributes of type `Module` by `modules()`.
     `training` tells layers such as dropout which mode they are in; `train()` and `eval()` set it.
+
+    Example:
+
+        >>> class Line(nn.Module):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.slope = nn.Parameter(torch.tensor(2.))
+        ...     def forward(self, x):
+        ...         return self.slope * x
+        >>> model = Line()
+        >>> model(torch.tensor(3.))
+        tensor(6., grad_fn=<MulBackward0>)
+        >>> list(model.state_dict())
+        ['slope']
     """
 
     _version = 1  # of the state dict's format, written to its metadata

@@ -135,7 +135,15 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """`BatchNorm1d` for images, x of shape (N, C, H, W)."""
+    """`BatchNorm1d` for images, x of shape (N, C, H, W).
+
+    Example:
+
+        >>> layer = nn.BatchNorm2d(3)
+        >>> y = layer(torch.rand(16, 3, 8, 8))
+        >>> torch.allclose(y.mean(dim=(0, 2, 3)), torch.zeros(3), atol=1e-5)
+        True
+    """
 
     def _check_input_dim(self, input):
         self._expect(input, (4,), "4D")
@@ -219,6 +227,11 @@ class LayerNorm(_Affine):
     """(x - mean) / sqrt(var + eps) * weight + bias over the last dimensions of x, of sizes `normalized_shape`.
 
     Raises RuntimeError when the sizes differ. Ba, Kiros and Hinton, "Layer Normalization" (2016).
+
+    Example:
+
+        >>> nn.LayerNorm(2)(torch.tensor([[1., 3.]]))
+        tensor([[-1.0000,  1.0000]], grad_fn=<NativeLayerNormBackward0>)
     """
 
     def __init__(self, normalized_shape, eps=1e-5, elementwise_affine=True, bias=True, device=None, dtype=None):

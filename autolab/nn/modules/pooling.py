@@ -44,6 +44,12 @@ class MaxPool2d(_MaxPool):
     """The largest number of each window of x (N, C, H, W) or (C, H, W); the stride is the window's size unless given.
 
     With `return_indices` also where it lies, as h * W + w. Raises RuntimeError when the windows do not fit.
+
+    Example:
+
+        >>> nn.MaxPool2d(2)(torch.arange(16.).reshape(1, 4, 4))
+        tensor([[[ 5.,  7.],
+                 [13., 15.]]])
     """
 
     def forward(self, input):

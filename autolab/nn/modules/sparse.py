@@ -17,6 +17,11 @@ class Embedding(Module):
     """Rows of `weight` (num_embeddings, embedding_dim) picked by an integer tensor of any shape (*).
 
     The result has shape (*, embedding_dim). The row `padding_idx` starts at zero and gets no gradient.
+
+    Example:
+
+        >>> nn.Embedding(10, 4)(torch.tensor([[1, 2, 3]])).shape
+        torch.Size([1, 3, 4])
     """
 
     def __init__(

@@ -54,6 +54,15 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
     """Scale all gradients, in place, so that their common norm is at most `max_norm`. Returns the norm before.
 
     Raises RuntimeError when the norm is nan or inf and `error_if_nonfinite`.
+
+    Example:
+
+        >>> x = torch.tensor([3., 4.], requires_grad=True)
+        >>> (x * x / 2).sum().backward()
+        >>> nn.utils.clip_grad_norm_([x], max_norm=1.)
+        tensor(5.)
+        >>> x.grad
+        tensor([0.6000, 0.8000])
     """
     generator = isinstance(parameters, types.GeneratorType)
     parameters = _listed(parameters)

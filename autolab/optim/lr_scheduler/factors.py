@@ -19,6 +19,15 @@ class LambdaLR(LRScheduler):
     """The initial lr times `lr_lambda(epoch)`, one function for all groups or a list.
 
     Raises ValueError when the list has not one function for each group.
+
+    Example:
+
+        >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.)
+        >>> schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 0.5 ** epoch)
+        >>> optimizer.step()
+        >>> schedule.step()
+        >>> schedule.get_last_lr()
+        [0.5]
     """
 
     def __init__(self, optimizer, lr_lambda, last_epoch=-1):
@@ -67,7 +76,21 @@ class MultiplicativeLR(LambdaLR):
 
 
 class StepLR(LRScheduler):
-    """lr times gamma every `step_size` epochs."""
+    """lr times gamma every `step_size` epochs.
+
+    Example:
+
+        >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.)
+        >>> schedule = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
+        >>> for epoch in range(4):
+        ...     print(schedule.get_last_lr())
+        ...     optimizer.step()
+        ...     schedule.step()
+        [1.0]
+        [1.0]
+        [0.5]
+        [0.5]
+    """
 
     def __init__(self, optimizer, step_size, gamma=0.1, last_epoch=-1):
         self.step_size, self.gamma = step_size, gamma
@@ -203,6 +226,17 @@ class CosineAnnealingLR(LRScheduler):
     """lr falls from its initial value to eta_min along half a cosine of T_max epochs, then rises again.
 
     Loshchilov and Hutter, "SGDR: Stochastic Gradient Descent with Warm Restarts" (2016), without the restarts.
+
+    Example:
+
+        >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.)
+        >>> schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=2)
+        >>> for epoch in range(2):
+        ...     optimizer.step()
+        ...     schedule.step()
+        ...     print(schedule.get_last_lr())
+        [0.5]
+        [0.0]
     """
 
     def __init__(self, optimizer, T_max, eta_min=0.0, last_epoch=-1):

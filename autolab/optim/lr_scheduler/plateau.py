@@ -15,6 +15,15 @@ class ReduceLROnPlateau(LRScheduler):
 
     mode "min" or "max": which way is better; threshold ("rel" or "abs"): by how much at least; cooldown: epochs of
     rest.
+
+    Example:
+
+        >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.)
+        >>> schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0)
+        >>> for loss in [3., 2., 2.]:
+        ...     schedule.step(loss)
+        >>> schedule.get_last_lr()
+        [0.1]
     """
 
     def __init__(

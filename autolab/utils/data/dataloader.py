@@ -34,6 +34,15 @@ class DataLoader:
 
     Raises ValueError for options that exclude each other. An exception in a worker is raised in the loop, with the
     worker's traceback as its message; RuntimeError when a worker is killed or `timeout` is over.
+
+    Example:
+
+        >>> loader = torch.utils.data.DataLoader(torch.arange(5), batch_size=2)
+        >>> for batch in loader:
+        ...     print(batch)
+        tensor([0, 1])
+        tensor([2, 3])
+        tensor([4])
     """
 
     def __init__(

@@ -11,7 +11,18 @@ from autolab.engine.core.errors import fail
 
 
 class Dataset:
-    """Base class of data sets: define `__getitem__` and `__len__`. `a + b` is one after the other."""
+    """Base class of data sets: define `__getitem__` and `__len__`. `a + b` is one after the other.
+
+    Example:
+
+        >>> class Squares(torch.utils.data.Dataset):
+        ...     def __len__(self):
+        ...         return 3
+        ...     def __getitem__(self, i):
+        ...         return i * i
+        >>> [batch.tolist() for batch in torch.utils.data.DataLoader(Squares(), batch_size=2)]
+        [[0, 1], [4]]
+    """
 
     def __class_getitem__(cls, item):
         return cls  # Dataset[Tensor] is for type checkers only
@@ -35,7 +46,14 @@ class IterableDataset(Dataset, ABC):
 
 
 class TensorDataset(Dataset):
-    """Samples are the rows of tensors with the same first size: item i is a tuple of row i of each."""
+    """Samples are the rows of tensors with the same first size: item i is a tuple of row i of each.
+
+    Example:
+
+        >>> data = torch.utils.data.TensorDataset(torch.tensor([[1.], [2.]]), torch.tensor([10, 20]))
+        >>> len(data), data[1]
+        (2, (tensor([2.]), tensor(20)))
+    """
 
     def __init__(self, *tensors):
         if any(tensor.size(0) != tensors[0].size(0) for tensor in tensors):
@@ -172,6 +190,12 @@ def random_split(dataset, lengths, generator=None):
     """Random disjoint subsets of the given lengths, or of the given fractions if they add up to 1.
 
     Raises ValueError when the lengths do not add up to the data set's.
+
+    Example:
+
+        >>> parts = torch.utils.data.random_split(range(10), [8, 2])
+        >>> [len(part) for part in parts]
+        [8, 2]
     """
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         lengths = _lengths_of(lengths, len(dataset))
