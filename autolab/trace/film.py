@@ -57,6 +57,7 @@ class Film(Observer):
         self._returning = False  # grad() has its gradients, and not handed them back yet
         self._at = ""  # the node whose rule runs
         self._upstream: Value | None = None
+        self._arrived: Any = None  # the array of it, of a node's first result
         self._sums: dict[tuple[str, int], Any] = {}  # gradient so far, per node and output, of this run
         self._last: dict[str, int] = {}  # receiver -> its latest contribution frame of this run
         self._parts: dict[str, int] = {}
@@ -169,6 +170,7 @@ class Film(Observer):
         self._at = node_id = self._node_id(node)
         self._complete(node_id)
         self._upstream = self._value(grads[0]) if len(grads) == 1 else None
+        self._arrived = grads[0]
         self.builder.pictures.arrived(node_id, grads, self.run)
         for nr, grad in enumerate(grads):
             arrived = self._sums.pop((node_id, nr), None)
@@ -211,7 +213,23 @@ class Film(Observer):
         if self.rehearsal:
             self._to_free = node
         node_id = self._node_id(node)
-        self._done = "" if self._keeps_grad(node, node_id) else node_id
+        keeps = self._keeps_grad(node, node_id)
+        self._done = "" if keeps else node_id
+        if keeps:
+            self._retained(node_id)
+
+    def _retained(self, node_id: str) -> None:
+        """Where `retain_grad` adds to what a pass before had left."""
+        held = self.builder.draft(node_id).tensor
+        tensor = held() if held is not None else None
+        grad = None if tensor is None else self.builder.reader.grad(tensor)
+        if grad is None or self._arrived is None:
+            return
+        kept, arrived = self.builder.reader.array(grad), np.asarray(self._arrived)
+        total = self._value(kept + arrived if self.rehearsal else kept)  # a rehearsal leaves `.grad` as it is
+        value = self._value(arrived)
+        if total != value:
+            self._shoot("accumulate", node_id, receiver=node_id, state=_state(total), value=value, total=total)
 
     def accumulate(self, tensor: Any, grad: Any, total: Any) -> None:
         grad, total = peek(grad), peek(total)

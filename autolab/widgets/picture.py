@@ -109,6 +109,10 @@ def device_look(node: Node, devices: dict[str, Any]) -> tuple[str | None, str]:
     return ("sim", "url(#al-simulated)") if known.get("simulated") or node.device.startswith("sim") else ("gpu", palette.CUDA)
 
 
+_GRADIENTS = {"accumulated": BACKWARD, "returned": palette.RETURNED[0], "contribution": palette.PARTIAL[0], "freed": palette.FREED[0]}
+_BORDERS = {"returned": (palette.RETURNED[1], "6 2"), "never": (palette.NEVER[1], "1.5 3"), "freed": (palette.FREED[1], "3 2")}
+
+
 class Card:
     """What is drawn for one node: tabs for what it saved, name and operation, value, notes, gradient.
 
@@ -130,8 +134,7 @@ class Card:
         """`end`: the state of its gradient in the end; `name`: what it was called where it was returned, None where it never was."""
         self.look = look = device_look(node, devices or {})
         self.node, self.saved, self.grad = node, saved, grads[-1] if grads else None
-        passed = "none" if self.grad is None else "zero" if self.grad.is_zero else "accumulated"  # also what was passed on and freed
-        self.state = end if end in ("never", "returned") else passed
+        self.state = end
         self.word = fit(state_word(self.state, name or "", rehearsed), TEXT, 150)
         self.said = [STATE_WORDS["contribution"][1] if rehearsed else "accumulated"]  # the longest words that will stand there
         self.said += [] if name is None else [fit(state_word("returned", name), TEXT, 150)]
@@ -209,9 +212,9 @@ class Card:
 
     def _gradient(self, y: float) -> str:
         w, h, grad, state = self.width, self.strip, self.grad, self.state
-        fill = BACKWARD if state == "accumulated" else palette.RETURNED[0] if state == "returned" else PAPER
+        fill = _GRADIENTS.get(state, PAPER)
         # Patterns have ids, of which two pictures on a page must not have the same: here a border of its own stands for them.
-        border, dashes = {"returned": (palette.RETURNED[1], "6 2"), "never": (palette.NEVER[1], "1.5 3")}.get(state, (None, None))
+        border, dashes = _BORDERS.get(state, (None, None))
         drawn = grad is None or (grad.shape and self.thumb[0])
         number = "" if drawn or grad is None else grad.text if grad.shape == () else heat.brief(grad)
         outline = f"M1 {y:g}H{w - 1}V{y + h - 7:g}q0 6 -6 6H7q-6 0 -6 -6Z"

@@ -437,3 +437,30 @@ def test_words_of_states():
     assert all("would be" in words for words in would)
     looks = [(kind, paper, ink) for kind, paper, ink, _ in palette.PATTERNS.values()]
     assert len(set(looks)) == len(looks) and set(palette.PATTERNS) < set(GRAD_STATES)
+
+
+def test_what_retain_grad_keeps_adds_up_over_passes_as_in_pytorch():
+    for library in (torch, pytest.importorskip("torch")):
+        x = library.tensor([1.0, 2.0], requires_grad=True)
+        y = x * 3
+        y.retain_grad()
+        z = (y * y).sum()
+        if library is torch:
+            with torch.record() as recording:
+                z.backward(retain_graph=True)
+                z.backward(retain_graph=True)
+            found = recording.trace()
+            kept = [f for f in found.frames if f.event == "accumulate" and found.node(f.node).name == "y"]
+            assert [(f.run, f.value.data, f.total.data) for f in kept] == [(2, [6.0, 12.0], [12.0, 24.0])]
+            assert kept[0].text == "y.grad is now [12, 24]: [6, 12] was added to what it held"
+            node = found.node(kept[0].node)
+            last = [f for f in found.frames if f.receiver == node.id and f.total is not None][-1]
+            assert last.total == node.grad and found.states(len(found.frames) - 1)[node.id] == "accumulated"
+        else:
+            z.backward(retain_graph=True)
+            z.backward(retain_graph=True)
+        assert y.grad.tolist() == [12.0, 24.0]
+        found = trace_of(z, namespace={"y": y})
+        would = next(f for f in found.frames if f.event == "accumulate" and found.node(f.node).name == "y")
+        assert would.text == "y.grad would become [18, 36]: [6, 12] would be added to what it holds"
+        assert y.grad.tolist() == [12.0, 24.0]

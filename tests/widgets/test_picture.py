@@ -49,7 +49,7 @@ def test_final_values_and_gradients_stand_in_the_still_picture(sample):
     _, root = draw(sample)
     nodes = parts(root, "al-node")
     assert words(nodes["n0"]) == ["x", "leaf", "2", "grad", "1.03", "accumulated"]
-    assert words(nodes["n7"]) == ["result · 4 B · version 0", "t", "tanh", "0.762", "grad", "3.5", "accumulated"]
+    assert words(nodes["n7"]) == ["result · 4 B · version 0", "t", "tanh", "0.762", "grad", "3.5", "freed"]
     assert words(nodes["n2"]) == ["3"]
     assert words(nodes["n8"]) == ["w", "leaf", "[2, 2]", "grad", "accumulated"]
     thumbs = [g for g in nodes["n8"].iter(f"{SVG}g") if g.get("class") in ("al-thumb", "al-gthumb")]
@@ -57,6 +57,25 @@ def test_final_values_and_gradients_stand_in_the_still_picture(sample):
         ["#f5d7bf", "#80b9d9", "#faebdf", "#d55e00"],
         ["#d55e00"] * 4,
     ]
+
+
+@pytest.mark.parametrize("make", ["sample", "rehearsed", "failed"])
+def test_the_still_picture_has_the_states_of_the_last_step(sample, make):
+    if make != "sample":
+        x = autolab.tensor([1.0, 2.0], requires_grad=True)
+        y = (x * x).tanh() + x
+        if make == "rehearsed":
+            sample = trace(y.sum())
+        else:
+            y.register_hook(lambda g: 1 / 0)
+            with autolab.record() as recording, pytest.raises(ZeroDivisionError):
+                y.sum().backward()
+            sample = recording.trace()
+    _, root = draw(sample)
+    ends = sample.states(len(sample.frames) - 1)
+    shown = {i: next((g.get("data-state") for g in node.iter(f"{SVG}g") if g.get("class") == "al-grad"), None) for i, node in parts(root, "al-node").items()}
+    assert {i: state for i, state in shown.items() if state} == {n.id: ends[n.id] for n in sample.nodes if n.requires_grad}
+    assert "freed" in shown.values() or make == "failed"
 
 
 def test_before_backward_there_is_no_gradient_and_none_is_made_up(sample):

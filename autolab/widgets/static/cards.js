@@ -1,6 +1,6 @@
 // The cards of nodes, closed parts and frames, where no kernel can draw them: the same SVG as Card, PartCard and Header in
 // picture.py make (a test compares them). Of a big trace, whose numbers are not here, they are drawn without.
-import { brief, cellsOf, isZero, rowsOf, shapeWords, sizeWords } from "./values.js";
+import { brief, cellsOf, rowsOf, shapeWords, sizeWords } from "./values.js";
 import { madeOf, sharersOf } from "./states.js";
 
 const TITLE = 15, TEXT = 13, PAD = 8, LINE = 18, TAB = 19, MAX_TABS = 3, THUMB = 32, CELL = 12, MOST_CELLS = 8;
@@ -157,14 +157,15 @@ class NodeCard {
   }
 
   gradient(y) {
-    const { width: w, strip: h, grad, state } = this, fill = { accumulated: PALETTE.vermillion, returned: PALETTE.returned }[state] ?? PALETTE.paper;
-    const [stroke, dashes] = { returned: [PALETTE["returned-stripe"], "6 2"], never: [PALETTE["never-dot"], "1.5 3"] }[state] ?? [null, null];
+    const { width: w, strip: h, grad, state } = this, fill = { accumulated: PALETTE.vermillion, returned: PALETTE.returned, contribution: PALETTE.partial, freed: PALETTE.freed }[state];
+    const borders = { returned: [PALETTE["returned-stripe"], "6 2"], never: [PALETTE["never-dot"], "1.5 3"], freed: [PALETTE["freed-stripe"], "3 2"] };
+    const [stroke, dashes] = borders[state] ?? [null, null];
     const drawn = grad === null || (grad.shape.length && this.thumb[0]);
     const number = drawn ? "" : grad.shape.length ? brief(grad) : grad.text;
     return markup(
       "g",
       { class: "al-grad", "data-state": state },
-      markup("path", { class: "al-strip", d: bottomOf(w, y + h, y), fill, stroke, "stroke-dasharray": dashes }),
+      markup("path", { class: "al-strip", d: bottomOf(w, y + h, y), fill: fill ?? PALETTE.paper, stroke, "stroke-dasharray": dashes }),
       ruleAt(w, y),
       labelled("al-gradname", PAD, y + 14, "grad"),
       labelled("al-number", w - PAD, y + 14, number, { "text-anchor": "end" }),
@@ -306,9 +307,8 @@ export class Cards {
   }
 
   told(id) {
-    const { trace } = this, last = trace.frames.length - 1, end = timelineOf(trace).state(id, last), grad = this.grads.get(id)?.at(-1);
+    const { trace } = this, last = trace.frames.length - 1, state = timelineOf(trace).state(id, last);
     const name = trace.frames.findLast(({ event, state, receiver }) => event === "return" && state === "returned" && receiver === id)?.name;
-    const state = ["never", "returned"].includes(end) ? end : !grad ? "none" : isZero(grad) ? "zero" : "accumulated";
     const said = [rehearsed(trace) ? STATES.contribution[1] : "accumulated", ...(name === undefined ? [] : [stateWord(trace, "returned", name)])];
     return { state, said, word: stateWord(trace, state, name) };
   }
