@@ -7,6 +7,11 @@ from autolab.optim.line_search import strong_wolfe
 from autolab.optim.optimizer import Optimizer, check_lr, number
 
 
+def _number(loss) -> float:
+    """A loss as a number; PyTorch's L-BFGS does not warn that it requires grad."""
+    return float(loss.detach() if isinstance(loss, autolab.Tensor) else loss)
+
+
 class LBFGS(Optimizer):
     """Newton's method with a Hessian guessed from the last `history_size` steps: few iterations on smooth problems.
 
@@ -72,7 +77,7 @@ class LBFGS(Optimizer):
         state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
         first_loss = closure()
-        loss, evaluations = float(first_loss), 1
+        loss, evaluations = _number(first_loss), 1
         state["func_evals"] += 1
         grad = self._flat_grad()
         if grad.abs().max() <= group["tolerance_grad"]:
@@ -93,7 +98,7 @@ class LBFGS(Optimizer):
             else:
                 self._move(memory.length, memory.direction)
                 if iteration != group["max_iter"]:  # after the last iteration nobody asks
-                    loss, grad, calls = float(closure()), self._flat_grad(), 1
+                    loss, grad, calls = _number(closure()), self._flat_grad(), 1
             evaluations += calls
             state["func_evals"] += calls
             if (
@@ -118,7 +123,7 @@ class LBFGS(Optimizer):
 
         def look(length):
             self._move(length, memory.direction)
-            found = float(closure()), self._flat_grad()
+            found = _number(closure()), self._flat_grad()
             for p, value in zip(self._params, start):
                 p.copy_(value)
             return found

@@ -73,7 +73,8 @@ def test_the_still_picture_has_the_states_of_the_last_step(sample, make):
             sample = recording.trace()
     _, root = draw(sample)
     ends = sample.states(len(sample.frames) - 1)
-    shown = {i: next((g.get("data-state") for g in node.iter(f"{SVG}g") if g.get("class") == "al-grad"), None) for i, node in parts(root, "al-node").items()}
+    state = lambda node: next((g.get("data-state") for g in node.iter(f"{SVG}g") if g.get("class") == "al-grad"), None)
+    shown = {i: state(node) for i, node in parts(root, "al-node").items()}
     assert {i: state for i, state in shown.items() if state} == {n.id: ends[n.id] for n in sample.nodes if n.requires_grad}
     assert "freed" in shown.values() or make == "failed"
 
