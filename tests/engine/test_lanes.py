@@ -75,6 +75,7 @@ def test_many_pairs_of_shapes_are_not_kept(monkeypatch):
     assert len(lanes._BROADCAST) <= 3
 
 
+@pytest.mark.compiled
 def test_compiled_functions_show_their_lines_in_tracebacks():
     with pytest.raises(RuntimeError) as caught:
         torch.ones(2, 3) + torch.ones(2)
@@ -85,6 +86,7 @@ def test_compiled_functions_show_their_lines_in_tracebacks():
     assert linecache.getline(frames[0].filename, 1) == "def call(a, b):\n", "still there when files were looked for"
 
 
+@pytest.mark.compiled
 def test_a_step_says_when_it_must_not_be_taken():
     x = torch.ones(2, requires_grad=True)
     y = torch.tanh(x)
@@ -108,6 +110,7 @@ def step(y, g=(3.0, 4.0)):
     return node and node.name(), listed, {leaf.variable: got.tolist() for leaf, got in leaves.items()}
 
 
+@pytest.mark.compiled
 def test_where_a_step_sends_gradients():
     a, b = (torch.tensor([1.0, 2.0], requires_grad=True) for _ in range(2))
     c = torch.tensor([5.0, 6.0])

@@ -125,6 +125,7 @@ WATCHED = [
 
 @pytest.mark.parametrize("of", WATCHED)
 @pytest.mark.parametrize("before", [None, 10.0])
+@pytest.mark.compiled
 def test_hands_over_where_somebody_may_look(of, before, handed_over):
     def gradients():
         x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
@@ -162,6 +163,7 @@ def gpu():
     return torch.ones(3, device="sim")
 
 
+@pytest.mark.compiled
 def test_a_tensor_on_a_device_concerns_its_own_graph_only(gpu, handed_over, monkeypatch):
     general = []
     monkeypatch.setattr(differentiate, "steps", lambda *args, **kwargs: general.append(args) or backward.steps(*args, **kwargs))
@@ -211,6 +213,7 @@ def test_graphs_across_devices_as_the_general_pass_has_them(gpu, of, where):
     assert gradient(watched=False) == gradient(watched=True)
 
 
+@pytest.mark.compiled
 def test_what_a_leaf_on_a_device_gets(gpu, handed_over):
     x, w = gpu.requires_grad_(), torch.ones(3, requires_grad=True)
     (w * x.cpu() + x.cpu()).sum().backward()
@@ -218,6 +221,7 @@ def test_what_a_leaf_on_a_device_gets(gpu, handed_over):
     assert x.grad.device == x.device and x.grad.tolist() == [2, 2, 2] and w.grad.tolist() == [1, 1, 1]
 
 
+@pytest.mark.compiled
 def test_a_frozen_leaf_gets_nothing(handed_over):
     w, x = (torch.ones(3, requires_grad=True) for _ in range(2))
     y = (torch.exp(x * w) * w).sum()

@@ -103,6 +103,7 @@ def test_a_row_shows_only_what_differs():
     assert "requires_grad" not in text, "that was right"
 
 
+@pytest.mark.compiled
 def test_tracebacks_leave_out_the_kit_and_what_it_compiled_but_not_what_the_learner_did():
     variables = {"__name__": "__main__", "torch": torch}
     exec("def own(x):\n    return x + torch.ones(2)", variables)
