@@ -275,7 +275,7 @@ class Pass(_Record):
 class Group(_Record):
     """What one call of a module made; or an iteration of a training loop, or one call of an optimizer's step().
 
-    kind   : "module"; "iteration" (see `iterations.py`): path "iteration 2", type "loss = 0.81" (where its last backward began);
+    kind   : "module"; "iteration" (see `iterations.py`): path "iteration 2", type "loss ≈ 0.812" (where its last backward began);
              "step": path "opt.step()", type "SGD", nodes its updates.
     path   : the module's path from the root module called ("layer1.0.conv1"); for the root itself its type's name.
     nodes  : its operations, those of the modules inside it included.

@@ -212,7 +212,7 @@ class Updates:
                 seed = next((s for s in self.film.shots[mark.shot :] if s.event == "seed"), None)
                 root = None if seed is None else self.builder.draft(seed.node)
                 if root is not None and root.value is not None and root.shape == ():
-                    words = f"{root.name or book.names[root.id]} = {root.value.text}"
+                    words = f"{root.name or book.names[root.id]}{root.value.said}"
         after = marks[end].node if end < len(marks) else len(self.builder.nodes)
         return iterations.Iteration(marks[start].node, after, words)
 

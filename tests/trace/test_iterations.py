@@ -1,5 +1,7 @@
 """Which groups the rounds of a training loop become."""
 
+import re
+
 import pytest
 
 import autolab as torch
@@ -244,3 +246,16 @@ def test_states_are_each_rounds_own(trained):
     assert trained.frames[begin].receiver is not None
     freed = [n.id for n in trained.nodes if n.op == "relu"]
     assert len(freed) == 6 and all(states[n] == "freed" for n in freed)
+
+
+def test_the_loss_of_a_round_is_not_said_to_be_what_it_was_rounded_to():
+    w = torch.tensor(1.0, requires_grad=True)
+    optimizer = torch.optim.SGD([w], lr=0.1)
+    with torch.record() as recording:
+        for _ in range(2):
+            optimizer.zero_grad()
+            loss = (w - 0.3) ** 2 * 1.23457
+            loss.backward()
+            optimizer.step()
+    words = [group.type for group in recording.trace().groups if group.kind == "iteration"]
+    assert len(words) == 2 and all(re.fullmatch(r"loss ≈ 0\.\d+", text) for text in words), words
