@@ -6,12 +6,12 @@ from engine_counterparts import NO_DERIVATIVE
 from engine_ops import cases, differentiable, flat, tensors
 
 import autolab as torch
-from autolab.engine.fast import general as compiled
+from autolab.engine.fast import lanes
 from autolab.engine.core import observe
 from autolab.engine.core.apply import apply
 from autolab.engine.core.tensor import Tensor
 
-CASES = [pytest.param(case, id=case.key) for case in cases() if compiled.can_compile(case.op)]
+CASES = [pytest.param(case, id=case.key) for case in cases() if lanes.can_compile(case.op)]
 
 
 class Heard(observe.Observer):
@@ -79,7 +79,7 @@ def outcome(run, case, grad, viewed):
 @pytest.mark.parametrize("case", CASES)
 def test_the_same_as_the_general_lane(case, viewed):
     taken = []
-    lane = compiled.make_general(case.op)
+    lane = lanes.make_general(case.op)
     lane.__globals__["slow"] = lambda *args: (taken.append(args), apply(case.op, args))[1]
     for grad in (True, False):
         expected = outcome(apply, case, grad, viewed)

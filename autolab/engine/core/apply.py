@@ -1,8 +1,8 @@
 """How an op runs: unwrap, promote, compute, wrap, record.
 
-This is the general lane, 4-6 µs an op, which takes any arguments. `lanes.py` has a fast lane, 1 µs, for float operands of one dtype that are
-*plain* (`_view is None`: in host memory, neither views nor inference tensors), which is nearly every op of a scalar graph; `compiled.py` has
-the general lane as a function of its own for each op, 2 µs, for operands in host memory that need no conversion.
+This takes any arguments, in 4-6 µs an op. `fast/lanes.py` has it as functions of their own for each op: a general lane, 2 µs, for operands in
+host memory that need no conversion, and a fast lane, 1 µs, for float operands of one dtype that are *plain* (`_view is None`: in host memory,
+neither views nor inference tensors), which is nearly every op of a scalar graph.
 """
 
 from __future__ import annotations

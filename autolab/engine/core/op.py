@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import Any
 
-from ..fast import general as compiled, generated, lanes
+from ..fast import generated, lanes
 from . import apply as dispatch
 from ..fast.steps import make_node_class
 from .plain import PLAIN
@@ -253,8 +253,8 @@ def _entry(op):
 
 def _general(op):
     """The lane for operands of all kinds: compiled where the record allows it."""
-    if compiled.can_compile(op) and not PLAIN:
-        return lanes.compiled_on_first_use(compiled.make_general, op)
+    if lanes.can_compile(op) and not PLAIN:
+        return lanes.compiled_on_first_use(lanes.make_general, op)
     return dispatch.reporting(dispatch.apply, op)
 
 
@@ -267,10 +267,8 @@ def _public(op, name, first, inplace=False):
     environment = {}
 
     def target(*args):  # the first call: from then on the function calls the op's lane without this detour
-        made = getattr(op.call, "made", None)
-        environment["_call"] = (
-            dispatch.inplace_lane(op) if inplace else op.call if made is None else made()
-        )
+        compiled = getattr(op.call, "lane", None)
+        environment["_call"] = dispatch.inplace_lane(op) if inplace else op.call if compiled is None else compiled()
         return environment["_call"](*args)
 
     environment["_call"] = target

@@ -1,7 +1,7 @@
 """The engine's two central acts in plain Python: what a node keeps, and what it does when a gradient arrives.
 
 Everything fast in this package does what stands here and in `dispatch.apply`, with the questions answered beforehand: `saving.py` and
-`fast/steps.py` compile these two functions for each operation, `fast/general.py` and `fast/lanes.py` compile `apply`, `fast/straight.py`
+`fast/steps.py` compile these two functions for each operation, `fast/lanes.py` compiles `apply`, `fast/straight.py`
 walks plain graphs as `core/backward.py` walks all. With the environment variable `AUTOLAB_ENGINE=plain` none of them is used: every operation
 runs as it reads. `tests/engine/test_plain.py` drives both with the same calls.
 """
