@@ -211,9 +211,9 @@ class Node:
         return self.num_outputs - (len(self.op.nondiff) if self.op is not None else 0)
 
     # -- for the engine --------------------------------------------------------------------------------------------------
-    def step(self, g, retain_graph, oldest, leaves):
-        """All that `straight` does at a node where the raw array `g` arrived. Returns the gradients of the inputs when `leaves` is None,
-        otherwise where the walk goes on (`delivery.delivering`); or None, and nothing done, when this node needs the general pass: here,
+    def step(self, g, retain_graph, oldest, leaves, pending):
+        """All that `straight` does at a node where the raw array `g` arrived; what this gives to leaves and other nodes is added in `leaves` and
+        `pending`. Returns where the pass goes on (`delivery.delivering`); or None, and nothing done, when this node needs the general pass: here,
         because it is of no registered op, has several outputs or is not on the CPU alone; in the class of an op, when it has hooks or is older
         than `oldest`."""
         return None

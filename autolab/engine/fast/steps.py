@@ -56,76 +56,26 @@ def _compiled_on_first_use(name, op):
 _SIGNATURES = {
     "backward_raw": "def backward_raw(node, m, g):",
     "backward_traced": "def backward_traced(node, m, g):",
-    "step": "def step(node, g, retain_graph, oldest, leaves):",
+    "step": "def step(node, g, retain_graph, oldest, leaves, pending):",
 }
 
 
 def _compile(op, name):
-    """One of the three: the gradients of the inputs from raw arrays, or from Tensors, which is `plain.backward` compiled for the op; `step` is
-    all that `straight` does at a node.
+    """One of the three: the gradients of the inputs from raw arrays, or from Tensors, the same as `core.plain.backward`; `step` is all that
+    `straight` does at a node.
 
     One function a class and not one for all nodes, because CPython 3.11 is quick to read an attribute only where all objects that come
     by are of one class."""
-    traced = name == "backward_traced"
+    traced, step = name == "backward_traced", name == "step"
     lines = [_SIGNATURES[name]]
-    if name == "step":
+    if step:
         lines.append(" if node.hooks is not None or node.sequence_nr < oldest: return None")
-    arrived = "g"
-    if op.variadic:  # a node with one output gets one gradient, as the engine hands it on, and the rules read a list
-        lines.append(" arrived = (g,) if node.num_outputs == 1 else g")
-        arrived = "arrived"
-    elif op.node_class.direct and op.node_class.num_outputs > 1:  # `straight` hands on the one gradient there can be, the rules read a list
-        lines.append(" arrived = g if g.__class__ is list else (g,)")
-        arrived = "arrived"
-    if op.saves:
-        lines += [
-            " saved = node.saved",
-            " if saved.__class__ is not tuple: saved = unusual(node, traced)",
-            f" {', '.join(saved.places(op))}, = saved",
-        ]
-    for k, kind in enumerate(op.save_kinds):
-        if kind == "input" and op.params[op.save_index[k]] in op.lists:
-            lines.append(f" s{k} = opened(node, s{k}, traced)")
-        elif kind == "input":
-            lines += [
-                f" if v{k} is not None:",
-                f"  memory = s{k}._memory",
-                f"  if memory is not None and memory.version != v{k}:",
-                f"   raise stale(node, memory, v{k}, s{k}._array.shape, s{k}._array.dtype, s{k}._node)",
-                *([] if traced else [f"  s{k} = s{k}._array"]),
-            ]
-        elif kind == "output":
-            nr = op.save_index[k]  # what has no gradient, an index, was made by no node
-            made_by = "None" if op.outputs and op.outputs[nr] in op.nondiff else "node"
-            stale_output = f"raise stale(node, t{k}, v{k}, s{k}.shape, s{k}.dtype, {made_by}, {nr})"
-            if op.saves[k] in op.hidden:  # see `Node.unpack`
-                lines.append(f" if v{k} is not None and t{k}.version != v{k}: s{k} = v{k} = None")
-            lines += [
-                f" if v{k} is not None:",
-                f"  if t{k}.version != v{k}: {stale_output}",
-                f"  s{k} = node.unpack({k})"
-                if traced
-                else f"  if t{k}.array is not None and s{k}.__class__ not in ARRAYS: s{k} = t{k}.array",  # a scalar that was made an array since
-            ]
+    lines += [f" {line}" for line in _reading(op, traced)]
     whole = op.spread or op.fused is not None and not traced  # one function gives all gradients
-    targets = [f"n{r}" for r in range(len(op.rules))]
-    lines.append(" inputs = node.inputs" if whole or not targets else f" {', '.join(targets)}, = node.inputs")
-    position = {n: k for k, n in enumerate(op.saves)}
-    calls = []
-    for r, (_, _, names) in enumerate(op.rules):
-        call = f"r{r}({', '.join(['m', arrived, *(f's{position[n]}' for n in names)])})"
-        calls.append(call if op.spread or name == "step" and len(op.rules) == 1 else f"{call} if n{r} is not None else None")
-    if op.spread:
-        gradients = f"tuple({calls[0]})"
-    elif whole:
-        given = ", ".join(f"{n}=s{k}" for k, n in enumerate(op.saves))
-        gradients = f"fused(m, {arrived}, [i is not None for i in inputs], {given})"
-    else:
-        gradients = f"({', '.join(calls)}{',' if calls else ''})"
-    if name == "step":
-        lines += _ending(op, gradients, None if whole or not targets else targets)
-    else:
-        lines.append(f" return {gradients}")
+    targets = None if whole or not op.rules else [f"n{r}" for r in range(len(op.rules))]
+    lines.append(" inputs = node.inputs" if targets is None else f" {', '.join(targets)}, = node.inputs")
+    gradients = _gradients(op, traced, asked=not step or len(op.rules) > 1)
+    lines += [f" {line}" for line in _handing_on(op, gradients, targets)] if step else [f" return {gradients}"]
     environment = {
         "stale": stale,
         "unusual": _unusual,
@@ -141,30 +91,93 @@ def _compile(op, name):
     return generated.function(name, "\n".join(lines), environment, f"{name} of {op.name}")
 
 
-def _ending(op, gradients, targets):
+def _arrived(op):
+    """What rules read as the gradient: a list where the op may have several outputs, though one gradient may be all that comes."""
+    if op.variadic:
+        return "(g,) if node.num_outputs == 1 else g"
+    return "g if g.__class__ is list else (g,)" if op.node_class.direct and op.node_class.num_outputs > 1 else "g"
+
+
+def _reading(op, traced):
+    """Lines that read what the node saved into `s0`, `s1` …: arrays, or Tensors when traced. The same as `core.plain._values`."""
+    if not op.saves:
+        return []
+    lines = ["saved = node.saved", "if saved.__class__ is not tuple: saved = unusual(node, traced)", f"{', '.join(saved.places(op))}, = saved"]
+    for k, kind in enumerate(op.save_kinds):
+        if kind == "input" and op.params[op.save_index[k]] in op.lists:
+            lines.append(f"s{k} = opened(node, s{k}, traced)")
+        elif kind == "input":
+            lines += _reading_input(k, traced)
+        elif kind == "output":
+            lines += _reading_output(op, k, traced)
+    return lines
+
+
+def _reading_input(k, traced):
+    return [
+        f"if v{k} is not None:",
+        f" memory = s{k}._memory",
+        f" if memory is not None and memory.version != v{k}:",
+        f"  raise stale(node, memory, v{k}, s{k}._array.shape, s{k}._array.dtype, s{k}._node)",
+        *([] if traced else [f" s{k} = s{k}._array"]),
+    ]
+
+
+def _reading_output(op, k, traced):
+    nr = op.save_index[k]  # what has no gradient, an index, was made by no node
+    made_by = "None" if op.outputs and op.outputs[nr] in op.nondiff else "node"
+    lines = []
+    if op.saves[k] in op.hidden:  # see `Node.unpack`
+        lines.append(f"if v{k} is not None and t{k}.version != v{k}: s{k} = v{k} = None")
+    lines += [
+        f"if v{k} is not None:",
+        f" if t{k}.version != v{k}: raise stale(node, t{k}, v{k}, s{k}.shape, s{k}.dtype, {made_by}, {nr})",
+    ]
+    if traced:
+        return [*lines, f" s{k} = node.unpack({k})"]
+    # a scalar may have been made an array since
+    return [*lines, f" if t{k}.array is not None and s{k}.__class__ not in ARRAYS: s{k} = t{k}.array"]
+
+
+def _gradients(op, traced, asked):
+    """An expression: the gradients of all inputs. asked: whether each input is asked first if it wants one; the only input always does."""
+    arrived = _arrived(op)
+    if op.fused is not None and not traced and not op.spread:
+        values = ", ".join(f"{n}=s{k}" for k, n in enumerate(op.saves))
+        return f"fused(m, {arrived}, [i is not None for i in inputs], {values})"
+    place = {n: f"s{k}" for k, n in enumerate(op.saves)}
+    calls = [f"r{r}({', '.join(['m', arrived, *(place[n] for n in names)])})" for r, (_, _, names) in enumerate(op.rules)]
+    if op.spread:
+        return f"tuple({calls[0]})"
+    if asked:
+        calls = [f"{call} if n{r} is not None else None" for r, call in enumerate(calls)]
+    return f"({', '.join(calls)}{',' if calls else ''})"
+
+
+def _handing_on(op, gradients, targets):
     """What `step` does with the gradients: shapes and dtypes as the inputs have them; what was saved is freed; on they go.
 
     targets: the names of the inputs, None when their number is not known."""
     if targets is None:
         out, names = "out", None
-        lines = [f" out = {gradients}", " fix = node.fix", " if fix is not None: out = [fitted(o, f) for o, f in zip(out, fix)]"]
+        lines = [f"out = {gradients}", "fix = node.fix", "if fix is not None: out = [fitted(o, f) for o, f in zip(out, fix)]"]
     else:  # without a loop, which takes 0.8 µs
         names = [f"o{r}" for r in range(len(targets))]
         out = f"({', '.join(names)},)"
-        lines = [f" {', '.join(names)}, = {gradients}", " fix = node.fix", " if fix is not None:"]
-        lines += [f"  if fix[{r}] is not None: {o} = fitted({o}, fix[{r}])" for r, o in enumerate(names)]
+        lines = [f"{', '.join(names)}, = {gradients}", "fix = node.fix", "if fix is not None:"]
+        lines += [f" if fix[{r}] is not None: {o} = fitted({o}, fix[{r}])" for r, o in enumerate(names)]
     if op.saves_tensors:
-        lines.append(f" if not retain_graph: {'node.saved = None' if op.node_class.frees_all else 'node.release()'}")
-    return [*lines, f" if leaves is None: return {out}", *(f" {line}" for line in delivery.delivering(out, targets, names))]
+        lines.append(f"if not retain_graph: {'node.saved = None' if op.node_class.frees_all else 'node.release()'}")
+    return [*lines, *delivery.delivering(out, targets, names)]
 
 
 def _unusual(node, traced):
-    """Entries as the compiled function expects them to be after unpacking: hooks are called, freed ones raise."""
-    flat = []
+    """What a node saved, flat as the compiled functions expect it: hooks are called, freed ones raise."""
+    places = []
     for e, kind in zip(node._entries(), saved.kinds(node.op)):
         if e.__class__ is Packed:
             e = e.tensor(node) if traced else e.unpack(e.value)._array
-            flat += (e, None) if kind == "input" else (e, None, None)
+            places += (e, None) if kind == "input" else (e, None, None)
         else:
-            flat += saved.flat(e, kind)
-    return tuple(flat)
+            places += saved.flat(e, kind)
+    return tuple(places)

@@ -1,6 +1,6 @@
 """The backward pass as it mostly is: one root, one gradient per node, no hooks, nobody watching, all in host memory.
 
-It does what `engine._Pass.run` does, in the same order, without asking at every node for what is rarely there: half the time on graphs
+It does the same as `core.backward._Pass.run`, in the same order, without asking at every node for what is rarely there: half the time on graphs
 of scalars. `tests/engine/test_straight.py` holds the two together.
 
 It starts as a walk: while a node hands gradients to one other node at most (and to leaves), nothing waits for anything and no plan is
@@ -19,7 +19,7 @@ from ..core.guard import guard, shared
 from ..core.plain import PLAIN
 from ..core.tensor import Tensor
 from ..inplace import detached as cut
-from .delivery import own
+from .delivery import SEVERAL, left
 from ..core.backward import add_to_grad, execute
 from ..core.grad_mode import per_thread
 from ..core.node import AccumulateGrad
@@ -63,7 +63,7 @@ def _walk(node, g, retain_graph):
     before = None  # the node that ran last
     while True:
         try:
-            done = node.step(g, retain_graph, oldest, leaves)
+            done = node.step(g, retain_graph, oldest, leaves, None)
         except BaseException:
             _finish_complete(leaves, node)
             raise
@@ -76,27 +76,23 @@ def _walk(node, g, retain_graph):
         node, g = done
         if node is None:
             break
-    if g.__class__ is tuple or g.__class__ is list:  # else None, or the gradient for a view that passes none on (`views.nowhere`)
-        _rest(*_following(before, g), leaves, retain_graph)
+    if g.__class__ in SEVERAL:
+        _rest(*left(before, g), leaves, retain_graph)
         return True
     shared.inside = True
     try:
         if not shared.several:
-            for target, total in leaves.items():  # what `_accumulate_all` does
-                leaf = target.variable
-                if leaf._grad is None:
-                    leaf._grad = total
-                else:
-                    add_to_grad(leaf, total)
+            _accumulate(leaves)
             return True
     finally:
         shared.inside = False
     with guard:
-        _accumulate_all(leaves)
+        _accumulate(leaves)
     return True
 
 
-def _accumulate_all(leaves):
+def _accumulate(leaves):
+    """For who holds the guard, or is the only thread."""
     for target, total in leaves.items():
         leaf = target.variable
         if leaf._grad is None:
@@ -110,13 +106,6 @@ def _output_of(before, node):
     return 0 if before.input_nrs is None else before.input_nrs[before.inputs.index(node)]
 
 
-def _following(node, out):
-    """The nodes, without leaves, to which `node` hands the gradients `out`, each with the number of its output; and what each gets."""
-    nrs = node.input_nrs or (0,) * len(out)
-    ahead = [(n, nr, g) for n, nr, g in zip(node.inputs, nrs, out) if n is not None and n.__class__ is not AccumulateGrad]
-    return [(n, nr) for n, nr, _ in ahead], [g for *_, g in ahead]
-
-
 def _finish_complete(leaves, failed):
     """Before an error is raised: leaves that wait for nothing more have their gradient, as they have it in PyTorch."""
     seen = {failed}
@@ -126,16 +115,18 @@ def _finish_complete(leaves, failed):
             if n is not None and n not in seen:
                 seen.add(n)
                 queue.append(n)
-    for leaf, total in leaves.items():
-        if leaf not in seen:
-            _finish(leaf.variable, total)
+    _finish([leaf for leaf in leaves if leaf not in seen], leaves)
 
 
 def _rest(roots, seeds, leaves, retain_graph):
     """Goes on with a plan at the nodes `roots`, at which `seeds` arrive."""
     planned = _plan([n for n, _ in roots], leaves)
     if planned is not None:
-        return _run(*planned, zip(roots, seeds), leaves, retain_graph)
+        order, pending, complete = planned
+        for (node, _), g in zip(roots, seeds):
+            if g is not None:
+                pending[node] = g if pending[node] is None else pending[node] + g
+        return _run(order, pending, complete, leaves, retain_graph)
     roots += [(leaf, 0) for leaf in leaves]
     seeds += leaves.values()
     leaves.clear()
@@ -144,7 +135,8 @@ def _rest(roots, seeds, leaves, retain_graph):
 
 # -- with a plan -----------------------------------------------------------------------------------------------------------
 def _plan(roots, leaves=()) -> tuple[list, dict, dict] | None:
-    """(nodes, newest first; how many gradients each leaf waits for; a place for each gradient), or None for a graph that is not so plain.
+    """(nodes, newest first; a place for the gradient of each; the leaves that are complete when a node has run, by that node), or None for a
+    graph that is not so plain. The same as `core.backward._Pass.plan`.
 
     leaves: where something has arrived already."""
     if any(leaf.hooks is not None or leaf.variable._hooks is not None or not leaf.variable._req for leaf in leaves):
@@ -154,62 +146,49 @@ def _plan(roots, leaves=()) -> tuple[list, dict, dict] | None:
         return None
     pending = dict.fromkeys(roots)
     order = list(pending)
-    waiting: dict = dict.fromkeys(leaves, 0)
-    pending.update(dict.fromkeys(leaves))
+    last: dict = dict.fromkeys(leaves)  # leaf -> the oldest node that hands something to it
     for node in order:
         for n in node.inputs:
-            if n in pending:
-                if n in waiting:
-                    waiting[n] += 1
-            elif n is not None:
+            if n in last:
+                if last[n] is None or node.sequence_nr < last[n].sequence_nr:
+                    last[n] = node
+            elif n is not None and n not in pending:
                 if n.hooks is not None:
                     return None
                 if n.direct and n.sequence_nr > oldest:
                     order.append(n)
+                    pending[n] = None
                 elif n.__class__ is AccumulateGrad and n.variable._hooks is None and n.variable._req:
-                    waiting[n] = 1
+                    last[n] = node
                 else:
                     return None
-                pending[n] = None
     order.sort(key=_by_age, reverse=True)
-    return order, waiting, pending
+    complete: dict = {}
+    for leaf, node in last.items():
+        complete.setdefault(node, []).append(leaf)
+    return order, pending, complete
 
 
-def _run(order, waiting, pending, arrived, leaves, retain_graph):
+def _run(order, pending, complete, leaves, retain_graph):
+    """The same as `core.backward._Pass.run`."""
     oldest = cut.latest_detached
-    for (node, _), g in arrived:
-        if g is not None:
-            pending[node] = g if pending[node] is None else pending[node] + g
-    for leaf, total in leaves.items():
-        if waiting[leaf]:
-            pending[leaf] = total
-        else:
-            _finish(leaf.variable, total)
+    _finish(complete.pop(None, ()), leaves)  # nothing more comes
     for node in order:
         g = pending.pop(node)
-        if g is None:  # no contribution to it was differentiable
-            out = (None,) * len(node.inputs)
-            if not retain_graph:
-                node.release()
-        else:
-            out = node.step(g, retain_graph, oldest, None)
-        for target, contribution in zip(node.inputs, out):
-            if target is None:
-                continue
-            if contribution is not None:
-                before = pending[target]
-                if before is not None:
-                    contribution = before + contribution
-                elif target in waiting:
-                    contribution = own(contribution, g)
-                pending[target] = contribution
-            if target in waiting:
-                left = waiting[target] = waiting[target] - 1
-                if not left:
-                    _finish(target.variable, pending.pop(target))
+        if g is not None:
+            target, g = node.step(g, retain_graph, oldest, leaves, pending)
+            if target is not None:
+                pending[target] = g if pending[target] is None else pending[target] + g
+        elif not retain_graph:  # no contribution to it was differentiable
+            node.release()
+        if node in complete:
+            _finish(complete[node], leaves)
 
 
-def _finish(leaf, g):
-    if g is not None:
-        with guard:
-            add_to_grad(leaf, g)
+def _finish(complete, leaves):
+    """These leaves have all of their gradient."""
+    for leaf in complete:
+        total = leaves.pop(leaf, None)
+        if total is not None:
+            with guard:
+                add_to_grad(leaf.variable, total)
