@@ -6,9 +6,10 @@ have: `explore(loss)` opens the graph explorer, `record()` records what your cod
 
 from __future__ import annotations
 
-import functools
-import importlib
-import math
+import functools as _functools
+import importlib as _importlib
+import math as _math
+from typing import Any as _Any
 
 from .engine import documentation as _documentation
 from .engine.core import op as _registry
@@ -47,7 +48,7 @@ cfloat, cdouble = _dtypes.complex64, _dtypes.complex128
 for _d in _dtypes.ALL:
     globals()[_d.name] = _d
 
-pi, e, inf, nan = math.pi, math.e, math.inf, math.nan
+pi, e, inf, nan = _math.pi, _math.e, _math.inf, _math.nan
 newaxis = None
 
 promote_types = _signatures.front(promote_types, "f", "promote_types")
@@ -96,19 +97,19 @@ _LAZY_NAMES = {
 }
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> _Any:
     if name in _LAZY:
-        module = importlib.import_module(_LAZY[name])
+        module = _importlib.import_module(_LAZY[name])
         globals()[name] = module
         return module
     if name in _LAZY_NAMES:
-        module, attribute = _LAZY_NAMES[name]
-        globals()[name] = value = getattr(importlib.import_module(module), attribute)
+        home, attribute = _LAZY_NAMES[name]
+        globals()[name] = value = getattr(_importlib.import_module(home), attribute)
         return value
     raise AttributeError(f"module 'autolab' has no attribute {name!r}")
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted([*globals(), *_LAZY, *_LAZY_NAMES])
 
 
@@ -122,13 +123,15 @@ def is_floating_point(input):
     return input.is_floating_point()
 
 
-@functools.partial(_signatures.front, space="f", name="result_type")
+@_functools.partial(_signatures.front, space="f", name="result_type")
 def result_type(tensor1, tensor2):
     """The dtype that arithmetic on the two would have. Source: torch.result_type."""
     dims = [t.dtype for t in (tensor1, tensor2) if is_tensor(t) and t.ndim]
     zeros = [t.dtype for t in (tensor1, tensor2) if is_tensor(t) and not t.ndim]
     return _dtypes.result_type_of(dims, zeros, [t for t in (tensor1, tensor2) if not is_tensor(t)])
 
+
+__all__ = [name for name in sorted({*globals(), *_LAZY_NAMES}) if not name.startswith("_") and name != "annotations"]
 
 _documentation.complete(
     {"": dict(globals()), "special.": _registry.NAMESPACES["special"], "Tensor.": _documentation.methods(Tensor)}

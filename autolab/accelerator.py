@@ -6,6 +6,11 @@ from . import cuda as _cuda
 from .engine.devices import device as _devices
 from .engine.core.errors import fail as _fail
 
+__all__ = [
+    "current_accelerator", "current_device_index", "device_count", "empty_cache", "is_available",
+    "max_memory_allocated", "memory_allocated", "set_device_index", "synchronize",
+]  # fmt: skip
+
 
 def is_available() -> bool:
     """Whether there is a GPU; True under `autolab.cuda.simulate()`. Source: torch.accelerator.is_available"""

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 
 from .engine.core.errors import fail
 
+__all__ = ["cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp"]
+
 
 class _Backend:
     """One of PyTorch's backends: `is_available()`, `is_built()` and switches with their defaults. Raises AttributeError for other names."""

@@ -12,7 +12,7 @@ from autolab import serialization
 from autolab.engine.core.errors import fail
 from autolab.utils.download import FAILURES, download
 
-__all__ = ["download_url_to_file", "get_dir", "load_state_dict_from_url", "set_dir"]
+__all__ = ["download_url_to_file", "fetch_weights", "get_dir", "load_state_dict_from_url", "set_dir"]
 
 _HASH_IN_NAME = re.compile(r"-([a-f0-9]*)\.")
 _chosen_dir: str | None = None

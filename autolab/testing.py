@@ -7,6 +7,8 @@ import numpy as np
 from .engine.core.errors import fail
 from .engine.core.tensor import Tensor
 
+__all__ = ["assert_close"]
+
 _TOLERANCE = {
     "float16": (1e-3, 1e-5),
     "float32": (1.3e-6, 1e-5),

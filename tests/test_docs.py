@@ -3,6 +3,7 @@
 import doctest
 import importlib
 import inspect
+import re
 import types
 
 import pytest
@@ -29,15 +30,15 @@ vision.datasets vision.models vision.transforms vision.transforms.functional vis
 
 
 def public_modules():
-    return [autolab, autolab.return_types, *(importlib.import_module(f"autolab.{name}") for name in PUBLIC.split())]
+    return [autolab, *(importlib.import_module(f"autolab.{name}") for name in PUBLIC.split())]
 
 
 def public_names(module):
     """What is public in a module: the functions, classes and modules of autolab that it names."""
-    for name in getattr(module, "__all__", dir(module)):
+    for name in module.__all__:
         value = getattr(module, name)
         home = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None) or ""
-        if not name.startswith("_") and (callable(value) or isinstance(value, types.ModuleType)) and home.startswith(("autolab", "torch")):
+        if (callable(value) or isinstance(value, types.ModuleType)) and home.startswith(("autolab", "torch")):
             yield name, value
 
 
@@ -60,6 +61,23 @@ def documented():
             yield full, vars(value).get("__doc__") if isinstance(value, type) else inspect.getdoc(value)
             if isinstance(value, type):
                 yield from ((f"{full}.{member}", inspect.getdoc(getattr(value, member))) for member in members(value))
+
+
+def is_own(module):
+    """Whether a home is this module, or of a package that only names what its files define, one of those files."""
+    public = {m.__name__ for m in public_modules()}
+    defines = re.search(r"^(def|class) [a-z]", inspect.getsource(module), re.M)
+    return lambda home: home == module.__name__ or (not defines and home.startswith(f"{module.__name__}.") and home not in public)
+
+
+@pytest.mark.parametrize("module", public_modules(), ids=lambda m: m.__name__)
+def test_all_names_what_is_public(module):
+    """`__all__` names what is there, and a function or class of the module's own that is not in it begins with an underscore."""
+    names = module.__all__
+    assert len(set(names)) == len(names) and [name for name in names if name.startswith("_") or not hasattr(module, name)] == []
+    here = is_own(module)
+    own = {name for name, value in vars(module).items() if callable(value) and here(getattr(value, "__module__", None) or "")}
+    assert sorted(name for name in own - set(names) if not name.startswith("_")) == []
 
 
 def test_every_public_name_has_a_docstring():

@@ -9,6 +9,12 @@ from ..engine.core.grad_mode import enable_grad, inference_mode, no_grad, set_gr
 from ..engine.autograd.gradcheck import gradcheck, gradgradcheck  # noqa: F401
 from ..engine.core.tensor import Tensor as Variable  # noqa: F401
 
+__all__ = [
+    "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "function", "functional", "grad",
+    "grad_mode", "gradcheck", "gradgradcheck", "graph", "inference_mode", "no_grad", "set_detect_anomaly",
+    "set_grad_enabled",
+]  # fmt: skip
+
 
 def __getattr__(name):
     if name == "profiler":  # loaded when it is asked for

@@ -18,3 +18,9 @@ from autolab.finetune.freezing import (
 from autolab.finetune.lora import LoRAConv2d, LoRALinear, add_lora, merge_lora
 from autolab.finetune.stopping import EarlyStopping
 from autolab.finetune.training import Training, evaluate, evaluating, gradient_norms, training
+
+__all__ = [
+    "EarlyStopping", "FewShot", "LoRAConv2d", "LoRALinear", "Training", "add_lora", "cached_features",
+    "count_parameters", "evaluate", "evaluating", "freeze", "freeze_statistics", "gradient_norms", "layers",
+    "merge_lora", "parameter_groups", "training", "unfreeze", "unseen_digits",
+]  # fmt: skip

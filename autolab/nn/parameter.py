@@ -15,6 +15,10 @@ from autolab.engine.core.op import NAMESPACES
 from autolab.engine.core.tensor import Tensor, wrap
 from autolab.engine.core.tensor import _rebuild as _rebuild_tensor
 
+__all__ = [
+    "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin", "is_lazy",
+]  # fmt: skip
+
 
 class Parameter(Tensor):
     """A leaf tensor that a module lists among its `parameters()` when assigned as an attribute.
@@ -302,14 +306,14 @@ for _class in (Parameter, Buffer, UninitializedTensorMixin, UninitializedParamet
 _NAMES: dict[int, tuple[weakref.ref, str]] = {}
 
 
-def remember_name(tensor, name):
+def _remember_name(tensor, name):
     """Notes under which name a module first registered a tensor, for pictures of graphs that outlive the module."""
     if tensor is not None and id(tensor) not in _NAMES:
         key = id(tensor)
         _NAMES[key] = weakref.ref(tensor, lambda _: _NAMES.pop(key, None)), name
 
 
-def registered_name(tensor):
-    """The name that `remember_name` noted, "" for any other tensor."""
+def _registered_name(tensor):
+    """The name that `_remember_name` noted, "" for any other tensor."""
     found = _NAMES.get(id(tensor))
     return found[1] if found is not None and found[0]() is tensor else ""

@@ -13,3 +13,8 @@ from autolab.optim.radam import RAdam  # noqa: F401
 from autolab.optim.rmsprop import RMSprop  # noqa: F401
 from autolab.optim.rprop import Rprop  # noqa: F401
 from autolab.optim.sgd import SGD  # noqa: F401
+
+__all__ = [
+    "ASGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "NAdam", "Optimizer", "RAdam", "RMSprop",
+    "Rprop", "SGD", "lr_scheduler",
+]  # fmt: skip

@@ -98,14 +98,14 @@ def is_parameter(draft: Draft) -> bool:
 def name_parameters(nodes: list[Draft], edges: Iterable[Edge]) -> None:
     """Names what no variable leads to any more, because the module is gone: by the name it was registered under, in the
     innermost module that used it."""
-    from ..nn.parameter import registered_name
+    from ..nn.parameter import _registered_name
 
     depths: dict[str, int] = {}
     for edge in edges:
         child, leaf = nodes[int(edge.child[1:])], nodes[int(edge.parent[1:])]
         if leaf.kind == "op" or leaf.name and leaf.id not in depths or leaf.tensor is None or child.scope is None:
             continue
-        name, inside = registered_name(leaf.tensor()), path(child.scope) if child.scope[0] is not None else ""
+        name, inside = _registered_name(leaf.tensor()), path(child.scope) if child.scope[0] is not None else ""
         depth = inside.count(".") + bool(inside)
         if name and depth >= depths.get(leaf.id, 0):
             leaf.name, depths[leaf.id] = f"{inside}.{name}" if inside else name, depth

@@ -2,6 +2,8 @@
 
 import importlib
 
+__all__ = ["checkpoint", "data", "hooks"]
+
 _ROOMS = ("checkpoint", "data", "hooks")
 
 

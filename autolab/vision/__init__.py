@@ -5,6 +5,8 @@ Source: https://docs.pytorch.org/vision/0.28/
 
 import importlib
 
+__all__ = ["datasets", "models", "transforms", "utils"]
+
 _ROOMS = ("models", "transforms", "datasets", "utils")
 
 

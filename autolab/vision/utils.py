@@ -5,6 +5,8 @@ from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
 from autolab.vision.transforms.images import pillow
 
+__all__ = ["make_grid", "save_image"]
+
 
 def _batch(tensor):
     """`tensor`, an image or a list of images as one tensor (N, C, H, W); a grey channel becomes three."""

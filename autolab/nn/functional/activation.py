@@ -13,6 +13,13 @@ from autolab.engine.ops.activation import SELU_ALPHA, SELU_SCALE
 from autolab.engine.core.op import OPS
 from autolab.engine.exact.signatures import check_settings, marked
 
+__all__ = [
+    "celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish",
+    "hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_", "log_softmax", "logsigmoid", "mish", "prelu", "relu",
+    "relu6", "relu_", "rrelu", "rrelu_", "selu", "selu_", "sigmoid", "silu", "softmax", "softmin", "softplus",
+    "softshrink", "softsign", "tanh", "tanhshrink", "threshold", "threshold_",
+]  # fmt: skip
+
 
 def _run(name, inplace, *args):
     op = OPS[name]

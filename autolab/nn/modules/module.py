@@ -23,7 +23,7 @@ from autolab.nn.modules.hooks import (  # noqa: F401 (the hooks of all modules a
     registered,
 )
 from autolab.nn.modules.state import ModuleState
-from autolab.nn.parameter import Buffer, Parameter, remember_name
+from autolab.nn.parameter import Buffer, Parameter, _remember_name
 from autolab.utils._shared import reset_grads, typename
 
 _BEFORE_INIT = "Call super().__init__() first thing in your module's __init__."
@@ -104,7 +104,7 @@ class Module(ModuleHooks, ModuleState):
                 "A buffer is a tensor: wrap the value in torch.tensor(...).",
             )
         self._buffers[name] = tensor = registered(GLOBAL.buffer_registration, self, name, tensor)
-        remember_name(tensor, name)
+        _remember_name(tensor, name)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -131,7 +131,7 @@ class Module(ModuleHooks, ModuleState):
                 "A parameter is a leaf: nothing computes it.",
             )
         self._parameters[name] = param = registered(GLOBAL.parameter_registration, self, name, param)
-        remember_name(param, name)
+        _remember_name(param, name)
 
     def add_module(self, name, module):
         """Add a submodule under `name`, as `self.name = module` does."""

@@ -10,6 +10,11 @@ import autolab
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
 
+__all__ = [
+    "PackedSequence", "PackedSequence_", "invert_permutation", "pack_padded_sequence", "pack_sequence",
+    "pad_packed_sequence", "pad_sequence", "unpack_sequence", "unpad_sequence",
+]  # fmt: skip
+
 
 class PackedSequence_(NamedTuple):
     data: Any

@@ -18,3 +18,10 @@ from autolab.vision.models.weights import (
     ResNet50_Weights,
     ResNetDigits_Weights,
 )
+
+__all__ = [
+    "BottleneckResBlock", "DigitsResNet", "LeNet", "ResBlock", "ResNet", "ResNet18_Weights", "ResNet34_Weights",
+    "ResNet50_Weights", "ResNet9", "ResNetDigits_Weights", "Weights", "WeightsEnum", "get_model", "get_model_builder",
+    "get_model_weights", "get_weight", "lenet5", "list_models", "resnet18", "resnet34", "resnet50", "resnet9",
+    "resnet_digits",
+]  # fmt: skip

@@ -49,3 +49,12 @@ from autolab.vision.transforms.randomized import (
     RandomVerticalFlip,
 )
 from autolab.vision.transforms.sampling import InterpolationMode
+
+__all__ = [
+    "CenterCrop", "ColorJitter", "Compose", "ConvertImageDtype", "FiveCrop", "GaussianBlur", "Grayscale",
+    "InterpolationMode", "Lambda", "Normalize", "PILToTensor", "Pad", "RandAugment", "RandomAdjustSharpness",
+    "RandomAffine", "RandomApply", "RandomAutocontrast", "RandomChoice", "RandomCrop", "RandomEqualize",
+    "RandomErasing", "RandomGrayscale", "RandomHorizontalFlip", "RandomInvert", "RandomOrder", "RandomPerspective",
+    "RandomPosterize", "RandomResizedCrop", "RandomRotation", "RandomSolarize", "RandomVerticalFlip", "Resize",
+    "TenCrop", "ToPILImage", "ToTensor", "TrivialAugmentWide", "functional",
+]  # fmt: skip

@@ -68,7 +68,7 @@ class GaussianBlur(_Transform):
 
     def __init__(self, kernel_size, sigma=(0.1, 2.0)):
         super().__init__()
-        self.kernel_size = F.pair(kernel_size, "Kernel size should be a tuple/list of two integers")
+        self.kernel_size = F._pair(kernel_size, "Kernel size should be a tuple/list of two integers")
         if any(n <= 0 or n % 2 == 0 for n in self.kernel_size):
             message = "Kernel size value should be an odd and positive number."
             raise fail(ValueError, message, "The pixel itself stands in the middle.")

@@ -137,7 +137,7 @@ class CenterCrop(_Transform):
 
     def __init__(self, size):
         super().__init__()
-        self.size = F.pair(size)
+        self.size = F._pair(size)
 
     def forward(self, img):
         """The cropped image."""
@@ -152,7 +152,7 @@ class FiveCrop(_Transform):
 
     def __init__(self, size):
         super().__init__()
-        self.size = F.pair(size)
+        self.size = F._pair(size)
 
     def forward(self, img):
         """Five images of (height, width) `size`."""
@@ -167,7 +167,7 @@ class TenCrop(_Transform):
 
     def __init__(self, size, vertical_flip=False):
         super().__init__()
-        self.size, self.vertical_flip = F.pair(size), vertical_flip
+        self.size, self.vertical_flip = F._pair(size), vertical_flip
 
     def forward(self, img):
         """Ten images of (height, width) `size`."""
@@ -182,7 +182,7 @@ class Pad(_Transform):
 
     def __init__(self, padding, fill=0, padding_mode="constant"):
         super().__init__()
-        F.check_padding(padding, fill, padding_mode)
+        F._check_padding(padding, fill, padding_mode)
         self.padding, self.fill, self.padding_mode = padding, fill, padding_mode
 
     def forward(self, img):

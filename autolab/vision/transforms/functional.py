@@ -39,10 +39,18 @@ from autolab.vision.transforms.images import (  # noqa: F401
 )
 from autolab.vision.transforms.sampling import InterpolationMode, mode_of  # noqa: F401
 
+__all__ = [
+    "InterpolationMode", "adjust_brightness", "adjust_contrast", "adjust_gamma", "adjust_hue", "adjust_saturation",
+    "adjust_sharpness", "affine", "autocontrast", "center_crop", "convert_image_dtype", "crop", "equalize", "erase",
+    "five_crop", "gaussian_blur", "get_dimensions", "get_image_num_channels", "get_image_size", "hflip", "invert",
+    "normalize", "pad", "perspective", "pil_to_tensor", "posterize", "resize", "resized_crop", "rgb_to_grayscale",
+    "rotate", "solarize", "ten_crop", "to_grayscale", "to_pil_image", "to_tensor", "vflip",
+]  # fmt: skip
+
 _PADDING_MODES = ("constant", "edge", "reflect", "symmetric")
 
 
-def pair(size, message="Please provide only two dimensions (h, w) for size."):
+def _pair(size, message="Please provide only two dimensions (h, w) for size."):
     """(height, width) of one number or of a sequence of one or two. Raises ValueError with `message`."""
     if isinstance(size, numbers.Number):
         return int(size), int(size)
@@ -74,7 +82,7 @@ def _framed(pixels, left, top, right, bottom, fill):
     return framed
 
 
-def check_padding(padding, fill, padding_mode):
+def _check_padding(padding, fill, padding_mode):
     """Raises TypeError, ValueError in torchvision's words for what `pad` does not take."""
     if not isinstance(padding, (numbers.Number, tuple, list)):
         raise fail(TypeError, "Got inappropriate padding arg", "A number, or (left, top, right, bottom).")
@@ -95,7 +103,7 @@ def pad(img, padding, fill=0, padding_mode="constant"):
     pixel, "reflect" mirrors without it, "symmetric" with it.
     """
     fill = 0 if fill is None else fill
-    check_padding(padding, fill, padding_mode)
+    _check_padding(padding, fill, padding_mode)
     if isinstance(padding, numbers.Number):
         padding = [padding]
     left, top, right, bottom = padding if len(padding) == 4 else list(padding) * (4 // len(padding))
@@ -130,7 +138,7 @@ def crop(img, top, left, height, width):
 
 def center_crop(img, output_size):
     """The middle of `img`, (height, width) `output_size`, with a black frame where the image is smaller."""
-    height, width = pair(output_size)
+    height, width = _pair(output_size)
     _, h, w = get_dimensions(img)
     if width > w or height > h:
         across, down = max(width - w, 0), max(height - h, 0)
@@ -144,7 +152,7 @@ def five_crop(img, size):
 
     Raises ValueError when the image is smaller.
     """
-    height, width = pair(size)
+    height, width = _pair(size)
     _, h, w = get_dimensions(img)
     if width > w or height > h:
         message = f"Requested crop size {(height, width)} is bigger than input size {(h, w)}"

@@ -104,7 +104,7 @@ class RandomCrop(_Transform):
 
     def __init__(self, size, padding=None, pad_if_needed=False, fill=0, padding_mode="constant"):
         super().__init__()
-        self.size, self.padding, self.pad_if_needed = tuple(F.pair(size)), padding, pad_if_needed
+        self.size, self.padding, self.pad_if_needed = tuple(F._pair(size)), padding, pad_if_needed
         self.fill, self.padding_mode = fill, padding_mode
 
     @staticmethod
@@ -204,7 +204,7 @@ class RandomResizedCrop(_Transform):
     ):
         super().__init__()
         _check_ranges(scale, ratio)
-        self.size, self.scale, self.ratio = F.pair(size), scale, ratio
+        self.size, self.scale, self.ratio = F._pair(size), scale, ratio
         self.interpolation, self.antialias = mode_of(interpolation), antialias
 
     @staticmethod
