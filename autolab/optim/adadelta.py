@@ -1,12 +1,16 @@
 """Adadelta. Source: https://docs.pytorch.org/docs/2.13/generated/torch.optim.Adadelta.html"""
 
-from typing import ClassVar
+from __future__ import annotations
+
+from typing import Any, ClassVar
+from collections.abc import Callable
 
 import numpy as np
 
 from autolab.engine.core.errors import fail
 from autolab.optim.kernels import add_product, add_scaled, array_of, scale, scaled_sum
-from autolab.optim.optimizer import Optimizer, check_lr, check_range, count_step, number, refuse, start_state
+from autolab.optim.optimizer import Optimizer, ParamsT, check_lr, check_range, count_step, number, refuse, start_state
+from autolab.engine.core.tensor import Tensor
 
 
 class Adadelta(Optimizer):
@@ -18,18 +22,9 @@ class Adadelta(Optimizer):
     _later_settings: ClassVar = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
 
     def __init__(
-        self,
-        params,
-        lr=1.0,
-        rho=0.9,
-        eps=1e-6,
-        weight_decay=0,
-        foreach=None,
-        *,
-        capturable=False,
-        maximize=False,
-        differentiable=False,
-    ):
+        self, params: ParamsT, lr: float | Tensor = 1.0, rho: float = 0.9, eps: float = 1e-6, weight_decay: float = 0,
+        foreach: bool | None = None, *, capturable: bool = False, maximize: bool = False, differentiable: bool = False,
+    ) -> None:
         check_lr(lr)
         if not 0.0 <= rho <= 1.0:
             raise fail(ValueError, f"Invalid rho value: {rho}", "rho is the share of the old mean: from 0 to 1.")
@@ -50,7 +45,7 @@ class Adadelta(Optimizer):
             },
         )
 
-    def step(self, closure=None):
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """One step. `closure` computes the loss anew and is returned its value."""
         loss = self._loss(closure)
         for group, parameter, grad in self._with_grad():

@@ -1,12 +1,16 @@
 """Adagrad. Source: https://docs.pytorch.org/docs/2.13/generated/torch.optim.Adagrad.html"""
 
-from typing import ClassVar
+from __future__ import annotations
+
+from typing import Any, ClassVar
+from collections.abc import Callable
 
 import numpy as np
 
 import autolab
 from autolab.optim.kernels import add_product, add_quotient, array_of, scaled_sum
-from autolab.optim.optimizer import Optimizer, check_lr, check_range, count_step, number, refuse, zero_step
+from autolab.optim.optimizer import Optimizer, ParamsT, check_lr, check_range, count_step, number, refuse, zero_step
+from autolab.engine.core.tensor import Tensor
 
 
 class Adagrad(Optimizer):
@@ -18,19 +22,10 @@ class Adagrad(Optimizer):
     _later_settings: ClassVar = {"foreach": None, "maximize": False, "differentiable": False, "fused": None}
 
     def __init__(
-        self,
-        params,
-        lr=1e-2,
-        lr_decay=0,
-        weight_decay=0,
-        initial_accumulator_value=0,
-        eps=1e-10,
-        foreach=None,
-        *,
-        maximize=False,
-        differentiable=False,
-        fused=None,
-    ):
+        self, params: ParamsT, lr: float | Tensor = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
+        initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None, *,
+        maximize: bool = False, differentiable: bool = False, fused: bool | None = None,
+    ) -> None:
         check_lr(lr)
         for name, value in (
             ("lr_decay", lr_decay),
@@ -64,7 +59,7 @@ class Adagrad(Optimizer):
         state["sum"] = autolab.full_like(parameter.detach(), self.defaults["initial_accumulator_value"])
         return state
 
-    def step(self, closure=None):
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """One step. `closure` computes the loss anew and is returned its value."""
         loss = self._loss(closure)
         for group, parameter, grad in self._with_grad():

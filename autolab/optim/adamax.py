@@ -1,11 +1,15 @@
 """Adamax. Source: https://docs.pytorch.org/docs/2.13/generated/torch.optim.Adamax.html"""
 
-from typing import ClassVar
+from __future__ import annotations
+
+from typing import Any, ClassVar
+from collections.abc import Callable
 
 import numpy as np
 
 from autolab.optim.kernels import add_quotient, array_of, move_towards, scale, scaled_sum
-from autolab.optim.optimizer import Optimizer, check_adam_like, count_step, number, refuse, start_state
+from autolab.optim.optimizer import Optimizer, ParamsT, check_adam_like, count_step, number, refuse, start_state
+from autolab.engine.core.tensor import Tensor
 
 
 class Adamax(Optimizer):
@@ -17,18 +21,10 @@ class Adamax(Optimizer):
     _later_settings: ClassVar = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
 
     def __init__(
-        self,
-        params,
-        lr=2e-3,
-        betas=(0.9, 0.999),
-        eps=1e-8,
-        weight_decay=0,
-        foreach=None,
-        *,
-        maximize=False,
-        differentiable=False,
-        capturable=False,
-    ):
+        self, params: ParamsT, lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+        weight_decay: float = 0, foreach: bool | None = None, *, maximize: bool = False, differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
         check_adam_like(lr, betas, eps, weight_decay)
         refuse(self, foreach=foreach, differentiable=differentiable, capturable=capturable)
         super().__init__(
@@ -45,7 +41,7 @@ class Adamax(Optimizer):
             },
         )
 
-    def step(self, closure=None):
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """One step. `closure` computes the loss anew and is returned its value."""
         loss = self._loss(closure)
         for group, parameter, grad in self._with_grad():

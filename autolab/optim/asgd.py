@@ -1,10 +1,14 @@
 """Averaged gradient descent. Source: https://docs.pytorch.org/docs/2.13/generated/torch.optim.ASGD.html"""
 
-from typing import ClassVar
+from __future__ import annotations
+
+from typing import Any, ClassVar
+from collections.abc import Callable
 
 import autolab
 from autolab.optim.kernels import add_scaled, array_of, scale, scaled_sum
-from autolab.optim.optimizer import Optimizer, check_lr, check_range, count_step, number, refuse, zero_step
+from autolab.optim.optimizer import Optimizer, ParamsT, check_lr, check_range, count_step, number, refuse, zero_step
+from autolab.engine.core.tensor import Tensor
 
 
 class ASGD(Optimizer):
@@ -17,18 +21,10 @@ class ASGD(Optimizer):
     _counts: ClassVar = ("step", "eta", "mu")
 
     def __init__(
-        self,
-        params,
-        lr=1e-2,
-        lambd=1e-4,
-        alpha=0.75,
-        t0=1e6,
-        weight_decay=0,
-        foreach=None,
-        maximize=False,
-        differentiable=False,
-        capturable=False,
-    ):
+        self, params: ParamsT, lr: float | Tensor = 1e-2, lambd: float = 1e-4, alpha: float = 0.75, t0: float = 1e6,
+        weight_decay: float = 0, foreach: bool | None = None, maximize: bool = False, differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
         check_lr(lr)
         check_range("weight_decay value", weight_decay)
         refuse(self, foreach=foreach, differentiable=differentiable, capturable=capturable)
@@ -47,7 +43,7 @@ class ASGD(Optimizer):
             },
         )
 
-    def step(self, closure=None):
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """One step. `closure` computes the loss anew and is returned its value."""
         loss = self._loss(closure)
         for group, parameter, grad in self._with_grad():

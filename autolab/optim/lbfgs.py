@@ -1,10 +1,16 @@
 """L-BFGS. Source: https://docs.pytorch.org/docs/2.13/generated/torch.optim.LBFGS.html"""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
 import autolab
 from autolab.engine.core.grad_mode import enable_grad, no_grad
 from autolab.engine.core.errors import fail
 from autolab.optim.line_search import strong_wolfe
-from autolab.optim.optimizer import Optimizer, check_lr, number
+from autolab.optim.optimizer import Optimizer, ParamsT, check_lr, number
+from autolab.engine.core.tensor import Tensor
 
 
 def _number(loss) -> float:
@@ -22,16 +28,10 @@ class LBFGS(Optimizer):
     """
 
     def __init__(
-        self,
-        params,
-        lr=1,
-        max_iter=20,
-        max_eval=None,
-        tolerance_grad=1e-7,
-        tolerance_change=1e-9,
-        history_size=100,
-        line_search_fn=None,
-    ):
+        self, params: ParamsT, lr: float | Tensor = 1, max_iter: int = 20, max_eval: int | None = None,
+        tolerance_grad: float = 1e-7, tolerance_change: float = 1e-9, history_size: int = 100,
+        line_search_fn: str | None = None,
+    ) -> None:
         check_lr(lr)
         super().__init__(
             params,
@@ -63,7 +63,7 @@ class LBFGS(Optimizer):
             p.add_(direction[offset : offset + p.numel()].view_as(p), alpha=number(step_size))
             offset += p.numel()
 
-    def step(self, closure):
+    def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
         """Up to max_iter iterations. `closure` clears the gradients, computes the loss anew, calls backward and returns
         the loss. Returns the loss of the first call."""
         closure = enable_grad()(closure)

@@ -1,12 +1,17 @@
 """NAdam. Source: https://docs.pytorch.org/docs/2.13/generated/torch.optim.NAdam.html"""
 
-from typing import ClassVar
+from __future__ import annotations
+
+from typing import Any, ClassVar
+from collections.abc import Callable
 
 import numpy as np
 
 import autolab
 from autolab.optim.kernels import add_quotient, array_of, move_towards, add_product, scale, scaled_sum
 from autolab.optim.optimizer import Optimizer, check_adam_like, check_range, count_step, number, refuse, start_state
+from autolab.engine.core.tensor import Tensor
+from autolab.optim.optimizer import ParamsT
 
 
 class NAdam(Optimizer):
@@ -25,20 +30,10 @@ class NAdam(Optimizer):
     _counts: ClassVar = ("step", "mu_product")
 
     def __init__(
-        self,
-        params,
-        lr=2e-3,
-        betas=(0.9, 0.999),
-        eps=1e-8,
-        weight_decay=0,
-        momentum_decay=4e-3,
-        decoupled_weight_decay=False,
-        *,
-        foreach=None,
-        maximize=False,
-        capturable=False,
-        differentiable=False,
-    ):
+        self, params: ParamsT, lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+        weight_decay: float = 0, momentum_decay: float = 4e-3, decoupled_weight_decay: bool = False, *,
+        foreach: bool | None = None, maximize: bool = False, capturable: bool = False, differentiable: bool = False,
+    ) -> None:
         check_adam_like(lr, betas, eps, weight_decay)
         check_range("momentum_decay value", momentum_decay)
         refuse(self, foreach=foreach, capturable=capturable, differentiable=differentiable)
@@ -58,7 +53,7 @@ class NAdam(Optimizer):
             },
         )
 
-    def step(self, closure=None):
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """One step. `closure` computes the loss anew and is returned its value."""
         loss = self._loss(closure)
         for group, parameter, grad in self._with_grad():

@@ -3,13 +3,15 @@
 Source: https://docs.pytorch.org/docs/2.13/optim.html#base-class
 """
 
+from __future__ import annotations
+
 import functools
 import warnings
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from itertools import chain
-from typing import ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -25,6 +27,12 @@ from autolab.utils._shared import reset_grads, typename
 
 _step_pre_hooks: OrderedDict = OrderedDict()  # of all optimizers
 _step_post_hooks: OrderedDict = OrderedDict()
+
+
+ParamsT: TypeAlias = Iterable[Tensor] | Iterable[tuple[str, Tensor]] | Iterable[dict[str, Any]]
+"""What an optimizer takes: parameters, (name, parameter) pairs, or groups with settings of their own."""
+
+Hooks: TypeAlias = OrderedDict[int, Callable[..., Any]]
 
 
 class _Required:
@@ -43,12 +51,12 @@ def _add(table, hook, prepend=False):
     return handle
 
 
-def register_optimizer_step_pre_hook(hook):
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call `hook(optimizer, args, kwargs)` before every step of every optimizer."""
     return _add(_step_pre_hooks, hook)
 
 
-def register_optimizer_step_post_hook(hook):
+def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call `hook(optimizer, args, kwargs)` after every step of every optimizer."""
     return _add(_step_post_hooks, hook)
 
@@ -154,14 +162,20 @@ class Optimizer:
     """
 
     _later_settings: ClassVar[dict] = {}  # settings that a state saved by an older PyTorch may lack, and what they are then
+    _optimizer_step_pre_hooks: Hooks
+    _optimizer_step_post_hooks: Hooks
+    _optimizer_state_dict_pre_hooks: Hooks
+    _optimizer_state_dict_post_hooks: Hooks
+    _optimizer_load_state_dict_pre_hooks: Hooks
+    _optimizer_load_state_dict_post_hooks: Hooks
     _counts: ClassVar[tuple] = ("step",)  # entries of a parameter's state that older ones saved as Python numbers
 
-    def __init_subclass__(cls, **kwargs):
+    def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "step" in cls.__dict__:
-            cls.step = _with_hooks(cls.step)
+            cls.step = _with_hooks(cls.step)  # type: ignore[method-assign]
 
-    def __init__(self, params, defaults):
+    def __init__(self, params: ParamsT, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
         self._make_hook_tables()
         if isinstance(params, Tensor):
@@ -171,8 +185,8 @@ class Optimizer:
                 + typename(params),
                 "Put it into a list: [tensor].",
             )
-        self.state = defaultdict(dict)
-        self.param_groups = []
+        self.state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
+        self.param_groups: list[dict[str, Any]] = []
         groups = list(params)
         if not groups:
             raise fail(
@@ -181,7 +195,7 @@ class Optimizer:
                 "Does the model have parameters? A generator such as model.parameters() can be used only once.",
             )
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
-            self.add_param_group(group)
+            self.add_param_group(group)  # type: ignore[arg-type]
 
     def _make_hook_tables(self):
         for name in (
@@ -194,10 +208,10 @@ class Optimizer:
         ):
             self.__dict__.setdefault(f"_optimizer_{name}_hooks", OrderedDict())
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._make_hook_tables()
         for group in self.param_groups:
@@ -211,7 +225,7 @@ class Optimizer:
             if not isinstance(state[name], Tensor):
                 state[name] = zero_step().add_(state[name])
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         text = type(self).__name__ + " ("
         for i, group in enumerate(self.param_groups):
             text += f"\nParameter Group {i}\n"
@@ -220,33 +234,33 @@ class Optimizer:
 
     # hooks ---------------------------------------------------------------------------------------
 
-    def register_step_pre_hook(self, hook):
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(optimizer, args, kwargs)` before every step; it returns None or new (args, kwargs)."""
         return _add(self._optimizer_step_pre_hooks, hook)
 
-    def register_step_post_hook(self, hook):
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(optimizer, args, kwargs)` after every step."""
         return _add(self._optimizer_step_post_hooks, hook)
 
-    def register_state_dict_pre_hook(self, hook, prepend=False):
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call `hook(optimizer)` before `state_dict`."""
         return _add(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
-    def register_state_dict_post_hook(self, hook, prepend=False):
+    def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call `hook(optimizer, state_dict)` after `state_dict`; what it returns replaces the dict."""
         return _add(self._optimizer_state_dict_post_hooks, hook, prepend)
 
-    def register_load_state_dict_pre_hook(self, hook, prepend=False):
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call `hook(optimizer, state_dict)` before `load_state_dict`; what it returns replaces the dict."""
         return _add(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
-    def register_load_state_dict_post_hook(self, hook, prepend=False):
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call `hook(optimizer)` after `load_state_dict`."""
         return _add(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     # parameter groups ----------------------------------------------------------------------------
 
-    def add_param_group(self, param_group):
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add a dict with "params" and settings; settings it lacks take the defaults."""
         if not isinstance(param_group, dict):
             raise fail(
@@ -327,11 +341,12 @@ class Optimizer:
 
     # state ---------------------------------------------------------------------------------------
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         """{"state": {number: state}, "param_groups": [...]}; parameters are numbered in their order."""
         for hook in self._optimizer_state_dict_pre_hooks.values():
             hook(self)
-        numbers, groups = {}, []
+        numbers: dict[int, int] = {}
+        groups = []
         for group in self.param_groups:
             for parameter in group["params"]:
                 numbers.setdefault(id(parameter), len(numbers))
@@ -344,7 +359,7 @@ class Optimizer:
             result = result if replaced is None else replaced
         return result
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take state and settings from what `state_dict` returned. Raises ValueError when the groups do not match."""
         state_dict = state_dict.copy()
         for hook in self._optimizer_load_state_dict_pre_hooks.values():
@@ -366,7 +381,7 @@ class Optimizer:
         by_number = dict(
             zip(chain.from_iterable(g["params"] for g in saved), chain.from_iterable(g["params"] for g in groups))
         )
-        state = defaultdict(dict)
+        state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
         for key, value in state_dict["state"].items():
             if key in by_number:
                 state[by_number[key]] = _fitted(by_number[key], value)
@@ -380,11 +395,11 @@ class Optimizer:
         for hook in self._optimizer_load_state_dict_post_hooks.values():
             hook(self)
 
-    def zero_grad(self, set_to_none=True):
+    def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget all gradients (or fill them with zeros): backward() adds to what is there."""
         reset_grads(self, (p for group in self.param_groups for p in group["params"]), set_to_none)
 
-    def step(self, closure=None):
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """One step of optimization from the gradients that are there. Subclasses define it."""
         raise NotImplementedError
 

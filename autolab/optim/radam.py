@@ -1,11 +1,15 @@
 """RAdam. Source: https://docs.pytorch.org/docs/2.13/generated/torch.optim.RAdam.html"""
 
-from typing import ClassVar
+from __future__ import annotations
+
+from typing import Any, ClassVar
+from collections.abc import Callable
 
 import numpy as np
 
 from autolab.optim.kernels import add_product, array_of, move_towards, scale, scaled_sum
-from autolab.optim.optimizer import Optimizer, check_adam_like, count_step, number, refuse, start_state
+from autolab.optim.optimizer import Optimizer, ParamsT, check_adam_like, count_step, number, refuse, start_state
+from autolab.engine.core.tensor import Tensor
 
 
 class RAdam(Optimizer):
@@ -24,19 +28,10 @@ class RAdam(Optimizer):
     }
 
     def __init__(
-        self,
-        params,
-        lr=1e-3,
-        betas=(0.9, 0.999),
-        eps=1e-8,
-        weight_decay=0,
-        decoupled_weight_decay=False,
-        *,
-        foreach=None,
-        maximize=False,
-        capturable=False,
-        differentiable=False,
-    ):
+        self, params: ParamsT, lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+        weight_decay: float = 0, decoupled_weight_decay: bool = False, *, foreach: bool | None = None,
+        maximize: bool = False, capturable: bool = False, differentiable: bool = False,
+    ) -> None:
         check_adam_like(lr, betas, eps, weight_decay)
         refuse(self, foreach=foreach, capturable=capturable, differentiable=differentiable)
         super().__init__(
@@ -54,7 +49,7 @@ class RAdam(Optimizer):
             },
         )
 
-    def step(self, closure=None):
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """One step. `closure` computes the loss anew and is returned its value."""
         loss = self._loss(closure)
         for group, parameter, grad in self._with_grad():

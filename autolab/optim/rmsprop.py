@@ -1,12 +1,16 @@
 """RMSprop. Source: https://docs.pytorch.org/docs/2.13/generated/torch.optim.RMSprop.html"""
 
-from typing import ClassVar
+from __future__ import annotations
+
+from typing import Any, ClassVar
+from collections.abc import Callable
 
 import numpy as np
 
 import autolab
 from autolab.optim.kernels import add_product, add_quotient, add_scaled, array_of, move_towards, scale, scaled_sum
-from autolab.optim.optimizer import Optimizer, check_lr, check_range, count_step, number, refuse, zero_step
+from autolab.optim.optimizer import Optimizer, ParamsT, check_lr, check_range, count_step, number, refuse, zero_step
+from autolab.engine.core.tensor import Tensor
 
 
 class RMSprop(Optimizer):
@@ -25,19 +29,10 @@ class RMSprop(Optimizer):
     }
 
     def __init__(
-        self,
-        params,
-        lr=1e-2,
-        alpha=0.99,
-        eps=1e-8,
-        weight_decay=0,
-        momentum=0,
-        centered=False,
-        capturable=False,
-        foreach=None,
-        maximize=False,
-        differentiable=False,
-    ):
+        self, params: ParamsT, lr: float | Tensor = 1e-2, alpha: float = 0.99, eps: float = 1e-8,
+        weight_decay: float = 0, momentum: float = 0, centered: bool = False, capturable: bool = False,
+        foreach: bool | None = None, maximize: bool = False, differentiable: bool = False,
+    ) -> None:
         check_lr(lr)
         for name, value in (("epsilon", eps), ("momentum", momentum), ("weight_decay", weight_decay), ("alpha", alpha)):
             check_range(f"{name} value", value)
@@ -58,7 +53,7 @@ class RMSprop(Optimizer):
             },
         )
 
-    def step(self, closure=None):
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """One step. `closure` computes the loss anew and is returned its value."""
         loss = self._loss(closure)
         for group, parameter, grad in self._with_grad():

@@ -1,13 +1,17 @@
 """Resilient backpropagation. Source: https://docs.pytorch.org/docs/2.13/generated/torch.optim.Rprop.html"""
 
-from typing import ClassVar
+from __future__ import annotations
+
+from typing import Any, ClassVar
+from collections.abc import Callable
 
 import numpy as np
 
 import autolab
 from autolab.engine.core.errors import fail
 from autolab.optim.kernels import add_product, array_of
-from autolab.optim.optimizer import Optimizer, check_lr, count_step, number, refuse, start_state
+from autolab.optim.optimizer import Optimizer, ParamsT, check_lr, count_step, number, refuse, start_state
+from autolab.engine.core.tensor import Tensor
 
 
 class Rprop(Optimizer):
@@ -20,17 +24,10 @@ class Rprop(Optimizer):
     _later_settings: ClassVar = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
 
     def __init__(
-        self,
-        params,
-        lr=1e-2,
-        etas=(0.5, 1.2),
-        step_sizes=(1e-6, 50),
-        *,
-        capturable=False,
-        foreach=None,
-        maximize=False,
-        differentiable=False,
-    ):
+        self, params: ParamsT, lr: float | Tensor = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50), *, capturable: bool = False, foreach: bool | None = None,
+        maximize: bool = False, differentiable: bool = False,
+    ) -> None:
         check_lr(lr)
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise fail(
@@ -52,7 +49,7 @@ class Rprop(Optimizer):
             },
         )
 
-    def step(self, closure=None):
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """One step. `closure` computes the loss anew and is returned its value."""
         loss = self._loss(closure)
         for group, parameter, grad in self._with_grad():

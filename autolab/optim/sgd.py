@@ -1,11 +1,14 @@
 """Gradient descent. Source: https://docs.pytorch.org/docs/2.13/generated/torch.optim.SGD.html"""
 
-from typing import ClassVar
+from __future__ import annotations
+
+from typing import Any, ClassVar
+from collections.abc import Callable
 
 from autolab.engine.core.errors import fail
-from autolab.engine.core.tensor import wrap
+from autolab.engine.core.tensor import Tensor, wrap
 from autolab.optim.kernels import add_scaled, array_of, scale, scaled_sum
-from autolab.optim.optimizer import Optimizer, check_lr, check_not_negative, number, refuse
+from autolab.optim.optimizer import Optimizer, ParamsT, check_lr, check_not_negative, number, refuse
 
 
 class SGD(Optimizer):
@@ -31,19 +34,10 @@ class SGD(Optimizer):
     _counts: ClassVar = ()
 
     def __init__(
-        self,
-        params,
-        lr=1e-3,
-        momentum=0,
-        dampening=0,
-        weight_decay=0,
-        nesterov=False,
-        *,
-        maximize=False,
-        foreach=None,
-        differentiable=False,
-        fused=None,
-    ):
+        self, params: ParamsT, lr: float | Tensor = 1e-3, momentum: float = 0, dampening: float = 0,
+        weight_decay: float = 0, nesterov: bool = False, *, maximize: bool = False, foreach: bool | None = None,
+        differentiable: bool = False, fused: bool | None = None,
+    ) -> None:
         check_lr(lr, check_not_negative)
         check_not_negative("momentum value", momentum)
         check_not_negative("weight_decay value", weight_decay)
@@ -67,7 +61,7 @@ class SGD(Optimizer):
             },
         )
 
-    def step(self, closure=None):
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """One step. `closure` computes the loss anew and is returned its value."""
         loss = self._loss(closure)
         for group, parameter, grad in self._with_grad():

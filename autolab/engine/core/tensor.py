@@ -10,6 +10,7 @@ import numpy as np
 from ..devices import device as devices
 from . import observe
 from . import differentiable
+from .declared import Declared
 from .differentiable import Differentiable
 from .grad_mode import per_thread
 from ..inplace.detached import note_detached
@@ -29,7 +30,7 @@ node keeps (shape, dtype)."""
 _new = object.__new__
 
 
-class Tensor(Differentiable, Protocols):
+class Tensor(Differentiable, Protocols, Declared):
     """An array that remembers how it was computed. Source: https://docs.pytorch.org/docs/2.13/tensors.html
 
     Inside: `_array` is the raw array (a NumPy scalar for a 0-d result, 8 times faster to compute with), `_storage` what its views share,

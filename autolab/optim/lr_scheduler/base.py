@@ -3,9 +3,12 @@
 Source: https://docs.pytorch.org/docs/2.13/optim.html#how-to-adjust-learning-rate
 """
 
+from __future__ import annotations
+
 import types
 import warnings
 from contextlib import contextmanager
+from typing import Any
 
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
@@ -105,7 +108,7 @@ class LRScheduler:
     _get_lr_called_within_step = False
     _is_initial = False
 
-    def __init__(self, optimizer, last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         check_optimizer(optimizer)
         self.optimizer = optimizer
         _watch_steps(optimizer)
@@ -134,7 +137,7 @@ class LRScheduler:
         finally:
             self._is_initial = False
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         """Everything but the optimizer, as a dict."""
         return self._state_without()
 
@@ -142,19 +145,19 @@ class LRScheduler:
         """The attributes but the optimizer and those that a subclass saves in a form of their own (PyTorch: last)."""
         return {key: value for key, value in self.__dict__.items() if key not in ("optimizer", *names)}
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what `state_dict` returned."""
         self.__dict__.update(state_dict)
 
-    def get_last_lr(self):
+    def get_last_lr(self) -> list[float | Tensor]:
         """The learning rate of each group, as it is now."""
         return self._last_lr
 
-    def get_lr(self):
+    def get_lr(self) -> list[float | Tensor]:
         """The next learning rate of each group. Subclasses define it; `step` calls it."""
         raise NotImplementedError
 
-    def step(self, epoch=None):
+    def step(self, epoch: int | None = None) -> None:
         """Set the next learning rates. Call it after `optimizer.step()`; warns when it comes first."""
         if self._step_count == 1 and (complaint := _complaint(self.optimizer)):
             warnings.warn(f"{complaint} See more details at {_HOW}", UserWarning, stacklevel=2)

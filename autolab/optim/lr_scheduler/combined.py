@@ -3,11 +3,15 @@
 Source: https://docs.pytorch.org/docs/2.13/optim.html#how-to-adjust-learning-rate
 """
 
+from __future__ import annotations
+
 from bisect import bisect_right
+from collections.abc import Sequence
 
 from autolab.engine.core.errors import fail
 from autolab.optim.lr_scheduler.base import LRScheduler, set_lr, values_of
 from autolab.optim.lr_scheduler.plateau import ReduceLROnPlateau
+from autolab.optim.optimizer import Optimizer
 
 
 class _Combined(LRScheduler):
@@ -55,7 +59,9 @@ class SequentialLR(_Combined):
     Raises ValueError unless there is one milestone fewer than schedules, all of one optimizer.
     """
 
-    def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
+    def __init__(
+        self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: list[int], last_epoch: int = -1,
+    ) -> None:
         if len(schedulers) < 1:
             raise fail(
                 ValueError,
@@ -82,7 +88,7 @@ class SequentialLR(_Combined):
         first._initial_step()
         self._last_lr = first.get_last_lr()
 
-    def recursive_undo(self, sched=None):
+    def recursive_undo(self, sched: object = None) -> None:
         """Set schedules, also those inside others, back to before their first step."""
         schedule = self if sched is None else sched
         if hasattr(schedule, "_schedulers"):
@@ -91,7 +97,7 @@ class SequentialLR(_Combined):
         elif hasattr(schedule, "last_epoch"):
             schedule.last_epoch -= 1
 
-    def step(self):
+    def step(self) -> None:  # type: ignore[override]
         """One step of the schedule whose turn it is."""
         self.last_epoch += 1
         i = bisect_right(self._milestones, self.last_epoch)
@@ -109,7 +115,7 @@ class ChainedScheduler(_Combined):
     Raises ValueError for an empty list and for schedules of different optimizers.
     """
 
-    def __init__(self, schedulers, optimizer=None):
+    def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
         if len(schedulers) < 1:
             raise fail(
                 ValueError,
@@ -121,7 +127,7 @@ class ChainedScheduler(_Combined):
         self._schedulers, self.optimizer = schedulers, optimizer
         self._last_lr = values_of(schedulers[-1].optimizer, "lr")
 
-    def step(self):
+    def step(self) -> None:  # type: ignore[override]
         """One step of every schedule, in order."""
         for scheduler in self._schedulers:
             scheduler.step()

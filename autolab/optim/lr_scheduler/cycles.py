@@ -3,8 +3,12 @@
 Source: https://docs.pytorch.org/docs/2.13/optim.html#how-to-adjust-learning-rate
 """
 
+from __future__ import annotations
+
 import functools
 import math
+from collections.abc import Callable
+from typing import Any
 
 from autolab.engine.core.errors import fail
 from autolab.optim.lr_scheduler.base import (
@@ -15,6 +19,8 @@ from autolab.optim.lr_scheduler.base import (
     saved_callable,
     set_lr,
 )
+from autolab.engine.core.tensor import Tensor
+from autolab.optim.optimizer import Optimizer
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
@@ -24,7 +30,9 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     make no period. Loshchilov and Hutter, "SGDR: Stochastic Gradient Descent with Warm Restarts" (2016).
     """
 
-    def __init__(self, optimizer, T_0, T_mult=1, eta_min=0.0, last_epoch=-1):
+    def __init__(
+        self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1,
+    ) -> None:
         if T_0 <= 0 or not isinstance(T_0, int):
             raise fail(ValueError, f"Expected positive integer T_0, but got {T_0}", "Epochs until the first restart.")
         if T_mult < 1 or not isinstance(T_mult, int):
@@ -41,13 +49,13 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self.T_mult, self.eta_min, self.T_cur = T_mult, eta_min, last_epoch
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float | Tensor]:
         """The lr at T_cur of a period of T_i."""
         self._warn_outside_step()
         fraction = 1 + math.cos(math.pi * self.T_cur / self.T_i)
         return [self.eta_min + (base - self.eta_min) * fraction / 2 for base in self.base_lrs]
 
-    def step(self, epoch=None):
+    def step(self, epoch: int | None = None) -> None:
         """Go to the next epoch, or to `epoch`, which may be a fraction and may lie before. Raises ValueError below 0."""
         if epoch is None and self.last_epoch < 0:
             epoch = 0
@@ -115,21 +123,11 @@ class CyclicLR(_Cycle):
     """
 
     def __init__(
-        self,
-        optimizer,
-        base_lr,
-        max_lr,
-        step_size_up=2000,
-        step_size_down=None,
-        mode="triangular",
-        gamma=1.0,
-        scale_fn=None,
-        scale_mode="cycle",
-        cycle_momentum=True,
-        base_momentum=0.8,
-        max_momentum=0.9,
-        last_epoch=-1,
-    ):
+        self, optimizer: Optimizer, base_lr: float | list[float], max_lr: float | list[float],
+        step_size_up: int = 2000, step_size_down: int | None = None, mode: str = "triangular", gamma: float = 1.0,
+        scale_fn: Callable[[float], float] | None = None, scale_mode: str = "cycle", cycle_momentum: bool = True,
+        base_momentum: float | list[float] = 0.8, max_momentum: float | list[float] = 0.9, last_epoch: int = -1,
+    ) -> None:
         check_optimizer(optimizer)
         self.optimizer = optimizer
         base_lrs = per_named_group("base_lr", base_lr, optimizer)
@@ -166,11 +164,11 @@ class CyclicLR(_Cycle):
             }
             self._scale_fn_ref = scales[self.mode]
 
-    def scale_fn(self, x):
+    def scale_fn(self, x: float) -> float:
         """The height of cycle or step `x`, as a share of max_lr - base_lr."""
         return (self._scale_fn_ref if self._scale_fn_custom is None else self._scale_fn_custom)(x)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float | Tensor]:
         """The lr of this step; sets the momentum too."""
         self._warn_outside_step()
         cycle = math.floor(1 + self.last_epoch / self.total_size)
@@ -187,12 +185,12 @@ class CyclicLR(_Cycle):
             for low, high in zip(self.base_lrs, self.max_lrs, strict=True)
         ]
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         """As the base class; of a function of one's own only a callable object can be saved (its attributes)."""
         state = self._state_without("_scale_fn_ref", "_scale_fn_custom")
         return {**state, "_scale_fn_custom": saved_callable(self._scale_fn_custom)}
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what `state_dict` returned; a plain function stays that of this scheduler."""
         super().load_state_dict({key: value for key, value in state_dict.items() if key != "_scale_fn_custom"})
         restore_callable(self._scale_fn_custom, state_dict["_scale_fn_custom"])
@@ -219,22 +217,12 @@ class OneCycleLR(_Cycle):
     """
 
     def __init__(
-        self,
-        optimizer,
-        max_lr,
-        total_steps=None,
-        epochs=None,
-        steps_per_epoch=None,
-        pct_start=0.3,
-        anneal_strategy="cos",
-        cycle_momentum=True,
-        base_momentum=0.85,
-        max_momentum=0.95,
-        div_factor=25.0,
-        final_div_factor=1e4,
-        three_phase=False,
-        last_epoch=-1,
-    ):
+        self, optimizer: Optimizer, max_lr: float | list[float], total_steps: int | None = None,
+        epochs: int | None = None, steps_per_epoch: int | None = None, pct_start: float = 0.3,
+        anneal_strategy: str = "cos", cycle_momentum: bool = True, base_momentum: float | list[float] = 0.85,
+        max_momentum: float | list[float] = 0.95, div_factor: float = 25.0, final_div_factor: float = 1e4,
+        three_phase: bool = False, last_epoch: int = -1,
+    ) -> None:
         check_optimizer(optimizer)
         self.optimizer = optimizer
         self.total_steps = _total_steps(total_steps, epochs, steps_per_epoch)
@@ -268,7 +256,7 @@ class OneCycleLR(_Cycle):
             return (end - start) * fraction + start
         return end + (start - end) / 2.0 * (math.cos(math.pi * fraction) + 1)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float | Tensor]:
         """The lr of this step; sets the momentum too. Raises ValueError after the last step."""
         self._warn_outside_step()
         step = self.last_epoch

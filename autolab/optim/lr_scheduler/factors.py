@@ -3,12 +3,18 @@
 Source: https://docs.pytorch.org/docs/2.13/optim.html#how-to-adjust-learning-rate
 """
 
+from __future__ import annotations
+
 import math
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from autolab.engine.core.errors import fail
 from autolab.optim.lr_scheduler.base import LRScheduler, per_group, restore_callable, saved_callable
+from autolab.engine.core.tensor import Tensor
+from autolab.optim.optimizer import Optimizer
 
 
 def _one_each(lr_lambda, optimizer):
@@ -30,21 +36,24 @@ class LambdaLR(LRScheduler):
         [0.5]
     """
 
-    def __init__(self, optimizer, lr_lambda, last_epoch=-1):
+    def __init__(
+        self, optimizer: Optimizer, lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
+        last_epoch: int = -1,
+    ) -> None:
         self.lr_lambdas = _one_each(lr_lambda, optimizer)
         super().__init__(optimizer, last_epoch)
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         """As the base class; of the functions only callable objects can be saved (their attributes)."""
         return {**self._state_without("lr_lambdas"), "lr_lambdas": [saved_callable(f) for f in self.lr_lambdas]}
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what `state_dict` returned; plain functions stay those of this scheduler."""
         self.__dict__.update((key, value) for key, value in state_dict.items() if key != "lr_lambdas")
         for function, saved in zip(self.lr_lambdas, state_dict["lr_lambdas"]):
             restore_callable(function, saved)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float | Tensor]:
         """The initial lr times the function's value."""
         self._warn_outside_step()
         return [base * factor(self.last_epoch) for factor, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
@@ -56,7 +65,10 @@ class MultiplicativeLR(LambdaLR):
     Raises ValueError when a list has not one function for each group, TypeError for what cannot be called.
     """
 
-    def __init__(self, optimizer, lr_lambda, last_epoch=-1):
+    def __init__(
+        self, optimizer: Optimizer, lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
+        last_epoch: int = -1,
+    ) -> None:
         for function in _one_each(lr_lambda, optimizer):
             if not callable(function):
                 raise fail(
@@ -66,7 +78,7 @@ class MultiplicativeLR(LambdaLR):
                 )
         super().__init__(optimizer, lr_lambda, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float | Tensor]:
         """The lr times the function's value."""
         self._warn_outside_step()
         if self._is_initial:
@@ -92,11 +104,11 @@ class StepLR(LRScheduler):
         [0.5]
     """
 
-    def __init__(self, optimizer, step_size, gamma=0.1, last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.step_size, self.gamma = step_size, gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float | Tensor]:
         """The lr, times gamma when the epoch is a multiple of step_size."""
         self._warn_outside_step()
         return self._current() if self.last_epoch == 0 or self.last_epoch % self.step_size else self._times(self.gamma)
@@ -108,11 +120,13 @@ class StepLR(LRScheduler):
 class MultiStepLR(LRScheduler):
     """lr times gamma at each epoch of `milestones`."""
 
-    def __init__(self, optimizer, milestones, gamma=0.1, last_epoch=-1):
+    def __init__(
+        self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1,
+    ) -> None:
         self.milestones, self.gamma = Counter(milestones), gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float | Tensor]:
         """The lr, times gamma when the epoch is a milestone."""
         self._warn_outside_step()
         if self.last_epoch not in self.milestones:
@@ -127,11 +141,11 @@ class MultiStepLR(LRScheduler):
 class ExponentialLR(LRScheduler):
     """lr times gamma every epoch."""
 
-    def __init__(self, optimizer, gamma, last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float | Tensor]:
         """The lr times gamma."""
         self._warn_outside_step()
         return self._current() if self._is_initial else self._times(self.gamma)
@@ -146,7 +160,9 @@ class ConstantLR(LRScheduler):
     Raises ValueError for a factor that is not between 0 and 1.
     """
 
-    def __init__(self, optimizer, factor=1.0 / 3, total_iters=5, last_epoch=-1):
+    def __init__(
+        self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1,
+    ) -> None:
         if factor > 1.0 or factor < 0:
             raise fail(
                 ValueError,
@@ -156,7 +172,7 @@ class ConstantLR(LRScheduler):
         self.factor, self.total_iters = factor, total_iters
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float | Tensor]:
         """The lr, times factor at the beginning, divided by it at the end."""
         self._warn_outside_step()
         if self.last_epoch == 0:
@@ -174,7 +190,10 @@ class LinearLR(LRScheduler):
     Raises ValueError for factors that are not between 0 and 1 (a start of 0 could not be multiplied up again).
     """
 
-    def __init__(self, optimizer, start_factor=1.0 / 3, end_factor=1.0, total_iters=5, last_epoch=-1):
+    def __init__(
+        self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0, total_iters: int = 5,
+        last_epoch: int = -1,
+    ) -> None:
         note = "Factors are shares of the optimizer's lr."
         if start_factor > 1.0 or start_factor <= 0:
             raise fail(
@@ -187,7 +206,7 @@ class LinearLR(LRScheduler):
         self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float | Tensor]:
         """The next lr, from the present one (so that it combines with other schedulers)."""
         self._warn_outside_step()
         if self.last_epoch == 0:
@@ -205,11 +224,11 @@ class LinearLR(LRScheduler):
 class PolynomialLR(LRScheduler):
     """The initial lr times (1 - epoch / total_iters) ** power: down to 0 in total_iters epochs."""
 
-    def __init__(self, optimizer, total_iters=5, power=1.0, last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters, self.power = total_iters, power
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float | Tensor]:
         """The next lr, from the present one (so that it combines with other schedulers)."""
         self._warn_outside_step()
         epoch, end = self.last_epoch, self.total_iters
@@ -239,11 +258,11 @@ class CosineAnnealingLR(LRScheduler):
         [0.0]
     """
 
-    def __init__(self, optimizer, T_max, eta_min=0.0, last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, T_max: float, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         self.T_max, self.eta_min = T_max, eta_min
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float | Tensor]:
         """The next lr, from the present one (so that it combines with other schedulers)."""
         self._warn_outside_step()
         low, period, epoch = self.eta_min, self.T_max, self.last_epoch

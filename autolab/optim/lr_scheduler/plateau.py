@@ -3,11 +3,15 @@
 Source: https://docs.pytorch.org/docs/2.13/optim.html#how-to-adjust-learning-rate
 """
 
+from __future__ import annotations
+
 import math
 import warnings
+from typing import Any, SupportsFloat
 
 from autolab.engine.core.errors import fail
 from autolab.optim.lr_scheduler.base import EPOCH_DEPRECATED, LRScheduler, check_optimizer, per_group, set_lr
+from autolab.optim.optimizer import Optimizer
 
 
 class ReduceLROnPlateau(LRScheduler):
@@ -27,17 +31,10 @@ class ReduceLROnPlateau(LRScheduler):
     """
 
     def __init__(
-        self,
-        optimizer,
-        mode="min",
-        factor=0.1,
-        patience=10,
-        threshold=1e-4,
-        threshold_mode="rel",
-        cooldown=0,
-        min_lr=0,
-        eps=1e-8,
-    ):
+        self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10,
+        threshold: float = 1e-4, threshold_mode: str = "rel", cooldown: int = 0, min_lr: float | list[float] = 0,
+        eps: float = 1e-8,
+    ) -> None:
         if factor >= 1.0:
             raise fail(ValueError, "Factor should be < 1.0.", "It makes the learning rate smaller.")
         check_optimizer(optimizer)
@@ -61,7 +58,7 @@ class ReduceLROnPlateau(LRScheduler):
     def _reset(self):
         self.best, self.cooldown_counter, self.num_bad_epochs = self.mode_worse, 0, 0
 
-    def step(self, metrics, epoch=None):
+    def step(self, metrics: SupportsFloat, epoch: int | None = None) -> None:  # type: ignore[override]
         """Note the number of this epoch (a loss, an accuracy); lower the lr when it has not improved for too long."""
         current = float(metrics)
         if epoch is None:
@@ -101,7 +98,7 @@ class ReduceLROnPlateau(LRScheduler):
                 set_lr(group, new)
 
     @property
-    def in_cooldown(self):
+    def in_cooldown(self) -> bool:
         """Whether the scheduler still rests after a reduction."""
         return self.cooldown_counter > 0
 
@@ -110,7 +107,7 @@ class ReduceLROnPlateau(LRScheduler):
             return a < best * (1.0 - self.threshold) if self.mode == "min" else a > best * (self.threshold + 1.0)
         return a < best - self.threshold if self.mode == "min" else a > best + self.threshold
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what `state_dict` returned."""
         self.__dict__.update(state_dict)
         self._init_is_better(self.mode, self.threshold, self.threshold_mode)

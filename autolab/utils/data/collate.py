@@ -3,8 +3,11 @@
 Source: https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.default_collate
 """
 
+from __future__ import annotations
+
 import copy
-from collections.abc import Mapping, MutableMapping, MutableSequence, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -84,7 +87,7 @@ default_collate_fn_map = {
 """How `default_collate` makes a batch of values of a class; put functions `f(batch, *, collate_fn_map)` for your own classes in."""
 
 
-def collate(batch, *, collate_fn_map=None):
+def collate(batch: Any, *, collate_fn_map: dict[Any, Callable[..., Any]] | None = None) -> Any:
     """Samples of one class as a batch: by the function for that class in `collate_fn_map`, dicts and sequences by part.
 
     Raises TypeError for other classes, RuntimeError when samples have different lengths.
@@ -111,7 +114,7 @@ def collate(batch, *, collate_fn_map=None):
     raise _unknown(type(first))
 
 
-def default_collate(batch):
+def default_collate(batch: Any) -> Any:
     """Samples along a new first dimension: tensors and arrays stacked, numbers to tensors, dicts and tuples by part.
 
     Floats become float64, ints int64, strings stay a list. Raises TypeError for anything else, RuntimeError when
@@ -120,7 +123,7 @@ def default_collate(batch):
     return collate(batch, collate_fn_map=default_collate_fn_map)
 
 
-def default_convert(data):
+def default_convert(data: Any) -> Any:
     """A single sample with NumPy arrays and numbers made tensors; everything else as it is."""
     if isinstance(data, Tensor):
         return data

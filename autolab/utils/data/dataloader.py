@@ -3,18 +3,24 @@
 Source: https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.DataLoader
 """
 
+from __future__ import annotations
+
 import itertools
 import os
 import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 from autolab.engine.devices.device import accelerator
 from autolab.engine.core.errors import fail
 from autolab.utils.data.collate import default_collate, default_convert
-from autolab.utils.data.dataset import IterableDataset
+from autolab.utils.data.dataset import Indexed, IterableDataset
 from autolab.utils.data.fetch import Fetching
 from autolab.utils.data.pin import pinned
 from autolab.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler, draw_seed
 from autolab.utils.data.workers import WorkerPass, context_of
+from autolab.engine.exact.random import Generator
+from multiprocessing.context import BaseContext
 
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 
@@ -46,33 +52,22 @@ class DataLoader:
     """
 
     def __init__(
-        self,
-        dataset,
-        batch_size=1,
-        shuffle=None,
-        sampler=None,
-        batch_sampler=None,
-        num_workers=0,
-        collate_fn=None,
-        pin_memory=False,
-        drop_last=False,
-        timeout=0,
-        worker_init_fn=None,
-        multiprocessing_context=None,
-        generator=None,
-        *,
-        prefetch_factor=None,
-        persistent_workers=False,
-        pin_memory_device="",
-        in_order=True,
-    ):
+        self, dataset: Indexed, batch_size: int | None = 1, shuffle: bool | None = None,
+        sampler: Iterable[Any] | None = None, batch_sampler: Iterable[Sequence[Any]] | None = None,
+        num_workers: int = 0, collate_fn: Callable[[list[Any]], Any] | None = None, pin_memory: bool = False,
+        drop_last: bool = False, timeout: float = 0, worker_init_fn: Callable[[int], None] | None = None,
+        multiprocessing_context: BaseContext | str | None = None, generator: Generator | None = None, *,
+        prefetch_factor: int | None = None, persistent_workers: bool = False, pin_memory_device: str = "",
+        in_order: bool = True,
+    ) -> None:
         _check_workers(num_workers, timeout, prefetch_factor, persistent_workers, multiprocessing_context)
         self.dataset, self.generator, self.pin_memory = dataset, generator, pin_memory
         self.pin_memory_device, self.in_order = pin_memory_device, in_order
         self.num_workers, self.timeout, self.worker_init_fn = num_workers, timeout, worker_init_fn
         self.prefetch_factor = 2 if num_workers and prefetch_factor is None else prefetch_factor
         self.multiprocessing_context = None if multiprocessing_context is None else context_of(multiprocessing_context)
-        self._iterator = self._length_told = None
+        self._iterator: _Pass | None = None
+        self._length_told: int | None = None
         self._iterable = isinstance(dataset, IterableDataset)
         if self._iterable:
             _check_iterable(shuffle, sampler, batch_sampler)
@@ -98,7 +93,7 @@ class DataLoader:
             if self._iterable:
                 sampler = itertools.repeat(None)
             else:
-                sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
+                sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)  # type: ignore[arg-type]
         if batch_size is not None and batch_sampler is None:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         self.batch_size, self.drop_last = batch_size, drop_last
@@ -108,10 +103,10 @@ class DataLoader:
         _warn_of_many_workers(num_workers)
         self._initialized = True
 
-    def __class_getitem__(cls, item):
+    def __class_getitem__(cls, item: object) -> type:
         return cls  # DataLoader[Tensor] is for type checkers only
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: Any) -> None:
         if name in _FIXED and self.__dict__.get("_initialized"):
             raise fail(
                 ValueError,
@@ -120,7 +115,7 @@ class DataLoader:
             )
         super().__setattr__(name, value)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         if self.pin_memory and accelerator() is None:
             warnings.warn(
                 "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be "
@@ -139,10 +134,10 @@ class DataLoader:
     def _index_sampler(self):
         return self.sampler if self.batch_sampler is None else self.batch_sampler
 
-    def __len__(self):
+    def __len__(self) -> int:
         if not self._iterable:
             return len(self._index_sampler)
-        length = self._length_told = len(self.dataset)
+        length = self._length_told = len(self.dataset)  # type: ignore[arg-type]
         if self.batch_size is None:
             return length
         return length // self.batch_size if self.drop_last else -(-length // self.batch_size)

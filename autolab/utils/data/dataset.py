@@ -1,13 +1,26 @@
 """Data sets: objects with a length and items. Source: https://docs.pytorch.org/docs/2.13/data.html#dataset-types"""
 
+from __future__ import annotations
+
 import bisect
 import itertools
 import math
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol
 
 import autolab
 from autolab.engine.core.errors import fail
+from autolab.engine.core.tensor import Tensor
+from autolab.engine.exact.random import Generator
+
+
+class Indexed(Protocol):
+    """What may be a data set: whatever has `__getitem__`, such as a list or a tensor."""
+
+    def __getitem__(self, index: Any, /) -> Any:
+        """One sample."""
 
 
 class Dataset:
@@ -24,13 +37,13 @@ class Dataset:
         [[0, 1], [4]]
     """
 
-    def __class_getitem__(cls, item):
+    def __class_getitem__(cls, item: object) -> type:
         return cls  # Dataset[Tensor] is for type checkers only
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         raise fail(NotImplementedError, "Subclasses of Dataset should implement __getitem__.", "Return one sample.")
 
-    def __add__(self, other):
+    def __add__(self, other: Indexed) -> ConcatDataset:
         return ConcatDataset([self, other])
 
 
@@ -38,10 +51,10 @@ class IterableDataset(Dataset, ABC):
     """Base class of data sets that are only gone through: define `__iter__`. Raises TypeError when made without."""
 
     @abstractmethod
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         """A pass through the samples."""
 
-    def __add__(self, other):
+    def __add__(self, other: Indexed) -> ChainDataset:  # type: ignore[override]
         return ChainDataset([self, other])
 
 
@@ -55,22 +68,22 @@ class TensorDataset(Dataset):
         (2, (tensor([2.]), tensor(20)))
     """
 
-    def __init__(self, *tensors):
+    def __init__(self, *tensors: Tensor) -> None:
         if any(tensor.size(0) != tensors[0].size(0) for tensor in tensors):
             raise fail(AssertionError, "Size mismatch between tensors", "Every tensor holds one row for each sample.")
         self.tensors = tensors
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
         return tuple(tensor[index] for tensor in self.tensors)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.tensors[0].size(0)
 
 
 class StackDataset(Dataset):
     """Item i is the tuple (or, with keywords, the dict) of item i of each data set."""
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Indexed, **kwargs: Indexed) -> None:
         if args and kwargs:
             raise fail(
                 ValueError,
@@ -81,20 +94,20 @@ class StackDataset(Dataset):
         if not args and not kwargs:
             raise fail(ValueError, "At least one dataset should be passed", "Write StackDataset(images, labels).")
         self.datasets = args or kwargs
-        lengths = {len(dataset) for dataset in (args or kwargs.values())}
+        lengths = {len(dataset) for dataset in (args or kwargs.values())}  # type: ignore[arg-type]
         if len(lengths) > 1:
             raise fail(ValueError, "Size mismatch between datasets", f"Their lengths are {sorted(lengths)}.")
         self._length = lengths.pop()
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(self.datasets, dict):
             return {name: dataset[index] for name, dataset in self.datasets.items()}
         return tuple(dataset[index] for dataset in self.datasets)
 
-    def __getitems__(self, indices):
+    def __getitems__(self, indices: Sequence[int]) -> list[Any]:
         """Several samples at once, as the data sets themselves give them if they can."""
         named = isinstance(self.datasets, dict)
-        columns = [_samples(dataset, indices) for dataset in (self.datasets.values() if named else self.datasets)]
+        columns = [_samples(dataset, indices) for dataset in (self.datasets.values() if named else self.datasets)]  # type: ignore[union-attr]
         for column in columns:
             if len(column) != len(indices):
                 raise fail(
@@ -104,7 +117,7 @@ class StackDataset(Dataset):
                 )
         return [dict(zip(self.datasets, row)) if named else row for row in zip(*columns)]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self._length
 
 
@@ -117,24 +130,24 @@ def _samples(dataset, indices):
 class ConcatDataset(Dataset):
     """Several data sets one after the other."""
 
-    def __init__(self, datasets):
+    def __init__(self, datasets: Iterable[Indexed]) -> None:
         self.datasets = list(datasets)
         if not self.datasets:
             raise fail(AssertionError, "datasets should not be an empty iterable", "Pass at least one data set.")
         if any(isinstance(dataset, IterableDataset) for dataset in self.datasets):
             raise fail(AssertionError, "ConcatDataset does not support IterableDataset", "Use ChainDataset.")
-        self.cumulative_sizes = list(itertools.accumulate(map(len, self.datasets)))
+        self.cumulative_sizes = list(itertools.accumulate(map(len, self.datasets)))  # type: ignore[arg-type]
 
     @property
-    def cummulative_sizes(self):
+    def cummulative_sizes(self) -> list[int]:
         """`cumulative_sizes` by its former name."""
         warnings.warn("`cummulative_sizes` attribute is renamed to `cumulative_sizes`", FutureWarning, stacklevel=2)
         return self.cumulative_sizes
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.cumulative_sizes[-1]
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         if index < 0:
             if -index > len(self):
                 raise fail(
@@ -150,7 +163,7 @@ class ConcatDataset(Dataset):
 class ChainDataset(IterableDataset):
     """Several iterable data sets one after the other."""
 
-    def __init__(self, datasets):
+    def __init__(self, datasets: Iterable[Indexed]) -> None:
         self.datasets = datasets
 
     def _checked(self):
@@ -159,34 +172,36 @@ class ChainDataset(IterableDataset):
                 raise fail(AssertionError, "ChainDataset only supports IterableDataset", "Use ConcatDataset.")
             yield dataset
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         for dataset in self._checked():
             yield from dataset
 
-    def __len__(self):
+    def __len__(self) -> int:
         return sum(map(len, self._checked()))
 
 
 class Subset(Dataset):
     """The samples of a data set at the given indices."""
 
-    def __init__(self, dataset, indices):
+    def __init__(self, dataset: Indexed, indices: Sequence[int]) -> None:
         self.dataset, self.indices = dataset, indices
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, list):
             return self.dataset[[self.indices[i] for i in index]]
         return self.dataset[self.indices[index]]
 
-    def __getitems__(self, indices):
+    def __getitems__(self, indices: Sequence[int]) -> list[Any]:
         """Several samples at once, as the data set itself gives them if it can."""
         return _samples(self.dataset, [self.indices[i] for i in indices])
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.indices)
 
 
-def random_split(dataset, lengths, generator=None):
+def random_split(
+    dataset: Indexed, lengths: Sequence[int] | Sequence[float], generator: Generator | None = None,
+) -> list[Subset]:
     """Random disjoint subsets of the given lengths, or of the given fractions if they add up to 1.
 
     Raises ValueError when the lengths do not add up to the data set's.
@@ -198,12 +213,12 @@ def random_split(dataset, lengths, generator=None):
         [8, 2]
     """
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
-        lengths = _lengths_of(lengths, len(dataset))
-    if sum(lengths) != len(dataset):
+        lengths = _lengths_of(lengths, len(dataset))  # type: ignore[arg-type]
+    if sum(lengths) != len(dataset):  # type: ignore[arg-type]
         raise fail(
             ValueError,
             "Sum of input lengths does not equal the length of the input dataset!",
-            f"They add up to {sum(lengths)}, the data set has {len(dataset)} samples.",
+            f"They add up to {sum(lengths)}, the data set has {len(dataset)} samples.",  # type: ignore[arg-type]
         )
     order = autolab.randperm(sum(lengths), generator=generator).tolist()
     ends = itertools.accumulate(lengths)

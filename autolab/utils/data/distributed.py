@@ -1,8 +1,13 @@
 """One process's share of a data set. Source: https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.distributed.DistributedSampler"""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+
 import autolab
 from autolab.engine.core.errors import fail
 from autolab.utils.data.sampler import Sampler
+from autolab.utils.data.dataset import Indexed
 
 
 class DistributedSampler(Sampler):
@@ -12,7 +17,10 @@ class DistributedSampler(Sampler):
     with the first indices, or (drop_last) left out. There is no process group here that would tell num_replicas and rank: pass
     both. Raises RuntimeError without them, ValueError for a rank that there is not."""
 
-    def __init__(self, dataset, num_replicas=None, rank=None, shuffle=True, seed=0, drop_last=False):
+    def __init__(
+        self, dataset: Indexed, num_replicas: int | None = None, rank: int | None = None, shuffle: bool = True,
+        seed: int = 0, drop_last: bool = False,
+    ) -> None:
         if num_replicas is None or rank is None:
             raise fail(
                 RuntimeError,
@@ -27,12 +35,12 @@ class DistributedSampler(Sampler):
             )
         self.dataset, self.num_replicas, self.rank, self.epoch = dataset, num_replicas, rank, 0
         self.shuffle, self.seed, self.drop_last = shuffle, seed, drop_last
-        whole, rest = divmod(len(dataset), num_replicas)
+        whole, rest = divmod(len(dataset), num_replicas)  # type: ignore[arg-type]
         self.num_samples = whole + bool(rest and not drop_last)
         self.total_size = self.num_samples * num_replicas
 
-    def __iter__(self):
-        indices = list(range(len(self.dataset)))
+    def __iter__(self) -> Iterator[int]:
+        indices = list(range(len(self.dataset)))  # type: ignore[arg-type]
         if self.shuffle:
             generator = autolab.Generator()
             generator.manual_seed(self.seed + self.epoch)
@@ -41,9 +49,9 @@ class DistributedSampler(Sampler):
             indices += indices[: self.total_size - len(indices)]
         return iter(indices[self.rank : self.total_size : self.num_replicas])
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.num_samples
 
-    def set_epoch(self, epoch):
+    def set_epoch(self, epoch: int) -> None:
         """The number of the pass: each has another order."""
         self.epoch = epoch

@@ -4,32 +4,38 @@ They draw from the random stream exactly as PyTorch does, so the same seed gives
 Source: https://docs.pytorch.org/docs/2.13/data.html#data-loading-order-and-sampler
 """
 
+from __future__ import annotations
+
 import itertools
+from collections.abc import Iterable, Iterator, Sequence, Sized
+from typing import Any
 
 import autolab
 from autolab.engine.core.errors import fail
+from autolab.engine.core.tensor import Tensor
+from autolab.engine.exact.random import Generator
 
 
 class Sampler:
     """Base class: define `__iter__` (indices) and usually `__len__`."""
 
-    def __class_getitem__(cls, item):
+    def __class_getitem__(cls, item: object) -> type:
         return cls  # Sampler[int] is for type checkers only
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         raise NotImplementedError
 
 
 class SequentialSampler(Sampler):
     """0, 1, 2, …"""
 
-    def __init__(self, data_source):
+    def __init__(self, data_source: Sized) -> None:
         self.data_source = data_source
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[int]:
         return iter(range(len(self.data_source)))
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.data_source)
 
 
@@ -45,7 +51,10 @@ def _check_count(num_samples):
 class RandomSampler(Sampler):
     """A random order without repetition, or (replacement=True) random draws. num_samples: how many, by default all."""
 
-    def __init__(self, data_source, replacement=False, num_samples=None, generator=None):
+    def __init__(
+        self, data_source: Sized, replacement: bool = False, num_samples: int | None = None,
+        generator: Generator | None = None,
+    ) -> None:
         self.data_source, self.replacement, self._num_samples, self.generator = (
             data_source,
             replacement,
@@ -59,11 +68,11 @@ class RandomSampler(Sampler):
         _check_count(self.num_samples)
 
     @property
-    def num_samples(self):
+    def num_samples(self) -> int:
         """How many indices come."""
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[int]:
         n, generator = len(self.data_source), self.generator
         if generator is None:  # a generator of its own, seeded from the default stream
             generator = autolab.Generator()
@@ -76,7 +85,7 @@ class RandomSampler(Sampler):
                 yield from autolab.randperm(n, generator=generator).tolist()
             yield from autolab.randperm(n, generator=generator).tolist()[: self.num_samples % n]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.num_samples
 
 
@@ -88,21 +97,24 @@ def draw_seed(generator):
 class SubsetRandomSampler(Sampler):
     """The given indices in random order."""
 
-    def __init__(self, indices, generator=None):
+    def __init__(self, indices: Sequence[Any], generator: Generator | None = None) -> None:
         self.indices, self.generator = indices, generator
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         for i in autolab.randperm(len(self.indices), generator=self.generator).tolist():
             yield self.indices[i]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.indices)
 
 
 class WeightedRandomSampler(Sampler):
     """`num_samples` indices drawn with probabilities proportional to `weights`."""
 
-    def __init__(self, weights, num_samples, replacement=True, generator=None):
+    def __init__(
+        self, weights: Sequence[float] | Tensor, num_samples: int, replacement: bool = True,
+        generator: Generator | None = None,
+    ) -> None:
         _check_count(num_samples)
         if not isinstance(replacement, bool):
             raise fail(
@@ -111,27 +123,27 @@ class WeightedRandomSampler(Sampler):
                 "True or False.",
             )
         weights = autolab.as_tensor(weights, dtype=autolab.float64)
-        if weights.dim() != 1:
+        if weights.dim() != 1:  # type: ignore[union-attr]
             raise fail(
                 ValueError,
-                f"weights should be a 1d sequence but given weights have shape {tuple(weights.shape)}",
+                f"weights should be a 1d sequence but given weights have shape {tuple(weights.shape)}",  # type: ignore[union-attr]
                 "One weight for each sample.",
             )
         self.weights, self.num_samples, self.replacement, self.generator = weights, num_samples, replacement, generator
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[int]:
         return iter(
             autolab.multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator).tolist()
         )
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.num_samples
 
 
 class BatchSampler(Sampler):
     """Lists of `batch_size` indices of another sampler; the last one may be shorter, or is dropped."""
 
-    def __init__(self, sampler, batch_size, drop_last):
+    def __init__(self, sampler: Iterable[Any], batch_size: int, drop_last: bool) -> None:
         if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
             raise fail(
                 ValueError,
@@ -144,12 +156,12 @@ class BatchSampler(Sampler):
             )
         self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[list[Any]]:
         indices = iter(self.sampler)
         while batch := list(itertools.islice(indices, self.batch_size)):
             if len(batch) == self.batch_size or not self.drop_last:
                 yield batch
 
-    def __len__(self):
-        whole, rest = divmod(len(self.sampler), self.batch_size)
+    def __len__(self) -> int:
+        whole, rest = divmod(len(self.sampler), self.batch_size)  # type: ignore[arg-type]
         return whole + (rest > 0 and not self.drop_last)

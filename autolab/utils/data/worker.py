@@ -4,6 +4,8 @@ Messages to a worker: (epoch, number of the batch, its indices). Answers: (epoch
 "error" (a Failure) and "end" (an iterable data set is exhausted). A worker ends when its connection is closed.
 """
 
+from __future__ import annotations
+
 import os
 import pickle
 import queue
@@ -38,7 +40,7 @@ class WorkerInfo:
 _info: WorkerInfo | None = None
 
 
-def get_worker_info():
+def get_worker_info() -> WorkerInfo | None:
     """The WorkerInfo of this worker process; None in the main process. Source: torch.utils.data.get_worker_info."""
     return _info
 
