@@ -37,7 +37,7 @@ class Builder:
         self.saved: list[SavedDraft] = []
         self.film = Film(self)
         self.pictures = Pictures(self)
-        self.by_fn, self.by_tensor, self.output_nr = Seen(weak), Seen(weak), Seen(weak)
+        self.by_fn, self.by_tensor, self.output_nr = reader.seen_nodes(weak), Seen(weak), Seen(weak)
         self._constants: dict[Any, tuple[Any, str]] = {}
         self._memory: dict[Any, str] = {}
         self._saved_of: dict[str, list[SavedDraft]] = {}
@@ -70,7 +70,9 @@ class Builder:
         if not self.values:
             return None
         if is_tensor(item):
-            return Value.of(self.reader.array(item), self.reader.facts(item).dtype)
+            return self.reader.value(item)
+        if (kept := getattr(item, "value", None)) is not None and isinstance(kept, Value):
+            return kept
         return Value.of(item, dtype)
 
     def _facts(self, tensor: Any) -> dict[str, Any]:
@@ -170,7 +172,10 @@ class Builder:
         fn = self.reader.grad_fn(tensor)
         if fn is not None:
             self.graph([fn])
-            return self.by_fn.get(fn), tensor.output_nr
+            node_id = self.by_fn.get(fn)
+            if self.recording and self.draft(node_id).tensor is None:
+                self.settle(node_id, tensor.output_nr, tensor)
+            return node_id, tensor.output_nr
         if tensor.requires_grad:
             return self.leaf(tensor), 0
         found = self.by_tensor.get(tensor)

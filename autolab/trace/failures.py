@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ..engine.core.node import Node
 from ..engine.core.failing import sentences
-from ..engine.core.tensor import Tensor
 from . import lines, names, words
 from .drafts import Draft, operation_name, plain
 from .model import Source
@@ -72,7 +70,7 @@ class Failures:
         self._note(node_id, error, {})
         for stale in self.builder.reader.stale(fn):
             self._place(node_id, "saved here", node_id, f"{stale.name}, at version {stale.saved}")
-            found = [(n, v) for memory, v, n in self._changes if memory() is stale.memory and v > stale.saved]
+            found = [(n, v) for memory, v, n in self._changes if memory() == stale.memory and v > stale.saved]
             if not found and stale.tensor is not None and stale.tensor.grad_fn is not None:
                 self.builder.graph([stale.tensor.grad_fn])
                 found = [(self.builder.by_fn.get(stale.tensor.grad_fn), stale.now)]
@@ -100,17 +98,17 @@ class Failures:
 
     def changed(self, tensor: Any, node_id: str) -> None:
         """The node changed the tensor's memory in place."""
-        self._changes.append((weakref.ref(tensor._storage), tensor._storage.version, node_id))
+        self._changes.append((*self.builder.reader.watch(tensor), node_id))
 
     def shared(self, draft: Draft, tensor: Any, changes: bool) -> None:
         """The operation got `tensor`, which it may not change if it is a view (`changes`), or one whose base was changed: marks what has to do
         with its memory."""
-        view = tensor._view if isinstance(tensor, Tensor) else None
-        base = view.base if view is not None and (changes or view.is_lost(tensor)) else None
+        reader = self.builder.reader
+        base = reader.lost_base(tensor, changes) if is_tensor(tensor) else None
         other = None if base is None else self.builder.find(base)
         if other is None:
             return
-        changers = {n: v for memory, v, n in self._changes if memory() is tensor._storage}
+        changers = {n: v for memory, v, n in self._changes if memory() == reader.memory(tensor)}
         if other not in changers:
             self._place(draft.id, "shares this memory", other)
         for changer, version in changers.items():
@@ -208,15 +206,15 @@ def operands_of(record_: Any, args: tuple[Any, ...]) -> tuple[dict[str, Any], di
     """(operands, other arguments) by name. Operands come in slot order: those that may get a gradient, then other
     tensors."""
     if record_ is None:
-        return {str(i): a for i, a in enumerate(args) if isinstance(a, Tensor)}, {}
+        return {str(i): a for i, a in enumerate(args) if is_tensor(a)}, {}
     arguments = dict(zip(record_.params, args))
     first = [record_.params[i] for i, _, _ in record_.rules]
     operands: dict[str, Any] = {}
     for name in [*first, *(p for p in record_.params if p not in first)]:
         item = arguments.get(name)
-        if isinstance(item, (list, tuple)) and any(isinstance(x, Tensor) for x in item):
-            operands.update((f"{name}[{i}]", x) for i, x in enumerate(item) if isinstance(x, Tensor))
-        elif isinstance(item, Tensor) or isinstance(item, (bool, int, float)) and name in (first or record_.operands):
+        if isinstance(item, (list, tuple)) and any(is_tensor(x) for x in item):
+            operands.update((f"{name}[{i}]", x) for i, x in enumerate(item) if is_tensor(x))
+        elif is_tensor(item) or isinstance(item, (bool, int, float)) and name in (first or record_.operands):
             operands[name] = item
     rest = {
         n: a
@@ -234,10 +232,10 @@ def given(args: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     tensors: dict[str, Any] = {}
     rest: dict[str, Any] = {}
     for name, item in args.items():
-        if isinstance(item, Tensor):
+        if is_tensor(item):
             tensors[name] = item
-        elif isinstance(item, (list, tuple)) and any(isinstance(x, Tensor) for x in item):
-            tensors |= {f"{name}[{i}]": x for i, x in enumerate(item) if isinstance(x, Tensor)}
+        elif isinstance(item, (list, tuple)) and any(is_tensor(x) for x in item):
+            tensors |= {f"{name}[{i}]": x for i, x in enumerate(item) if is_tensor(x)}
         elif isinstance(item, _PLAIN) or isinstance(item, (list, tuple)) and all(isinstance(x, _PLAIN) for x in item):
             rest[name] = plain(item)
     return tensors, rest

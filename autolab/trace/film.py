@@ -6,9 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ..engine.devices.device import peek
 from ..engine.core.observe import Observer
 from . import passes, words
 from .model import Edge, Frame, Node, Pass
@@ -47,7 +44,7 @@ class Film(Observer):
     rehearsal: the events come from a replay that frees nothing, so frames say what backward() would free."""
 
     def __init__(self, builder: Builder) -> None:
-        self.builder = builder
+        self.builder, self._reader = builder, builder.reader
         self.shots: list[Shot] = []
         self.rehearsal = False
         self.run = 0
@@ -107,7 +104,7 @@ class Film(Observer):
         if tensor is None or self.builder.by_tensor.get(tensor) != leaf:
             return
         before, now = self._grads.get(leaf), self._grad_of(tensor)
-        if now != before:
+        if now is not before and now != before:
             self._grads[leaf] = now
             state = "none" if now is None else _state(now)
             self.shots.append(
@@ -150,7 +147,7 @@ class Film(Observer):
         plan.known = len(self.builder.nodes)
 
     def seed(self, node: Any, output_nr: int, grad: Any) -> None:
-        grad = peek(grad)
+        grad = self._reader.arriving(grad)
         receiver = self._node_id(node)
         self._add(receiver, output_nr, grad)
         self._last[receiver] = len(self.shots)
@@ -164,7 +161,7 @@ class Film(Observer):
         )
 
     def before_node(self, node: Any, grads: tuple[Any, ...]) -> None:
-        grads = tuple(peek(g) for g in grads)
+        grads = tuple(map(self._reader.arriving, grads))
         self._free_rehearsed()
         self._drop_done()
         self._at = node_id = self._node_id(node)
@@ -174,7 +171,7 @@ class Film(Observer):
         self.builder.pictures.arrived(node_id, grads, self.run)
         for nr, grad in enumerate(grads):
             arrived = self._sums.pop((node_id, nr), None)
-            if grad is not None and arrived is not None and not _same(arrived, grad):
+            if grad is not None and arrived is not None and not self._reader.same(arrived, grad):
                 self._shoot(
                     "hook",
                     node_id,
@@ -185,7 +182,7 @@ class Film(Observer):
                 )
 
     def contribution(self, node: Any, slot: int, target: Any, target_nr: int, grad: Any) -> None:
-        grad = peek(grad)
+        grad = self._reader.arriving(grad)
         child = self._node_id(node)
         edge = self.builder.edge_at(child, slot)
         self.builder.pictures.contribution(self.builder.draft(child), slot, grad, self.run)
@@ -225,18 +222,19 @@ class Film(Observer):
         grad = None if tensor is None else self.builder.reader.grad(tensor)
         if grad is None or self._arrived is None:
             return
-        kept, arrived = self.builder.reader.array(grad), np.asarray(self._arrived)
-        total = self._value(kept + arrived if self.rehearsal else kept)  # a rehearsal leaves `.grad` as it is
-        value = self._value(arrived)
-        if total != value:
+        total = self._value(grad)
+        if self.rehearsal:  # which leaves `.grad` as it is
+            total = self._value(self._reader.array(grad) + self._arrived)
+        value = self._value(self._arrived)
+        if total is not value and total != value:
             self._shoot("accumulate", node_id, receiver=node_id, state=_state(total), value=value, total=total)
 
     def accumulate(self, tensor: Any, grad: Any, total: Any) -> None:
-        grad, total = peek(grad), peek(total)
+        grad, total = self._reader.arriving(grad), self._reader.arriving(total)
         receiver = self._leaf_id(tensor)
         arrived = self._sums.pop((receiver, 0), None)
         value, total = self._value(grad), self._value(total)
-        if arrived is not None and not _same(arrived, grad):
+        if arrived is not None and not self._reader.same(arrived, grad):
             self._shoot(
                 "hook", receiver, receiver=receiver, state="contribution", value=self._value(arrived), total=value
             )
@@ -332,8 +330,7 @@ class Film(Observer):
 
     def _add(self, receiver: str, nr: int, grad: Any) -> None:
         before = self._sums.get((receiver, nr))
-        # A copy: the engine may go on adding to its own array in place.
-        self._sums[receiver, nr] = np.array(grad) if before is None else before + grad
+        self._sums[receiver, nr] = self._reader.kept_gradient(grad) if before is None else self._reader.plus(before, grad)
 
     def _complete(self, receiver: str) -> None:
         index = self._last.pop(receiver, None)
@@ -365,6 +362,9 @@ class Film(Observer):
         """The frames, put into words, and the backward passes. `frozen`: parameters that do not require grad; `rounded`:
         nodes whose formula has rounded numbers."""
         self._lost()
+        for shot in self.shots:
+            if isinstance(shot.state, _Later):
+                shot.state = _state(shot.state.value)
         found = passes.passes(self.plans, self.shots, nodes, edges, frozen)
         roots = {p.run: ", ".join(nodes[int(root[1:])].label for root in p.roots) for p in found}
         parts: dict[tuple[int, str], int] = {}
@@ -399,9 +399,14 @@ class Film(Observer):
         return tuple(frames), found
 
 
-def _state(value: Value | None) -> str:
+@dataclass(slots=True)
+class _Later:
+    """A state that depends on numbers nobody has looked at yet."""
+
+    value: Value
+
+
+def _state(value: Value | None) -> Any:
+    if value is not None and value.is_open:
+        return _Later(value)
     return "zero" if value is not None and value.is_zero else "accumulated"
-
-
-def _same(a: Any, b: Any) -> bool:
-    return np.array_equal(np.asarray(a), np.asarray(b), equal_nan=True)

@@ -7,6 +7,7 @@ import functools
 import inspect
 import itertools
 import linecache
+import os
 import re
 import sys
 import sysconfig
@@ -27,8 +28,9 @@ LIST_LIMIT = 50
 
 @functools.cache
 def inside(filename: str) -> bool:
-    """Whether the code of this file is the package's own."""
-    return filename.startswith(PACKAGE)
+    """Whether the code of this file is the package's own, or PyTorch's: neither is what a learner wrote."""
+    torch = getattr(sys.modules.get("torch"), "__file__", None)
+    return filename.startswith(PACKAGE) or torch is not None and filename.startswith(str(Path(torch).parent) + os.sep)
 
 
 def caller(frame: FrameType | None = None) -> FrameType | None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..engine.core.tensor import Tensor
+from .reader import is_tensor
 from .terms import Line, Term, constant, function, named
 
 
@@ -93,7 +93,7 @@ class Sheet:
 
 def number(item: Any) -> Any:
     """A setting as a Python number; it may be a tensor."""
-    return item.item() if isinstance(item, Tensor) and item.numel() == 1 else item
+    return item.item() if is_tensor(item) and item.numel() == 1 else item
 
 
 def _sgd(s: Sheet) -> None:
@@ -230,12 +230,15 @@ SETTINGS = (
 _PARTS = frozenset(["_update", "_with_momentum", "_with_grad"])  # what a method's arithmetic is made of, beside `step`
 
 
+_OURS = ("autolab.optim.", "torch.optim.")  # both compute the same
+
+
 def lines(cls: type, facts: Facts) -> list[Line]:
     """The lines of a step of an optimizer of that class, [] for one whose arithmetic is not written here: LBFGS, and a learner's own."""
     kind = next((c for c in cls.__mro__ if "step" in vars(c)), cls)
     rule = _RULES.get(kind.__name__)
-    changed = any(not c.__module__.startswith("autolab.optim.") for c in cls.__mro__ if not _PARTS.isdisjoint(vars(c)))
-    if rule is None or not kind.__module__.startswith("autolab.optim.") or changed:
+    changed = any(not c.__module__.startswith(_OURS) for c in cls.__mro__ if not _PARTS.isdisjoint(vars(c)))
+    if rule is None or not kind.__module__.startswith(_OURS) or changed:
         return []
     sheet = Sheet(facts)
     rule(sheet)

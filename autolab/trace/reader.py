@@ -6,16 +6,20 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..engine.devices import device as devices
+from ..engine.core.grad_mode import per_thread
 from ..engine.core.node import Packed, Unusual
 from ..engine.core.saved import entries
 from ..engine.core.op import OPS
-from .values import type_name
+from ..engine.core.tensor import Tensor
+from .drafts import Seen
+from .values import Value, type_name
 
 UNKNOWN = object()
 """An operand that took part in the operation but was not kept."""
@@ -80,8 +84,6 @@ def is_parameter(tensor: Any) -> bool:
 
 def reader_for(tensor: Any) -> Reader:
     """The reader for the library that `tensor` belongs to. Raises TypeError for anything else."""
-    from ..engine.core.tensor import Tensor
-
     if isinstance(tensor, Tensor):
         return Reader()
     if is_tensor(tensor) and any(c.__module__.partition(".")[0] == "torch" for c in type(tensor).__mro__):
@@ -153,7 +155,60 @@ class Reader:
         """The same for tensors that share memory and version counter, as `x` and `x.detach()` do."""
         return tensor._storage
 
+    def owns(self, item: Any) -> bool:
+        """Whether it is a tensor of this library."""
+        return isinstance(item, Tensor)
+
+    def shares(self, a: Any, b: Any) -> bool:
+        """Whether two tensors have memory in common."""
+        if a._storage is b._storage:
+            return True
+        one, other = a._array, b._array
+        return isinstance(one, np.ndarray) and isinstance(other, np.ndarray) and bool(np.may_share_memory(one, other))
+
+    def lost_base(self, tensor: Any, changes: bool) -> Any:
+        """What a view is a view of, where that is why it may not be changed (`changes`), or where a change of it cut the view off; else None."""
+        view = tensor._view if isinstance(tensor, Tensor) else None
+        return view.base if view is not None and (changes or view.is_lost(tensor)) else None
+
+    def watch(self, tensor: Any) -> tuple[Any, int]:
+        """(a function that gives a tensor's memory as long as somebody has it, its version)."""
+        return weakref.ref(tensor._storage), tensor._storage.version
+
+    def value(self, tensor: Any) -> Value:
+        """What a tensor holds."""
+        return Value.of(self.array(tensor), self.facts(tensor).dtype)
+
+    # -- gradients on their way ----------------------------------------------------------------------
+    def arriving(self, grad: Any) -> Any:
+        """A gradient as an event tells it, so that it can be looked at."""
+        return devices.peek(grad)
+
+    def kept_gradient(self, grad: Any) -> Any:
+        """One that stays as it is: the engine may go on adding to its own array in place."""
+        return np.array(grad)
+
+    def plus(self, a: Any, b: Any) -> Any:
+        """The sum of two gradients."""
+        return a + b
+
+    def same(self, a: Any, b: Any) -> bool:
+        """Whether two gradients are the same numbers."""
+        return np.array_equal(np.asarray(a), np.asarray(b), equal_nan=True)
+
+    # -- what the running code is in -------------------------------------------------------------------
+    def grad_enabled(self) -> bool:
+        return per_thread.state.grad
+
+    def scope_now(self) -> Any:
+        """The call of a module that is running, as `scopes` describes it, or None."""
+        return per_thread.state.scope
+
     # -- grad_fn nodes -----------------------------------------------------------------------------
+    def seen_nodes(self, weak: bool) -> Seen:
+        """Where a builder notes which node is which."""
+        return Seen(weak)
+
     def op(self, node: Any) -> Any:
         """The op's record, or None when there is none for this node."""
         found = getattr(node, "op", None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from . import names
@@ -21,6 +21,7 @@ class At(NamedTuple):
     modules: list[Any]
     hidden: bool
     optimizer: type | None
+    line: int | None = None  # of the learner's frame, where that may have gone on since
 
 
 def at(custom: bool) -> At:
@@ -39,6 +40,51 @@ def at(custom: bool) -> At:
             optimizer = type(frame.f_locals.get("self"))
         frame = frame.f_back
     return At(learner, modules, applies > custom, optimizer)
+
+
+def at_torch(custom: bool, frame: FrameType | None = None) -> At:
+    """The same for PyTorch's operations, or from `frame` outwards. A library's line counts only where no line of the learner's is around it."""
+    frame = frame or sys._getframe(2)
+    learner, library, modules, applies, optimizer = None, None, [], 0, None
+    while frame is not None:
+        code = frame.f_code
+        if not names.ours(frame):
+            if not names.library(frame):
+                learner = learner or frame
+            library = library or frame
+        elif code.co_name == "apply" and _ends(code, "torch/autograd/function.py"):
+            applies += 1
+        elif code.co_name == "_call_impl" and _ends(code, "torch/nn/modules/module.py"):
+            modules.append(names.local_names(frame)["self"])
+        elif library is None and optimizer is None and "torch/optim/" in code.co_filename.replace("\\", "/"):
+            optimizer = type(frame.f_locals.get("self"))
+        frame = frame.f_back
+    return At(learner or library, modules, applies > custom, optimizer)
+
+
+def clearing() -> Any:
+    """The optimizer or module of PyTorch's whose `zero_grad()` is running, or None."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and names.ours(frame):
+        if frame.f_code.co_name == "zero_grad":
+            return frame.f_locals.get("self")
+        frame = frame.f_back
+    return None
+
+
+def custom_function() -> FrameType | None:
+    """The outermost call of a custom function of PyTorch's that is running."""
+    frame: FrameType | None = sys._getframe(1)
+    found = None
+    while frame is not None:
+        if frame.f_code.co_name == "apply" and _ends(frame.f_code, "torch/autograd/function.py"):
+            found = frame
+        frame = frame.f_back
+    return found
+
+
+def _ends(code: CodeType, path: str) -> bool:
+    return code.co_filename.replace("\\", "/").endswith(path)
 
 
 def lines(frame: FrameType | None) -> tuple[tuple[str, int], ...]:

@@ -110,6 +110,26 @@ class TorchReader(Reader):
     def memory(self, tensor: Any) -> Any:
         return tensor.untyped_storage().data_ptr() or None
 
+    def owns(self, item: Any) -> bool:
+        import torch
+
+        return isinstance(item, torch.Tensor)
+
+    def shares(self, a: Any, b: Any) -> bool:
+        return self.memory(a) is not None and self.memory(a) == self.memory(b)
+
+    def lost_base(self, tensor: Any, changes: bool) -> Any:
+        return tensor._base if changes and tensor._is_view() else None
+
+    def watch(self, tensor: Any) -> tuple[Any, int]:
+        memory = self.memory(tensor)
+        return lambda: memory, tensor._version
+
+    def grad_enabled(self) -> bool:
+        import torch
+
+        return torch.is_grad_enabled()
+
     def sequence_nr(self, node: Any) -> int:
         return node._sequence_nr()
 

@@ -52,7 +52,7 @@ class Updates:
         self.steps: list[Step] = []
         self.clearing = ""  # the call of zero_grad() that is under way
         self._depth = 0
-        self._before: tuple[str, np.ndarray, optimizers.Facts] | None = None  # of the parameter that is being changed
+        self._before: dict[int, tuple[str, Any, optimizers.Facts]] = {}  # of the parameters that are being changed
         self._changes: dict[str, _Change] = {}
 
     # -- optimizers --------------------------------------------------------------------------------
@@ -73,17 +73,16 @@ class Updates:
             facts.before, facts.grad, facts.state_before = self._numbers(optimizer, parameter)
             state = optimizer.state.get(parameter, {})
             facts.kept = frozenset(name for name, value in state.items() if value is not None)
-            self._before = self.builder.leaf(parameter), np.array(self._array(parameter)), facts
-        elif self._before is not None:
-            before, array, facts = self._before
+            self._before[id(parameter)] = self.builder.leaf(parameter), np.array(self._array(parameter)), facts
+        elif id(parameter) in self._before:
+            before, array, facts = self._before.pop(id(parameter))
             facts.after, _, facts.state_after = self._numbers(optimizer, parameter)
-            self._before = None
             self._changed_by(type(optimizer), before, array, parameter, facts)
 
     def moved(self, optimizer: type, leaf: Any) -> None:
         """An optimizer whose arithmetic is not told moved a parameter, by an operation in place."""
         before = self.builder.by_tensor.get(leaf)
-        if self._before is None and before is not None:
+        if not self._before and before is not None:
             self._changed_by(optimizer, before, None, leaf, optimizers.Facts("", {}))
 
     def _changed_by(self, optimizer: type, before: str, array: Any, parameter: Any, facts: optimizers.Facts) -> None:
@@ -132,7 +131,7 @@ class Updates:
 
     def owner(self, tensor: Any) -> Any:
         """The known leaf whose memory `tensor` shares, as `w.data` and `w[0]` do; None when there is none."""
-        return next((leaf for leaf in self.film.leaves() if leaf is not tensor and _shares(leaf, tensor)), None)
+        return next((leaf for leaf in self.film.leaves() if leaf is not tensor and self.builder.reader.shares(leaf, tensor)), None)
 
     def partly(self, leaf: Any, draft: Draft) -> None:
         """`draft` changed a view of a leaf in place."""
@@ -170,7 +169,7 @@ class Updates:
     def grad_changed(self, grad: Any) -> None:
         """A tensor was changed in place that may be some leaf's `.grad`."""
         for leaf in self.film.leaves() if not self.clearing and not self.film.running else ():
-            if leaf._grad is grad:
+            if self.builder.reader.grad(leaf) is grad:
                 self.film.check_grad(self.builder.by_tensor.get(leaf))
 
     # -- the end -----------------------------------------------------------------------------------
@@ -284,9 +283,3 @@ def called(owner: Any, frame: FrameType | None) -> str:
                 return f"self.{name}"
     return type(owner).__name__
 
-
-def _shares(leaf: Any, tensor: Any) -> bool:
-    if leaf._storage is tensor._storage:
-        return True
-    a, b = leaf._array, tensor._array
-    return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and bool(np.may_share_memory(a, b))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -95,8 +96,18 @@ def type_name(dtype: np.dtype) -> str:
     return dtype.name
 
 
+_FIELDS = ("shape", "dtype", "data", "stats", "sample", "text")
+
+
+class _Later:
+    """Where a value keeps how it is found, as long as nobody has asked."""
+
+    __slots__ = ("_make",)
+    _make: Callable[[], Value]
+
+
 @dataclass(frozen=True, slots=True)
-class Value:
+class Value(_Later):
     """What a tensor held at one moment.
 
     shape : sizes, `()` for a scalar.
@@ -132,6 +143,28 @@ class Value:
         sample = [number(array[np.unravel_index(i, shape)]) for i in _picks(array.size)]
         about = f", {extent(stats)}, std {short(stats['std'])}" if stats else ""
         return cls(shape, dtype, None, stats, sample, f"{dtype}[{', '.join(map(str, shape))}]{about}")
+
+    @classmethod
+    def later(cls, make: Callable[[], Value]) -> Value:
+        """The value that `make()` gives; it is called when something is asked for first, and then forgotten."""
+        value: Value = object.__new__(cls)
+        object.__setattr__(value, "_make", make)
+        return value
+
+    def __getattr__(self, name: str) -> Any:
+        # Reached where an attribute is missing: a value made by `later` has none until now.
+        if name not in _FIELDS:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        found = self._make()
+        for field in _FIELDS:
+            object.__setattr__(self, field, getattr(found, field))
+        object.__delattr__(self, "_make")
+        return getattr(self, name)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nobody has asked yet what it is; asking may take a while."""
+        return hasattr(self, "_make")
 
     @classmethod
     def of_literal(cls, item: Any, text: str, dtype: str = "") -> Value:

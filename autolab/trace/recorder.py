@@ -1,0 +1,490 @@
+"""The events of running code become a trace: those of `engine.core.observe.Observer`, whichever library sends them."""
+
+from __future__ import annotations
+
+import sys
+from types import FrameType
+from typing import Any, Self
+
+from ..engine.core import observe
+from ..engine.core.refusals import FREED
+from . import assigned, failures, lines, names, stack
+from .build import Builder
+from .drafts import Draft, operation_name, plain
+from .drafts import place as place_of
+from .iterations import Mark
+from .model import Output, Source, Trace
+from .parameters import Parameters
+from .reader import Reader, SavedEntry
+from .recorded import Recorded
+from .text import render
+from .updates import Updates
+from .words import error as error_line
+
+BEFORE = "not known: it was changed in place here, and nothing in the recording had its value before"
+_COMPREHENSIONS = frozenset(["<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"])
+
+
+
+class Recorder(Recorded[Trace]):
+    """Watches autolab in a `with` block."""
+
+    _call = "record"
+
+    def __init__(self) -> None:
+        self._builder = self._new_builder()
+        self._failures = failures.Failures(self._builder)
+        self._parameters = Parameters(self._builder)
+        self._spelled = names.Spelled()
+        self._updates = Updates(self._builder)
+        self._marks: list[Mark] = []
+        self._places: dict[tuple[tuple[str, int], ...], int] = {}
+        self._error: dict[str, Any] | None = None
+        self._passes: dict[int, Source | None] = {}  # backward pass -> the line that began it
+        self._running_node: Any = lambda: None
+
+    @property
+    def has_nodes(self) -> bool:
+        return bool(self._builder.nodes if self._trace is None else self._trace.nodes)
+
+    def _new_builder(self) -> Builder:
+        return Builder(Reader(), weak=True)
+
+    def _watch(self) -> None:
+        observe.add(self)
+
+    def _stop(self) -> None:
+        observe.remove(self)
+
+    def _at(self, custom: bool) -> stack.At:
+        return stack.at(custom)
+
+    def _read_call(self, op: Any, args: Any, custom: bool) -> tuple[Any, dict[str, Any], dict[str, Any]]:
+        """(the operation's record, its operands, its other arguments)."""
+        record_ = None if custom else op
+        return record_, *failures.operands_of(record_, args)
+
+    def _operation(self, op: Any, record_: Any) -> str:
+        """What the operation is called."""
+        return operation_name(self._builder.reader.grad_fn_name(op) if record_ is None else record_.node)
+
+    # -- the block ---------------------------------------------------------------------------------
+    def __enter__(self) -> Self:
+        self._check_new()
+        self._running = True
+        self._watch()
+        return self
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
+        self._stop()
+        self._failures.settle()
+        if error is not None:
+            self._ended_by(error)
+        self._trace, self._running = self._so_far(names.caller()), False
+        self._builder = self._new_builder()  # what it knew is in the trace
+        self._updates, self._marks = Updates(self._builder), []
+
+    def _ended_by(self, error: BaseException) -> None:
+        """Notes the error that ended the block: of the operation that failed, of a backward pass, or of the learner's own code."""
+        found = next((own for link in failures.chain(error) if (own := link.__dict__.get("_autolab_seen")) and own[0] is self), None)
+        node, film = "" if found is None else found[1], self._builder.film
+        if found is None and not (film.shots and film.shots[-1].event == "error"):
+            try:
+                node = self._at_the_line(error)
+            except Exception:  # what has no shape yet cannot be drawn; the learner's error counts
+                film.broke("", error_line(error))
+        frame = failures.learners(error.__traceback__)
+        source = None if frame is None else names.source(frame.tb_frame, frame.tb_lineno)
+        self._error = failures.described(error) | {"node": node or (film.shots[-1].node if film.shots else "")}
+        self._error["source"] = None if source is None else source.to_json()
+        error._autolab_seen = self, self._error["node"]  # type: ignore[attr-defined]
+
+    def _at_the_line(self, error: BaseException) -> str:
+        """The node for an error that no operation told of: Python refused a call, or the learner's own code raised it. "" for the latter."""
+        frame = failures.learners(error.__traceback__)
+        expression = None if frame is None else lines.at(frame)
+        if frame is None or expression is None or not expression.operands:
+            self._builder.film.broke("", error_line(error))
+            return ""
+        parents = {n: (a, self._parent(a, None, None, i, frame.tb_frame)) for i, (n, a) in enumerate(expression.operands.items())}
+        source = names.source(frame.tb_frame, frame.tb_lineno)
+        return self._failures.add(expression.name or "line", error, parents, source=source).id
+
+    def _render(self, trace: Trace) -> str:
+        return render(trace)
+
+    def _summary(self, trace: Trace) -> str:
+        return f"{len(trace.nodes):,} nodes, {len(trace.frames):,} steps"
+
+    def _so_far(self, frame: FrameType | None) -> Trace:
+        builder = self._builder
+        self._failures.settle()
+        for name, tensor in names.tensors(names.namespace(frame)):
+            if builder.reader.owns(tensor):
+                builder.name(name, tensor)
+        builder.film.check_grads()
+        parents = {edge.parent for edge in builder.edges}
+        roots = [d.id for d in builder.nodes if d.kind == "op" and d.requires_grad and d.id not in parents]
+        why = "" if builder.film.run else "No backward pass ran while this was recorded."
+        if not builder.nodes:
+            why = "Nothing was recorded: no operation on a tensor ran in the block."
+        return builder.finish(
+            {
+                "library": builder.reader.library,
+                "source": "recording",
+                "roots": roots,
+                "backward": "recorded" if builder.film.run else "",
+                "why": why,
+                "error": self._error,
+            }
+            | ({"failures": self._failures.facts} if self._failures.facts else {}),
+            self._updates,
+            self._marks,
+        )
+
+    # -- forward events ----------------------------------------------------------------------------
+    def failed(self, op, args, error, inplace=False):
+        if self._builder.film.running:  # the pass will say it
+            return
+        custom = hasattr(op, "next_functions")
+        at = self._at(custom)
+        frame = at.frame
+        if at.hidden or frame is None:
+            return
+        self._mark("forward", self._place(frame))
+        self._failures.replace(error)
+        if isinstance(op, str):
+            if op in failures.PASSES:
+                return self._refused_pass(args, error, frame)
+            op, operands, literals = failures.as_written(op, args, lines.running(frame))
+        else:
+            record_, operands, literals = self._read_call(op, args, custom)
+            op = op if record_ is None else record_
+            literals = {n: plain(a) for n, a in literals.items()}
+        parents = {n: (a, self._parent(a, None, None, slot, frame)) for slot, (n, a) in enumerate(operands.items())}
+        at_call = {"source": names.source(frame), "scope": self._builder.reader.scope_now()}
+        draft = self._failures.add(op, error, parents, **at_call, attrs=literals, inplace=inplace)
+        self._scan(frame)
+        self._parameters.name(draft, at.modules, operands)
+        for i, item in enumerate(operands.values()):
+            self._failures.shared(draft, item, inplace and not i)
+        error._autolab_seen = self, draft.id
+
+    def _refused_pass(self, args, error, frame):
+        """backward() or grad() refused what it was called with; that is told at its root."""
+        tensors, _ = failures.given({name: a for name, a in args.items() if name in ("self", "tensors", "outputs")})
+        root = next(iter(tensors.values()), None)
+        if root is not None:
+            node = self._builder.tensor(root)[0]
+            self._failures.at(node, error)
+            self._scan(frame)
+            error._autolab_seen = self, node
+
+    def forward(self, op, args, attrs, outputs, node, inplace=False):
+        builder = self._builder
+        self._failures.settle()
+        custom = hasattr(op, "next_functions")  # an autograd.Function: the node stands in for the op
+        at = self._at(custom)
+        frame = at.frame
+        if at.hidden or not outputs or builder.film.running and node is None:
+            # inside a custom function, or arithmetic of a hook or rule: the learner sees the function as one operation
+            return
+        target = args[0] if inplace else None
+        if at.optimizer is not None or self._updates.clearing:
+            if at.optimizer is not None and inplace and target.requires_grad:
+                self._updates.moved(at.optimizer, target)
+            return
+        place = self._place(frame)
+        self._mark("forward", place)
+        if frame is not None:
+            self._scan(frame)
+        record_, operands, literals = self._read_call(op, args, custom)
+        leaf = self._changed_leaf(target, node)
+        parents = {n: self._parent(a, target, node, slot, frame, leaf) for slot, (n, a) in enumerate(operands.items())}
+        draft = self._draft(record_, op, outputs, node, inplace, leaf)
+        draft.source = names.source(frame, at.line)
+        draft.operands = parents
+        if node is not None:
+            for name, item in (kept := sorted(builder.reader.saved(node), key=place_of(list(operands)))):
+                if not isinstance(item, SavedEntry) and "_sym_" not in name:
+                    draft.attrs[name] = plain(item)
+        draft.attrs.update((n, plain(a)) for n, a in literals.items() if n not in draft.attrs)
+        self._spell(draft, frame)
+        if draft.attrs.get("dtype", "").rpartition(".")[2] == draft.dtype:
+            del draft.attrs["dtype"]  # handed on by the library; it says nothing that the result does not
+        for slot, (parent, nr) in enumerate(parents.values()):
+            goes_back = (
+                node is not None and slot < len(node.next_functions) and node.next_functions[slot][0] is not None
+            )
+            if node is None and inplace and draft.kind == "op" and draft.requires_grad:  # of a view: its node is the base's affair
+                goes_back = builder.reader.grad_enabled() and builder.draft(parent).requires_grad
+            changes = draft.kind == "leaf" and slot == 0
+            builder.edge(parent, nr, draft.id, slot, differentiable=goes_back, update=changes)
+        if node is not None:
+            builder.by_fn.put(node, draft.id)
+            for _, item in kept:
+                if isinstance(item, SavedEntry):
+                    builder.save(draft, node, item)
+        self._cut(draft, parents, node, outputs)
+        if inplace:
+            self._failures.changed(outputs[0], draft.id)
+        for nr, output in enumerate(outputs):
+            builder.by_tensor.put(output if leaf is None else leaf, draft.id)
+            if nr:
+                builder.output_nr.put(output, nr)
+            if output.requires_grad:
+                builder.remember_memory(output, draft.id)
+        draft.scope = builder.reader.scope_now()
+        self._parameters.name(draft, at.modules, operands)
+        if draft.kind == "leaf":
+            self._mark("update", place)
+            builder.film.changed(draft.id, draft)
+        else:
+            builder.film.computed(draft)
+        if inplace and node is None and draft.kind != "leaf":
+            self._changed_elsewhere(draft, target, place)
+        if inplace and outputs[0]._is_view():
+            self._rebased(draft, outputs[0]._base)
+
+    def _spell(self, draft: Draft, frame: FrameType | None) -> None:
+        """Notes how the numbers among an operation's arguments are written in the learner's code."""
+        constants = [self._builder.draft(parent) for parent, _ in draft.operands.values()]
+        constants = [c for c in constants if c.kind == "data" and c.tensor is None and c.shape == () and not c.literal]
+        numbers = {n: a for n, a in draft.attrs.items() if type(a) in (int, float)}
+        if constants or numbers:
+            texts = self._spelled.at(frame)
+            for constant in constants:
+                number = constant.value.data if constant.value is not None else None
+                constant.literal = texts.get((type(number), number), "")
+            draft.spelled = {n: texts[type(a), a] for n, a in numbers.items() if (type(a), a) in texts}
+
+    def _changed_leaf(self, target: Any, node: Any) -> Any:
+        """The leaf that an operation in place changes as a whole: `target` itself, or the one that it is `.data` of."""
+        if target is None or node is not None or self._builder.reader.grad_fn(target) is not None:
+            return None
+        leaf = target if target.requires_grad and not target._is_view() else self._updates.owner(target)
+        return leaf if leaf is not None and leaf.shape == target.shape and leaf.dtype == target.dtype else None
+
+    def _changed_elsewhere(self, draft: Draft, target: Any, place: int) -> None:
+        """What else an operation in place changed that is no part of a graph: a leaf through a view of it, a leaf's `.grad`."""
+        leaf = self._updates.owner(target)
+        if leaf is not None:
+            self._mark("update", place)
+            self._updates.partly(leaf, draft)
+        else:
+            self._updates.grad_changed(target)
+
+    def _mark(self, kind: str, place: int) -> None:
+        builder = self._builder
+        self._marks.append(Mark(kind, place, len(builder.nodes), len(builder.film.shots)))
+
+    def _parent(
+        self, item: Any, target: Any, node: Any, slot: int, frame: FrameType | None, leaf: Any = None
+    ) -> tuple[str, int]:
+        builder = self._builder
+        if item is target and leaf is not None and leaf is not target:
+            return builder.by_tensor.get(leaf), 0
+        if not builder.reader.owns(item):
+            return builder.constant(item), 0
+        if item is not target:
+            self._meet_origin(item, frame)
+            return self._called_grad(builder.tensor(item), item)
+        # In place: the tensor is its own result by now (one version on), so its history is what it was before.
+        if node is not None:
+            before, nr = node.next_functions[slot]
+            if before is not None and not hasattr(before, "variable"):
+                builder.graph([before])
+                return builder.by_fn.get(before), nr
+        found, facts = builder.find(item), builder.reader.facts(item)
+        if found is not None and builder.draft(found).version in (None, (facts.version or 0) - 1):
+            return found, 0
+        kind = "leaf" if item.requires_grad and builder.reader.grad_fn(item) is None else "data"
+        draft = builder.add(
+            kind, shape=facts.shape, dtype=facts.dtype, device=facts.device, requires_grad=kind == "leaf", missing=BEFORE
+        )
+        return self._called_grad((draft.id, 0), item)
+
+    def _meet_origin(self, tensor: Any, frame: FrameType | None) -> None:
+        """Before an unknown constant is drawn: if the learner has a tensor that requires grad over the same memory,
+        this is its detach()."""
+        builder = self._builder
+        if (
+            frame is None
+            or tensor.requires_grad
+            or builder.find(tensor) is not None
+            or builder.detached_from(tensor) is not None
+        ):
+            return
+        for name, item in names.local_names(frame).items():
+            if (
+                builder.reader.owns(item)
+                and item.requires_grad
+                and builder.reader.memory(item) == builder.reader.memory(tensor)
+                and item.shape == tensor.shape
+            ):
+                builder.remember_memory(item, builder.tensor(item)[0])
+                builder.name(name, item)
+                return
+
+    def _called_grad(self, parent: tuple[str, int], tensor: Any) -> tuple[str, int]:
+        """`parent`, which gets the name "w.grad" when `tensor` is the gradient of a named leaf."""
+        draft = self._builder.draft(parent[0])
+        if draft.kind == "data" and not draft.name:
+            for other in self._builder.nodes:
+                leaf = other.tensor() if other.kind == "leaf" and other.name and other.tensor is not None else None
+                if leaf is not None and self._builder.reader.grad(leaf) is tensor:
+                    draft.name = f"{other.name}.grad"
+        return parent
+
+    def _draft(self, record_: Any, op: Any, outputs: tuple[Any, ...], node: Any, inplace: bool, leaf: Any) -> Draft:
+        builder = self._builder
+        first = outputs[0] if leaf is None else leaf
+        facts = builder.reader.facts(first)
+        grad_fn = "" if node is None else builder.reader.grad_fn_name(node)
+        name = self._operation(op, record_) + ("_" if inplace else "")
+        draft = builder.add(
+            "op" if leaf is None else "leaf",
+            op=name,
+            grad_fn=grad_fn,
+            shape=facts.shape,
+            dtype=facts.dtype,
+            device=facts.device,
+            version=facts.version,
+            requires_grad=first.requires_grad,
+            value=builder.value_of(first),
+            record=record_,
+            tensor=builder.by_tensor.hold(first),
+        )
+        if len(outputs) > 1:
+            shown = record_.outputs if record_ is not None else ()
+            draft.outputs = tuple(
+                Output(
+                    shown[i] if i < len(shown) else f"output {i}",
+                    tuple(t.shape),
+                    builder.reader.facts(t).dtype,
+                    builder.value_of(t),
+                )
+                for i, t in enumerate(outputs)
+            )
+        return draft
+
+    def _cut(self, draft: Draft, parents: dict[str, tuple[str, int]], node: Any, outputs: tuple[Any, ...]) -> None:
+        if (
+            node is None
+            and draft.kind == "op"
+            and not self._builder.reader.grad_enabled()
+            and outputs[0].dtype.is_floating_point
+            and any(self._builder.draft(parent).requires_grad for parent, _ in parents.values())
+        ):
+            draft.cut = "no_grad"
+
+    def _scan(self, frame: FrameType) -> None:
+        """Gives known tensors the names they have by now; a name found later (a loop reuses it) would be another
+        tensor's."""
+        builder = self._builder
+        if frame.f_code.co_name in _COMPREHENSIONS and frame.f_back is not None:
+            self._scan(frame.f_back)  # what a loop goes through has its name already
+        for name, item in names.values(names.local_names(frame)):
+            if builder.reader.owns(item) and builder.has_no_name(item):
+                builder.name(name, item)
+
+    def _rebased(self, draft: Draft, base: Any) -> None:
+        """After an in-place operation on a view, the base has a new history: all of it as before, but for the slice
+        that changed."""
+        builder = self._builder
+        if base.grad_fn is None or builder.by_fn.get(base.grad_fn) is not None:
+            return
+        builder.graph([base.grad_fn])
+        whole = builder.draft(builder.by_fn.get(base.grad_fn))
+        slot = len(base.grad_fn.next_functions)
+        builder.edge(draft.id, 0, whole.id, slot, differentiable=False)
+        before = builder.edge_at(whole.id, 0)
+        whole.operands = {"self": (before.parent, before.parent_nr)} if before is not None else {}
+        whole.operands["slice"] = draft.id, 0
+        whole.source, whole.tensor, whole.version = (
+            draft.source,
+            builder.by_tensor.hold(base),
+            builder.reader.facts(base).version,
+        )
+        builder.by_tensor.put(base, whole.id)
+        builder.film.computed(whole)
+
+    # -- between passes ----------------------------------------------------------------------------
+    def step(self, optimizer, over):
+        frame = self._name_here()
+        if over or not self._updates.stepping:
+            self._mark("update" if over else "other", self._place(frame))
+        self._updates.step(optimizer, over, frame)
+
+    def update(self, *args):
+        self._updates.update(*args)
+
+    def zero_grad(self, owner, over):
+        frame = names.caller()
+        if not over:
+            self._mark("other", self._place(frame))
+        self._updates.zero_grad(owner, over, frame)
+
+    def grad_set(self, tensor):
+        self._updates.grad_set(tensor)
+
+    def data_set(self, leaf, value):
+        frame = names.caller()
+        self._mark("update", self._place(frame))
+        self._updates.data_set(leaf, value, names.source(frame))
+
+    # -- backward events ---------------------------------------------------------------------------
+    def backward_begin(self, *args):
+        self._failures.settle()
+        frame = self._name_here()
+        self._mark("backward", self._place(frame))
+        self._builder.film.backward_begin(*args)
+        self._passes.setdefault(self._builder.film.run, names.source(frame))
+
+    def _name_here(self) -> FrameType | None:
+        """The learner's frame, whose variables give their names to what is known."""
+        frame = names.caller()
+        if frame is not None:
+            for name, tensor in names.tensors(names.local_names(frame)):
+                if self._builder.reader.owns(tensor):
+                    self._builder.name(name, tensor)
+        return frame
+
+    def _place(self, frame: FrameType | None) -> int:
+        """A number for where the learner's code is."""
+        return self._places.setdefault(stack.lines(frame), len(self._places))
+
+    def seed(self, *args):
+        self._builder.film.seed(*args)
+
+    def before_node(self, node, grads):
+        self._running_node = self._builder.by_fn.hold(node)
+        self._builder.film.before_node(node, grads)
+
+    def after_node(self, *args):
+        self._builder.film.after_node(*args)
+
+    def contribution(self, *args):
+        self._builder.film.contribution(*args)
+
+    def accumulate(self, *args):
+        self._builder.film.accumulate(*args)
+
+    def free(self, *args):
+        self._builder.film.free(*args)
+
+    def backward_end(self, error):
+        film = self._builder.film
+        film.backward_end(error)
+        if error is not None and film.shots[-1].event == "error" and film.shots[-1].node:
+            node_id, fn = film.shots[-1].node, self._running_node()
+            self._failures.in_pass(node_id, fn, error)
+            earlier = [s.run for s in film.shots if s.event == "free" and s.node == node_id and s.run < film.run]
+            if earlier and str(error) == FREED:
+                self._failures.freed(node_id, self._passes.get(earlier[0]), earlier[0])
+            error._autolab_seen = self, node_id
+
+    def returned(self, targets, grads):
+        self._builder.film.returned(targets, grads, assigned.to_grad(sys._getframe(1), len(grads)))
+
+

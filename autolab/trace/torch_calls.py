@@ -1,0 +1,115 @@
+"""PyTorch's operations as a recording names them: by autolab's record of the same operation where there is one, else by their schema."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from ..engine.core.op import OPS, Op
+from .drafts import operation_name
+from .reader import is_tensor
+
+SILENT = frozenset(
+    "detach detach_ alias lift lift_fresh lift_fresh_copy empty_like zeros_like ones_like full_like rand_like randn_like randint_like "
+    "new_empty new_empty_strided new_zeros new_ones new_full _local_scalar_dense is_nonzero equal allclose is_same_size "
+    "record_stream _has_same_storage_numel set_ resize_ sym_size sym_stride sym_numel requires_grad_".split()
+)
+"""What makes no result of its own: what is detached is drawn where it is used, what is new is data."""
+
+
+class Schema:
+    """What an overload of PyTorch's says of its arguments; `name` is that of the operation, without `_` for one in place."""
+
+    def __init__(self, func: Any) -> None:
+        schema = func._schema
+        full = schema.name.rpartition("::")[2]
+        self.full, self.overload = full, schema.overload_name
+        self.params = tuple(a.name for a in schema.arguments)
+        self.defaults = {a.name: a.default_value for a in schema.arguments if a.has_default_value()}
+        self.writes = tuple(a.name for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write)
+        # Batch normalization changes its statistics without saying so, and without counting.
+        self.changes = (*self.writes, *(n for n in ("running_mean", "running_var") if n in self.params and n not in self.writes))
+        self.view = any(a.alias_info is not None and not a.alias_info.is_write for a in schema.arguments)
+        self.in_place = full.endswith("_") and not full.endswith("__") and self.writes[:1] == self.params[:1]
+        self.name = full[:-1] if self.in_place else full
+        self.silent = full in SILENT
+        self.differentiable = tuple(a.name for a in schema.arguments if "Tensor" in str(a.type))
+
+    def named(self, args: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The arguments of a call by name, defaults included."""
+        return self.defaults | dict(zip(self.params, args)) | kwargs
+
+    @functools.cached_property
+    def record(self) -> Op | None:
+        """The record of autolab's that is called the same, for an operation without a node."""
+        names = (f"{self.name}_scalar", self.name) if self.overload.startswith("Scalar") else (self.name,)
+        return next((OPS[n] for name in names for n in (name, name.lstrip("_")) if n in OPS), None)
+
+
+@functools.cache
+def schema_of(func: Any) -> Schema:
+    return Schema(func)
+
+
+class Call:
+    """One operation that ran: what a recording's `forward` event has as its `op`."""
+
+    def __init__(self, schema: Schema, arguments: dict[str, Any], record: Op | None) -> None:
+        self.schema, self.arguments = schema, arguments
+        if record is not None and not self._fits(record):
+            record = None
+        self.record = record
+        self.name = schema.name.lstrip("_") if record is None else record.name
+
+    def _fits(self, record: Op) -> bool:
+        """Whether the record knows the arguments that are tensors by the same names."""
+        tensors = {n for n, a in self.arguments.items() if is_tensor(a) or isinstance(a, (list, tuple)) and any(map(is_tensor, a))}
+        return tensors <= {*record.params}
+
+    def operands(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """(operands, other arguments) where there is no record: tensors as the schema names them."""
+        found: dict[str, Any] = {}
+        for name, item in self.arguments.items():
+            if is_tensor(item):
+                found[name] = item
+            elif isinstance(item, (list, tuple)) and any(map(is_tensor, item)):
+                found.update((f"{name}[{i}]", x) for i, x in enumerate(item) if is_tensor(x))
+            elif isinstance(item, (bool, int, float)) and name in self.schema.differentiable:
+                found[name] = item
+        rest = {
+            n: a
+            for n, a in self.arguments.items()
+            if n not in found and f"{n}[0]" not in found and a is not None and a != self.schema.defaults.get(n, a is None)
+        }
+        return found, {n: a for n, a in rest.items() if isinstance(a, (bool, int, float, str, list, tuple))}
+
+    def args(self) -> tuple[Any, ...]:
+        """The arguments in the order of the record, or of the schema."""
+        if self.record is None:
+            return tuple(self.arguments.get(name) for name in self.schema.params)
+        return tuple(self.arguments.get(name, self.record.defaults.get(name)) for name in self.record.params)
+
+
+class Function(Call):
+    """A custom function that ran without a node."""
+
+    def __init__(self, name: str, args: tuple[Any, ...]) -> None:
+        self.record, self._args = None, args
+        self.name = operation_name(f"{name}Backward")
+
+    def operands(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        return {str(i): a for i, a in enumerate(self._args) if is_tensor(a)}, {}
+
+    def args(self) -> tuple[Any, ...]:
+        return self._args
+
+
+def tensors_in(item: Any, deep: int = 3) -> list[Any]:
+    """The tensors of an argument or a result: itself, or those in its lists, tuples and dicts."""
+    if is_tensor(item):
+        return [item]
+    if isinstance(item, dict):
+        item = list(item.values())
+    if isinstance(item, (list, tuple)) and deep:
+        return [t for part in item for t in tensors_in(part, deep - 1)]
+    return []

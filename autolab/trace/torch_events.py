@@ -1,0 +1,351 @@
+"""PyTorch's running code as the events of `engine.core.observe.Observer`, by what PyTorch offers for it: a mode that sees the calls, one that sees
+the operations under them, and hooks of nodes, modules and optimizers.
+
+An operation is told when the next one begins, or the call it is part of ends: only then its result has its history."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from . import stack
+from .torch_calls import Call, Function, Schema, schema_of, tensors_in
+from .torch_pass import Pass
+
+if TYPE_CHECKING:
+    from .torch_record import TorchRecording
+
+_PASSES = (torch.Tensor.backward, torch.autograd.backward, torch.autograd.grad)
+_SHARED = frozenset(["numpy", "__array__", "__dlpack__", "data_ptr"])
+"""What hands out a tensor's memory, so that it can be changed unseen."""
+
+
+class _Operation:
+    """One operation that ran, until its results have their history."""
+
+    __slots__ = ("arguments", "enabled", "results", "schema")
+
+    def __init__(self, schema: Schema, arguments: dict[str, Any], results: list[Any], enabled: bool) -> None:
+        self.schema, self.arguments, self.results, self.enabled = schema, arguments, results, enabled
+
+    def place(self, seen: list[Any]) -> bool:
+        """Whether the results have their history. A view gets it in a tensor of its own, which `seen` may have."""
+        if not self.enabled or any(t.grad_fn is not None for t in self.results):
+            return True
+        if self.schema.in_place or not self.schema.view:
+            return True
+        found = [next((s for s in seen if s.grad_fn is not None and _alike(s, t)), None) for t in self.results]
+        if all(f is None for f in found):
+            return False
+        self.results = [t if f is None else f for t, f in zip(self.results, found)]
+        return True
+
+
+def _alike(a: Any, b: Any) -> bool:
+    same = a is not b and a.dtype == b.dtype and a.shape == b.shape and a.data_ptr() == b.data_ptr()
+    return same and a.layout is torch.strided and a.stride() == b.stride()
+
+
+class _Calls(TorchFunctionMode):
+    def __init__(self, events: Events) -> None:
+        super().__init__()
+        self.events = events
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        events, kwargs = self.events, kwargs or {}
+        if events.quiet:
+            return func(*args, **kwargs)
+        if events.queue or events.custom is not None:
+            events.tell(args)
+        name = getattr(func, "__name__", "")
+        if name == "__get__":
+            result = func(*args, **kwargs)
+        elif func in _PASSES:
+            return events.backward(func, args, kwargs)
+        else:
+            if name in _SHARED or name in ("__set__", "__delete__"):
+                events.before(name, func, args)
+            elif events.clearing is not None:
+                events.end_clearing()
+            try:
+                result = func(*args, **kwargs)
+            except Exception as error:
+                events.refused(name, args, kwargs, error)
+                raise
+            if name in ("__set__", "__delete__"):
+                events.assigned(func, args)
+        if events.queue:
+            events.tell(result, last=True)
+        return result
+
+
+class _Operations(TorchDispatchMode):
+    def __init__(self, events: Events) -> None:
+        super().__init__()
+        self.events = events
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        events, kwargs = self.events, kwargs or {}
+        if events.quiet:
+            if args and isinstance(args[0], (bool, int, float, complex)) and func is torch.ops.aten.detach.default:
+                # A node has saved the 3 of `3 * x` as a tensor, which comes here as the number that it was.
+                return torch.tensor(args[0], dtype=torch.float64 if isinstance(args[0], float) else None)
+            return func(*args, **kwargs)
+        schema = schema_of(func)
+        if schema.silent and not schema.writes:
+            return func(*args, **kwargs)  # detach: the operation before may just be saving its result
+        if events.queue or events.custom is not None:
+            events.tell(args)
+        arguments = schema.named(args, kwargs)
+        if schema.changes:
+            events.before_change(schema, arguments)
+        try:
+            result = func(*args, **kwargs)
+        except Exception as error:
+            events.failed(schema, arguments, error)
+            raise
+        on = torch.is_grad_enabled()
+        if events.passes and not on:
+            return result  # a rule's own arithmetic; a result that is held would not become a leaf's `.grad` as it is
+        results, given = tensors_in(result), tensors_in(arguments)
+        if not on and events.in_function(results):
+            return result
+        if results and given and not schema.silent:
+            enabled = on and any(t.requires_grad for t in given)
+            events.queue.append(_Operation(schema, arguments, results, enabled))
+        return result
+
+
+class _Custom:
+    """A custom function: its operations are its own affair."""
+
+    def __init__(self, frame: FrameType) -> None:
+        self.frame, self.results = frame, list[Any]()
+        self.at = stack.at_torch(True, frame.f_back)
+        self.at = self.at._replace(line=None if self.at.frame is None else self.at.frame.f_lineno)
+
+    def runs(self) -> bool:
+        return stack.custom_function() is self.frame
+
+    def tell(self, recording: TorchRecording, seen: list[Any]) -> None:
+        args = self.frame.f_locals["args"]
+        found = {id(t): t for t in [*self.results, *seen] if (fn := t.grad_fn) is not None and hasattr(fn, "saved_tensors")}
+        outputs = [t for t in found.values() if not recording.knows(t.grad_fn)]
+        if outputs:
+            node = outputs[0].grad_fn
+            outputs = sorted((t for t in outputs if t.grad_fn is node), key=lambda t: t.output_nr)
+            recording.forward_at(self.at, node, args, None, tuple(outputs), node)
+        elif self.results:
+            call = Function(self.frame.f_locals["cls"].__name__, args)
+            recording.forward_at(self.at, call, call.args(), None, tuple(self.results[-1:]), None)
+
+
+def quietly(method: Callable[..., Any]) -> Callable[..., Any]:
+    """What PyTorch is asked by the recording itself is no event."""
+
+    @functools.wraps(method)
+    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before, self.quiet = self.quiet, True
+        try:
+            return method(self, *args, **kwargs)
+        finally:
+            self.quiet = before
+
+    return run
+
+
+class Events:
+    """Watches PyTorch in a `with` block and tells `recording`."""
+
+    _quiet = False  # one for all: what a recording asks is no event of one around it either
+
+    def __init__(self, recording: TorchRecording) -> None:
+        self.recording = recording
+        self.queue: list[_Operation] = []
+        self.passes = 0  # that are running
+        self.custom: _Custom | None = None  # the custom function that runs, or has just run
+        self._modes = _Operations(self), _Calls(self)
+        self._handles: list[Any] = []
+        self._names: dict[tuple[int, int], str] = {}
+        self.modules: list[tuple[Any, Any]] = []  # (module, its scope), of calls that are running
+        self.clearing: Any = None  # the optimizer or module whose zero_grad() is under way
+
+    @property
+    def quiet(self) -> bool:
+        return Events._quiet
+
+    @quiet.setter
+    def quiet(self, now: bool) -> None:
+        Events._quiet = now
+
+    def __enter__(self) -> None:
+        self._handles = [
+            register_module_forward_pre_hook(self._module_begins),
+            register_module_forward_hook(self._module_ends, always_call=True),
+            register_optimizer_step_pre_hook(self._step_begins),
+            register_optimizer_step_post_hook(self._step_ends),
+        ]
+        for mode in self._modes:
+            mode.__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        for mode in reversed(self._modes):
+            mode.__exit__(*error)
+        for handle in self._handles:
+            handle.remove()
+        self.tell((), last=True)
+        self.end_clearing()
+        self.close()
+
+    # -- operations --------------------------------------------------------------------------------
+    @quietly
+    def tell(self, seen: Any, last: bool = False) -> None:
+        """Tells the operations whose results have their history by now; `seen`: where tensors may be that have it. With `last` the call is over."""
+        around = tensors_in(seen)
+        if self.custom is not None and not self.custom.runs():
+            custom, self.custom = self.custom, None
+            custom.tell(self.recording, around)
+        waiting: list[_Operation] = []
+        queue, self.queue = self.queue, waiting
+        for i, operation in enumerate(queue):
+            later = [t for other in queue[i + 1 :] for t in tensors_in(other.arguments)]
+            if operation.place(later + around):
+                self._tell(operation)
+            elif not last:
+                waiting.append(operation)
+
+    def _tell(self, operation: _Operation) -> None:
+        schema, results = operation.schema, operation.results
+        reader = self.recording.reader
+        node = next((fn for t in results if (fn := reader.grad_fn(t)) is not None), None) if operation.enabled or schema.in_place else None
+        if node is not None and not schema.in_place and self.recording.knows(node):
+            return
+        if schema.in_place and operation.enabled and results[0]._is_view():
+            node = None  # what a view's base has as its history is told with the base
+        record = schema.record if node is None or schema.in_place and not operation.enabled else reader.op(node) or schema.record
+        call = Call(schema, operation.arguments, record)
+        outputs = call.record.outputs if call.record is not None else ()
+        if call.record is not None and not call.record.variadic:
+            results = results[: max(1, len(outputs))]
+        self.recording.forward(call, call.args(), None, tuple(results), node if operation.enabled else None, schema.in_place)
+
+    @quietly
+    def before_change(self, schema: Schema, arguments: dict[str, Any]) -> None:
+        if schema.name in ("zero", "_foreach_zero_"):
+            self._meet_clearing()
+        for name in schema.changes:
+            for tensor in tensors_in(arguments.get(name)):
+                self.recording.reader.snapshots.before_change(tensor)
+
+    @quietly
+    def failed(self, schema: Schema, arguments: dict[str, Any], error: BaseException) -> None:
+        call = Call(schema, arguments, schema.record)
+        self.recording.failed(call, call.args(), error, schema.in_place)
+
+    @quietly
+    def refused(self, name: str, args: Any, kwargs: dict[str, Any], error: BaseException) -> None:
+        """A call failed: perhaps before any operation of it ran."""
+        if self.queue:
+            self.tell((), last=True)
+        if getattr(error, "_autolab_seen", None) is None:
+            self.recording.failed(name, {f"argument {i + 1}": a for i, a in enumerate(args)} | kwargs, error)
+
+    @quietly
+    def in_function(self, results: list[Any]) -> bool:
+        """Whether what has just run is part of a custom function's forward, which is shown as one operation."""
+        frame = stack.custom_function()
+        if frame is None:
+            return False
+        if self.custom is None or not self.custom.runs():
+            self.tell(())
+            self.custom = _Custom(frame)
+        self.custom.results += results
+        return True
+
+    # -- attributes --------------------------------------------------------------------------------
+    @quietly
+    def before(self, name: str, func: Any, args: Any) -> None:
+        if name in _SHARED:
+            for tensor in tensors_in(args):
+                self.recording.reader.snapshots.before_change(tensor)
+        else:
+            self._meet_clearing()
+
+    def _meet_clearing(self) -> None:
+        if (owner := stack.clearing()) is not self.clearing:
+            self.end_clearing()
+            self.clearing = owner
+            if owner is not None:
+                self.recording.zero_grad(owner, False)
+
+    @quietly
+    def end_clearing(self) -> None:
+        owner, self.clearing = self.clearing, None
+        if owner is not None:
+            self.recording.zero_grad(owner, True)
+
+    @quietly
+    def assigned(self, func: Any, args: Any) -> None:
+        what = getattr(getattr(func, "__self__", None), "__name__", "")
+        if what == "grad":
+            self.recording.grad_set(args[0])
+        elif what == "data" and len(args) > 1:
+            self.recording.data_set(args[0], args[1])
+
+    # -- passes ------------------------------------------------------------------------------------
+    def backward(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        """`func` is one of the calls that go backward."""
+        self.end_clearing()
+        return Pass(self, func, args, kwargs).run()
+
+    # -- modules -----------------------------------------------------------------------------------
+    def _module_begins(self, module: Any, args: Any) -> None:
+        caller, around = self.modules[-1] if self.modules else (None, None)
+        name = "" if caller is None else self._name_in(caller, module)
+        self.modules.append((module, (around, name, type(module).__name__)))
+
+    def _module_ends(self, module: Any, args: Any, output: Any) -> None:
+        while self.modules:
+            if self.modules.pop()[0] is module:
+                return
+
+    def _name_in(self, caller: Any, module: Any) -> str:
+        key = id(caller), id(module)
+        if key not in self._names:
+            found = next((n for n, part in caller.named_modules() if part is module and n), type(module).__name__)
+            self._names[key] = found
+        return self._names[key]
+
+    # -- optimizers --------------------------------------------------------------------------------
+    @quietly
+    def _step_begins(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        self.tell((), last=True)
+        self.end_clearing()
+        self.recording.step(optimizer, False)
+        for group in optimizer.param_groups:
+            for parameter in group["params"]:
+                self.recording.update(optimizer, group, parameter, False)
+
+    @quietly
+    def _step_ends(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        self.queue.clear()
+        for group in optimizer.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    self.recording.update(optimizer, group, parameter, True)
+        self.recording.step(optimizer, True)
+
+    def close(self) -> None:
+        self._names.clear()
+        self.custom = None
+        self.modules.clear()
+
+

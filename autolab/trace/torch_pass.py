@@ -1,0 +1,181 @@
+"""One backward pass of PyTorch, told by hooks on the nodes it runs: PyTorch computes it, and nothing is computed again."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from .torch_calls import tensors_in
+
+if TYPE_CHECKING:
+    from .torch_events import Events
+
+
+class Pass:
+    """A call of `backward()` or `autograd.grad()`."""
+
+    def __init__(self, events: Events, func: Any, args: Any, kwargs: dict[str, Any]) -> None:
+        self.events, self.func, self.args, self.kwargs = events, func, args, kwargs
+        self.recording = events.recording
+        self.returns = func is torch.autograd.grad
+        names = _NAMES[func]
+        given = dict(zip(names, args)) | kwargs
+        self.roots = tensors_in(given.get(names[0]))
+        seeds = given.get("grad_outputs" if self.returns else names[1])
+        self.seeds = list(seeds) if isinstance(seeds, (list, tuple)) else [seeds] * len(self.roots)
+        inputs = given.get("inputs")
+        self.inputs = None if inputs is None else tensors_in(inputs)
+        create = bool(given.get("create_graph"))
+        retain = given.get("retain_graph")
+        self.retain = create if retain is None else bool(retain)
+        self.handles: list[Any] = []
+        self.began = False
+        self.arrived: dict[int, Any] = {}  # what came to a leaf, until it is accumulated
+        self.nodes: dict[Any, None] = {}
+
+    def run(self) -> Any:
+        """The call, watched. What it raises is raised."""
+        events = self.events
+        was, events.quiet = events.quiet, True
+        try:
+            events.tell(self.roots, last=True)
+            events.passes += 1
+            if self._can_begin():
+                self._begin()
+        finally:
+            events.quiet = was
+        try:
+            result = self.func(*self.args, **self.kwargs)
+        except Exception as error:
+            self._end(error)
+            raise
+        self._end(None, result)
+        return result
+
+    def _can_begin(self) -> bool:
+        """Whether PyTorch will take the call; if not it says why."""
+        if not self.roots or len(self.seeds) != len(self.roots):
+            return False
+        fits = (g is not None and g.shape == t.shape or g is None and t.numel() == 1 for t, g in zip(self.roots, self.seeds))
+        return all(t.requires_grad for t in self.roots) and all(fits) and all(t.requires_grad for t in self.inputs or ())
+
+    def _begin(self) -> None:
+        pairs = [(_node(t), t.output_nr) for t in self.roots]
+        wanted = None if self.inputs is None else {_node(t) for t in self.inputs}
+        self.nodes = dict.fromkeys(_reached([fn for fn, _ in pairs], wanted))
+        self.recording.backward_begin(pairs, self.nodes.keys(), wanted, self.returns)
+        self.began = True
+        for (fn, nr), tensor, grad in zip(pairs, self.roots, self.seeds):
+            if fn in self.nodes:
+                self.recording.seed(fn, nr, torch.ones_like(tensor, requires_grad=False).detach() if grad is None else grad)
+        for fn in self.nodes:
+            if hasattr(fn, "variable"):
+                if not self.returns:
+                    self.handles.append(fn.register_prehook(functools.partial(self._leaf, fn)))
+                    self.handles.append(fn.variable.register_post_accumulate_grad_hook(self._accumulated))
+            else:
+                self.handles.append(fn.register_prehook(functools.partial(self._before, fn)))
+                self.handles.append(fn.register_hook(functools.partial(self._after, fn)))
+
+    # -- hooks: what they return would replace gradients ---------------------------------------------
+    def _before(self, fn: Any, grads: Any) -> None:
+        with _Quiet(self.events):
+            if any(g is not None for g in grads):
+                self.recording.before_node(fn, grads)
+
+    def _after(self, fn: Any, results: Any, grads: Any) -> None:
+        with _Quiet(self.events):
+            recording = self.recording
+            self.events.tell(results)  # with create_graph the rule is made of operations, too
+            reached = any(g is not None for g in grads)
+            if reached:
+                recording.after_node(fn, results)
+            for slot, ((target, nr), grad) in enumerate(zip(fn.next_functions, results)):
+                if grad is not None and target in self.nodes:
+                    recording.contribution(fn, slot, target, nr, grad)
+            if reached and not self.retain:
+                recording.free(fn)
+
+    def _leaf(self, fn: Any, grads: Any) -> None:
+        self.arrived[id(fn.variable)] = grads[0].detach()
+
+    def _accumulated(self, leaf: Any) -> None:
+        with _Quiet(self.events):
+            grad = self.arrived.pop(id(leaf), None)
+            self.recording.accumulate(leaf, leaf.grad if grad is None else grad, leaf.grad)
+
+    def _end(self, error: BaseException | None, result: Any = None) -> None:
+        with _Quiet(self.events):
+            for handle in self.handles:
+                handle.remove()
+            self.events.tell(result, last=True)
+            self.events.passes -= 1
+            recording = self.recording
+            if self.began:
+                recording.backward_end(error)
+                if self.returns and error is None:
+                    recording.returned([(_node(t), t.output_nr) for t in self.inputs or ()], tensors_in_order(result))
+            elif error is not None:
+                recording.failed("grad" if self.returns else "backward", {"tensors": self.roots}, error)
+            self.nodes.clear()
+
+
+class _Quiet:
+    def __init__(self, events: Events) -> None:
+        self.events = events
+
+    def __enter__(self) -> None:
+        self.before, self.events.quiet = self.events.quiet, True
+
+    def __exit__(self, *error: Any) -> None:
+        self.events.quiet = self.before
+
+
+_NAMES = {
+    torch.Tensor.backward: ("self", "gradient", "retain_graph", "create_graph", "inputs"),
+    torch.autograd.backward: ("tensors", "grad_tensors", "retain_graph", "create_graph", "grad_variables", "inputs"),
+    torch.autograd.grad: ("outputs", "inputs", "grad_outputs", "retain_graph", "create_graph"),
+}
+
+
+def tensors_in_order(result: Any) -> list[Any]:
+    """Gradients that were handed back; None where there is none."""
+    return list(result) if isinstance(result, (list, tuple)) else [result]
+
+
+def _node(tensor: Any) -> Any:
+    """The node a gradient of `tensor` goes to; of a leaf the one that accumulates."""
+    if tensor.grad_fn is not None:
+        return tensor.grad_fn
+    return torch.autograd.graph.get_gradient_edge(tensor).node
+
+
+def _reached(roots: list[Any], wanted: set[Any] | None) -> list[Any]:
+    """The nodes that a pass from `roots` runs: all that lead to a leaf, or those on the way to `wanted`."""
+    found = dict.fromkeys(roots)
+    todo = list(found)
+    order = []
+    while todo:
+        fn = todo.pop()
+        order.append(fn)
+        for target, _ in fn.next_functions:
+            if target is not None and target not in found:
+                found[target] = None
+                todo.append(target)
+    if wanted is None:
+        return order
+    parents: dict[Any, list[Any]] = {}
+    for fn in order:
+        for target, _ in fn.next_functions:
+            if target is not None:
+                parents.setdefault(target, []).append(fn)
+    needed = dict.fromkeys(fn for fn in order if fn in wanted)
+    todo = list(needed)
+    while todo:
+        for fn in parents.get(todo.pop(), ()):
+            if fn not in needed:
+                needed[fn] = None
+                todo.append(fn)
+    return list(needed)

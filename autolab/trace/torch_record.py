@@ -1,0 +1,192 @@
+"""Recording PyTorch's own tensors: what `record()` uses once `torch` has been imported.
+
+`torch_events` tells what happens as autolab's engine tells it of itself, so a trace of either library comes out of the same code; here is what
+differs: how a node is known again, how values are kept, and how an operation is called."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+import torch
+
+from . import failures, stack
+from .build import Builder
+from .drafts import Seen, operation_name
+from .reader import SavedEntry, Stale
+from .recorder import Recorder
+from .torch_adapter import TorchReader
+from .torch_calls import Call
+from .torch_events import Events
+from .torch_snapshots import Snapshots
+from .values import Value
+
+_numbers = itertools.count()
+
+
+class SeenNodes(Seen):
+    """Which node of the graph is which of the trace, written on the nodes: Python's objects for PyTorch's nodes come and go, and one that is
+    held would hold the graph."""
+
+    def __init__(self) -> None:
+        super().__init__(True)
+        self.key = f"autolab recording {next(_numbers)}"
+        self.reached: dict[str, Any] = {}  # while a trace is made: id -> node
+
+    def put(self, item: Any, what: Any) -> None:
+        item.metadata[self.key] = what
+
+    def get(self, item: Any) -> Any:
+        return item.metadata.get(self.key)
+
+    def hold(self, item: Any) -> Any:
+        number = self.get(item)
+        return lambda: self.reached.get(number)
+
+    def reach(self, tensors: list[Any]) -> None:
+        """Finds the nodes that are still there, from the results that are."""
+        todo = [fn for t in tensors if (fn := t.grad_fn) is not None]
+        seen = set(todo)
+        while todo:
+            fn = todo.pop()
+            if (number := self.get(fn)) is not None:
+                self.reached[number] = fn
+            for target, _ in fn.next_functions:
+                if target is not None and target not in seen:
+                    seen.add(target)
+                    todo.append(target)
+
+
+class RecordingReader(TorchReader):
+    """What a recording asks of PyTorch's tensors and nodes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.snapshots = Snapshots(self)
+        self.events: Events | None = None
+        self.saved_of: Any = None  # of the builder
+        self.draft: Any = None
+        self.nodes = SeenNodes()
+
+    def seen_nodes(self, weak: bool) -> Seen:
+        return self.nodes
+
+    def value(self, tensor: Any) -> Value | None:  # type: ignore[override]
+        snapshot = self.snapshots.of(tensor)
+        return None if snapshot is None else snapshot.value
+
+    def scope_now(self) -> Any:
+        modules = self.events.modules if self.events is not None else []
+        return modules[-1][1] if modules else None
+
+    def saved(self, node: Any) -> Iterator[tuple[str, Any]]:
+        if packs():
+            for name in self._tensor_names(node):
+                yield name, SavedEntry(name, None, "alive")
+            return
+        yield from super().saved(node)
+
+    def arriving(self, grad: Any) -> Any:
+        return None if grad is None else grad.detach()
+
+    def kept_gradient(self, grad: Any) -> Any:
+        snapshot = self.snapshots.of(grad)
+        return grad if snapshot is None else snapshot
+
+    def plus(self, a: Any, b: Any) -> Any:
+        with torch.no_grad():
+            return getattr(a, "tensor", a) + b
+
+    def same(self, a: Any, b: Any) -> bool:
+        a = getattr(a, "tensor", a)
+        if a is None or a.data_ptr() == b.data_ptr() and a.shape == b.shape and a.stride() == b.stride():
+            return True
+        return a.shape == b.shape and torch.allclose(a, b, rtol=0, atol=0, equal_nan=True)
+
+    def stale(self, node: Any) -> Iterator[Stale]:
+        number = self.nodes.get(node)
+        for item in self.saved_of(number) if number is not None else ():
+            source = None if item.saved.source_node is None else self.draft(item.saved.source_node)
+            tensor = source.tensor() if source is not None and source.tensor is not None else None
+            if tensor is not None and item.saved.version is not None and tensor._version != item.saved.version:
+                yield Stale(item.saved.name, tensor, self.memory(tensor), item.saved.version, tensor._version)
+
+
+def packs() -> bool:
+    """Whether hooks take what is saved now (`saved_tensors_hooks`, checkpointing): looking at it would call them."""
+    try:
+        with torch.autograd.graph.disable_saved_tensors_hooks("autolab asks whether there are hooks"):
+            return False
+    except RuntimeError:
+        return True
+
+
+class TorchRecording(Recorder):
+    """The part of a recording that watches PyTorch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._events = Events(self)
+        self._known_at: stack.At | None = None
+
+    def _new_builder(self) -> Builder:
+        self.reader = RecordingReader()
+        builder = Builder(self.reader, weak=True)
+        self.reader.saved_of, self.reader.draft = builder.saved_of, builder.draft
+        self.reader.events = self.__dict__.get("_events")
+        return builder
+
+    def _watch(self) -> None:
+        self.reader.events = self._events
+        self._events.__enter__()
+
+    def _stop(self) -> None:
+        self._events.__exit__(None, None, None)
+
+    def knows(self, node: Any) -> bool:
+        return self._builder.by_fn.get(node) is not None
+
+    def _at(self, custom: bool) -> stack.At:
+        return self._known_at or stack.at_torch(custom)
+
+    def forward_at(self, at: stack.At, *event: Any) -> None:
+        """The event `forward` of something that ran where `at` says."""
+        self._known_at = at
+        try:
+            self.forward(*event)
+        finally:
+            self._known_at = None
+
+    def before_node(self, node: Any, grads: Any) -> None:
+        self._running_node = lambda: node
+        self._builder.film.before_node(node, grads)
+
+    def backward_end(self, error: BaseException | None) -> None:
+        super().backward_end(error)
+        self._running_node = lambda: None
+
+    def _read_call(self, op: Any, args: Any, custom: bool) -> tuple[Any, dict[str, Any], dict[str, Any]]:
+        if isinstance(op, Call) and op.record is None:
+            return None, *op.operands()
+        record = None if custom else op.record
+        return record, *failures.operands_of(record, args)
+
+    def _operation(self, op: Any, record: Any) -> str:
+        if isinstance(op, Call):
+            return op.name if record is None else operation_name(record.node)
+        return super()._operation(op, record)
+
+    def _so_far(self, frame: FrameType | None) -> Any:
+        was, self._events.quiet = self._events.quiet, True
+        try:
+            held = [t for d in self._builder.nodes if d.tensor is not None and (t := d.tensor()) is not None]
+            self.reader.nodes.reach(held)
+            trace = super()._so_far(frame)
+            self.reader.snapshots.settle()
+            return trace
+        finally:
+            self.reader.nodes.reached.clear()
+            self._events.quiet = was
+
