@@ -3,7 +3,7 @@
 Everything fast in this package does what stands here and in `dispatch.apply`, with the questions answered beforehand: `saving.py` and
 `fast/steps.py` compile these two functions for each operation, `fast/lanes.py` compiles `apply`, `fast/straight.py`
 walks plain graphs as `core/backward.py` walks all. With the environment variable `AUTOLAB_ENGINE=plain` none of them is used: every operation
-runs as it reads. `tests/engine/test_plain.py` drives both with the same calls.
+runs as it reads. `tests/engine/test_plain.py` drives both with the same calls, `tests/engine/test_lockstep.py` with the same programs.
 """
 
 from __future__ import annotations

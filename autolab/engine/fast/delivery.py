@@ -38,8 +38,8 @@ def delivering(out, targets, names):
     and `out` of any number.
 
     They return (the next node, what arrives there); (None, out) when the walk cannot go on, because several nodes follow, a leaf has hooks or
-    a gradient is missing, `left` being what leaves did not take; and (None, no tuple or list) when nothing is left: all was taken, or was for
-    a view that passes nothing on (`views.nowhere`)."""
+    a gradient is missing, `beyond_leaves` being what leaves did not take; and (None, no tuple or list) when nothing is left: all was taken, or
+    was for a view that passes nothing on (`views.nowhere`)."""
     start, end = "following = arriving = None; alone = True", f"return (following, arriving) if alone else (None, {out})"
     if targets is None:
         return [start, "for t, o in zip(inputs, out):", *(f" {line}" for line in _ONE.format(t="t", o="o").splitlines()), end]
@@ -52,7 +52,7 @@ SEVERAL = {tuple, list}
 """The classes of `out`."""
 
 
-def left(node, out):
+def beyond_leaves(node, out):
     """What leaves did not take of the gradients `out` of `node`: the nodes it goes to, each with the number of its output; and what each gets."""
     nrs = node.input_nrs or (0,) * len(out)
     ahead = [(n, nr, g) for n, nr, g in zip(node.inputs, nrs, out) if n is not None and n.__class__ is not AccumulateGrad]

@@ -1,6 +1,6 @@
-"""What a node keeps for its backward rules, compiled from the op's record. `saving` writes the statements: for the general lane, where they
-are a function `save(args, outs, edges)` compiled on first use (reading the plan at each call cost as much as a small kernel), and for the
-lanes that are compiled for one op. The tuple they leave is the one that `core/saved.py` describes.
+"""What a node keeps for its backward rules, compiled from the op's record; the same as `core.plain.save`. `saving` writes the statements: for
+`core.apply.record` they are a function `save(args, outs, edges)` compiled on first use (reading the record at each call cost as much as a
+small kernel), and the lanes have them in their code. The tuple they make is the one that `core/saved.py` describes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..core.plain import save as plain_save
 
 
 class Words:
-    """How generated code calls what a node may save. `saving` asks; a lane says."""
+    """What generated code calls the things that a node may save. `saving` asks; a lane answers."""
 
     def wants(self, rule) -> str:
         """Whether the gradient of rule number `rule` goes anywhere: "True", "False", or an expression."""
@@ -63,7 +63,8 @@ _FACTS = {
     "argsize_minus_1": "{x}.shape[-1]",
     "argsize_minus_2": "{x}.shape[-2]",
 }
-"""What is kept of an argument `a` with the array `x` besides its numbers; `registry` finds these names in a rule's signature."""
+"""What is kept of an argument `a` with the array `x` besides its numbers, by the names that
+`core/op.py` finds in a rule's signature: `core.plain.FACTS` as expressions."""
 
 
 def saving(op, words, place) -> list[str]:
@@ -90,7 +91,7 @@ def saving(op, words, place) -> list[str]:
     return [*lines, f"{place} = ({', '.join(places)}{',' if places else ''})"]
 
 
-# -- for the general lane --------------------------------------------------------------------------------------------------
+# -- for `core.apply.record` -----------------------------------------------------------------------------------------------
 class _General(Words):
     """Arguments of every kind come: each entry asks what it has before it."""
 
@@ -114,7 +115,7 @@ class _General(Words):
 
 
 def saver(op):
-    """The `save` of an op: `plain.save`, compiled. Made once."""
+    """`core.plain.save` compiled for `op`; it stays there as `op.save`."""
     if PLAIN:
         op.save = functools.partial(plain_save, op)
         return op.save

@@ -114,6 +114,7 @@ def _reading(op, traced):
 
 
 def _reading_input(k, traced):
+    """The same as `core.node.Node.unpack` of an argument."""
     return [
         f"if v{k} is not None:",
         f" memory = s{k}._memory",
@@ -124,6 +125,7 @@ def _reading_input(k, traced):
 
 
 def _reading_output(op, k, traced):
+    """The same as `core.node.Node.unpack` of a result."""
     nr = op.save_index[k]  # what has no gradient, an index, was made by no node
     made_by = "None" if op.outputs and op.outputs[nr] in op.nondiff else "node"
     lines = []
@@ -155,7 +157,8 @@ def _gradients(op, traced, asked):
 
 
 def _handing_on(op, gradients, targets):
-    """What `step` does with the gradients: shapes and dtypes as the inputs have them; what was saved is freed; on they go.
+    """What `step` does with the gradients: shapes and dtypes as the inputs have them (the same as `core.node.apply_fix`); what was saved is freed;
+    on they go.
 
     targets: the names of the inputs, None when their number is not known."""
     if targets is None:
@@ -172,7 +175,7 @@ def _handing_on(op, gradients, targets):
 
 
 def _unusual(node, traced):
-    """What a node saved, flat as the compiled functions expect it: hooks are called, freed ones raise."""
+    """What a node saved, hooked or freed, flat as the compiled functions expect it: hooks are called, freed ones raise."""
     places = []
     for e, kind in zip(node._entries(), saved.kinds(node.op)):
         if e.__class__ is Packed:

@@ -19,7 +19,7 @@ from ..core.guard import guard, shared
 from ..core.plain import PLAIN
 from ..core.tensor import Tensor
 from ..inplace import detached as cut
-from .delivery import SEVERAL, left
+from .delivery import SEVERAL, beyond_leaves
 from ..core.backward import add_to_grad, execute
 from ..core.grad_mode import per_thread
 from ..core.node import AccumulateGrad
@@ -28,7 +28,7 @@ _by_age = attrgetter("sequence_nr")
 
 
 def of_number(loss, retain_graph) -> bool:
-    """`loss.backward()` of a 0-d tensor, if it can be done here."""
+    """`loss.backward()` of a 0-d tensor, the same as `core.differentiate.backward`. False, and nothing done, when it cannot be done here."""
     return (
         not PLAIN
         and type(loss) is Tensor
@@ -41,7 +41,8 @@ def of_number(loss, retain_graph) -> bool:
 
 
 def backward(root, g, retain_graph) -> bool:
-    """Runs the pass from the node `root`, at which the raw array `g` arrives. False, and nothing done, when `root` needs `_Pass`."""
+    """Runs the pass from the node `root`, at which the raw array `g` arrives, the same as `core.backward.execute`. False, and nothing done, when
+    `root` needs `_Pass`."""
     if PLAIN:
         return False
     silence = per_thread.state.silence
@@ -58,6 +59,7 @@ def backward(root, g, retain_graph) -> bool:
 
 # -- without a plan --------------------------------------------------------------------------------------------------------
 def _walk(node, g, retain_graph):
+    """Node after node; what is no walk any more is handed to `_rest`. The same as `core.backward._Pass.run`."""
     oldest = cut.latest_detached  # what is older may have saved a tensor that detach_() cut off, which `_Pass` asks for
     leaves: dict = {}  # the AccumulateGrad of each leaf -> the sum of what has arrived
     before = None  # the node that ran last
@@ -77,7 +79,7 @@ def _walk(node, g, retain_graph):
         if node is None:
             break
     if g.__class__ in SEVERAL:
-        _rest(*left(before, g), leaves, retain_graph)
+        _rest(*beyond_leaves(before, g), leaves, retain_graph)
         return True
     shared.inside = True
     try:
