@@ -1,5 +1,7 @@
 """The profiler on networks: which calls nest in which, compared with PyTorch's; bytes freed; floating-point operations; callers."""
 
+import subprocess
+import sys
 import weakref
 
 import numpy as np
@@ -291,3 +293,14 @@ def test_the_profiler_keeps_nothing_alive():
         gone = weakref.ref(y)
         del y
     assert gone() is None and np.isfinite(prof.self_cpu_time_total)
+
+
+def test_a_function_may_be_called_for_the_first_time_in_a_profile():
+    """What its arguments are is learnt at the first call, when the profiler has put other code into it."""
+    program = (
+        "import autolab\n"
+        "with autolab.profiler.profile():\n"
+        "    print(autolab.nn.functional.dropout(autolab.zeros(2)).tolist())"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.strip() == "[0.0, 0.0]", done.stderr

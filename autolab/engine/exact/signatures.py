@@ -292,14 +292,15 @@ def _without_input(text):
 class _Front:
     """What the front of one function knows; it learns it at the first call."""
 
-    __slots__ = ("space", "name", "body", "inner", "names", "forms", "slots", "known", "environment")
+    __slots__ = ("space", "name", "body", "inner", "code", "names", "forms", "slots", "known", "environment")
 
     def __init__(self, body, space, name):
         self.space, self.name, self.body, self.inner, self.forms = space, name, body, getattr(body, "body", body), None
+        self.code = signature_of(self.inner)  # now: while a profiler runs, functions have other code, which takes anything
 
     def learn(self):
         """Fills in the classes of arguments that pass."""
-        code = signature_of(self.inner)
+        code = self.code
         named = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         self.names = None if code.co_flags & CO_VARKEYWORDS else named
         self.slots, self.known, self.forms = [set() for _ in range(code.co_argcount)], {}, forms_of(self.space, self.name)
@@ -336,7 +337,7 @@ class _Front:
         function = self.inner
         while hasattr(function, "__wrapped__"):
             function = function.__wrapped__
-        code = function.__code__
+        code = self.code
         names = list(code.co_varnames[: code.co_argcount])
         left_out = dict(zip(reversed(names), reversed(function.__defaults__ or ()))) | (function.__kwdefaults__ or {})
         if self.space == "m":
