@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from ..trace.folding import Folded, Folding, Link
@@ -12,7 +12,14 @@ from . import palette
 from .dot import UPDATE, Picture, _box, _quoted, _statement, empty_picture
 
 
-def draw(source: Any, expanded: Collection[str] | str | None = None, *, rankdir: str = "LR", **options: Any) -> Picture:
+def draw(
+    source: Any,
+    expanded: Collection[str] | str | None = None,
+    *,
+    rankdir: str = "LR",
+    params: Mapping[str, Any] | None = None,
+    namespace: Mapping[str, Any] | None = None,
+) -> Picture:
     """The graph behind a result with its modules closed: one box for each, with its type, number of operations and
     parameters, and the shape of its result; lines between the same two boxes are one, with their number.
 
@@ -20,7 +27,7 @@ def draw(source: Any, expanded: Collection[str] | str | None = None, *, rankdir:
     expanded : modules that are drawn open, by path ("layer1", "layer1.0"); "all"; None: as `explore` begins. A graph
                without modules is in runs of operations, whose names are "ops 1–50".
     rankdir  : "LR" (data flows to the right) or "TB" (down).
-    options  : for tensors, those of `autolab.trace.trace`, such as `params=`.
+    params, namespace : for tensors only, those of `autolab.trace.trace`: names for tensors, where variable names are looked up.
 
     Raises ValueError for a module that is not in the graph, TypeError for what cannot be drawn. `make_dot` draws every
     operation, as torchviz does.
@@ -32,7 +39,7 @@ def draw(source: Any, expanded: Collection[str] | str | None = None, *, rankdir:
         >>> "0  Linear" in picture.source, "1  ReLU" in picture.source
         (True, True)
     """
-    trace = _trace_of(source, options)
+    trace = _trace_of(source, params, namespace)
     folding = Folding(trace)
     if expanded is None:
         opened = folding.first()
@@ -49,14 +56,15 @@ def draw(source: Any, expanded: Collection[str] | str | None = None, *, rankdir:
     return picture
 
 
-def _trace_of(source: Any, options: dict[str, Any]) -> Trace:
+def _trace_of(source: Any, params: Mapping[str, Any] | None, namespace: Mapping[str, Any] | None) -> Trace:
     from ..trace import Recording, trace
 
     if isinstance(source, Trace | Recording):
-        if options:
-            raise TypeError(f"{', '.join(options)}: only for tensors; this has been traced already")
+        told = [name for name, value in (("params", params), ("namespace", namespace)) if value is not None]
+        if told:
+            raise TypeError(f"{', '.join(told)}: only for tensors; this has been traced already")
         return source if isinstance(source, Trace) else source.trace()
-    return trace(source, **{"backward": False, "formulas": False} | options)
+    return trace(source, params, namespace=namespace, backward=False, formulas=False)
 
 
 def _level(trace: Trace, folding: Folding, folded: Folded, frame: str | None) -> list[str]:

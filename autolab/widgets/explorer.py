@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -219,13 +219,27 @@ def _counted(count: int, word: str) -> str:
     return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
 
 
-def explore(root_or_recording: Any, **options: Any) -> Explorer:
+def explore(
+    root_or_recording: Any,
+    params: Mapping[str, Any] | None = None,
+    *,
+    step: int = 0,
+    selected: str = "",
+    playing: bool = False,
+    interval: int = 1200,
+    expanded: list[str] | None = None,
+    namespace: Mapping[str, Any] | None = None,
+    gradient: Any = None,
+    backward: bool = True,
+    values: bool = True,
+    formulas: bool | None = None,
+) -> Explorer:
     """Step through a computation: an Explorer for a result tensor, a recording, or a Trace.
 
     root_or_recording: a tensor of autolab or of real PyTorch, or a list of them; what `autolab.record()` gave; a Trace.
-    options: `step`, `selected`, `playing`, `interval`, `expanded` to start with (see Explorer); for tensors also those
-    of `autolab.trace.trace`, such as `params={"w": w}` for names and `gradient=` for results of more than one number.
-    The formulas of graphs of 4,000 operations or more are left out unless `formulas=True`.
+    step, selected, playing, interval, expanded: how it begins (see Explorer).
+    params, namespace, gradient, backward, values, formulas: for tensors only, those of `autolab.trace.trace`, such as `params={"w": w}` for
+    names and `gradient=` for results of more than one number. formulas None: unless the graph has 4,000 operations or more.
 
     Raises TypeError for anything else.
 
@@ -236,24 +250,38 @@ def explore(root_or_recording: Any, **options: Any) -> Explorer:
         >>> explorer.step
         2
     """
-    traits = {key: options.pop(key) for key in ("step", "selected", "playing", "interval", "expanded") if key in options}
-    return Explorer(as_trace(root_or_recording, **options), **traits)
+    trace = as_trace(
+        root_or_recording, params, namespace=namespace, gradient=gradient, backward=backward, values=values, formulas=formulas
+    )
+    return Explorer(trace, expanded, step=step, selected=selected, playing=playing, interval=interval)
 
 
-def as_trace(source: Any, **options: Any) -> Trace:
-    """The trace of whatever can be explored; `options` are those of `autolab.trace.trace`, for tensors only.
+def as_trace(
+    source: Any,
+    params: Mapping[str, Any] | None = None,
+    *,
+    namespace: Mapping[str, Any] | None = None,
+    gradient: Any = None,
+    backward: bool = True,
+    values: bool = True,
+    formulas: bool | None = None,
+) -> Trace:
+    """The trace of whatever can be explored; all but `source` are those of `autolab.trace.trace`, for tensors only.
 
-    Raises TypeError for anything else.
+    formulas: None leaves them out of graphs of 4,000 operations or more. Raises TypeError for anything else.
     """
     from ..trace import Recording, trace
 
     if isinstance(source, Trace | Recording):
-        if options:
-            raise TypeError(f"{', '.join(options)}: only for tensors; this has been traced already")
+        given = {"params": params, "namespace": namespace, "gradient": gradient, "formulas": formulas}
+        told = [name for name, value in given.items() if value is not None]
+        told += [name for name, value in (("backward", backward), ("values", values)) if not value]
+        if told:
+            raise TypeError(f"{', '.join(told)}: only for tensors; this has been traced already")
         return source if isinstance(source, Trace) else source.trace()
-    if "formulas" not in options and operations(source, BIG) >= BIG:
-        options["formulas"] = False
-    return trace(source, **options)
+    if formulas is None:
+        formulas = operations(source, BIG) < BIG
+    return trace(source, params, namespace=namespace, gradient=gradient, backward=backward, values=values, formulas=formulas)
 
 
 def operations(source: Any, most: int) -> int:

@@ -184,7 +184,7 @@ def _frozen_node(node: Node) -> Node:
     return dataclasses.replace(node, requires_grad=False, grad_fn="", kind="data" if node.kind == "leaf" else node.kind)
 
 
-def full_trace(model: Any, forward: Callable[[], Any], **options: Any) -> Trace:
+def full_trace(model: Any, forward: Callable[[], Any]) -> Trace:
     """The graph of `forward()` as it is when nothing is frozen. Everything is put back afterwards: requires_grad,
     buffers such as running statistics, the random stream of the library.
 
@@ -198,7 +198,7 @@ def full_trace(model: Any, forward: Callable[[], Any], **options: Any) -> Trace:
         loss = forward()
         if not is_tensor(loss):
             raise TypeError(f"forward() must return the loss, a tensor; it returned {type(loss).__name__}")
-        return trace(loss, params=named, **options)
+        return trace(loss, params=named)
 
 
 @contextmanager
