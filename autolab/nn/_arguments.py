@@ -1,9 +1,17 @@
-"""How `Module.to` reads its arguments."""
+"""How `Module.to` reads its arguments, and what modules take."""
+
+from collections.abc import Sequence
+from typing import TypeAlias
 
 from autolab.engine.devices.device import device as device_class
 from autolab.engine.core.dtype import dtype as dtype_class
 from autolab.engine.core.errors import fail, unsupported
 from autolab.engine.core.tensor import Tensor
+
+Sizes: TypeAlias = int | Sequence[int]
+"""One number for all dimensions, or one for each."""
+
+DeviceLike: TypeAlias = device_class | str | int | None
 
 
 def parse_to(*args, **kwargs):

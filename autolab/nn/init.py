@@ -5,6 +5,8 @@ weights.
 Source: https://docs.pytorch.org/docs/2.13/nn.init.html
 """
 
+from __future__ import annotations
+
 import math
 import warnings
 
@@ -13,6 +15,8 @@ import numpy as np
 import autolab
 from autolab.engine.core.grad_mode import no_grad
 from autolab.engine.core.errors import fail
+from autolab.engine.core.tensor import Tensor
+from autolab.engine.exact.random import Generator
 
 __all__ = [
     "calculate_gain", "constant", "constant_", "dirac", "dirac_", "eye", "eye_", "kaiming_normal", "kaiming_normal_",
@@ -32,7 +36,7 @@ _GAINS = {
 }
 
 
-def calculate_gain(nonlinearity, param=None):
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """The factor that keeps the variance through a nonlinearity, by its name; `param` is leaky_relu's slope (0.01).
 
     Raises ValueError for an unknown name.
@@ -50,19 +54,22 @@ def calculate_gain(nonlinearity, param=None):
 
 
 @no_grad()
-def uniform_(tensor, a=0.0, b=1.0, generator=None):
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Numbers between a and b."""
     return tensor.uniform_(a, b, generator=generator)
 
 
 @no_grad()
-def normal_(tensor, mean=0.0, std=1.0, generator=None):
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Normally distributed numbers."""
     return tensor.normal_(mean, std, generator=generator)
 
 
 @no_grad()
-def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
+def trunc_normal_(
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
+    generator: Generator | None = None,
+) -> Tensor:
     """Normally distributed numbers, those outside [a, b] drawn again."""
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
@@ -100,32 +107,32 @@ def _by_rejection(tensor, mean, std, a, b, generator):
 
 
 @no_grad()
-def constant_(tensor, val):
+def constant_(tensor: Tensor, val: float) -> Tensor:
     """`val` everywhere."""
     return tensor.fill_(val)
 
 
 @no_grad()
-def ones_(tensor):
+def ones_(tensor: Tensor) -> Tensor:
     """1 everywhere."""
     return tensor.fill_(1.0)
 
 
 @no_grad()
-def zeros_(tensor):
+def zeros_(tensor: Tensor) -> Tensor:
     """0 everywhere."""
     return tensor.zero_()
 
 
 @no_grad()
-def eye_(tensor):
+def eye_(tensor: Tensor) -> Tensor:
     """1 on the diagonal, 0 elsewhere. Raises ValueError unless the tensor is a matrix."""
     _check_matrix(tensor)
     return tensor.copy_(autolab.eye(*tensor.shape, dtype=tensor.dtype))
 
 
 @no_grad()
-def dirac_(tensor, groups=1):
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """The kernel (out, in, ...) of a convolution that passes its channels through unchanged, in each of the groups."""
     if tensor.dim() not in (3, 4, 5):
         raise fail(
@@ -170,20 +177,23 @@ def _calculate_correct_fan(tensor, mode):
     return _calculate_fan_in_and_fan_out(tensor)[modes.index(mode.lower())]
 
 
-def xavier_uniform_(tensor, gain=1.0, generator=None):
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Uniform in ±gain * sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio, 2010)."""
     std = gain * math.sqrt(2.0 / float(sum(_calculate_fan_in_and_fan_out(tensor))))
     bound = math.sqrt(3.0) * std
     return uniform_(tensor, -bound, bound, generator)
 
 
-def xavier_normal_(tensor, gain=1.0, generator=None):
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Normal with standard deviation gain * sqrt(2 / (fan_in + fan_out)) (Glorot and Bengio, 2010)."""
     std = gain * math.sqrt(2.0 / float(sum(_calculate_fan_in_and_fan_out(tensor))))
     return normal_(tensor, 0.0, std, generator)
 
 
-def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
+def kaiming_uniform_(
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
+    generator: Generator | None = None,
+) -> Tensor:
     """Uniform in ±gain * sqrt(3 / fan) (He et al., 2015); `a` is the slope of leaky_relu."""
     if tensor.numel() == 0:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
@@ -194,7 +204,10 @@ def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", gene
     return uniform_(tensor, -bound, bound, generator)
 
 
-def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
+def kaiming_normal_(
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
+    generator: Generator | None = None,
+) -> Tensor:
     """Normal with standard deviation gain / sqrt(fan) (He et al., 2015); `a` is the slope of leaky_relu."""
     if 0 in tensor.shape:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
@@ -204,7 +217,7 @@ def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", gener
 
 
 @no_grad()
-def orthogonal_(tensor, gain=1, generator=None):
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
     """A (semi-)orthogonal matrix, times gain; dimensions after the first are seen as one (Saxe et al., 2013)."""
     if tensor.dim() < 2:
         raise fail(ValueError, "Only tensors with 2 or more dimensions are supported", "Rows are orthogonal to rows.")
@@ -220,7 +233,7 @@ def orthogonal_(tensor, gain=1, generator=None):
 
 
 @no_grad()
-def sparse_(tensor, sparsity, std=0.01, generator=None):
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
     """Normal numbers, with the share `sparsity` of each column set to zero (Martens, 2010)."""
     _check_matrix(tensor)
     rows, columns = tensor.shape

@@ -4,10 +4,14 @@ A pickle names what it wants called. With `weights_only=True` only the names her
 checks its arguments; nothing is imported because a file says so.
 """
 
+from __future__ import annotations
+
 import _compat_pickle  # what Python's own pickle uses
 import importlib
 from collections import Counter, OrderedDict
 from types import BuiltinFunctionType, FunctionType
+from collections.abc import Iterable
+from typing import Any
 
 from autolab.engine.core import dtype as dtypes
 from autolab.engine.devices.device import device
@@ -126,17 +130,17 @@ def allowed_globals():
 _safe: set = set()
 
 
-def add_safe_globals(safe_globals):
+def add_safe_globals(safe_globals: Iterable[Any]) -> None:
     """Let files loaded with `weights_only=True` name these classes and functions: a list of them, or of (object, name) pairs."""
     _safe.update(safe_globals)
 
 
-def get_safe_globals():
+def get_safe_globals() -> list[Any]:
     """What `add_safe_globals` has allowed."""
     return list(_safe)
 
 
-def clear_safe_globals():
+def clear_safe_globals() -> None:
     """Allow nothing but what is allowed by default."""
     _safe.clear()
 
@@ -144,14 +148,14 @@ def clear_safe_globals():
 class safe_globals:
     """`with torch.serialization.safe_globals([MyClass]): torch.load(file)` allows the class for this block only."""
 
-    def __init__(self, safe_globals):
+    def __init__(self, safe_globals: Iterable[Any]) -> None:
         self.safe_globals = safe_globals
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self._before = set(_safe)
         add_safe_globals(self.safe_globals)
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         _safe.clear()
         _safe.update(self._before)
 

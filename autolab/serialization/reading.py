@@ -3,6 +3,8 @@
 Source: https://docs.pytorch.org/docs/2.13/generated/torch.load.html
 """
 
+from __future__ import annotations
+
 import io
 import os
 import pickle
@@ -11,6 +13,8 @@ import struct
 import sys
 import warnings
 import zipfile
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +23,7 @@ from autolab.serialization import legacy, pickles, settings
 from autolab.serialization.errors import AGAIN, UNSAFE, corrupted, refuse, weights_only_failed
 from autolab.serialization.names import allowed_globals, find_here, user_globals
 from autolab.serialization.rebuild import Storage, StorageType, Unsupported, UntypedStorage, restorer
+from autolab.serialization.settings import File, MapLocation
 
 _DAMAGE = (zipfile.BadZipFile, NotImplementedError, ValueError, OverflowError, EOFError, OSError, struct.error)
 _SHORTEST = 22  # bytes of an empty zip archive
@@ -28,7 +33,10 @@ _TRUST = (
 )
 
 
-def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=None, **pickle_load_args):
+def load(
+    f: File, map_location: MapLocation = None, pickle_module: ModuleType | None = None, *,
+    weights_only: bool | None = None, mmap: bool | None = None, **pickle_load_args: Any
+) -> Any:
     """What `torch.save` wrote into `f`: a path, or a binary file that can seek.
 
     map_location: where storages go: None (where they were saved from), a device or its name, a dict of names, or a function
@@ -285,7 +293,7 @@ class _Trusting(pickle.Unpickler):
         return self.storage(pid)
 
 
-def get_unsafe_globals_in_checkpoint(f):
+def get_unsafe_globals_in_checkpoint(f: File) -> list[str]:
     """What the file names beyond what `torch.load(weights_only=True)` takes now: full names. Nothing is called.
 
     Raises ValueError for a file of the format before PyTorch 1.6.

@@ -3,10 +3,14 @@
 Sources: https://huggingface.co/docs/safetensors, https://huggingface.co/docs/transformers/big_models (index files).
 """
 
+from __future__ import annotations
+
 import json
 import math
 import os
 from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +20,7 @@ from autolab.engine.core.tensor import Tensor, materialise
 from autolab.serialization.errors import AGAIN, kind_note
 from autolab.serialization.rebuild import Storage, UntypedStorage, device_at
 from autolab.serialization.writing import replacing
+from autolab.serialization.settings import MapLocation
 
 _NAMES = {
     "BOOL": "bool",
@@ -48,7 +53,7 @@ def _library():
     return safetensors
 
 
-def read_weights(path, map_location=None):
+def read_weights(path: str | os.PathLike[str], map_location: MapLocation = None) -> OrderedDict[str, Tensor]:
     """The tensors of a file by name: an OrderedDict, as `state_dict()` gives it.
 
     path: .safetensors, a checkpoint of PyTorch (.pth, .pt, .bin) that holds a state dict, an index of shards
@@ -90,7 +95,7 @@ def _only_tensors(state, path):
 # safetensors ---------------------------------------------------------------------------------------------------------
 
 
-def load_safetensors(path, map_location=None):
+def load_safetensors(path: str | os.PathLike[str], map_location: MapLocation = None) -> OrderedDict[str, Tensor]:
     """The tensors of a .safetensors file by name.
 
     Raises ImportError without the package safetensors, FileNotFoundError, ValueError for a damaged file, RuntimeError for a
@@ -144,14 +149,17 @@ def _check_header(path, content):
         raise fail(ValueError, message, "The file ends too early, or it was made to fill a computer's memory. " + AGAIN)
 
 
-def save_safetensors(tensors, path, metadata=None):
+def save_safetensors(
+    tensors: Mapping[str, Tensor], path: str | os.PathLike[str], metadata: dict[str, str] | None = None,
+) -> None:
     """Write named tensors into a .safetensors file (atomically, as `torch.save` does).
 
     tensors: a dict of names. metadata: a dict of texts. Raises TypeError for anything but tensors, RuntimeError when two
     share memory, because the format cannot say so.
     """
     _library()
-    entries, memory = {}, {}
+    entries: dict[str, Any] = {}
+    memory: dict[Any, Any] = {}
     for name, tensor in tensors.items():
         if not isinstance(name, str) or not isinstance(tensor, Tensor):
             note = "This format holds named tensors and nothing else; torch.save writes anything."

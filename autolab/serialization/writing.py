@@ -5,6 +5,8 @@ beside it and then renamed: whoever reads the path finds the old file or the new
 Source: https://docs.pytorch.org/docs/2.13/generated/torch.save.html
 """
 
+from __future__ import annotations
+
 import contextlib
 import ctypes
 import io
@@ -14,7 +16,7 @@ import secrets
 import sys
 import zipfile
 from collections import OrderedDict
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -28,12 +30,16 @@ from autolab.nn.parameter import Parameter, is_lazy
 from autolab.serialization.names import name_in_files
 from autolab.serialization.reading import short_name
 from autolab.serialization.rebuild import STORAGES
+from autolab.serialization.settings import File
 
 _ALIGNMENT = 64  # bytes, as PyTorch aligns storages, so that mmap gives aligned arrays
 _STORAGE_OF = {kind: name for name, kind in STORAGES.items()}
 
 
-def save(obj, f, pickle_module=pickle, pickle_protocol=2, _use_new_zipfile_serialization=True):
+def save(
+    obj: object, f: File, pickle_module: ModuleType = pickle, pickle_protocol: int = 2,
+    _use_new_zipfile_serialization: bool = True,
+) -> None:
     """Write `obj` (tensors, state dicts, and containers of them) into `f`: a path, or a binary file.
 
     Tensors that share memory share it in the file. Raises RuntimeError when the folder does not exist or two tensors view the

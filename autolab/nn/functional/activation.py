@@ -3,6 +3,8 @@
 With `inplace=True` the function overwrites its input, whose version goes up by one, and returns it.
 """
 
+from __future__ import annotations
+
 import warnings
 
 import autolab
@@ -12,6 +14,8 @@ from autolab.engine.core.errors import check_dim, fail, not_implemented
 from autolab.engine.ops.activation import SELU_ALPHA, SELU_SCALE
 from autolab.engine.core.op import OPS
 from autolab.engine.exact.signatures import check_settings, marked
+from autolab.engine.core.dtype import dtype as DType
+from autolab.engine.core.tensor import Tensor
 
 __all__ = [
     "celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish",
@@ -26,7 +30,7 @@ def _run(name, inplace, *args):
     return apply_inplace(op, args) if inplace else op.call(*args)
 
 
-def relu(input, inplace=False):
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """max(0, x).
 
     Example:
@@ -37,24 +41,24 @@ def relu(input, inplace=False):
     return _run("relu", inplace, input)
 
 
-def relu_(input):
+def relu_(input: Tensor) -> Tensor:
     """`relu` in place."""
     return relu(input, inplace=True)
 
 
-def relu6(input, inplace=False):
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """min(max(0, x), 6)."""
     return _run("hardtanh", inplace, input, 0, 6)
 
 
-def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """x limited to [min_val, max_val]. Raises ValueError when the limits are in the wrong order."""
     if min_val > max_val:
         raise fail(ValueError, "min_val cannot be greater than max_val", "Exchange the two limits.")
     return _run("hardtanh", inplace, input, min_val, max_val)
 
 
-def hardtanh_(input, min_val=-1.0, max_val=1.0):
+def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     """`hardtanh` in place."""
     return hardtanh(input, min_val, max_val, inplace=True)
 
@@ -71,7 +75,7 @@ def _threshold(input, threshold, value, inplace=False):
 threshold = _threshold  # as in PyTorch, so that the function can be called where an argument has its name
 
 
-def threshold_(input, threshold, value):
+def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
     """`threshold` in place."""
     return _threshold(input, threshold, value, True)
 
@@ -87,57 +91,59 @@ def _as_elements(input, *numbers):
     return [int(autolab.tensor(int(number)).to(input.dtype)) for number in numbers]
 
 
-def leaky_relu(input, negative_slope=0.01, inplace=False):
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """x where x > 0, else negative_slope * x."""
     check_settings(f"leaky_relu{marked(inplace)}", ("negative_slope", 2, "Number", negative_slope))
     return _run("leaky_relu", inplace, input, negative_slope)
 
 
-def leaky_relu_(input, negative_slope=0.01):
+def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     """`leaky_relu` in place."""
     return leaky_relu(input, negative_slope, inplace=True)
 
 
-def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
+def rrelu(
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False,
+) -> Tensor:
     """x where x > 0, else a * x; a is drawn for each number from [lower, upper) in training, else the mean of both.
 
     Raises RuntimeError for bounds that are not finite or in the wrong order. Source: torch.nn.functional.rrelu."""
     return (autolab.rrelu_ if inplace else autolab.rrelu)(input, lower, upper, training)
 
 
-def rrelu_(input, lower=1.0 / 8, upper=1.0 / 3, training=False):
+def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
     """`rrelu` in place."""
     return autolab.rrelu_(input, lower, upper, training)
 
 
-def prelu(input, weight):
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x where x > 0, else weight * x; one weight, or one for each channel (dimension 1)."""
     return autolab.prelu(input, weight)
 
 
-def elu(input, alpha=1.0, inplace=False):
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x where x > 0, else alpha * (exp(x) - 1)."""
     check_settings(f"elu{marked(inplace)}", ("alpha", 2, "Number", alpha))
     return _run("elu", inplace, input, alpha, 1, 1)
 
 
-def elu_(input, alpha=1.0):
+def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     """`elu` in place."""
     return elu(input, alpha, inplace=True)
 
 
-def selu(input, inplace=False):
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """scale * elu(x, alpha) with the constants that keep mean 0 and variance 1 from layer to layer."""
     check_tensor("selu_" if inplace else "selu", input)
     return _run("elu", inplace, input, SELU_ALPHA, SELU_SCALE, 1)
 
 
-def selu_(input):
+def selu_(input: Tensor) -> Tensor:
     """`selu` in place."""
     return selu(input, inplace=True)
 
 
-def celu(input, alpha=1.0, inplace=False):
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x where x > 0, else alpha * (exp(x / alpha) - 1). Raises RuntimeError for alpha = 0."""
     check_settings(f"celu{marked(inplace)}", ("alpha", 2, "Number", alpha))
     if alpha == 0:
@@ -145,42 +151,42 @@ def celu(input, alpha=1.0, inplace=False):
     return _run("celu", inplace, input, alpha)
 
 
-def celu_(input, alpha=1.0):
+def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     """`celu` in place."""
     return celu(input, alpha, inplace=True)
 
 
-def gelu(input, *, approximate="none"):
+def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """x * Phi(x), Phi the normal distribution function; approximate="tanh" uses a formula with tanh."""
     return _run("gelu", False, input, approximate)
 
 
-def silu(input, inplace=False):
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """x * sigmoid(x)."""
     return _run("silu", inplace, input)
 
 
-def mish(input, inplace=False):
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """x * tanh(softplus(x))."""
     return _run("mish", inplace, input)
 
 
-def softplus(input, beta=1, threshold=20):
+def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """log(1 + exp(beta * x)) / beta, and x itself where beta * x > threshold."""
     return _run("softplus", False, input, beta, threshold)
 
 
-def softsign(input):
+def softsign(input: Tensor) -> Tensor:
     """x / (1 + |x|)."""
     return input / (input.abs() + 1)
 
 
-def tanhshrink(input):
+def tanhshrink(input: Tensor) -> Tensor:
     """x - tanh(x)."""
     return input - input.tanh()
 
 
-def softshrink(input, lambd=0.5):
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x - lambd above lambd, x + lambd below -lambd, 0 between. Raises RuntimeError for a negative lambd."""
     check_tensor("softshrink", input)
     if not input.is_floating_point():
@@ -194,27 +200,27 @@ def softshrink(input, lambd=0.5):
     return _run("softshrink", False, input, lambd)
 
 
-def hardshrink(input, lambd=0.5):
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x where |x| > lambd, else 0."""
     return autolab.hardshrink(input, lambd)
 
 
-def hardsigmoid(input, inplace=False):
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """0 below -3, 1 above 3, x/6 + 1/2 between."""
     return _run("hardsigmoid", inplace, input)
 
 
-def hardswish(input, inplace=False):
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """x * hardsigmoid(x)."""
     return _run("hardswish", inplace, input)
 
 
-def logsigmoid(input):
+def logsigmoid(input: Tensor) -> Tensor:
     """log(1 / (1 + exp(-x)))."""
     return _run("log_sigmoid", False, input)[0]
 
 
-def sigmoid(input):
+def sigmoid(input: Tensor) -> Tensor:
     """1 / (1 + exp(-x)).
 
     Example:
@@ -225,12 +231,12 @@ def sigmoid(input):
     return input.sigmoid()
 
 
-def tanh(input):
+def tanh(input: Tensor) -> Tensor:
     """(exp(x) - exp(-x)) / (exp(x) + exp(-x))."""
     return input.tanh()
 
 
-def glu(input, dim=-1):
+def glu(input: Tensor, dim: int = -1) -> Tensor:
     """a * sigmoid(b), a and b the halves of the input along `dim`. Raises RuntimeError when the size there is odd."""
     if input.dim() == 0:
         raise fail(
@@ -253,7 +259,7 @@ def _implicit_dim(name, ndim, stacklevel):
     return 0 if ndim in (0, 1, 3) else 1
 
 
-def softmax(input, dim=None, _stacklevel=3, dtype=None):
+def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
     """exp(x_i) / sum_j exp(x_j) along `dim`; leaving `dim` out is deprecated and warns.
 
     Example:
@@ -266,14 +272,14 @@ def softmax(input, dim=None, _stacklevel=3, dtype=None):
     return input.softmax(dim, dtype=dtype)
 
 
-def softmin(input, dim=None, _stacklevel=3, dtype=None):
+def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
     """softmax(-x) along `dim`."""
     if dim is None:
         dim = _implicit_dim("softmin", input.dim(), _stacklevel)
     return (-input).softmax(dim, dtype=dtype)
 
 
-def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
+def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
     """log(softmax(x)) along `dim`, computed without overflow.
 
     Example:
@@ -286,7 +292,7 @@ def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
     return input.log_softmax(dim, dtype=dtype)
 
 
-def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """A sample from the softmax of `logits`, differentiable; one-hot with `hard` (Jang et al., 2016).
 
     tau: temperature; the smaller, the closer to one-hot.

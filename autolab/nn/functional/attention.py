@@ -3,6 +3,8 @@
 Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.scaled_dot_product_attention.html
 """
 
+from __future__ import annotations
+
 import math
 import warnings
 
@@ -10,13 +12,15 @@ import autolab
 from autolab.engine.core.errors import fail
 from autolab.engine.core.op import NAMESPACES
 from autolab.nn.functional.basic import dropout
+from autolab.engine.core.tensor import Tensor
 
 _F = NAMESPACES["nn.functional"]
 
 
 def scaled_dot_product_attention(
-    query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
-):
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,
+    is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,
+) -> Tensor:
     """softmax(query key^T * scale + mask) value for query (*, L, E), key (*, S, E), value (*, S, Ev): (*, L, Ev).
 
     attn_mask: shaped like (or broadcast to) (*, L, S): True where a query may look, or numbers that are added;
@@ -245,32 +249,14 @@ def _unweighted(q, k, v, mask, dropout_p, is_causal, batch):
 
 
 def multi_head_attention_forward(
-    query,
-    key,
-    value,
-    embed_dim_to_check,
-    num_heads,
-    in_proj_weight,
-    in_proj_bias,
-    bias_k,
-    bias_v,
-    add_zero_attn,
-    dropout_p,
-    out_proj_weight,
-    out_proj_bias,
-    training=True,
-    key_padding_mask=None,
-    need_weights=True,
-    attn_mask=None,
-    use_separate_proj_weight=False,
-    q_proj_weight=None,
-    k_proj_weight=None,
-    v_proj_weight=None,
-    static_k=None,
-    static_v=None,
-    average_attn_weights=True,
-    is_causal=False,
-):
+    query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: int, num_heads: int, in_proj_weight: Tensor,
+    in_proj_bias: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: bool, dropout_p: float,
+    out_proj_weight: Tensor, out_proj_bias: Tensor | None, training: bool = True,
+    key_padding_mask: Tensor | None = None, need_weights: bool = True, attn_mask: Tensor | None = None,
+    use_separate_proj_weight: bool = False, q_proj_weight: Tensor | None = None, k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None, static_k: Tensor | None = None, static_v: Tensor | None = None,
+    average_attn_weights: bool = True, is_causal: bool = False,
+) -> tuple[Tensor, Tensor | None]:
     """(output, weights or None) of attention with several heads; the work of nn.MultiheadAttention, which see.
 
     query (L, N, E), key and value (S, N, …), or without N. Raises AssertionError or RuntimeError in PyTorch's words;

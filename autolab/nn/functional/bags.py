@@ -3,25 +3,20 @@
 Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.embedding_bag.html
 """
 
+from __future__ import annotations
+
 import autolab
 from autolab.engine.core.grad_mode import no_grad
 from autolab.engine.core.errors import fail, unsupported
 from autolab.nn.functional.basic import _shorten_rows
+from autolab.engine.core.tensor import Tensor
 
 
 def embedding_bag(
-    input,
-    weight,
-    offsets=None,
-    max_norm=None,
-    norm_type=2,
-    scale_grad_by_freq=False,
-    mode="mean",
-    sparse=False,
-    per_sample_weights=None,
-    include_last_offset=False,
-    padding_idx=None,
-):
+    input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None, norm_type: float = 2,
+    scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
+    per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None,
+) -> Tensor:
     """The sum, mean or maximum of rows of weight (rows, dim), one for each bag: (bags, dim); zeros for an empty bag.
 
     input: (bags, n) of row numbers, or (all,) with offsets (bags,): where each bag begins (include_last_offset: and the

@@ -1,5 +1,7 @@
 """Linear maps, dropout, embeddings, distances. Source: https://docs.pytorch.org/docs/2.13/nn.functional.html"""
 
+from __future__ import annotations
+
 import math
 import warnings
 
@@ -10,6 +12,7 @@ from autolab.engine.core.errors import fail, unsupported
 from autolab.engine.ops.further.distances import distance_norm
 from autolab.engine.core.op import OPS
 from autolab.engine.exact.signatures import check_settings, marked
+from autolab.engine.core.tensor import Tensor
 
 _ALPHA = 1.7580993408473766  # minus SELU's limit for x -> -inf (Klambauer et al., 2017)
 
@@ -17,7 +20,7 @@ _ALPHA = 1.7580993408473766  # minus SELU's limit for x -> -inf (Klambauer et al
 # linear maps -------------------------------------------------------------------------------------
 
 
-def bilinear(input1, input2, weight, bias=None):
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """y_k = x1^T W_k x2 + b_k: (*, in1), (*, in2) and weight (out, in1, in2) give (*, out)."""
     for number, x in ((1, input1), (2, input2)):
         if x.shape[-1] != weight.shape[number]:
@@ -50,7 +53,7 @@ def check_probability(p):
         )
 
 
-def dropout(input, p=0.5, training=True, inplace=False):
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Each element is zero with probability p, else multiplied by 1/(1-p); identity when not training.
 
     Draws one number per element from the default stream. Raises ValueError for p outside [0, 1].
@@ -66,7 +69,7 @@ def dropout(input, p=0.5, training=True, inplace=False):
     return _dropped(input, p, training, inplace, input.shape)
 
 
-def dropout1d(input, p=0.5, training=True, inplace=False):
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zeroes whole channels of an input (N, C, L) or (C, L) with probability p."""
     check_probability(p)
     check_settings(f"feature_dropout{marked(inplace)}", ("train", 3, "bool", training))
@@ -83,7 +86,7 @@ def dropout1d(input, p=0.5, training=True, inplace=False):
     return _channels_dropped(input.unsqueeze_(0) if inplace else input.unsqueeze(0), p, training, inplace).squeeze(0)
 
 
-def dropout2d(input, p=0.5, training=True, inplace=False):
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zeroes whole channels of an input (N, C, H, W) with probability p."""
     check_probability(p)
     check_settings(f"feature_dropout{marked(inplace)}", ("train", 3, "bool", training))
@@ -101,7 +104,7 @@ def dropout2d(input, p=0.5, training=True, inplace=False):
     return _channels_dropped(input, p, training, inplace)
 
 
-def dropout3d(input, p=0.5, training=True, inplace=False):
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zeroes whole channels of an input (N, C, D, H, W) or (C, D, H, W) with probability p."""
     check_probability(p)
     check_settings(f"feature_dropout{marked(inplace)}", ("train", 3, "bool", training))
@@ -121,7 +124,7 @@ def _unexpected_dim(name, dim, spatial, expected):
     )
 
 
-def alpha_dropout(input, p=0.5, training=False, inplace=False):
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Dropout that keeps mean 0 and variance 1 of what SELU gives: dropped elements become SELU's lower limit."""
     check_probability(p)
     check_tensor("alpha_dropout", input)
@@ -129,7 +132,7 @@ def alpha_dropout(input, p=0.5, training=False, inplace=False):
     return _dropped(input, p, training, inplace, input.shape, alpha=True)
 
 
-def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """`alpha_dropout` of whole channels."""
     check_probability(p)
     check_settings(f"feature_alpha_dropout{marked(inplace)}", ("train", 3, "bool", training))
@@ -175,7 +178,10 @@ def check_padding_idx(padding_idx, rows):
     return padding_idx % rows
 
 
-def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
+def embedding(
+    input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
+    norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False,
+) -> Tensor:
     """The rows of `weight` (rows, D) that the integers `input` (*) name: shape (*, D).
 
     The row `padding_idx` gets no gradient. Raises IndexError for an index outside of the table.
@@ -213,7 +219,7 @@ def _shorten_rows(weight, indices, max_norm, norm_type):
             weight[row] *= max_norm / (norm + 1e-7)
 
 
-def one_hot(tensor, num_classes=-1):
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """Integers (*) as rows (*, num_classes) of zeros with a one; by default as many classes as the largest asks for.
 
     Example:
@@ -243,7 +249,7 @@ def one_hot(tensor, num_classes=-1):
 # distances ---------------------------------------------------------------------------------------
 
 
-def cosine_similarity(x1, x2, dim=1, eps=1e-8):
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """x1·x2 / (|x1| |x2|) along `dim`, each norm taken as at least eps; other dimensions broadcast."""
     for position, x in enumerate((x1, x2), 1):
         check_tensor("cosine_similarity", x, f"x{position}", position)
@@ -273,14 +279,14 @@ def _plus(x, number):
     return OPS["add_scalar"].call(x, number) if x.is_floating_point() else x + number
 
 
-def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """The p-norm of x1 - x2 + eps over the last dimension."""
     for position, x in enumerate((x1, x2), 1):
         check_tensor("pairwise_distance", x, f"x{position}", position)
     return distance_norm(_plus(x1 - x2, eps), p, keepdim)
 
 
-def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
+def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
     """input / max(p-norm along `dim`, eps)."""
     if out is not None:
         raise unsupported("normalize", "out")

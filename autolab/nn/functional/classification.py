@@ -3,6 +3,8 @@
 Source: https://docs.pytorch.org/docs/2.13/nn.functional.html#loss-functions
 """
 
+from __future__ import annotations
+
 import autolab
 from autolab.engine.core.errors import fail, no_dimensions, not_implemented
 from autolab.engine.ops.class_losses import kernel_name
@@ -10,9 +12,13 @@ from autolab.engine.core.op import OPS
 from autolab.engine.exact.signatures import check_settings
 from autolab.nn.functional.activation import log_softmax
 from autolab.nn.functional.loss import check_tensors, legacy_reduction, not_differentiable, reduction_number
+from autolab.engine.core.tensor import Tensor
 
 
-def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
+def nll_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+    ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:
     """-weight[t] * input[t] for log-probabilities input (N, C), (C) or (N, C, d1, ...) and class numbers target.
 
     target: int64 of shape (N), () or (N, d1, ...). The mean divides by the sum of the weights used; targets equal to
@@ -132,8 +138,9 @@ def _check_weight(input, weight):
 
 
 def cross_entropy(
-    input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0
-):
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+    ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0,
+) -> Tensor:
     """Softmax and negative log-likelihood of raw scores input (N, C), (C) or (N, C, d1, ...).
 
     target: class numbers as in `nll_loss`, or probabilities of the shape of `input`. label_smoothing mixes the target

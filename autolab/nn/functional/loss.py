@@ -4,8 +4,11 @@
 deprecated form. All raise ValueError for another reduction.
 """
 
+from __future__ import annotations
+
 import math
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 
@@ -18,6 +21,7 @@ from autolab.engine.core.op import OPS
 from autolab.engine.exact.signatures import check_settings
 from autolab.nn.functional.activation import logsigmoid
 from autolab.nn.functional.basic import pairwise_distance
+from autolab.engine.core.tensor import Tensor
 
 _NUMBER = {"none": 0, "mean": 1, "sum": 2}
 
@@ -106,7 +110,10 @@ def _weighted(loss, input, weight, reduction, mean_of_weights=True):
 # differences -------------------------------------------------------------------------------------
 
 
-def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+def mse_loss(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean", weight: Tensor | None = None,
+) -> Tensor:
     """(input - target)^2.
 
     Example:
@@ -123,7 +130,10 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
     return OPS["mse_loss"].call(*pair, reduction_number(reduction))
 
 
-def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+def l1_loss(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean", weight: Tensor | None = None,
+) -> Tensor:
     """|input - target|."""
     a, b = _same_shape(input, target)
     reduction = legacy_reduction(size_average, reduce, reduction)
@@ -133,7 +143,10 @@ def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", wei
     return _reduced(loss, reduction) if weight is None else _weighted(loss, input, weight, reduction)
 
 
-def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
+def smooth_l1_loss(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean", beta: float = 1.0,
+) -> Tensor:
     """d^2 / (2 beta) where |d| < beta, else |d| - beta/2, d the difference. Raises RuntimeError for a negative beta."""
     check_settings("smooth_l1_loss", ("beta", 4, "float", beta))
     pair = _same_shape(input, target)
@@ -149,7 +162,9 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
     return OPS["smooth_l1_loss"].call(*pair, reduction_number(reduction), beta)
 
 
-def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
+def huber_loss(
+    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None,
+) -> Tensor:
     """d^2 / 2 where |d| <= delta, else delta (|d| - delta/2), d the difference. RuntimeError unless delta > 0."""
     check_settings("huber_loss", ("delta", 4, "float", delta))
     pair = _same_shape(input, target)
@@ -167,7 +182,10 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
 # probabilities -----------------------------------------------------------------------------------
 
 
-def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+def binary_cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+    reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:
     """-(t log x + (1 - t) log(1 - x)) for probabilities x; each logarithm is at least -100.
 
     Raises ValueError when the shapes differ, RuntimeError when the input is no probability.
@@ -193,8 +211,9 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
 
 
 def binary_cross_entropy_with_logits(
-    input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
-):
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+    reduce: bool | None = None, reduction: str = "mean", pos_weight: Tensor | None = None,
+) -> Tensor:
     """`binary_cross_entropy` of sigmoid(input), stable for large scores; `pos_weight` multiplies the positive term."""
     number = reduction_number(legacy_reduction(size_average, reduce, reduction))
     if target.size() != input.size():
@@ -216,7 +235,10 @@ def binary_cross_entropy_with_logits(
     return OPS["binary_cross_entropy_with_logits"].call(input, target, weight, pos_weight, number)
 
 
-def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
+def kl_div(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean", log_target: bool = False,
+) -> Tensor:
     """target * (log(target) - input), input being log-probabilities; "batchmean" divides the sum by the batch size."""
     check_settings("kl_div", ("log_target", None, "bool", log_target))
     if size_average is not None or reduce is not None:
@@ -243,8 +265,9 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
 
 
 def poisson_nll_loss(
-    input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"
-):
+    input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: bool | None = None,
+    eps: float = 1e-8, reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:
     """exp(x) - t x (or x - t log(x + eps) without `log_input`); `full` adds Stirling's term for t > 1."""
     check_settings("poisson_nll_loss", ("log_input", 3, "bool", log_input), ("full", 4, "bool", full), ("eps", 5, "float", eps))
     reduction = legacy_reduction(size_average, reduce, reduction)
@@ -257,25 +280,24 @@ def poisson_nll_loss(
     return _reduced(loss, reduction)
 
 
-def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
+def gaussian_nll_loss(
+    input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean",
+) -> Tensor:
     """(log var + (input - target)^2 / var) / 2, var taken as at least eps. ValueError for a negative variance."""
-    if isinstance(var, float):
-        negative, var = var < 0, var * autolab.ones_like(input)
-    else:
-        negative = bool((var < 0).any())
-    if negative:
+    spread = var * autolab.ones_like(input) if isinstance(var, float) else var
+    if var < 0 if isinstance(var, float) else (var < 0).any():
         raise fail(ValueError, "var has negative entry/entries", "A variance is a mean of squares.")
-    if var.size() != input.size():
-        if input.size()[:-1] == var.size():
-            var = var.unsqueeze(-1)
-        elif input.ndim != var.ndim or sum(v for i, v in zip(input.size(), var.size(), strict=True) if i != v) != 1:
+    if spread.size() != input.size():
+        if input.size()[:-1] == spread.size():
+            spread = spread.unsqueeze(-1)
+        elif input.ndim != spread.ndim or sum(v for i, v in zip(input.size(), spread.size(), strict=True) if i != v) != 1:
             raise fail(ValueError, "var is of incorrect size", "One variance for each element, or one for each sample.")
     if reduction not in _NUMBER:
         raise fail(ValueError, reduction + " is not valid", "It is 'none', 'mean' or 'sum'.")
-    var = var.clone()
+    spread = spread.clone()
     with no_grad():
-        var.clamp_(min=eps)
-    loss = 0.5 * (var.log() + (input - target) ** 2 / var)
+        spread.clamp_(min=eps)
+    loss = 0.5 * (spread.log() + (input - target) ** 2 / spread)
     if full:
         loss += 0.5 * math.log(2 * math.pi)
     return _reduced(loss, reduction)
@@ -284,7 +306,10 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
 # labels 1 and -1 ---------------------------------------------------------------------------------
 
 
-def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
+def hinge_embedding_loss(
+    input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """x where the target is 1, max(0, margin - x) where it is -1."""
     check_settings("hinge_embedding_loss", ("margin", 3, "float", margin))
     reduction = legacy_reduction(size_average, reduce, reduction)
@@ -295,7 +320,10 @@ def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=No
     return _reduced(apart + autolab.where(target != -1, input, zero), reduction)
 
 
-def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+def soft_margin_loss(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """log(1 + exp(-t x)) for targets t of 1 and -1."""
     number = reduction_number(legacy_reduction(size_average, reduce, reduction))
     check_tensors("soft_margin_loss", input=input, target=target)
@@ -322,7 +350,10 @@ def _check_soft_margin(input, target):
         raise fail(RuntimeError, message, "Predictions are floating-point numbers: convert them with .float().")
 
 
-def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+def multilabel_soft_margin_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+    reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:
     """Binary cross-entropy with logits, averaged over the classes (the last dimension)."""
     reduction = legacy_reduction(size_average, reduce, reduction)
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
@@ -334,7 +365,10 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
     return _reduced(loss, reduction)
 
 
-def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
+def margin_ranking_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None,
+    reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:
     """max(0, -t (x1 - x2) + margin) for targets t of 1 and -1."""
     check_settings("margin_ranking_loss", ("margin", 4, "float", margin))
     reduction = legacy_reduction(size_average, reduce, reduction)
@@ -349,7 +383,10 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
     return _reduced(_plus(-target * (input1 - input2), margin).clamp_min(0), reduction)
 
 
-def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
+def cosine_embedding_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None,
+    reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:
     """1 - cos where the target is 1, max(0, cos - margin) where it is -1; inputs (N, D) or (D), target (N) or ()."""
     check_settings("cosine_embedding_loss", ("margin", 4, "float", margin))
     reduction = legacy_reduction(size_average, reduce, reduction)
@@ -377,8 +414,9 @@ def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, r
 
 
 def triplet_margin_loss(
-    anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, size_average=None, reduce=None, reduction="mean"
-):
+    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
+    swap: bool = False, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:
     """max(0, d(anchor, positive) - d(anchor, negative) + margin), d the p-norm of the difference plus eps."""
     check_settings("triplet_margin_loss", ("margin", 4, "float", margin), ("p", 5, "float", p), ("eps", 6, "float", eps), ("swap", 7, "bool", swap))
     reduction = legacy_reduction(size_average, reduce, reduction)
@@ -395,8 +433,10 @@ def triplet_margin_loss(
 
 
 def triplet_margin_with_distance_loss(
-    anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"
-):
+    anchor: Tensor, positive: Tensor, negative: Tensor, *,
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None, margin: float = 1.0, swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
     """max(0, d(anchor, positive) - d(anchor, negative) + margin), d a function of two tensors (the 2-norm)."""
     reduction_number(reduction)
     if margin <= 0:

@@ -1,13 +1,19 @@
 """Losses with a margin between classes. Source: https://docs.pytorch.org/docs/2.13/nn.functional.html#loss-functions"""
 
+from __future__ import annotations
+
 import autolab
 from autolab.engine.exact.arguments import as_number, bad_argument
 from autolab.engine.core.errors import fail, not_implemented
 from autolab.engine.core.op import OPS
 from autolab.nn.functional.loss import check_tensors, legacy_reduction, not_differentiable, reduction_number
+from autolab.engine.core.tensor import Tensor
 
 
-def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
+def multi_margin_loss(
+    input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
+    size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:
     """The mean over the C classes of max(0, margin - input[y] + input[j])^p, j other than y; times weight[y].
 
     input: (N, C) or (C,), target: class numbers (N,) or (). Its gradient cannot be differentiated again.
@@ -67,7 +73,10 @@ def _check_multi_margin(input, target, weight):
         raise fail(RuntimeError, "target out of range", f"Classes are numbered from 0 to {classes - 1}.")
 
 
-def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+def multilabel_margin_loss(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """The sum over right classes y and wrong classes j of max(0, 1 - input[y] + input[j]), divided by the number of classes C.
 
     input: (N, C) or (C,); target, of the same shape: the numbers of the right classes, and -1 after the last of them. Its gradient

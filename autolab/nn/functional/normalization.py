@@ -1,6 +1,9 @@
 """Normalisation. Source: https://docs.pytorch.org/docs/2.13/nn.functional.html#non-linear-activation-functions"""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
 
 import autolab
 from autolab.engine.exact.arguments import check_tensor
@@ -8,9 +11,13 @@ from autolab.engine.core.errors import fail, not_implemented
 from autolab.engine.ops.normalization import batch_normalized
 from autolab.engine.core.op import NAMESPACES, OPS
 from autolab.engine.exact.signatures import check_settings
+from autolab.engine.core.tensor import Tensor
 
 
-def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+def batch_norm(
+    input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
+    bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5,
+) -> Tensor:
     """Each channel (dimension 1) minus its mean, divided by its standard deviation, times `weight`, plus `bias`.
 
     With `training` mean and variance are those of this batch, and the running ones move towards them by the share
@@ -38,7 +45,10 @@ def _check_count(size):
         )
 
 
-def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+def layer_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
     """(input - mean) / standard deviation over the last dimensions, of sizes `normalized_shape`, times weight, plus bias.
 
     Raises RuntimeError when the sizes differ. Ba, Kiros and Hinton, "Layer Normalization" (2016).
@@ -46,7 +56,9 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
     return autolab.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
-def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5,
+) -> Tensor:
     """Each sample's channels (dimension 1) in `num_groups` groups, each with its own mean and variance.
 
     Raises RuntimeError when the channels cannot be shared out, ValueError for a single value per group.
@@ -72,15 +84,9 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
 
 
 def instance_norm(
-    input,
-    running_mean=None,
-    running_var=None,
-    weight=None,
-    bias=None,
-    use_input_stats=True,
-    momentum=0.1,
-    eps=1e-5,
-):
+    input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None,
+    bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
+) -> Tensor:
     """Batch norm of every channel of every sample on its own.
 
     Raises ValueError for a single value per channel. Ulyanov, Vedaldi and Lempitsky, "Instance Normalization" (2016).
@@ -116,7 +122,9 @@ def instance_norm(
     return out.view(input.shape)
 
 
-def rms_norm(input, normalized_shape, weight=None, eps=None):
+def rms_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None,
+) -> Tensor:
     """`input` divided by its root mean square over the last dimensions, of sizes `normalized_shape`, times `weight`.
 
     Raises RuntimeError when the sizes differ. Zhang and Sennrich, "Root Mean Square Layer Normalization" (2019).
@@ -154,7 +162,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     return (y if weight is None else y * weight).to(input.dtype)
 
 
-def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
+def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """Each number over (k + alpha * mean of the squares in `size` neighbouring channels)^beta; input (N, C, ...).
 
     Raises ValueError for fewer than three dimensions. Krizhevsky, Sutskever and Hinton, "ImageNet Classification with Deep

@@ -1,9 +1,14 @@
 """Pooling that is made of other ops. Source: https://docs.pytorch.org/docs/2.13/nn.functional.html#pooling-functions"""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 import math
 
 import autolab
 from autolab.engine.core.op import NAMESPACES
+from autolab.engine.core.tensor import Tensor
 
 
 def _powers(dims, input, norm_type, kernel_size, stride, ceil_mode):
@@ -18,7 +23,9 @@ def _powers(dims, input, norm_type, kernel_size, stride, ceil_mode):
     return kept.mul(math.prod(sizes)).pow(1.0 / norm_type)
 
 
-def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+def lp_pool1d(
+    input: Tensor, norm_type: float, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, ceil_mode: bool = False,
+) -> Tensor:
     """(sum of x^p)^(1/p) over each window of sequences (N, C, L) or (C, L), p = `norm_type`; inf gives the maximum of |x|.
 
     Source: torch.nn.functional.lp_pool1d.
@@ -26,7 +33,10 @@ def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     return _powers(1, input, norm_type, kernel_size, stride, ceil_mode)
 
 
-def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+def lp_pool2d(
+    input: Tensor, norm_type: float, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
+    ceil_mode: bool = False,
+) -> Tensor:
     """(sum of x^p)^(1/p) over each window of images (N, C, H, W) or (C, H, W), p = `norm_type`; inf gives the maximum of |x|.
 
     Source: torch.nn.functional.lp_pool2d.

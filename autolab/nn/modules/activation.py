@@ -1,5 +1,7 @@
 """Activations as layers. Source: https://docs.pytorch.org/docs/stable/nn.html#non-linear-activations-weighted-sum-nonlinearity"""
 
+from __future__ import annotations
+
 import warnings
 
 import autolab
@@ -8,6 +10,9 @@ from autolab.nn import functional as F
 from autolab.nn import init as nn_init
 from autolab.nn.modules.module import Module
 from autolab.nn.parameter import Parameter
+from autolab.engine.core.dtype import dtype as DType
+from autolab.engine.core.tensor import Tensor
+from autolab.nn._arguments import DeviceLike
 
 
 class _Activation(Module):
@@ -15,7 +20,7 @@ class _Activation(Module):
 
     _shown: tuple[str, ...] = ()
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """The settings, and inplace=True when it is."""
         parts = [f"{name}={getattr(self, name)!r}" for name in self._shown]
         if getattr(self, "inplace", False):
@@ -32,11 +37,11 @@ class ReLU(_Activation):
         tensor([0., 2.])
     """
 
-    def __init__(self, inplace=False):
+    def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """The function, element by element."""
         return F.relu(input, inplace=self.inplace)
 
@@ -48,11 +53,11 @@ class RReLU(_Activation):
 
     _shown = ("lower", "upper")
 
-    def __init__(self, lower=1.0 / 8, upper=1.0 / 3, inplace=False):
+    def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
         super().__init__()
         self.lower, self.upper, self.inplace = lower, upper, inplace
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """The function, element by element."""
         return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
@@ -60,11 +65,11 @@ class RReLU(_Activation):
 class SELU(_Activation):
     """scale * (max(0, x) + min(0, alpha * (exp(x) - 1))) with the constants of Klambauer et al. (2017)."""
 
-    def __init__(self, inplace=False):
+    def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """The function, element by element."""
         return F.selu(input, self.inplace)
 
@@ -72,11 +77,11 @@ class SELU(_Activation):
 class SiLU(_Activation):
     """x * sigmoid(x), also called swish."""
 
-    def __init__(self, inplace=False):
+    def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """The function, element by element."""
         return F.silu(input, inplace=self.inplace)
 
@@ -84,11 +89,11 @@ class SiLU(_Activation):
 class Mish(_Activation):
     """x * tanh(softplus(x)) (Misra, 2019)."""
 
-    def __init__(self, inplace=False):
+    def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """The function, element by element."""
         return F.mish(input, inplace=self.inplace)
 
@@ -96,15 +101,15 @@ class Mish(_Activation):
 class Hardsigmoid(_Activation):
     """0 below -3, 1 above 3, x/6 + 1/2 between."""
 
-    def __init__(self, inplace=False):
+    def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """The function, element by element."""
         return F.hardsigmoid(input, self.inplace)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """Nothing, as in PyTorch."""
         return ""
 
@@ -112,15 +117,15 @@ class Hardsigmoid(_Activation):
 class Hardswish(_Activation):
     """x * hardsigmoid(x) (Howard et al., 2019)."""
 
-    def __init__(self, inplace=False):
+    def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """The function, element by element."""
         return F.hardswish(input, self.inplace)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """Nothing, as in PyTorch."""
         return ""
 
@@ -134,7 +139,7 @@ class Sigmoid(_Activation):
         tensor([0.5000, 0.8808])
     """
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """The function, element by element."""
         return autolab.sigmoid(input)
 
@@ -148,7 +153,7 @@ class Tanh(_Activation):
         tensor([0.0000, 0.7616])
     """
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """The function, element by element."""
         return autolab.tanh(input)
 
@@ -156,7 +161,7 @@ class Tanh(_Activation):
 class LogSigmoid(_Activation):
     """log(1 / (1 + exp(-x)))."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """The function, element by element."""
         return F.logsigmoid(input)
 
@@ -164,7 +169,7 @@ class LogSigmoid(_Activation):
 class Softsign(_Activation):
     """x / (1 + |x|)."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """The function, element by element."""
         return F.softsign(input)
 
@@ -172,7 +177,7 @@ class Softsign(_Activation):
 class Tanhshrink(_Activation):
     """x - tanh(x)."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """The function, element by element."""
         return F.tanhshrink(input)
 
@@ -182,11 +187,11 @@ class Threshold(_Activation):
 
     _shown = ("threshold", "value")
 
-    def __init__(self, threshold, value, inplace=False):
+    def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__()
         self.threshold, self.value, self.inplace = threshold, value, inplace
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """The function, element by element."""
         return F.threshold(input, self.threshold, self.value, self.inplace)
 
@@ -196,7 +201,10 @@ class Hardtanh(_Activation):
 
     _shown: tuple[str, ...] = ("min_val", "max_val")
 
-    def __init__(self, min_val=-1.0, max_val=1.0, inplace=False, min_value=None, max_value=None):
+    def __init__(
+        self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False, min_value: float | None = None,
+        max_value: float | None = None,
+    ) -> None:
         super().__init__()
         for old, new, value in (("min_value", "min_val", min_value), ("max_value", "max_val", max_value)):
             if value is not None:
@@ -213,7 +221,7 @@ class Hardtanh(_Activation):
                 "The interval has to have a length.",
             )
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """The function, element by element."""
         return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
 
@@ -223,7 +231,7 @@ class ReLU6(Hardtanh):
 
     _shown = ()
 
-    def __init__(self, inplace=False):
+    def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
 
 
@@ -232,11 +240,11 @@ class ELU(_Activation):
 
     _shown = ("alpha",)
 
-    def __init__(self, alpha=1.0, inplace=False):
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
         self.alpha, self.inplace = alpha, inplace
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """The function, element by element."""
         return F.elu(input, self.alpha, self.inplace)
 
@@ -246,11 +254,11 @@ class CELU(_Activation):
 
     _shown = ("alpha",)
 
-    def __init__(self, alpha=1.0, inplace=False):
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
         self.alpha, self.inplace = alpha, inplace
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """The function, element by element."""
         return F.celu(input, self.alpha, self.inplace)
 
@@ -260,11 +268,11 @@ class LeakyReLU(_Activation):
 
     _shown = ("negative_slope",)
 
-    def __init__(self, negative_slope=0.01, inplace=False):
+    def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
         super().__init__()
         self.negative_slope, self.inplace = negative_slope, inplace
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """The function, element by element."""
         return F.leaky_relu(input, self.negative_slope, self.inplace)
 
@@ -274,17 +282,19 @@ class PReLU(_Activation):
 
     _shown = ("num_parameters",)
 
-    def __init__(self, num_parameters=1, init=0.25, device=None, dtype=None):
+    def __init__(
+        self, num_parameters: int = 1, init: float = 0.25, device: DeviceLike = None, dtype: DType | None = None,
+    ) -> None:
         super().__init__()
         self.num_parameters, self.init = num_parameters, init
         self.weight = Parameter(autolab.empty(num_parameters, device=device, dtype=dtype))
         self.reset_parameters()
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Set the weight to its initial value."""
         nn_init.constant_(self.weight, self.init)
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """The function, element by element."""
         return F.prelu(input, self.weight)
 
@@ -294,11 +304,11 @@ class GELU(_Activation):
 
     _shown = ("approximate",)
 
-    def __init__(self, approximate="none"):
+    def __init__(self, approximate: str = "none") -> None:
         super().__init__()
         self.approximate = approximate
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """The function, element by element."""
         return F.gelu(input, approximate=self.approximate)
 
@@ -308,11 +318,11 @@ class GLU(_Activation):
 
     _shown = ("dim",)
 
-    def __init__(self, dim=-1):
+    def __init__(self, dim: int = -1) -> None:
         super().__init__()
         self.dim = dim
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """Half as long as `input` along `dim`."""
         return F.glu(input, self.dim)
 
@@ -322,11 +332,11 @@ class Softplus(_Activation):
 
     _shown = ("beta", "threshold")
 
-    def __init__(self, beta=1.0, threshold=20.0):
+    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()
         self.beta, self.threshold = beta, threshold
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """The function, element by element."""
         return F.softplus(input, self.beta, self.threshold)
 
@@ -334,15 +344,15 @@ class Softplus(_Activation):
 class Softshrink(_Activation):
     """x - lambd above lambd, x + lambd below -lambd, 0 between."""
 
-    def __init__(self, lambd=0.5):
+    def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
         self.lambd = lambd
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """The function, element by element."""
         return F.softshrink(input, self.lambd)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """The limit."""
         return str(self.lambd)
 
@@ -350,15 +360,15 @@ class Softshrink(_Activation):
 class Hardshrink(_Activation):
     """x where |x| > lambd, else 0."""
 
-    def __init__(self, lambd=0.5):
+    def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
         self.lambd = lambd
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """The function, element by element."""
         return F.hardshrink(input, self.lambd)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """The limit."""
         return str(self.lambd)
 
@@ -375,11 +385,11 @@ class Softmax(_Activation):
 
     _shown = ("dim",)
 
-    def __init__(self, dim=None):
+    def __init__(self, dim: int | None = None) -> None:
         super().__init__()
         self.dim = dim
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """Positive numbers that add up to 1 along `dim`."""
         return F.softmax(input, self.dim, _stacklevel=5)
 
@@ -389,11 +399,11 @@ class Softmin(_Activation):
 
     _shown = ("dim",)
 
-    def __init__(self, dim=None):
+    def __init__(self, dim: int | None = None) -> None:
         super().__init__()
         self.dim = dim
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """Positive numbers that add up to 1 along `dim`."""
         return F.softmin(input, self.dim, _stacklevel=5)
 
@@ -403,11 +413,11 @@ class LogSoftmax(_Activation):
 
     _shown = ("dim",)
 
-    def __init__(self, dim=None):
+    def __init__(self, dim: int | None = None) -> None:
         super().__init__()
         self.dim = dim
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """Logarithms of probabilities."""
         return F.log_softmax(input, self.dim, _stacklevel=5)
 
@@ -415,7 +425,7 @@ class LogSoftmax(_Activation):
 class Softmax2d(_Activation):
     """Softmax over the channels of an input (N, C, H, W) or (C, H, W)."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """Positive numbers that add up to 1 over the channels."""
         if input.dim() not in (3, 4):
             raise fail(

@@ -3,6 +3,8 @@
 Source: https://docs.pytorch.org/docs/stable/generated/torch.nn.MultiheadAttention.html
 """
 
+from __future__ import annotations
+
 import autolab
 from autolab.engine.core.errors import fail
 from autolab.nn import init
@@ -10,6 +12,9 @@ from autolab.nn.functional.attention import canonical_mask, multi_head_attention
 from autolab.nn.modules.linear import Linear
 from autolab.nn.modules.module import Module
 from autolab.nn.parameter import Parameter
+from autolab.engine.core.dtype import dtype as DType
+from autolab.engine.core.tensor import Tensor
+from autolab.nn._arguments import DeviceLike
 
 
 class NonDynamicallyQuantizableLinear(Linear):
@@ -26,19 +31,10 @@ class MultiheadAttention(Module):
     """
 
     def __init__(
-        self,
-        embed_dim,
-        num_heads,
-        dropout=0.0,
-        bias=True,
-        add_bias_kv=False,
-        add_zero_attn=False,
-        kdim=None,
-        vdim=None,
-        batch_first=False,
-        device=None,
-        dtype=None,
-    ):
+        self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, add_bias_kv: bool = False,
+        add_zero_attn: bool = False, kdim: int | None = None, vdim: int | None = None, batch_first: bool = False,
+        device: DeviceLike = None, dtype: DType | None = None,
+    ) -> None:
         if embed_dim <= 0 or num_heads <= 0:
             raise fail(
                 ValueError,
@@ -92,16 +88,10 @@ class MultiheadAttention(Module):
                 init.xavier_normal_(bias)
 
     def forward(
-        self,
-        query,
-        key,
-        value,
-        key_padding_mask=None,
-        need_weights=True,
-        attn_mask=None,
-        average_attn_weights=True,
-        is_causal=False,
-    ):
+        self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None = None,
+        need_weights: bool = True, attn_mask: Tensor | None = None, average_attn_weights: bool = True,
+        is_causal: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:
         """(output, weights). key_padding_mask (N, S) hides keys, attn_mask (L, S) or (N * heads, L, S) hides pairs: True hides,
         numbers are added. average_attn_weights=False: weights (N, heads, L, S). is_causal: attn_mask is the triangle."""
         key_padding_mask = canonical_mask(key_padding_mask, "key_padding_mask", query, attn_mask, "attn_mask")

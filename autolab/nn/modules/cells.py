@@ -3,6 +3,8 @@
 Source: https://docs.pytorch.org/docs/stable/nn.html#recurrent-layers
 """
 
+from __future__ import annotations
+
 import math
 
 import autolab
@@ -11,6 +13,9 @@ from autolab.nn import init
 from autolab.nn.functional import recurrent
 from autolab.nn.modules.module import Module
 from autolab.nn.parameter import Parameter
+from autolab.engine.core.dtype import dtype as DType
+from autolab.engine.core.tensor import Tensor
+from autolab.nn._arguments import DeviceLike
 
 
 class RNNCellBase(Module):
@@ -19,7 +24,10 @@ class RNNCellBase(Module):
 
     _states = 1
 
-    def __init__(self, input_size, hidden_size, bias, num_chunks, device=None, dtype=None):
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: DeviceLike = None,
+        dtype: DType | None = None,
+    ) -> None:
         super().__init__()
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
         options = {"device": device, "dtype": dtype}
@@ -30,13 +38,13 @@ class RNNCellBase(Module):
             self.register_parameter(name, Parameter(autolab.empty(rows, **options)) if bias else None)
         self.reset_parameters()
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Draw new random parameters."""
         bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """Sizes, then what is not the default."""
         text = f"{self.input_size}, {self.hidden_size}"
         if self.bias is not True:
@@ -95,11 +103,14 @@ class RNNCell(RNNCellBase):
     nonlinearity: "tanh" or "relu". Raises ValueError or RuntimeError for sizes that do not fit.
     """
 
-    def __init__(self, input_size, hidden_size, bias=True, nonlinearity="tanh", device=None, dtype=None):
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh",
+        device: DeviceLike = None, dtype: DType | None = None,
+    ) -> None:
         super().__init__(input_size, hidden_size, bias, num_chunks=1, device=device, dtype=dtype)
         self.nonlinearity = nonlinearity
 
-    def forward(self, input, hx=None):
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """The next state h'."""
         self._check_dim("input", input)
         if hx is not None:
@@ -118,10 +129,13 @@ class LSTMCell(RNNCellBase):
 
     _states = 2
 
-    def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None):
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: DeviceLike = None,
+        dtype: DType | None = None,
+    ) -> None:
         super().__init__(input_size, hidden_size, bias, num_chunks=4, device=device, dtype=dtype)
 
-    def forward(self, input, hx=None):
+    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
         """(h', c'). hx: (h, c), zeros when left out."""
         self._check_dim("input", input)
         for number, s in enumerate(hx or ()):
@@ -136,10 +150,13 @@ class GRUCell(RNNCellBase):
     Raises ValueError or RuntimeError for sizes that do not fit.
     """
 
-    def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None):
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: DeviceLike = None,
+        dtype: DType | None = None,
+    ) -> None:
         super().__init__(input_size, hidden_size, bias, num_chunks=3, device=device, dtype=dtype)
 
-    def forward(self, input, hx=None):
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """The next state h'."""
         self._check_dim("input", input)
         if hx is not None:

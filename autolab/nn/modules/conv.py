@@ -1,18 +1,26 @@
 """Convolution layers. Source: https://docs.pytorch.org/docs/stable/nn.html#convolution-layers"""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
 
 import autolab
+from typing import Any
+
 from autolab.engine.core.errors import fail
 from autolab.nn import functional as F
 from autolab.nn import init
 from autolab.nn.modules.module import Module
 from autolab.nn.parameter import Parameter
+from autolab.engine.core.dtype import dtype as DType
+from autolab.engine.core.tensor import Tensor
+from autolab.nn._arguments import DeviceLike, Sizes
 
 _MODES = ("zeros", "reflect", "replicate", "circular")
 
 
-def as_tuple(value, n):
+def as_tuple(value: Any, n: int) -> tuple[Any, ...]:
     """A number as a tuple of `n`; an iterable as the tuple that it is."""
     return tuple(value) if hasattr(value, "__iter__") else (value,) * n
 
@@ -23,7 +31,10 @@ class _ConvNd(Module):
     _dims = 0
     _transposed = False
 
-    def __init__(self, in_channels, out_channels, geometry, groups, bias, padding_mode, device, dtype):
+    def __init__(
+        self, in_channels: int, out_channels: int, geometry, groups: int, bias: bool, padding_mode: str,
+        device: DeviceLike, dtype: DType | None,
+    ) -> None:
         super().__init__()
         if groups <= 0:
             raise fail(
@@ -85,7 +96,7 @@ class _ConvNd(Module):
         totals = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size)]
         return tuple(n for t in reversed(totals) for n in (t // 2, t - t // 2))
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Draw new random parameters, uniform in ±1/sqrt(fan_in): first the weight, then the bias."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))  # a = sqrt(5) makes the bound 1/sqrt(fan_in)
         if self.bias is not None:
@@ -93,7 +104,7 @@ class _ConvNd(Module):
             if fan_in:
                 init.uniform_(self.bias, -1 / math.sqrt(fan_in), 1 / math.sqrt(fan_in))
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """Sizes, and what is not the default."""
         text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
         n = self._dims
@@ -110,19 +121,10 @@ class _Convolution(_ConvNd):
     """A convolution that is not transposed."""
 
     def __init__(
-        self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        dilation=1,
-        groups=1,
-        bias=True,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
-    ):
+        self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes = 1, padding: Sizes | str = 0,
+        dilation: Sizes = 1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros",
+        device: DeviceLike = None, dtype: DType | None = None,
+    ) -> None:
         geometry = {
             "kernel_size": kernel_size,
             "stride": stride,
@@ -141,7 +143,7 @@ class _Convolution(_ConvNd):
             return self._convolve(input, weight, bias, self.padding)
         return self._convolve(F.pad(input, self._padding_around, mode=self.padding_mode), weight, bias, 0)
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """The cross-correlation of `input` with the weight, plus the bias."""
         return self._conv_forward(input, self.weight, self.bias)
 
@@ -178,20 +180,10 @@ class _Transposed(_ConvNd):
     _transposed = True
 
     def __init__(
-        self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        output_padding=0,
-        groups=1,
-        bias=True,
-        dilation=1,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
-    ):
+        self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes = 1, padding: Sizes = 0,
+        output_padding: Sizes = 0, groups: int = 1, bias: bool = True, dilation: Sizes = 1,
+        padding_mode: str = "zeros", device: DeviceLike = None, dtype: DType | None = None,
+    ) -> None:
         if padding_mode != "zeros":
             raise fail(
                 ValueError,
@@ -238,7 +230,7 @@ class _Transposed(_ConvNd):
             )
         return tuple(wanted - low for wanted, low in zip(size, least))
 
-    def forward(self, input, output_size=None):
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         """The transposed convolution of `input`; `output_size` chooses among the sizes that are possible."""
         function = F.conv_transpose1d if self._dims == 1 else F.conv_transpose2d
         extra = self._extra(input, output_size)

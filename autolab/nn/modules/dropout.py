@@ -1,17 +1,20 @@
 """Dropout layers. Source: https://docs.pytorch.org/docs/stable/nn.html#dropout-layers"""
 
+from __future__ import annotations
+
 from autolab.nn import functional as F
 from autolab.nn.functional.basic import check_probability
 from autolab.nn.modules.module import Module
+from autolab.engine.core.tensor import Tensor
 
 
 class _Dropout(Module):
-    def __init__(self, p=0.5, inplace=False):
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
         check_probability(p)
         self.p, self.inplace = p, inplace
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """The probability and whether it works in place."""
         return f"p={self.p}, inplace={self.inplace}"
 
@@ -30,7 +33,7 @@ class Dropout(_Dropout):
         [0.0, 2.0]
     """
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """`input` with elements dropped."""
         return F.dropout(input, self.p, self.training, self.inplace)
 
@@ -38,7 +41,7 @@ class Dropout(_Dropout):
 class Dropout1d(_Dropout):
     """Drops whole channels of an input (N, C, L) or (C, L)."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """`input` with channels dropped."""
         return F.dropout1d(input, self.p, self.training, self.inplace)
 
@@ -46,7 +49,7 @@ class Dropout1d(_Dropout):
 class Dropout2d(_Dropout):
     """Drops whole channels of an input (N, C, H, W)."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """`input` with channels dropped."""
         return F.dropout2d(input, self.p, self.training, self.inplace)
 
@@ -54,7 +57,7 @@ class Dropout2d(_Dropout):
 class Dropout3d(_Dropout):
     """Drops whole channels of an input (N, C, D, H, W) or (C, D, H, W)."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """`input` with channels dropped."""
         return F.dropout3d(input, self.p, self.training, self.inplace)
 
@@ -62,7 +65,7 @@ class Dropout3d(_Dropout):
 class AlphaDropout(_Dropout):
     """Dropout that keeps mean 0 and variance 1, made for SELU (Klambauer et al., 2017)."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """`input` with elements set to SELU's lower limit."""
         return F.alpha_dropout(input, self.p, self.training)
 
@@ -70,6 +73,6 @@ class AlphaDropout(_Dropout):
 class FeatureAlphaDropout(_Dropout):
     """Alpha dropout of whole channels."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """`input` with channels set to SELU's lower limit."""
         return F.feature_alpha_dropout(input, self.p, self.training)

@@ -5,10 +5,14 @@ Same order as PyTorch: forward pre-hooks, the forward itself, forward hooks, and
 Source: https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html
 """
 
+from __future__ import annotations
+
 import functools
 import warnings
 import weakref
 from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 from autolab.engine.core.grad_mode import per_thread
 from autolab.engine.autograd.hooks import RemovableHandle
@@ -49,29 +53,31 @@ def _add(table, hook, extra=(), prepend=False):
     return handle
 
 
-def register_module_forward_pre_hook(hook):
+def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call `hook(module, args)` before the forward of every module; what it returns replaces the arguments."""
     return _add(GLOBAL.forward_pre, hook)
 
 
-def register_module_forward_hook(hook, *, with_kwargs=False, always_call=False):
+def register_module_forward_hook(
+    hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False,
+) -> RemovableHandle:
     """Call `hook(module, args, output)` after the forward of every module; what it returns replaces the output."""
     return _add(
         GLOBAL.forward, hook, [(GLOBAL.forward_with_kwargs, with_kwargs), (GLOBAL.forward_always_called, always_call)]
     )
 
 
-def register_module_full_backward_pre_hook(hook):
+def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call `hook(module, grad_output)` when the gradient reaches the outputs of any module."""
     return _add(GLOBAL.backward_pre, hook)
 
 
-def register_module_full_backward_hook(hook):
+def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call `hook(module, grad_input, grad_output)` when the gradient of any module's inputs is known."""
     return _add_global_backward(hook, full=True)
 
 
-def register_module_backward_hook(hook):
+def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """The deprecated kind of `register_module_full_backward_hook`: sees only the last node of the module."""
     return _add_global_backward(hook, full=False)
 
@@ -88,17 +94,17 @@ def _add_global_backward(hook, full):
     return _add(GLOBAL.backward, hook)
 
 
-def register_module_buffer_registration_hook(hook):
+def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call `hook(module, name, buffer)` whenever a buffer is registered; what it returns is registered instead."""
     return _add(GLOBAL.buffer_registration, hook)
 
 
-def register_module_module_registration_hook(hook):
+def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call `hook(module, name, submodule)` whenever a submodule is registered."""
     return _add(GLOBAL.module_registration, hook)
 
 
-def register_module_parameter_registration_hook(hook):
+def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call `hook(module, name, parameter)` whenever a parameter is registered."""
     return _add(GLOBAL.parameter_registration, hook)
 
@@ -112,8 +118,20 @@ def registered(hooks, module, name, value):
     return value
 
 
+Hooks: TypeAlias = OrderedDict[int, Any]
+
+
 class ModuleHooks:
     """The part of `Module` that keeps hooks and runs them around `forward`."""
+
+    forward: Callable[..., Any]
+    _forward_pre_hooks: Hooks
+    _forward_pre_hooks_with_kwargs: Hooks
+    _forward_hooks: Hooks
+    _forward_hooks_with_kwargs: Hooks
+    _forward_hooks_always_called: Hooks
+    _backward_pre_hooks: Hooks
+    _backward_hooks: Hooks
 
     def _init_hooks(self):
         set_plain = functools.partial(object.__setattr__, self)
@@ -133,7 +151,9 @@ class ModuleHooks:
             set_plain(name, OrderedDict())
         set_plain("_is_full_backward_hook", None)
 
-    def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False,
+    ) -> RemovableHandle:
         """Call `hook(module, args)` before every `forward`; a returned value replaces the positional arguments.
 
         With `with_kwargs=True` the hook is `hook(module, args, kwargs)` and returns None or `(args, kwargs)`.
@@ -141,7 +161,9 @@ class ModuleHooks:
         """
         return _add(self._forward_pre_hooks, hook, [(self._forward_pre_hooks_with_kwargs, with_kwargs)], prepend)
 
-    def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
+    def register_forward_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False,
+    ) -> RemovableHandle:
         """Call `hook(module, args, output)` after every `forward`; a returned value replaces the output.
 
         With `with_kwargs=True` the hook is `hook(module, args, kwargs, output)`. With `always_call=True` it runs
@@ -150,18 +172,18 @@ class ModuleHooks:
         flags = [(self._forward_hooks_with_kwargs, with_kwargs), (self._forward_hooks_always_called, always_call)]
         return _add(self._forward_hooks, hook, flags, prepend)
 
-    def register_full_backward_pre_hook(self, hook, prepend=False):
+    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call `hook(module, grad_output)` when gradients reach the outputs; a returned tuple replaces them."""
         return _add(self._backward_pre_hooks, hook, prepend=prepend)
 
-    def register_full_backward_hook(self, hook, prepend=False):
+    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call `hook(module, grad_input, grad_output)` when the gradients of the inputs are known.
 
         Both are tuples with None for what is not a tensor. A returned tuple replaces `grad_input`.
         """
         return self._add_backward(hook, full=True, prepend=prepend)
 
-    def register_backward_hook(self, hook):
+    def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Deprecated: sees only the last node of the module. Use `register_full_backward_hook`."""
         return self._add_backward(hook, full=False)
 
@@ -176,7 +198,7 @@ class ModuleHooks:
         self._is_full_backward_hook = full
         return _add(self._backward_hooks, hook, prepend=prepend)
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         state = per_thread.state
         around, caller = state.scope, state.module
         # Nodes made meanwhile remember this call (`Node.scope`): names only, so that a graph keeps no module alive.

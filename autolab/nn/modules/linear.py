@@ -1,6 +1,9 @@
 """Linear maps. Source: https://docs.pytorch.org/docs/stable/nn.html#linear-layers"""
 
+from __future__ import annotations
+
 import math
+from typing import Any
 
 import autolab
 from autolab.engine.core.errors import fail
@@ -8,15 +11,18 @@ from autolab.nn import functional as F
 from autolab.nn import init
 from autolab.nn.modules.module import Module
 from autolab.nn.parameter import Parameter
+from autolab.engine.core.dtype import dtype as DType
+from autolab.engine.core.tensor import Tensor
+from autolab.nn._arguments import DeviceLike
 
 
 class Identity(Module):
     """Gives its input back; takes (and ignores) any arguments, so it can stand in for any layer."""
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
 
-    def forward(self, input):
+    def forward(self, input: Any) -> Any:
         """`input` itself."""
         return input
 
@@ -34,7 +40,10 @@ class Linear(Module):
         (torch.Size([5, 2]), torch.Size([2, 3]), torch.Size([2]))
     """
 
-    def __init__(self, in_features, out_features, bias=True, device=None, dtype=None):
+    def __init__(
+        self, in_features: int, out_features: int, bias: bool = True, device: DeviceLike = None,
+        dtype: DType | None = None,
+    ) -> None:
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
         self.weight = Parameter(autolab.empty((out_features, in_features), device=device, dtype=dtype))
@@ -44,7 +53,7 @@ class Linear(Module):
             self.register_parameter("bias", None)
         self.reset_parameters()
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Draw new random parameters: first the weight, then the bias."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))  # a = sqrt(5) makes the bound 1/sqrt(fan_in)
         if self.bias is not None:
@@ -52,11 +61,11 @@ class Linear(Module):
             bound = 1 / math.sqrt(fan_in) if fan_in > 0 else 0
             init.uniform_(self.bias, -bound, bound)
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """x A^T + b."""
         return F.linear(input, self.weight, self.bias)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """Sizes and whether there is a bias."""
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
@@ -64,7 +73,10 @@ class Linear(Module):
 class Bilinear(Module):
     """y_k = x1^T A_k x2 + b_k for x1 (*, in1_features) and x2 (*, in2_features); y is (*, out_features)."""
 
-    def __init__(self, in1_features, in2_features, out_features, bias=True, device=None, dtype=None):
+    def __init__(
+        self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, device: DeviceLike = None,
+        dtype: DType | None = None,
+    ) -> None:
         super().__init__()
         self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
         self.weight = Parameter(autolab.empty((out_features, in1_features, in2_features), device=device, dtype=dtype))
@@ -74,7 +86,7 @@ class Bilinear(Module):
             self.register_parameter("bias", None)
         self.reset_parameters()
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Draw new random parameters, uniform in ±1/sqrt(in1_features)."""
         if self.in1_features <= 0:
             raise fail(
@@ -87,11 +99,11 @@ class Bilinear(Module):
         if self.bias is not None:
             init.uniform_(self.bias, -bound, bound)
 
-    def forward(self, input1, input2):
+    def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
         """x1^T A x2 + b."""
         return F.bilinear(input1, input2, self.weight, self.bias)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """Sizes and whether there is a bias."""
         return (
             f"in1_features={self.in1_features}, in2_features={self.in2_features}, "

@@ -3,12 +3,16 @@
 Source: https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html
 """
 
+from __future__ import annotations
+
 import inspect
+from collections.abc import Callable, Iterator
+from typing import Any, Self
 
 from autolab.engine.core.grad_mode import no_grad
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
-from autolab.nn._arguments import parse_to
+from autolab.nn._arguments import DeviceLike, parse_to
 from autolab.nn.modules.hooks import (  # noqa: F401 (the hooks of all modules are found here, as in PyTorch)
     GLOBAL,
     ModuleHooks,
@@ -25,6 +29,7 @@ from autolab.nn.modules.hooks import (  # noqa: F401 (the hooks of all modules a
 from autolab.nn.modules.state import ModuleState
 from autolab.nn.parameter import Buffer, Parameter, _remember_name
 from autolab.utils._shared import reset_grads, typename
+from autolab.engine.core.dtype import dtype as DType
 
 _BEFORE_INIT = "Call super().__init__() first thing in your module's __init__."
 
@@ -59,7 +64,7 @@ class Module(ModuleHooks, ModuleState):
     _version = 1  # of the state dict's format, written to its metadata
     call_super_init = False
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init:
             name = type(self).__name__
             if kwargs:
@@ -94,7 +99,7 @@ class Module(ModuleHooks, ModuleState):
 
     # registering ---------------------------------------------------------------------------------
 
-    def register_buffer(self, name, tensor, persistent=True):
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a tensor that belongs to the state but is no parameter; not in the state dict if not `persistent`."""
         self._check_new_name("buffer", "_buffers", name)
         if tensor is not None and not isinstance(tensor, Tensor):
@@ -110,7 +115,7 @@ class Module(ModuleHooks, ModuleState):
         else:
             self._non_persistent_buffers_set.add(name)
 
-    def register_parameter(self, name, param):
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Add a `Parameter` (or None, a place for one) under `name`."""
         self._check_new_name("parameter", "_parameters", name)
         if param is None:
@@ -133,7 +138,7 @@ class Module(ModuleHooks, ModuleState):
         self._parameters[name] = param = registered(GLOBAL.parameter_registration, self, name, param)
         _remember_name(param, name)
 
-    def add_module(self, name, module):
+    def add_module(self, name: str, module: Module | None) -> None:
         """Add a submodule under `name`, as `self.name = module` does."""
         if not isinstance(module, Module) and module is not None:
             raise fail(TypeError, f"{typename(module)} is not a Module subclass", "Submodules derive from nn.Module.")
@@ -159,7 +164,7 @@ class Module(ModuleHooks, ModuleState):
         if taken:
             raise _already_exists(name)
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         own = self.__dict__
         for table in ("_parameters", "_modules", "_buffers"):
             found = own.get(table)
@@ -167,7 +172,7 @@ class Module(ModuleHooks, ModuleState):
                 return found[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__
         parameters, modules, buffers = own.get("_parameters"), own.get("_modules"), own.get("_buffers")
         if isinstance(value, Parameter):
@@ -226,7 +231,7 @@ class Module(ModuleHooks, ModuleState):
             )
         self.register_buffer(name, value, *([persistent] if takes_persistent else []))
 
-    def __delattr__(self, name):
+    def __delattr__(self, name: str) -> None:
         for table in (self._parameters, self._buffers, self._modules):
             if name in table:
                 del table[name]
@@ -234,12 +239,12 @@ class Module(ModuleHooks, ModuleState):
                 return
         super().__delattr__(name)
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
 
     # finding -------------------------------------------------------------------------------------
 
-    def get_submodule(self, target):
+    def get_submodule(self, target: str) -> Module:
         """The submodule at the dotted path `target`, e.g. "layers.0"; "" is the module itself."""
         module = self
         for name in target.split(".") if target else ():
@@ -250,7 +255,7 @@ class Module(ModuleHooks, ModuleState):
                 raise fail(AttributeError, f"`{name}` is not an nn.Module", "Every step of the path is a module.")
         return module
 
-    def set_submodule(self, target, module, strict=False):
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
         """Put `module` at the dotted path `target`; with `strict` something must be there already."""
         if target == "":
             raise fail(ValueError, "Cannot set the submodule without a target name!", "Name the submodule to replace.")
@@ -264,14 +269,14 @@ class Module(ModuleHooks, ModuleState):
             raise fail(AttributeError, f"`{name}` is not an nn.Module", "Only submodules can be replaced here.")
         setattr(parent, name, module)
 
-    def get_parameter(self, target):
+    def get_parameter(self, target: str) -> Parameter:
         """The parameter at the dotted path `target`, e.g. "layers.0.weight"."""
         parent, name = self._parent_of(target)
         if not isinstance(getattr(parent, name), Parameter):
             raise fail(AttributeError, f"`{name}` is not an nn.Parameter", "See named_parameters() for the names.")
         return getattr(parent, name)
 
-    def get_buffer(self, target):
+    def get_buffer(self, target: str) -> Tensor:
         """The buffer at the dotted path `target`."""
         parent, name = self._parent_of(target)
         if name not in parent._buffers:
@@ -296,25 +301,29 @@ class Module(ModuleHooks, ModuleState):
                     seen.add(id(value))
                 yield f"{path}.{name}" if path else name, value
 
-    def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True,
+    ) -> Iterator[tuple[str, Parameter]]:
         """Pairs (dotted name, parameter); a shared parameter comes once unless `remove_duplicate=False`."""
         yield from self._named_members("_parameters", prefix, recurse, remove_duplicate)
 
-    def parameters(self, recurse=True):
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """All parameters, own ones first: what an optimizer takes."""
         for _, parameter in self.named_parameters(recurse=recurse):
             yield parameter
 
-    def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True,
+    ) -> Iterator[tuple[str, Tensor]]:
         """Pairs (dotted name, buffer)."""
         yield from self._named_members("_buffers", prefix, recurse, remove_duplicate)
 
-    def buffers(self, recurse=True):
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """All buffers."""
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
-    def named_children(self):
+    def named_children(self) -> Iterator[tuple[str, Module]]:
         """Pairs (name, direct submodule), each submodule once."""
         seen = set()
         for name, module in self._modules.items():
@@ -322,12 +331,14 @@ class Module(ModuleHooks, ModuleState):
                 seen.add(module)
                 yield name, module
 
-    def children(self):
+    def children(self) -> Iterator[Module]:
         """The direct submodules."""
         for _, module in self.named_children():
             yield module
 
-    def named_modules(self, memo=None, prefix="", remove_duplicate=True):
+    def named_modules(
+        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True,
+    ) -> Iterator[tuple[str, Module]]:
         """Pairs (dotted path, module) of the whole tree, beginning with ("", self)."""
         memo = set() if memo is None else memo
         if self in memo:
@@ -339,14 +350,14 @@ class Module(ModuleHooks, ModuleState):
             if module is not None:
                 yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
-    def modules(self, remove_duplicate=True):
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
         """All modules of the tree, beginning with this one."""
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
     # changing all at once ------------------------------------------------------------------------
 
-    def apply(self, fn):
+    def apply(self, fn: Callable[[Module], object]) -> Self:
         """Call `fn` on every submodule (children first), then on this module. Returns the module."""
         for module in self.children():
             module.apply(fn)
@@ -373,7 +384,7 @@ class Module(ModuleHooks, ModuleState):
                 self._buffers[name] = fn(buffer)
         return self
 
-    def to(self, *args, **kwargs):
+    def to(self, *args: Any, **kwargs: Any) -> Self:
         """Move and/or cast floating-point parameters and buffers: `to(device)`, `to(dtype)`, `to(tensor)`.
 
         In place; returns the module. Raises TypeError for a dtype that is not floating-point.
@@ -391,31 +402,31 @@ class Module(ModuleHooks, ModuleState):
 
         return self._apply(convert)
 
-    def type(self, dst_type):
+    def type(self, dst_type: DType | str) -> Self:
         """Cast all parameters and buffers to `dst_type`."""
         return self._apply(lambda tensor: tensor.type(dst_type))
 
-    def float(self):
+    def float(self) -> Self:
         """Cast floating-point parameters and buffers to float32."""
         return self._apply(lambda tensor: tensor.float() if tensor.is_floating_point() else tensor)
 
-    def double(self):
+    def double(self) -> Self:
         """Cast floating-point parameters and buffers to float64."""
         return self._apply(lambda tensor: tensor.double() if tensor.is_floating_point() else tensor)
 
-    def half(self):
+    def half(self) -> Self:
         """Cast floating-point parameters and buffers to float16."""
         return self._apply(lambda tensor: tensor.half() if tensor.is_floating_point() else tensor)
 
-    def cpu(self):
+    def cpu(self) -> Self:
         """Move all parameters and buffers to the CPU."""
         return self._apply(lambda tensor: tensor.cpu())
 
-    def cuda(self, device=None):
+    def cuda(self, device: DeviceLike = None) -> Self:
         """Move all parameters and buffers to a GPU."""
         return self._apply(lambda tensor: tensor.cuda(device))
 
-    def train(self, mode=True):
+    def train(self, mode: bool = True) -> Self:
         """Set training mode (dropout on) in the whole tree, or evaluation mode with `mode=False`."""
         if not isinstance(mode, bool):
             raise fail(ValueError, "training mode is expected to be boolean", "Pass True or False.")
@@ -424,17 +435,17 @@ class Module(ModuleHooks, ModuleState):
             module.train(mode)
         return self
 
-    def eval(self):
+    def eval(self) -> Self:
         """Set evaluation mode in the whole tree. It does not switch gradients off: that is torch.no_grad()."""
         return self.train(False)
 
-    def requires_grad_(self, requires_grad=True):
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Freeze (False) or unfreeze (True) all parameters."""
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
 
-    def zero_grad(self, set_to_none=True):
+    def zero_grad(self, set_to_none: bool = True) -> None:
         """Reset the gradients of all parameters, to None or (with `set_to_none=False`) to zeros."""
         reset_grads(self, self.parameters(), set_to_none)
 
@@ -443,11 +454,11 @@ class Module(ModuleHooks, ModuleState):
     def _get_name(self):
         return type(self).__name__
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """What stands between the parentheses of the repr; override it to show a module's settings."""
         return ""
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         extra = self.extra_repr()
         extra_lines = extra.split("\n") if extra else []
         child_lines = [f"({name}): {indented(repr(module), 2)}" for name, module in self._modules.items()]
@@ -457,7 +468,7 @@ class Module(ModuleHooks, ModuleState):
             return f"{self._get_name()}({extra})"
         return f"{self._get_name()}(\n  " + "\n  ".join(extra_lines + child_lines) + "\n)"
 
-    def __dir__(self):
+    def __dir__(self) -> list[str]:
         names = [*dir(type(self)), *self.__dict__, *self._parameters, *self._modules, *self._buffers]
         return sorted(name for name in names if not name[0].isdigit())
 

@@ -1,6 +1,9 @@
 """Normalisation layers. Source: https://docs.pytorch.org/docs/stable/nn.html#normalization-layers"""
 
+from __future__ import annotations
+
 import warnings
+from collections.abc import Sequence
 
 import autolab
 from autolab.engine.core.errors import fail
@@ -8,6 +11,9 @@ from autolab.nn import functional as F
 from autolab.nn import init
 from autolab.nn.modules.module import Module
 from autolab.nn.parameter import Parameter
+from autolab.engine.core.dtype import dtype as DType
+from autolab.engine.core.tensor import Tensor
+from autolab.nn._arguments import DeviceLike
 
 
 class _Affine(Module):
@@ -20,7 +26,7 @@ class _Affine(Module):
             else:
                 self.register_parameter(name, None)
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Weight 1, bias 0."""
         if self.weight is not None:
             init.ones_(self.weight)
@@ -34,17 +40,9 @@ class _Tracking(_Affine):
     _version = 2
 
     def __init__(
-        self,
-        num_features,
-        eps=1e-5,
-        momentum=0.1,
-        affine=True,
-        track_running_stats=True,
-        device=None,
-        dtype=None,
-        *,
-        bias=True,
-    ):
+        self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
+        track_running_stats: bool = True, device: DeviceLike = None, dtype: DType | None = None, *, bias: bool = True,
+    ) -> None:
         super().__init__()
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
@@ -62,14 +60,14 @@ class _Tracking(_Affine):
             self.register_buffer(name, value)
         self.reset_parameters()
 
-    def reset_running_stats(self):
+    def reset_running_stats(self) -> None:
         """Mean 0, variance 1, no batches seen."""
         if self.track_running_stats:
             self.running_mean.zero_()
             self.running_var.fill_(1)
             self.num_batches_tracked.zero_()
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Forget the statistics; weight 1, bias 0."""
         self.reset_running_stats()
         super().reset_parameters()
@@ -85,7 +83,7 @@ class _Tracking(_Affine):
                 f"{type(self).__name__} normalises the channels, which are dimension 1 of a batch.",
             )
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """Number of channels and settings."""
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
@@ -101,7 +99,7 @@ class _Tracking(_Affine):
 
 
 class _BatchNorm(_Tracking):
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """`input` normalised: by the batch's statistics in training, by the running ones in evaluation."""
         self._check_input_dim(input)
         factor = 0.0 if self.momentum is None else self.momentum
@@ -160,24 +158,16 @@ class _InstanceNorm(_Tracking):
     _spatial = 0
 
     def __init__(
-        self,
-        num_features,
-        eps=1e-5,
-        momentum=0.1,
-        affine=False,
-        track_running_stats=False,
-        device=None,
-        dtype=None,
-        *,
-        bias=True,
-    ):
+        self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = False,
+        track_running_stats: bool = False, device: DeviceLike = None, dtype: DType | None = None, *, bias: bool = True,
+    ) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def _check_input_dim(self, input):
         n = self._spatial
         self._expect(input, (n + 1, n + 2), f"{n + 1}D or {n + 2}D")
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """`input` with every channel of every sample normalised on its own."""
         self._check_input_dim(input)
         unbatched = input.dim() == self._spatial + 1
@@ -234,18 +224,21 @@ class LayerNorm(_Affine):
         tensor([[-1.0000,  1.0000]], grad_fn=<NativeLayerNormBackward0>)
     """
 
-    def __init__(self, normalized_shape, eps=1e-5, elementwise_affine=True, bias=True, device=None, dtype=None):
+    def __init__(
+        self, normalized_shape: int | Sequence[int], eps: float = 1e-5, elementwise_affine: bool = True,
+        bias: bool = True, device: DeviceLike = None, dtype: DType | None = None,
+    ) -> None:
         super().__init__()
         self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
         self._make(self.normalized_shape, elementwise_affine, bias, device, dtype)
         self.reset_parameters()
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """`input` normalised."""
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """Sizes and settings."""
         return (
             f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
@@ -259,7 +252,10 @@ class GroupNorm(_Affine):
     Raises ValueError when the channels cannot be shared out. Wu and He, "Group Normalization" (2018).
     """
 
-    def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, device=None, dtype=None, *, bias=True):
+    def __init__(
+        self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, device: DeviceLike = None,
+        dtype: DType | None = None, *, bias: bool = True,
+    ) -> None:
         super().__init__()
         if num_channels % num_groups:
             raise fail(
@@ -271,11 +267,11 @@ class GroupNorm(_Affine):
         self._make(num_channels, affine, bias, device, dtype)
         self.reset_parameters()
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """`input` normalised."""
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """Sizes and settings."""
         return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={self.bias is not None}"
 
@@ -286,7 +282,10 @@ class RMSNorm(_Affine):
     Zhang and Sennrich, "Root Mean Square Layer Normalization" (2019).
     """
 
-    def __init__(self, normalized_shape, eps=None, elementwise_affine=True, device=None, dtype=None):
+    def __init__(
+        self, normalized_shape: int | Sequence[int], eps: float | None = None, elementwise_affine: bool = True,
+        device: DeviceLike = None, dtype: DType | None = None,
+    ) -> None:
         super().__init__()
         self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
@@ -296,16 +295,16 @@ class RMSNorm(_Affine):
             self.register_parameter("weight", None)
         self.reset_parameters()
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Weight 1."""
         if self.weight is not None:
             init.ones_(self.weight)
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """`input` normalised."""
         return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """Sizes and settings."""
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
@@ -316,14 +315,14 @@ class LocalResponseNorm(Module):
     Krizhevsky, Sutskever and Hinton, "ImageNet Classification with Deep Convolutional Neural Networks" (2012).
     """
 
-    def __init__(self, size, alpha=1e-4, beta=0.75, k=1.0):
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         super().__init__()
         self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """`input` normalised."""
         return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """Settings."""
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

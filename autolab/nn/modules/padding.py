@@ -1,38 +1,43 @@
 """Padding layers. Source: https://docs.pytorch.org/docs/stable/nn.html#padding-layers"""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 from autolab.engine.core.errors import fail
 from autolab.nn import functional as F
 from autolab.nn.modules.conv import as_tuple
 from autolab.nn.modules.module import Module
+from autolab.engine.core.tensor import Tensor
 
 
 class _Pad(Module):
     _dims = 0
     _mode = "constant"
 
-    def __init__(self, padding):
+    def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__()
         self.padding = as_tuple(padding, 2 * self._dims)
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """`input` padded."""
         return F.pad(input, self.padding, self._mode)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """(before, after) of the last dimension, then of the one before it."""
         return f"{self.padding}"
 
 
 class _ConstantPad(_Pad):
-    def __init__(self, padding, value):
+    def __init__(self, padding: int | Sequence[int], value: float) -> None:
         super().__init__(padding)
         self.value = value
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """`input` padded."""
         return F.pad(input, self.padding, "constant", self.value)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """Padding and value."""
         return f"padding={self.padding}, value={self.value}"
 
@@ -56,10 +61,10 @@ class ConstantPad3d(_ConstantPad):
 
 
 class _ZeroPad(_ConstantPad):
-    def __init__(self, padding):
+    def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__(padding, 0.0)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """The padding."""
         return f"{self.padding}"
 
@@ -121,7 +126,7 @@ class ReplicationPad3d(_Pad):
 class _CircularPad(_Pad):
     _mode = "circular"
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """`input` padded."""
         n = self._dims
         if input.dim() not in (n + 1, n + 2):

@@ -1,12 +1,22 @@
 """Pooling layers. Source: https://docs.pytorch.org/docs/stable/nn.html#pooling-layers"""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 from autolab.nn import functional as F
 from autolab.nn.modules.conv import as_tuple
 from autolab.nn.modules.module import Module
+from autolab.engine.core.tensor import Tensor
+from autolab.nn._arguments import Sizes
 
 
 class _MaxPool(Module):
-    def __init__(self, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False):
+    def __init__(
+        self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, dilation: Sizes = 1,
+        return_indices: bool = False, ceil_mode: bool = False,
+    ) -> None:
         super().__init__()
         self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
         self.padding, self.dilation = padding, dilation
@@ -21,7 +31,7 @@ class _MaxPool(Module):
             "return_indices": self.return_indices,
         }
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """Sizes and settings."""
         return (
             f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, dilation={self.dilation}, "
@@ -35,7 +45,7 @@ class MaxPool1d(_MaxPool):
     With `return_indices` also where it lies. Raises RuntimeError when the windows do not fit.
     """
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Any:
         """`input` pooled."""
         return F.max_pool1d(input, self.kernel_size, **self._arguments())
 
@@ -52,7 +62,7 @@ class MaxPool2d(_MaxPool):
                  [13., 15.]]])
     """
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Any:
         """`input` pooled."""
         return F.max_pool2d(input, self.kernel_size, **self._arguments())
 
@@ -60,18 +70,21 @@ class MaxPool2d(_MaxPool):
 class AvgPool1d(Module):
     """The mean of each window of x (N, C, L) or (C, L). Raises RuntimeError when the windows do not fit."""
 
-    def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+    def __init__(
+        self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
         super().__init__()
         single = lambda value: tuple(value) if isinstance(value, (tuple, list)) else (value,)
         self.kernel_size = single(kernel_size)
         self.stride = single(kernel_size if stride is None else stride)
         self.padding, self.ceil_mode, self.count_include_pad = single(padding), ceil_mode, count_include_pad
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """`input` pooled."""
         return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """Sizes."""
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
@@ -83,14 +96,15 @@ class AvgPool2d(Module):
     """
 
     def __init__(
-        self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
-    ):
+        self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool = False,
+        count_include_pad: bool = True, divisor_override: int | None = None,
+    ) -> None:
         super().__init__()
         self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
         self.padding, self.ceil_mode = padding, ceil_mode
         self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """`input` pooled."""
         return F.avg_pool2d(
             input,
@@ -102,17 +116,17 @@ class AvgPool2d(Module):
             self.divisor_override,
         )
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """Sizes."""
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
 class _Adaptive(Module):
-    def __init__(self, output_size):
+    def __init__(self, output_size: int | Sequence[int | None] | None) -> None:
         super().__init__()
         self.output_size = output_size
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """The size of the result."""
         return f"output_size={self.output_size}"
 
@@ -120,7 +134,7 @@ class _Adaptive(Module):
 class AdaptiveAvgPool1d(_Adaptive):
     """Means of x (N, C, L) or (C, L) over `output_size` windows that share it out."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """`input` pooled."""
         return F.adaptive_avg_pool1d(input, self.output_size)
 
@@ -128,7 +142,7 @@ class AdaptiveAvgPool1d(_Adaptive):
 class AdaptiveAvgPool2d(_Adaptive):
     """Means of x (N, C, H, W) or (C, H, W) over `output_size` = (rows, columns) windows that share it out; None keeps a size."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """`input` pooled."""
         return F.adaptive_avg_pool2d(input, self.output_size)
 
@@ -136,11 +150,11 @@ class AdaptiveAvgPool2d(_Adaptive):
 class AdaptiveMaxPool1d(_Adaptive):
     """The largest number of each of `output_size` windows that share x (N, C, L) or (C, L) out."""
 
-    def __init__(self, output_size, return_indices=False):
+    def __init__(self, output_size: int | Sequence[int | None] | None, return_indices: bool = False) -> None:
         super().__init__(output_size)
         self.return_indices = return_indices
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Any:
         """`input` pooled."""
         return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
 
@@ -148,7 +162,7 @@ class AdaptiveMaxPool1d(_Adaptive):
 class AdaptiveMaxPool2d(AdaptiveMaxPool1d):
     """The largest number of each of `output_size` = (rows, columns) windows that share x (N, C, H, W) or (C, H, W) out."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Any:
         """`input` pooled."""
         return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
 
@@ -156,18 +170,18 @@ class AdaptiveMaxPool2d(AdaptiveMaxPool1d):
 class _MaxUnpool(Module):
     _dims = 0
 
-    def __init__(self, kernel_size, stride=None, padding=0):
+    def __init__(self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0) -> None:
         super().__init__()
         self.kernel_size = as_tuple(kernel_size, self._dims)
         self.stride = as_tuple(kernel_size if stride is None else stride, self._dims)
         self.padding = as_tuple(padding, self._dims)
 
-    def forward(self, input, indices, output_size=None):
+    def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         """`input` put back to where pooling found it: at `indices`, among zeros."""
         unpool = getattr(F, f"max_unpool{self._dims}d")
         return unpool(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """Sizes."""
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
@@ -191,11 +205,13 @@ class MaxUnpool3d(_MaxUnpool):
 
 
 class _LPPool(Module):
-    def __init__(self, norm_type, kernel_size, stride=None, ceil_mode=False):
+    def __init__(
+        self, norm_type: float, kernel_size: Sizes, stride: Sizes | None = None, ceil_mode: bool = False,
+    ) -> None:
         super().__init__()
         self.norm_type, self.kernel_size, self.stride, self.ceil_mode = norm_type, kernel_size, stride, ceil_mode
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """Sizes and settings."""
         return (
             f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, ceil_mode={self.ceil_mode}"
@@ -205,7 +221,7 @@ class _LPPool(Module):
 class LPPool1d(_LPPool):
     """(sum of x^p)^(1/p) over each window of x (N, C, L) or (C, L), p = `norm_type`."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """`input` pooled."""
         return F.lp_pool1d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
@@ -213,6 +229,6 @@ class LPPool1d(_LPPool):
 class LPPool2d(_LPPool):
     """(sum of x^p)^(1/p) over each window of x (N, C, H, W) or (C, H, W), p = `norm_type`."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """`input` pooled."""
         return F.lp_pool2d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)

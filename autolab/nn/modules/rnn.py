@@ -3,9 +3,12 @@
 Source: https://docs.pytorch.org/docs/stable/nn.html#recurrent-layers
 """
 
+from __future__ import annotations
+
 import math
 import numbers
 import warnings
+from typing import Any
 
 import autolab
 from autolab.engine.core.errors import fail
@@ -14,6 +17,9 @@ from autolab.nn.functional import recurrent
 from autolab.nn.modules.module import Module
 from autolab.nn.parameter import Parameter
 from autolab.nn.utils.rnn import PackedSequence
+from autolab.engine.core.dtype import dtype as DType
+from autolab.engine.core.tensor import Tensor
+from autolab.nn._arguments import DeviceLike
 
 _GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "GRU": 3, "LSTM": 4}
 
@@ -29,26 +35,17 @@ class RNNBase(Module):
     """
 
     def __init__(
-        self,
-        mode,
-        input_size,
-        hidden_size,
-        num_layers=1,
-        bias=True,
-        batch_first=False,
-        dropout=0.0,
-        bidirectional=False,
-        proj_size=0,
-        device=None,
-        dtype=None,
-    ):
+        self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
+        batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0,
+        device: DeviceLike = None, dtype: DType | None = None,
+    ) -> None:
         super().__init__()
         self.mode, self.input_size, self.hidden_size, self.num_layers = mode, input_size, hidden_size, num_layers
         self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
         self.bidirectional, self.proj_size = bidirectional, proj_size
         _check_dropout(dropout, num_layers)
         self._check_sizes()
-        self._all_weights = []
+        self._all_weights: list[list[str]] = []
         self._make_parameters({"device": device, "dtype": dtype})
         self.reset_parameters()
 
@@ -93,7 +90,7 @@ class RNNBase(Module):
         return 2 if self.bidirectional else 1
 
     @property
-    def all_weights(self):
+    def all_weights(self) -> list[list[Tensor]]:
         """The parameters of each layer and direction, as a list of lists."""
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
@@ -101,10 +98,10 @@ class RNNBase(Module):
     def _flat_weights(self):
         return [weight for weights in self.all_weights for weight in weights]
 
-    def flatten_parameters(self):
+    def flatten_parameters(self) -> None:
         """Nothing: in PyTorch it puts a GPU's parameters into one block for cuDNN."""
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Draw new random parameters."""
         bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
@@ -210,7 +207,7 @@ class RNNBase(Module):
         )
         return output.transpose(0, 1) if turned else output, tuple(autolab.stack(parts, 0) for parts in zip(*last))
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """The sizes, then every setting that is not the default."""
         text = f"{self.input_size}, {self.hidden_size}"
         for name, default in (
@@ -255,7 +252,7 @@ class _OneState(RNNBase):
 
     _what = "GRU: Expected input to be 2D or 3D, got {}D instead"
 
-    def forward(self, input, hx=None):
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Any:
         """(output, last state). hx: the first state, zeros when left out."""
         if not isinstance(input, PackedSequence):
             if input.dim() not in (2, 3):
@@ -279,7 +276,10 @@ class RNN(_OneState):
 
     _what = "RNN: Expected input to be 2D or 3D, got {}D tensor instead"
 
-    def __init__(self, input_size, hidden_size, num_layers=1, nonlinearity="tanh", *args, **kwargs):
+    def __init__(
+        self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh", *args: Any,
+        **kwargs: Any
+    ) -> None:
         _no_projection(kwargs)
         if nonlinearity not in ("tanh", "relu"):
             raise fail(
@@ -297,7 +297,7 @@ class GRU(_OneState):
     Raises ValueError, TypeError or RuntimeError for what does not fit.
     """
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         _no_projection(kwargs)
         super().__init__("GRU", *args, **kwargs)
 
@@ -311,14 +311,14 @@ class LSTM(RNNBase):
 
     _wrong_state = "Expected hidden[{0}] size {1}, got {2}"
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__("LSTM", *args, **kwargs)
 
     def _state_sizes(self, batch):
         rows = self.num_layers * self._directions
         return [(rows, batch, self.proj_size or self.hidden_size), (rows, batch, self.hidden_size)]
 
-    def forward(self, input, hx=None):
+    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> Any:
         """(output, (last h, last c)). hx: (first h, first c), zeros when left out."""
         if not isinstance(input, PackedSequence):
             if input.dim() not in (2, 3):

@@ -3,6 +3,10 @@
 Source: https://docs.pytorch.org/docs/stable/generated/torch.nn.Embedding.html
 """
 
+from __future__ import annotations
+
+from typing import Any, Self
+
 import autolab
 from autolab.engine.core.grad_mode import no_grad
 from autolab.engine.core.errors import fail
@@ -11,6 +15,9 @@ from autolab.nn import init
 from autolab.nn.functional.basic import check_padding_idx
 from autolab.nn.modules.module import Module
 from autolab.nn.parameter import Parameter
+from autolab.engine.core.dtype import dtype as DType
+from autolab.engine.core.tensor import Tensor
+from autolab.nn._arguments import DeviceLike
 
 
 class Embedding(Module):
@@ -25,19 +32,10 @@ class Embedding(Module):
     """
 
     def __init__(
-        self,
-        num_embeddings,
-        embedding_dim,
-        padding_idx=None,
-        max_norm=None,
-        norm_type=2.0,
-        scale_grad_by_freq=False,
-        sparse=False,
-        _weight=None,
-        _freeze=False,
-        device=None,
-        dtype=None,
-    ):
+        self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None, max_norm: float | None = None,
+        norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False, _weight: Tensor | None = None,
+        _freeze: bool = False, device: DeviceLike = None, dtype: DType | None = None,
+    ) -> None:
         super().__init__()
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         self.padding_idx = None if padding_idx is None else check_padding_idx(padding_idx, num_embeddings)
@@ -56,20 +54,20 @@ class Embedding(Module):
                 )
             self.weight = Parameter(_weight, requires_grad=not _freeze)
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Draw new normally distributed vectors; the padding row becomes zero."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
             with no_grad():
                 self.weight[self.padding_idx].fill_(0)
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """The rows of the table that `input` names."""
         return F.embedding(
             input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse
         )
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """The sizes, then every setting that is not the default."""
         text = f"{self.num_embeddings}, {self.embedding_dim}"
         for name, default in (
@@ -85,21 +83,15 @@ class Embedding(Module):
 
     @classmethod
     def from_pretrained(
-        cls,
-        embeddings,
-        freeze=True,
-        padding_idx=None,
-        max_norm=None,
-        norm_type=2.0,
-        scale_grad_by_freq=False,
-        sparse=False,
-    ):
+        cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None, max_norm: float | None = None,
+        norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False,
+    ) -> Self:
         """An Embedding around the given table (num_embeddings, embedding_dim), frozen unless `freeze=False`."""
         if embeddings.dim() != 2:
             raise fail(
                 AssertionError, "Embeddings parameter is expected to be 2-dimensional", "One row for each index."
             )
-        return cls(
+        return cls(  # type: ignore[call-arg, misc]
             *embeddings.shape,
             padding_idx,
             max_norm,
@@ -118,20 +110,11 @@ class EmbeddingBag(Module):
     """
 
     def __init__(
-        self,
-        num_embeddings,
-        embedding_dim,
-        max_norm=None,
-        norm_type=2.0,
-        scale_grad_by_freq=False,
-        mode="mean",
-        sparse=False,
-        _weight=None,
-        include_last_offset=False,
-        padding_idx=None,
-        device=None,
-        dtype=None,
-    ):
+        self, num_embeddings: int, embedding_dim: int, max_norm: float | None = None, norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, _weight: Tensor | None = None,
+        include_last_offset: bool = False, padding_idx: int | None = None, device: DeviceLike = None,
+        dtype: DType | None = None,
+    ) -> None:
         super().__init__()
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         self.max_norm, self.norm_type, self.scale_grad_by_freq = max_norm, norm_type, scale_grad_by_freq
@@ -144,7 +127,7 @@ class EmbeddingBag(Module):
         self.padding_idx = padding_idx
         if _weight is None:
             self.weight = Parameter(autolab.empty((num_embeddings, embedding_dim), device=device, dtype=dtype))
-            self.reset_parameters()
+            self.reset_parameters()  # type: ignore[misc]
         else:
             if tuple(_weight.shape) != (num_embeddings, embedding_dim):
                 raise fail(
@@ -157,7 +140,7 @@ class EmbeddingBag(Module):
 
     reset_parameters = Embedding.reset_parameters
 
-    def forward(self, input, offsets=None, per_sample_weights=None):
+    def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
         """One row for each bag."""
         return F.embedding_bag(
             input,
@@ -173,7 +156,7 @@ class EmbeddingBag(Module):
             self.padding_idx,
         )
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """The sizes, the mode, then every setting that is not the default."""
         text = f"{self.num_embeddings}, {self.embedding_dim}"
         for name, default in (("max_norm", None), ("norm_type", 2), ("scale_grad_by_freq", False)):
@@ -183,12 +166,12 @@ class EmbeddingBag(Module):
         return text if self.padding_idx is None else text + f", padding_idx={self.padding_idx!r}"
 
     @classmethod
-    def from_pretrained(cls, embeddings, freeze=True, **settings):
+    def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, **settings: Any) -> Self:
         """An EmbeddingBag around the given table (num_embeddings, embedding_dim), frozen unless `freeze=False`."""
         if embeddings.dim() != 2:
             raise fail(
                 AssertionError, "Embeddings parameter is expected to be 2-dimensional", "One row for each index."
             )
-        bag = cls(*embeddings.shape, _weight=embeddings, **settings)
+        bag = cls(*embeddings.shape, _weight=embeddings, **settings)  # type: ignore[misc]
         bag.weight.requires_grad = not freeze
         return bag

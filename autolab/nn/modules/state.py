@@ -3,10 +3,13 @@
 Source: https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.load_state_dict
 """
 
+from __future__ import annotations
+
 import warnings
 from collections import OrderedDict, namedtuple
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 from autolab.engine.core.grad_mode import no_grad
 from autolab.engine.autograd.hooks import RemovableHandle
@@ -38,7 +41,14 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpec
 class ModuleState:
     """The part of `Module` that writes and reads state dicts."""
 
-    def get_extra_state(self):
+    _version: int
+    _modules: dict[str, Any]
+    _state_dict_hooks: OrderedDict[int, Callable[..., Any]]
+    _state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]
+    _load_state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]
+    _load_state_dict_post_hooks: OrderedDict[int, Callable[..., Any]]
+
+    def get_extra_state(self) -> Any:
         """Override together with `set_extra_state` to put more than parameters and buffers into the state dict."""
         raise fail(
             RuntimeError,
@@ -46,7 +56,7 @@ class ModuleState:
             "Override get_extra_state in your module before calling it.",
         )
 
-    def set_extra_state(self, state):
+    def set_extra_state(self, state: Any) -> None:
         """Receives what `get_extra_state` returned when the state dict was written."""
         raise fail(
             RuntimeError,
@@ -54,7 +64,9 @@ class ModuleState:
             "Override set_extra_state in your module before calling it.",
         )
 
-    def state_dict(self, *args, destination=None, prefix="", keep_vars=False):
+    def state_dict(
+        self, *args: Any, destination: dict[str, Any] | None = None, prefix: str = "", keep_vars: bool = False,
+    ) -> dict[str, Any]:
         """An OrderedDict of all parameters and persistent buffers, keys like "0.weight".
 
         The tensors are detached but share memory with the module; `keep_vars=True` gives the parameters themselves.
@@ -72,7 +84,7 @@ class ModuleState:
             keep_vars = keep_vars or given.get("keep_vars", False)
         if destination is None:
             destination = OrderedDict()
-            destination._metadata = OrderedDict()
+            destination._metadata = OrderedDict()  # type: ignore[attr-defined]
         metadata = {"version": self._version}
         if hasattr(destination, "_metadata"):
             destination._metadata[prefix[:-1]] = metadata
@@ -107,24 +119,26 @@ class ModuleState:
         if type(self).get_extra_state is not ModuleState.get_extra_state:
             destination[prefix + _EXTRA_STATE] = self.get_extra_state()
 
-    def register_state_dict_pre_hook(self, hook):
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(module, prefix, keep_vars)` before `state_dict` collects anything."""
         return RemovableHandle.add(self._state_dict_pre_hooks, hook)
 
-    def register_state_dict_post_hook(self, hook):
+    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(module, state_dict, prefix, local_metadata)` when the dict is complete; it returns None."""
-        hook._from_public_api = True
+        hook._from_public_api = True  # type: ignore[attr-defined]
         return RemovableHandle.add(self._state_dict_hooks, hook)
 
-    def register_load_state_dict_pre_hook(self, hook):
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(module, state_dict, prefix, metadata, strict, missing, unexpected, errors)` before loading."""
         return RemovableHandle.add(self._load_state_dict_pre_hooks, WrappedHook(hook, self))
 
-    def register_load_state_dict_post_hook(self, hook):
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(module, incompatible_keys)` after loading; it may change the lists, and returns None."""
         return RemovableHandle.add(self._load_state_dict_post_hooks, hook)
 
-    def load_state_dict(self, state_dict, strict=True, assign=False):
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False,
+    ) -> _IncompatibleKeys:
         """Copy `state_dict` into this module's parameters and buffers.
 
         With `strict` every key must match. With `assign` the given tensors become the parameters instead of being

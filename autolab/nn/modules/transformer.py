@@ -3,9 +3,13 @@
 Source: https://docs.pytorch.org/docs/stable/nn.html#transformer-layers
 """
 
+from __future__ import annotations
+
 import copy
 import math
 import warnings
+from typing import Any
+from collections.abc import Callable
 
 import autolab
 from autolab.engine.core.errors import fail
@@ -19,6 +23,9 @@ from autolab.nn.modules.dropout import Dropout
 from autolab.nn.modules.linear import Linear
 from autolab.nn.modules.module import Module
 from autolab.nn.modules.normalization import LayerNorm
+from autolab.engine.core.dtype import dtype as DType
+from autolab.engine.core.tensor import Tensor
+from autolab.nn._arguments import DeviceLike
 
 
 def _activation(activation):
@@ -66,20 +73,11 @@ class TransformerEncoderLayer(_Layer):
     """
 
     def __init__(
-        self,
-        d_model,
-        nhead,
-        dim_feedforward=2048,
-        dropout=0.1,
-        activation=F.relu,
-        layer_norm_eps=1e-5,
-        batch_first=False,
-        norm_first=False,
-        bias=True,
-        device=None,
-        dtype=None,
-    ):
-        options = {"device": device, "dtype": dtype}
+        self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
+        activation: str | Callable[[Tensor], Tensor] = F.relu, layer_norm_eps: float = 1e-5, batch_first: bool = False,
+        norm_first: bool = False, bias: bool = True, device: DeviceLike = None, dtype: DType | None = None,
+    ) -> None:
+        options: dict[str, Any] = {"device": device, "dtype": dtype}
         super().__init__()
         self.self_attn = MultiheadAttention(
             d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **options
@@ -95,7 +93,10 @@ class TransformerEncoderLayer(_Layer):
         self.activation_relu_or_gelu = 1 if relu else 2 if gelu else 0
         self.activation = activation
 
-    def forward(self, src, src_mask=None, src_key_padding_mask=None, is_causal=False):
+    def forward(
+        self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
+        is_causal: bool = False,
+    ) -> Tensor:
         """The layer's result, shaped like src. Masks as in MultiheadAttention."""
         hidden = canonical_mask(src_key_padding_mask, "src_key_padding_mask", src, src_mask, "src_mask")
         mask = canonical_mask(src_mask, "src_mask", src)
@@ -112,20 +113,11 @@ class TransformerDecoderLayer(_Layer):
     """
 
     def __init__(
-        self,
-        d_model,
-        nhead,
-        dim_feedforward=2048,
-        dropout=0.1,
-        activation=F.relu,
-        layer_norm_eps=1e-5,
-        batch_first=False,
-        norm_first=False,
-        bias=True,
-        device=None,
-        dtype=None,
-    ):
-        options = {"device": device, "dtype": dtype}
+        self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
+        activation: str | Callable[[Tensor], Tensor] = F.relu, layer_norm_eps: float = 1e-5, batch_first: bool = False,
+        norm_first: bool = False, bias: bool = True, device: DeviceLike = None, dtype: DType | None = None,
+    ) -> None:
+        options: dict[str, Any] = {"device": device, "dtype": dtype}
         super().__init__()
         for name in ("self_attn", "multihead_attn"):
             attention = MultiheadAttention(
@@ -138,16 +130,10 @@ class TransformerDecoderLayer(_Layer):
         self.activation = _activation(activation)
 
     def forward(
-        self,
-        tgt,
-        memory,
-        tgt_mask=None,
-        memory_mask=None,
-        tgt_key_padding_mask=None,
-        memory_key_padding_mask=None,
-        tgt_is_causal=False,
-        memory_is_causal=False,
-    ):
+        self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool = False, memory_is_causal: bool = False,
+    ) -> Tensor:
         """The layer's result, shaped like tgt. Masks as in MultiheadAttention."""
 
         def attend(x):
@@ -208,7 +194,10 @@ class TransformerEncoder(Module):
     enable_nested_tensor, mask_check: PyTorch's settings for a faster way that is not here; kept, and warned of as there.
     """
 
-    def __init__(self, encoder_layer, num_layers, norm=None, enable_nested_tensor=True, mask_check=True):
+    def __init__(
+        self, encoder_layer: Module, num_layers: int, norm: Module | None = None, enable_nested_tensor: bool = True,
+        mask_check: bool = True,
+    ) -> None:
         super().__init__()
         self.layers, self.num_layers, self.norm = _copies(encoder_layer, num_layers), num_layers, norm
         self.enable_nested_tensor = self.use_nested_tensor = enable_nested_tensor
@@ -220,7 +209,10 @@ class TransformerEncoder(Module):
             )
             self.use_nested_tensor = False
 
-    def forward(self, src, mask=None, src_key_padding_mask=None, is_causal=None):
+    def forward(
+        self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
+        is_causal: bool | None = None,
+    ) -> Tensor:
         """The result of the last layer, shaped like src. is_causal: whether mask is the triangle; None: look."""
         hidden = canonical_mask(src_key_padding_mask, "src_key_padding_mask", src, mask, "mask")
         mask = canonical_mask(mask, "mask", src)
@@ -256,21 +248,15 @@ def _why_not_nested(layer):
 class TransformerDecoder(Module):
     """num_layers copies of a layer, one after the other, then a norm if one is given."""
 
-    def __init__(self, decoder_layer, num_layers, norm=None):
+    def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
         self.layers, self.num_layers, self.norm = _copies(decoder_layer, num_layers), num_layers, norm
 
     def forward(
-        self,
-        tgt,
-        memory,
-        tgt_mask=None,
-        memory_mask=None,
-        tgt_key_padding_mask=None,
-        memory_key_padding_mask=None,
-        tgt_is_causal=None,
-        memory_is_causal=False,
-    ):
+        self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
+    ) -> Tensor:
         """The result of the last layer, shaped like tgt. tgt_is_causal: whether tgt_mask is the triangle; None: look."""
         causal = _is_causal(tgt_mask, tgt_is_causal, _length(tgt, self.layers[0].self_attn.batch_first))
         output = tgt
@@ -296,31 +282,20 @@ class Transformer(Module):
     """
 
     def __init__(
-        self,
-        d_model=512,
-        nhead=8,
-        num_encoder_layers=6,
-        num_decoder_layers=6,
-        dim_feedforward=2048,
-        dropout=0.1,
-        activation=F.relu,
-        custom_encoder=None,
-        custom_decoder=None,
-        layer_norm_eps=1e-5,
-        batch_first=False,
-        norm_first=False,
-        bias=True,
-        device=None,
-        dtype=None,
-    ):
+        self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6,
+        dim_feedforward: int = 2048, dropout: float = 0.1, activation: str | Callable[[Tensor], Tensor] = F.relu,
+        custom_encoder: Module | None = None, custom_decoder: Module | None = None, layer_norm_eps: float = 1e-5,
+        batch_first: bool = False, norm_first: bool = False, bias: bool = True, device: DeviceLike = None,
+        dtype: DType | None = None,
+    ) -> None:
         super().__init__()
-        options = {"device": device, "dtype": dtype}
-        settings = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias)
+        options: dict[str, Any] = {"device": device, "dtype": dtype}
+        settings: tuple[Any, ...] = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias)
         norm = lambda: LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **options)
-        self.encoder = custom_encoder
+        self.encoder: Any = custom_encoder
         if custom_encoder is None:
             self.encoder = TransformerEncoder(TransformerEncoderLayer(*settings, **options), num_encoder_layers, norm())
-        self.decoder = custom_decoder
+        self.decoder: Any = custom_decoder
         if custom_decoder is None:
             self.decoder = TransformerDecoder(TransformerDecoderLayer(*settings, **options), num_decoder_layers, norm())
         for p in self.parameters():
@@ -329,19 +304,11 @@ class Transformer(Module):
         self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
 
     def forward(
-        self,
-        src,
-        tgt,
-        src_mask=None,
-        tgt_mask=None,
-        memory_mask=None,
-        src_key_padding_mask=None,
-        tgt_key_padding_mask=None,
-        memory_key_padding_mask=None,
-        src_is_causal=None,
-        tgt_is_causal=None,
-        memory_is_causal=False,
-    ):
+        self, src: Tensor, tgt: Tensor, src_mask: Tensor | None = None, tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
+        src_is_causal: bool | None = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
+    ) -> Tensor:
         """The decoder's result. Masks as in MultiheadAttention."""
         batch = 0 if self.batch_first else 1
         if src.dim() == 3 and src.size(batch) != tgt.size(batch):
@@ -367,6 +334,6 @@ class Transformer(Module):
         )
 
     @staticmethod
-    def generate_square_subsequent_mask(sz, device=None, dtype=None):
+    def generate_square_subsequent_mask(sz: int, device: DeviceLike = None, dtype: DType | None = None) -> Tensor:
         """The mask (sz, sz) that hides what comes later: -inf above the diagonal, 0 elsewhere."""
         return _triangle(sz, device, dtype)

@@ -1,7 +1,10 @@
 """Limiting gradients. Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.clip_grad_norm_.html"""
 
+from __future__ import annotations
+
 import types
 import warnings
+from collections.abc import Iterable
 
 import autolab
 from autolab.engine.core.grad_mode import no_grad
@@ -19,7 +22,10 @@ def _no_foreach(function, foreach):
 
 
 @no_grad()
-def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+def get_total_norm(
+    tensors: Iterable[Tensor] | Tensor, norm_type: float = 2.0, error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
     """The norm of all `tensors` as if they were one vector, a 0-d tensor.
 
     Raises RuntimeError when it is nan or inf and `error_if_nonfinite`.
@@ -41,7 +47,9 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
 
 
 @no_grad()
-def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
+def clip_grads_with_norm_(
+    parameters: Iterable[Tensor] | Tensor, max_norm: float, total_norm: Tensor, foreach: bool | None = None,
+) -> None:
     """Scale all gradients, in place, by max_norm / total_norm if that is below 1."""
     _no_foreach("clip_grads_with_norm_", foreach)
     factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
@@ -50,7 +58,10 @@ def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
             parameter.grad.mul_(factor)
 
 
-def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+def clip_grad_norm_(
+    parameters: Iterable[Tensor] | Tensor, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
     """Scale all gradients, in place, so that their common norm is at most `max_norm`. Returns the norm before.
 
     Raises RuntimeError when the norm is nan or inf and `error_if_nonfinite`.
@@ -73,7 +84,10 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
     return total
 
 
-def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+def clip_grad_norm(
+    parameters: Iterable[Tensor] | Tensor, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
     """Deprecated: use `clip_grad_norm_`."""
     warnings.warn(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
@@ -84,7 +98,7 @@ def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False
 
 
 @no_grad()
-def clip_grad_value_(parameters, clip_value, foreach=None):
+def clip_grad_value_(parameters: Iterable[Tensor] | Tensor, clip_value: float, foreach: bool | None = None) -> None:
     """Limit every element of every gradient, in place, to [-clip_value, clip_value]."""
     _no_foreach("clip_grad_value_", foreach)
     for parameter in _listed(parameters):

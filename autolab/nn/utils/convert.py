@@ -3,6 +3,10 @@
 Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.parameters_to_vector.html
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+
 import autolab
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
@@ -18,7 +22,7 @@ def _check_device(parameter, others):
         )
 
 
-def parameters_to_vector(parameters):
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """The parameters flattened and joined into one vector, in their order."""
     parameters = list(parameters)
     for parameter in parameters:
@@ -26,7 +30,7 @@ def parameters_to_vector(parameters):
     return autolab.cat([parameter.view(-1) for parameter in parameters])
 
 
-def vector_to_parameters(vec, parameters):
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Make the parameters slices of `vec`, in their order: the reverse of `parameters_to_vector`."""
     if not isinstance(vec, Tensor):
         raise fail(

@@ -3,7 +3,9 @@
 Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.rnn.pack_padded_sequence.html
 """
 
-from collections.abc import Iterable
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import autolab
@@ -105,7 +107,7 @@ for _name, _dtype in (
     setattr(PackedSequence, _name, _cast(_name, _dtype))
 
 
-def invert_permutation(permutation):
+def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """The permutation that undoes the given one (a 1-d tensor of positions); None of None."""
     if permutation is None:
         return None
@@ -113,7 +115,9 @@ def invert_permutation(permutation):
     return autolab.empty_like(permutation).scatter_(0, permutation, positions)
 
 
-def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True):
+def pack_padded_sequence(
+    input: Tensor, lengths: Tensor | Sequence[int], batch_first: bool = False, enforce_sorted: bool = True,
+) -> PackedSequence:
     """Packs input (steps, batch, *), or (batch, steps, *) with batch_first, whose sequence i has lengths[i] steps.
 
     enforce_sorted: the sequences already lie longest first; otherwise they are sorted. Raises RuntimeError for lengths
@@ -129,7 +133,7 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
         input = input.index_select(0 if batch_first else 1, order)
     if batch_first:
         input = input.transpose(0, 1)
-    sizes = _batch_sizes(lengths.tolist(), input.size(1))
+    sizes = _batch_sizes(lengths.tolist(), input.size(1))  # type: ignore[union-attr]
     batch = input.size(1)
     rows = autolab.tensor([t * batch + i for t, n in enumerate(sizes) for i in range(n)], device=input.device)
     flat = input.reshape(-1, *input.shape[2:])
@@ -161,7 +165,9 @@ def _batch_sizes(lengths, batch):
     return [sum(n > t for n in lengths) for t in range(lengths[0] if lengths else 0)]
 
 
-def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_length=None):
+def pad_packed_sequence(
+    sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None,
+) -> tuple[Tensor, Tensor]:
     """(padded, lengths): the inverse of pack_padded_sequence; padded to total_length where it is given.
 
     Raises ValueError when that is shorter than the longest sequence."""
@@ -191,7 +197,9 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
     return padded.index_select(0 if batch_first else 1, back), lengths[back.cpu()]
 
 
-def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="right"):
+def pad_sequence(
+    sequences: Sequence[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right",
+) -> Tensor:
     """One tensor (longest, batch, *), or (batch, longest, *) with batch_first, of tensors (length_i, *).
 
     Shorter ones are padded on the given side. Raises RuntimeError for what is no sequence, and for none."""
@@ -219,7 +227,7 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
     return padded
 
 
-def unpad_sequence(padded_sequences, lengths, batch_first=False):
+def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
     """The list of tensors that pad_sequence padded, given their lengths (a 1-d tensor)."""
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
@@ -227,13 +235,13 @@ def unpad_sequence(padded_sequences, lengths, batch_first=False):
     return [sequence[positions < length] for sequence, length in zip(padded_sequences, lengths, strict=True)]
 
 
-def pack_sequence(sequences, enforce_sorted=True):
+def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
     """Packs a list of tensors (length_i, *)."""
     lengths = autolab.as_tensor([s.size(0) for s in sequences])
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 
-def unpack_sequence(packed_sequences):
+def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     """The list of tensors that pack_sequence packed."""
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)
