@@ -234,8 +234,7 @@ class _Parser:
             case "\\prod":
                 self._skip_dim()
                 return np.prod(self.product(), axis=self.axis, keepdims=True)
-            case "\\bar":
-                self.argument_name()
+            case "\\mu" if "self" in self.values:
                 return np.mean(self.values["self"], axis=self.axis, keepdims=True)
             case "\\log":
                 self.take("_")

@@ -453,7 +453,7 @@ class Builder:
             groups = updates.groups(groups, list(marks), book)
         nodes = tuple(self._freeze(draft, book, updates) for draft in self.nodes)
         frozen = {d.id for d in self.nodes if d.parameter and not d.requires_grad}
-        frames, passes = self.film.develop(nodes, edges, frozen, book.rounded)
+        frames, passes = self.film.develop(nodes, edges, frozen, book)
         away = {n.device for n in nodes} - {"", "cpu"}
         if away:
             unknown = {"title": "", "simulated": False}

@@ -14,6 +14,7 @@ from .values import Value
 
 if TYPE_CHECKING:
     from .build import Builder
+    from . import labels
     from .drafts import Draft
 
 
@@ -357,10 +358,9 @@ class Film(Observer):
         return {shot.edge: (shot.upstream, shot.value) for shot in self.shots if shot.edge is not None}
 
     def develop(
-        self, nodes: tuple[Node, ...], edges: tuple[Edge, ...], frozen: set[str], rounded: set[str]
+        self, nodes: tuple[Node, ...], edges: tuple[Edge, ...], frozen: set[str], book: labels.Book
     ) -> tuple[tuple[Frame, ...], tuple[Pass, ...]]:
-        """The frames, put into words, and the backward passes. `frozen`: parameters that do not require grad; `rounded`:
-        nodes whose formula has rounded numbers."""
+        """The frames, put into words, and the backward passes. `frozen`: parameters that do not require grad."""
         self._lost()
         for shot in self.shots:
             if isinstance(shot.state, _Later):
@@ -377,7 +377,10 @@ class Film(Observer):
             receiver = nodes[int(shot.receiver[1:])] if shot.receiver else None
             edge = edges[int(shot.edge[1:])] if shot.edge else None
             of = parts.get((shot.run, shot.receiver or ""), 0)
-            text, tex = words.describe(shot, node, receiver, edge, of, roots.get(shot.run, ""), shot.node in rounded, self.rehearsal)
+            chain = book.chain(edge, shot.upstream, shot.value) if edge is not None and edge.tex else ""
+            text, tex = words.describe(
+                shot, node, receiver, edge, of, roots.get(shot.run, ""), shot.node in book.rounded, self.rehearsal, chain
+            )
             frames.append(
                 Frame(
                     i,

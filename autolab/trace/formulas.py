@@ -112,13 +112,13 @@ def in_parentheses(text: str) -> str:
     return rf"\left({text}\right)" if text[0] == "-" or text[0] != "\\" and r"\cdot" in text else text
 
 
-def numbers(value: Value | None, digits: int = 3) -> str | None:
-    """A value of few numbers as LaTeX, None when there are too many or none is known."""
+def numbers(value: Value | None, digits: int = 3, column: bool = False) -> str | None:
+    """A value of few numbers as LaTeX, None when there are too many or none is known. column: one dimension runs downwards."""
     if value is None or value.data is None or len(value.shape) > 2:
         return None
     if value.shape == ():
         return scientific(short(value.data, digits))
-    rows = value.data if len(value.shape) == 2 else [value.data]
+    rows = value.data if len(value.shape) == 2 else [[item] for item in value.data] if column else [value.data]
     if not 0 < sum(map(len, rows)) <= FEW:
         return None
     return (
@@ -128,9 +128,9 @@ def numbers(value: Value | None, digits: int = 3) -> str | None:
     )
 
 
-def operand(value: Value | None, digits: int = 3) -> str | None:
+def operand(value: Value | None, digits: int = 3, column: bool = False) -> str | None:
     """`numbers`, ready to stand inside a formula."""
-    text = numbers(value, digits)
+    text = numbers(value, digits, column)
     return in_parentheses(text) if text else text
 
 
@@ -151,10 +151,13 @@ def names_in(template: str) -> set[str]:
 
 
 def fill(template: str, names: Mapping[str, str]) -> str:
-    """The template with every `{name}` that `names` knows replaced, braces kept."""
+    """The template with every `{name}` that `names` knows replaced, braces kept; an argument that it does not know is its own
+    symbol."""
 
     def replace(match: re.Match[str]) -> str:
-        return match[0] if match[1] or match[2] not in names else f"{{{names[match[2]]}}}"
+        if match[1] or match[2] not in names and len(match[2]) == 1:  # the n of a fraction, the T of a transpose
+            return match[0]
+        return f"{{{names[match[2]] if match[2] in names else symbol(match[2])}}}"
 
     return _bare(_PLACEHOLDER.sub(replace, template))
 

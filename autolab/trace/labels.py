@@ -139,16 +139,16 @@ class Book:
         return self._filled[draft.id, digits]
 
     def _fill(self, draft: Draft, digits: int) -> dict[str, str] | None:
-        symbols = self.symbols(draft)
+        symbols, column = self.symbols(draft), is_column(draft)
         texts = {
-            n: symbols[n] if self.is_number(parent) else formulas.operand(self.value(*parent), digits)
+            n: symbols[n] if self.is_number(parent) else formulas.operand(self.value(*parent), digits, column)
             for n, parent in draft.operands.items()
             if n not in draft.unlike
         }
         if not any(text and text != symbols[n] for n, text in texts.items()):
             return None
         env = symbols | {n: text for n, text in texts.items() if text}
-        result = formulas.operand(draft.value, digits)
+        result = formulas.operand(draft.value, digits, column)
         if result is not None:
             for name in ("result", *_first_output(draft)):
                 env[name] = result
@@ -180,7 +180,7 @@ class Book:
             return tex, ""
         for digits in truth.DIGITS:
             right = formulas.forward(template, draft.op, self.filled(draft, digits) or {}, order)
-            left = formulas.numbers(draft.value, digits)
+            left = formulas.numbers(draft.value, digits, is_column(draft))
             same = self.is_exact(draft, template, digits)
             known = left is None or draft.value is not None and draft.value.is_exact(digits)
             found = truth.relation(right, left or symbols["result"], same and known)
@@ -218,9 +218,9 @@ class Book:
             )
         return tuple(done)
 
-    def local(self, edge: Edge, gradients: tuple[Value | None, Value | None]) -> tuple[str, str]:
+    def local(self, edge: Edge, gradients: tuple[Value | None, Value | None], least: int = truth.DIGITS[0]) -> tuple[str, str]:
         """(tex, tex_numbers): the derivative of the child with respect to the parent where it is one factor, else the
-        gradient rule."""
+        gradient rule. least: significant digits that its numbers have at the least."""
         child = self.nodes[int(edge.child[1:])]
         symbols, has_numbers = self.symbols(child), self.filled(child) is not None
         argument = next((n for i, n in enumerate(child.operands) if i == edge.slot), "")
@@ -234,23 +234,49 @@ class Book:
         if one is not None:
             if not has_numbers and any(s in one for s in symbols.values()):
                 return f"{partial} = {one}", "" if known is None else partial + _is(known)
-            return f"{partial} = {one}", self._derivative(child, rule, partial, known)
+            return f"{partial} = {one}", self._derivative(child, rule, partial, known, least)
         if rule:
             several = rule == "[{g}]" and len(child.outputs) > 1
             outputs = [self.label(edge.child, nr) for nr in range(len(child.outputs))] if several else [self.names[edge.child]]
             bar_y, left = ", ".join(formulas.bar(formulas.symbol(o)) for o in outputs), formulas.bar(x)
             numbers = ""
             if has_numbers:
-                arrived = None if several else formulas.operand(gradients[0])
-                same = self.is_exact(child, rule, truth.DIGITS[0]) and (arrived is None or gradients[0].is_exact())  # type: ignore[union-attr]
-                right = formulas.gradient_rule(rule, self.filled(child) or {}, arrived or bar_y)
+                arrived = None if several else formulas.operand(gradients[0], least, is_column(child))
+                same = self.is_exact(child, rule, least) and (arrived is None or gradients[0].is_exact(least))  # type: ignore[union-attr]
+                right = formulas.gradient_rule(rule, self.filled(child, least) or {}, arrived or bar_y)
                 numbers = f"{left} {truth.EQUAL if same else truth.ABOUT} {right}"
             return f"{left} = {formulas.gradient_rule(rule, symbols, bar_y)}", numbers
         return partial, partial + _is(known) if known is not None else ""
 
-    def _derivative(self, child: Draft, rule: str, partial: str, known: float | None) -> str:
-        r"""A local derivative in numbers: `\frac{\partial z}{\partial x} = 2 \cdot 3 = 6`."""
+    def chain(self, edge: Edge, upstream: Value | None, value: Value | None) -> str:
+        r"""What an edge passes on in one pass, `\bar{z} \cdot \frac{\partial z}{\partial x} = 2 \cdot 3 = 6`: the rule in symbols
+        and in numbers, and what comes of it. upstream: the gradient that had arrived at the child."""
+        child = self.nodes[int(edge.child[1:])]
+        y, x = formulas.symbol(self.names[edge.child]), formulas.bar(formulas.symbol(self.label(edge.parent, edge.parent_nr)))
         for digits in truth.DIGITS:
+            equation = truth.split(self.local(edge, (upstream, value), digits)[1])
+            left, *rest = truth.split(edge.tex)
+            if left == x:  # the whole rule, not one factor
+                chain, numbers = rest[-1], "" if equation[-1] == rest[-1] else equation[-1]
+                same = equation[1:2] == [truth.EQUAL]
+            else:
+                chain = rf"{formulas.bar(y)} \cdot {left}"
+                arrived = formulas.operand(upstream, digits)
+                numbers = rf"{arrived} \cdot {_in_parentheses(equation[-1])}" if arrived and equation[-1] else ""
+                same = bool(numbers) and upstream.is_exact(digits) and set(equation[1::2]) == {truth.EQUAL}  # type: ignore[union-attr]
+            chain += f" {truth.EQUAL if same else truth.ABOUT} {numbers}" if numbers else ""
+            last, result = numbers or chain, formulas.numbers(value, digits, is_column(child))
+            if not result or result == last:
+                return chain
+            known = (same or not numbers) and value.is_exact(digits)  # type: ignore[union-attr]
+            found = truth.relation(last, result, known)
+            if found:
+                break
+        return f"{chain} {found or truth.about(value.dtype)} {result}"  # type: ignore[union-attr]
+
+    def _derivative(self, child: Draft, rule: str, partial: str, known: float | None, least: int) -> str:
+        r"""A local derivative in numbers: `\frac{\partial z}{\partial x} = 2 \cdot 3 = 6`."""
+        for digits in truth.DIGITS[truth.DIGITS.index(least) :]:
             numbers = formulas.derivative(rule, self.filled(child, digits) or {}) or ""
             same = self.is_exact(child, rule, digits)
             first = truth.EQUAL if same else truth.ABOUT
@@ -261,6 +287,15 @@ class Book:
             if found:
                 break
         return f"{partial} {first} {numbers} {found or truth.about(child.dtype)} {last}"
+
+
+def is_column(draft: Draft) -> bool:
+    """Whether tensors of one dimension stand for columns in a product."""
+    return draft.record is not None and draft.record.name in rules.VECTORS
+
+
+def _in_parentheses(number: str) -> str:
+    return rf"\left({number}\right)" if number.startswith("-") or " " in number else number
 
 
 def _is(known: float) -> str:

@@ -21,7 +21,7 @@ _MEAN = re.compile(r"\\frac\{1\}\{n\} \\sum ")
 _OVER_N = re.compile(r"\\frac\{(\{g\}|2)\}\{n\}")
 _STRUCTURED = re.compile(
     r"\\text|\\,|\^\{-?T\}|\\ast|\\star|\\hat|\\overline|\\left\\\||\\gamma|\\mathrm\{(?!sgn|trunc|round|erf|arsinh|arcosh|artanh|atan2)"
-    r"|\}_|\\(?:sum|max|min|prod)_|'\(|\}\[|\[c =|^\[|\(b\)"
+    r"|\}_|\\(?:max|min|prod)_|\\sum_(?!\{\{dim\}\})|'\(|\}\[|\[c =|^\[|\(b\)"
 )
 """A rule that says what moves where, or a product of matrices: its shape is not that of its largest operand."""
 
@@ -32,6 +32,7 @@ def _usual(name: str, attrs: Mapping[str, Any], operands: Mapping[str, Any]) -> 
     return not (
         name == "gelu" and given("approximate", "none") != "none"
         or name == "softplus" and given("threshold", 20) < 10
+        or name == "logit" and given("eps") is not None
         or "reduction" in attrs and ("weight" in operands or "pos_weight" in operands)
     )  # fmt: skip
 
@@ -48,7 +49,7 @@ def value(record: Any, attrs: Mapping[str, Any], shapes: Mapping[str, Shape | No
         return ""
     if record.name == "expand" and shape is not None and shapes.get("self") != shape:
         return rf"{{self}} \cdot {_ones(shape)}"
-    template = _plain(record, record.latex, attrs)
+    template = _plain(record, record.latex, attrs, shapes.get("self"))
     if record.name == "transpose" and shape is not None and len(shape) != 2:
         return r"\mathrm{transpose}_{{dim0}, {dim1}}({self})"
     return template
@@ -64,7 +65,9 @@ def gradient(
         return ""
     if record.name == "transpose" and parent is not None and len(parent) != 2:
         return r"\mathrm{transpose}_{{dim0}, {dim1}}({g})"
-    rule = _plain(record, rule, attrs)
+    if record.name == "native_batch_norm" and argument == "input" and attrs.get("training") is False:
+        rule = r"\frac{{weight}}{\sqrt{\sigma^2 + {eps}}} \cdot {g}"  # mean and variance are constants
+    rule = _plain(record, rule, attrs, shapes.get("self"))
     if child is None or parent is None:
         return rule
     if rule == "0":
@@ -78,13 +81,17 @@ def gradient(
 _MATRICES = {"matmul_raw", "linalg_solve_triangular", "linalg_solve"}
 
 
-def _plain(record: Any, template: str, attrs: Mapping[str, Any]) -> str:
-    """Without factors that are 1, and for the reduction that was asked for."""
+def _plain(record: Any, template: str, attrs: Mapping[str, Any], shape: Shape | None) -> str:
+    """Without factors that are 1, and for the reduction that was asked for. shape: of the argument `self`."""
     for name in _ONES & set(record.params):
         if attrs.get(name, record.defaults.get(name, record.constants.get(name))) == 1:
             template = template.replace(rf"{{{name}}} \cdot ", "")
     if not attrs.get("diagonal"):
         template = template.replace("_{{diagonal}}", "")
+    if attrs.get("dim") in (None, []) or shape is not None and len(shape) < 2:
+        template = template.replace("_{{dim}}", "")  # over all of them
+    if "correction" in record.params and attrs.get("correction", 1) in (None, 0, 1):
+        template = template.replace(" - {correction}", "" if attrs.get("correction", 1) == 0 else " - 1")
     reduction = attrs.get("reduction", 1)
     if reduction == 0:
         template = _MEAN.sub("", template)
@@ -105,7 +112,7 @@ def _dims(record: Any, attrs: Mapping[str, Any], parent: Shape) -> tuple[int, ..
 def _fitted(rule: str, child: Shape, parent: Shape, shapes: Mapping[str, Shape], dims: tuple[int, ...]) -> str:
     """An elementwise rule, with the sums and repetitions that are tacit in it."""
     named = formulas.names_in(rule)
-    beside = [shapes[n] for n in named if n in shapes] + ([parent] if r"\bar{x}" in rule else [])
+    beside = [shapes[n] for n in named if n in shapes]
     if 0 < len(child) == len(parent) - len(dims) and dims != tuple(range(len(dims))):
         where = f"dim {dims[0]}" if len(dims) == 1 else f"dims {', '.join(map(str, dims))}"
         if parent not in beside:
@@ -169,8 +176,16 @@ def _product(rule: str) -> str:
     return rf"\left({rule}\right)" if _is_sum(rule) or rule.startswith("-") else rule
 
 
+_COUNTED = {
+    "mean", "mean_all", "var", "std", "mse_loss", "smooth_l1_loss", "huber_loss", "soft_margin_loss", "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+}  # fmt: skip
+VECTORS = {"mv", "addmv", "dot", "vdot", "addr"}
+"""Products in which a tensor of one dimension stands for a column."""
+
+
 def count(record: Any, child: Shape | None, parent: Shape | None) -> int | None:
-    """The n of a mean: how many numbers went into each."""
-    if record is None or record.name not in ("mean", "mean_all") or child is None or parent is None or not math.prod(child):
+    """The n of a mean or a variance: how many numbers went into each."""
+    if record is None or record.name not in _COUNTED or child is None or parent is None or not math.prod(child):
         return None
     return math.prod(parent) // math.prod(child)

@@ -50,12 +50,17 @@ def relation(left: str, right: str, same: bool) -> str:
 
     same: no digit was left out on either side. A side that cannot be worked out (it has a symbol) is believed."""
     a, b = evaluate(left), evaluate(right)
-    if a is None or b is None or np.shape(a) != np.shape(b):
+    if a is None or b is None or not _alike(np.shape(a), np.shape(b)):
         return EQUAL if same else ABOUT
     pairs = list(zip(np.ravel(a), np.ravel(b)))
     if same and all(_equal(x, y) for x, y in pairs):
         return EQUAL
     return ABOUT if all(_near(x, y) for x, y in pairs) else ""
+
+
+def _alike(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
+    """Whether two shapes are the same; a sum along the second of two dimensions is a row where it has one dimension left."""
+    return a == b or math.prod(a) == math.prod(b) and 1 in a and 1 in b
 
 
 def split(equation: str) -> list[str]:
@@ -105,7 +110,8 @@ def evaluate(tex: str) -> Any:
         return None  # a symbol: most formulas end here
     try:
         reader = _Reader(_TOKEN.findall(tex))
-        found = reader.sum()
+        with np.errstate(all="ignore"):  # 0 times infinity is nan, and that is an answer
+            found = reader.sum()
         return found if reader.at == len(reader.tokens) else None
     except (ValueError, ArithmeticError, TypeError, IndexError, KeyError):
         return None
@@ -138,8 +144,9 @@ class _Reader:
             self.take()
             return -self.product()
         total = self.power()
-        while self.next() in ("\\cdot", "/", "\\,"):
-            sign, other = self.take(), self.power()
+        while self.next() in ("\\cdot", "/", "\\,", "\\sum"):
+            sign = "\\cdot" if self.next() == "\\sum" else self.take()  # 1/n of a sum
+            other = self.power()
             total = total * other if sign == "\\cdot" else total / other if sign == "/" else _matrix_product(total, other)
         return total
 
@@ -148,6 +155,8 @@ class _Reader:
         if self.next() != "^":
             return base
         self.take()
+        if self.tokens[self.at : self.at + 4] == ["{", "-", "1", "}"] and np.ndim(base) and np.shape(base)[0] == np.shape(base)[1] > 1:
+            raise ValueError("of a matrix, or of each of its numbers")
         if self.tokens[self.at : self.at + 3] == ["{", "T", "}"]:
             self.at += 3
             return np.asarray(base).T
@@ -183,7 +192,8 @@ class _Reader:
             self.take(")")
             return _each(max if token == "\\max" else min, first, second)
         if token in _FUNCTIONS:
-            return _each(lambda x: _FUNCTIONS[token](float(x)), self.power())
+            argument = self.atom() if self.next() in ("(", "\\left") else self.power()  # f(x)^2 is the square of f(x)
+            return _each(lambda x: _FUNCTIONS[token](float(x)), argument)
         return self.sign(token)
 
     def sign(self, token: str) -> Any:
@@ -204,13 +214,13 @@ class _Reader:
         raise ValueError(token)
 
     def total(self) -> Any:
-        """A sum over everything that follows in the product; along one dimension of a matrix, as the row that is shown."""
+        """A sum over everything that follows in the product; along one dimension of a matrix, which it keeps."""
         if self.next() != "_":
             return np.sum(self.product())
         self.take()
         axis = int(self.group())
         inside = np.asarray(self.product())
-        return np.sum(inside, axis=axis).reshape(1, -1)
+        return np.sum(inside, axis=axis, keepdims=True)
 
     def ones(self) -> Any:
         """`\\mathbf{1}_{2 \\times 3}`."""

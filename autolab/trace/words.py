@@ -37,15 +37,27 @@ def error(exception: BaseException) -> str:
 
 
 def describe(
-    shot: Shot, node: Node | None, receiver: Node | None, edge: Edge | None, of: int, roots: str, rounded: bool = False, rehearsed: bool = False
+    shot: Shot,
+    node: Node | None,
+    receiver: Node | None,
+    edge: Edge | None,
+    of: int,
+    roots: str,
+    rounded: bool = False,
+    rehearsed: bool = False,
+    chain: str = "",
 ) -> tuple[str, str]:
     """(text, tex) of a frame. `of`: how many contributions the receiver gets in this run; `roots`: what the run starts
-    from; `rounded`: the formula of the node was filled in with rounded numbers; `rehearsed`: it did not happen, but would."""
+    from; `rounded`: the formula of the node was filled in with rounded numbers; `rehearsed`: it did not happen, but would;
+    `chain`: what an edge passes on, as a formula."""
     if shot.event == "compute" and node is not None:
         return compute(node, rounded)
     if shot.event == "return" and receiver is not None:
         return _return(shot, receiver, roots)
-    return _BACKWARD[shot.event](shot, node, receiver, edge, of, _conditional if rehearsed else _indicative)
+    mood = _conditional if rehearsed else _indicative
+    if shot.event == "contribution":
+        return _contribution(shot, node, receiver, edge, of, mood, chain)
+    return _BACKWARD[shot.event](shot, node, receiver, edge, of, mood)
 
 
 def _indicative(happened: str, would: str) -> str:
@@ -99,45 +111,13 @@ def _seed(shot, node, receiver, edge, of, mood):
     )
 
 
-def _contribution(shot, node, receiver, edge, of, mood):
+def _contribution(shot, node, receiver, edge, of, mood, chain):
     which = f" (contribution {shot.part} of {of}, so far {_grad(shot.total)})" if of > 1 else ""
     name = receiver.output_label(edge.parent_nr if edge is not None else 0)
     lost = f"; it is frozen, so nothing {mood('is', 'would be')} accumulated" if shot.state == "never" else ""
     text = f"{node.label} {mood('sends', 'would send')} {_grad(shot.value)} to {name}{which}{lost}"
-    if edge is None:
-        return text, ""
-    y, x = formulas.bar(formulas.symbol(node.label)), formulas.bar(formulas.symbol(name))
     sign = r"\mathrel{+}=" if of > 1 else "="
-    value = formulas.numbers(shot.value)
-    partial, _, *local = truth.split(edge.tex) + [""]
-    if partial == x:  # the whole rule, not one factor
-        chain = local[0]
-        if edge.tex_numbers:
-            _, relation, numbers = truth.split(edge.tex_numbers)
-            chain += "" if numbers == chain else f" {relation} {numbers}"
-    else:
-        chain = rf"{y} \cdot {partial}"
-        numbers, same = _product(shot.upstream, truth.split(edge.tex_numbers))
-        if numbers:
-            chain += f" {truth.EQUAL if same else truth.ABOUT} {numbers}"
-    last = truth.split(chain)
-    if value and value != last[-1]:
-        same = shot.value.is_exact() and truth.ABOUT not in last
-        relation = truth.relation(last[-1], value, same) or truth.about(shot.value.dtype)
-        chain += f" {relation} {value}"
-    return text, f"{x} {sign} {chain}"
-
-
-def _product(upstream, equation):
-    """(numbers, whether they have all their digits) of what arrived times the local derivative, ("", False) if unknown."""
-    text = formulas.operand(upstream)
-    if not text or not equation[-1]:
-        return "", False
-    return rf"{text} \cdot {_in_parentheses(equation[-1])}", upstream.is_exact() and set(equation[1::2]) == {truth.EQUAL}
-
-
-def _in_parentheses(number: str) -> str:
-    return rf"\left({number}\right)" if number.startswith("-") or " " in number else number
+    return text, f"{formulas.bar(formulas.symbol(name))} {sign} {chain}" if chain else ""
 
 
 def _is(value: Value | None) -> str:
@@ -151,10 +131,11 @@ def _accumulate(shot, node, receiver, edge, of, mood):
     text = f"{receiver.label}.grad {mood('is now', 'would become')} {_grad(shot.total)}" + (
         f": {_grad(shot.value)} {mood('was', 'would be')} added to what it {mood('held', 'holds')}" if added else ""
     )
-    value = formulas.numbers(shot.total)
-    sign = r"\mathrel{+}=" if added else "="
-    left = rf"{formulas.symbol(receiver.label)}\mathrm{{.grad}} {sign} {formulas.bar(formulas.symbol(receiver.label))}"
-    return text, left + (rf" \Rightarrow {value}" if value and added else _is(shot.total))
+    grad, bar = rf"{formulas.symbol(receiver.label)}\mathrm{{.grad}}", formulas.bar(formulas.symbol(receiver.label))
+    now = _is(shot.total)
+    if added:
+        return text, rf"{grad} \mathrel{{+}}= {bar}" + (rf" \Rightarrow {grad}{now}" if now else "")
+    return text, f"{grad} = {bar}{now}"
 
 
 def _free(shot, node, receiver, edge, of, mood):
@@ -215,7 +196,6 @@ def _update(shot, node, receiver, edge, of, mood):
 _BACKWARD = {
     "update": _update,
     "seed": _seed,
-    "contribution": _contribution,
     "accumulate": _accumulate,
     "free": _free,
     "hook": _hook,

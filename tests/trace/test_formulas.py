@@ -1,11 +1,12 @@
 """Formulas: names and numbers go into templates without breaking them, and every one of them is MathML in the end."""
 
+import numpy as np
 import programs
 import pytest
 from latex2mathml.converter import convert
 
 import autolab as torch
-from autolab.trace import formulas, trace
+from autolab.trace import formulas, trace, truth
 from autolab.trace.values import Value
 
 
@@ -31,7 +32,8 @@ def test_symbols(label, tex):
         (r"\frac{{self}}{{other}}", {"self": "x", "other": "2"}, r"\frac{x}{2}"),
         (r"{self}_{{index}}", {"self": "v_{3}", "index": "0"}, "{v_{3}}_{0}"),
         (r"\mathrm{self}({self})", {"self": "x"}, r"\mathrm{self}(x)"),
-        (r"{self} + {unknown}", {"self": "x"}, "x + {unknown}"),
+        (r"{self} + {unknown}", {"self": "x"}, r"x + {\mathrm{unknown}}"),
+        (r"\frac{1}{n} {self}^{T}", {"self": "x"}, r"\frac{1}{n} x^{T}"),
     ],
 )
 def test_templates(template, names, tex):
@@ -147,7 +149,7 @@ def test_what_was_reduced_is_spread_and_what_was_broadcast_is_summed():
     ones = r"\begin{bmatrix}1 & 1 & 1\end{bmatrix}"
     assert shown(x.sum(), x) == [rf"\bar{{x}} = \bar{{y}} \cdot \mathbf{{1}}_{{3}} = 1 \cdot \mathbf{{1}}_{{3}} = {ones}"]
     assert shown((x * torch.tensor([2.0, 3.0, 5.0])).sum(), x)[0].startswith(r"\bar{x} = ")
-    mean = shown(x[:2].mean(), x)[0] if False else shown(x.mean(), x)[0]
+    mean = shown(x.mean(), x)[0]
     assert mean.startswith(r"\bar{x} = \frac{1}{n} \cdot \bar{y} \cdot \mathbf{1}_{3} = \frac{1}{3} \cdot 1 \cdot \mathbf{1}_{3} \approx ")
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     y = x + torch.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -179,3 +181,115 @@ def test_a_loss_is_stated_with_the_reduction_that_was_asked_for():
     assert gelu.nodes[-1].tex == r"v_{1} = \operatorname{gelu}(x)" and gelu.edges[0].tex == r"\frac{\partial v_{1}}{\partial x}"
     b, m = torch.ones(2, requires_grad=True), torch.ones(2, 2)
     assert trace(torch.addmm(b, m, m, beta=2), namespace={"b": b, "m": m}).nodes[-1].tex == r"v_{1} = 2 \cdot b + m \, m"
+
+
+def test_each_pass_has_its_own_numbers():
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    with torch.record() as recording:
+        y = x.mean()
+        y.backward(torch.tensor(6.0), retain_graph=True)
+        y.backward(torch.tensor(-30.0))
+    trace = recording.trace()
+    rule = r"\bar{x} = \frac{1}{n} \cdot \bar{y} \cdot \mathbf{1}_{3} = \frac{1}{3} \cdot "
+    assert [f.tex for f in trace.frames if f.event == "contribution"] == [
+        rule + r"6 \cdot \mathbf{1}_{3} = \begin{bmatrix}2 & 2 & 2\end{bmatrix}",
+        rule + r"\left(-30\right) \cdot \mathbf{1}_{3} = \begin{bmatrix}-10 & -10 & -10\end{bmatrix}",
+    ]
+    assert trace.frames[-1].tex == r"x\mathrm{.grad} \mathrel{+}= \bar{x} \Rightarrow x\mathrm{.grad} = \begin{bmatrix}-8 & -8 & -8\end{bmatrix}"
+
+
+def test_what_is_passed_on_has_as_many_digits_as_it_needs():
+    x = torch.tensor([10.0, 0.5], requires_grad=True)
+    assert shown(torch.sigmoid(x), x, torch.tensor([9.0, 1.0])) == [
+        r"\bar{x} = \bar{y} \cdot \frac{\partial y}{\partial x} \approx \begin{bmatrix}9 & 1\end{bmatrix} \cdot "
+        r"\left((1 - \begin{bmatrix}0.999955 & 0.622459\end{bmatrix}) \cdot \begin{bmatrix}0.999955 & 0.622459\end{bmatrix}\right)"
+        r" \approx \begin{bmatrix}0.000408750 & 0.235004\end{bmatrix}"
+    ]
+
+
+def test_a_vector_in_a_product_is_a_column():
+    A, v = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True), torch.tensor([5.0, -1.0], requires_grad=True)
+    y = A @ v
+    column = r"\begin{bmatrix}%s \\ %s\end{bmatrix}"
+    matrix = r"\begin{bmatrix}1 & 2 \\ 3 & 4\end{bmatrix}"
+    node = trace(y, namespace={"A": A, "v": v, "y": y}).nodes[-1]
+    assert node.tex_numbers == rf"{column % (3, 11)} = {matrix} \, {column % (5, -1)}"
+    assert shown(y, v, torch.tensor([1.0, 2.0]))[-1].endswith(rf"= {{{matrix}}}^{{T}} \, {column % (1, 2)} = {column % (7, 10)}")
+    y = torch.dot(v, v.detach())
+    assert trace(y, namespace={"v": v, "y": y}).nodes[-1].tex_numbers == rf"26 = {{{column % (5, -1)}}}^{{T}} \, {column % (5, -1)}"
+
+
+@pytest.mark.parametrize(("correction", "under"), [(None, "n - 1"), (0, "n"), (1, "n - 1"), (2, "n - 2")])
+def test_a_variance_says_what_it_divides_by_and_its_mean_is_no_gradient(correction, under):
+    x = torch.tensor([[1.0, 2.0, 4.0], [3.0, 5.0, 0.0]], requires_grad=True)
+    y = x.var(correction=correction)
+    known = trace(y, namespace={"x": x, "y": y})
+    assert known.nodes[-1].tex == rf"y = \frac{{1}}{{{under}}} \sum (x - \mu)^{{2}}"
+    assert known.edges[0].tex == rf"\bar{{x}} = \bar{{y}} \cdot \frac{{2}}{{{under}}} \cdot (x - \mu)"
+    y = x.std(1, correction=correction)
+    assert trace(y, namespace={"x": x, "y": y}).nodes[-1].tex == rf"y = \sqrt{{\frac{{1}}{{{under}}} \sum_{{1}} (x - \mu)^{{2}}}}"
+
+
+def test_a_mean_of_a_loss_says_how_many():
+    x, y = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([0.0, 4.0])
+    node = trace(torch.nn.functional.mse_loss(x, y), namespace={"x": x, "y": y}).nodes[-1]
+    assert node.tex_numbers == r"2.5 = \frac{1}{2} \sum (\begin{bmatrix}1 & 2\end{bmatrix} - \begin{bmatrix}0 & 4\end{bmatrix})^{2}"
+
+
+@pytest.mark.parametrize(
+    ("operation", "chain"),
+    [
+        (lambda x, y: x.max(), r"\frac{[x = z]}{\sum [x = z]}"),
+        (lambda x, y: x.amin(0), r"\frac{[x = z]}{\sum [x = z]}"),
+        (lambda x, y: x.median(), r"\frac{[x = z]}{\sum [x = z]}"),
+        (lambda x, y: torch.maximum(x, y), r"([x > y] + \frac{1}{2} \cdot [x = y])"),
+        (lambda x, y: torch.minimum(x, y), r"([x < y] + \frac{1}{2} \cdot [x = y])"),
+        (lambda x, y: torch.fmax(x, y), r"[x \ge y]"),
+        (lambda x, y: torch.fmin(y, x), r"[x < y]"),
+    ],
+)
+def test_who_gets_the_gradient_at_a_tie(operation, chain):
+    x, y = torch.tensor([1.0, 1.0, 1.0], requires_grad=True), torch.tensor([0.0, 1.0, 2.0], requires_grad=True)
+    z = operation(x, y)
+    gradient = torch.tensor([2.0, 4.0, 8.0]) if z.shape else torch.tensor(6.0)
+    t = trace(z, gradient=gradient, namespace={"x": x, "y": y, "z": z})
+    frame = next(f for f in t.frames if f.event == "contribution" and t.node(f.receiver).name == "x")
+    local = next(e.tex for e in t.edges if e.id == frame.edge)
+    assert chain in local
+    left, *rest = truth.split(frame.tex)
+    assert set(rest[0::2]) == {"="}  # its digits say so, not float32
+    assert truth.evaluate(rest[-3]) is not None and (truth.evaluate(rest[-3]) == truth.evaluate(rest[-1])).all()
+
+
+def test_sums_along_a_dimension_are_worked_out():
+    """With their own digits: one dimension is a row, and a sum along a dimension keeps it for what it divides."""
+    for x, dim in ((torch.tensor([1.0, 2.0], requires_grad=True), 0), (torch.tensor([[1.0, 2.0], [0.0, 3.0]], requires_grad=True), 1)):
+        for operation in (torch.softmax, torch.log_softmax, torch.logsumexp, torch.sum, torch.mean):
+            y = operation(x, dim)
+            left, relation, right = truth.split(trace(y, namespace={"x": x, "y": y}).nodes[-1].tex_numbers)
+            assert relation in ("=", r"\approx"), (operation, relation)
+            assert np.allclose(np.ravel(truth.evaluate(left)).astype(float), np.ravel(truth.evaluate(right)).astype(float), rtol=0.01)
+
+
+def test_batch_norm_in_eval_mode_takes_its_statistics_for_constants():
+    bn, x = torch.nn.BatchNorm1d(2), torch.randn(3, 2, requires_grad=True)
+    for training in (True, False):
+        rule = trace(bn.train(training)(x).sum(), namespace={"x": x}).edges[0].tex
+        assert rule.startswith(r"\bar{x} = \frac{") and (r"\mathrm{mean}(" in rule) is training
+        assert rule.endswith(r"\cdot \overline{v_{1}}") is not training
+
+
+def test_what_the_graph_did_not_keep_is_a_symbol_and_no_placeholder():
+    x = torch.tensor([1.0, -2.0], requires_grad=True)
+    y = x % 2
+    with torch.no_grad():
+        keep = x > 0
+    z = y.masked_fill(keep, 7.0)
+    for node in trace(z).nodes:
+        assert "{other}" not in node.tex.replace(r"\mathrm{other}", "") and "{value}" not in node.tex.replace(r"\mathrm{value}", "")
+
+
+@pytest.mark.parametrize("eps", [None, 0.1])
+def test_logit_with_a_bound_has_no_rule_that_only_holds_within(eps):
+    x = torch.tensor(0.05, requires_grad=True)
+    assert (r"\ln" in trace(torch.logit(x, eps)).nodes[-1].tex) is (eps is None)

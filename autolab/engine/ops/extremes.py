@@ -55,6 +55,9 @@ def _share_rule(m, g, self, result):
     return m.where(mask, g / m.sum(mask, None, False, dtype_of(g)), 0.0)
 
 
+_SHARED = r"{g} \cdot \frac{[{self} = {result}]}{\sum [{self} = {result}]}"
+
+
 def _nonempty(name, self, dim):
     if dim is None:
         if self._array.size == 0:
@@ -87,7 +90,7 @@ def _extreme(name, pick, pair, doc):
     title = name.capitalize()
     all_op = register(f"{name}_all(self)", forward=whole, node=f"{title}Backward1", vjp={"self": _share_rule},
                       method=False, function=False,
-                      latex=rf"\{name} {{self}}", vjp_latex={"self": r"{g} \cdot [{self} = {result}]"},
+                      latex=rf"\{name} {{self}}", vjp_latex={"self": _SHARED},
                       samples=lambda s: [s.distinct(4), s.distinct(2, 3)])
     dim_op = picked(name, f"{name}_dim(self, dim, keepdim=False)", along, f"{title}Backward0",
                     vjp={"self": picked_rule},
@@ -142,7 +145,8 @@ def _aminmax_rule(m, g, self, dim, keepdim, min, max):
 def _amax(name, ufunc, doc):
     op = register(f"{name}(self, dim=(), keepdim=False)", vjp={"self": _amax_rule}, method=False, function=False,
                   forward=lambda xp, self, dim, keepdim: row_major(xp, reduce(xp, ufunc, self, axes(self, dim), keepdim)),
-                  latex=rf"\{name[1:]}_{{{{dim}}}} {{self}}", vjp_latex={"self": r"{g} \cdot [{self} = {result}]"},
+                  latex=rf"\{name[1:]}_{{{{dim}}}} {{self}}",
+                  vjp_latex={"self": _SHARED.replace(r"\sum", r"\sum_{{dim}}")},
                   samples=lambda s: [s.distinct(4), (s.distinct(2, 3), (1,)), (s.distinct(2, 3, 2), (0, 2), True)])
 
     @public(name, op=op)
@@ -256,7 +260,7 @@ def _median(name, skip_nan, doc):
     title = name.capitalize()
     all_op = register(f"{name}_all(self)", forward=_median_all(skip_nan), node=f"{title}Backward0",
                       vjp={"self": _share_rule}, method=False, function=False,
-                      latex=r"\mathrm{median}({self})", vjp_latex={"self": r"{g} \cdot [{self} = {result}]"},
+                      latex=r"\mathrm{median}({self})", vjp_latex={"self": _SHARED},
                       samples=lambda s: [s.distinct(5), s.distinct(2, 3)])
     dim_op = picked(name, f"{name}_dim(self, dim, keepdim=False)", _median_dim(skip_nan), f"{title}Backward1",
                     vjp={"self": picked_rule},

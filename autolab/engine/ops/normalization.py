@@ -156,7 +156,7 @@ batch_norm_op = _inside(
     also_saves=("input", "weight", "running_mean", "running_var", "training", "eps", "result1", "result2"),
     latex=r"\frac{{input} - \mu}{\sqrt{\sigma^2 + {eps}}} \cdot {weight} + {bias}",
     vjp_latex={
-        "input": r"\frac{{weight}}{\sqrt{\sigma^2 + {eps}}} \cdot ({g} - \overline{{g}} - \hat x \cdot \overline{{g} \cdot \hat x})",
+        "input": r"\frac{{weight}}{\sqrt{\sigma^2 + {eps}}} \cdot ({g} - \mathrm{mean}({g}) - \hat x \cdot \mathrm{mean}({g} \cdot \hat x))",
         "weight": r"\sum_{\text{positions}} {g} \cdot \hat x",
         "bias": r"\sum_{\text{positions}} {g}",
     },
@@ -173,7 +173,7 @@ batch_norm_op = _inside(
 # {g} times {weight} first, because a mean runs over several weights.
 _WEIGHTED = (
     r"\frac{1}{\sqrt{\sigma^2 + {eps}}} \cdot "
-    r"({g} \cdot {weight} - \overline{{g} \cdot {weight}} - \hat x \cdot \overline{{g} \cdot {weight} \cdot \hat x})"
+    r"({g} \cdot {weight} - \mathrm{mean}({g} \cdot {weight}) - \hat x \cdot \mathrm{mean}({g} \cdot {weight} \cdot \hat x))"
 )
 
 

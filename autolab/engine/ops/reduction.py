@@ -389,9 +389,9 @@ def _std_mean_rule(m, g, result0, self, dim, correction, keepdim):
     return _added(of_std, _mean_part(m, g[1], self, dim, keepdim))
 
 
-_VAR_TEX = r"\frac{1}{n - 1} \sum_{{dim}} ({self} - \bar{x})^{2}"
-_VAR_GRADIENT = r"{g} \cdot \frac{2}{n - 1} \cdot ({self} - \bar{x})"
-_STD_GRADIENT = r"\frac{{g}}{{result}} \cdot \frac{1}{n - 1} \cdot ({self} - \bar{x})"
+_VAR_TEX = r"\frac{1}{n - {correction}} \sum_{{dim}} ({self} - \mu)^{2}"
+_VAR_GRADIENT = r"{g} \cdot \frac{2}{n - {correction}} \cdot ({self} - \mu)"
+_STD_GRADIENT = r"\frac{{g}}{{result}} \cdot \frac{1}{n - {correction}} \cdot ({self} - \mu)"
 
 
 def _dispersion(name, forward, rule, tex, gradient, doc, **fields):

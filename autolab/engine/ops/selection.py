@@ -56,11 +56,12 @@ def _ordered(name):
 
 
 def _competition(name, function, rules, doc):
-    tex, torch_name = rf"\{name}({{self}}, {{other}})", f"{name}imum"
+    tex, torch_name, wins = rf"\{name}({{self}}, {{other}})", f"{name}imum", {"max": ">", "min": "<"}[name]
     op = register(f"{torch_name}(self, other)", forward=lambda xp, self, other: getattr(xp, torch_name)(self, other),
                   fast=function,
                   dtype="promote", check=_ordered(torch_name), method=False, function=False, vjp=rules, latex=tex,
-                  vjp_latex={k: rf"{{g}} \cdot [{{{k}}} = {tex}]" for k in ("self", "other")},
+                  vjp_latex={k: rf"{{g}} \cdot ([{{{k}}} {wins} {{{o}}}] + \frac{{1}}{{2}} \cdot [{{{k}}} = {{{o}}}])"
+                             for k, o in (("self", "other"), ("other", "self"))},
                   samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3))],
                   doc=f"{doc} Source: torch.{torch_name}")
     only_tensors(op)
@@ -80,11 +81,12 @@ def _first_wins(m, wins, other):
 
 
 def _competition_without_nan(name, function, rules):
-    tex = rf"\{name[1:]}({{self}}, {{other}})"
+    tex, wins = rf"\{name[1:]}({{self}}, {{other}})", {"fmax": ">", "fmin": "<"}[name]
     op = register(f"{name}(self, other)", forward=lambda xp, self, other: getattr(xp, name)(self, other), fast=function,
                   dtype="promote",
                   method=False, function=False, vjp=rules, latex=tex,
-                  vjp_latex={k: rf"{{g}} \cdot [{{{k}}} = {tex}]" for k in ("self", "other")},
+                  vjp_latex={"self": rf"{{g}} \cdot [{{self}} {wins}= {{other}}]".replace(">=", r"\ge").replace("<=", r"\le"),
+                             "other": rf"{{g}} \cdot [{{other}} {wins} {{self}}]"},
                   samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3))],
                   doc=f"Like `{name[1:]}imum`, but a nan loses against a number. Source: torch.{name}")
     only_tensors(op)
