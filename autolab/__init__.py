@@ -25,7 +25,8 @@ from .engine.core.grad_mode import (  # noqa: F401
     set_grad_enabled,
 )
 from .engine.devices.device import AcceleratorError, OutOfMemoryError, device, get_default_device, set_default_device  # noqa: F401
-from .engine.core.dtype import can_cast, dtype, finfo, get_default_dtype, iinfo, promote_types, set_default_dtype  # noqa: F401
+from .engine.core.dtype import can_cast, dtype, get_default_dtype, promote_types, set_default_dtype  # noqa: F401
+from .engine.exact.limits import finfo, iinfo  # noqa: F401
 from .engine.kernels.threads import available as get_num_threads, use as set_num_threads  # noqa: F401
 from .engine.exact.printing import get_printoptions, set_printoptions  # noqa: F401
 from .engine.exact.random import (  # noqa: F401
@@ -38,7 +39,8 @@ from .engine.exact.random import (  # noqa: F401
     set_rng_state,
 )
 from .engine.core.size import Size  # noqa: F401
-from .engine.core.tensor import Tensor, layout, strided  # noqa: F401
+from .engine.core.tensor import Tensor  # noqa: F401
+from .engine.exact.layout import layout, strided  # noqa: F401
 
 from ._version import __version__  # noqa: E402,F401
 

@@ -136,7 +136,7 @@ def test_test_files_have_names_of_their_own():
 
 
 LISTED = (
-    [f"engine/{room}" for room in "core fast inplace exact devices devices/simulated autograd kernels".split()]
+    [f"engine/{room}" for room in "core fast inplace methods exact devices devices/simulated autograd kernels".split()]
     + "profiler trace trace/cards viz widgets finetune serialization lessons".split()
 )
 """Rooms of which ARCHITECTURE.md names every file; of the others one line says what a file in them is."""

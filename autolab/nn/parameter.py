@@ -9,11 +9,11 @@ from types import MethodType
 
 from autolab import engine
 from autolab.engine.core.errors import fail
-from autolab.engine.fast.lanes import TENSORS
+from autolab.engine.core.tensor import TENSORS
 from autolab.engine.exact.printing import parameter_repr
 from autolab.engine.core.op import NAMESPACES
 from autolab.engine.core.tensor import Tensor, wrap
-from autolab.engine.core.tensor import _rebuild as _rebuild_tensor
+from autolab.engine.methods.copies import _rebuild as _rebuild_tensor
 
 __all__ = [
     "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin", "is_lazy",

@@ -17,7 +17,8 @@ from autolab.engine.core import dtype as dtypes
 from autolab.engine.devices.device import device
 from autolab.engine.core.errors import fail
 from autolab.engine.core.size import Size
-from autolab.engine.core.tensor import Tensor, strided
+from autolab.engine.core.tensor import Tensor
+from autolab.engine.exact.layout import strided
 from autolab.serialization import rebuild
 from autolab.serialization.errors import refuse
 

@@ -25,7 +25,8 @@ from autolab.engine.devices.device import CPU, device
 from autolab.engine.core.dtype import dtype
 from autolab.engine.core.errors import fail, unsupported
 from autolab.engine.core.size import Size
-from autolab.engine.core.tensor import Tensor, layout, materialise, wrap
+from autolab.engine.core.tensor import Tensor, materialise, wrap
+from autolab.engine.exact.layout import layout
 from autolab.nn.parameter import Parameter, is_lazy
 from autolab.serialization.names import name_in_files
 from autolab.serialization.reading import short_name

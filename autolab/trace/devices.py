@@ -13,7 +13,6 @@ from typing import Any
 
 from ..engine.devices import device as devices
 from ..engine.core import observe
-from ..engine.core.saved import entries
 from ..engine.core.storage import Storage
 from ..engine.core.tensor import Tensor
 from . import names
@@ -379,7 +378,7 @@ class DeviceRecording(Recorded[DeviceTrace]):
         self._done(name if isinstance(name, str) else "", outputs)
 
     def after_node(self, node, grad_inputs):
-        self._use(entries(node) or ())
+        self._use(node.entries())
         self._done(node.name().rpartition("::")[2], ())
 
     def _done(self, name: str, outputs: Any) -> None:

@@ -14,8 +14,7 @@ import numpy as np
 
 from ..engine.devices import device as devices
 from ..engine.core.grad_mode import per_thread
-from ..engine.core.node import Packed, Unusual
-from ..engine.core.saved import entries
+from ..engine.core.node import Freed, Packed
 from ..engine.core.op import OPS
 from ..engine.core.tensor import Tensor
 from .drafts import Seen
@@ -280,7 +279,7 @@ class Reader:
         """What a node saved and an operation in place has changed since."""
         op, kept = getattr(node, "op", None), getattr(node, "_kept", None)
         if op is not None and isinstance(getattr(node, "saved", None), (tuple, list)):
-            for name, kind, entry in zip(op.saves, op.save_kinds, entries(node)):
+            for name, kind, entry in zip(op.saves, op.save_kinds, node.entries()):
                 if not isinstance(entry, tuple):
                     continue
                 if kind == "output" and len(entry) == 3:
@@ -312,7 +311,7 @@ class Reader:
     def _packed_names(self, node: Any) -> set[str]:
         """What saved-tensor hooks took: to look at it would call the learner's unpack function."""
         saved = getattr(node, "saved", None)
-        if not isinstance(saved, Unusual):
+        if not isinstance(saved, list):
             return set()
         return {name for name, entry in zip(node._saved_names, saved) if isinstance(entry, Packed)}
 
@@ -332,10 +331,10 @@ class Reader:
         """What a node keeps, by name, what only our own rules need included: tensors as SavedEntry, else as it is."""
         found = dict(self.saved(node))
         op = getattr(node, "op", None)
-        if op is not None and type(node.saved) is tuple:
+        if op is not None and node.saved is not None and not isinstance(node.saved, Freed):
             found |= {
                 name: item
-                for name, kind, item in zip(op.saves, op.save_kinds, entries(node))
+                for name, kind, item in zip(op.saves, op.save_kinds, node.entries())
                 if name in op.hidden and kind == "attr"
             }
         return found

@@ -9,6 +9,7 @@ import pytest
 from goldens.oracle import error_of, same_as_torch
 
 import autolab as torch
+from autolab.engine.devices import transfers
 from autolab.engine.core import observe
 
 SIM = "sim:0"
@@ -42,7 +43,7 @@ def test_a_program_on_a_device_copies_nothing_to_the_host():
     torch.manual_seed(0)
     w = torch.randn(3, 2, device=SIM, requires_grad=True)
     x = torch.randn(5, 3, device=SIM)
-    counter = observe.TransferCounter()
+    counter = transfers.TransferCounter()
     with observe.watching(counter):
         (x @ w).relu().sum(0).mul(3).mean().backward()
     assert counter.count == 0
@@ -193,7 +194,7 @@ def test_two_devices_by_hand_are_one():
 
 
 def test_a_recording_on_a_device_copies_nothing():
-    counter = observe.TransferCounter()
+    counter = transfers.TransferCounter()
     x = torch.tensor([1.0, 2.0], device=SIM, requires_grad=True)
     with observe.watching(counter), torch.record() as recording:
         (x * x).sum().backward()

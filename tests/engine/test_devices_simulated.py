@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import autolab as torch
+from autolab.engine.devices import transfers
 from autolab.engine.devices import device as devices
 from autolab.engine.core import observe
 from autolab.engine.devices.simulated.array import SimArray
@@ -407,15 +408,14 @@ def test_observers_are_told(sim):
 
 
 def test_a_kernel_that_falls_back_to_the_host_is_an_error(sim):
-    from autolab.engine.devices.placement import on_device
     from autolab.engine.core.op import OPS
 
     with pytest.raises(RuntimeError, match="exp\\(\\): the kernel for cuda:0 returned an array of the host"):
-        on_device(OPS["exp"], np.ones(2), devices.usable("cuda:0"))
+        devices.usable("cuda:0").backend.adopt(OPS["exp"], np.ones(2))
 
 
 def test_creating_on_the_device_copies_nothing(sim):
-    counter = observe.TransferCounter()
+    counter = transfers.TransferCounter()
     with observe.watching(counter):
         x = torch.zeros(2, 3, device="cuda")
         for made in (torch.ones(2, device="cuda"), torch.full((2,), 3.0, device="cuda"), torch.arange(3, device="cuda"),

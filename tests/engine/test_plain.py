@@ -1,4 +1,4 @@
-"""The compiled functions do what their plain originals do: `saving` as `plain.save`, a node's backward as `plain.backward`, the lanes as
+"""The compiled functions do what their plain originals do: `saving` as `dispatch.save`, a node's backward as `nodes.backward`, the lanes as
 `dispatch.apply`. Driven with the same calls, all operations' samples; and the engine runs without them."""
 
 import os
@@ -11,10 +11,9 @@ import pytest
 from engine_ops import cases, differentiable, draw
 
 import autolab as torch
-from autolab.engine.core import apply as dispatch, plain
-from autolab.engine.core import namespaces
+from autolab.engine.core import apply as dispatch
+from autolab.engine.core import namespaces, node as nodes
 from autolab.engine.core.node import AccumulateGrad
-from autolab.engine.core.saved import entries
 from autolab.engine.core.tensor import Tensor
 
 CASES = [case for case in cases() if case.op.vjp]
@@ -100,7 +99,7 @@ def test_a_call(case):
             for name in ("inputs", "input_nrs", "value"):
                 assert same(*(getattr(node, name) for node in nodes)), name
             assert same(*(fixing(node, fast[0]) for node in nodes)) and same(*(outside(node) for node in nodes))
-            assert same(*(list(entries(node)) for node in nodes))
+            assert same(*(list(node.entries()) for node in nodes))
 
 
 @EACH
@@ -111,9 +110,9 @@ def test_what_is_saved(case):
         node = node_of(outs)
         if node is None:
             continue
-        kept = plain.save(case.op, args, outs, node.inputs)
+        kept = dispatch.save(case.op, args, outs, node.inputs)
         assert len(kept) == len(case.op.saves)
-        for name, mine, compiled in zip(case.op.saves, kept, entries(node)):
+        for name, mine, compiled in zip(case.op.saves, kept, node.entries()):
             assert same(mine, compiled), name
             if isinstance(mine, tuple) and mine and isinstance(mine[0], Tensor):
                 assert mine[0] is compiled[0] and mine[1:] == compiled[1:]
@@ -128,7 +127,7 @@ def test_backward(case):
         if node is None:
             continue
         g = seeds(node, outs)
-        assert same(outcome(plain.backward, node, m, g), outcome(node.backward_raw, m, g))
+        assert same(outcome(nodes.backward, node, m, g), outcome(node.backward_raw, m, g))
 
 
 @EACH
@@ -140,7 +139,7 @@ def test_backward_with_a_graph_of_its_own(case):
     g = seeds(node, outs)
     g = [None if x is None else torch.from_numpy(x) for x in g] if isinstance(g, list) else torch.from_numpy(np.asarray(g))
     m = namespaces.TRACED
-    assert same(outcome(plain.backward, node, m, g), outcome(node.backward_traced, m, g))
+    assert same(outcome(nodes.backward, node, m, g), outcome(node.backward_traced, m, g))
 
 
 def test_the_samples_are_those_of_all_operations():
@@ -151,7 +150,7 @@ def test_the_samples_are_those_of_all_operations():
 PROGRAM = """
 import sys
 import autolab as torch
-from autolab.engine.core import plain
+from autolab import engine
 
 def run():
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
@@ -172,7 +171,7 @@ def watch(frame, event, arg):
 sys.setprofile(watch)
 found = run()
 sys.setprofile(None)
-print(plain.PLAIN, bool(compiled), found)
+print(engine.is_plain(), bool(compiled), found)
 """
 
 

@@ -166,7 +166,7 @@ def gpu():
 @pytest.mark.compiled
 def test_a_tensor_on_a_device_concerns_its_own_graph_only(gpu, handed_over, monkeypatch):
     general = []
-    monkeypatch.setattr(differentiate, "steps", lambda *args, **kwargs: general.append(args) or backward.steps(*args, **kwargs))
+    monkeypatch.setattr(differentiate, "execute", lambda *args, **kwargs: general.append(args) or backward.execute(*args, **kwargs))
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     (x * x).sum().backward()
     y = torch.sin(x)

@@ -18,6 +18,8 @@ _ENABLED = (
 
 
 class _Anomaly(observe.Observer):
+    looks_for_anomalies = True
+
     def __init__(self, check_nan):
         self.check_nan = check_nan
 
@@ -106,16 +108,3 @@ class detect_anomaly:
 
     def __exit__(self, *exc):
         _switch(self._before)
-
-
-def where_hint() -> str:
-    """The last sentence of a version error, in torch's words."""
-    if is_anomaly_enabled():
-        return (
-            "Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in question was changed "
-            "in there or anywhere later. Good luck!"
-        )
-    return (
-        "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
-        "torch.autograd.set_detect_anomaly(True, check_nan=False)."
-    )

@@ -5,13 +5,12 @@ Source: https://docs.pytorch.org/docs/2.13/autograd.html#autograd-graph"""
 from __future__ import annotations
 
 import weakref
-from typing import NamedTuple
 
 from ..core.errors import fail
 from ..core.tensor import Tensor
 from ..core.grad_mode import per_thread
 from .hooks import RemovableHandle
-from ..core.node import Node, accumulator
+from ..core.node import GradientEdge, Node, accumulator
 
 __all__ = [
     "GradientEdge",
@@ -23,13 +22,6 @@ __all__ = [
     "save_on_cpu",
     "saved_tensors_hooks",
 ]
-
-
-class GradientEdge(NamedTuple):
-    """Where a gradient goes: output `output_nr` of `node`."""
-
-    node: Node
-    output_nr: int
 
 
 def get_gradient_edge(tensor) -> GradientEdge:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
 from itertools import count
 
+from ..core.backward import accumulate
+from ..core.device import ARRAYS, copied, plus
 from ..core.errors import fail
+from ..core.guard import guard
+from ..core.node import Node, Packed
+from ..core.tensor import Tensor, attach
 
 _ids = count()
 
@@ -67,6 +73,95 @@ class NodeHooks:
     def add_tensor_hook(self, nr, fn):
         return RemovableHandle.add(self.tensor.setdefault(nr, {}), fn)
 
+    # What `core/backward.py` calls. `run` is the backward pass, gradients are arrays, or Tensors when they are to have a graph.
+    def arrived(self, run, gs):
+        """The gradients `gs`, one per output, after the tensor hooks; those of tensors that retain theirs are kept."""
+        for nr in sorted({*self.tensor, *self.retain}):
+            if gs[nr] is None:
+                continue
+            if nr in self.tensor:
+                (gs[nr],) = run.through(lambda grads, nr=nr: (run_tensor_hooks(self.tensor[nr], *grads),), gs[nr : nr + 1])
+            keeper = self.retain[nr]() if nr in self.retain else None
+            if keeper is not None and run.accumulate:
+                _retain(keeper, gs[nr], run.create_graph)
+        return gs
+
+    def before(self, run, gs, shown):
+        """The gradients `gs` as the prehooks leave them; they see the first `shown`."""
+        return [*run.through(lambda grads: run_node_hooks(self.pre, grads), gs[:shown]), *gs[shown:]] if self.pre else gs
+
+    def after(self, run, out, gs):
+        """The gradients `out` that the node sends on as the post hooks leave them; `gs` had arrived."""
+        return tuple(run.through(lambda *grads: run_node_hooks(self.post, *grads), out, gs)) if self.post else out
+
+    def accumulated(self, run, leaf):
+        """Calls the hooks that wait until `leaf.grad` was updated."""
+        run.through(lambda: run_accumulated_hooks(self.post, leaf) or ())
+
+
+def _retain(keeper, g, create_graph):
+    """Adds `g` to the gradient of a non-leaf: a new tensor, where a leaf's is changed in place."""
+    if create_graph:
+        return accumulate(keeper, g, True)
+    with guard:
+        keeper._grad = plus(keeper.grad._array, g) if keeper._grad is not None else copied(g) if g.__class__ in ARRAYS else g
+
+
+@functools.partial(attach, to=Node)
+class _NodesHooks:
+    """The methods of Node that register hooks."""
+
+    def node_hooks(self):
+        """The hooks at this node; made when the first is registered."""
+        if self.hooks is None:
+            with guard:
+                self.hooks = self.hooks or NodeHooks()
+        return self.hooks
+
+    def register_hook(self, fn):
+        """Calls `fn(grad_inputs, grad_outputs)` after the node ran; a returned tuple replaces grad_inputs."""
+        return self.node_hooks().add("post", fn)
+
+    def register_prehook(self, fn):
+        """Calls `fn(grad_outputs)` before the node runs; a returned tuple replaces grad_outputs."""
+        return self.node_hooks().add("pre", fn)
+
+    def _set_sequence_nr(self, nr):
+        raise fail(
+            RuntimeError,
+            "_set_sequence_nr is not supported by autolab",
+            "The order of backward is the order of creation, reversed.",
+        )
+
+    def _register_hook_dict(self, d):
+        raise fail(
+            RuntimeError, "_register_hook_dict is not supported by autolab", "Use register_hook or register_prehook."
+        )
+
+    def _raw_saved(self, name):
+        return SavedTensor(self, self._saved_names.index(name))
+
+
+class SavedTensor:
+    """What `grad_fn._raw_saved_self` returns: the handle of a saved tensor. Source: torch.autograd.graph, 'Saved tensors hooks'."""
+
+    def __init__(self, node, position):
+        self._node, self._position = node, position
+
+    def register_hooks(self, pack_hook, unpack_hook):
+        """Replaces the saved tensor by `pack_hook(tensor)`; `unpack_hook` must give it back when the rule needs it."""
+        node, k = self._node, self._position
+        saved = node._entries()
+        if isinstance(saved[k], Packed):
+            raise fail(
+                RuntimeError,
+                "A saved tensor can only have one pair of hooks",
+                "Register the hooks once, before backward().",
+            )
+        node.node_hooks()  # the hooks may ask which pass runs, so a shortcut that does not say must not take this graph
+        packed = Packed.of(node.unpack(k), pack_hook, unpack_hook, node)
+        node.saved = [packed if i == k else e for i, e in enumerate(saved)]
+
 
 def run_tensor_hooks(hooks, grad):
     """Passes the Tensor `grad` through `hooks` in order. Raises RuntimeError when one changes its size, TypeError when no Tensor returns."""
@@ -119,8 +214,6 @@ def run_node_hooks(hooks, *tuples):
 
 def _check_replacement(fn, new, old):
     """Raises PyTorch's error unless the hook `fn` may put `new` in the place of the gradient `old`."""
-    from ..core.tensor import Tensor
-
     if old is None:
         raise fail(RuntimeError, "can't replace a None gradient with a non-None value", "There is no gradient here: return None in its place.")
     if not isinstance(new, Tensor):

@@ -1,39 +1,32 @@
-"""How an op runs: unwrap, promote, compute, wrap, record.
+"""How an operation runs: unwrap, promote, compute, wrap, record, save.
 
-This takes any arguments, in 4-6 µs an op. `fast/lanes.py` has it as functions of their own for each op: a general lane, 2 µs, for operands in
-host memory that need no conversion, and a fast lane, 1 µs, for float operands of one dtype that are *plain* (`_view is None`: in host memory,
-neither views nor inference tensors), which is nearly every op of a scalar graph.
+`apply` takes any arguments, and everything faster in this package does what stands here with some of the questions answered beforehand
+(`engine/fast/`). `tests/engine/test_plain.py` drives both with the same calls.
 """
 
 from __future__ import annotations
 
-import operator
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
-from ..devices import device as devices
 from . import failing, observe
-from .grad_mode import per_thread
-from .node import Packed, Unusual, accumulator, next_sequence_nr, off_cpu
-from .saved import entries, keep
-from .broadcasting import broadcast_error, check_shapes, outgrown, overlapping_operands
-from ..devices.device import CPU
-from .dtype import FROM_NUMPY, bool_, get_default_dtype, python_scalar_dtype, result_type_of
-from .errors import beyond_numpy, fail
-from .plain import PLAIN
-from ..fast.saving import saver
-from ..devices.placement import across, common_device, device_error, gathered, kept, on_device
-from .storage import InferenceStorage, Storage
-from .tensor import SMALL, Tensor, View, materialise, wrap
-from ..inplace.views import AWAY, move_retained, order_of_copies, partly_overlap, repeats
-
-_new = object.__new__
+from .broadcasting import broadcast_error, check_shapes
+from .device import CPU, device
+from .dtype import FROM_NUMPY, dtype, get_default_dtype, python_scalar_dtype, result_type_of
+from .errors import bad_argument, beyond_numpy, fail
+from .grad_mode import State, per_thread
+from .node import Node, Packed, edge, next_sequence_nr, off_cpu
+from .record import Op
+from .storage import InferenceStorage, View, new_storage
+from .tensor import SMALL, Tensor, contiguous_strides, materialise
 
 
-def reporting(run, op, inplace=False):
+def reporting(run: Callable[..., Any], op: Op, inplace: bool = False) -> Callable[..., Any]:
     """`run(op, args)` as a function of the op's arguments. An error passes on as it is, once `failing.failed` knows of it."""
 
-    def call(*args):
+    def call(*args: Any) -> Any:
         try:
             return run(op, args)
         except Exception as error:
@@ -46,30 +39,25 @@ def reporting(run, op, inplace=False):
     return call
 
 
-# -- the general lane ------------------------------------------------------------------------------------------------------
-def apply(op, args):
+def apply(op: Op, args: Sequence[Any]) -> Any:
     """Runs `op` on `args` (all of its arguments, in schema order; Tensors, numbers, attributes). Returns a Tensor or a tuple.
 
+    >>> from autolab.engine.core.record import OPS
+    >>> from autolab.engine.core.tensor import wrap
+    >>> float(apply(OPS["mul"], (wrap(np.float32(2)), 3.0)))
+    6.0
+
     Raises TypeError when the first argument is no tensor, RuntimeError in torch's words when shapes, dtypes or devices do not fit."""
-    tensors, raws = _unwrap(op, args)
-    device = tensors[0]._storage.device
-    if device is not CPU or len(tensors) > 1:
-        device, mixed = common_device(op, args, tensors)
-    else:
-        mixed = False
+    tensors, raws = unwrap(op, args)
+    where, args, raws = together(op, args, raws, tensors)
     state = per_thread.state
-    if mixed:
-        args, raws = gathered(op, args, device)
     if op.operands:
-        raws = _promoted(op, args, raws, device)
+        raws = promoted(op, args, raws, where)
     if op.view:
         raws[0] = materialise(args[0])
-    result = compute(op, state, device, raws)
-    multi = result.__class__ is tuple or result.__class__ is list
-    if multi:
-        outs = tuple([_output(op, r, args, device, state, True) for r in result])
-    else:
-        outs = (_output(op, result, args, device, state, False),)
+    result = compute(op, state, where, raws)
+    several = result.__class__ is tuple or result.__class__ is list
+    outs = tuple([_output(op, r, args, where, state, several) for r in (result if several else (result,))])
     node = None
     if state.grad and op.rules and not state.inference:
         for t in tensors:
@@ -80,31 +68,19 @@ def apply(op, args):
                 break
     if observe.observer is not None:
         observe.observer.forward(op, args, None, outs, node)
-    if not multi:
+    if not several:
         return outs[0]
     return op.return_type(outs) if op.return_type is not None else outs
 
 
-def compute(op, state, device, raws, target=None):
-    """Runs the kernel on `device`; shapes that do not broadcast are reported in torch's words. target: the shape of what is changed in place."""
-    try:
-        if device is CPU:
-            return state.run(op.forward, np, *raws)
-        return device.backend.run(state, op.forward, device.xp, *raws)
-    except ValueError as error:
-        if op.broadcast and "broadcast" in str(error):
-            raise broadcast_error([getattr(raws[i], "shape", ()) for i in op.broadcast]) from None
-        raise
-    except NotImplementedError:
-        check_shapes(op, raws, target)
-        raise
-
-
+# -- unwrap ----------------------------------------------------------------------------------------------------------------
 _PLAIN_KINDS = {type(None), bool, int, float, str}
 
 
-def _unwrap(op, args):
-    tensors, raws = [], []
+def unwrap(op: Op, args: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
+    """The tensors among `args`, and `args` with the arrays in their place. Raises TypeError when the first argument is no tensor."""
+    tensors: list[Tensor] = []
+    raws: list[Any] = []
     for a in args:
         kind = a.__class__
         if kind in _PLAIN_KINDS:
@@ -117,17 +93,30 @@ def _unwrap(op, args):
             raws.append([x._array if isinstance(x, Tensor) else x for x in a])
         else:
             raws.append(a.item() if isinstance(a, np.generic) else a)
-    first = op.params[0]
-    if not isinstance(args[0], Tensor) and first == "self" and not (op.broadcast and tensors):
-        from ..exact.arguments import bad_argument
-
+    if not isinstance(args[0], Tensor) and op.params[0] == "self" and not (op.broadcast and tensors):
         raise bad_argument(op.name, "input", 1, "Tensor", args[0])
     return tensors, raws
 
 
-def result_dtype(op, args, target=None):
+def together(op: Op, args: Sequence[Any], raws: list[Any], tensors: list[Tensor]) -> tuple[device, Sequence[Any], list[Any]]:
+    """Where `op` runs; arguments and raw values, all of them there.
+
+    That is where its tensors are. The few that may lie elsewhere, and PyTorch's words for the others, are the device's own affair."""
+    where = tensors[0]._storage.device
+    for t in tensors:
+        other = t._storage.device
+        if other is not where:
+            backend = (other if where is CPU else where).backend
+            return backend.together(op, args, raws, tensors)
+    return where, args, raws
+
+
+# -- promote ---------------------------------------------------------------------------------------------------------------
+def result_dtype(op: Op, args: Sequence[Any], target: tuple[int, ...] | None = None) -> dtype:
     """The dtype that the operands of `op` are converted to. target: the shape of what is changed in place."""
-    dims, zeros, scalars = [], [], []
+    dims: list[dtype] = []
+    zeros: list[dtype] = []
+    scalars = []
     for i in op.broadcast:
         a = args[i]
         if a is None:
@@ -146,7 +135,8 @@ def result_dtype(op, args, target=None):
     return get_default_dtype() if op.dtype == "float" and not d.is_inexact else d
 
 
-def _promoted(op, args, raws, device=CPU):
+def promoted(op: Op, args: Sequence[Any], raws: list[Any], where: device) -> list[Any]:
+    """The raw values with all operands of one dtype, as PyTorch has it before a kernel runs."""
     if op.dtype is None:
         return raws
     d = result_dtype(op, args)
@@ -155,331 +145,207 @@ def _promoted(op, args, raws, device=CPU):
         a = args[i]
         if isinstance(a, Tensor):
             if a.dtype is not d:
-                order = order_of_copies(raws[i])
-                raws[i] = raws[i].astype(d.np, order) if device is CPU else device.backend.run(per_thread.state, raws[i].astype, d.np, order)
+                raws[i] = where.backend.run(per_thread.state, raws[i].astype, d.np, order_of_copies(raws[i]))
         elif a is not None and (not d.is_inexact or python_scalar_dtype(a).is_complex):
-            raws[i] = np.asarray(a).astype(d.np)[
-                ()
-            ]  # wraps as torch does, where NumPy would refuse an int out of range
+            raws[i] = np.asarray(a).astype(d.np)[()]  # wraps as torch does, where NumPy would refuse an int out of range
     return raws
 
 
-def _output(op, r, args, device, state, multi):
-    t = _new(Tensor)
-    if device is not CPU:
-        r = on_device(op, r, device)
-    elif r.__class__ is not np.ndarray and not isinstance(r, np.generic):
-        r = np.asarray(r)
-    t._array, t.dtype, t._nr, t._req = r, FROM_NUMPY[r.dtype], 0, False
-    t._node = t._view = t._grad = t._acc = t._hooks = None
+def order_of_copies(array: Any) -> str:
+    """In which order (NumPy's "C" or "K") a copy lies: that of `array`, but row by row where memory repeats (`expand`), as PyTorch has it."""
+    return "C" if 0 in array.strides else "K"
+
+
+# -- compute ---------------------------------------------------------------------------------------------------------------
+def compute(op: Op, state: State, where: device, raws: Sequence[Any], target: tuple[int, ...] | None = None) -> Any:
+    """Runs the kernel on a device; shapes that do not broadcast are reported in torch's words. target: the shape of what is changed in
+    place."""
+    try:
+        return where.backend.run(state, op.forward, where.backend.xp, *raws)
+    except ValueError as error:
+        if op.broadcast and "broadcast" in str(error):
+            raise broadcast_error([getattr(raws[i], "shape", ()) for i in op.broadcast]) from None
+        raise
+    except NotImplementedError:
+        check_shapes(op, raws, target)
+        raise
+
+
+# -- wrap ------------------------------------------------------------------------------------------------------------------
+def _output(op: Op, result: Any, args: Sequence[Any], where: device, state: State, several: bool) -> Tensor:
+    """What a kernel returned (one of several results) as a Tensor: with memory of its own, or sharing that of its first argument."""
+    t: Tensor = object.__new__(Tensor)
+    result = where.backend.adopt(op, result)
+    t._array, t.dtype, t._nr, t._req = result, FROM_NUMPY[result.dtype], 0, False
+    t._node = t._grad = t._acc = t._hooks = None
     if op.view:
         source = args[0]
-        t._storage = source._storage
-        if source._storage.array is None:
-            source._storage.array = source._array
-        t._view = View.of(source, state, multi, op)
-        return t
-    if state.inference:
-        s = _new(InferenceStorage)
-        t._view = View.inference()
+        t._memory = memory = source._storage
+        if memory.array is None:
+            memory.array = source._array
+        t._view = View.of(source, state, several, op)
+    elif state.inference:
+        t._memory, t._view = new_storage(where, InferenceStorage), View.inference()
     else:
-        s = _new(Storage)
-        if device is not CPU:
-            t._view = AWAY
-    s.version, s.device, s.array = 0, device, None
-    t._storage = s
+        t._memory, t._view = new_storage(where), where.backend.marker
     return t
 
 
-def edge(t):
-    """The node to which a gradient for `t` goes, or None."""
-    if t._view is not None:
-        t._view.refresh(t)
-    n = t._node
-    return accumulator(t) if n is None and t._req else n
+# -- record ----------------------------------------------------------------------------------------------------------------
+def record(op: Op, args: Sequence[Any], outs: tuple[Tensor, ...], state: State, replaced: Tensor | None = None) -> Any:
+    """Makes the node of an operation that just ran and hangs it on its outputs. Returns the Node, or None when no gradient can flow.
 
-
-def record(op, args, outs, state, replaced=None):
-    """Makes the Node of an op that just ran and hangs it on its outputs. Returns the node, or None when no gradient can
-    flow.
-
-    replaced: (old, saved) of an in-place op: its first argument as it was before, for edges and for saving."""
+    replaced: of an in-place operation, its first argument as it was before, for edges and for saving."""
     sources = list(args[op.rules[0][0]]) if op.spread else [args[i] for i, _, _ in op.rules]
-    out = outs[0]
-    shape, dtype = out._array.shape if op.broadcast else None, out.dtype
-    edges: list = []
-    away = out._storage.device is not CPU
-    live = missing = numbered = differs = False
-    for k, s in enumerate(sources):       # one loop: five passes over the sources cost 3 µs more
-        if not isinstance(s, Tensor):
-            edges.append(None)
-            missing = True
-            continue
-        if replaced is not None and s is args[0]:
-            s = sources[k] = replaced
-        if s._view is not None:
-            s._view.refresh(s)
-            away = away or s._storage.device is not CPU
-        e = s._node
-        if s._req:
-            live = True
-            if e is None:
-                e = accumulator(s)
-        if e is None:
-            missing = True
-        edges.append(e)
-        if s._nr:
-            numbered = True
-        if s.dtype is not dtype or (shape is not None and s._array.shape != shape):
-            differs = True
-    if not live:
+    if replaced is not None:
+        sources = [replaced if s is args[0] else s for s in sources]
+        args = replaced, *args[1:]
+    edges = tuple([edge(s) if isinstance(s, Tensor) else None for s in sources])
+    if not any(isinstance(s, Tensor) and s._req for s in sources):
         return None
-    node = _new(off_cpu(op.node_class) if away else op.node_class)
-    node.inputs = tuple(edges)
-    node.input_nrs = tuple([s._nr if isinstance(s, Tensor) else 0 for s in sources]) if numbered else None
+    away = any(isinstance(t, Tensor) and t._view is not None and t._storage.device is not CPU for t in (outs[0], *sources))
+    node: Any = object.__new__(off_cpu(op.node_class) if away else op.node_class)
+    numbers = tuple([s._nr if isinstance(s, Tensor) else 0 for s in sources])
+    node.inputs, node.input_nrs = edges, numbers if any(numbers) else None
     node.sequence_nr, node.hooks, node.scope = next_sequence_nr(), None, state.scope
-    node.saved = (op.save or saver(op))(args if replaced is None else (replaced, *args[1:]), outs, edges)
+    node.saved = save(op, args, outs, edges) if op.save is None else op.save(args, outs, edges)
     if state.saved_hooks is not None:
-        _pack(node, state.saved_hooks)
-    node.fix = None
-    if differs:
-        node.fix = tuple([(None if shape is None else s._array.shape, s.dtype) if isinstance(s, Tensor) else None for s in sources])
-    if out._storage.device is not CPU:
-        across(node, sources, out._storage.device)
-    d = out._array
-    node.value = d if d.__class__ is np.ndarray and d.size <= SMALL else kept(d)
-    node.operands = _operands(sources, edges) if missing else None
+        _pack(node, *state.saved_hooks)
+    node.fix = _fix(op, sources, outs[0])
+    where = outs[0]._storage.device
+    if away and where is not CPU:
+        where.backend.across(node, sources)
+    node.value = where.backend.keepsake(outs[0]._array, SMALL)
+    node.operands = tuple([_operand_shown(s, e) for s, e in zip(sources, edges)]) if None in edges else None
     if op.variadic:
         node.num_outputs = len(outs)
     if node.num_outputs > 1:
         node.extra()["shapes"] = tuple((o._array.shape, o.dtype) for o in outs)
-    for k, o in enumerate(outs):
-        if (op.nondiff and op.outputs[k] in op.nondiff) or not o.dtype.is_inexact:
-            continue
-        o._node, o._nr, o._req = node, k, True
-        if o._view is not None:
-            o._view.version = o._storage.version
+    for nr, out in enumerate(outs):
+        if out.dtype.is_inexact and not (op.nondiff and op.outputs[nr] in op.nondiff):
+            out._node, out._nr, out._req = node, nr, True
+            if out._view is not None:
+                out._view.version = out._storage.version
     return node
 
 
-def _pack(node, hooks):
-    pack, unpack = hooks
-    packed = []
-    for k, e in enumerate(entries(node)):
-        if e.__class__ is not tuple or node.op.save_kinds[k] not in ("input", "output"):
-            packed.append(e)
-        elif node.op.save_kinds[k] == "input" and node.op.params[node.op.save_index[k]] in node.op.lists:
-            node.node_hooks()  # see `Packed.by_hook`
-            packed.append(tuple([Packed.of(t[0], pack, unpack, node) if t.__class__ is tuple else t for t in e]))
-        else:
-            packed.append(Packed.by_hook(node, k, pack, unpack))
-    node.saved = Unusual(packed)
+def _fix(op: Op, sources: Sequence[Any], out: Tensor) -> tuple[Any, ...] | None:
+    """What the gradients must be brought to, per source: (shape, dtype) where operands were broadcast or converted; see `Node.fix`."""
+    shape = out._array.shape if op.broadcast else None
+    fix = tuple([(None if shape is None else s._array.shape, s.dtype) if isinstance(s, Tensor) else None for s in sources])
+    return fix if any(f is not None and f != (shape, out.dtype) for f in fix) else None
 
 
-def _operands(sources, edges):
-    found = []
-    for s, e in zip(sources, edges):
-        d = s._array if isinstance(s, Tensor) else s
-        if isinstance(s, Tensor) and s._storage.device is not CPU:
-            d = kept(d) if e is None and d.size <= SMALL else None
-        found.append(None if e is not None or d.__class__ is np.ndarray and d.size > SMALL else d)
-    return tuple(found)
+def _operand_shown(source: Any, its_edge: Node | None) -> Any:
+    """What the explorer shows of an operand that is in no graph: small arrays and numbers. Memory of a device is not kept for it."""
+    if its_edge is not None:
+        return None
+    if not isinstance(source, Tensor):
+        return source
+    array = source._array
+    if array.__class__ is np.ndarray and array.size > SMALL:
+        return None
+    where = source._storage.device
+    return array if where is CPU else where.backend.keepsake(array, SMALL) if array.size <= SMALL else None
 
 
-TAKEN = 1 << 15
-"""Elements from which an in-place op gives its target the result's memory instead of copying it."""
+# -- save ------------------------------------------------------------------------------------------------------------------
+def save(op: Op, args: Sequence[Any], outs: Sequence[Tensor], edges: Sequence[Node | None]) -> list[Any]:
+    """What a node of `op` keeps for its backward: one entry for each name that its rules read, in the record's order (see `Node.entries`).
+
+    args: the arguments of the call. outs: its results. edges: per rule the node that its gradient goes to, or None. Only what some
+    gradient will need is kept; None stands for the rest. A tensor is kept with its version, so that backward notices a change in place."""
+    entries: list[Any] = []
+    for kind, index, readers in zip(op.save_kinds, op.save_index, op.needed_by):
+        always = readers is None or op.spread or len(op.rules) == 1
+        if not always and all(edges[rule] is None for rule in readers or ()):
+            entries.append(None)
+        elif kind == "output":
+            entries.append(FACTS["output"](outs[index]))
+        elif kind == "attr":
+            entries.append(args[index])
+        elif kind == "input":
+            entry = FACTS["operands" if op.params[index] in op.lists else "operand"](args[index])
+            entries.append(args[index] if entry[1:] == (None,) else entry)  # a number
+        else:  # a fact about an argument, such as its shape
+            entries.append(FACTS[kind.partition(":")[2]](args[index]))
+    return entries
 
 
-# -- in place --------------------------------------------------------------------------------------------------------------
-def check_inplace(t, state, requires_grad, overlapping=True):
-    """Raises torch's error when `t` may not be changed in place now.
-
-    requires_grad: whether any argument of the op requires grad. overlapping: whether an expanded tensor is refused."""
-    if t._view is not None:
-        t._view.check_inplace(t, state, requires_grad)
-    if overlapping:
-        check_written_once(t)
-    if state.grad and t._req and t._node is None:
-        raise fail(
-            RuntimeError,
-            "a leaf Variable that requires grad is being used in an in-place operation.",
-            "A leaf's value is what its gradient belongs to; change it inside `with torch.no_grad():`, or compute a new tensor.",
-        )
+def _own_output(o: Tensor) -> tuple[Any, ...]:
+    return o._array, o._storage, o._storage.version
 
 
-def check_written_once(t):
-    """Raises torch's error when `t` shows one number in several places, as after `expand()`."""
-    if t._view is not None and repeats(t._array):
-        raise fail(
-            RuntimeError,
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
-            "clone() the tensor before performing the operation.",
-            "expand() shows one number in many places; clone() gives each its own.",
-        )
+def _operand(a: Any) -> tuple[Any, int | None]:
+    if not isinstance(a, Tensor):
+        return a, None
+    storage = a._storage
+    if storage.__class__ is InferenceStorage:
+        raise inference_saved()
+    return a, storage.version
 
 
-_IN_PLACE = {
-    operator.add: operator.iadd,
-    operator.sub: operator.isub,
-    operator.mul: operator.imul,
-    operator.truediv: operator.itruediv,
+def _operands(a: Any) -> tuple[Any, ...]:
+    return _operand(a) if isinstance(a, Tensor) else tuple([_operand(t) if isinstance(t, Tensor) else t for t in a])
+
+
+def strides_of(t: Tensor) -> tuple[int, ...]:
+    """`t.stride()`; of matrices without its questions, because every product saves two."""
+    d = t._array
+    if d.ndim == 4:  # the tensor may have to be put in order first
+        return tuple(t.stride())
+    if d.flags.c_contiguous:
+        return contiguous_strides(d.shape)
+    size = d.itemsize
+    return tuple([n // size for n in d.strides])
+
+
+def _each(fact: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """`fact` of a Tensor, or of each in a list."""
+
+    def of(a: Any) -> Any:
+        return tuple(of(x) for x in a) if a.__class__ in (list, tuple) else fact(a)
+
+    return of
+
+
+FACTS: dict[str, Callable[[Any], Any]] = {
+    "output": _own_output,
+    "operand": _operand,
+    "operands": _operands,
+    "sizes": _each(lambda a: a._array.shape),
+    "sizes_opt": _each(lambda a: (0,) if a is None else a._array.shape),
+    "numel": _each(lambda a: int(a._array.size)),
+    "strides": _each(strides_of),
+    "argsize_0": _each(lambda a: a._array.shape[0]),
+    "argsize_1": _each(lambda a: a._array.shape[1]),
+    "argsize_2": _each(lambda a: a._array.shape[2]),
+    "argsize_minus_1": _each(lambda a: a._array.shape[-1]),
+    "argsize_minus_2": _each(lambda a: a._array.shape[-2]),
 }
+"""What is kept of an argument or a result, by what the record asks for."""
 
 
-def inplace_lane(op):
-    """`apply_inplace` of `op` as a function of the op's arguments; of `+=`, `-=`, `*=` and `/=` with a short cut for what most updates are:
-    plain floats of one dtype, and no history."""
-    slow = reporting(_apply_inplace, op, True)
-    if op.fast not in _IN_PLACE or PLAIN:
-        return slow
-    fast, change = op.fast, _IN_PLACE[op.fast]
+def inference_saved() -> Exception:
+    """The error for an inference tensor that a node would have to save."""
+    return fail(
+        RuntimeError,
+        "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
+        "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
+        "`torch.no_grad()` instead of `torch.inference_mode()`.",
+        "Inference mode keeps no version counter, so the graph could not notice later changes.",
+    )
 
-    def update(target, other):
-        state = per_thread.state
-        dtype = target.dtype
-        if state.grad or state.special or observe.observer is not None or target._view is not None or not dtype.is_floating_point:
-            return slow(target, other)
-        d = target._array
-        if type(other) is float:
-            y = other
-        elif type(other) is Tensor and other.dtype is dtype and other._view is None:
-            y = other._array
+
+def _pack(node: Node, pack: Callable[..., Any], unpack: Callable[..., Any]) -> None:
+    """Hands every tensor that `node` saved to the hooks of `saved_tensors_hooks`, and keeps what they return."""
+    packed = list(node.entries())
+    for k, entry in enumerate(node.entries()):
+        if entry.__class__ is not tuple or node.op.save_kinds[k] not in ("input", "output"):
+            continue
+        node.node_hooks()  # the hooks may ask which pass runs, so a shortcut that does not say must not take this graph
+        if node._is_list(k):
+            packed[k] = tuple([Packed.of(t[0], pack, unpack, node) if t.__class__ is tuple else t for t in entry])
         else:
-            return slow(target, other)
-        try:
-            if type(d) is not np.ndarray:  # 0-d
-                if type(y) is np.ndarray and y.ndim:
-                    return slow(target, other)
-                target._array = state.run(fast, d, y)
-            elif d.shape == _ONE and (y is other or y.shape == _ONE):  # as scalars: 0.2 µs, where arrays of one element take 0.7
-                d[0] = state.run(fast, d[0], y if y is other else y[0])
-            else:
-                target._array = state.run(change, d, y)
-        except ValueError:  # does not fit: the general lane says so in torch's words
-            return slow(target, other)
-        (target._memory or target._storage).version += 1
-        return target
-
-    return update
-
-
-_ONE = (1,)
-
-
-def apply_inplace(op, args):
-    """Runs `op` and writes the result into its first argument, whose version goes up by one. Returns that tensor."""
-    return reporting(_apply_inplace, op, True)(*args)
-
-
-def _apply_inplace(op, args):
-    target = args[0]
-    state = per_thread.state
-    tensors, raws = _unwrap(op, args)
-    check_inplace(target, state, any(t._req for t in tensors))
-    if any(isinstance(args[i], Tensor) and partly_overlap(target, args[i]) for i in op.broadcast[1:]):
-        raise overlapping_operands()
-    device, mixed = common_device(op, args, tensors)
-    if device is not target._storage.device:
-        raise device_error(op, args, device, target._storage.device)
-    if mixed:
-        args, raws = gathered(op, args, device)
-    if op.operands:
-        d = result_dtype(op, args, target._array.shape) if op.dtype is not None else target.dtype
-        if op.dtype == "bool":
-            d = bool_
-        elif d.category > target.dtype.category:
-            check_shapes(op, args, target._array.shape)
-            raise fail(
-                RuntimeError,
-                f"result type {d.short} can't be cast to the desired output type {target.dtype.short}",
-                "An in-place operation keeps the tensor's dtype; convert the tensor first, or use the out-of-place form.",
-            )
-        raws = _promoted(op, args, raws, device)
-    if device is not CPU and op.fast in _IN_PLACE and not (state.grad and any(t._req for t in tensors)) and _fits(target, raws[1]):
-        device.backend.run(state, _IN_PLACE[op.fast], target._array, raws[1])  # no array for the result: memory is what a GPU is short of
-        target._storage.version += 1
-        if observe.observer is not None:
-            observe.observer.forward(op, args, None, (target,), None, inplace=True)
-        return target
-    result = compute(op, state, device, raws, target._array.shape)
-    if result.shape != target._array.shape:
-        raise outgrown(target._array.shape, result.shape)
-    write_inplace(op, args, result, state)
-    return target
-
-
-def _fits(target, other):
-    """Whether an array or number has the dtype of `target` and broadcasts to its shape."""
-    shape = getattr(other, "shape", ())
-    fits = len(shape) <= target._array.ndim and all(n in (1, m) for n, m in zip(reversed(shape), reversed(target._array.shape)))
-    return fits and getattr(other, "dtype", target._array.dtype) == target._array.dtype
-
-
-def write_inplace(op, args, result, state):
-    """Puts `result` into the memory of `args[0]` and records the op; the common end of all in-place ops."""
-    target = args[0]
-    recording = state.grad and not state.inference and op.rules and target.dtype.is_inexact and any(isinstance(a, Tensor) and a._req for a in args)
-    replaced = _before(op, args, target) if recording else None
-    device = target._storage.device
-    if device is not CPU:
-        device.backend.run(state, device.xp.copyto, target._array, result, "unsafe")
-    elif _may_take(target, result, args):
-        target._array = result
-    elif target._array.__class__ is np.ndarray:
-        state.run(np.copyto, target._array, result, "unsafe")
-    else:
-        target._array = result.astype(target.dtype.np) if result.dtype != target.dtype.np else result[()]
-    target._storage.version += 1
-    node = None
-    if recording:
-        node = record(op.changing, args, (target,), state, replaced)
-        _as_old_as_called(node, target, args)
-        if target._view is not None and target._view.base is not None:
-            base = target._view.base
-            made_base, nr = base._node, base._nr
-            target._view.rebase(target, node)
-            move_retained(base, made_base, nr)
-        move_retained(target, replaced._node, replaced._nr)
-    if observe.observer is not None:
-        observe.observer.forward(op, args, None, (target,), node, inplace=True)
-
-
-def _as_old_as_called(node, target, args):
-    """What the node of an in-place op saved of the changed memory, `x` of `y.mul_(x)` with `x = y` or a view of it, has the version it was
-    read at: backward would compute with other numbers, and has to say so."""
-    storage = target._storage
-    if any(isinstance(a, Tensor) and a._storage is storage for a in args[1:]):
-        found = [
-            (e[0], e[1] - 1) if e.__class__ is tuple and e and isinstance(e[0], Tensor) and e[0]._storage is storage else e
-            for e in entries(node)
-        ]
-        keep(node, found)
-
-
-def _may_take(target, result, args):
-    """Whether `target` may have the array `result` itself, so that a big one is not copied: nobody else looks into either."""
-    return (
-        result.size >= TAKEN
-        and target._view is None
-        and target._storage.array is None
-        and result.dtype == target._array.dtype
-        and result.flags.writeable
-        and not any(isinstance(a, Tensor) and np.may_share_memory(result, a._array) for a in args)
-    )
-
-
-def _before(op, args, target):
-    """`target` as a Tensor of its own, with the history it has now; its values are copied only if a rule will read them."""
-    needed = any(
-        k == "input" and i == 0 and (r is None or any(_wants(args[op.rules[n][0]]) for n in r))
-        for k, i, r in zip(op.save_kinds, op.save_index, op.needed_by)
-    )
-    old = wrap(devices.copied(target._array) if needed else target._array, target.dtype)
-    if target._view is not None:
-        target._view.refresh(target)
-    old._node, old._nr, old._req = target._node, target._nr, target._req
-    return old
-
-
-def _wants(a):
-    return isinstance(a, Tensor) and a._req
+            packed[k] = Packed.of(node.unpack(k), pack, unpack, node)
+    node.saved = packed

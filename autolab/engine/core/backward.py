@@ -6,79 +6,101 @@ Source: https://docs.pytorch.org/docs/2.13/notes/autograd.html
 
 from __future__ import annotations
 
-from collections import deque
+from collections.abc import Callable, Generator, Iterable, Sequence
 from operator import attrgetter
+from typing import Any
 
 import numpy as np
 
-from ..devices import device as devices
-from . import observe
-from ..devices.device import ARRAYS, copied, plus
+from . import namespaces, observe
+from .device import ARRAYS, CPU, copied, filled, of, plus
 from .errors import fail
-from .guard import guard
-from .tensor import Tensor, wrap
-from . import namespaces
 from .grad_mode import per_thread, set_grad_enabled
-from ..autograd.hooks import run_accumulated_hooks, run_node_hooks, run_tensor_hooks
-from ..inplace.detached import detached, refuse_detached
-from .node import AccumulateGrad, apply_fix
+from .guard import guard
+from .node import AccumulateGrad, Node, apply_fix
+from .tensor import Tensor, wrap
+
+Root = tuple[Node, int]
+"""A node and the number of its output."""
 
 _by_age = attrgetter("sequence_nr")
 
+CHECKS: list[Callable[[Sequence[Node]], None]] = []
+"""What else is asked before a pass runs: functions of its nodes that raise where it may not."""
 
-def steps(roots, grads, *, retain_graph=False, create_graph=False, targets=None, only=None, accumulate=True):
+
+def steps(
+    roots: Sequence[Root],
+    grads: Sequence[Any],
+    *,
+    retain_graph: bool = False,
+    create_graph: bool = False,
+    targets: Iterable[Root] | None = None,
+    only: set[Node] | None = None,
+    accumulate: bool = True,
+) -> Generator[Node, None, dict[Root, Any]]:
     """Runs a backward pass, yielding each node after it ran.
 
+    >>> x = wrap(np.float64(3))
+    >>> x.requires_grad = True
+    >>> y = x * x
+    >>> [node.name() for node in steps([(y.grad_fn, 0)], [np.float64(1)])]
+    ['torch::autograd::AccumulateGrad', 'MulBackward0']
+    >>> float(x.grad)
+    6.0
+
     roots: (node, output number) pairs. grads: the raw array arriving at each (a Tensor when create_graph).
-    targets: (node, output number) pairs whose gradients are wanted instead of accumulation; `captured` then maps them to gradients.
+    targets: (node, output number) pairs whose gradients are wanted instead of accumulation; they are the generator's return value, a dict.
     only: nodes, for `backward(inputs=)`: these run, hooks and all, and what lies on a path to them; everything else stays as it is.
-    accumulate: False computes and reports everything but leaves `.grad` alone (a rehearsal: what backward would do).
-    The generator's return value is the dict of captured gradients."""
+    accumulate: False computes and reports everything but leaves `.grad` alone (a rehearsal: what backward would do)."""
     return _Pass(roots, retain_graph, create_graph, targets, accumulate, only).steps(roots, grads)
 
 
-def execute(*args, **kwargs) -> dict:
+def execute(roots: Sequence[Root], grads: Sequence[Any], **settings: Any) -> dict[Root, Any]:
     """Exhausts `steps`, without NumPy's warnings (torch gives none for 1/0), and returns the captured gradients."""
-    captured = {}
-
-    def keeping():
-        captured.update((yield from steps(*args, **kwargs)))
-
+    running = steps(roots, grads, **settings)
     with np.errstate(all="ignore"):
-        deque(keeping(), maxlen=0)
-    return captured
+        while True:
+            try:
+                next(running)
+            except StopIteration as end:
+                return end.value or {}
+
+
+class _Stop:
+    """In the place of a gradient: the node need not run."""
+
+
+_STOP = _Stop()
 
 
 class _Pass:
     """One backward pass: what it works on, and what waits where."""
 
-    def __init__(self, roots, retain_graph, create_graph, targets, accumulate, only=None):
+    def __init__(
+        self,
+        roots: Sequence[Root],
+        retain_graph: bool,
+        create_graph: bool,
+        targets: Iterable[Root] | None,
+        accumulate: bool,
+        only: set[Node] | None = None,
+    ) -> None:
         self.retain_graph, self.create_graph, self.accumulate = retain_graph, create_graph, accumulate
         self.targets = None if targets is None else set(targets)
-        self.captured = {}
-        self.needed = None  # the nodes to which gradients go when not all are wanted
-        self.pending = {}  # node -> gradient so far (a list, one per output, for nodes with several outputs)
-        self.wanted = only if targets is None else {node for node, _ in targets}
+        self.captured: dict[Root, Any] = {}
+        self.needed: set[Node] | None = None  # the nodes to which gradients go when not all are wanted
+        self.pending: dict[Node, Any] = {}  # node -> gradient so far (a list, one per output, for nodes with several outputs)
+        self.wanted = only if self.targets is None else {node for node, _ in self.targets}
         self.order, self.waiting = self.plan([node for node, _ in roots], self.wanted)
-        self._scheduled = None
+        self._scheduled: set[Node] | None = None
 
-    def will_run(self, node) -> bool:
-        """Whether this pass runs `node`, or has run it. Raises torch's error for a leaf of which `grad()` takes the gradient away."""
-        if self._scheduled is None:
-            self._scheduled = {*self.order, *self.waiting}
-        if self.targets is not None and node in self.waiting:
-            raise fail(
-                RuntimeError,
-                "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is currently not supported.",
-                "autograd.grad() accumulates nothing, so no leaf's node runs. Call backward(), or register hooks on the tensors themselves.",
-            )
-        return node in self._scheduled
-
-    def plan(self, roots, wanted):
+    # -- the plan --------------------------------------------------------------------------------------------------------
+    def plan(self, roots: list[Node], wanted: set[Node] | None) -> tuple[list[Node], dict[Node, int]]:
         """All nodes that must run, newest first, and how many contributions each accumulator waits for.
 
         wanted: None, or the nodes to which the gradients are wanted."""
-        waiting = {node: 0 for node in roots if node.__class__ is AccumulateGrad}
+        waiting: dict[Node, int] = {node: 0 for node in roots if node.__class__ is AccumulateGrad}
         seen = set(roots)
         queue = [node for node in dict.fromkeys(roots) if node not in waiting]
         for node in queue:
@@ -93,7 +115,7 @@ class _Pass:
         queue.sort(key=_by_age, reverse=True)
         return (queue, waiting) if wanted is None else self._needed(queue, waiting, wanted)
 
-    def _needed(self, queue, waiting, wanted):
+    def _needed(self, queue: list[Node], waiting: dict[Node, int], wanted: set[Node]) -> tuple[list[Node], dict[Node, int]]:
         """Only the nodes on a path from a root to one that is wanted."""
         needed = {n for n in waiting if n in wanted}
         for node in reversed(queue):  # oldest first, so a node's inputs are decided before it
@@ -103,12 +125,25 @@ class _Pass:
         counts = {n: 0 for n in waiting if n in needed}
         for node in order:
             for n in node.inputs:
-                if n in counts:
+                if n is not None and n in counts:
                     counts[n] += 1
         self.needed = needed
         return order, counts
 
-    def steps(self, roots, grads):
+    def will_run(self, node: Node) -> bool:
+        """Whether this pass runs `node`, or has run it. Raises torch's error for a leaf of which `grad()` takes the gradient away."""
+        if self._scheduled is None:
+            self._scheduled = {*self.order, *self.waiting}
+        if self.targets is not None and node in self.waiting:
+            raise fail(
+                RuntimeError,
+                "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is currently not supported.",
+                "autograd.grad() accumulates nothing, so no leaf's node runs. Call backward(), or register hooks on the tensors themselves.",
+            )
+        return node in self._scheduled
+
+    # -- the run ---------------------------------------------------------------------------------------------------------
+    def steps(self, roots: Sequence[Root], grads: Sequence[Any]) -> Generator[Node, None, dict[Root, Any]]:
         """The generator behind `steps`: announces the pass and its end."""
         state = per_thread.state
         before, state.backward_pass = state.backward_pass, self
@@ -126,124 +161,98 @@ class _Pass:
             observe.observer.backward_end(None)
         return self.captured
 
-    def run(self, roots, grads):
-        """Runs the nodes. It reads attributes once, because what stands in the inner loop is paid per edge."""
-        if detached:
-            refuse_detached(self.order)
-        create_graph, retain_graph = self.create_graph, self.retain_graph
-        pending, waiting, targets, needed = self.pending, self.waiting, self.targets, self.needed
-        watching = observe.observer
-        m = namespaces.TRACED if create_graph else namespaces.raw(np)
-        away = devices.away() and not create_graph  # whether a gradient may lie on another device than the CPU
-        for (node, nr), g in zip(roots, grads):
-            if watching is not None and (needed is None or node in needed):
-                watching.seed(node, nr, g._array if create_graph else g)
-            if g is not None:
-                self.deliver(node, nr, g)
-        for node in [n for n, w in waiting.items() if not w]:
-            self.finish_leaf(node)
-            yield node
+    def run(self, roots: Sequence[Root], grads: Sequence[Any]) -> Generator[Node, None, None]:
+        """Runs the nodes, one after the other; what arrives along several edges is summed before the node is there."""
+        for check in CHECKS:
+            check(self.order)
+        watching, pending = observe.observer, self.pending
+        self.start(watching, roots, grads)
+        for leaf in [n for n, left in self.waiting.items() if not left]:
+            self.finish_leaf(leaf)
+            yield leaf
         for node in self.order:
             g = pending.pop(node, None)
             if g is None and not node.runs_without_grad:
-                out = (None,) * len(node.inputs)
+                out: Any = (None,) * len(node.inputs)
             else:
-                if node.hooks is not None or targets is not None:
-                    g = self.before(node, g)
+                if node.hooks is not None or self.targets is not None:
+                    g = self.arrived(node, g)
                     if g is _STOP:
                         continue
                 if watching is not None:
                     watching.before_node(node, self._raw_tuple(node, g))
-                if node.num_outputs != 1:
-                    g = self.filled(node, g)
-                if needed is not None and not needed.issuperset(node.inputs):
-                    out = self.in_part(node, m, g)
-                elif away and g.__class__ is not np.ndarray and not isinstance(g, np.generic):
-                    out = self.on_device(node, g)
-                else:
-                    out = self.traced(node, m, g) if create_graph else node.backward_raw(m, g)
-                    if node.fix is not None and not create_graph:
-                        out = apply_fix(m, node.fix, out)
-                if node.hooks is not None and node.hooks.post:
-                    out = self.after(node, out, g)
+                out = self.run_node(node, g)
                 if watching is not None:
                     self.report(watching, node, out)
-            for slot, target in enumerate(node.inputs):
-                if target is None:
-                    continue
-                contribution = out[slot]
-                if target.num_outputs != 1:
-                    if contribution is not None:
-                        self.deliver(target, 0 if node.input_nrs is None else node.input_nrs[slot], contribution)
-                elif target.__class__ is AccumulateGrad:
-                    if contribution is not None:
-                        before = pending.get(target)
-                        if before is not None:
-                            pending[target] = (
-                                self.add(before, contribution) if create_graph or away else before + contribution
-                            )
-                        elif contribution.__class__ in ARRAYS and (contribution is g or contribution.base is not None):
-                            pending[target] = (
-                                copied(contribution)
-                            )  # .grad must not share memory with a gradient somebody else holds
-                        else:
-                            pending[target] = contribution
-                    left = waiting.get(target)
-                    if left is not None:
-                        waiting[target] = left - 1
-                        if left == 1:
-                            self.finish_leaf(target)
-                            yield target
-                elif contribution is not None:
-                    if target in pending:
-                        before = pending[target]
-                        pending[target] = (
-                            self.add(before, contribution) if create_graph or away else before + contribution
-                        )
-                    else:
-                        pending[target] = contribution
-            if not retain_graph:
-                if node.frees_all:
-                    node.saved = None
-                    freed = True
-                else:
-                    freed = node.release()
-                if freed and watching is not None:
-                    watching.free(node)
+            for leaf in self.send(node, g, out):
+                self.finish_leaf(leaf)
+                yield leaf
+            if not self.retain_graph and node.release() and watching is not None:
+                watching.free(node)
             yield node
 
-    def traced(self, node, m, g):
-        with set_grad_enabled(True):
-            return apply_fix(m, node.fix, node.backward_traced(m, g))
+    def start(self, watching: Any, roots: Sequence[Root], grads: Sequence[Any]) -> None:
+        """Hands the gradients that the pass begins with to its roots."""
+        for (node, nr), g in zip(roots, grads):
+            if watching is not None and (self.needed is None or node in self.needed):
+                watching.seed(node, nr, g._array if self.create_graph else g)
+            if g is not None:
+                self.deliver(node, nr, g)
 
-    def in_part(self, node, m, g):
-        """Runs a node of which not all gradients are wanted. An operation leaves out the others, as in PyTorch: its hooks see None."""
-        if not node.plain:
-            return self.on_device(node, g) if not self.create_graph else self.traced(node, m, g)
-        wanted = tuple([n if n in self.needed else None for n in node.inputs])
-        if self.create_graph:
-            out = self.traced(node, m, g)  # nodes made here may refer to this one
+    def run_node(self, node: Node, g: Any) -> Any:
+        """The gradients that `node` sends on, one per input: its rules', and what its hooks make of them."""
+        if node.num_outputs != 1:
+            g = self.filled(node, g)
+        if self.needed is not None and not self.needed.issuperset(node.inputs):
+            out = self.in_part(node, g)
         else:
-            out = self.on_device(node.heading_for(wanted), g)
-        return tuple([None if n is None else x for n, x in zip(wanted, out)])
+            out = self.gradients(node, g)
+        if node.hooks is not None:
+            out = node.hooks.after(self, out, g[: node.differentiable_outputs] if node.num_outputs > 1 else (g,))
+        return out
 
-    def on_device(self, node, g):
-        """Runs the node where its gradient is."""
-        arrived = g if g.__class__ is list else (g,)
-        device = devices.of(next((x for x in arrived if x is not None), np.float32(0)))
-        m = namespaces.raw(device.xp)
-        with device.backend:
+    def gradients(self, node: Node, g: Any) -> Any:
+        """What the rules of a node give, computed where the gradient is, or on Tensors when it is to have a graph of its own."""
+        if self.create_graph:
+            with set_grad_enabled(True):
+                return apply_fix(namespaces.TRACED, node.fix, node.backward_traced(namespaces.TRACED, g))
+        where = of(g) if g.__class__ is not list and g is not None else of(next((x for x in g or () if x is not None), np.float32(0)))
+        m = namespaces.raw(where.xp)
+        if where is CPU:
+            return apply_fix(m, node.fix, node.backward_raw(m, g))
+        with where.backend:
             return apply_fix(m, node.fix, node.backward_raw(m, g))
 
-    def report(self, watching, node, out):
-        """Tells an observer what a node computed, and where it goes."""
-        raws = tuple(None if x is None else getattr(x, "_array", x) for x in out)
-        watching.after_node(node, raws)
-        for slot, (target, g) in enumerate(zip(node.inputs, raws)):
-            if target is not None and g is not None:
-                watching.contribution(node, slot, target, 0 if node.input_nrs is None else node.input_nrs[slot], g)
+    def in_part(self, node: Node, g: Any) -> Any:
+        """Runs a node of which not all gradients are wanted. An operation leaves out the others, as in PyTorch: its hooks see None."""
+        assert self.needed is not None
+        if not node.plain:
+            return self.gradients(node, g)
+        wanted = tuple([n if n in self.needed else None for n in node.inputs])
+        # with a graph of its own, the nodes made here may refer to this one
+        out = self.gradients(node if self.create_graph else node.heading_for(wanted), g)
+        return tuple([None if n is None else x for n, x in zip(wanted, out)])
 
-    def deliver(self, node, nr, g):
+    def send(self, node: Node, g: Any, out: Sequence[Any]) -> list[Node]:
+        """Hands the gradients `out` of a node, at which `g` had arrived, along its edges. Returns the leaves that now have all of theirs."""
+        pending, waiting, nrs = self.pending, self.waiting, node.input_nrs
+        complete = []
+        for slot, target in enumerate(node.inputs):
+            if target is None:
+                continue
+            contribution = out[slot]
+            if contribution is not None:
+                if target.__class__ is AccumulateGrad and target not in pending:
+                    contribution = own(contribution, g)
+                self.deliver(target, 0 if nrs is None else nrs[slot], contribution)
+            left = waiting.get(target)
+            if left is not None:
+                waiting[target] = left - 1
+                if left == 1:
+                    complete.append(target)
+        return complete
+
+    def deliver(self, node: Node, nr: int, g: Any) -> None:
         """Adds a gradient to what waits at output `nr` of `node`."""
         pending = self.pending
         if node.num_outputs == 1:
@@ -255,120 +264,112 @@ class _Pass:
                 slots = pending[node] = [None] * node.num_outputs
             slots[nr] = g if slots[nr] is None else self.add(slots[nr], g)
 
-    def add(self, a, b):
-        return self.traced_add(a, b) if self.create_graph else plus(a, b)
-
-    def traced_add(self, a, b):
+    def add(self, a: Any, b: Any) -> Any:
+        """The sum of two gradients."""
+        if not self.create_graph:
+            return plus(a, b)
         with set_grad_enabled(True):
             return a + b
 
-    def _tensor(self, g):
-        return g if g is None or isinstance(g, Tensor) else wrap(g)
-
-    def _back(self, t):
-        return t if t is None or self.create_graph else t._array
-
-    def _raw_tuple(self, node, g):
-        gs = (g,) if node.num_outputs == 1 else g or (None,) * node.num_outputs
-        return tuple(None if x is None else getattr(x, "_array", x) for x in gs)
-
-    def filled(self, node, gs):
+    def filled(self, node: Node, gs: Any) -> Any:
         """Zeros for the outputs of a node where nothing arrived: a rule of several outputs expects a gradient for each."""
         if not node.plain or gs is None or node.op.partial:  # custom functions fill in zeros themselves, unless asked not to
             return gs
-        there = next((getattr(g, "_array", g) for g in gs if g is not None), np.float32(0))
+        where = of(next((getattr(g, "_array", g) for g in gs if g is not None), np.float32(0)))
         zeros = [
-            None if g is not None or not d.is_inexact else devices.filled(devices.of(there), 0, shape, d)
-            for g, (shape, d) in zip(gs, node.extra()["shapes"])
+            None if g is not None or not d.is_inexact else filled(where, 0, shape, d) for g, (shape, d) in zip(gs, node.extra()["shapes"])
         ]
         return [g if z is None else wrap(z) if self.create_graph else z for g, z in zip(gs, zeros)]
 
-    def before(self, node, g):
+    # -- hooks and captures ----------------------------------------------------------------------------------------------
+    def arrived(self, node: Node, g: Any) -> Any:
         """Tensor hooks, retained gradients, captures and prehooks, in torch's order. Returns the gradient, or _STOP when the node need not run."""
         hooks, single = node.hooks, node.num_outputs == 1
         gs = [g] if single else list(g) if g is not None else [None] * node.num_outputs
         if hooks is not None:
-            for nr in sorted(set(hooks.tensor) | set(hooks.retain)):
-                if gs[nr] is None:
-                    continue
-                if nr in hooks.tensor:
-                    gs[nr] = self._back(self.hooked(run_tensor_hooks, hooks.tensor[nr], self._tensor(gs[nr])))
-                keeper = hooks.retain[nr]() if nr in hooks.retain else None
-                if keeper is not None and self.accumulate:
-                    self.retain(keeper, gs[nr])
-        if self.targets is not None:
+            gs = hooks.arrived(self, gs)
+        if self.targets is not None and self.needed is not None:
             runs = any(n in self.needed for n in node.inputs)
-            arrived = (
-                ([g] if single else g) if runs else gs
-            )  # torch: what a node that also runs captures has not passed its hooks yet
+            seen = ([g] if single else g) if runs else gs  # torch: what a node that also runs captures has not passed its hooks yet
             for nr in range(node.num_outputs):
                 if (node, nr) in self.targets:
-                    self.captured[node, nr] = None if arrived is None else arrived[nr]
+                    self.captured[node, nr] = None if seen is None else seen[nr]
             if not runs:
                 return _STOP
-        if hooks is not None and hooks.pre:
-            shown = node.differentiable_outputs
-            shown, rest = gs[:shown], gs[shown:]
-            gs = [self._back(t) for t in self.hooked(run_node_hooks, hooks.pre, tuple(self._tensor(x) for x in shown))] + rest
+        if hooks is not None:
+            gs = hooks.before(self, gs, node.differentiable_outputs)
         return gs[0] if single else gs
 
-    def retain(self, keeper, g):
-        """Adds `g` to the gradient of a non-leaf: a new tensor, where a leaf's is changed in place."""
-        if self.create_graph:
-            return accumulate(keeper, g, True)
-        with guard:
-            keeper._grad = plus(keeper.grad._array, g) if keeper._grad is not None else copied(g) if g.__class__ in ARRAYS else g
-
-    def after(self, node, out, g):
-        grads = tuple(self._tensor(x) for x in (g[: node.differentiable_outputs] if node.num_outputs > 1 else (g,)))
-        result = self.hooked(run_node_hooks, node.hooks.post, tuple(self._tensor(x) for x in out), grads)
-        return tuple(self._back(t) for t in result)
-
-    def hooked(self, runner, *args):
+    def through(self, function: Callable[..., Any], *grads: Sequence[Any]) -> list[Any]:
+        """What a function of the user's, which sees tuples of Tensors and returns one, makes of gradients."""
         with set_grad_enabled(self.create_graph):
-            return runner(*args)
+            result = function(*[tuple([g if g is None or isinstance(g, Tensor) else wrap(g) for g in gs]) for gs in grads])
+        return [t if t is None or self.create_graph else t._array for t in result]
 
-    def finish_leaf(self, node):
-        """All contributions to a leaf are in: hooks, then capture or accumulation."""
+    # -- leaves ----------------------------------------------------------------------------------------------------------
+    def finish_leaf(self, node: Any) -> None:
+        """All contributions to a leaf are in: hooks, then capture or accumulation. node: its AccumulateGrad."""
         g = self.pending.pop(node, None)
         if g is None:
             return
-        leaf = node.variable
+        leaf, own_hooks = node.variable, node.hooks
         hooks = leaf._hooks
-        if hooks is not None and hooks.tensor:
-            g = self._back(self.hooked(run_tensor_hooks, hooks.tensor[0], self._tensor(g)))
+        if hooks is not None:
+            (g,) = hooks.arrived(self, [g])
         if self.targets is not None:
             if (node, 0) in self.targets:
                 self.captured[node, 0] = g
             return
-        if node.hooks is not None and node.hooks.pre:
-            g = self._back(self.hooked(run_node_hooks, node.hooks.pre, (self._tensor(g),))[0])
+        if own_hooks is not None:
+            (g,) = own_hooks.before(self, [g], 1)
         trained = leaf._req  # it may have been frozen since the graph was made
         if self.accumulate and trained:
             accumulate(leaf, g, self.create_graph)
             if hooks is not None:
-                self.hooked(run_accumulated_hooks, hooks.post, leaf)
-        if node.hooks is not None and node.hooks.post:
-            self.hooked(run_node_hooks, node.hooks.post, (), (self._tensor(g),))
+                hooks.accumulated(self, leaf)
+        if own_hooks is not None:
+            own_hooks.after(self, (), (g,))
         if observe.observer is not None and trained:
-            total = leaf._grad if self.accumulate else g if leaf._grad is None else plus(leaf.grad._array, getattr(g, "_array", g))
-            observe.observer.accumulate(leaf, getattr(g, "_array", g), getattr(total, "_array", total))
+            arrived = getattr(g, "_array", g)
+            total = leaf._grad if self.accumulate else g if leaf._grad is None else plus(leaf.grad._array, arrived)
+            observe.observer.accumulate(leaf, arrived, getattr(total, "_array", total))
+
+    # -- for observers ---------------------------------------------------------------------------------------------------
+    def report(self, watching: Any, node: Node, out: Sequence[Any]) -> None:
+        """Tells an observer what a node computed, and where it goes."""
+        raws = tuple(None if x is None else getattr(x, "_array", x) for x in out)
+        watching.after_node(node, raws)
+        for slot, (target, g) in enumerate(zip(node.inputs, raws)):
+            if target is not None and g is not None:
+                watching.contribution(node, slot, target, 0 if node.input_nrs is None else node.input_nrs[slot], g)
+
+    def _raw_tuple(self, node: Node, g: Any) -> tuple[Any, ...]:
+        gs = (g,) if node.num_outputs == 1 else g or (None,) * node.num_outputs
+        return tuple(None if x is None else getattr(x, "_array", x) for x in gs)
 
 
-_STOP = object()
+def own(contribution: Any, g: Any) -> Any:
+    """What may become `.grad`, which must not share memory with a gradient somebody else holds, as `g` that arrived at the node."""
+    is_array: bool = contribution.__class__ in ARRAYS
+    return copied(contribution) if is_array and (contribution is g or contribution.base is not None) else contribution
 
 
-def accumulate(leaf, g, create_graph=False):
+def accumulate(leaf: Tensor, g: Any, create_graph: bool = False) -> None:
     """`tensor.grad += g`: in place on the gradient that is there, so that it stays the same object, unless a graph is made of it.
 
-    Threads that accumulate into one leaf come one after the other."""
+    Threads that accumulate into one leaf come one after the other.
+
+    >>> x = wrap(np.float64(3))
+    >>> accumulate(x, np.float64(2)), accumulate(x, np.float64(5)), float(x.grad)
+    (None, None, 7.0)
+    """
     if create_graph:
         return _accumulate_traced(leaf, g)
     with guard:
         add_to_grad(leaf, g)
 
 
-def _accumulate_traced(leaf, g):
+def _accumulate_traced(leaf: Any, g: Any) -> None:
     while True:  # until no other thread accumulated while the sum was computed
         before = leaf.grad if leaf._grad is not None else None
         with set_grad_enabled(True):
@@ -379,7 +380,7 @@ def _accumulate_traced(leaf, g):
                 return
 
 
-def add_to_grad(leaf, g):
+def add_to_grad(leaf: Tensor, g: Any) -> None:
     """What `accumulate` does for who holds the guard."""
     before = leaf._grad
     if before is None:
@@ -388,9 +389,9 @@ def add_to_grad(leaf, g):
         if before._array.__class__ is np.ndarray:
             np.add(before._array, g, before._array)
         elif before._array.__class__ in ARRAYS:
-            device = before._storage.device
-            with device.backend:
-                device.xp.add(before._array, g, out=before._array)
+            where = before._storage.device
+            with where.backend:
+                where.xp.add(before._array, g, out=before._array)
         else:
             before._array = before._array + g
         before._storage.version += 1

@@ -52,13 +52,3 @@ def outgrown(shape, broadcast):
         f"output with shape {list(shape)} doesn't match the broadcast shape {list(broadcast)}",
         "An in-place operation cannot make the tensor bigger; use the out-of-place form.",
     )
-
-
-def overlapping_operands():
-    """The error for an in-place op that reads a part of what it overwrites."""
-    return fail(
-        RuntimeError,
-        "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
-        "Please clone() the tensor before performing the operation.",
-        "What is read here is being overwritten at the same time: clone() the view that is read.",
-    )

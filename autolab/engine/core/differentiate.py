@@ -5,19 +5,18 @@ Source: https://docs.pytorch.org/docs/2.13/autograd.html"""
 from __future__ import annotations
 
 import warnings
-from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
-from ..devices import device as devices
 from . import observe
+from .backward import Root, execute
+from .device import ARRAYS, CPU, copied, filled
 from .errors import fail
+from .node import GradientEdge, accumulator
+from .op import NAMESPACES
 from .tensor import Tensor, wrap
-from . import differentiable, namespaces
-from ..fast import straight
-from .backward import execute, steps
-from ..autograd.graph import GradientEdge
-from .node import accumulator, apply_fix
 
 CREATE_GRAPH_WARNING = (
     "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause a memory leak. "
@@ -26,10 +25,12 @@ CREATE_GRAPH_WARNING = (
 )
 
 
+SHORTCUTS: list[Callable[[Sequence[Root], Sequence[Any], bool], bool]] = []
+"""Faster ways through plain graphs: `shortcut(roots, seeds, retain_graph)` runs the whole pass and says so, or does nothing."""
+
+
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
     """Accumulates gradients of `tensors` into the leaves' `.grad`. Source: torch.autograd.backward."""
-    if grad_tensors is grad_variables is inputs is None and not create_graph and straight.of_number(tensors, retain_graph):
-        return
     if inputs is not None and not isinstance(inputs, (Tensor, GradientEdge)) and len(inputs) == 0:
         raise fail(
             RuntimeError,
@@ -45,11 +46,8 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     if create_graph:
         warnings.warn(CREATE_GRAPH_WARNING, UserWarning, stacklevel=3)
     if inputs is None:
-        if len(roots) == 1 and not create_graph and observe.observer is None and roots[0][0].direct:
-            if straight.backward(roots[0][0], seeds[0], retain):
-                return
-        with np.errstate(all="ignore"):
-            deque(steps(roots, seeds, retain_graph=retain, create_graph=create_graph), maxlen=0)
+        if create_graph or observe.observer is not None or not any(shortcut(roots, seeds, retain) for shortcut in SHORTCUTS):
+            execute(roots, seeds, retain_graph=retain, create_graph=create_graph)
         return
     inputs = _wanted(inputs)
     for t in inputs:
@@ -127,12 +125,12 @@ def grad(
                 "No path leads from the outputs to this input, so the derivative is zero everywhere.",
             )
         if g is None and materialize_grads:
-            g = wrap(devices.filled(t._storage.device, 0, t._array.shape, t.dtype))
+            g = wrap(filled(t._storage.device, 0, t._array.shape, t.dtype))
             g._req = create_graph
         result.append(
             g
             if g is None or isinstance(g, Tensor)
-            else wrap(devices.copied(g) if g.__class__ in devices.ARRAYS and g.base is not None else g)
+            else wrap(copied(g) if g.__class__ in ARRAYS and g.base is not None else g)
         )
     if observe.observer is not None:
         observe.observer.returned(keys, result)
@@ -140,8 +138,6 @@ def grad(
 
 
 def _batched_grad(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused):
-    from .op import NAMESPACES
-
     grad_outputs = _as_tuple(grad_outputs, len(outputs))
     if any(g is None for g in grad_outputs):
         raise fail(
@@ -234,8 +230,8 @@ def _seeds(tensors, grads, create_graph):
                     f"This tensor has {t._array.size} elements, and a gradient belongs to one number: reduce it (.sum(), .mean()), or pass "
                     "gradient= with the vector of the vector-Jacobian product.",
                 )
-            if t._storage.device is not devices.CPU:
-                g = devices.filled(t._storage.device, 1, t._array.shape, t.dtype)
+            if t._storage.device is not CPU:
+                g = filled(t._storage.device, 1, t._array.shape, t.dtype)
             else:
                 g = t.dtype.scalar(1) if not t._array.ndim else np.ones(t._array.shape, t.dtype.np)
             seeds.append(wrap(g) if create_graph else g)
@@ -256,18 +252,3 @@ def _seeds(tensors, grads, create_graph):
             g = g.to(t.dtype)
         seeds.append(g if create_graph else g._array)
     return seeds
-
-
-def call_node(node, grads):
-    """`grad_fn(g)`: runs one node alone."""
-    raw = [None if g is None else g._array for g in grads]
-    device = devices.of(next((g for g in raw if g is not None), np.float32(0)))
-    m = namespaces.raw(device.xp)
-    with np.errstate(all="ignore"), device.backend:
-        out = apply_fix(m, node.fix, node.backward_raw(m, raw[0] if node.num_outputs == 1 else raw))
-    wrapped = tuple(None if g is None else wrap(g) for g in out)
-    return wrapped[0] if len(wrapped) == 1 else wrapped
-
-
-differentiable.run_backward = backward
-differentiable.of_number = straight.of_number

@@ -5,8 +5,12 @@ why it happened and what to do; Python prints it under the traceback.
 """
 
 import math
+import re
 
 from .failing import refused
+
+TOO_MANY = re.compile(r"\w+\(\) takes .*positional arguments? but \d+ w(as|ere) given")
+"""What Python says of a call with too many arguments."""
 
 
 class LinAlgError(RuntimeError):
@@ -14,10 +18,6 @@ class LinAlgError(RuntimeError):
 
 
 LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"  # the name PyTorch shows in a traceback
-
-
-class OutOfMemoryError(RuntimeError):
-    """A device has no room for another tensor (``torch.OutOfMemoryError``)."""
 
 
 def fail(kind, message, note=None):
@@ -57,36 +57,27 @@ def too_many_dimensions():
     return fail(RuntimeError, message, "PyTorch has no such limit; the arrays of NumPy, which hold the numbers here, have it.")
 
 
-def no_kernel(name, *refused):
-    """Return a check for an op's record: torch has no kernel `name` for dtypes of the kinds `refused` ("Bool", "Complex").
-
-    Raises NotImplementedError in torch's words."""
-    def check(dtypes, promoted):
-        if promoted.short.startswith(refused):
-            raise fail(NotImplementedError, f"\"{name}\" not implemented for '{promoted.short}'",
-                       "Complex numbers have no order and no remainder; masks are no numbers. Convert first, for example with .float() or .abs().")
-    return check
+def type_name(value):
+    kind = type(value)
+    name = kind.__name__
+    return f"numpy.{name}" if kind.__module__ == "numpy" else _TORCHS_TYPES.get(name, name)
 
 
-def not_implemented(torch_name, d):
-    """The error for a dtype that PyTorch has no such kernel for."""
-    from .dtype import FROM_NUMPY
-
-    return fail(
-        NotImplementedError,
-        f"\"{torch_name}\" not implemented for '{FROM_NUMPY[d].short}'",
-        "This function needs floating-point numbers: call .float() first.",
-    )
+_TORCHS_TYPES = {"dtype": "torch.dtype", "device": "torch.device", "Generator": "torch._C.Generator"}
 
 
-WHOLE = ("Bool", "Byte", "Char", "Short", "Int", "Long")
-"""The kinds of whole numbers and masks, for `no_kernel`."""
+def bad_argument(function, name, position, kind, value):
+    """PyTorch's TypeError for one argument of the wrong type."""
+    return misfit(function, name, position, kind, value, f"not {type_name(value)}")
 
 
-def no_complex(array, message, kind=NotImplementedError):
-    """Raises `kind(message)`, torch's words, when `array` holds complex numbers: they have no order."""
-    if array.dtype.kind == "c":
-        raise fail(kind, message, "Complex numbers have no order and no sign; take .abs(), .real or .imag first.")
+def misfit(function, name, position, kind, value, found):
+    """The TypeError for an argument that is no `kind`; `overloads` words it anew where that is not what the call looked like."""
+    where = f" (position {position})" if position else ""
+    message = f"{function}(): argument '{name}'{where} must be {kind}, {found}"
+    error = fail(TypeError, message, f"'{name}' was given {value!r:.60}.")
+    error.misfit = name, kind, value
+    return error
 
 
 def unsupported(function, argument, note=None):

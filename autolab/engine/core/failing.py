@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
+from typing import Any
 
 from . import observe
 
@@ -119,6 +120,6 @@ def arguments(frame):
     return found
 
 
-def _holds_tensor(item):
-    kind = sys.modules[__package__ + ".tensor"].Tensor
-    return isinstance(item, kind) or isinstance(item, (list, tuple)) and any(isinstance(x, kind) for x in item)
+def _holds_tensor(item: Any) -> bool:
+    """Whether `item` is a tensor or a list with one. Tensors import this module, so they are known by what only they have."""
+    return hasattr(type(item), "_memory") or isinstance(item, (list, tuple)) and any(hasattr(type(x), "_memory") for x in item)

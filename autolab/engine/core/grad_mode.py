@@ -13,7 +13,7 @@ import numpy as np
 from .guard import shared
 
 
-class _State:
+class State:
     """What one thread's ops consult: `grad` (is history recorded), `inference`, `run` (calls a kernel without NumPy's float warnings),
     `special` (inference mode or saved-tensor hooks are on, so ops take the general lane),
     `saved_hooks` (the active pack and unpack functions, or None),
@@ -63,7 +63,7 @@ def _what_seterr_changed(quiet):
 class _PerThread(threading.local):
     def __init__(self):
         shared.enter()
-        self.state = _State()
+        self.state = State()
 
 
 per_thread = _PerThread()

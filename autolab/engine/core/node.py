@@ -1,110 +1,57 @@
-"""Nodes of the backward graph: what `grad_fn` is.
+"""Nodes of the backward graph: what `grad_fn` is, and what it does.
 
-A node is made per op. It knows where gradients go (`inputs`), what was saved for its rules (`saved`) and when it was made
-(`sequence_nr`). Its class is derived from the op's record, with PyTorch's name (`MulBackward0`).
+A node is made per operation. It knows where gradients go (`inputs`), what was saved for its rules (`saved`) and when it was made
+(`sequence_nr`). Its class is derived from the operation's record, with PyTorch's name (`MulBackward0`).
+
+What backward is: a tensor's history is a graph of nodes, one per operation, each with edges to the nodes of its operands. Backward begins
+at a result with the gradient of the result with respect to itself, 1. At every node, newest first, it multiplies what has arrived by the
+local derivatives, one for each operand, and sends each product along the operand's edge. Where several edges meet, what arrives is added
+up before the node runs: that is the chain rule for several paths. At the end of every path is a leaf, whose `.grad` is the sum. The
+multiplication is `backward`, in this file; the order and the sums are `backward.py`'s.
 """
 
 from __future__ import annotations
 
-import functools
 import weakref
+from collections.abc import Callable
+from functools import cache, partial
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .errors import fail
-from .guard import guard, shared
-from ..exact.sums import sum_to
-from ..inplace.views import nowhere
+from .device import of
 from .grad_mode import per_thread
+from .guard import guard, shared
+from .namespaces import raw
+from .record import Op
 from .refusals import freed, stale
-from .saved import entries, freeing
+from .storage import nowhere
+from .tensor import Tensor, wrap
 
 sequence = count()
 next_sequence_nr = sequence.__next__
-ACCUMULATE_NR = (
-    2**64 - 1
-)  # AccumulateGrad runs as soon as its last contribution is in: torch gives it the highest number
-
-class SavedTensor:
-    """What `grad_fn._raw_saved_self` returns: the handle of a saved tensor. Source: torch.autograd.graph, 'Saved tensors hooks'."""
-
-    def __init__(self, node, position):
-        self._node, self._position = node, position
-
-    def register_hooks(self, pack_hook, unpack_hook):
-        """Replaces the saved tensor by `pack_hook(tensor)`; `unpack_hook` must give it back when the rule needs it."""
-        node, k = self._node, self._position
-        saved = node._entries()
-        if isinstance(saved[k], Packed):
-            raise fail(
-                RuntimeError,
-                "A saved tensor can only have one pair of hooks",
-                "Register the hooks once, before backward().",
-            )
-        packed = Packed.by_hook(node, k, pack_hook, unpack_hook)
-        node.saved = Unusual(packed if i == k else e for i, e in enumerate(saved))
+ACCUMULATE_NR = 2**64 - 1
+"""AccumulateGrad runs as soon as its last contribution is in: torch gives it the highest number."""
 
 
-class Packed:
-    """A saved tensor that hooks took: `value` is what pack returned, `origin` (node, output number) where the tensor came from.
-
-    node is None for an output of the node that saved it, which must not hold itself; origin is None for a tensor without history."""
-
-    __slots__ = ("value", "unpack", "origin")
-
-    def __init__(self, value, unpack, origin=None):
-        self.value, self.unpack, self.origin = value, unpack, origin
-
-    @classmethod
-    def by_hook(cls, node, k, pack, unpack):
-        """What takes the place of the saved entry `k` of `node`."""
-        node.node_hooks()  # the hooks may ask which pass runs, so the pass that asks nothing must not take this graph
-        return cls.of(node.unpack(k), pack, unpack, node)
-
-    @classmethod
-    def of(cls, t, pack, unpack, node=None):
-        """The tensor `t` as it is kept, by `node`."""
-        origin = None
-        if t.requires_grad:
-            made_by = t.grad_fn
-            origin = (accumulator(t), 0) if made_by is None else (None if made_by is node else made_by, t._nr)
-        return cls(pack(t), unpack, origin)
-
-    def tensor(self, node=None):
-        """What unpack returns, with the history that the tensor had: a second derivative goes on from there."""
-        t = self.unpack(self.value)
-        if self.origin is None or t.requires_grad:
-            return t
-        made_by, nr = self.origin
-        t = t.detach()
-        if isinstance(made_by, AccumulateGrad):
-            t._acc = weakref.ref(made_by)
-        else:
-            t._node, t._nr = made_by or node, nr
-        t._req = True
-        return t
-
-
-class Unusual(list):
-    """Saved entries that the compiled rules cannot read directly, because some are Packed."""
-
-
-GONE = ("a saved tensor that backward freed",)
-
-
-class Freed(list):
-    """What is left of the saved entries after freeing: plain attributes; tensors are gone."""
+_SHOWN = (
+    ["__call__", "_input_metadata", "_register_hook_dict", "_sequence_nr", "_set_sequence_nr", "metadata", "name"]
+    + ["next_functions", "register_hook", "register_prehook", "requires_grad"]
+)
+"""What `dir(node)` shows of every node, as in PyTorch."""
 
 
 class Node:
-    """A node of the backward graph. Public names are those of `torch.autograd.graph.Node`.
+    """One operation of the graph. Source: torch.autograd.graph.Node.
 
-    scope: None, or the module call that made the node: (the call around it or None, the module's path in the module around it, its
-    type's name). Every call has a tuple of its own, so that two calls of one module can be told apart.
+    >>> x = torch.tensor(3., requires_grad=True)
+    >>> (x * x).grad_fn.name()
+    'MulBackward0'
 
-    No `__getattr__` here nor in Tensor: it would make every read of an attribute ten times as slow (15 ns)."""
+    inputs: one entry per differentiable argument, the node that its gradient goes to or None. input_nrs: to which output of that node, None
+    where all are the first. saved: what the rules read (`entries`). fix: per input the (shape or None, dtype) its gradient must be brought
+    to, where operands were broadcast or converted; None mostly. value, operands, scope: for the explorer, see ARCHITECTURE.md §5."""
 
     __slots__ = (
         "inputs",
@@ -119,16 +66,29 @@ class Node:
         "_extra",
         "__weakref__",
     )
+    inputs: tuple[Node | None, ...]
+    input_nrs: tuple[int, ...] | None
+    saved: Any
     sequence_nr: int
-    _extra: dict
+    fix: Any
+    hooks: Any
+    value: Any
+    operands: Any
+    scope: Any
+    _extra: dict[str, Any]
     op: Any = None
-    num_outputs = 1
+    num_outputs: int = 1
     _name = "Node"
-    _saved_names: tuple[str, ...] = ()
-    plain = False  # whether the engine may call the compiled backward directly
-    direct = False  # plain, and one differentiable output, the first: what `straight` can run
+    _saved_names: tuple[str | None, ...] = ()
+    plain = False  # whether it is of a registered operation, so that an engine knows what its backward reads
+    direct = False  # plain, and one differentiable output, the first
     frees_all = False  # whether everything saved is a tensor, so that freeing is one assignment
     runs_without_grad = False  # whether the node runs even when nothing arrived (custom functions see zeros)
+    backward_raw: Callable[..., Any]
+    backward_traced: Callable[..., Any]
+    if TYPE_CHECKING:  # what `engine/autograd/` adds: hooks, and the rest of torch's public face
+
+        def __getattr__(self, name: str) -> Any: ...
 
     # -- torch's public face ---------------------------------------------------------------------------------------------
     def name(self) -> str:
@@ -136,15 +96,16 @@ class Node:
         return self._name
 
     @property
-    def next_functions(self):
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """((node, output number), …) per differentiable argument; (None, 0) where no gradient goes."""
         nrs = self.input_nrs
         return tuple((n, 0 if nrs is None else nrs[i]) for i, n in enumerate(self.inputs))
 
     @property
-    def metadata(self) -> dict:
+    def metadata(self) -> dict[str, Any]:
         """A dict of the user's."""
-        return self.extra().setdefault("metadata", {})
+        found: dict[str, Any] = self.extra().setdefault("metadata", {})
+        return found
 
     @property
     def requires_grad(self) -> bool:
@@ -152,58 +113,27 @@ class Node:
         return True
 
     @property
-    def _input_metadata(self):
+    def _input_metadata(self) -> Any:
         return self.extra().get("input_metadata", ())
 
     def _sequence_nr(self) -> int:
         return self.sequence_nr
 
-    def _set_sequence_nr(self, nr):
-        raise fail(
-            RuntimeError,
-            "_set_sequence_nr is not supported by autolab",
-            "The order of backward is the order of creation, reversed.",
-        )
-
-    def _register_hook_dict(self, d):
-        raise fail(
-            RuntimeError, "_register_hook_dict is not supported by autolab", "Use register_hook or register_prehook."
-        )
-
-    def register_hook(self, fn):
-        """Calls `fn(grad_inputs, grad_outputs)` after the node ran; a returned tuple replaces grad_inputs."""
-        return self.node_hooks().add("post", fn)
-
-    def register_prehook(self, fn):
-        """Calls `fn(grad_outputs)` before the node runs; a returned tuple replaces grad_outputs."""
-        return self.node_hooks().add("pre", fn)
-
-    def __call__(self, *grads):
+    def __call__(self, *grads: Tensor | None) -> Any:
         """Runs the node alone: gradients of its outputs in, gradients of its inputs out (a Tensor when there is one input)."""
-        from .differentiate import call_node
+        arrays = [None if g is None else g._array for g in grads]
+        where = of(next((a for a in arrays if a is not None), np.float32(0)))
+        m = raw(where.xp)
+        with np.errstate(all="ignore"), where.backend:
+            out = apply_fix(m, self.fix, self.backward_raw(m, arrays[0] if self.num_outputs == 1 else arrays))
+        tensors = tuple(None if g is None else wrap(g) for g in out)
+        return tensors[0] if len(tensors) == 1 else tensors
 
-        return call_node(self, grads)
-
-    def __dir__(self):
-        raw = [f"_raw{n}" for n, k in self._saved_tensor_names()]
-        constants = self.op.constants if self.op else ()
-        return sorted(
-            [*dir(object), "__call__"]
-            + raw
-            + [f"_saved_{n}" for n in (*self._saved_names, *constants) if n is not None]
-            + [
-                "_input_metadata",
-                "_register_hook_dict",
-                "_sequence_nr",
-                "_set_sequence_nr",
-                "metadata",
-                "name",
-                "next_functions",
-                "register_hook",
-                "register_prehook",
-                "requires_grad",
-            ]
-        )
+    def __dir__(self) -> list[str]:
+        names = [n for n in self._saved_names if n is not None]
+        saved = [f"_saved_{n}" for n in (*names, *(self.op.constants if self.op else ()))]
+        raw = [f"_raw_saved_{n}" for n in names if self.op.save_kinds[self._saved_names.index(n)] in ("input", "output")]
+        return sorted([*dir(object), *raw, *saved, *_SHOWN])
 
     @property
     def differentiable_outputs(self) -> int:
@@ -211,22 +141,19 @@ class Node:
         return self.num_outputs - (len(self.op.nondiff) if self.op is not None else 0)
 
     # -- for the engine --------------------------------------------------------------------------------------------------
-    def step(self, g, retain_graph, oldest, leaves, pending):
-        """All that `straight` does at a node where the raw array `g` arrived; what this gives to leaves and other nodes is added in `leaves` and
-        `pending`. Returns where the pass goes on (`delivery.delivering`); or None, and nothing done, when this node needs the general pass: here,
-        because it is of no registered op, has several outputs or is not on the CPU alone; in the class of an op, when it has hooks or is older
-        than `oldest`."""
+    def step(self, g: Any, retain_graph: bool, oldest: int, leaves: Any, pending: Any) -> Any:
+        """What a faster engine does at a node of a plain graph; None, and nothing done, at one that needs the general pass, as this one."""
         return None
 
-    def heading_for(self, inputs):
+    def heading_for(self, inputs: tuple[Node | None, ...]) -> Any:
         """A node that computes what this one does, but only the gradients for `inputs` that are not None. It stands in no graph."""
-        node = object.__new__(self.__class__)
+        node: Any = object.__new__(self.__class__)
         node.inputs, node.saved, node.fix = inputs, self.saved, self.fix
         if self.op.variadic:
             node.num_outputs = self.num_outputs
         return node
 
-    def extra(self) -> dict:
+    def extra(self) -> dict[str, Any]:
         """Rarely used facts, in a dict made on demand."""
         try:
             return self._extra
@@ -236,32 +163,24 @@ class Node:
                     self._extra = {}
             return self._extra
 
-    def node_hooks(self):
-        """The hooks at this node; made when the first is registered."""
-        from ..autograd.hooks import NodeHooks
+    # -- what it saved ---------------------------------------------------------------------------------------------------
+    def entries(self) -> list[Any]:
+        """What was saved, one entry for each name in `op.saves`: an argument as (Tensor, version), or a number; a result as (array, storage,
+        version), for the Tensor itself would hold the node that holds it; anything else as it is. None where no gradient asks for it."""
+        return self.saved if isinstance(self.saved, list) else []
 
-        if self.hooks is None:
-            with guard:
-                self.hooks = self.hooks or NodeHooks()
-        return self.hooks
+    def replace_entries(self, entries: list[Any]) -> None:
+        """Replaces what was saved."""
+        self.saved = type(self.saved)(entries) if isinstance(self.saved, list) else entries
 
-    def _saved_tensor_names(self):
-        if self.op is None:
-            return
-        for n, k in zip(self.op.saves, self.op.save_kinds):
-            if k in ("input", "output"):
-                yield f"_saved_{n}", k
-
-    def _entries(self):
-        """The saved entries; raises torch's error when they were freed."""
+    def _entries(self) -> list[Any]:
+        """The entries; raises torch's error when they were freed."""
         if self.saved is None or self.saved.__class__ is Freed:
             raise freed()
-        return entries(self)
+        return self.entries()
 
-    def unpack(self, k):
-        """The saved entry `k` as the user sees it: a Tensor, a number, or None. Checks the version of a tensor."""
-        from .tensor import Tensor, wrap
-
+    def unpack(self, k: int) -> Any:
+        """The saved entry `k` as the user sees it: a Tensor, a number, or None. Raises torch's error if a tensor was changed since."""
         entry = self._entries()[k]
         kind = self.op.save_kinds[k]
         if entry is None or kind not in ("input", "output"):
@@ -269,214 +188,179 @@ class Node:
         if entry.__class__ is Packed:
             return entry.tensor(self)
         if kind == "output":
-            array, storage, version = entry
-            if storage.version != version:
-                if self.op.saves[k] in self.op.hidden:  # PyTorch keeps something else of it: the rule finds it again
-                    return None
-                nr = self.op.save_index[k]
-                made_by = None if self.op.nondiff and self.op.outputs[nr] in self.op.nondiff else self
-                raise stale(self, storage, version, array.shape, array.dtype, made_by, nr)
-            t = wrap(storage.array if storage.array is not None and isinstance(array, np.generic) else array)
-            t._storage, t._node, t._nr, t._req = storage, self, self.op.save_index[k], True
-            if self.op.nondiff and self.op.outputs[t._nr] in self.op.nondiff:
-                t._node, t._req = None, False
-            return t
-        if kind == "input" and self.op.params[self.op.save_index[k]] in self.op.lists and entry.__class__ is tuple:
-            return tuple(opened(self, entry, True))
+            return self._own_output(k, *entry)
         if entry.__class__ is tuple and isinstance(entry[0], Tensor):
-            t, version = entry
-            if t._storage.version != version:
-                raise stale(self, t._storage, version, t._array.shape, t._array.dtype, t._node)
-            return t
+            return unchanged(self, *entry)
+        if entry.__class__ is tuple and self._is_list(k):
+            return tuple(opened(self, entry, True))
         return entry
 
-    def _saved_attribute(self, name):
-        for k, (n, kind) in enumerate(zip(self._saved_names, self.op.save_kinds if self.op else ())):
-            if n == name:
-                if self.saved is not None and (entry := entries(self)[k]) is None:
-                    return None
-                if kind not in ("input", "output") and self.saved.__class__ is Freed:
-                    return entry
-                value = self.unpack(k)
-                if (
-                    kind == "input"
-                    and self.op.params[self.op.save_index[k]] in self.op.operands
-                    and isinstance(value, (bool, int, float, complex))
-                    and name not in ("exponent", "self")
-                ):  # torch has overloads of its own for 2**x: a number stays one
-                    from .tensor import wrap
+    def _is_list(self, k: int) -> bool:
+        """Whether the entry `k` is of an argument that is a list of tensors."""
+        return self.op.save_kinds[k] == "input" and self.op.params[self.op.save_index[k]] in self.op.lists
 
-                    return wrap(
-                        np.asarray(value)
-                    )  # torch keeps the number itself: a double, a long or a bool, whatever x's dtype
-                return value
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '_saved_{name}'")
+    def _own_output(self, k: int, array: Any, storage: Any, version: int) -> Tensor | None:
+        """A result of this node, as a Tensor again: with this node as its history."""
+        op, nr = self.op, self.op.save_index[k]
+        no_gradient = bool(op.nondiff) and op.outputs[nr] in op.nondiff  # an index, which no node made
+        if storage.version != version:
+            if op.saves[k] in op.hidden:  # PyTorch keeps something else of it: the rule finds it again
+                return None
+            raise stale(self, storage, version, array.shape, array.dtype, None if no_gradient else self, nr)
+        t = wrap(storage.array if storage.array is not None and isinstance(array, np.generic) else array)
+        t._storage, t._nr = storage, nr
+        if not no_gradient:
+            t._node, t._req = self, True
+        return t
 
-    def _raw_saved(self, name):
-        for k, n in enumerate(self._saved_names):
-            if n == name:
-                return SavedTensor(self, k)
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '_raw_saved_{name}'")
+    def _saved_attribute(self, name: str) -> Any:
+        """`_saved_<name>`: torch keeps an operand that is a number as a tensor, a double, a long or a bool whatever the others' dtype."""
+        k = self._saved_names.index(name)
+        op, kind = self.op, self.op.save_kinds[k]
+        entry = None if self.saved is None else self.entries()[k]
+        if self.saved is not None and (entry is None or kind not in ("input", "output") and self.saved.__class__ is Freed):
+            return entry
+        value = self.unpack(k)
+        operand = kind == "input" and op.params[op.save_index[k]] in op.operands
+        if operand and isinstance(value, (bool, int, float, complex)) and name not in ("exponent", "self"):  # 2**x is an overload of its own
+            return wrap(np.asarray(value))
+        return value
 
-    def release(self):
-        """Frees the saved tensors, keeps plain attributes. Returns whether there were any."""
+    def release(self) -> bool:
+        """Frees the saved tensors, keeps plain attributes. Returns whether there were any that a second backward would miss."""
         if not self.op.saves_tensors or self.saved is None or self.saved.__class__ is Freed:
             return False
-        if self.saved.__class__ is tuple:
-            left = freeing(self.op, GONE)(self.saved)
-            if left is None:  # nothing that a second backward would miss
-                return False
-            self.saved = Freed(left)
-            return True
-        saved = entries(self)
+        saved = self.entries()
         held = [self._holds(k, e) for k, e in enumerate(saved)]
         if not any(held):
             return False
-        self.saved = Freed(GONE if gone else e for gone, e in zip(held, saved))
+        self.saved = None if self.frees_all else Freed(GONE if gone else e for gone, e in zip(held, saved))
         return True
 
-    def _holds(self, k, entry):
+    def _holds(self, k: int, entry: Any) -> bool:
         """Whether the saved entry `k` is a tensor in PyTorch; the number of `x * 2` is one there, the index of `x[0]` is not."""
         op = self.op
         if entry is None or op.save_kinds[k] not in ("input", "output"):
             return False
-        return not isinstance(entry, (bool, int, float, complex)) or (
-            op.params[op.save_index[k]] in op.operands and op.saves[k] not in op.hidden
-        )
+        number = isinstance(entry, (bool, int, float, complex))
+        return not number or op.params[op.save_index[k]] in op.operands and op.saves[k] not in op.hidden
 
 
-def opened(node, items, traced):
+GONE = ("a saved tensor that backward freed",)
+"""In the place of a saved tensor that was freed."""
+
+
+class Freed(list[Any]):
+    """The entries of a node after a backward pass: numbers and sizes are still there, in the place of tensors is `GONE`."""
+
+
+class Packed:
+    """A saved tensor that hooks took: `value` is what pack returned, `origin` (node, output number) where the tensor came from.
+
+    node is None for an output of the node that saved it, which must not hold itself; origin is None for a tensor without history."""
+
+    __slots__ = ("value", "unpack", "origin")
+
+    def __init__(self, value: Any, unpack: Callable[[Any], Any], origin: tuple[Node | None, int] | None = None) -> None:
+        self.value, self.unpack, self.origin = value, unpack, origin
+
+    @classmethod
+    def of(cls, t: Tensor, pack: Callable[[Tensor], Any], unpack: Callable[[Any], Any], node: Node | None = None) -> Packed:
+        """The tensor `t` as it is kept, by `node`."""
+        origin = None
+        if t.requires_grad:
+            made_by = t.grad_fn
+            origin = (accumulator(t), 0) if made_by is None else (None if made_by is node else made_by, t._nr)
+        return cls(pack(t), unpack, origin)
+
+    def tensor(self, node: Node | None = None) -> Tensor:
+        """What unpack returns, with the history that the tensor had: a second derivative goes on from there."""
+        t: Tensor = self.unpack(self.value)
+        if self.origin is None or t.requires_grad:
+            return t
+        made_by, nr = self.origin
+        t = t.detach()
+        if isinstance(made_by, AccumulateGrad):
+            t._acc = weakref.ref(made_by)
+        else:
+            t._node, t._nr = made_by or node, nr
+        t._req = True
+        return t
+
+
+def unchanged(node: Node, t: Tensor, version: int) -> Tensor:
+    """The tensor that `node` saved when its memory had `version`. Raises torch's error if it was changed in place since."""
+    storage = t._storage
+    if storage.version != version:
+        raise stale(node, storage, version, t._array.shape, t._array.dtype, t._node)
+    return t
+
+
+def opened(node: Node, items: Any, traced: bool) -> list[Any]:
     """What a rule reads of a list of which `node` saved the tensors with their versions: Tensors when traced, else raw arrays."""
-    found = []
+    tensors = []
     for item in items:
         if item.__class__ is tuple:
-            item, version = item
-            if item._storage.version != version:
-                raise stale(node, item._storage, version, item._array.shape, item._array.dtype, item._node)
+            item = unchanged(node, *item)
         elif item.__class__ is Packed:
             item = item.tensor(node)
-        found.append(getattr(item, "_array", item) if not traced else item)
-    return found
+        tensors.append(item if traced else _array(item))
+    return tensors
 
 
-@functools.cache
-def off_cpu(node_class):
-    """The class of those nodes of an op that take or give what lies on another device than the CPU: the same, but that `straight` hands them
-    to the general pass (`direct`, `step`). So what a pass asks about devices is in its graph, and costs other graphs nothing."""
-    body = {"__slots__": (), "direct": False, "step": Node.step, "__module__": node_class.__module__, "__doc__": node_class.__doc__}
-    return type(node_class.__name__, (node_class,), body)
+# -- backward at one node --------------------------------------------------------------------------------------------------
+def backward(node: Node, m: Any, g: Any) -> tuple[Any, ...]:
+    """What a node does when the gradient `g` of its result arrives: the chain rule.
+
+    For each operand that wants a gradient, the operation's rule multiplies what arrived by the local derivative, which it works out from
+    what the node saved. That is all: the engine sums what several nodes send to one operand, and goes on from there. m: the operations the
+    rules are written in, on arrays, or on Tensors when the gradient is to have a graph of its own.
+
+    >>> from autolab.engine.core.namespaces import raw
+    >>> x = wrap(np.float64(3))
+    >>> x.requires_grad = True
+    >>> [float(g) for g in backward((x * x).grad_fn, raw(np), np.float64(1))]
+    [3.0, 3.0]
+    """
+    op = node.op
+    if g.__class__ is not list and (node.num_outputs == 1 if op.variadic else node.num_outputs > 1 and node.direct):
+        g = (g,)  # the rules of an operation with several results read a list
+    saved = _values(node, m)
+    if op.spread:  # one rule for all elements of a list
+        ((_, rule, names),) = op.rules
+        return tuple(rule(m, g, *[saved[name] for name in names]))
+    if op.fused is not None and not m.traced:
+        return tuple(op.fused(m, g, [target is not None for target in node.inputs], **saved))
+    return tuple(
+        [
+            None if target is None else rule(m, g, *[saved[name] for name in names])
+            for target, (_, rule, names) in zip(node.inputs, op.rules)
+        ]
+    )
 
 
-class AccumulateGrad(Node):
-    """The end of an edge: adds what arrives to `variable.grad`. One per leaf; the leaf holds it weakly, the graph strongly.
-
-    One is made per leaf and graph, so what is the same for all of them stands in the class."""
-
-    __slots__ = ("variable",)
-    _name = "torch::autograd::AccumulateGrad"
-    inputs = saved = ()
-    input_nrs = fix = value = operands = scope = None
-    sequence_nr = ACCUMULATE_NR
-    variable: Any
-
-    def __dir__(self):
-        return sorted([*super().__dir__(), "variable"])
-
-    def release(self):
-        return False
+def _values(node: Node, m: Any) -> dict[str, Any]:
+    """What a node saved, by name: arrays, or Tensors where `m` computes with Tensors. Raises when it was freed, or changed in place."""
+    op, values = node.op, {}
+    for k, (name, entry) in enumerate(zip(op.saves, node._entries())):
+        if entry is not None and op.save_kinds[k] in ("input", "output"):
+            if node._is_list(k):
+                entry = opened(node, entry, m.traced)
+            elif entry.__class__ is Packed and not m.traced:
+                entry = _array(entry.unpack(entry.value))
+            else:
+                entry = node.unpack(k)  # checks the version
+                entry = entry if m.traced else _array(entry)
+        values[name] = entry
+    return values
 
 
-AccumulateGrad.__module__ = "builtins"
+def _array(t: Any) -> Any:
+    return getattr(t, "_array", t)
 
 
-def accumulator(leaf):
-    """The AccumulateGrad of a leaf that requires grad, made on first use. None of a view that requires grad only because its base does."""
-    _ = per_thread.state  # this thread is known from now on
-    return leaf._acc and leaf._acc() or new_accumulator(leaf)
-
-
-def new_accumulator(leaf):
-    """An AccumulateGrad for a leaf that has none (any more); see `accumulator`."""
-    if shared.several or leaf._acc is nowhere:
-        return _shared_accumulator(leaf)
-    node = AccumulateGrad()
-    node.variable = leaf
-    node.hooks = None
-    leaf._acc = weakref.ref(node)
-    return node
-
-
-def _shared_accumulator(leaf):
-    """`new_accumulator` where another thread may ask for the same."""
-    if leaf._acc is nowhere:
-        return None
-    made = AccumulateGrad()
-    made.variable = leaf
-    made.hooks = None
-    with guard:
-        node = leaf._acc and leaf._acc()
-        if not node:
-            node = made
-            leaf._acc = weakref.ref(node)
-    return node
-
-
-class CopySlices(Node):
-    """History of a base after an in-place op on a view of it: the old base, with one slice replaced by what `inner` computed."""
-
-    __slots__ = ("geometry", "inner")
-    _name = "torch::autograd::CopySlices"
-
-    def __init__(self, base, geometry, inner):
-        from . import apply as dispatch
-
-        self.geometry, self.inner = geometry, inner
-        inner_nrs = inner.input_nrs or (0,) * len(inner.inputs)
-        self.inputs = (dispatch.edge(base), *inner.inputs[1:])
-        nrs = (base._nr, *inner_nrs[1:])
-        self.input_nrs = nrs if any(nrs) else None
-        self.saved, self.fix, self.hooks, self.operands = (), None, None, None
-        self.value = base._array if base._array.size <= 1024 else None
-        self.sequence_nr, self.scope = next_sequence_nr(), inner.scope
-
-    def backward_raw(self, m, g):
-        if self.inner is None:
-            raise freed()
-        whole = self.geometry
-        rule = self.inner.backward_traced if m.traced else self.inner.backward_raw
-        rest = apply_fix(m, self.inner.fix, rule(m, m.strided_take(g, whole)))
-        of_slice = rest[0]
-        if of_slice is None:
-            of_slice = m.zeros_like(m.strided_take(g, whole))
-        return (m.strided_put(g, of_slice, whole) if self.inputs[0] is not None else None, *rest[1:])
-
-    backward_traced = backward_raw
-
-    def release(self):
-        inner, self.inner = self.inner, None  # PyTorch frees the function itself, also one that saved nothing
-        if inner is None:
-            return False
-        if inner.frees_all and inner.saved is not None:
-            inner.saved = None
-            return True
-        return inner.release()
-
-
-CopySlices.__module__ = "builtins"
-
-
-def fitted(g, target):
-    """An array in host memory, a gradient, summed over broadcast dimensions and with the dtype of its input; see `apply_fix`."""
-    if g is None or target is None:
-        return g
-    shape, dtype = target
-    if shape is not None and g.shape != shape:
-        g = sum_to(g, shape)
-    return g if g.dtype is dtype.np or g.dtype == dtype.np else g.astype(dtype.np)
-
-
-def apply_fix(m, fix, grads):
-    """Sums gradients over broadcast dimensions and casts them to their input's dtype."""
+def apply_fix(m: Any, fix: Any, grads: Any) -> Any:
+    """Sums gradients over broadcast dimensions and casts them to their input's dtype: `fix` says to what; see `Node`."""
     if fix is None:
         return grads
     fixed = []
@@ -491,3 +375,118 @@ def apply_fix(m, fix, grads):
                 g = m.to_device(g, target.device)
         fixed.append(g)
     return fixed
+
+
+# -- the classes of nodes --------------------------------------------------------------------------------------------------
+def node_class(op: Op) -> type[Node]:
+    """The class of the nodes of an operation: its name, and what torch shows of what it saves.
+
+    >>> from autolab.engine.core.record import OPS
+    >>> node_class(OPS["exp"]).__name__
+    'ExpBackward0'
+    """
+    outputs = op.outputs or ("result",)
+    body: dict[str, Any] = {
+        "__slots__": ("num_outputs",) if op.variadic else (),
+        "op": op,
+        "_name": op.node,
+        "_saved_names": tuple(None if n in op.hidden else n for n in op.saves),
+        "plain": True,
+        "direct": not op.variadic and set(outputs[1:]) <= set(op.nondiff),
+        "frees_all": bool(op.saves) and all(k in ("input", "output") for k in op.save_kinds) and not op.hidden,
+        "backward_raw": backward,
+        "backward_traced": backward,
+        "__module__": "builtins",
+        "__doc__": f"Backward of `{op.name}`.",
+    }
+    if not op.variadic:  # else it is set per node
+        body["num_outputs"] = len(outputs)
+    body |= {f"_saved_{name}": value for name, value in op.constants.items()}
+    for name in filter(None, body["_saved_names"]):
+        body[f"_saved_{name}"] = property(partial(_saved_attribute, name))
+        body[f"_raw_saved_{name}"] = property(partial(_raw_saved, name))
+    return type(op.node, (Node,), body)
+
+
+def _saved_attribute(name: str, node: Node) -> Any:
+    return node._saved_attribute(name)
+
+
+def _raw_saved(name: str, node: Node) -> Any:
+    return node._raw_saved(name)
+
+
+@cache
+def off_cpu(kind: type[Node]) -> type[Node]:
+    """The class of those nodes of an op that take or give what lies on another device than the CPU: the same, but that shortcuts through plain
+    graphs leave them to the general pass. So what they would ask about devices is in the graph, and costs other graphs nothing."""
+    body = {"__slots__": (), "direct": False, "step": Node.step, "__module__": kind.__module__, "__doc__": kind.__doc__}
+    return type(kind.__name__, (kind,), body)
+
+
+class AccumulateGrad(Node):
+    """The end of an edge: adds what arrives to `variable.grad`. One per leaf; the leaf holds it weakly, the graph strongly.
+
+    One is made per leaf and graph, so what is the same for all of them stands in the class."""
+
+    __slots__ = ("variable",)
+    _name = "torch::autograd::AccumulateGrad"
+    inputs = saved = ()
+    input_nrs = fix = value = operands = scope = None
+    sequence_nr = ACCUMULATE_NR
+    variable: Any
+
+    def __dir__(self) -> list[str]:
+        return sorted([*super().__dir__(), "variable"])
+
+    def release(self) -> bool:
+        """It saves nothing."""
+        return False
+
+
+AccumulateGrad.__module__ = "builtins"
+
+
+def accumulator(leaf: Tensor) -> Any:
+    """The AccumulateGrad of a leaf that requires grad, made on first use. None of a view that requires grad only because its base does.
+
+    >>> x = wrap(np.float32(3))
+    >>> x.requires_grad = True
+    >>> node = accumulator(x)
+    >>> accumulator(x) is node and node.variable is x
+    True
+    """
+    _ = per_thread.state  # this thread is known from now on
+    return leaf._acc and leaf._acc() or new_accumulator(leaf)
+
+
+def new_accumulator(leaf: Tensor) -> AccumulateGrad | None:
+    """An AccumulateGrad for a leaf that has none (any more); see `accumulator`."""
+    if leaf._acc is nowhere:
+        return None
+    node = AccumulateGrad()
+    node.variable = leaf
+    node.hooks = None
+    if not shared.several:
+        leaf._acc = weakref.ref(node)
+        return node
+    with guard:  # another thread may ask for the same
+        first: AccumulateGrad | None = leaf._acc and leaf._acc()
+        if not first:
+            leaf._acc = weakref.ref(node)
+        return first or node
+
+
+def edge(t: Tensor) -> Node | None:
+    """The node to which a gradient for `t` goes, or None."""
+    if t._view is not None:
+        t._view.refresh(t)
+    node: Node | None = t._node
+    return accumulator(t) if node is None and t._req else node
+
+
+class GradientEdge(NamedTuple):
+    """Where a gradient goes: output `output_nr` of `node`. Source: torch.autograd.graph.GradientEdge."""
+
+    node: Node
+    output_nr: int

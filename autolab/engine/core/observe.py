@@ -9,6 +9,8 @@ observer = None  # the engine tests `observe.observer is not None` once per op a
 class Observer:
     """Base class: every event does nothing. Values are raw arrays; `args` and `outputs` of `forward` are Tensors and numbers."""
 
+    looks_for_anomalies = False  # whether it remembers where each operation ran, which messages about stale values then say
+
     def begin(self, node):
         """A custom function is about to run, `node` being its node; the ops inside it come before its `forward` event."""
 
@@ -121,6 +123,12 @@ def remove(o: Observer) -> None:
     observer = None if not rest else rest[0] if len(rest) == 1 else _Several(rest)
 
 
+def looks_for_anomalies() -> bool:
+    """Whether an observer does; see `Observer`."""
+    several = observer.observers if isinstance(observer, _Several) else () if observer is None else (observer,)
+    return any(o.looks_for_anomalies for o in several)
+
+
 @contextmanager
 def watching(o: Observer):
     """`with watching(o):` sends events to `o` inside the block."""
@@ -129,14 +137,3 @@ def watching(o: Observer):
         yield o
     finally:
         remove(o)
-
-
-class TransferCounter(Observer):
-    """Counts copies between devices: `with watching(TransferCounter()) as counter: …; counter.count`."""
-
-    def __init__(self):
-        self.count = self.nbytes = 0
-
-    def transfer(self, source, target, nbytes, start, duration, pinned):
-        self.count += 1
-        self.nbytes += nbytes

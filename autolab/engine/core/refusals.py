@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from . import observe
+from .dtype import FROM_NUMPY
 from .errors import fail
 
 FREED = (
@@ -11,7 +15,7 @@ FREED = (
 )
 
 
-def freed():
+def freed() -> Exception:
     """The error for a backward pass through what an earlier one freed."""
     return fail(
         RuntimeError,
@@ -21,12 +25,9 @@ def freed():
     )
 
 
-def stale(node, storage, version, shape, dtype, made_by, nr=0):
+def stale(node: Any, storage: Any, version: int, shape: tuple[int, ...], dtype: Any, made_by: Any, nr: int = 0) -> Exception:
     """The error for a saved tensor, made by the node `made_by`, that was modified in place since. nr: which of its outputs, told (as in
     PyTorch) only by the node that saved its own output; an operand is called output 0."""
-    from .dtype import FROM_NUMPY
-    from ..autograd.anomaly import where_hint
-
     which = ""
     if made_by is not None and made_by.inputs:
         which = f", which is output {nr} of {re_name(made_by.name())},"
@@ -37,14 +38,31 @@ def stale(node, storage, version, shape, dtype, made_by, nr=0):
         RuntimeError,
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[{kind} [{', '.join(map(str, shape))}]]{which} is at version {now}; expected version {version} instead. "
-        f"{where_hint()}",
+        f"{_where_hint()}",
         f"{node.name()} saved this tensor for its gradient, and an operation whose name ends in _ (or +=) changed it {now - version} time(s) "
         "afterwards; use the out-of-place form, or change it after backward().",
     )
 
 
-def re_name(name):
-    """'MulBackward0' -> 'Mul', as torch's messages shorten it."""
+def re_name(name: str) -> str:
+    """The name of a node as torch's messages shorten it.
+
+    >>> re_name("MulBackward0"), re_name("torch::autograd::AccumulateGrad")
+    ('Mul', 'AccumulateGrad')
+    """
     name = name.rsplit("::", 1)[-1]
     head, found, tail = name.rpartition("Backward")
     return head + tail.replace("0", "") if found and (tail.isdigit() or not tail) else name
+
+
+def _where_hint() -> str:
+    """The last sentence of a version error, in torch's words."""
+    if observe.looks_for_anomalies():
+        return (
+            "Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in question was changed "
+            "in there or anywhere later. Good luck!"
+        )
+    return (
+        "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+        "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+    )

@@ -13,6 +13,7 @@ import numpy as np
 from . import demands
 from ..core import observe
 from .device import CPU, OutOfMemoryError, new_canonical
+from .placement import Accelerator
 from ..core.errors import fail
 
 OLDEST = 14
@@ -56,7 +57,7 @@ def _watch_memory(cupy, gpus):
     Watch().__enter__()
 
 
-class CupyDevice:
+class CupyDevice(Accelerator):
     """One GPU. What it offers is what `SimDevice` offers; launches are not reported one by one (CuPy's profiler does that)."""
 
     simulated, host, alive = False, False, True

@@ -1,19 +1,20 @@
-"""`device`: where a tensor's memory is, and the backends behind it.
+"""Which devices there are besides the host, what their names mean, and where new tensors go.
 
-A `device` is a name. The one object that stands for a device in use (`canonical`) also has its `backend`: `Host` here, `SimDevice`
-(`simulated/`) for a simulated GPU, `CupyDevice` (`cupy.py`) for a real one. Storages hold canonical devices only, so that ops compare them
-with `is`. A backend offers `xp` (the array module), `array` (the class of its arrays), `with backend:` and `run` (new arrays go here),
-`from_host`, `to_host`, `from_peer`, `synchronize`.
+The names themselves and the host are `core/device.py`'s, which also says what a backend is asked. Here are the others: `SimDevice`
+(`simulated/`) for a simulated GPU, `CupyDevice` (`cupy.py`) for a real one, each made when it is first named.
 """
 
 from __future__ import annotations
 
+import functools
 import re
 import threading
 
 import numpy
 
-from ..core.errors import fail
+from ..core.device import ARRAYS, CPU, HOST, copied, device, filled, named, of, plus  # noqa: F401 (found here with the others)
+from ..core.errors import bad_argument, fail
+from ..core.tensor import attach
 
 _TYPES = (
     "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia, "
@@ -22,12 +23,10 @@ _TYPES = (
 _KNOWN = {*_TYPES.split(", "), "sim"}
 
 
-class device:
-    """`torch.device('cpu')`, `torch.device('cuda:0')`, `torch.device('cuda', 0)`; 'sim:0' is a simulated GPU.
-
-    `with torch.device('cuda'):` makes new tensors there. Raises RuntimeError for a type torch does not know. Source: torch.device."""
-
-    __slots__ = ("type", "index", "backend")
+# -- names -----------------------------------------------------------------------------------------------------------------
+@functools.partial(attach, to=device)
+class _Names:
+    """The methods of `device` behind its call and `with`."""
 
     def __new__(cls, *args, **kwargs):
         if len(args) == 1 and not kwargs:
@@ -40,43 +39,12 @@ class device:
                 return _parsed(first, None)
         return _of_arguments(args, kwargs)
 
-    def __init_subclass__(cls):
-        raise TypeError("type 'torch.device' is not an acceptable base type")
-
-    @property
-    def xp(self):
-        """The array module that computes on this device."""
-        return self.backend.xp
-
-    def __setattr__(self, name, value):
-        raise AttributeError(f"attribute '{name}' of 'torch.device' objects is not writable")
-
-    def __delattr__(self, name):
-        self.__setattr__(name, None)
-
     def __enter__(self):
         _push(usable(self))
         return self
 
     def __exit__(self, *error):
         _per_thread.stack.pop()
-
-    def __repr__(self):
-        return (
-            f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
-        )
-
-    def __str__(self):
-        return self.type if self.index is None else f"{self.type}:{self.index}"
-
-    def __eq__(self, other):
-        return other.__class__ is device and self.type == other.type and self.index == other.index
-
-    def __hash__(self):
-        return hash((self.type, self.index))
-
-    def __reduce__(self):
-        return (device, (self.type, self.index))
 
 
 _FORM = re.compile(r"([A-Za-z_]+)(?::(0|[1-9][0-9]*))?")
@@ -85,7 +53,7 @@ _FORMS = ("torch.device device", "str type, int index = -1")
 
 def _of_arguments(args, kwargs):
     """The device that less usual arguments name. Raises TypeError in torch's words for those that name none."""
-    from ..exact.arguments import bad_argument, no_match
+    from ..exact.arguments import no_match
 
     if not args and list(kwargs) == ["device"] and isinstance(kwargs["device"], (device, str, int)):
         return device(kwargs["device"])
@@ -117,7 +85,7 @@ def _parsed(text, index):
             "The usual devices are 'cpu' and 'cuda' (a GPU; 'cuda:0' is the first one). 'sim' is a simulated GPU.",
         )
     if number is None:
-        return _named(name, None) if index is None else _numbered(name, index)
+        return named(name, None) if index is None else _numbered(name, index)
     if index is not None:
         raise fail(
             RuntimeError,
@@ -126,20 +94,13 @@ def _parsed(text, index):
         )
     if int(number) >= 1 << 31:
         raise fail(RuntimeError, f"Could not parse device index '{number}' in device string '{text}'", "No computer has that many.")
-    return _named(name, int(number))
+    return named(name, int(number))
 
 
 def _numbered(name, index):
     if index < 0:
         raise fail(RuntimeError, "Device index must not be negative", "Devices of a type are numbered from 0.")
-    return _named(name, index)
-
-
-def _named(name, index, backend=None):
-    self = object.__new__(device)
-    for attribute, value in (("type", name), ("index", index), ("backend", backend)):
-        object.__setattr__(self, attribute, value)
-    return self
+    return named(name, index)
 
 
 class AcceleratorError(RuntimeError):
@@ -156,33 +117,6 @@ class OutOfMemoryError(RuntimeError):
 OutOfMemoryError.__module__ = "torch"
 
 
-class Host:
-    """The CPU as a backend: NumPy."""
-
-    simulated, host, alive = False, True, True
-    xp, array = numpy, numpy.ndarray
-
-    def __enter__(self):
-        pass
-
-    def __exit__(self, *error):
-        pass
-
-    def run(self, state, kernel, *args):
-        return state.run(kernel, *args)
-
-    def synchronize(self):
-        pass
-
-    def to_host(self, array, pinned=False, non_blocking=False):
-        return array
-
-
-HOST = Host()
-CPU = _named("cpu", None, HOST)
-ARRAYS = {numpy.ndarray}
-"""The classes of arrays in use: NumPy's, and those of devices since they were first used."""
-
 _backends: dict = {}  # type -> list of backends, once used
 _lock = threading.RLock()
 
@@ -195,13 +129,19 @@ def register_backends(kind, backends):
         _backends.pop(kind, None)
     else:
         _backends[kind] = backends
-        ARRAYS.update(b.array for b in backends)
+        ARRAYS.update(dict.fromkeys([b.array for b in backends], _owner))
     return before
+
+
+def _owner(array):
+    """The canonical device of an array that a device's backend made."""
+    where = array.device  # a SimDevice, or CuPy's Device
+    return where.device if hasattr(where, "profile") else backends("cuda")[where.id].device
 
 
 def new_canonical(kind, index, make):
     """The `device` that stands for a backend: `make(device)` gives it. Returns the backend."""
-    d = _named(kind, index)
+    d = named(kind, index)
     backend = make(d)
     object.__setattr__(d, "backend", backend)
     return backend
@@ -337,43 +277,10 @@ def usable(d) -> device:
 
 
 # -- arrays ------------------------------------------------------------------------------------------------------------------------
-def of(array) -> device:
-    """The canonical device of a raw array or NumPy scalar."""
-    kind = array.__class__
-    if kind is numpy.ndarray or isinstance(array, numpy.generic):
-        return CPU
-    where = array.device  # a SimDevice, or CuPy's Device
-    return where.device if hasattr(where, "profile") else backends("cuda")[where.id].device
-
-
 def address(array) -> int:
     """Where the memory of a raw array begins."""
     pointer = getattr(array.data, "ptr", None)
     return array.__array_interface__["data"][0] if pointer is None else pointer
-
-
-def copied(array):
-    """A row-major copy of a raw array with memory of its own, on the same device."""
-    if array.__class__ is numpy.ndarray or isinstance(array, numpy.generic):
-        return array.copy()
-    with of(array).backend:
-        return array.copy()
-
-
-def filled(d, value, shape, dtype):
-    """A raw array on the device `d` with the same number everywhere."""
-    if d is CPU:
-        return numpy.full(shape, value, dtype.np)
-    with d.backend:
-        return d.xp.full(shape, value, dtype.np)
-
-
-def plus(a, b):
-    """The sum of two raw arrays of one device."""
-    if a.__class__ is numpy.ndarray or isinstance(a, numpy.generic):
-        return a + b
-    with of(a).backend:
-        return a + b
 
 
 def stand_in(array):

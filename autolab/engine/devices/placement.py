@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from . import device as devices
-from ..core.grad_mode import per_thread
-from ..core.node import Packed, Unusual
-from ..core.saved import entries
-from .device import CPU
+from ..core.device import CPU, of
 from ..core.errors import fail
+from ..core.grad_mode import per_thread
+from ..core.node import Packed
+from ..core.storage import AWAY
 from ..core.tensor import SMALL, Tensor
 
 _INDEXES = {"index", "index_put"}
@@ -90,25 +89,10 @@ def gathered(op, args, device):
     return args, raws
 
 
-def on_device(op, r, device):
-    """What a kernel returned, as an array of `device`. Raises RuntimeError if it computed on the host: nothing falls back silently."""
-    if r.__class__ is device.backend.array:
-        return r
-    if r.__class__ is np.ndarray or isinstance(r, np.generic):
-        raise fail(
-            RuntimeError,
-            f"{op.name}(): the kernel for {device} returned an array of the host",
-            "This operation does not run on devices yet; move its arguments with .cpu() first.",
-        )
-    return device.backend.run(per_thread.state, device.xp.asarray, r)
-
-
 def kept(d):
     """What a node keeps of a result for the explorer: small ones as they are (from a device: as a copy on the host, where that costs
     nothing), of others (shape, dtype)."""
-    if d.__class__ is np.ndarray:
-        return d if d.size <= SMALL else (d.shape, d.dtype)
-    return d if isinstance(d, np.generic) else devices.of(d).backend.keepsake(d, SMALL)
+    return of(d).backend.keepsake(d, SMALL)
 
 
 class Elsewhere(tuple):
@@ -117,19 +101,54 @@ class Elsewhere(tuple):
     device: Any
 
 
-def across(node, sources, device):
-    """Numbers (0-d tensors) of the CPU took part in an op on `device`: their gradients go back, rules see copies of them."""
-    if all(not isinstance(s, Tensor) or s._storage.device is device for s in sources):
-        return
-    metas = []
-    for s in sources:
-        meta = (s._array.shape, s.dtype) if isinstance(s, Tensor) else None
-        if meta is not None and s._storage.device is not device:
-            meta = Elsewhere(meta)
-            meta.device = s._storage.device
-        metas.append(meta)
-    node.fix = tuple(metas)
-    node.saved = Unusual(
-        Packed(e, lambda e: e[0].to(device)) if e.__class__ is tuple and isinstance(e[0], Tensor) and e[0]._storage.device is not device else e
-        for e in entries(node)
-    )
+class Accelerator:
+    """What every backend but the host answers `core/apply.py`: which of an operation's arguments may lie elsewhere, and how they come here."""
+
+    marker = AWAY
+    device: Any
+    xp: Any
+    array: type
+
+    def together(self, op, args, raws, tensors):
+        """Where `op` runs, of which some operands are here; arguments and raw values, those from elsewhere brought along.
+
+        Raises RuntimeError in torch's words where tensors may not lie on different devices."""
+        device, mixed = common_device(op, args, tensors)
+        return device, *(gathered(op, args, device) if mixed else (args, raws))
+
+    def elsewhere(self, op, args, other):
+        """Torch's error for an operation in place that would run here, where its target is not."""
+        return device_error(op, args, self.device, other)
+
+    def adopt(self, op, result):
+        """What a kernel returned, as an array of this device. Raises RuntimeError if it computed on the host: nothing falls back silently."""
+        if result.__class__ is self.array:
+            return result
+        if result.__class__ is np.ndarray or isinstance(result, np.generic):
+            raise fail(
+                RuntimeError,
+                f"{op.name}(): the kernel for {self.device} returned an array of the host",
+                "This operation does not run on devices yet; move its arguments with .cpu() first.",
+            )
+        return self.run(per_thread.state, self.xp.asarray, result)
+
+    def across(self, node, sources):
+        """Numbers (0-d tensors) of the CPU took part in an op here: their gradients go back, rules see copies of them."""
+        device = self.device
+        if all(not isinstance(s, Tensor) or s._storage.device is device for s in sources):
+            return
+        metas = []
+        for s in sources:
+            meta = (s._array.shape, s.dtype) if isinstance(s, Tensor) else None
+            if meta is not None and s._storage.device is not device:
+                meta = Elsewhere(meta)
+                meta.device = s._storage.device
+            metas.append(meta)
+        node.fix = tuple(metas)
+
+        def moved(entry):
+            """A saved tensor of another device, to be copied here when a rule reads it."""
+            away = entry.__class__ is tuple and isinstance(entry[0], Tensor) and entry[0]._storage.device is not device
+            return Packed(entry, lambda entry: entry[0].to(device)) if away else entry
+
+        node.saved = [moved(entry) for entry in node.entries()]

@@ -12,11 +12,9 @@ from ..core.grad_mode import per_thread
 from ..devices.device import CPU, accelerator, usable
 from ..core.dtype import FROM_NUMPY, get_default_dtype
 from ..core.dtype import as_dtype as any_dtype
-from ..core.errors import beyond_numpy, fail, too_many_dimensions, unsupported
-from ..core.tensor import Tensor, strided, wrap
-
-NUMBERS = (int, float, complex, np.number, np.bool_)
-"""What counts as a number where a tensor or a number may stand."""
+from ..core.errors import TOO_MANY, bad_argument, beyond_numpy, fail, misfit, too_many_dimensions, type_name, unsupported
+from ..core.tensor import Tensor, wrap
+from .layout import strided
 
 OPTIONS = (
     "Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, "
@@ -39,7 +37,6 @@ def mismatch(message):
 
 
 _MISSING = re.compile(r"\w+\(\) missing \d+ required positional arguments?: (.*)")
-_TOO_MANY = re.compile(r"\w+\(\) takes .*positional arguments? but \d+ w(as|ere) given")
 
 
 def overloads(*signatures, method=False, name=None, types=False):
@@ -62,7 +59,7 @@ def overloads(*signatures, method=False, name=None, types=False):
                 raise beyond_numpy(error) from None
             except TypeError as error:
                 text = str(error)
-                absent, too_many = _MISSING.match(text), _TOO_MANY.match(text)
+                absent, too_many = _MISSING.match(text), TOO_MANY.match(text)
                 misfit = getattr(error, "misfit", None)
                 wrong = types and (misfit or text.startswith(f"{public}() got an unexpected keyword argument"))
                 if signatures and (absent or too_many or wrong or hasattr(error, "is_mismatch")):
@@ -87,7 +84,7 @@ def overloads(*signatures, method=False, name=None, types=False):
 
 def no_match(function, args, kwargs, signatures):
     """PyTorch's TypeError for arguments that fit none of `signatures`."""
-    got = ", ".join([_type_name(a) for a in args] + [f"{k}={_type_name(v)}" for k, v in sorted(kwargs.items())])
+    got = ", ".join([type_name(a) for a in args] + [f"{k}={type_name(v)}" for k, v in sorted(kwargs.items())])
     got += ", " if kwargs and not args else ""
     expected = "".join(f" * ({signature})\n{_why_not(signature, args, kwargs)}" for signature in signatures)
     return fail(
@@ -105,8 +102,8 @@ def no_match_of_one(function, args, kwargs, signature):
     if unknown:
         what = f"unrecognized keyword arguments: {', '.join(unknown)}"
     else:
-        given = [_detailed(v, text.rpartition(" ")[0]) for v, text in zip(args, wanted)] if len(wanted) == len(args) else [*map(_type_name, args)]
-        what = f"({', '.join(given + [f'{k}={_type_name(v)}' for k, v in sorted(kwargs.items())])}), but expected ({signature})"
+        given = [_detailed(v, text.rpartition(" ")[0]) for v, text in zip(args, wanted)] if len(wanted) == len(args) else [*map(type_name, args)]
+        what = f"({', '.join(given + [f'{k}={type_name(v)}' for k, v in sorted(kwargs.items())])}), but expected ({signature})"
     return fail(TypeError, f"{function}() received an invalid combination of arguments - got {what}", f"It is {function}({signature}).")
 
 
@@ -127,36 +124,13 @@ def _why_not(signature, args, kwargs):
 
 def _detailed(value, wanted):
     """The type of `value`, between exclamation marks when it is not the wanted one."""
-    name = _type_name(value)
+    name = type_name(value)
     if isinstance(value, (tuple, list)):
-        inner = ", ".join(_type_name(v) for v in value)
+        inner = ", ".join(type_name(v) for v in value)
         name = f"tuple of ({inner})" if isinstance(value, tuple) else f"list of [{inner}]"
     number = isinstance(value, (int, float, complex)) and not isinstance(value, bool)
     fits = name.replace("._C", "") == wanted or (wanted == "Number" and number) or (wanted == "tuple of ints" and name.startswith(("tuple", "list")))
     return name if fits else f"!{name}!"
-
-
-def _type_name(value):
-    kind = type(value)
-    name = kind.__name__
-    return f"numpy.{name}" if kind.__module__ == "numpy" else _TORCHS_TYPES.get(name, name)
-
-
-_TORCHS_TYPES = {"dtype": "torch.dtype", "device": "torch.device", "Generator": "torch._C.Generator"}
-
-
-def bad_argument(function, name, position, kind, value):
-    """PyTorch's TypeError for one argument of the wrong type."""
-    return _misfit(function, name, position, kind, value, f"not {_type_name(value)}")
-
-
-def _misfit(function, name, position, kind, value, found):
-    """The TypeError for an argument that is no `kind`; `overloads` words it anew where that is not what the call looked like."""
-    where = f" (position {position})" if position else ""
-    message = f"{function}(): argument '{name}'{where} must be {kind}, {found}"
-    error = fail(TypeError, message, f"'{name}' was given {value!r:.60}.")
-    error.misfit = name, kind, value
-    return error
 
 
 def _missing(function, names):
@@ -355,8 +329,8 @@ def ints_argument(function, name, position, value):
     if not isinstance(value, (tuple, list)):
         raise bad_argument(function, name, position, "tuple of ints", value)
     if value and as_int(value[0]) is None:
-        found = f"but found element of type {_type_name(value[0])} at pos 0"
-        raise _misfit(function, name, position, "tuple of ints", value, found)
+        found = f"but found element of type {type_name(value[0])} at pos 0"
+        raise misfit(function, name, position, "tuple of ints", value, found)
     return numbers_of(function, name, value)
 
 
@@ -367,7 +341,7 @@ def numbers_of(function, name, value):
         try:
             numbers.append(operator.index(item))
         except TypeError:
-            message = f'failed to unpack the object at pos {place} with error "type must be tuple of ints,but got {_type_name(item)}"'
+            message = f'failed to unpack the object at pos {place} with error "type must be tuple of ints,but got {type_name(item)}"'
             raise fail(TypeError, f"{function}(): argument '{name}' {message}", f"'{name}' was given {value!r:.60}.") from None
     return tuple(numbers)
 

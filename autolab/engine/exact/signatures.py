@@ -16,13 +16,15 @@ from types import FunctionType, NoneType
 import numpy as np
 
 from ..fast import generated
-from .arguments import _type_name, bad_argument, no_match, no_match_of_one, numbers_of
+from .arguments import no_match, no_match_of_one, numbers_of
+from ..core.errors import bad_argument
 from ..devices.device import device as device_class
 from ..core.dtype import dtype as dtype_class
-from ..core.errors import beyond_numpy, fail, unsupported
-from ..fast.lanes import TENSORS
+from ..core.errors import beyond_numpy, fail, type_name, unsupported
+from ..core.tensor import TENSORS
 from .random import Generator
-from ..core.tensor import Tensor, layout
+from ..core.tensor import Tensor
+from .layout import layout
 
 NUMPY_NAMES = {"dim": ("axis",), "keepdim": ("keepdims",), "input": ("x", "a", "x1"), "other": ("x2",)}
 """What NumPy's users may write for an argument."""
@@ -121,7 +123,7 @@ class Parameter:
         if kind == "Tensor[]" and value.__class__ in (tuple, list):
             for place, item in enumerate(value):
                 if not isinstance(item, Tensor) and item is not None:
-                    message = f"expected Tensor as element {place} in argument 0, but got {_type_name(item)}"
+                    message = f"expected Tensor as element {place} in argument 0, but got {type_name(item)}"
                     raise fail(TypeError, message, f"'{self.name}' is a list of tensors.")
         return value
 
@@ -206,7 +208,7 @@ _ABSENT = object()
 def _no_fit(function, p, value, position):
     if position and p.kind.endswith("[]") and isinstance(value, (tuple, list)):
         where = f"argument '{p.name}' (position {position})"
-        message = f"{function}(): {where} must be {p.shown}, but found element of type {_type_name(value[0])} at pos 0"
+        message = f"{function}(): {where} must be {p.shown}, but found element of type {type_name(value[0])} at pos 0"
         return fail(TypeError, message, f"'{p.name}' was given {value!r:.60}.")
     return bad_argument(function, p.name, position, p.shown, value)
 

@@ -70,6 +70,16 @@ def sum_to(x, shape):
     return add(x, axes).reshape(shape) if axes else x
 
 
+def fitted(g, target):
+    """An array in host memory, a gradient, summed over broadcast dimensions and with the dtype of its input; see `node.apply_fix`."""
+    if g is None or target is None:
+        return g
+    shape, dtype = target
+    if shape is not None and g.shape != shape:
+        g = sum_to(g, shape)
+    return g if g.dtype is dtype.np or g.dtype == dtype.np else g.astype(dtype.np)
+
+
 @functools.lru_cache(maxsize=1024)
 def broadcast_axes(shape, target):
     """The dimensions of `shape` that broadcasting from `target` made."""

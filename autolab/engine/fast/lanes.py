@@ -23,16 +23,13 @@ from ..core.dtype import FROM_NUMPY, bool_
 from ..core.errors import beyond_numpy
 from ..core.grad_mode import per_thread
 from ..core.node import new_accumulator, sequence
-from ..core.plain import PLAIN, strides_of
+from ..core.apply import strides_of
 from ..core.storage import Storage
-from ..core.tensor import SMALL, Tensor, materialise
-from ..devices.device import CPU
-from ..exact.arguments import NUMBERS
-from ..inplace.views import View
+from ..core.tensor import SMALL, TENSORS, Tensor, materialise
+from ..core.device import CPU
+from ..core.dtype import NUMBERS
+from ..core.storage import View
 from .saving import Words, saving
-
-TENSORS = {Tensor}
-"""The classes that the lanes take: Tensor, and subclasses that behave alike (`nn.Parameter` adds itself)."""
 
 # In the generated code argument number i is `ai` and its raw value `xi`; where it may also be a number or None, `ki` says whether it is a
 # tensor. The result is `d` and as a Tensor `t`, its storage `s`; `n` is the node, to whose input number j the edge `ej` leads.
@@ -158,7 +155,7 @@ class _Call(Words):
         return {"True": f"a{i}._nr", "False": "0"}.get(is_tensor, f"(a{i}._nr if {is_tensor} else 0)")
 
     def operands(self, places):
-        """The same as `core.apply._operands`: what the explorer shows of operands that are in no graph."""
+        """The same as `core.apply._operand_shown`: what the explorer shows of operands that are in no graph."""
         if len(places) == 1:
             return "None"
         shown = {"True": "None", "False": "x{i}"}
@@ -310,8 +307,6 @@ def make_operator(op, of_tensors=None):
             return of_tensors(a, b)
         return op.general(a, b) if isinstance(b, _OPERANDS) else NotImplemented
 
-    if PLAIN:
-        return slow
     return _compile_lane(op, "lane", _binary(op, of_tensors is None), slow)
 
 

@@ -1,16 +1,13 @@
-"""What a node keeps for its backward rules, compiled from the op's record; the same as `core.plain.save`. `saving` writes the statements: for
+"""What a node keeps for its backward rules, compiled from the op's record; the same as `core.apply.save`. `saving` writes the statements: for
 `core.apply.record` they are a function `save(args, outs, edges)` compiled on first use (reading the record at each call cost as much as a
-small kernel), and the lanes have them in their code. The tuple they make is the one that `core/saved.py` describes.
+small kernel), and the lanes have them in their code. The tuple they make is the one that `saved.py` describes.
 """
 
 from __future__ import annotations
 
-import functools
-
 from . import generated
-from ..core import saved
-from ..core.plain import FACTS, PLAIN
-from ..core.plain import save as plain_save
+from . import saved
+from ..core.apply import FACTS
 
 
 class Words:
@@ -64,7 +61,7 @@ _FACTS = {
     "argsize_minus_2": "{x}.shape[-2]",
 }
 """What is kept of an argument `a` with the array `x` besides its numbers, by the names that
-`core/op.py` finds in a rule's signature: `core.plain.FACTS` as expressions."""
+`core/record.py` finds in a rule's signature: `core.apply.FACTS` as expressions."""
 
 
 def saving(op, words, place) -> list[str]:
@@ -115,10 +112,7 @@ class _General(Words):
 
 
 def saver(op):
-    """`core.plain.save` compiled for `op`; it stays there as `op.save`."""
-    if PLAIN:
-        op.save = functools.partial(plain_save, op)
-        return op.save
+    """`core.apply.save` compiled for `op`; it stays there as `op.save`."""
     lines = ["def save(args, outs, edges):", *(f" {line}" for line in saving(op, _General(), "saved")), " return saved"]
     op.save = generated.function("save", "\n".join(lines), dict(FACTS), f"saving of {op.name}")
     return op.save

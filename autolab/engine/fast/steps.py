@@ -5,44 +5,23 @@ from __future__ import annotations
 import numpy as np
 
 from . import generated
-from ..core import plain
-from ..devices.device import ARRAYS
+from ..core.device import ARRAYS
 from . import delivery
-from ..core import namespaces, saved
-from ..core.node import Node, Packed, fitted, opened
+from ..core import namespaces
+from . import saved
+from ..core.node import Packed, opened
+from ..exact.sums import fitted
 from ..core.refusals import stale
 
-PLAIN = plain.PLAIN
 
-
-def make_node_class(op):
-    """The Node class of an op: its name, what it saves, and its compiled backward functions.
+def methods(op):
+    """What is compiled for the nodes of an op, by name: its backward and `step`; and how what they keep is read and freed.
 
     They are compiled from the record (as dataclasses compile __init__) because a loop over rules and saved entries costs 0.9 µs a node
     and the compiled form 0.35 µs; on a scalar graph that is a quarter of the whole backward pass. Compiling waits for the first use:
     doing it for every op would double the time that `import autolab` takes."""
-    outputs = op.outputs or ("result",)
-    direct = not op.variadic and set(outputs[1:]) <= set(op.nondiff)
-    body = {
-        "__slots__": ("num_outputs",) if op.variadic else (),
-        "op": op,
-        "_name": op.node,
-        "_saved_names": tuple(None if n in op.hidden else n for n in op.saves),
-        "num_outputs": len(outputs),
-        "plain": True,
-        "direct": direct,
-        "frees_all": bool(op.saves) and all(k in ("input", "output") for k in op.save_kinds) and not op.hidden,
-        **dict.fromkeys(("backward_raw", "backward_traced"), plain.backward),
-        **({} if PLAIN else {name: _compiled_on_first_use(name, op) for name in _SIGNATURES if direct or name != "step"}),
-        "__module__": "builtins",
-        "__doc__": f"Backward of `{op.name}`.",
-    } | {f"_saved_{name}": value for name, value in op.constants.items()}
-    for name in filter(None, body["_saved_names"]):
-        body[f"_saved_{name}"] = property(lambda node, name=name: node._saved_attribute(name))
-        body[f"_raw_saved_{name}"] = property(lambda node, name=name: node._raw_saved(name))
-    if op.variadic:
-        del body["num_outputs"]  # set per node
-    return type(op.node, (Node,), body)
+    names = [name for name in _SIGNATURES if op.node_class.direct or name != "step"]
+    return {name: _compiled_on_first_use(name, op) for name in names} | {"entries": saved.entries, "release": saved.release}
 
 
 def _compiled_on_first_use(name, op):
@@ -61,7 +40,7 @@ _SIGNATURES = {
 
 
 def _compile(op, name):
-    """One of the three: the gradients of the inputs from raw arrays, or from Tensors, the same as `core.plain.backward`; `step` is all that
+    """One of the three: the gradients of the inputs from raw arrays, or from Tensors, the same as `core.node.backward`; `step` is all that
     `straight` does at a node.
 
     One function a class and not one for all nodes, because CPython 3.11 is quick to read an attribute only where all objects that come
@@ -99,7 +78,7 @@ def _arrived(op):
 
 
 def _reading(op, traced):
-    """Lines that read what the node saved into `s0`, `s1` …: arrays, or Tensors when traced. The same as `core.plain._values`."""
+    """Lines that read what the node saved into `s0`, `s1` …: arrays, or Tensors when traced. The same as `core.node._values`."""
     if not op.saves:
         return []
     lines = ["saved = node.saved", "if saved.__class__ is not tuple: saved = unusual(node, traced)", f"{', '.join(saved.places(op))}, = saved"]

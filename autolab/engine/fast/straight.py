@@ -16,7 +16,6 @@ import numpy as np
 
 from ..core import observe
 from ..core.guard import guard, shared
-from ..core.plain import PLAIN
 from ..core.tensor import Tensor
 from ..inplace import detached as cut
 from .delivery import SEVERAL, beyond_leaves
@@ -30,8 +29,7 @@ _by_age = attrgetter("sequence_nr")
 def of_number(loss, retain_graph) -> bool:
     """`loss.backward()` of a 0-d tensor, the same as `core.differentiate.backward`. False, and nothing done, when it cannot be done here."""
     return (
-        not PLAIN
-        and type(loss) is Tensor
+        type(loss) is Tensor
         and loss._node is not None
         and loss._view is None
         and not loss._array.ndim
@@ -43,8 +41,6 @@ def of_number(loss, retain_graph) -> bool:
 def backward(root, g, retain_graph) -> bool:
     """Runs the pass from the node `root`, at which the raw array `g` arrives, the same as `core.backward.execute`. False, and nothing done, when
     `root` needs `_Pass`."""
-    if PLAIN:
-        return False
     silence = per_thread.state.silence
     if silence is None:
         with np.errstate(all="ignore"):

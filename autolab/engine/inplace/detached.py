@@ -1,4 +1,4 @@
-"""What `detach_()` cut out of graphs: nodes that saved such a tensor before have to refuse it.
+"""Out of the graph: `detach()`, `detach_()`, `data`. And what `detach_()` cut out: nodes that saved such a tensor before have to refuse it.
 
 Source: torch/csrc/autograd/saved_variable.cpp, "Trying to use a saved tensor that has been detached in-place"."""
 
@@ -6,10 +6,15 @@ from __future__ import annotations
 
 import weakref
 
+from ..core import observe
+from ..core.backward import CHECKS
+from ..core.device import CPU
 from ..core.errors import fail
 from ..core.guard import guard
 from ..core.node import next_sequence_nr
-from ..core.saved import entries
+from ..core.storage import AWAY, InferenceStorage, new_storage
+from ..core.tensor import Tensor, attach, materialise, wrap
+from .views import OVERLAPPING, repeats
 
 detached: dict = {}
 """id -> (weak reference, sequence number then) of the tensors that `detach_()` cut out of a graph. A pass asks once whether there are any."""
@@ -30,8 +35,10 @@ def note_detached(t):
 
 def refuse_detached(nodes):
     """Raises torch's error when one of `nodes` saved a tensor before `detach_()` was called on it."""
+    if not detached:
+        return
     for node in nodes:
-        for entry in entries(node) or ():
+        for entry in node.entries():
             found = detached.get(id(entry[0])) if entry.__class__ is tuple and entry else None
             if found is not None and found[0]() is entry[0] and node.sequence_nr < found[1]:
                 raise fail(
@@ -40,3 +47,67 @@ def refuse_detached(nodes):
                     "out-of-place `.detach()` instead",
                     f"{node.name()} saved the tensor for its gradient; detach_() then cut the way back to what it was computed from.",
                 )
+
+
+CHECKS.append(refuse_detached)
+
+
+@attach
+class Detaching:
+    """The part of the Tensor class that leads out of the graph."""
+
+    def detach(self):
+        """The same memory outside the graph; it shares the version counter, so in-place changes are still noticed."""
+        t = wrap(materialise(self), self.dtype, self._storage.device)
+        t._storage = self._storage
+        if self._view is not None and self._view.base is None:
+            t._view = self._view
+        elif t._storage.device is CPU:
+            t._view = OVERLAPPING if repeats(t._array) else None
+        return t
+
+    def detach_(self):
+        """Cuts this tensor from its graph in place; it becomes a leaf that needs no gradient."""
+        if self._is_view():
+            raise fail(
+                RuntimeError,
+                "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+                "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot "
+                "be called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
+                "torch/optim/optimizer.py as a reference.",
+                "A view cannot leave the graph without its base.",
+            )
+        if self._node is not None:
+            note_detached(self)
+        self._node, self._nr, self._req = None, 0, False
+        return self
+
+    @property
+    def data(self):
+        """The same memory outside the graph with a version counter of its own: changes through it go unnoticed."""
+        t = wrap(materialise(self), self.dtype, self._storage.device)
+        if t._storage.__class__ is not self._storage.__class__:  # an ordinary tensor's memory stays ordinary in inference mode
+            t._storage = new_storage(self._storage.device, self._storage.__class__)
+            t._view = self._view if self._storage.__class__ is InferenceStorage else None if self._storage.device is CPU else AWAY
+        t._storage.array = self._storage.array
+        if t._view is None and repeats(t._array):
+            t._view = OVERLAPPING
+        return t
+
+    @data.setter
+    def data(self, value):
+        if not isinstance(value, Tensor):
+            raise fail(
+                TypeError,
+                f"Variable data has to be a tensor, but got {type(value).__name__}",
+                "Wrap it with torch.tensor(...).",
+            )
+        self._array = materialise(value)
+        self.dtype = value.dtype
+        before, owner = self._storage, value._storage  # older views keep the memory that they look into
+        s = self._storage = new_storage(owner.device, before.__class__, before.version, owner.array)
+        if before.device is not owner.device:  # as torch: `p.data = p.data.cuda()` moves the tensor
+            s.version = 0
+            self._view = None if owner.device is CPU else AWAY
+        if observe.observer is not None:
+            observe.observer.data_set(self, value)

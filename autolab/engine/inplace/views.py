@@ -2,38 +2,22 @@
 
 from __future__ import annotations
 
-from ..devices.device import CPU, address
+import functools
+
+from ..core.device import CPU
+from ..devices.device import address
 from ..core.errors import fail
 from ..core.guard import guard
-from ..core.storage import InferenceStorage
+from ..core.node import Node, apply_fix, edge, next_sequence_nr, off_cpu
+from ..core.record import OPS
+from ..core.refusals import freed, re_name
+from ..core.storage import AWAY, InferenceStorage, View, nowhere  # noqa: F401 (AWAY: found here with its like)
+from ..core.tensor import attach
 
 
-class View:
-    """What a view remembers of its base.
-
-    base: the root tensor whose memory is shared (None for inference tensors and tensors on a device, which only need the marker).
-    version: the memory's version for which the view's grad_fn holds. creation: 'default', 'no_grad', 'multi', 'function' or 'inference'."""
-
-    __slots__ = ("base", "version", "creation")
-
-    def __init__(self, base, version, creation):
-        self.base, self.version, self.creation = base, version, creation
-
-    @classmethod
-    def of(cls, source, state, multi, op):
-        """The record of a new view of `source`."""
-        parent = source._view
-        if parent is not None and source._storage.__class__ is InferenceStorage:
-            return parent
-        base = source if parent is None or parent.base is None else parent.base
-        creation = "inference" if state.inference else "no_grad" if not state.grad else "multi" if multi else "default"
-        if creation == "default" and parent is not None:
-            creation = parent.creation
-        return cls(base, source._storage.version, creation)
-
-    @classmethod
-    def inference(cls):
-        return cls(None, 0, "inference")
+@functools.partial(attach, to=View)
+class _Following:
+    """The methods of `View` that keep a view's history true; `core/storage.py` says what a view is."""
 
     def refresh(self, t):
         """Gives `t` a new grad_fn if its memory changed in place since: a strided piece of its base's new value; and lets `t` require grad
@@ -94,8 +78,6 @@ class View:
 
     def _error(self, t, change):
         """Torch's error for a view that, or whose base, was changed in place (`change` says which)."""
-        from ..core.refusals import re_name
-
         made_by = None if t._node is None else f"Output {t._nr} of {re_name(t._node.name())} is a view"
         if made_by is not None and self.creation in ("multi", "function"):
             text = f"{made_by} and {change} modified inplace. "
@@ -110,17 +92,11 @@ class View:
 
     def rebase(self, t, node):
         """After an in-place op on the view `t`: the base's history becomes 'the old base with this slice replaced'."""
-        from ..core.node import CopySlices
-
         base = self.base
         copy_slices = CopySlices(base, Geometry.of(base, t), node)
         base._node, base._nr, base._req = copy_slices, 0, True
         self.version = -1
         self.refresh(t)
-
-
-def nowhere():
-    """In the place of a view's AccumulateGrad (`_acc`): it requires grad because its base does, and no gradient gets from it to the base."""
 
 
 def move_retained(t, made_by, nr):
@@ -145,6 +121,16 @@ def overlap(a, b) -> bool:
         return False
     first, second = address(a._array), address(b._array)
     return first < second + b._array.nbytes and second < first + a._array.nbytes
+
+
+def overlapping_operands():
+    """The error for an in-place op that reads a part of what it overwrites."""
+    return fail(
+        RuntimeError,
+        "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
+        "Please clone() the tensor before performing the operation.",
+        "What is read here is being overwritten at the same time: clone() the view that is read.",
+    )
 
 
 def _same_piece(a, b):
@@ -204,17 +190,13 @@ def extent(shape, strides) -> int:
 
 def piece_node(base, t):
     """A node that says: `t` is this strided piece of `base`."""
-    from ..core import apply as dispatch
-    from ..core.node import off_cpu
-    from ..core.op import OPS
-
     g = Geometry.of(base, t)
     op = OPS["as_strided"]
     node = object.__new__(op.node_class if base._storage.device is CPU else off_cpu(op.node_class))
-    node.inputs, node.input_nrs = (dispatch.edge(base),), (base._nr,) if base._nr else None
-    node.sequence_nr, node.hooks, node.fix = dispatch.next_sequence_nr(), None, None
+    node.inputs, node.input_nrs = (edge(base),), (base._nr,) if base._nr else None
+    node.sequence_nr, node.hooks, node.fix = next_sequence_nr(), None, None
     values = {"size": g[2], "stride": g[3], "storage_offset": g[4], "self_sym_sizes": g[0], "self_sym_strides": g[1], "ahead": g[4]}
-    node.saved = tuple(values[n] for n in op.saves)
+    node.saved = [values[n] for n in op.saves]
     node.value = t._array if t._array.size <= 1024 else None
     node.operands = node.scope = None
     return node
@@ -224,16 +206,48 @@ OVERLAPPING = View(None, 0, "default")
 """The marker of a tensor outside any graph whose memory shows one number in several places: the fast lanes would change it in place."""
 
 
-def order_of_copies(array):
-    """In which order (NumPy's "C" or "K") a copy lies: that of `array`, but row by row where memory repeats (`expand`), as PyTorch has it."""
-    return "C" if 0 in array.strides else "K"
-
-
 def repeats(array) -> bool:
     """Whether `array` shows one number in several places, as after `expand()`."""
     return 0 in array.strides and array.size > 0 and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape))
 
 
-AWAY = View(None, 0, "default")
-"""The marker of every tensor off the CPU that is no view: what has a `_view` is left to the general lane, so the fast lanes need not
-ask for the device."""
+class CopySlices(Node):
+    """History of a base after an in-place op on a view of it: the old base, with one slice replaced by what `inner` computed."""
+
+    __slots__ = ("geometry", "inner")
+    _name = "torch::autograd::CopySlices"
+
+    def __init__(self, base, geometry, inner):
+        self.geometry, self.inner = geometry, inner
+        inner_nrs = inner.input_nrs or (0,) * len(inner.inputs)
+        self.inputs = (edge(base), *inner.inputs[1:])
+        nrs = (base._nr, *inner_nrs[1:])
+        self.input_nrs = nrs if any(nrs) else None
+        self.saved, self.fix, self.hooks, self.operands = (), None, None, None
+        self.value = base._array if base._array.size <= 1024 else None
+        self.sequence_nr, self.scope = next_sequence_nr(), inner.scope
+
+    def backward_raw(self, m, g):
+        if self.inner is None:
+            raise freed()
+        whole = self.geometry
+        rule = self.inner.backward_traced if m.traced else self.inner.backward_raw
+        rest = apply_fix(m, self.inner.fix, rule(m, m.strided_take(g, whole)))
+        of_slice = rest[0]
+        if of_slice is None:
+            of_slice = m.zeros_like(m.strided_take(g, whole))
+        return (m.strided_put(g, of_slice, whole) if self.inputs[0] is not None else None, *rest[1:])
+
+    backward_traced = backward_raw
+
+    def release(self):
+        inner, self.inner = self.inner, None  # PyTorch frees the function itself, also one that saved nothing
+        if inner is None:
+            return False
+        if inner.frees_all and inner.saved is not None:
+            inner.saved = None
+            return True
+        return inner.release()
+
+
+CopySlices.__module__ = "builtins"

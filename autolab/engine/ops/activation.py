@@ -11,7 +11,8 @@ import math
 
 import numpy as np
 
-from ..core.errors import fail, no_complex, not_implemented
+from ..core.errors import fail
+from ..exact.dtype_errors import no_complex, not_implemented
 from ..kernels import elementwise
 from ..core.op import OPS, composite, internal, register
 from ..exact.special import erf

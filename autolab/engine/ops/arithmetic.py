@@ -5,12 +5,12 @@ from __future__ import annotations
 import operator
 
 
-from ..exact.arguments import NUMBERS
-from ..core.apply import apply_inplace, inplace_lane, result_dtype
+from ..core.dtype import NUMBERS
+from ..core.apply import result_dtype
+from ..inplace.changes import apply_inplace
 from ..core.dtype import bool_
 from ..core.errors import fail
-from ..fast.lanes import make_operator
-from ..core.op import METHODS, OPS, composite, register
+from ..core.op import METHODS, OPS, binary_operator, composite, register
 from ..core.tensor import Tensor
 
 
@@ -288,10 +288,9 @@ METHODS["divide"] = METHODS["true_divide"] = div_method
 
 
 def _inplace_scaled(name, op):
-    lane = inplace_lane(op)
 
     def method(self, other, *, alpha=1):
-        return lane(self, _scaled(op, self, other, alpha))
+        return op.change(self, _scaled(op, self, other, alpha))
 
     method.__name__ = name
     method.__doc__ = f"In-place `{op.name}`; `other` is multiplied by alpha first. Source: torch.Tensor.{name}"
@@ -308,10 +307,9 @@ def div_(self, other, *, rounding_mode=None):
     """In-place `div`. Source: torch.Tensor.div_."""
     if rounding_mode is not None:
         return apply_inplace(OPS["div_mode"], (self, other, rounding_mode))
-    return _divide_by(self, other)
+    return div.change(self, other)
 
 
-_divide_by = inplace_lane(div)
 
 METHODS["div_"] = METHODS["divide_"] = METHODS["true_divide_"] = div_
 
@@ -341,7 +339,7 @@ for _name, _op in {
     "__sub__": sub,
     "__truediv__": div,
 }.items():
-    METHODS[_name] = make_operator(_op)
+    binary_operator(_name, _op)
 
 for _name, _lane in {
     "__rsub__": rsub.call,

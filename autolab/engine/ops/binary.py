@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import math
 
+from typing import Any
+
 import numpy as np
 
 from ..exact import precise
-from ..exact.arguments import NUMBERS, bad_argument, check_tensor, mismatch
-from ..core.apply import apply_inplace
-from ..core.errors import WHOLE, fail, no_kernel, not_implemented
+from ..exact.arguments import check_tensor, mismatch
+from ..core.dtype import NUMBERS
+from ..core.errors import bad_argument
+from ..inplace.changes import apply_inplace
+from ..core.errors import fail
+from ..exact.dtype_errors import WHOLE, no_kernel, not_implemented
 from .overloading import BINARY, BINARY_METHOD, public
 from ..core.op import METHODS, NAMESPACES, register
 from .return_types import return_type
@@ -93,7 +98,7 @@ def _xlogy_number_rule(m, g, self, other):
     return g * math.log(other) if other > 0 else m.masked_fill(m.xlogy_number(g, other), self == 0, 0)
 
 
-_XLOGY = {"forward": _xlogy, "dtype": "float", "operands": ("self", "other"), "method": False, "function": False,
+_XLOGY: dict[str, Any] = {"forward": _xlogy, "dtype": "float", "operands": ("self", "other"), "method": False, "function": False,
           "latex": r"{self} \cdot \ln {other}"}
 xlogy_op = register("xlogy(self, other)", vjp={"self": _xlogy_rule,
                                                "other": lambda m, g, self, other: g * self / other},
@@ -135,7 +140,7 @@ def _copysign_rule(m, g, self, result):
     return g * ratio
 
 
-_COPYSIGN = {"forward": lambda xp, self, other: xp.copysign(self, other), "dtype": "float",
+_COPYSIGN: dict[str, Any] = {"forward": lambda xp, self, other: xp.copysign(self, other), "dtype": "float",
              "operands": ("self", "other"), "method": False,
              "function": False, "latex": r"\left| {self} \right| \cdot \mathrm{sgn}({other})"}
 _SIGNS = r"{g} \cdot \mathrm{sgn}({self}) \cdot \mathrm{sgn}({other})"
@@ -186,7 +191,7 @@ def _ldexp_whole(xp, self, other):
     return xp.ldexp(self, other.astype(np.int32))  # C's int, as in torch: larger exponents wrap
 
 
-_LDEXP = {"node": "LdexpBackward0", "method": False, "function": False, "latex": r"{self} \cdot 2^{{other}}",
+_LDEXP: dict[str, Any] = {"node": "LdexpBackward0", "method": False, "function": False, "latex": r"{self} \cdot 2^{{other}}",
           "vjp_latex": {"self": r"{g} \cdot 2^{{other}}", "other": r"{g} \cdot {result} \cdot \ln 2"}}
 ldexp_op = register("ldexp(self, other)", forward=lambda xp, self, other: self * power(xp, other.dtype.type(2), other),
                     dtype="float", operands=("self", "other"),
@@ -271,7 +276,7 @@ def _c_name(d):
             "int32": "int"}.get(d.name, d.name)
 
 
-_LERP = {"forward": _lerp, "operands": ("self", "end", "weight"), "method": False, "function": False,
+_LERP: dict[str, Any] = {"forward": _lerp, "operands": ("self", "end", "weight"), "method": False, "function": False,
          "latex": r"{self} + {weight} \cdot ({end} - {self})"}
 _LERP_TEX = {"self": r"{g} \cdot (1 - {weight})", "end": r"{g} \cdot {weight}"}
 lerp_scalar = register("lerp_scalar(self, end, weight)", node="LerpBackward0", **_LERP | {"operands": ("self", "end")},
@@ -343,7 +348,7 @@ def _no_whole_quotient(tensor1, tensor2):
                    "Convert the tensors to float first.")
 
 
-_THREE = {"dtype": "promote", "operands": ("self", "tensor1", "tensor2")}
+_THREE: dict[str, Any] = {"dtype": "promote", "operands": ("self", "tensor1", "tensor2")}
 register("addcmul(self, tensor1, tensor2, *, value=1)", forward=_addcmul, inplace=True, **_THREE,
          check=no_kernel("addcmul_cpu_out", "Bool"),
          vjp={"self": lambda m, g: g, "tensor1": lambda m, g, tensor2, value: g * _scaled(value, tensor2),

@@ -8,10 +8,13 @@ import operator
 
 import numpy as np
 
-from ..exact.arguments import NUMBERS, bad_argument, mismatch
-from ..core.apply import apply_inplace
+from ..exact.arguments import mismatch
+from ..core.dtype import NUMBERS
+from ..core.errors import bad_argument
+from ..inplace.changes import apply_inplace
 from ..core.dtype import FROM_NUMPY
-from ..core.errors import fail, no_kernel, not_implemented
+from ..core.errors import fail
+from ..exact.dtype_errors import no_kernel, not_implemented
 from .overloading import BINARY, BINARY_METHOD, public
 from ..core.op import METHODS, register, variant
 from ..core.tensor import Tensor, scalar_tensor, wrap

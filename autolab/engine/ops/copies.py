@@ -9,24 +9,19 @@ import numpy as np
 from ..exact import sums as cascade
 from ..core import observe
 from ..devices import device as devices
-from ..exact.arguments import as_number, bad_argument, bool_argument, held_by, mismatch, overloads
+from ..exact.arguments import as_number, bool_argument, held_by, mismatch, overloads
+from ..core.errors import bad_argument
 from ..core.grad_mode import per_thread
-from ..core.apply import (
-    apply,
-    broadcast_error,
-    check_inplace,
-    check_written_once,
-    outgrown,
-    overlapping_operands,
-    record,
-    write_inplace,
-)
+from ..core.apply import apply, record
+from ..inplace.changes import check_inplace, check_written_once, write_inplace
 from ..core.dtype import ALL, as_dtype, bool_, complex64, float16, float32, float64, int8, int16, int32, int64, uint8
 from ..core.dtype import dtype as dtype_class
 from ..core.errors import fail, unsupported
-from ..core.op import METHODS, NAMESPACES, composite, register
+from ..core.op import LANES, METHODS, NAMESPACES, composite, register
 from ..core.tensor import Tensor, scalar_tensor, wrap
-from ..inplace.views import order_of_copies, partly_overlap, repeats
+from ..core.broadcasting import broadcast_error, outgrown
+from ..inplace.views import overlapping_operands, partly_overlap, repeats
+from ..core.apply import order_of_copies
 
 ROW_MAJOR = "row-major"
 """What `contiguous` asks of `clone`; a user's memory formats are refused."""
@@ -276,7 +271,7 @@ def _moved(self, device, non_blocking=False):
     return out
 
 
-to_device.call = lambda self, device, source=None: _moved(self, device)
+LANES.insert(0, lambda op: (lambda self, device, source=None: _moved(self, device)) if op is to_device else None)
 
 
 _FLAGS = "bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None"

@@ -3,7 +3,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core.errors import fail, not_implemented
+from ..core.errors import fail
+from ..exact.dtype_errors import not_implemented
 from ..core.dtype import as_dtype
 from ..kernels.reduce import accumulate
 from .overloading import public

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..exact.arguments import bad_argument, check_tensor, check_tensors
+from ..exact.arguments import check_tensor, check_tensors
+from ..core.errors import bad_argument
 from ..core.dtype import complex128
 from ..core.errors import fail
 from .overloading import public

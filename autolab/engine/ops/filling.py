@@ -9,24 +9,15 @@ import warnings
 
 import numpy as np
 
-from ..exact.arguments import (
-    OPTIONS,
-    Options,
-    as_int,
-    as_number,
-    bad_argument,
-    check_fits,
-    check_tensor,
-    held_by,
-    mismatch,
-)
+from ..exact.arguments import OPTIONS, Options, as_int, as_number, check_fits, check_tensor, held_by, mismatch
+from ..core.errors import bad_argument
 from ..exact.arguments import overloads, pop_size, shape_of
 from ..core.dtype import float64, get_default_dtype, int64, python_scalar_dtype
 from ..core.errors import fail
 from ..core.op import composite
 from ..exact.rounding import cast, fma
 from ..core.tensor import Tensor
-from ..inplace.views import order_of_copies
+from ..core.apply import order_of_copies
 
 
 # -- constants ---------------------------------------------------------------------------------------------------------

@@ -7,10 +7,11 @@ from operator import index as index_of
 import numpy as np
 
 from ..devices import demands
-from ..exact.arguments import as_number, bad_argument, held_by
+from ..exact.arguments import as_number, held_by
+from ..core.errors import bad_argument
 from ..core.grad_mode import per_thread
-from ..core.broadcasting import overlapping_operands
-from ..core.apply import check_inplace, write_inplace
+from ..inplace.views import overlapping_operands
+from ..inplace.changes import check_inplace, write_inplace
 from ..core.errors import check_dim, fail
 from ..kernels.scatter import add_at
 from ..devices.placement import common_device, device_error, gathered

@@ -11,7 +11,9 @@ import math
 
 from ..core import observe
 from ..core.grad_mode import per_thread
-from ..core.apply import _before, check_inplace, compute, record
+from ..core.apply import compute, record
+from ..inplace.changes import _before
+from ..inplace.changes import check_inplace
 from ..core.errors import fail, unsupported
 from ..core.op import METHODS, NAMESPACES, OPS, variant
 from ..core.tensor import materialise

@@ -14,7 +14,8 @@ import numpy as np
 
 from ..devices import demands
 from ..core.dtype import FROM_NUMPY, promote_types
-from ..core.errors import fail, not_implemented
+from ..core.errors import fail
+from ..exact.dtype_errors import not_implemented
 from ..core.op import OPS, internal
 from .activation import floating
 

@@ -6,8 +6,10 @@ import math
 import numpy as np
 
 from ..exact import sums as cascade
-from ..exact.arguments import bad_argument, check_tensor
-from ..core.apply import apply_inplace, result_dtype
+from ..exact.arguments import check_tensor
+from ..core.errors import bad_argument
+from ..core.apply import result_dtype
+from ..inplace.changes import apply_inplace
 from ..core.dtype import as_dtype
 from ..core.errors import check_dim, fail
 from ..kernels.reduce import reduce

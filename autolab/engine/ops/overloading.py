@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import re
 
-from ..exact.arguments import _MISSING, _TOO_MANY, _missing, bad_argument, no_match
-from ..core.errors import unsupported
-from ..core.op import METHODS, NAMESPACES
+from ..exact.arguments import _MISSING, _missing, no_match
+from ..core.errors import TOO_MANY, bad_argument, unsupported
+from ..core.op import METHODS, NAMESPACES, refused
 from ..core.tensor import Tensor
 
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input"}
@@ -62,14 +62,6 @@ def _entry(body, name, forms, method, op):
     return call
 
 
-def refused(name, error, args):
-    """torch's TypeError for a first argument that is no tensor, where `error` came of a call with one; else None."""
-    text = str(error)
-    if not args or isinstance(args[0], Tensor) or "invalid combination" in text or hasattr(error, "is_mismatch") or _TOO_MANY.match(text):
-        return None
-    return bad_argument(name, "input", 1, "Tensor", args[0])
-
-
 def _of_no_tensor(error):
     """Whether `error` came because the first argument is no tensor: it has no `_array`, or an op of another name refused it."""
     return isinstance(error, AttributeError) or "argument 'input' (position 1) must be Tensor" in str(error)
@@ -85,7 +77,7 @@ def _torchs_names(name, kwargs):
 
 def _in_torchs_words(error, name, args, kwargs, forms, method):
     text = str(error)
-    absent, many = _MISSING.match(text), _TOO_MANY.match(text)
+    absent, many = _MISSING.match(text), TOO_MANY.match(text)
     unexpected = _UNEXPECTED in text and text.startswith(f"{name}()")
     if unexpected and "out" in kwargs:
         return unsupported(name, "out")

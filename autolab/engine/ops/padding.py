@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..exact.arguments import check_tensor
-from ..exact.arguments import bad_argument
+from ..core.errors import bad_argument
 from ..core.errors import fail
 from ..kernels.scatter import add_at
 from ..core.op import composite, register

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..exact.arguments import bad_argument, check_tensor
+from ..exact.arguments import check_tensor
+from ..core.errors import bad_argument
 from ..core.errors import fail
 from ..core.op import composite, register
 from ..core.tensor import Tensor

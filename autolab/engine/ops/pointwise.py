@@ -11,8 +11,9 @@ import math
 import numpy as np
 
 from ..exact import precise, special
-from ..core.apply import apply_inplace
-from ..core.errors import fail, no_complex, not_implemented
+from ..inplace.changes import apply_inplace
+from ..core.errors import fail
+from ..exact.dtype_errors import no_complex, not_implemented
 from ..core.op import METHODS, NAMESPACES, composite, register, variant
 
 _SPECIAL = NAMESPACES["special"]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core.apply import apply_inplace
+from ..inplace.changes import apply_inplace
 from ..core.dtype import bool_
 from ..core.errors import fail
-from ..fast.lanes import make_operator
-from ..core.op import METHODS, composite, register
+from ..core.op import METHODS, binary_operator, composite, register
 from ..core.tensor import Tensor
 from .arithmetic import operator_method
 
@@ -170,6 +169,6 @@ def square_(self):
 METHODS["pow_"] = pow_
 METHODS["square_"] = square_
 
-METHODS["__pow__"] = make_operator(pow_scalar, of_tensors=pow_tensor.call)
+binary_operator("__pow__", pow_scalar, of_tensors=pow_tensor.call)
 operator_method("__rpow__", lambda self, other: pow_base.call(other, self))
 operator_method("__ipow__", pow_)

@@ -10,9 +10,10 @@ import numpy as np
 
 from ..devices import device as devices
 from ..exact import draws, random
-from ..exact.arguments import as_int, as_number, bad_argument, mismatch, overloads
+from ..exact.arguments import as_int, as_number, mismatch, overloads
+from ..core.errors import bad_argument
 from ..core.grad_mode import per_thread
-from ..core.apply import check_inplace, write_inplace
+from ..inplace.changes import check_inplace, write_inplace
 from ..core.errors import fail
 from ..core.op import composite, register
 from ..exact.rounding import cast, each, fma

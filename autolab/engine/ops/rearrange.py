@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..exact.arguments import NUMBERS, bad_argument, bool_argument, check_tensor, overloads
+from ..exact.arguments import bool_argument, check_tensor, overloads
+from ..core.dtype import NUMBERS
+from ..core.errors import bad_argument
 from ..core.errors import check_dim, check_dims, fail, no_dimensions
 from ..core.op import composite, register
 from ..core.tensor import Tensor

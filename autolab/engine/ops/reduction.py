@@ -14,7 +14,8 @@ import warnings
 import numpy as np
 
 from ..exact import sums as cascade, precise
-from ..exact.arguments import bad_argument, mismatch
+from ..exact.arguments import mismatch
+from ..core.errors import bad_argument
 from ..core.grad_mode import per_thread
 from ..core.dtype import FROM_NUMPY, as_dtype, get_default_dtype
 from ..core.errors import check_dim, check_dims, fail

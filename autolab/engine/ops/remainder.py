@@ -1,11 +1,15 @@
 """Rounding, and division with a remainder: round floor ceil trunc frac, fmod remainder floor_divide."""
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from ..exact.arguments import NUMBERS, mismatch
-from ..core.apply import apply_inplace
-from ..core.errors import fail, no_kernel, not_implemented
+from ..exact.arguments import mismatch
+from ..core.dtype import NUMBERS
+from ..inplace.changes import apply_inplace
+from ..core.errors import fail
+from ..exact.dtype_errors import no_kernel, not_implemented
 from .overloading import BINARY, BINARY_METHOD, public
 from ..core.op import METHODS, NAMESPACES, composite, register, variant
 from ..core.tensor import Tensor
@@ -152,9 +156,9 @@ def _div_mode(xp, self, other, rounding_mode):
 
 
 _TRUNCATED, _FLOORED = r"\mathrm{trunc}\frac{{self}}{{other}}", r"\left\lfloor \frac{{self}}{{other}} \right\rfloor"
-_FIELDS = {"dtype": "promote", "operands": ("self", "other"), "method": False, "function": False}
-_FMOD = {"check": no_kernel("fmod_cpu", "Complex")}
-_REMAINDER = {"check": no_kernel("remainder_cpu", "Bool", "Complex")}
+_FIELDS: dict[str, Any] = {"dtype": "promote", "operands": ("self", "other"), "method": False, "function": False}
+_FMOD: dict[str, Any] = {"check": no_kernel("fmod_cpu", "Complex")}
+_REMAINDER: dict[str, Any] = {"check": no_kernel("remainder_cpu", "Bool", "Complex")}
 _FLOOR = {"check": no_kernel("div_floor_cpu", "Bool", "Complex")}
 
 div_mode = register("div_mode(self, other, rounding_mode)", forward=_div_mode, node="DivBackward2", **_FIELDS,

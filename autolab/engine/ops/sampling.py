@@ -8,7 +8,8 @@ import numpy as np
 
 from ..devices import device as devices
 from ..exact import draws, random
-from ..exact.arguments import OPTIONS, Options, as_int, as_number, bad_argument, check_fits, check_tensor, mismatch
+from ..exact.arguments import OPTIONS, Options, as_int, as_number, check_fits, check_tensor, mismatch
+from ..core.errors import bad_argument
 from ..exact.arguments import overloads, pop_size, shape_of
 from ..core.broadcasting import broadcast_error
 from ..core.dtype import FROM_NUMPY, int64

@@ -5,9 +5,11 @@ import warnings
 
 import numpy as np
 
-from ..exact.arguments import NUMBERS, as_number, bad_argument, check_fits, held_by, mismatch
+from ..exact.arguments import as_number, check_fits, held_by, mismatch
+from ..core.dtype import NUMBERS
+from ..core.errors import bad_argument
 from ..core.broadcasting import broadcast_error
-from ..core.apply import apply_inplace
+from ..inplace.changes import apply_inplace
 from ..core.dtype import bool_, get_default_dtype, uint8
 from ..core.errors import fail
 from .overloading import public

@@ -6,10 +6,14 @@ Source: https://docs.pytorch.org/docs/2.13/torch.html#indexing-slicing-joining-m
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..devices import demands
-from ..exact.arguments import NUMBERS, bad_argument, held_by, mismatch
+from ..exact.arguments import held_by, mismatch
+from ..core.dtype import NUMBERS
+from ..core.errors import bad_argument
 from ..core.dtype import FROM_NUMPY
 from ..core.errors import check_dim, fail, no_dimensions
 from ..kernels.scatter import add_at
@@ -241,7 +245,7 @@ def _index_fill(xp, self, dim, index, value):
     return out
 
 
-_FILL = {"forward": _index_fill, "method": False, "function": False, "latex": r"{self}[{index}] := {value}"}
+_FILL: dict[str, Any] = {"forward": _index_fill, "method": False, "function": False, "latex": r"{self}[{index}] := {value}"}
 _UNFILLED = {"self": lambda m, g, dim, index: m.index_fill(g, dim, index, 0)}
 index_fill_op = register(
     "index_fill(self, dim, Tensor index, value)",

@@ -9,8 +9,10 @@ import math
 
 import numpy as np
 
-from ..exact.arguments import as_int, bad_argument
-from ..core.errors import check_dim, fail, not_implemented
+from ..exact.arguments import as_int
+from ..core.errors import bad_argument
+from ..core.errors import check_dim, fail
+from ..exact.dtype_errors import not_implemented
 from ..kernels.reduce import reduce
 from .overloading import public
 from ..core.op import NAMESPACES, composite, internal

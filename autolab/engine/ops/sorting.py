@@ -3,8 +3,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..exact.arguments import bad_argument, mismatch
-from ..core.errors import check_dim, fail, no_complex, not_implemented
+from ..exact.arguments import mismatch
+from ..core.errors import bad_argument
+from ..core.errors import check_dim, fail
+from ..exact.dtype_errors import no_complex, not_implemented
 from ..kernels.scatter import add_at
 from .overloading import public
 from ..core.op import composite

@@ -8,9 +8,11 @@ from __future__ import annotations
 import warnings
 
 import autolab
-from autolab.engine.exact.arguments import as_int, bad_argument, check_fits, check_tensor
-from autolab.engine.core.apply import apply_inplace
-from autolab.engine.core.errors import check_dim, fail, not_implemented
+from autolab.engine.exact.arguments import as_int, check_fits, check_tensor
+from autolab.engine.core.errors import bad_argument
+from autolab.engine.inplace.changes import apply_inplace
+from autolab.engine.core.errors import check_dim, fail
+from autolab.engine.exact.dtype_errors import not_implemented
 from autolab.engine.ops.activation import SELU_ALPHA, SELU_SCALE
 from autolab.engine.core.op import OPS
 from autolab.engine.exact.signatures import check_settings, marked

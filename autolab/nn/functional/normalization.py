@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import autolab
 from autolab.engine.exact.arguments import check_tensor
-from autolab.engine.core.errors import fail, not_implemented
+from autolab.engine.core.errors import fail
+from autolab.engine.exact.dtype_errors import not_implemented
 from autolab.engine.ops.normalization import batch_normalized
 from autolab.engine.core.op import NAMESPACES, OPS
 from autolab.engine.exact.signatures import check_settings

@@ -10,6 +10,7 @@ import numpy as np
 from .. import demands
 from ...core import observe
 from ..device import CPU, OutOfMemoryError, new_canonical
+from ..placement import Accelerator
 from ...core.errors import fail
 from .clock import Clock, Queue
 from .memory import OutOfMemory, Pool
@@ -27,7 +28,7 @@ class _Current(threading.local):
 current = _Current()
 
 
-class SimDevice:
+class SimDevice(Accelerator):
     """A simulated GPU. `device` is the `torch.device` that names it, `clock` the host's clock, shared by the devices of one simulation."""
 
     simulated = True

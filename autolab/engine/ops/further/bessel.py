@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from ...core.errors import not_implemented
+from ...exact.dtype_errors import not_implemented
 from ...exact import precise, rounding
 from ...core.op import NAMESPACES, register
 

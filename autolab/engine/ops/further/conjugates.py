@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import math
 
-from ...exact.arguments import NUMBERS, check_tensor
+from ...exact.arguments import check_tensor
+from ...core.dtype import NUMBERS
 from ...core.errors import fail
 from ..overloading import public
 from ...core.op import METHODS, register

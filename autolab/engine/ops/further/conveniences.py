@@ -9,7 +9,8 @@ import itertools
 
 import numpy as np
 
-from ...exact.arguments import NUMBERS, int_argument, ints_argument, mismatch, overloads
+from ...exact.arguments import int_argument, ints_argument, mismatch, overloads
+from ...core.dtype import NUMBERS
 from ...core.dtype import bool_, complex128, float64, get_default_dtype, int64
 from ...core.errors import check_dim, check_dims, fail, no_dimensions
 from ..overloading import public

@@ -9,7 +9,8 @@ import math
 
 import numpy as np
 
-from ...exact.arguments import as_number, bad_argument, check_tensor
+from ...exact.arguments import as_number, check_tensor
+from ...core.errors import bad_argument
 from ...core.broadcasting import broadcast_error
 from ...core.errors import fail
 from ..overloading import public

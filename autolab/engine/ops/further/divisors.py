@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...core.errors import not_implemented
+from ...exact.dtype_errors import not_implemented
 from ...core.op import register
 from ..selection import only_tensors
 

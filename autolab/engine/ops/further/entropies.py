@@ -4,10 +4,13 @@ Source: https://docs.pytorch.org/docs/2.13/special.html"""
 
 from __future__ import annotations
 
+from typing import Any
+
 import math
 
 from ...exact import special
-from ...exact.arguments import NUMBERS, mismatch
+from ...exact.arguments import mismatch
+from ...core.dtype import NUMBERS
 from ..overloading import BINARY, public
 from ...core.op import NAMESPACES, OPS, register
 from ...core.tensor import Tensor
@@ -54,7 +57,7 @@ def _xlog1py_number_rule(m, g, self, other):
     return g * math.log1p(other) if other > -1 else m.masked_fill(m.xlog1py_number(g, other), self == 0, 0)
 
 
-_XLOG1PY = {"forward": _xlog1py, "latex": r"{self} \cdot \ln(1 + {other})", **_FIELDS}
+_XLOG1PY: dict[str, Any] = {"forward": _xlog1py, "latex": r"{self} \cdot \ln(1 + {other})", **_FIELDS}
 _OF_SELF, _OF_OTHER = r"{g} \cdot \ln(1 + {other})", r"{g} \cdot \frac{{self}}{1 + {other}}"
 xlog1py_op = register(
     "special_xlog1py(self, other)",

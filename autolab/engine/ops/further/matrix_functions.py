@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from ...exact.arguments import bad_argument
+from ...core.errors import bad_argument
 from ...core.dtype import FROM_NUMPY, int64, promote_types
 from ...core.errors import check_dim, fail
 from ...core.op import METHODS, NAMESPACES, composite, register

@@ -4,6 +4,8 @@ Source: https://docs.pytorch.org/docs/2.13/torch.html#indexing-slicing-joining-m
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...exact.arguments import check_tensors
 from ...core.errors import check_dim, fail
 from ..overloading import public
@@ -34,7 +36,7 @@ def _check_size(src, shape):
         raise fail(RuntimeError, message, "The new piece has the shape of what it replaces: nothing is broadcast here.")
 
 
-_TEX = {
+_TEX: dict[str, Any] = {
     "latex": r"{self} \text{ with } {src} \text{ as a piece}",
     "vjp_latex": {"self": r"{g} \text{ with } 0 \text{ as that piece}", "src": r"\mathrm{piece}({g})"},
     "method": False,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...exact.arguments import bad_argument
+from ...core.errors import bad_argument
 from ...core.errors import check_dim, fail
 from ..overloading import public
 from ...core.op import NAMESPACES, OPS

@@ -9,9 +9,11 @@ import numpy as np
 
 from ...devices import device as devices
 from ...exact import draws, random
-from ...exact.arguments import as_number, bad_argument, overloads
-from ...core.apply import apply_inplace
-from ...core.errors import fail, not_implemented
+from ...exact.arguments import as_number, overloads
+from ...core.errors import bad_argument
+from ...inplace.changes import apply_inplace
+from ...core.errors import fail
+from ...exact.dtype_errors import not_implemented
 from ...core.op import OPS, composite, internal
 from ...core.tensor import Tensor, wrap
 from ..shape import row_major

@@ -6,6 +6,8 @@ Understanding Convolutional Networks" (2014).
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...devices import demands
@@ -56,7 +58,7 @@ def _places(s, *shape_and_volume):
     return np.stack([s._rng.permutation(volume)[:each] for _ in range(int(np.prod(lead)))]).reshape(*lead, each)
 
 
-_RECORD = {
+_RECORD: dict[str, Any] = {
     "forward": _placed,
     "latex": r"\mathrm{unpool}({self})",
     "vjp_latex": {"self": r"{g}_{{\,{indices}}}"},

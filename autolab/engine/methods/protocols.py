@@ -5,17 +5,16 @@ Source: https://docs.pytorch.org/docs/2.13/tensors.html, and `torch/_tensor.py`.
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
-from .errors import fail
+from ..core.errors import fail
+from ..core.tensor import Tensor, attach
+from ..core.dtype import NUMBERS
+from ..exact.printing import tensor_repr
 
 
+@attach
 class Protocols:
     """The part of the Tensor class behind `bool(t)`, `float(t)`, `len(t)`, `for row in t`, `repr(t)` and the like."""
-
-    __slots__ = ()
-    _array: Any
-    dtype: Any
 
     def __bool__(self):
         if self._array.size != 1:
@@ -74,16 +73,12 @@ class Protocols:
         return iter(self.unbind(0))
 
     def __contains__(self, element):
-        from ..exact.arguments import NUMBERS
-
-        if not isinstance(element, (Protocols, *NUMBERS)):
+        if not isinstance(element, (Tensor, *NUMBERS)):
             message = f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
             raise fail(RuntimeError, message, "A tensor holds numbers.")
         return bool((self == element).any())
 
     def __repr__(self, *, tensor_contents=None):
-        from ..exact.printing import tensor_repr
-
         return tensor_repr(self)
 
     def __format__(self, spec):

@@ -3,15 +3,15 @@ collector's work.
 
 An entry takes two places for an input (the Tensor and its version, or a number and None), three for an output (array, storage, version:
 never the Tensor, which would hold itself) and one for everything else; None stands in all places of what no gradient will ask for. Nodes with
-something unusual (`Unusual`, `Freed`) keep a list of entries instead, where an input is (Tensor, version) or a number, an output is
-(array, storage, version).
+something unusual, or made by the core, keep the list of entries that `Node.entries` describes.
 """
 
 from __future__ import annotations
 
 import functools
 
-from ..fast import generated
+from ..core.node import GONE, Freed, Node
+from . import generated
 
 
 @functools.cache
@@ -38,21 +38,13 @@ def flat(entry, kind):
     return (entry,)
 
 
-def keep(node, entries):
-    """Replaces the entries of a node; a list stays the list it was."""
-    if node.saved.__class__ is tuple:
-        node.saved = tuple([place for entry, kind in zip(entries, kinds(node.op)) for place in flat(entry, kind)])
-    else:
-        node.saved = type(node.saved)(entries)
-
-
 def entries(node) -> list:
-    """The entries of a node, one for each name it saves."""
+    """`Node.entries` of a node that may have been made by a lane."""
     saved = node.saved
     if saved.__class__ is not tuple:
-        return saved
+        return Node.entries(node)
     found, rest = [], iter(saved)
-    for kind in kinds(node.op) if node.op is not None else ():
+    for kind in kinds(node.op):
         if kind == "input":
             value, version = next(rest), next(rest)
             found.append(value if version is None else (value, version))
@@ -62,6 +54,23 @@ def entries(node) -> list:
         else:
             found.append(next(rest))
     return found
+
+
+def release(node) -> bool:
+    """`Node.release` of a node that may have been made by a lane."""
+    if node.frees_all:
+        there = node.saved is not None
+        node.saved = None
+        return there
+    if node.saved.__class__ is not tuple:
+        return Node.release(node)
+    if not node.op.saves_tensors:
+        return False
+    left = freeing(node.op, GONE)(node.saved)
+    if left is None:  # nothing that a second backward would miss
+        return False
+    node.saved = Freed(left)
+    return True
 
 
 @functools.cache

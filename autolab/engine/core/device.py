@@ -1,0 +1,154 @@
+"""`device`: the name of the place where a tensor's memory is, and the host, the one place that the core itself knows.
+
+A `device` is a name. The one object that stands for a device in use, such as `CPU`, also has its `backend`, which computes there. Storages
+hold such objects only, so that operations compare them with `is`. `Host` shows what a backend is asked; GPUs, real and simulated, are
+backends that `engine/devices/` adds, as it adds how a name is written (`device("cuda:0")`) and `with device:`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+
+class device:
+    """`torch.device('cpu')`, `torch.device('cuda:0')`, `torch.device('cuda', 0)`; 'sim:0' is a simulated GPU.
+
+    `with torch.device('cuda'):` makes new tensors there. Raises RuntimeError for a type torch does not know. Source: torch.device.
+
+    >>> torch.device("cuda", 1).index
+    1
+    """
+
+    __slots__ = ("type", "index", "backend")
+    type: str
+    index: int | None
+    backend: Any
+    if TYPE_CHECKING:  # what `engine/devices/` adds
+
+        def __init__(self, type: Any, index: int | None = None) -> None: ...
+        def __enter__(self) -> device: ...
+        def __exit__(self, *error: object) -> None: ...
+
+    def __init_subclass__(cls) -> None:
+        raise TypeError("type 'torch.device' is not an acceptable base type")
+
+    @property
+    def xp(self) -> Any:
+        """The array module that computes on this device."""
+        return self.backend.xp
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"attribute '{name}' of 'torch.device' objects is not writable")
+
+    def __delattr__(self, name: str) -> None:
+        self.__setattr__(name, None)
+
+    def __repr__(self) -> str:
+        return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device) and self.type == other.type and self.index == other.index
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return device, (self.type, self.index)
+
+
+def named(kind: str, index: int | None, backend: Any = None) -> device:
+    """The name of device number `index` of a kind, or with `backend` the object that stands for it.
+
+    >>> str(named("cuda", 1))
+    'cuda:1'
+    """
+    self = object.__new__(device)
+    for attribute, value in (("type", kind), ("index", index), ("backend", backend)):
+        object.__setattr__(self, attribute, value)
+    return self
+
+
+class Host:
+    """The CPU as a backend: NumPy. A backend of another device has these, and answers for its arrays and for what crosses to it."""
+
+    simulated, host, alive = False, True, True
+    xp, array = np, np.ndarray
+    marker = None  # what stands in the `_view` slot of the tensors here that are no views; see `storage.View`
+
+    def __enter__(self) -> None:
+        """Arrays that are made inside `with backend:` lie there."""
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def run(self, state: Any, kernel: Callable[..., Any], *args: Any) -> Any:
+        """`kernel(*args)`, with NumPy's warnings off as `state` has them."""
+        return state.run(kernel, *args)
+
+    def adopt(self, op: Any, result: Any) -> Any:
+        """What the kernel of `op` returned, as an array (or NumPy scalar) of this device."""
+        return result if result.__class__ is np.ndarray or isinstance(result, np.generic) else np.asarray(result)
+
+    def synchronize(self) -> None:
+        """Waits until everything asked for is done."""
+
+    def to_host(self, array: Any, pinned: bool = False, non_blocking: bool = False) -> Any:
+        """The array in host memory."""
+        return array
+
+    def keepsake(self, array: Any, most: int) -> Any:
+        """What the explorer is shown of a result: itself if it has at most `most` elements, else (shape, dtype)."""
+        return array if array.__class__ is not np.ndarray or array.size <= most else (array.shape, array.dtype)
+
+
+HOST = Host()
+CPU = named("cpu", None, HOST)
+ARRAYS: dict[type, Callable[[Any], device]] = {np.ndarray: lambda array: CPU}
+"""The classes of arrays in use, NumPy's and those of devices since they were first used; and where an array of the class is."""
+
+
+def of(array: Any) -> device:
+    """The device of a raw array or NumPy scalar.
+
+    >>> of(np.ones(3)) is CPU
+    True
+    """
+    kind = array.__class__
+    return CPU if kind is np.ndarray or isinstance(array, np.generic) else ARRAYS[kind](array)
+
+
+def copied(array: Any) -> Any:
+    """A row-major copy of a raw array with memory of its own, on the same device."""
+    if array.__class__ is np.ndarray or isinstance(array, np.generic):
+        return array.copy()
+    with of(array).backend:
+        return array.copy()
+
+
+def plus(a: Any, b: Any) -> Any:
+    """The sum of two raw arrays of one device.
+
+    >>> plus(np.ones(2), np.ones(2))
+    array([2., 2.])
+    """
+    if a.__class__ is np.ndarray or isinstance(a, np.generic):
+        return a + b
+    with of(a).backend:
+        return a + b
+
+
+def filled(where: device, value: float, shape: tuple[int, ...], dtype: Any) -> Any:
+    """A raw array with the same number everywhere. dtype: a `dtype` of the engine.
+
+    >>> from autolab.engine.core.dtype import float32
+    >>> filled(CPU, 1, (2,), float32)
+    array([1., 1.], dtype=float32)
+    """
+    with where.backend:
+        return where.xp.full(shape, value, dtype.np)

@@ -1,0 +1,148 @@
+"""The `Op` record: an operation is stated once, and everything else is derived from the record.
+
+Here is what a record says, and what follows from it without running anything: which arguments are tensors, what a node of the operation
+saves for its gradients, and which gradient reads what. `op.py` makes functions, methods and classes of nodes from it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+OPS: dict[str, Op] = {}
+"""Every registered operation by name."""
+
+Rule = tuple[int, Callable[..., Any], tuple[str, ...]]
+"""Of which argument a rule gives the gradient (its position), the rule, and the names of what it reads."""
+
+
+@dataclass(eq=False, slots=True)
+class Op:
+    """One operation. See ARCHITECTURE.md §4 for how its fields are written."""
+
+    name: str
+    params: tuple[str, ...]  # argument names in schema order
+    defaults: dict[str, Any]
+    keyword_only: frozenset[str]
+    typed: tuple[str, ...]  # what the schema says is a tensor; so is `self`, an operand, and what has a rule
+    lists: tuple[str, ...]  # what it says is a list of tensors: 'tensors' of cat, 'indices' of index
+    forward: Callable[..., Any]  # forward(xp, *args) on raw arrays
+    vjp: dict[str, Callable[..., Any]]
+    operands: tuple[str, ...]  # the arguments that are promoted together and broadcast
+    dtype: str | None = None
+    view: bool = False
+    outputs: tuple[str, ...] = ()
+    nondiff: tuple[str, ...] = ()
+    partial: bool = False  # of several outputs: the rules take None for a gradient that did not come, where others get zeros
+    node: str = ""
+    also_saves: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()  # saved for our rules, but not by torch: no `_saved_` attribute; an output changed since comes as None
+    constants: dict[str, Any] = field(default_factory=dict)  # `_saved_` attributes of torch, the same for every node: alpha=1
+    inplace: bool = False
+    inplace_fields: dict[str, Any] = field(default_factory=dict)  # what the in-place form has otherwise: the name of its node, a rule
+    variadic: bool = False  # the number of outputs depends on the arguments (split, unbind)
+    latex: str = ""
+    vjp_latex: dict[str, str] = field(default_factory=dict)
+    samples: Callable[..., Any] | None = None
+    fused: Callable[..., Any] | None = None  # on raw arrays, all gradients at once: fused(m, g, wanted, name=saved, …)
+    fast: Callable[..., Any] | None = None  # the kernel without xp and attributes, for the fast lanes: operator.mul
+    check: Callable[..., Any] | None = None  # check(dtypes of the operands, promoted dtype) raises where torch refuses them
+    doc: str = ""
+    # derived here
+    saves: tuple[str, ...] = ()  # what a node of this op may save, in order; None in an entry that was not needed
+    save_kinds: tuple[str, ...] = ()  # 'input', 'output', 'attr', 'derived:…'
+    save_index: tuple[int, ...] = ()  # the argument or output number each entry comes from
+    rules: tuple[Rule, ...] = ()  # one per differentiable argument
+    needed_by: tuple[frozenset[int] | None, ...] = ()  # per save: the numbers of the rules that read it; None = always saved
+    broadcast: tuple[int, ...] = ()  # positions of operands
+    tensors: frozenset[int] = frozenset()  # positions of what is a tensor, or may be one
+    saves_tensors: bool = False
+    spread: bool = False  # whether the one differentiable argument is a list, so that the rule returns a gradient per element
+    # filled in by `op.py`, and by faster engines
+    node_class: Any = None
+    return_type: Callable[..., Any] | None = None
+    call: Any = None  # takes all arguments in schema order; runs the op in the first lane that takes it
+    change: Any = None  # the same in place: the result is written into the first argument
+    general: Any = None  # the same, for operands that a lane leaves alone
+    changing: Any = None  # the record of the in-place form: this one, or a variant
+    save: Any = None  # what `apply.save` does for this op, where there is something faster
+
+    def __repr__(self) -> str:
+        return f"<Op {self.name}({', '.join(self.params)})>"
+
+
+_TYPED = re.compile(r"\bTensor(\[\])? (\w+)")
+
+
+def parsed(schema: str) -> dict[str, Any]:
+    """What a schema says, as fields of an `Op`.
+
+    >>> fields = parsed("gather(self, dim, Tensor index, *, sparse_grad=False)")
+    >>> fields["params"], fields["defaults"], fields["typed"]
+    (('self', 'dim', 'index', 'sparse_grad'), {'sparse_grad': False}, ('index',))
+
+    Raises ValueError for anything that is no name with arguments."""
+    match = re.fullmatch(r"(\w+)\((.*)\)", schema.strip(), re.DOTALL)
+    if not match:
+        raise ValueError(f"schema {schema!r} is not of the form name(arguments)")
+    typed = [(bool(brackets), p) for brackets, p in _TYPED.findall(match[2])]
+    bare = _TYPED.sub(lambda one: one[2], match[2])
+    function = ast.parse(f"def f({bare}): pass").body[0]
+    assert isinstance(function, ast.FunctionDef)
+    a = function.args
+    positional, keyword_only = [p.arg for p in a.args], [p.arg for p in a.kwonlyargs]
+    defaults = dict(zip(positional[len(positional) - len(a.defaults) :], map(ast.literal_eval, a.defaults)))
+    defaults |= {p: ast.literal_eval(d) for p, d in zip(keyword_only, a.kw_defaults) if d is not None}
+    return {
+        "name": match[1],
+        "params": (*positional, *keyword_only),
+        "defaults": defaults,
+        "keyword_only": frozenset(keyword_only),
+        "typed": tuple(p for _, p in typed),
+        "lists": tuple(p for is_list, p in typed if is_list),
+    }
+
+
+_DERIVED = re.compile(r"(.+?)_sym_(sizes_opt|sizes|numel|strides|argsize_[012]|argsize_minus_[12])$")
+
+def plan_saving(op: Op) -> None:
+    """Derives from the rules' signatures what a node saves, and for which gradients; and which arguments are tensors."""
+    op.broadcast = tuple(op.params.index(p) for p in op.operands)
+    op.tensors = frozenset(i for i, p in enumerate(op.params) if _is_tensor(op, p))
+    rules: list[Rule] = []
+    readers: dict[str, set[int]] = {}
+    for number, (arg, rule) in enumerate(op.vjp.items()):
+        names = rule.__code__.co_varnames[2 : rule.__code__.co_argcount]
+        rules.append((op.params.index(arg), rule, names))
+        for name in names:
+            readers.setdefault(name, set()).add(number)
+    op.saves = tuple(dict.fromkeys([*readers, *op.also_saves]))
+    op.rules = tuple(rules)
+    sources = [_source(op, name) for name in op.saves]
+    op.save_kinds, op.save_index = tuple(kind for kind, _ in sources), tuple(index for _, index in sources)
+    always = {name for name, (kind, _) in zip(op.saves, sources) if kind == "attr" or name in op.also_saves}  # as in torch
+    op.needed_by = tuple(None if name in always else frozenset(readers[name]) for name in op.saves)
+    op.saves_tensors = any(kind in ("input", "output") for kind in op.save_kinds)
+    op.spread = bool(rules) and op.params[rules[0][0]] in op.lists
+
+
+def _is_tensor(op: Op, param: str) -> bool:
+    return param == "self" or param in op.typed or param in op.vjp or param in op.operands
+
+
+def _source(op: Op, name: str) -> tuple[str, int]:
+    """Where a node finds `name`, which a rule reads: the kind of the entry, and which argument or output it is about."""
+    outputs = op.outputs or ("result",)
+    if name in outputs:
+        return "output", outputs.index(name)
+    if re.fullmatch(r"result\d", name):
+        return "output", int(name[-1])
+    if name in op.params:
+        return "input" if _is_tensor(op, name) else "attr", op.params.index(name)
+    derived = _DERIVED.match(name)
+    if derived and derived[1] in op.params:
+        return "derived:" + derived[2], op.params.index(derived[1])
+    raise ValueError(f"op {op.name!r}: a rule reads {name!r}, which is no argument, output or derived name")

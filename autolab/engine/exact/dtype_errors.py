@@ -1,0 +1,36 @@
+"""PyTorch's errors for dtypes that an operation does not take."""
+
+from __future__ import annotations
+
+from ..core.dtype import FROM_NUMPY
+from ..core.errors import fail
+
+
+def no_kernel(name, *refused):
+    """Return a check for an op's record: torch has no kernel `name` for dtypes of the kinds `refused` ("Bool", "Complex").
+
+    Raises NotImplementedError in torch's words."""
+    def check(dtypes, promoted):
+        if promoted.short.startswith(refused):
+            raise fail(NotImplementedError, f"\"{name}\" not implemented for '{promoted.short}'",
+                       "Complex numbers have no order and no remainder; masks are no numbers. Convert first, for example with .float() or .abs().")
+    return check
+
+
+def not_implemented(torch_name, d):
+    """The error for a dtype that PyTorch has no such kernel for."""
+    return fail(
+        NotImplementedError,
+        f"\"{torch_name}\" not implemented for '{FROM_NUMPY[d].short}'",
+        "This function needs floating-point numbers: call .float() first.",
+    )
+
+
+WHOLE = ("Bool", "Byte", "Char", "Short", "Int", "Long")
+"""The kinds of whole numbers and masks, for `no_kernel`."""
+
+
+def no_complex(array, message, kind=NotImplementedError):
+    """Raises `kind(message)`, torch's words, when `array` holds complex numbers: they have no order."""
+    if array.dtype.kind == "c":
+        raise fail(kind, message, "Complex numbers have no order and no sign; take .abs(), .real or .imag first.")

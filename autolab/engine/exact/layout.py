@@ -1,0 +1,10 @@
+"""`layout`: how elements lie in memory. Source: torch.layout"""
+
+class layout:
+    """How elements lie in memory; this engine has `torch.strided` only."""
+
+    def __repr__(self):
+        return "torch.strided"
+
+
+strided = layout()

@@ -1,0 +1,110 @@
+"""Where the fast engine meets the core: all that is put over it, and taken away again."""
+
+from __future__ import annotations
+
+import functools
+
+from ..core import differentiate, namespaces, op as registry
+from ..core.node import backward
+from ..core.tensor import Tensor
+from ..inplace import changes
+from . import generated, inplace_lane, lanes, saving, steps, straight
+
+
+def lane(op):
+    """What runs `op`: for plain operands where there is a kernel for them, else for those of all kinds that can be compiled."""
+    if op.fast is not None and len(op.operands) == 2:
+        return lanes.make_binary(op)
+    if op.fast is not None and len(op.params) == len(op.defaults) + 1:
+        return lanes.make_unary(op)
+    return lanes.make_general(op) if lanes.can_compile(op) else None
+
+
+def lane_in_place(op):
+    """What runs `op` in place."""
+    return inplace_lane.make(op, changes.lane(op))
+
+
+def _equip(op):
+    """Gives the nodes of `op` what is compiled for them."""
+    op.save = functools.partial(_save, op)
+    for name, method in steps.methods(op).items():
+        setattr(op.node_class, name, method)
+    if lanes.can_compile(op):
+        op.general = lanes.compiled_on_first_use(lanes.make_general, op)
+    else:
+        op.general = registry.reporting(registry.apply, op)
+
+
+def _save(op, args, outs, edges):
+    """`op.save` until its first call."""
+    return saving.saver(op)(args, outs, edges)
+
+
+def _shortcut(roots, seeds, retain_graph):
+    """A backward pass with one root that asks for nothing unusual; see `core.differentiate.SHORTCUTS`."""
+    node = roots[0][0]
+    return len(roots) == 1 and node.direct and straight.backward(node, seeds[0], retain_graph)
+
+
+def _backward(run):
+    """The method `Tensor.backward`, which asks first whether it is that of one number, as mostly."""
+
+    @functools.wraps(run)
+    def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+        if gradient is inputs is None and not create_graph and straight.of_number(self, retain_graph):
+            return
+        differentiate.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    return backward
+
+
+def _binding(self, op):
+    """A function with the signature of `op` that calls it: of a namespace of rules, compiled once per record."""
+    shown = [p if p not in op.defaults else f"{p}=_d_{p}" for p in op.params]
+    environment = {f"_d_{p}": v for p, v in op.defaults.items()} | {"_op": op, "_forward": op.forward, "_xp": self.xp}
+    target = "_op.call(" if self.traced else "_forward(_xp, "
+    source = f"def {op.name}({', '.join(shown)}):\n return {target}{', '.join(op.params)})"
+    return generated.function(op.name, source, environment, f"rules' {op.name}")
+
+
+_plain_binding = namespaces.Namespace.binding
+_plain_backward = None
+
+
+def install():
+    """Puts everything in its place."""
+    global _plain_backward
+    if lane in registry.LANES:
+        return
+    registry.LANES.insert(-1, lane)
+    registry.INPLACE_LANES.insert(0, lane_in_place)
+    differentiate.SHORTCUTS.append(_shortcut)
+    namespaces.Namespace.binding = _binding
+    _plain_backward = Tensor.backward
+    Tensor.backward = _backward(Tensor.backward)
+    registry.EQUIPMENT.append(_equip)
+    for op in registry.RECORDS:
+        _equip(op)
+    for name, (op, of_tensors) in registry.OPERATORS.items():
+        setattr(Tensor, name, lanes.make_operator(op, of_tensors))
+    registry.choose_lanes_again()
+
+
+def remove():
+    """Leaves the core alone: nodes that were made before run by `core.node.backward`, too."""
+    if lane not in registry.LANES:
+        return
+    registry.LANES.remove(lane)
+    registry.INPLACE_LANES.remove(lane_in_place)
+    differentiate.SHORTCUTS.remove(_shortcut)
+    namespaces.Namespace.binding = _plain_binding
+    _plain_backward.__doc__ = Tensor.backward.__doc__  # examples, perhaps
+    Tensor.backward = _plain_backward
+    for name in registry.OPERATORS:
+        setattr(Tensor, name, registry.METHODS[name])
+    registry.EQUIPMENT.remove(_equip)
+    for op in registry.RECORDS:
+        op.save = op.general = None
+        op.node_class.backward_raw = op.node_class.backward_traced = backward
+    registry.choose_lanes_again()

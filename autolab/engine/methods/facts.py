@@ -1,0 +1,131 @@
+"""What a tensor is: its sizes, its strides, its place in memory, its kind. Source: https://docs.pytorch.org/docs/2.13/tensors.html"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..core.errors import check_dim, no_dimensions
+from ..core.storage import InferenceStorage
+from ..core.tensor import attach, contiguous_strides, materialise
+from ..devices import device as devices
+from ..exact.arguments import int_argument
+from ..exact.layout import strided
+
+if TYPE_CHECKING:
+    from ..core.tensor import Tensor as Base
+else:
+    Base = object
+
+
+@attach
+class Facts(Base):
+    """The part of the Tensor class that answers such questions."""
+
+    @property
+    def ndim(self) -> int:
+        """How many dimensions it has: 0 for a single number. Source: torch.Tensor.ndim."""
+        return self._array.ndim
+
+    def _is_view(self) -> bool:
+        return self._base is not None
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether it is on a GPU. Source: torch.Tensor.is_cuda."""
+        return self.device.type == "cuda"
+
+    @property
+    def is_meta(self) -> bool:
+        """Whether it has sizes and no numbers (device 'meta'). Source: torch.Tensor.is_meta."""
+        return self.device.type == "meta"
+
+    @property
+    def is_sparse(self) -> bool:
+        """False: every tensor here stores all of its numbers. Source: torch.Tensor.is_sparse."""
+        return False
+
+    @property
+    def layout(self):
+        """How it lies in memory: always `torch.strided` here. Source: torch.Tensor.layout."""
+        return strided
+
+    @property
+    def itemsize(self) -> int:
+        """The bytes of one element. Source: torch.Tensor.itemsize."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all elements. Source: torch.Tensor.nbytes."""
+        return self._array.size * self.dtype.itemsize
+
+    def element_size(self) -> int:
+        """The bytes of one element. Source: torch.Tensor.element_size."""
+        return self.dtype.itemsize
+
+    def is_inference(self) -> bool:
+        """Whether it was made in `inference_mode`, so that it may never enter a graph. Source: torch.Tensor.is_inference."""
+        return self._storage.__class__ is InferenceStorage
+
+    def is_floating_point(self) -> bool:
+        """Whether its dtype is floating point. Source: torch.Tensor.is_floating_point."""
+        return self.dtype.is_floating_point
+
+    def is_complex(self) -> bool:
+        """Whether its dtype is complex. Source: torch.Tensor.is_complex."""
+        return self.dtype.is_complex
+
+    def size(self, dim=None):
+        """The shape, or the size of dimension `dim`. Raises IndexError when there is no such dimension."""
+        if dim is None:
+            return self.shape
+        return self._array.shape[self._place(dim)]
+
+    def _place(self, dim):
+        """`dim` counted from the front. Raises IndexError when there is no such dimension."""
+        dim = int_argument("size", "dim", 1, dim)
+        if not self._array.ndim:
+            raise no_dimensions(dim)
+        return check_dim(dim, self._array.ndim)
+
+    def dim(self) -> int:
+        """How many dimensions it has: 0 for a single number. Source: torch.Tensor.dim."""
+        return self._array.ndim
+
+    ndimension = dim
+
+    def numel(self) -> int:
+        """How many elements it has. Source: torch.Tensor.numel."""
+        return int(self._array.size)
+
+    nelement = numel
+
+    def stride(self, dim=None):
+        """Steps in elements from one entry to the next, per dimension. A view says where it steps to along a dimension of size 1, too."""
+        if self._row_major() and (self._view is None or not self._array.size):
+            strides = contiguous_strides(self._array.shape)
+        else:
+            size = self.dtype.itemsize
+            strides = tuple([s // size for s in self._array.strides])
+        return strides if dim is None else strides[self._place(dim)]
+
+    def storage_offset(self) -> int:
+        """Where it begins in the memory that it shares with its views, counted in elements. Source: torch.Tensor.storage_offset."""
+        base = self._storage.array
+        if base is None or self._array is base:
+            return 0
+        return (devices.address(self._array) - devices.address(base)) // self.dtype.itemsize
+
+    def data_ptr(self) -> int:
+        """The address of its first element. Source: torch.Tensor.data_ptr."""
+        return devices.address(materialise(self))
+
+    def is_contiguous(self) -> bool:
+        """Whether its elements lie in row-major order, without gaps. Source: torch.Tensor.is_contiguous."""
+        return self._row_major()
+
+    def _row_major(self):
+        d = materialise(self) if self._array.ndim == 4 else self._array
+        return isinstance(d, np.generic) or d.flags.c_contiguous

@@ -1,0 +1,99 @@
+"""What a tensor offers about gradients: `backward`, `requires_grad_`, `retain_grad`, hooks.
+
+Source: https://docs.pytorch.org/docs/2.13/autograd.html#tensor-autograd-functions"""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING
+
+from ..autograd.hooks import NodeHooks
+from ..core.differentiate import backward
+from ..core.errors import bad_argument, fail
+from ..core.guard import guard
+from ..core.tensor import attach
+
+_run = backward
+
+if TYPE_CHECKING:
+    from ..core.tensor import Tensor as Base
+else:
+    Base = object
+
+
+@attach
+class Gradients(Base):
+    """The part of the Tensor class that concerns gradients, but for `grad` and `requires_grad`."""
+
+    def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+        """Adds the gradient of this tensor to `.grad` of the leaves it was computed from.
+
+        gradient: the vector of the vector-Jacobian product, shaped like this tensor; may be left out for one element.
+        Raises RuntimeError when there is no graph or its saved tensors were freed. Source: torch.Tensor.backward."""
+        _run(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    def requires_grad_(self, requires_grad=True):
+        """Sets `requires_grad` in place and returns the tensor."""
+        if requires_grad.__class__ is not bool:
+            raise bad_argument("requires_grad_", "requires_grad", 1, "bool", requires_grad)
+        if requires_grad and not self.dtype.is_floating_point:
+            raise fail(
+                RuntimeError,
+                "only Tensors of floating point dtype can require gradients",
+                "A gradient needs values that can change by small amounts; use .float() first.",
+            )
+        if not (requires_grad and self._node is not None):  # of a result, True says what is so; the attribute refuses it
+            self.requires_grad = requires_grad
+        return self
+
+    def retain_grad(self):
+        """Keeps the gradient of a non-leaf in `.grad` too. Raises RuntimeError when the tensor requires no grad."""
+        if not self.requires_grad:
+            raise fail(
+                RuntimeError,
+                "can't retain_grad on Tensor that has requires_grad=False",
+                "No gradient is computed for it at all.",
+            )
+        if self.grad_fn is not None:
+            self._node.node_hooks().retain[self._nr] = weakref.ref(self)
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether `retain_grad()` was called on this non-leaf. Source: torch.Tensor.retains_grad."""
+        node = self._node
+        if node is None or node.hooks is None:
+            return False
+        keeper = node.hooks.retain.get(self._nr)
+        return keeper is not None and keeper() is self
+
+    def register_hook(self, hook):
+        """Calls `hook(grad)` when the gradient of this tensor is there; a returned tensor replaces it."""
+        self._check_hookable()
+        if self.grad_fn is not None:
+            return self._node.node_hooks().add_tensor_hook(self._nr, hook)
+        return self._leaf_hooks().add_tensor_hook(0, hook)
+
+    def _check_hookable(self):
+        if not self.requires_grad:
+            raise fail(
+                RuntimeError,
+                "cannot register a hook on a tensor that doesn't require gradient",
+                "No gradient will pass here.",
+            )
+
+    def _leaf_hooks(self):
+        if self._hooks is None:
+            with guard:
+                self._hooks = self._hooks or NodeHooks()
+        return self._hooks
+
+    def register_post_accumulate_grad_hook(self, hook):
+        """Calls `hook(tensor)` after `.grad` of this leaf was updated."""
+        self._check_hookable()
+        if self.grad_fn is not None:
+            raise fail(
+                RuntimeError,
+                "post accumulate grad hooks cannot be registered on non-leaf tensors",
+                "Only leaves accumulate.",
+            )
+        return self._leaf_hooks().add("post", hook)
