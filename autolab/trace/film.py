@@ -364,7 +364,7 @@ class Film(Observer):
         self._lost()
         for shot in self.shots:
             if isinstance(shot.state, _Later):
-                shot.state = _state(shot.state.value)
+                shot.state = _told(shot.state.value)
         found = passes.passes(self.plans, self.shots, nodes, edges, frozen)
         roots = {p.run: ", ".join(nodes[int(root[1:])].label for root in p.roots) for p in found}
         parts: dict[tuple[int, str], int] = {}
@@ -412,4 +412,8 @@ class _Later:
 def _state(value: Value | None) -> Any:
     if value is not None and value.is_open:
         return _Later(value)
+    return _told(value)
+
+
+def _told(value: Value | None) -> str:
     return "zero" if value is not None and value.is_zero else "accumulated"

@@ -20,6 +20,7 @@ import numpy as np
 
 from . import cards, panels
 from .panels import KINDS, MOST_ROWS, POOL, View
+from .reader import is_tensor
 
 if TYPE_CHECKING:
     from .build import Builder
@@ -84,7 +85,7 @@ class Pictures:
             return
         layer.runs.add(run)
         if "norm" not in KINDS[layer.op]:
-            _picture(layer, "y", np.asarray(grads[0]), run)
+            _picture(layer, "y", self._of(grads[0]), run)
 
     def contribution(self, draft: Draft, slot: int, grad: Any, run: int) -> None:
         """`draft` sent `grad` to its operand `slot`."""
@@ -98,11 +99,14 @@ class Pictures:
             return
         if "norm" not in KINDS[layer.op]:
             if what != "b":
-                _picture(layer, what, np.asarray(grad), run, edge.id)
+                _picture(layer, what, self._of(grad), run, edge.id)
         elif what != "x":
             name = f"gradient of {'γ' if what == 'w' else 'β'}" + (f", pass {run}" if run > 1 else "")
             table = layer.panels[-1]  # the one with scale and shift
-            table.columns.append(panels.column(name, grad, False, len(table.names), run, edge.id))
+            table.columns.append(panels.column(name, self._of(grad), False, len(table.names), run, edge.id))
+
+    def _of(self, grad: Any) -> np.ndarray:
+        return np.asarray(self.builder.reader.array(grad) if is_tensor(grad) else grad)
 
     # -- where the numbers are -------------------------------------------------------------------------------------
     def _sizes(self, draft: Draft, op: str) -> cards.Sizes | None:

@@ -21,6 +21,7 @@ class At(NamedTuple):
     modules: list[Any]
     hidden: bool
     optimizer: type | None
+    compiled: bool = False  # whether a function that torch.compile made is around it
     line: int | None = None  # of the learner's frame, where that may have gone on since
 
 
@@ -45,7 +46,7 @@ def at(custom: bool) -> At:
 def at_torch(custom: bool, frame: FrameType | None = None) -> At:
     """The same for PyTorch's operations, or from `frame` outwards. A library's line counts only where no line of the learner's is around it."""
     frame = frame or sys._getframe(2)
-    learner, library, modules, applies, optimizer = None, None, [], 0, None
+    learner, library, modules, applies, optimizer, compiled = None, None, [], 0, None, False
     while frame is not None:
         code = frame.f_code
         if not names.ours(frame):
@@ -58,8 +59,10 @@ def at_torch(custom: bool, frame: FrameType | None = None) -> At:
             modules.append(names.local_names(frame)["self"])
         elif library is None and optimizer is None and "torch/optim/" in code.co_filename.replace("\\", "/"):
             optimizer = type(frame.f_locals.get("self"))
+        elif code.co_name == "compile_wrapper" and _ends(code, "torch/_dynamo/eval_frame.py"):
+            compiled = True
         frame = frame.f_back
-    return At(learner or library, modules, applies > custom, optimizer)
+    return At(learner or library, modules, applies > custom, optimizer, compiled)
 
 
 def clearing() -> Any:

@@ -12,6 +12,8 @@ import weakref
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
+import numpy as np
+
 from .reader import UNKNOWN, Facts, Reader, device_name, dtype_name
 
 
@@ -85,7 +87,11 @@ class TorchReader(Reader):
         tensor = tensor.detach().cpu()
         if tensor.dtype == torch.bfloat16:  # NumPy has no such type; every bfloat16 is a float32
             tensor = tensor.float()
-        return tensor.resolve_conj().resolve_neg().numpy()
+        tensor = tensor.resolve_conj().resolve_neg()
+        try:
+            return np.from_dlpack(tensor)  # after .numpy() the memory could never be resized any more
+        except (BufferError, RuntimeError, TypeError):
+            return tensor.clone().numpy()
 
     def facts(self, tensor: Any) -> Facts:
         version = None if tensor.is_inference() else tensor._version

@@ -5,8 +5,7 @@ An operation is told when the next one begins, or the call it is part of ends: o
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
+import warnings
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from . import stack
 from .torch_calls import Call, Function, Schema, schema_of, tensors_in
 from .torch_pass import Pass
+from .torch_silence import Silence, quietly
 
 if TYPE_CHECKING:
     from .torch_record import TorchRecording
@@ -28,13 +28,25 @@ _SHARED = frozenset(["numpy", "__array__", "__dlpack__", "data_ptr"])
 """What hands out a tensor's memory, so that it can be changed unseen."""
 
 
+REENTRANT = (
+    "checkpoint(use_reentrant=True) goes back through a graph of its own, which a recording does not see: the operations inside, and the gradients "
+    "of what only they use, are missing from it. With use_reentrant=False they are recorded, computed again in the backward pass."
+)
+
+
+def warn(message: str, frame: FrameType | None) -> None:
+    """A warning about the learner's line that `frame` is at."""
+    if frame is not None:
+        warnings.warn_explicit(message, UserWarning, frame.f_code.co_filename, frame.f_lineno)
+
+
 class _Operation:
     """One operation that ran, until its results have their history."""
 
-    __slots__ = ("arguments", "enabled", "results", "schema")
+    __slots__ = ("arguments", "enabled", "results", "schema", "scope")
 
-    def __init__(self, schema: Schema, arguments: dict[str, Any], results: list[Any], enabled: bool) -> None:
-        self.schema, self.arguments, self.results, self.enabled = schema, arguments, results, enabled
+    def __init__(self, schema: Schema, arguments: dict[str, Any], results: list[Any], enabled: bool, scope: Any) -> None:
+        self.schema, self.arguments, self.results, self.enabled, self.scope = schema, arguments, results, enabled, scope
 
     def place(self, seen: list[Any]) -> bool:
         """Whether the results have their history. A view gets it in a tensor of its own, which `seen` may have."""
@@ -61,7 +73,7 @@ class _Calls(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         events, kwargs = self.events, kwargs or {}
-        if events.quiet:
+        if Silence.on:
             return func(*args, **kwargs)
         if events.queue or events.custom is not None:
             events.tell(args)
@@ -94,7 +106,7 @@ class _Operations(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         events, kwargs = self.events, kwargs or {}
-        if events.quiet:
+        if Silence.on:
             if args and isinstance(args[0], (bool, int, float, complex)) and func is torch.ops.aten.detach.default:
                 # A node has saved the 3 of `3 * x` as a tensor, which comes here as the number that it was.
                 return torch.tensor(args[0], dtype=torch.float64 if isinstance(args[0], float) else None)
@@ -120,7 +132,7 @@ class _Operations(TorchDispatchMode):
             return result
         if results and given and not schema.silent:
             enabled = on and any(t.requires_grad for t in given)
-            events.queue.append(_Operation(schema, arguments, results, enabled))
+            events.queue.append(_Operation(schema, arguments, results, enabled, events.scope))
         return result
 
 
@@ -136,7 +148,9 @@ class _Custom:
         return stack.custom_function() is self.frame
 
     def tell(self, recording: TorchRecording, seen: list[Any]) -> None:
-        args = self.frame.f_locals["args"]
+        args, cls = self.frame.f_locals["args"], self.frame.f_locals["cls"]
+        if cls.__module__ == "torch.utils.checkpoint":
+            warn(REENTRANT, self.at.frame)
         found = {id(t): t for t in [*self.results, *seen] if (fn := t.grad_fn) is not None and hasattr(fn, "saved_tensors")}
         outputs = [t for t in found.values() if not recording.knows(t.grad_fn)]
         if outputs:
@@ -144,47 +158,25 @@ class _Custom:
             outputs = sorted((t for t in outputs if t.grad_fn is node), key=lambda t: t.output_nr)
             recording.forward_at(self.at, node, args, None, tuple(outputs), node)
         elif self.results:
-            call = Function(self.frame.f_locals["cls"].__name__, args)
+            call = Function(cls.__name__, args)
             recording.forward_at(self.at, call, call.args(), None, tuple(self.results[-1:]), None)
-
-
-def quietly(method: Callable[..., Any]) -> Callable[..., Any]:
-    """What PyTorch is asked by the recording itself is no event."""
-
-    @functools.wraps(method)
-    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
-        before, self.quiet = self.quiet, True
-        try:
-            return method(self, *args, **kwargs)
-        finally:
-            self.quiet = before
-
-    return run
 
 
 class Events:
     """Watches PyTorch in a `with` block and tells `recording`."""
 
-    _quiet = False  # one for all: what a recording asks is no event of one around it either
 
     def __init__(self, recording: TorchRecording) -> None:
         self.recording = recording
         self.queue: list[_Operation] = []
         self.passes = 0  # that are running
         self.custom: _Custom | None = None  # the custom function that runs, or has just run
-        self._modes = _Operations(self), _Calls(self)
+        self.operations, self._calls = _Operations(self), _Calls(self)
         self._handles: list[Any] = []
         self._names: dict[tuple[int, int], str] = {}
+        self.told: Any = None  # the scope of the operation that is being told
         self.modules: list[tuple[Any, Any]] = []  # (module, its scope), of calls that are running
         self.clearing: Any = None  # the optimizer or module whose zero_grad() is under way
-
-    @property
-    def quiet(self) -> bool:
-        return Events._quiet
-
-    @quiet.setter
-    def quiet(self, now: bool) -> None:
-        Events._quiet = now
 
     def __enter__(self) -> None:
         self._handles = [
@@ -193,12 +185,15 @@ class Events:
             register_optimizer_step_pre_hook(self._step_begins),
             register_optimizer_step_post_hook(self._step_ends),
         ]
-        for mode in self._modes:
+        self._stance = torch.compiler.set_stance("force_eager")  # what is compiled runs as it is written, operation by operation
+        self._stance.__enter__()
+        for mode in (self.operations, self._calls):
             mode.__enter__()
 
     def __exit__(self, *error: Any) -> None:
-        for mode in reversed(self._modes):
+        for mode in (self._calls, self.operations):
             mode.__exit__(*error)
+        self._stance.__exit__(*error)
         for handle in self._handles:
             handle.remove()
         self.tell((), last=True)
@@ -224,6 +219,7 @@ class Events:
 
     def _tell(self, operation: _Operation) -> None:
         schema, results = operation.schema, operation.results
+        self.told = operation.scope
         reader = self.recording.reader
         node = next((fn for t in results if (fn := reader.grad_fn(t)) is not None), None) if operation.enabled or schema.in_place else None
         if node is not None and not schema.in_place and self.recording.knows(node):
@@ -236,6 +232,7 @@ class Events:
         if call.record is not None and not call.record.variadic:
             results = results[: max(1, len(outputs))]
         self.recording.forward(call, call.args(), None, tuple(results), node if operation.enabled else None, schema.in_place)
+        self.told = None
 
     @quietly
     def before_change(self, schema: Schema, arguments: dict[str, Any]) -> None:
@@ -307,6 +304,11 @@ class Events:
         return Pass(self, func, args, kwargs).run()
 
     # -- modules -----------------------------------------------------------------------------------
+    @property
+    def scope(self) -> Any:
+        """The call of a module in which what is told happened."""
+        return self.told or (self.modules[-1][1] if self.modules else None)
+
     def _module_begins(self, module: Any, args: Any) -> None:
         caller, around = self.modules[-1] if self.modules else (None, None)
         name = "" if caller is None else self._name_in(caller, module)

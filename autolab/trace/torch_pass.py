@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from .torch_calls import tensors_in
+from .torch_silence import Silence
 
 if TYPE_CHECKING:
     from .torch_events import Events
@@ -38,14 +39,11 @@ class Pass:
     def run(self) -> Any:
         """The call, watched. What it raises is raised."""
         events = self.events
-        was, events.quiet = events.quiet, True
-        try:
+        with Silence(events):
             events.tell(self.roots, last=True)
             events.passes += 1
             if self._can_begin():
                 self._begin()
-        finally:
-            events.quiet = was
         try:
             result = self.func(*self.args, **self.kwargs)
         except Exception as error:
@@ -81,12 +79,12 @@ class Pass:
 
     # -- hooks: what they return would replace gradients ---------------------------------------------
     def _before(self, fn: Any, grads: Any) -> None:
-        with _Quiet(self.events):
+        with Silence(self.events):
             if any(g is not None for g in grads):
                 self.recording.before_node(fn, grads)
 
     def _after(self, fn: Any, results: Any, grads: Any) -> None:
-        with _Quiet(self.events):
+        with Silence(self.events):
             recording = self.recording
             self.events.tell(results)  # with create_graph the rule is made of operations, too
             reached = any(g is not None for g in grads)
@@ -102,12 +100,12 @@ class Pass:
         self.arrived[id(fn.variable)] = grads[0].detach()
 
     def _accumulated(self, leaf: Any) -> None:
-        with _Quiet(self.events):
+        with Silence(self.events):
             grad = self.arrived.pop(id(leaf), None)
             self.recording.accumulate(leaf, leaf.grad if grad is None else grad, leaf.grad)
 
     def _end(self, error: BaseException | None, result: Any = None) -> None:
-        with _Quiet(self.events):
+        with Silence(self.events):
             for handle in self.handles:
                 handle.remove()
             self.events.tell(result, last=True)
@@ -120,17 +118,6 @@ class Pass:
             elif error is not None:
                 recording.failed("grad" if self.returns else "backward", {"tensors": self.roots}, error)
             self.nodes.clear()
-
-
-class _Quiet:
-    def __init__(self, events: Events) -> None:
-        self.events = events
-
-    def __enter__(self) -> None:
-        self.before, self.events.quiet = self.events.quiet, True
-
-    def __exit__(self, *error: Any) -> None:
-        self.events.quiet = self.before
 
 
 _NAMES = {

@@ -19,11 +19,18 @@ from .reader import SavedEntry, Stale
 from .recorder import Recorder
 from .torch_adapter import TorchReader
 from .torch_calls import Call
-from .torch_events import Events
+from .torch_events import Events, warn
+from .torch_silence import Silence
 from .torch_snapshots import Snapshots
 from .values import Value
 
 _numbers = itertools.count()
+
+
+COMPILED = (
+    "a recording runs what torch.compile made as it was written, operation by operation: compiled code has other operations, "
+    "and none of the values between them"
+)
 
 
 class SeenNodes(Seen):
@@ -78,8 +85,7 @@ class RecordingReader(TorchReader):
         return None if snapshot is None else snapshot.value
 
     def scope_now(self) -> Any:
-        modules = self.events.modules if self.events is not None else []
-        return modules[-1][1] if modules else None
+        return None if self.events is None else self.events.scope
 
     def saved(self, node: Any) -> Iterator[tuple[str, Any]]:
         if packs():
@@ -89,7 +95,7 @@ class RecordingReader(TorchReader):
         yield from super().saved(node)
 
     def arriving(self, grad: Any) -> Any:
-        return None if grad is None else grad.detach()
+        return grad.detach() if grad is not None and grad.requires_grad else grad
 
     def kept_gradient(self, grad: Any) -> Any:
         snapshot = self.snapshots.of(grad)
@@ -130,6 +136,7 @@ class TorchRecording(Recorder):
         super().__init__()
         self._events = Events(self)
         self._known_at: stack.At | None = None
+        self._said = False  # that something is compiled
 
     def _new_builder(self) -> Builder:
         self.reader = RecordingReader()
@@ -149,7 +156,11 @@ class TorchRecording(Recorder):
         return self._builder.by_fn.get(node) is not None
 
     def _at(self, custom: bool) -> stack.At:
-        return self._known_at or stack.at_torch(custom)
+        at = self._known_at or stack.at_torch(custom)
+        if at.compiled and not self._said:
+            self._said = True
+            warn(COMPILED, at.frame)
+        return at
 
     def forward_at(self, at: stack.At, *event: Any) -> None:
         """The event `forward` of something that ran where `at` says."""
@@ -179,14 +190,11 @@ class TorchRecording(Recorder):
         return super()._operation(op, record)
 
     def _so_far(self, frame: FrameType | None) -> Any:
-        was, self._events.quiet = self._events.quiet, True
-        try:
+        with Silence(self._events):
             held = [t for d in self._builder.nodes if d.tensor is not None and (t := d.tensor()) is not None]
             self.reader.nodes.reach(held)
             trace = super()._so_far(frame)
             self.reader.snapshots.settle()
-            return trace
-        finally:
             self.reader.nodes.reached.clear()
-            self._events.quiet = was
+            return trace
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import json
 import re
 import subprocess
 import sys
@@ -12,8 +13,10 @@ import pytest
 import torch_programs
 
 import autolab
+from autolab.trace import causes
 
 torch = pytest.importorskip("torch")
+checkpoint = pytest.importorskip("torch.utils.checkpoint").checkpoint
 
 PROGRAMS = {f"{name}": run for name, run in (programs.PROGRAMS | torch_programs.PROGRAMS).items()}
 """Names that both lists have mean the further one."""
@@ -73,6 +76,15 @@ def text_of(recording):
     return found
 
 
+def facts_of(recording):
+    """What a trace holds beside its text: who changes whose gradient to what, and the modules; PyTorch's order of freeing apart."""
+    trace = recording.trace()
+    frames = [(f.phase, f.run, f.node, f.edge, f.receiver, f.state, f.name) for f in trace.frames if f.event not in ("free", "accumulate", "hook")]
+    last = trace.states(len(trace.frames) - 1) if trace.frames else {}
+    edges = [(e.parent, e.parent_nr, e.child, e.slot, e.update) for e in trace.edges]
+    return frames, last, edges, [(g.path, g.type, g.nodes, g.parent, g.call, g.holds) for g in trace.groups]
+
+
 def without(lines, stated):
     kept = [line for line in lines if not any(line.startswith(s) for s in stated)]
     assert len(kept) == len(lines) - len(stated)
@@ -81,9 +93,11 @@ def without(lines, stated):
 
 @pytest.mark.parametrize("name", [n for n in PROGRAMS if n != "gradients_of_gradients"])
 def test_a_program_reads_as_with_autolab(name):
-    ours, theirs = (text_of(recorded(PROGRAMS[name], library)) for library in (autolab, torch))
+    ours, theirs = (recorded(PROGRAMS[name], library) for library in (autolab, torch))
     only_ours, only_theirs = STATED.get(name, ([], []))
-    assert without(theirs, only_theirs) == without(ours, only_ours)
+    assert without(text_of(theirs), only_theirs) == without(text_of(ours), only_ours)
+    assert facts_of(theirs) == facts_of(ours)
+    json.dumps(theirs.trace().to_json())
 
 
 def test_the_order_within_a_rule_is_pytorchs_own():
@@ -182,3 +196,104 @@ def test_the_line_is_the_learners():
         torch.nn.functional.softplus(torch.ones(2, requires_grad=True))
     source = recording.trace().nodes[-1].source
     assert source.file == "test_torch_record.py" and source.text.startswith("torch.nn.functional.softplus(")
+
+
+def test_memory_that_was_looked_at_can_still_be_resized():
+    x = torch.arange(10.0, requires_grad=True)
+    with autolab.record() as recording:
+        y = (x * 2).detach()
+        (x * y).sum().backward()
+    recording.trace()
+    y.resize_(100)
+    x.grad.resize_(100)
+
+
+def test_statistics_of_many_numbers_are_those_of_few():
+    from autolab.trace import values
+
+    numbers = torch.randn(100_003, generator=torch.Generator().manual_seed(0)).numpy() * 3 + 100
+    many = values._stats_of_many(numbers)
+    wide = numbers.astype("float64")
+    assert many["mean"] == float(f"{wide.mean():.7g}") and many["std"] == float(f"{wide.std():.7g}")
+    numbers[7] = float("nan")
+    assert values._stats_of_many(numbers) is None and values._stats(numbers)["nan"] == 1
+
+
+def test_checkpointing_shows_what_is_computed_again():
+    layer = torch.nn.Linear(2, 2)
+    x = torch.ones(1, 2, requires_grad=True)
+    with autolab.record() as recording:
+        y = checkpoint(lambda a: torch.tanh(layer(a)) * 2, x, use_reentrant=False)
+        y.sum().backward()
+    trace = recording.trace()
+    again = [f.node for f in trace.frames if f.event == "compute" and f.index > next(f.index for f in trace.frames if f.event == "seed")]
+    assert [trace.nodes[int(n[1:])].op for n in again] == ["t", "addmm", "tanh"]
+    assert {s.missing for s in trace.saved} == {"kept by a hook for saved tensors, which alone knows it"}
+    assert sorted(f.total.shape for f in trace.frames if f.event == "accumulate") == [(1, 2), (2,), (2, 2)]
+
+
+def test_reentrant_checkpointing_says_what_is_missing():
+    x = torch.ones(1, 2, requires_grad=True)
+    with pytest.warns(UserWarning, match="use_reentrant=False they are recorded"), autolab.record():
+        checkpoint(torch.nn.Linear(2, 2), x, use_reentrant=True).sum().backward()
+
+
+def test_compiled_code_runs_as_it_is_written_and_says_so():
+    compiled = torch.compile(lambda a: (a * 2).tanh(), backend="eager")
+    x = torch.ones(2, requires_grad=True)
+    with pytest.warns(UserWarning, match="torch.compile"), autolab.record() as recording:
+        compiled(x).sum().backward()
+    assert [n.op for n in recording.trace().nodes if n.kind == "op"] == ["mul", "tanh", "sum"]
+
+
+def changed_in_place():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x.exp()
+    y.add_(1)
+    y.sum().backward()
+
+
+def backward_twice():
+    x = torch.tensor(2.0, requires_grad=True)
+    y = x * x
+    y.backward()
+    y.backward()
+
+
+def wrong_shapes():
+    net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Linear(2, 1))
+    net(torch.ones(1, 2))
+
+
+def no_graph():
+    x = torch.ones(2, requires_grad=True)
+    y = x.detach().sum()
+    y.backward()
+
+
+@pytest.mark.parametrize(
+    ("fails", "words"),
+    [
+        (changed_in_place, ["saved result, at version 0", "add_"]),
+        (backward_twice, ["a backward pass before this one freed them", "That was backward pass 1"]),
+        (wrong_shapes, ["addmm(", "float32 [1, 3]", "float32 [2, 1]"]),
+        (no_graph, ["no graph behind it", "The graph ends at v1 = detach(x)"]),
+    ],
+)
+def test_an_error_in_a_recording_is_explained(fails, words):
+    with pytest.raises(RuntimeError) as caught, autolab.record() as recording:
+        fails()
+    trace = causes.of_error(caught.value)
+    assert trace.meta["library"] == "torch" and trace.nodes == recording.trace().nodes
+    said = " ".join(trace.meta["explanation"]["text"])
+    assert all(word in said for word in words)
+    autolab.explain(caught.value)
+
+
+def test_a_recording_can_be_looked_at(tmp_path):
+    net = torch.nn.Sequential(torch.nn.Conv2d(1, 2, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(8, 2))
+    with autolab.record() as recording:
+        loss = net(torch.ones(1, 1, 4, 4)).sum()
+        loss.backward()
+    autolab.explore(recording).to_html(tmp_path / "page.html")
+    assert "Conv2d" in str(autolab.viz.draw(recording)) and autolab.viz.make_dot(loss)
