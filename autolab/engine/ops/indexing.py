@@ -242,23 +242,7 @@ index_put_op = register(
 
 def _plan(self, key):
     """Applies the basic part of an index as views. Returns (view, indices): `indices` is None, or the list for the advanced part."""
-    if not self._array.ndim and key.__class__ is int:
-        raise fail(
-            IndexError,
-            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a "
-            "number",
-            "A 0-d tensor is a single number.",
-        )
-    if not self._array.ndim and key.__class__ is slice:
-        raise fail(IndexError, "slice() cannot be applied to a 0-dim tensor.", "A 0-d tensor is a single number.")
-    key = key if key.__class__ is tuple else tuple(key) if isinstance(key, (list, range)) and as_coordinates(key) else (key,)
-    used = sum(consumed_by(k) for k in key)
-    if used > self.ndim:
-        raise fail(
-            IndexError,
-            f"too many indices for tensor of dimension {self.ndim}",
-            f"The tensor has {self.ndim} dimension(s), the index names {used}.",
-        )
+    key, used = _parts(self, key)
     result, dim, advanced = self, 0, {}
     for place, k in enumerate(key):
         if k.__class__ is int or isinstance(k, (int, np.integer)) and not isinstance(k, (bool, np.bool_)):
@@ -301,6 +285,28 @@ def _plan(self, key):
     if not advanced:
         return result, None
     return result, [advanced.get(d) for d in range(max(advanced) + 1)]
+
+
+def _parts(self, key):
+    """The parts of an index, as a tuple, and how many dimensions they name. Raises IndexError when the tensor has not so many."""
+    if not self._array.ndim and key.__class__ is int:
+        raise fail(
+            IndexError,
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a "
+            "number",
+            "A 0-d tensor is a single number.",
+        )
+    if not self._array.ndim and key.__class__ is slice:
+        raise fail(IndexError, "slice() cannot be applied to a 0-dim tensor.", "A 0-d tensor is a single number.")
+    key = key if key.__class__ is tuple else tuple(key) if isinstance(key, (list, range)) and as_coordinates(key) else (key,)
+    used = sum(consumed_by(k) for k in key)
+    if used > self.ndim:
+        raise fail(
+            IndexError,
+            f"too many indices for tensor of dimension {self.ndim}",
+            f"The tensor has {self.ndim} dimension(s), the index names {used}.",
+        )
+    return key, used
 
 
 def _sliced(x, dim, k, always=False):

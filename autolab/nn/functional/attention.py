@@ -9,7 +9,7 @@ import math
 import warnings
 
 import autolab
-from autolab.engine.core.errors import fail
+from autolab.engine.core.errors import fail, unsupported
 from autolab.engine.core.op import NAMESPACES
 from autolab.nn.functional.basic import dropout
 from autolab.engine.core.tensor import Tensor
@@ -263,30 +263,16 @@ def multi_head_attention_forward(
     NotImplementedError for static_k and static_v.
     Source: torch.nn.functional.multi_head_attention_forward.
     """
-    for name, given in (("static_k", static_k), ("static_v", static_v)):
-        if given is not None:
-            from autolab.engine.core.errors import unsupported
-
-            raise unsupported("multi_head_attention_forward", name)
+    _refuse_static(static_k, static_v)
     batched = _check_shapes(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not batched:
         query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
     target, batch, width = query.shape
-    key_padding_mask = canonical_mask(key_padding_mask, "key_padding_mask", query, attn_mask, "attn_mask")
-    if is_causal and attn_mask is None:
-        raise fail(
-            RuntimeError,
-            "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
-            "`generate_square_subsequent_mask` to create this mask.",
-            "is_causal only says what the mask is.",
-        )
-    attn_mask = canonical_mask(attn_mask, "attn_mask", query)
+    attn_mask, key_padding_mask = _canonical_masks(attn_mask, key_padding_mask, query, is_causal)
     _check_widths(query, key, value, embed_dim_to_check, num_heads, use_separate_proj_weight)
-    if is_causal and key_padding_mask is None and not need_weights:
-        attn_mask = None
-    else:
-        is_causal = False
+    is_causal = is_causal and key_padding_mask is None and not need_weights
+    attn_mask = None if is_causal else attn_mask
     if use_separate_proj_weight:
         q, k, v = _project_apart((query, key, value), (q_proj_weight, k_proj_weight, v_proj_weight), in_proj_bias)
     else:
@@ -297,25 +283,40 @@ def multi_head_attention_forward(
         attn_mask, key_padding_mask = _one_more_key(attn_mask), _one_more_key(key_padding_mask)
     q, k, v = (_heads(x, batch, num_heads) for x in (q, k, v))
     if add_zero_attn:
-        zeros = k.new_zeros((batch * num_heads, 1, k.size(-1)))
-        k, v = autolab.cat([k, zeros], 1), autolab.cat([v, zeros], 1)
+        k, v = (autolab.cat([x, k.new_zeros((batch * num_heads, 1, k.size(-1)))], 1) for x in (k, v))
         attn_mask, key_padding_mask = _one_more_key(attn_mask), _one_more_key(key_padding_mask)
     source = k.size(1)
     mask = _joined_masks(attn_mask, key_padding_mask, batch, num_heads, source)
     dropout_p = dropout_p if training else 0.0
-    weights = None
     if need_weights:
         weights, output = _weighted(q, k, v, mask, dropout_p)
-    else:
-        output = _unweighted(q, k, v, mask, dropout_p, is_causal, batch)
-    output = _F["linear"](output.transpose(0, 1).reshape(target * batch, width), out_proj_weight, out_proj_bias)
-    output = output.view(target, batch, output.size(1))
-    if weights is not None:
         weights = weights.view(batch, num_heads, target, source)
         weights = weights.mean(dim=1) if average_attn_weights else weights
-    if batched:
-        return output, weights
-    return output.squeeze(1), None if weights is None else weights.squeeze(0)
+    else:
+        weights, output = None, _unweighted(q, k, v, mask, dropout_p, is_causal, batch)
+    output = _F["linear"](output.transpose(0, 1).reshape(target * batch, width), out_proj_weight, out_proj_bias)
+    output = output.view(target, batch, output.size(1))
+    return (output, weights) if batched else (output.squeeze(1), None if weights is None else weights.squeeze(0))
+
+
+def _refuse_static(static_k, static_v):
+    """Raises NotImplementedError for keys and values that were projected already."""
+    for name, given in (("static_k", static_k), ("static_v", static_v)):
+        if given is not None:
+            raise unsupported("multi_head_attention_forward", name)
+
+
+def _canonical_masks(attn_mask, key_padding_mask, query, is_causal):
+    """Both masks as floats to add. Raises RuntimeError for the hint `is_causal` without the mask it is about."""
+    key_padding_mask = canonical_mask(key_padding_mask, "key_padding_mask", query, attn_mask, "attn_mask")
+    if is_causal and attn_mask is None:
+        raise fail(
+            RuntimeError,
+            "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
+            "`generate_square_subsequent_mask` to create this mask.",
+            "is_causal only says what the mask is.",
+        )
+    return canonical_mask(attn_mask, "attn_mask", query), key_padding_mask
 
 
 def _check_widths(query, key, value, embed_dim, num_heads, separate):
