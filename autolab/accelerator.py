@@ -22,7 +22,7 @@ def device_count() -> int:
     return _cuda.device_count()
 
 
-def current_accelerator(check_available=False):
+def current_accelerator(check_available: bool = False) -> _devices.device | None:
     """`device(type='cuda')` where there is a GPU, else None. Source: torch.accelerator.current_accelerator"""
     return _devices.device("cuda") if is_available() else None
 
@@ -38,24 +38,24 @@ def current_device_index() -> int:
     return _cuda.current_device()
 
 
-def set_device_index(device) -> None:
+def set_device_index(device: _devices.device | str | int | None) -> None:
     """Chooses the GPU. Raises RuntimeError where there is none. Source: torch.accelerator.set_device_index"""
     _checked()
     _cuda.set_device(device)
 
 
-def synchronize(device=None) -> None:
+def synchronize(device: _devices.device | str | int | None = None) -> None:
     """Waits for the GPU. Raises RuntimeError where there is none. Source: torch.accelerator.synchronize"""
     _checked()
     _cuda.synchronize(device)
 
 
-def memory_allocated(device_index=None) -> int:
+def memory_allocated(device_index: _devices.device | str | int | None = None) -> int:
     """Bytes that tensors occupy on the GPU. Source: torch.accelerator.memory_allocated"""
     return _cuda.memory_allocated(device_index)
 
 
-def max_memory_allocated(device_index=None) -> int:
+def max_memory_allocated(device_index: _devices.device | str | int | None = None) -> int:
     """The most bytes that tensors occupied. Source: torch.accelerator.max_memory_allocated"""
     return _cuda.max_memory_allocated(device_index)
 

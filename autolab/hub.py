@@ -3,14 +3,18 @@
 Loading models with their code from repositories (`torch.hub.load`) is not here. Source: https://docs.pytorch.org/docs/2.13/hub.html
 """
 
+from __future__ import annotations
+
 import os
 import re
 import sys
 from urllib.parse import urlparse
+from typing import Any
 
 from autolab import serialization
 from autolab.engine.core.errors import fail
 from autolab.utils.download import FAILURES, download
+from autolab.serialization.settings import MapLocation
 
 __all__ = ["download_url_to_file", "fetch_weights", "get_dir", "load_state_dict_from_url", "set_dir"]
 
@@ -25,7 +29,7 @@ def __getattr__(name):
     raise AttributeError(f"module 'torch.hub' has no attribute '{name}'")
 
 
-def get_dir():
+def get_dir() -> str:
     """The folder of downloads: what `set_dir` chose, else $TORCH_HOME/hub, else $XDG_CACHE_HOME/torch/hub, else ~/.cache/torch/hub."""
     if _chosen_dir is not None:
         return _chosen_dir
@@ -33,13 +37,15 @@ def get_dir():
     return os.path.join(os.path.expanduser(os.getenv("TORCH_HOME", cache)), "hub")
 
 
-def set_dir(d):
+def set_dir(d: str | os.PathLike[str]) -> None:
     """Choose the folder of downloads for this process."""
     global _chosen_dir
     _chosen_dir = os.path.expanduser(os.fspath(d))
 
 
-def download_url_to_file(url, dst, hash_prefix=None, progress=True):
+def download_url_to_file(
+    url: str, dst: str | os.PathLike[str], hash_prefix: str | None = None, progress: bool = True,
+) -> None:
     """Download `url` into the file `dst`, which takes the place of an older one when it is whole; a broken download is continued.
 
     hash_prefix: the first digits of the file's SHA-256. Raises RuntimeError for a wrong checksum or a web page in the file's
@@ -49,7 +55,10 @@ def download_url_to_file(url, dst, hash_prefix=None, progress=True):
     download(url, dst, sha256_prefix=hash_prefix, progress=progress, again=True)
 
 
-def fetch_weights(url, model_dir=None, progress=True, check_hash=False, file_name=None):
+def fetch_weights(
+    url: str, model_dir: str | os.PathLike[str] | None = None, progress: bool = True, check_hash: bool = False,
+    file_name: str | None = None,
+) -> str:
     """The path of the file at `url` in the folder of downloads, downloaded if it is not there.
 
     check_hash: the name ends in "-<first digits of the SHA-256>.<ending>", which the content must have; a file that is there is
@@ -82,8 +91,9 @@ def fetch_weights(url, model_dir=None, progress=True, check_hash=False, file_nam
 
 
 def load_state_dict_from_url(
-    url, model_dir=None, map_location=None, progress=True, check_hash=False, file_name=None, weights_only=True
-):
+    url: str, model_dir: str | os.PathLike[str] | None = None, map_location: MapLocation = None, progress: bool = True,
+    check_hash: bool = False, file_name: str | None = None, weights_only: bool = True,
+) -> dict[str, Any]:
     """The state dict in the file at `url`, which is downloaded once into `model_dir` (default: `get_dir()`/checkpoints).
 
     See `fetch_weights` and `torch.load` for the arguments and errors. weights_only is True, where PyTorch's default is False.

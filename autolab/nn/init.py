@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -244,10 +246,10 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
     return tensor
 
 
-def _deprecated(function):
+def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     new, old = function.__name__, function.__name__[:-1]
 
-    def renamed(*args, **kwargs):
+    def renamed(*args: Any, **kwargs: Any) -> Tensor:
         warnings.warn(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.", FutureWarning, stacklevel=2)
         return function(*args, **kwargs)
 

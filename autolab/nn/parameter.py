@@ -2,18 +2,24 @@
 
 Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.parameter.Parameter.html"""
 
+from __future__ import annotations
+
 import os
 import sys
 import weakref
+from collections.abc import Sequence
 from types import MethodType
+from typing import NoReturn
 
 from autolab import engine
+from autolab.engine.core.dtype import dtype as DType
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import TENSORS
 from autolab.engine.exact.printing import parameter_repr
 from autolab.engine.core.op import NAMESPACES
 from autolab.engine.core.tensor import Tensor, wrap
 from autolab.engine.methods.copies import _rebuild as _rebuild_tensor
+from autolab.nn._arguments import DeviceLike
 
 __all__ = [
     "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin", "is_lazy",
@@ -141,7 +147,7 @@ class UninitializedTensorMixin:
 
         return refused
 
-    def materialize(self, shape, device=None, dtype=None):
+    def materialize(self, shape: Sequence[int], device: DeviceLike = None, dtype: DType | None = None) -> None:
         """Become an ordinary parameter or buffer of this `shape`, whose numbers are still to be written.
 
         device, dtype: those that it was made with, unless others are given."""
@@ -170,7 +176,7 @@ class UninitializedTensorMixin:
             _CALL_FORWARD,
         )
 
-    def share_memory_(self):
+    def share_memory_(self) -> NoReturn:
         """Raises RuntimeError: there is no memory yet."""
         raise fail(
             RuntimeError,

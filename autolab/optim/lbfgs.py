@@ -13,7 +13,7 @@ from autolab.optim.optimizer import Optimizer, ParamsT, check_lr, number
 from autolab.engine.core.tensor import Tensor
 
 
-def _number(loss) -> float:
+def _number(loss: Any) -> float:
     """A loss as a number; PyTorch's L-BFGS does not warn that it requires grad."""
     return float(loss.detach() if isinstance(loss, autolab.Tensor) else loss)
 

@@ -45,6 +45,7 @@ class Recorder(Recorded[Trace]):
 
     @property
     def has_nodes(self) -> bool:
+        """Whether anything was recorded."""
         return bool(self._builder.nodes if self._trace is None else self._trace.nodes)
 
     def _new_builder(self) -> Builder:

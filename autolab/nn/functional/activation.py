@@ -65,7 +65,7 @@ def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Ten
     return hardtanh(input, min_val, max_val, inplace=True)
 
 
-def _threshold(input, threshold, value, inplace=False):
+def _threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """x where x > threshold, else value; both numbers are converted to the dtype of x first.
 
     Raises RuntimeError when that cannot hold them, NotImplementedError for masks. Source: torch.nn.functional.threshold."""

@@ -3,10 +3,13 @@
 Source: https://docs.pytorch.org/docs/stable/nn.html#containers
 """
 
+from __future__ import annotations
+
 import operator
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
+from typing import Any, Self
 
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
@@ -53,37 +56,37 @@ def _pairs(values, name, element_name):
 class _Numbered(Module):
     """Modules under the names "0", "1", …; what Sequential and ModuleList have in common."""
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._modules)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         return iter(self._modules.values())
 
     def _key(self, index):
         return list(self._modules)[_position(index, len(self))]
 
-    def __setitem__(self, index, module):
+    def __setitem__(self, index: Any, module: Module) -> None:
         setattr(self, self._key(index), module)
 
-    def __delitem__(self, index):
+    def __delitem__(self, index: Any) -> None:
         for key in list(self._modules)[index] if isinstance(index, slice) else [self._key(index)]:
             delattr(self, key)
         self._modules = {str(i): module for i, module in enumerate(self._modules.values())}
 
-    def append(self, module):
+    def append(self, module: Module) -> Self:
         """Add a module at the end. Returns the container."""
         self.add_module(str(len(self)), module)
         return self
 
-    def extend(self, modules):
+    def extend(self, modules: Iterable[Module]) -> Self:
         """Add all of `modules` at the end. Returns the container."""
         for module in modules:
             self.append(module)
         return self
 
-    def pop(self, key):
+    def pop(self, key: Any) -> Any:
         """Remove and return the module (or the modules of a slice)."""
-        value = self[key]
+        value = self[key]  # type: ignore[index]
         del self[key]
         return value
 
@@ -112,27 +115,27 @@ class Sequential(_Numbered):
         torch.Size([2, 1])
     """
 
-    def __init__(self, *args):
+    def __init__(self, *args: Any) -> None:
         super().__init__()
         if len(args) == 1 and isinstance(args[0], OrderedDict):
-            named = args[0].items()
+            named: Iterable[tuple[str, Any]] = args[0].items()
         else:
             named = ((str(i), module) for i, module in enumerate(args))
         for name, module in named:
             self.add_module(name, module)
 
-    def forward(self, input):
+    def forward(self, input: Any) -> Any:
         """The last module's output for `input`."""
         for module in self._modules.values():
             input = module(input)
         return input
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return type(self)(OrderedDict(list(self._modules.items())[index]))
         return self._modules[self._key(index)]
 
-    def insert(self, index, module):
+    def insert(self, index: Any, module: Module) -> Self:
         """Insert a module before position `index`. Raises IndexError outside of the container."""
         if not isinstance(module, Module):
             raise fail(AssertionError, f"module should be of type: {Module}", "Sequential holds modules only.")
@@ -142,18 +145,18 @@ class Sequential(_Numbered):
         self._shift_in(index, module)
         return self
 
-    def __add__(self, other):
+    def __add__(self, other: Any) -> Any:
         return Sequential(*self, *_sequential(other))
 
-    def __iadd__(self, other):
+    def __iadd__(self, other: Any) -> Self:
         return self.extend(list(_sequential(other)))
 
-    def __mul__(self, times):
+    def __mul__(self, times: int) -> Any:
         return Sequential(*list(self) * self._times(times))
 
     __rmul__ = __mul__
 
-    def __imul__(self, times):
+    def __imul__(self, times: int) -> Self:
         return self.extend(list(self) * (self._times(times) - 1))
 
     def _times(self, times):
@@ -192,7 +195,7 @@ class ModuleList(_Numbered):
         (3, 6)
     """
 
-    def __init__(self, modules=None):
+    def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
         if modules is not None:
             self.extend(modules)
@@ -200,16 +203,16 @@ class ModuleList(_Numbered):
     def _key(self, index):
         return str(_position(index, len(self)))
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return type(self)(list(self._modules.values())[index])
         return self._modules[self._key(index)]
 
-    def insert(self, index, module):
+    def insert(self, index: Any, module: Module) -> None:
         """Insert a module before position `index`."""
         self._shift_in(index, module)
 
-    def extend(self, modules):
+    def extend(self, modules: Iterable[Module]) -> Self:
         """Add all of `modules` at the end. Returns the list."""
         if not isinstance(modules, Iterable):
             raise fail(
@@ -219,14 +222,14 @@ class ModuleList(_Numbered):
             )
         return super().extend(list(modules))
 
-    def __iadd__(self, modules):
+    def __iadd__(self, modules: Iterable[Module]) -> Self:  # type: ignore[misc]
         return self.extend(modules)
 
-    def __add__(self, other):
+    def __add__(self, other: Any) -> Any:
         return ModuleList(chain(self, other))
 
-    def __repr__(self):
-        blocks = []  # [first, last, repr] of each run of equal modules
+    def __repr__(self) -> str:
+        blocks: list[list[Any]] = []  # [first, last, repr] of each run of equal modules
         for i, text in enumerate(map(repr, self)):
             if blocks and blocks[-1][2] == text:
                 blocks[-1][1] = i
@@ -241,50 +244,50 @@ class ModuleList(_Numbered):
 class ModuleDict(Module):
     """A dict of submodules, in insertion order."""
 
-    def __init__(self, modules=None):
+    def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None) -> None:
         super().__init__()
         if modules is not None:
             self.update(modules)
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: Any) -> Any:
         return self._modules[key]
 
-    def __setitem__(self, key, module):
+    def __setitem__(self, key: Any, module: Module) -> None:
         self.add_module(key, module)
 
-    def __delitem__(self, key):
+    def __delitem__(self, key: Any) -> None:
         del self._modules[key]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._modules)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         return iter(self._modules)
 
-    def __contains__(self, key):
+    def __contains__(self, key: Any) -> bool:
         return key in self._modules
 
-    def clear(self):
+    def clear(self) -> None:
         """Remove all modules."""
         self._modules.clear()
 
-    def pop(self, key):
+    def pop(self, key: Any) -> Any:
         """Remove and return the module under `key`."""
         return self._modules.pop(key)
 
-    def keys(self):
+    def keys(self) -> Any:
         """The names."""
         return self._modules.keys()
 
-    def items(self):
+    def items(self) -> Any:
         """Pairs (name, module)."""
         return self._modules.items()
 
-    def values(self):
+    def values(self) -> Any:
         """The modules."""
         return self._modules.values()
 
-    def update(self, modules):
+    def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
         """Add all modules of a mapping or of an iterable of pairs; existing names are replaced."""
         for key, module in _pairs(modules, "ModuleDict", "ModuleDict"):
             self[key] = module
@@ -307,36 +310,36 @@ def _as_parameter(value):
 class ParameterList(Module):
     """A list of parameters; tensors put into it become parameters, other values are kept as they are."""
 
-    def __init__(self, values=None):
+    def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
         self._size = 0
         if values is not None:
             self.extend(values)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self._size
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return type(self)([self[i] for i in range(*index.indices(len(self)))])
         return getattr(self, str(_position(index, len(self))))
 
-    def __setitem__(self, index, value):
+    def __setitem__(self, index: Any, value: Any) -> None:
         setattr(self, str(_position(index, len(self))), _as_parameter(value))
 
-    def __iadd__(self, values):
+    def __iadd__(self, values: Iterable[Any]) -> Self:
         return self.extend(values)
 
-    def append(self, value):
+    def append(self, value: Any) -> Self:
         """Add a value at the end. Returns the list."""
         self._size += 1
         self[self._size - 1] = value
         return self
 
-    def extend(self, values):
+    def extend(self, values: Iterable[Any]) -> Self:
         """Add all of `values` at the end. Returns the list."""
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             raise fail(
@@ -348,20 +351,20 @@ class ParameterList(Module):
             self.append(value)
         return self
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """One line for each value."""
         return "\n".join(f"  ({i}): {_describe(value, lambda t: t.dtype)}" for i, value in enumerate(self))
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise fail(RuntimeError, "ParameterList should not be called.", "Index it to get a parameter.")
 
 
 class ParameterDict(Module):
     """A dict of parameters, in insertion order; tensors put into it become parameters."""
 
-    def __init__(self, parameters=None):
+    def __init__(self, parameters: Any = None) -> None:
         super().__init__()
-        self._keys = {}
+        self._keys: dict[str, None] = {}
         if parameters is not None:
             self.update(parameters)
 
@@ -375,78 +378,78 @@ class ParameterDict(Module):
             )
         return key
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: Any) -> Any:
         return getattr(self, self._checked(key))
 
-    def __setitem__(self, key, value):
+    def __setitem__(self, key: Any, value: Any) -> None:
         self._keys[self._checked(key)] = None
         setattr(self, key, _as_parameter(value))
 
-    def __delitem__(self, key):
+    def __delitem__(self, key: Any) -> None:
         del self._keys[key]
         delattr(self, key)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._keys)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         return iter(self._keys)
 
-    def __reversed__(self):
+    def __reversed__(self) -> Iterator[str]:
         return reversed(self._keys)
 
-    def __contains__(self, key):
+    def __contains__(self, key: Any) -> bool:
         return key in self._keys
 
-    def copy(self):
+    def copy(self) -> ParameterDict:
         """Another ParameterDict with the same parameters."""
         return ParameterDict(OrderedDict(self.items()))
 
-    def setdefault(self, key, default=None):
+    def setdefault(self, key: Any, default: Any = None) -> Any:
         """The value under `key`, which becomes `default` if there is none."""
         if key not in self:
             self[key] = default
         return self[key]
 
-    def clear(self):
+    def clear(self) -> None:
         """Remove everything."""
         for key in list(self._keys):
             del self[key]
 
-    def pop(self, key):
+    def pop(self, key: Any) -> Any:
         """Remove and return the value under `key`."""
         value = self[key]
         del self[key]
         return value
 
-    def popitem(self):
+    def popitem(self) -> tuple[str, Any]:
         """Remove and return the last pair (key, value)."""
         if not self._keys:
             raise KeyError("popitem(): dictionary is empty")
         key = next(reversed(self._keys))
         return key, self.pop(key)
 
-    def get(self, key, default=None):
+    def get(self, key: Any, default: Any = None) -> Any:
         """The value under `key`, or `default`."""
         return self[key] if key in self else default
 
-    def fromkeys(self, keys, default=None):
+    def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
         """A new ParameterDict with `default` under each of `keys`."""
         return ParameterDict((key, default) for key in keys)
 
-    def keys(self):
+    def keys(self) -> Any:
         """The names."""
         return self._keys.keys()
 
-    def items(self):
+    def items(self) -> Any:
         """Pairs (name, value)."""
         return ((key, self[key]) for key in self._keys)
 
-    def values(self):
+    def values(self) -> Any:
         """The values."""
         return (self[key] for key in self._keys)
 
-    def update(self, parameters):
+    def update(self, parameters: Any) -> None:
         """Add all of a mapping (a plain dict in sorted order, as PyTorch does) or of an iterable of pairs."""
         pairs = _pairs(parameters, "ParametersDict", "ParameterDict")
         if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
@@ -454,23 +457,23 @@ class ParameterDict(Module):
         for key, value in pairs:
             self[key] = value
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """One line for each value."""
         return "\n".join(f"  ({key}): {_describe(value, typename)}" for key, value in self.items())
 
-    def __call__(self, input):
+    def __call__(self, input: Any) -> Any:
         raise fail(RuntimeError, "ParameterDict should not be called.", "Index it to get a parameter.")
 
-    def __or__(self, other):
+    def __or__(self, other: Any) -> ParameterDict:
         result = self.copy()
         result.update(other)
         return result
 
-    def __ror__(self, other):
+    def __ror__(self, other: Any) -> ParameterDict:
         result = other.copy()
         result.update(self)
         return result
 
-    def __ior__(self, other):
+    def __ior__(self, other: Any) -> Self:
         self.update(other)
         return self

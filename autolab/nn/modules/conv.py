@@ -32,7 +32,7 @@ class _ConvNd(Module):
     _transposed = False
 
     def __init__(
-        self, in_channels: int, out_channels: int, geometry, groups: int, bias: bool, padding_mode: str,
+        self, in_channels: int, out_channels: int, geometry: dict[str, Any], groups: int, bias: bool, padding_mode: str,
         device: DeviceLike, dtype: DType | None,
     ) -> None:
         super().__init__()

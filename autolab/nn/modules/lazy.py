@@ -7,7 +7,10 @@ one, draws their numbers, makes the layer an ordinary one (its class changes) an
 Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.modules.lazy.LazyModuleMixin.html
 """
 
+from __future__ import annotations
+
 from functools import partial
+from typing import Any
 
 from autolab.engine.core.grad_mode import per_thread
 from autolab.engine.autograd.hooks import RemovableHandle
@@ -26,6 +29,8 @@ from autolab.nn.modules.normalization import (
     _Tracking,
 )
 from autolab.nn.parameter import UninitializedBuffer, UninitializedParameter, is_lazy
+from autolab.engine.core.dtype import dtype as DType
+from autolab.nn._arguments import DeviceLike, Sizes
 
 __all__ = ["LazyModuleMixin"]
 
@@ -125,12 +130,14 @@ class LazyLinear(_SizedByInput, Linear):
     cls_to_become = Linear
     _size = "in_features"
 
-    def __init__(self, out_features, bias=True, device=None, dtype=None):
+    def __init__(
+        self, out_features: int, bias: bool = True, device: DeviceLike = None, dtype: DType | None = None,
+    ) -> None:
         super().__init__(0, 0, False)
         self.out_features = out_features
         self._leave_open(["weight", "bias"] if bias else ["weight"], device, dtype)
 
-    def initialize_parameters(self, input):
+    def initialize_parameters(self, input: Tensor) -> None:
         """Take `in_features` from `input`. Raises AssertionError when a weight that was loaded has another."""
         if self.has_uninitialized_params():
             self.in_features = input.shape[-1]
@@ -151,7 +158,10 @@ class _LazyConvXdMixin(_SizedByInput):
 
     _size = "in_channels"
 
-    def __init__(self, out_channels, kernel_size, stride, padding, *, groups, bias, device, dtype, **settings):
+    def __init__(
+        self, out_channels: int, kernel_size: Sizes, stride: Sizes, padding: Sizes | str, *, groups: int, bias: bool,
+        device: DeviceLike, dtype: DType | None, **settings: Any
+    ) -> None:
         super().__init__(0, 0, kernel_size, stride, padding, groups=groups, bias=False, device=device, dtype=dtype, **settings)
         self.out_channels = out_channels
         self._leave_open(["weight", "bias"] if bias else ["weight"], device, dtype)
@@ -180,37 +190,20 @@ class _LazyConvXdMixin(_SizedByInput):
 
 class _LazyConv(_LazyConvXdMixin):
     def __init__(
-        self,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        dilation=1,
-        groups=1,
-        bias=True,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
-    ):
+        self, out_channels: int, kernel_size: Sizes, stride: Sizes = 1, padding: Sizes | str = 0, dilation: Sizes = 1,
+        groups: int = 1, bias: bool = True, padding_mode: str = "zeros", device: DeviceLike = None,
+        dtype: DType | None = None,
+    ) -> None:
         more = {"dilation": dilation, "padding_mode": padding_mode}
         super().__init__(out_channels, kernel_size, stride, padding, groups=groups, bias=bias, device=device, dtype=dtype, **more)
 
 
 class _LazyTransposed(_LazyConvXdMixin):
     def __init__(
-        self,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        output_padding=0,
-        groups=1,
-        bias=True,
-        dilation=1,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
-    ):
+        self, out_channels: int, kernel_size: Sizes, stride: Sizes = 1, padding: Sizes | str = 0,
+        output_padding: Sizes = 0, groups: int = 1, bias: bool = True, dilation: Sizes = 1,
+        padding_mode: str = "zeros", device: DeviceLike = None, dtype: DType | None = None,
+    ) -> None:
         more = {"output_padding": output_padding, "dilation": dilation, "padding_mode": padding_mode}
         super().__init__(out_channels, kernel_size, stride, padding, groups=groups, bias=bias, device=device, dtype=dtype, **more)
 
@@ -245,16 +238,9 @@ class _LazyNormBase(_SizedByInput, _Tracking):
     _size = "num_features"
 
     def __init__(
-        self,
-        eps=1e-5,
-        momentum=0.1,
-        affine=True,
-        track_running_stats=True,
-        device=None,
-        dtype=None,
-        *,
-        bias=True,
-    ):
+        self, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True,
+        device: DeviceLike = None, dtype: DType | None = None, *, bias: bool = True,
+    ) -> None:
         super().__init__(0, eps, momentum, False, False, device, dtype, bias=False)
         self.affine, self.track_running_stats = affine, track_running_stats
         if affine:
@@ -266,7 +252,7 @@ class _LazyNormBase(_SizedByInput, _Tracking):
             self.running_var = UninitializedBuffer(device=device, dtype=dtype)
             self.num_batches_tracked = autolab.tensor(0, dtype=autolab.int64, device=device)
 
-    def initialize_parameters(self, input):
+    def initialize_parameters(self, input: Tensor) -> None:
         """Take `num_features` from `input`. Raises IndexError for one of fewer than two dimensions."""
         if self.has_uninitialized_params():
             self.num_features = input.shape[1]

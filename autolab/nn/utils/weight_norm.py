@@ -2,11 +2,14 @@
 
 Source: torch.nn.utils.weight_norm; Salimans and Kingma, "Weight Normalization" (2016)."""
 
+from __future__ import annotations
+
 import warnings
 
 from autolab.engine.core.errors import fail
 from autolab.engine.ops.further.weight_norm import norm_except_dim, weight_normalized
 from autolab.nn.parameter import Parameter, is_lazy
+from autolab.nn.modules.module import Module
 
 
 class WeightNorm:
@@ -61,7 +64,7 @@ class WeightNorm:
         setattr(module, self.name, self.compute_weight(module))
 
 
-def weight_norm(module, name="weight", dim=0):
+def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
     """Learn length and direction of a weight apart: `module` itself, whose parameter `name` is replaced by `name_g` and `name_v`.
 
     dim: the dimension along which each slice has a length of its own; None: one length for all. Deprecated, and warns so, as in
@@ -70,7 +73,7 @@ def weight_norm(module, name="weight", dim=0):
     return module
 
 
-def remove_weight_norm(module, name="weight"):
+def remove_weight_norm(module: Module, name: str = "weight") -> Module:
     """Undo `weight_norm`: the weight is one parameter again, with the value that it has now.
 
     Raises ValueError when it was not taken apart. Source: torch.nn.utils.remove_weight_norm."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from typing import Any
 
 from autolab.engine.core.errors import fail
 from autolab.optim.lr_scheduler.base import LRScheduler, set_lr, values_of
@@ -16,6 +17,8 @@ from autolab.optim.optimizer import Optimizer
 
 class _Combined(LRScheduler):
     """What both share: the checks of the schedules given, and their states inside the state."""
+
+    _schedulers: Sequence[LRScheduler]
 
     def _check(self, schedulers, optimizer):
         name = type(self).__name__
@@ -42,11 +45,11 @@ class _Combined(LRScheduler):
                     "Make all of them for one optimizer.",
                 )
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         """As the base class, with the state of each schedule under "_schedulers"."""
         return {**self._state_without("_schedulers"), "_schedulers": [s.state_dict() for s in self._schedulers]}
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what `state_dict` returned."""
         self.__dict__.update((key, value) for key, value in state_dict.items() if key != "_schedulers")
         for scheduler, saved in zip(self._schedulers, state_dict["_schedulers"]):

@@ -1,0 +1,51 @@
+"""The public API says what it takes and gives: the package is `py.typed`."""
+
+import importlib
+import inspect
+
+import pytest
+
+TYPED = """
+accelerator hub nn nn.functional nn.init nn.utils optim optim.lr_scheduler serialization utils.data widgets
+"""
+"""The modules of which every public function, class and method has types throughout."""
+
+OPEN = {"Module.forward", "_SizedByInput.reset_parameters"}
+"""What a subclass, or the layer that it is mixed into, defines as it likes."""
+
+
+def is_ours(cls):
+    """Whether it is a class of the package outside the engine, and none that is mixed into modules of its user's."""
+    home = cls.__module__
+    return home.startswith(("autolab.", "torch.")) and not home.startswith("autolab.engine") and not cls.__name__.endswith("Mixin")
+
+
+def functions(name):
+    """(name, function) of what a module names, and of the methods that its classes define themselves or inherit from autolab."""
+    module = importlib.import_module(f"autolab.{name}")
+    for public in module.__all__:
+        value = getattr(module, public)
+        if inspect.isclass(value):
+            for base in value.__mro__:
+                if is_ours(base):
+                    for method, f in vars(base).items():
+                        f = getattr(f, "__func__", f)
+                        if inspect.isfunction(f) and (method == "__init__" or not method.startswith("_")) and f"{base.__name__}.{method}" not in OPEN:
+                            yield f"{base.__name__}.{method}", f
+        elif inspect.isfunction(value):
+            f = inspect.unwrap(value)
+            if not f.__module__.startswith("autolab.engine"):
+                yield public, f
+
+
+def untyped(f):
+    """The arguments without a type; 'return' for the result."""
+    names = [p.name for p in inspect.signature(f).parameters.values() if p.name not in ("self", "cls")]
+    if f.__name__ != "__init__":
+        names.append("return")
+    return [name for name in names if name not in f.__annotations__]
+
+
+@pytest.mark.parametrize("room", TYPED.split())
+def test_public_functions_have_types(room):
+    assert {name: missing for name, f in functions(room) if (missing := untyped(f))} == {}
