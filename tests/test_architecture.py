@@ -36,6 +36,10 @@ print(*calls(lambda: loss.backward()), sep="\\n")
 """
 
 
+def test_the_page_is_short():
+    assert len(TEXT.split()) <= 1800
+
+
 def walk(what, engine):
     """The steps that the page lists: ("dispatch.py", "apply"), …"""
     section = re.search(rf"\*\*`{re.escape(what)}`, {engine}\*\*\n\n(.*?)\n\n(?:\*\*|##)", TEXT, re.S)[1]

@@ -51,7 +51,7 @@ class Node:
 
     inputs: one entry per differentiable argument, the node that its gradient goes to or None. input_nrs: to which output of that node, None
     where all are the first. saved: what the rules read (`entries`). fix: per input the (shape or None, dtype) its gradient must be brought
-    to, where operands were broadcast or converted; None mostly. value, operands, scope: for the explorer, see ARCHITECTURE.md §5."""
+    to, where operands were broadcast or converted; None mostly. value, operands, scope: for the explorer, see docs/contracts.md."""
 
     __slots__ = (
         "inputs",

@@ -21,7 +21,7 @@ Rule = tuple[int, Callable[..., Any], tuple[str, ...]]
 
 @dataclass(eq=False, slots=True)
 class Op:
-    """One operation. See ARCHITECTURE.md §4 for how its fields are written."""
+    """One operation. docs/contracts.md says how its fields are written."""
 
     name: str
     params: tuple[str, ...]  # argument names in schema order
