@@ -218,9 +218,12 @@ class Book:
             )
         return tuple(done)
 
-    def local(self, edge: Edge, gradients: tuple[Value | None, Value | None], least: int = truth.DIGITS[0]) -> tuple[str, str]:
+    def local(
+        self, edge: Edge, gradients: tuple[Value | None, Value | None], least: int = truth.DIGITS[0], of_pass: bool = False
+    ) -> tuple[str, str]:
         """(tex, tex_numbers): the derivative of the child with respect to the parent where it is one factor, else the
-        gradient rule. least: significant digits that its numbers have at the least."""
+        gradient rule, with the gradient that arrived in numbers only `of_pass`: each pass has another. least: significant
+        digits that its numbers have at the least."""
         child = self.nodes[int(edge.child[1:])]
         symbols, has_numbers = self.symbols(child), self.filled(child) is not None
         argument = next((n for i, n in enumerate(child.operands) if i == edge.slot), "")
@@ -241,11 +244,12 @@ class Book:
             bar_y, left = ", ".join(formulas.bar(formulas.symbol(o)) for o in outputs), formulas.bar(x)
             numbers = ""
             if has_numbers:
-                arrived = None if several else formulas.operand(gradients[0], least, is_column(child))
+                arrived = formulas.operand(gradients[0], least, is_column(child)) if of_pass and not several else None
                 same = self.is_exact(child, rule, least) and (arrived is None or gradients[0].is_exact(least))  # type: ignore[union-attr]
                 right = formulas.gradient_rule(rule, self.filled(child, least) or {}, arrived or bar_y)
                 numbers = f"{left} {truth.EQUAL if same else truth.ABOUT} {right}"
-            return f"{left} = {formulas.gradient_rule(rule, symbols, bar_y)}", numbers
+            tex = f"{left} = {formulas.gradient_rule(rule, symbols, bar_y)}"
+            return tex, "" if numbers == tex else numbers
         return partial, partial + _is(known) if known is not None else ""
 
     def chain(self, edge: Edge, upstream: Value | None, value: Value | None) -> str:
@@ -254,7 +258,7 @@ class Book:
         child = self.nodes[int(edge.child[1:])]
         y, x = formulas.symbol(self.names[edge.child]), formulas.bar(formulas.symbol(self.label(edge.parent, edge.parent_nr)))
         for digits in truth.DIGITS:
-            equation = truth.split(self.local(edge, (upstream, value), digits)[1])
+            equation = truth.split(self.local(edge, (upstream, value), digits, of_pass=True)[1])
             left, *rest = truth.split(edge.tex)
             if left == x:  # the whole rule, not one factor
                 chain, numbers = rest[-1], "" if equation[-1] == rest[-1] else equation[-1]

@@ -164,7 +164,8 @@ class Edge(_Record):
 
     differentiable : gradients flow back along it.
     tex            : local derivative of child with respect to parent (or the gradient rule, where the derivative is not
-                     one factor), tex_numbers with numbers; "" when not differentiable or unknown.
+                     one factor), tex_numbers with the numbers that are the same in every pass; "" when not differentiable
+                     or unknown.
     alias          : parent is a leaf or data used often: a picture draws another box of the same name instead of a
                      line.
     update         : the parent is a leaf, and the child what it was changed to: the same tensor later, or (of kind

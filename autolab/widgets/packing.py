@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from html import escape
 from typing import Any
 
+from ..trace import truth
 from ..trace.formulas import plain_name
 from ..trace.model import Trace
 
@@ -55,10 +56,24 @@ def formulas(trace: Trace) -> dict[str, str]:
 
 _OVERLINE = re.compile(r'<mover>((?:(?!<mover>).)*<mo accent="true">&#x02015;</mo></mover>)')
 _NAME = re.compile(r"\\mathrm\{((?:[^{}\\]|\\char\d+ |\\.)*)\}")
+_MATRIX = r"\begin{bmatrix}"
+
+
+def _lines(tex: str) -> list[str]:
+    """A chain of equations in pieces that may stand below each other: `y = a b`, `= 2 \\cdot 3`, `= 6`."""
+    sides = truth.split(tex)
+    together = 1 if r"\mathrel" in sides[0] or _MATRIX in sides[0] or len(sides) == 3 and tex.count(_MATRIX) > 2 else 3
+    return [" ".join(sides[:together]), *(" ".join(pair) for pair in zip(sides[together::2], sides[together + 1 :: 2]))]
 
 
 @functools.lru_cache(maxsize=20_000)
 def _mathml(tex: str) -> str:
+    """MathML of a formula, one element for each piece of a chain: no browser breaks a line within one."""
+    pieces = [_piece(line) for line in _lines(tex)]
+    return " ".join(pieces) if all(pieces) else ""
+
+
+def _piece(tex: str) -> str:
     from latex2mathml.converter import convert
 
     names: list[str] = []

@@ -1,7 +1,7 @@
 // The Details region: what this step does, and everything known about the node that is looked at.
-import { breakable, h, nameScrollers } from "./dom.js";
+import { breakable, fitFormulas, h, nameScrollers } from "./dom.js";
 import { againNote, valueView, shapeWords, sizeWords, words, short, isBad } from "./values.js";
-import { soFar, edgesInto, madeOf, sentAlong, sharersOf, whyMissing } from "./states.js";
+import { arrivedAt, soFar, edgesInto, madeOf, sentAlong, sharersOf, whyMissing } from "./states.js";
 import { mood, rehearsed, stateWord } from "./moods.js";
 import { keptTable } from "./kept.js";
 import { Pictures } from "./pictures.js";
@@ -46,7 +46,7 @@ export class Details {
     Object.assign(this, { element, trace, formulas, actions });
     this.nodeById = new Map(trace.nodes.map((node) => [node.id, node]));
     this.pictures = new Pictures(trace, (tex) => this.formula(tex, ""));
-    this.element.addEventListener("click", () => nameScrollers(this.element)); // a card or numbers opened
+    this.element.addEventListener("click", () => this.fit()); // a card or numbers opened
     this.tallest = 0;
     this.offers = new Map(); // by closed box; kept, so that the focus outlives a step
   }
@@ -69,7 +69,7 @@ export class Details {
       ].filter(Boolean),
     );
     if (focused && this.element.contains(focused)) focused.focus();
-    nameScrollers(this.element);
+    this.fit();
     // Grows when it must and never shrinks back, so that the page below does not jump at every step.
     this.tallest = Math.min(MOST_KEPT, Math.max(this.tallest, this.element.offsetHeight));
     this.element.style.minHeight = `${this.tallest}px`;
@@ -98,6 +98,11 @@ export class Details {
       nodes.slice(0, MOST_LAYERS).map(button),
       more > 0 ? h("span", { class: "al-note", text: `and ${more} more: open the box` }) : null,
     );
+  }
+
+  fit() {
+    fitFormulas(this.element);
+    nameScrollers(this.element);
   }
 
   label(id) {
@@ -215,7 +220,7 @@ export class Details {
       parent = this.label(frame.receiver);
     return [
       edge ? this.derivative(edge) : null,
-      this.quantity(`gradient at ${child}`, now.gradients[frame.node], `gradient at ${child}`),
+      this.quantity(`gradient at ${child}`, arrivedAt(this.trace, frame.node, index), `gradient at ${child}`),
       frame.tex && (!edge || ![edge.tex, edge.tex_numbers].includes(frame.tex))
         ? this.formula(frame.tex, "chain rule")
         : null,

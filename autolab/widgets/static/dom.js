@@ -33,6 +33,18 @@ export function clamp(value, low, high) {
 // For a box that scrolls and whose contents are stops for the Tab key: Firefox would stop at the box as well, which has no name.
 export const HOLDS_STOPS = { tabindex: "-1" };
 
+// A formula that is a little wider than its place is smaller there, down to 12 px.
+export function fitFormulas(root) {
+  const boxes = [...root.querySelectorAll(".al-formula")];
+  for (const box of boxes) box.style.fontSize = "";
+  const sizes = boxes.map((box) => (box.clientWidth ? Math.min(1, box.clientWidth / box.scrollWidth) * parseFloat(getComputedStyle(box).fontSize) : 0));
+  boxes.forEach((box, i) => {
+    // Rules and spaces shrink less than letters: then one step more.
+    for (let less = 0; less < 3 && sizes[i] && box.scrollWidth > box.clientWidth; less += 1)
+      box.style.fontSize = `${Math.max(12, Math.floor(sizes[i] * 2) / 2 - less)}px`;
+  });
+}
+
 // What is wider than its place scrolls, and is then a stop for the Tab key: such a stop says what it is.
 export function nameScrollers(root) {
   for (const box of root.querySelectorAll(".al-formula, .al-heatbox, .al-rows, .al-scroll:not([role=region])")) {

@@ -336,6 +336,18 @@ export function sentAlong(trace, id, index) {
   return state === "backward" ? sent : undefined;
 }
 
+// The gradient that had arrived at a node when its rule ran, in the pass of a step: `.grad`, where it is kept, may hold that of
+// other passes as well.
+export function arrivedAt(trace, node, index) {
+  const { run } = trace.frames[index], list = timelineOf(trace).received.get(node) ?? [];
+  for (let i = lastUpTo(list, index - 1); i >= 0; i -= 1) {
+    const frame = trace.frames[list[i]];
+    if (frame.run !== run || frame.phase !== "backward") return null;
+    if (frame.event !== "accumulate") return frame.total;
+  }
+  return null;
+}
+
 // What frame `index` adds to: for "accumulate" `.grad` as it was, else what arrived earlier in the same pass, or null.
 export function soFar(trace, index) {
   const now = trace.frames[index], leaf = now.event === "accumulate", line = timelineOf(trace);
