@@ -51,10 +51,7 @@ def trace(
         v1 would send 3 to x (contribution 1 of 2, so far 3)
     """
     roots = _roots(root)
-    reader = reader_for(roots[0])
-    for other in roots[1:]:
-        if reader_for(other).library != reader.library:
-            raise TypeError("the roots of one trace must be tensors of one library")
+    reader = _one_reader(roots)
     with _uncollected(), _told_when_done(reader, roots):
         builder = Builder(reader, values=values, formulas=formulas)
         builder.graph([t.grad_fn for t in roots if t.grad_fn is not None])
@@ -82,6 +79,15 @@ def trace(
                     builder.film.computed(draft)
             meta["backward"], meta["why"] = _rehearse(builder, roots, gradient, namespace)
         return builder.finish(meta)
+
+
+def _one_reader(roots: list[Any]) -> Any:
+    """The reader of the library that all roots are of. Raises TypeError when there are two."""
+    reader = reader_for(roots[0])
+    for other in roots[1:]:
+        if reader_for(other).library != reader.library:
+            raise TypeError("the roots of one trace must be tensors of one library")
+    return reader
 
 
 @contextmanager

@@ -213,14 +213,7 @@ class Recorder(Recorded[Trace]):
         self._spell(draft, frame)
         if draft.attrs.get("dtype", "").rpartition(".")[2] == draft.dtype:
             del draft.attrs["dtype"]  # handed on by the library; it says nothing that the result does not
-        for slot, (parent, nr) in enumerate(parents.values()):
-            goes_back = (
-                node is not None and slot < len(node.next_functions) and node.next_functions[slot][0] is not None
-            )
-            if node is None and inplace and draft.kind == "op" and draft.requires_grad:  # of a view: its node is the base's affair
-                goes_back = builder.reader.grad_enabled() and builder.draft(parent).requires_grad
-            changes = draft.kind == "leaf" and slot == 0
-            builder.edge(parent, nr, draft.id, slot, differentiable=goes_back, update=changes)
+        self._join(draft, parents, node, inplace)
         if node is not None:
             builder.by_fn.put(node, draft.id)
             for _, item in kept:
@@ -246,6 +239,16 @@ class Recorder(Recorded[Trace]):
             self._changed_elsewhere(draft, target, place)
         if inplace and outputs[0]._is_view():
             self._rebased(draft, outputs[0]._base)
+
+    def _join(self, draft: Draft, parents: dict[str, tuple[str, int]], node: Any, inplace: bool) -> None:
+        """Draws the edges from an operation's operands; a gradient goes back along those that its node has an edge for."""
+        for slot, (parent, nr) in enumerate(parents.values()):
+            ahead = () if node is None else node.next_functions
+            goes_back = slot < len(ahead) and ahead[slot][0] is not None
+            if node is None and inplace and draft.kind == "op" and draft.requires_grad:  # of a view: its node is the base's affair
+                goes_back = self._builder.reader.grad_enabled() and self._builder.draft(parent).requires_grad
+            changes = draft.kind == "leaf" and slot == 0
+            self._builder.edge(parent, nr, draft.id, slot, differentiable=goes_back, update=changes)
 
     def _spell(self, draft: Draft, frame: FrameType | None) -> None:
         """Notes how the numbers among an operation's arguments are written in the learner's code."""
