@@ -225,7 +225,7 @@ class Film(Observer):
             return
         total = self._value(grad)
         if self.rehearsal:  # which leaves `.grad` as it is
-            total = self._value(self._reader.array(grad) + self._arrived)
+            total = self._value(self._reader.added(grad, self._arrived))
         value = self._value(self._arrived)
         if total is not value and total != value:
             self._shoot("accumulate", node_id, receiver=node_id, state=_state(total), value=value, total=total)

@@ -191,6 +191,10 @@ class Reader:
         """The sum of two gradients."""
         return a + b
 
+    def added(self, tensor: Any, grad: Any) -> Any:
+        """What a tensor's `.grad` would be with `grad` added."""
+        return self.array(tensor) + grad
+
     def same(self, a: Any, b: Any) -> bool:
         """Whether two gradients are the same numbers."""
         return np.array_equal(np.asarray(a), np.asarray(b), equal_nan=True)

@@ -15,6 +15,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .reader import UNKNOWN, Facts, Reader, device_name, dtype_name
+from .torch_snapshots import Snapshots
+from .values import Value
 
 
 DEEP = 5_000
@@ -72,12 +74,14 @@ class TorchReader(Reader):
         super().__init__()
         self._names: dict[type, tuple[str, ...]] = {}
         self._walked: list[Any] = []
+        self.snapshots = Snapshots(self)
         _HeldNodes.sweep()
 
     def walked(self, nodes: list[Any]) -> None:
         self._walked = nodes
 
     def done(self, roots: list[Any]) -> None:
+        self.snapshots.settle()
         if len(self._walked) >= DEEP:
             _HeldNodes(roots, self._walked)
 
@@ -106,6 +110,34 @@ class TorchReader(Reader):
     def data_key(self, item: Any) -> Any:
         # A saved tensor unpacks to a new object each time, unless the learner still holds the original.
         return (item.data_ptr(), tuple(item.shape), tuple(item.stride())) if item.numel() else id(item)
+
+    def value(self, tensor: Any) -> Value | None:  # type: ignore[override]
+        snapshot = self.snapshots.of(tensor)
+        return None if snapshot is None else snapshot.value
+
+    def arriving(self, grad: Any) -> Any:
+        return grad.detach() if grad is not None and grad.requires_grad else grad
+
+    def kept_gradient(self, grad: Any) -> Any:
+        snapshot = self.snapshots.of(grad)
+        return grad if snapshot is None else snapshot
+
+    def plus(self, a: Any, b: Any) -> Any:
+        import torch
+
+        with torch.no_grad():
+            return getattr(a, "tensor", a) + b
+
+    def added(self, tensor: Any, grad: Any) -> Any:
+        return self.plus(tensor.detach(), grad)
+
+    def same(self, a: Any, b: Any) -> bool:
+        import torch
+
+        a = getattr(a, "tensor", a)
+        if a is None or a.data_ptr() == b.data_ptr() and a.shape == b.shape and a.stride() == b.stride():
+            return True
+        return a.shape == b.shape and torch.allclose(a, b, rtol=0, atol=0, equal_nan=True)
 
     def grad_fn(self, tensor: Any) -> Any:
         try:
@@ -185,7 +217,8 @@ class TorchReader(Reader):
     def again(self, record: Any, arguments: dict[str, Any], attrs: dict[str, Any]) -> Any:
         import torch
 
-        places = (torch, torch.Tensor, torch.nn.functional)
+        # Not nn.functional: what it calls the third argument of mse_loss is not what the operation does.
+        places = (torch, torch.Tensor, torch.ops.aten)
         function = next((found for place in places if (found := getattr(place, record.name, None)) is not None), None)
         if function is None:
             raise NotImplementedError(record.name)
@@ -226,7 +259,7 @@ class _Replay:
         pairs = [(fn, t.output_nr) for fn, t in zip(fns, roots)]
         self.observer.backward_begin(pairs, self.waiting.keys(), None, False)
         for fn, tensor, grad in zip(fns, roots, gradients):
-            self.observer.seed(fn, tensor.output_nr, self.reader.array(grad))
+            self.observer.seed(fn, tensor.output_nr, grad)
             self._arrive(fn, tensor.output_nr, grad)
         for fn in dict.fromkeys(fns):
             if not self.waiting[fn]:
@@ -264,11 +297,10 @@ class _Replay:
 
     def _step(self, fn: Any) -> None:
         grads = self.buffers.pop(fn, [None])
-        raw = tuple(None if g is None else self.reader.array(g) for g in grads)
         results: Any = (None,) * len(fn.next_functions)
         reached = any(g is not None for g in grads)
         if reached:
-            self.observer.before_node(fn, raw)
+            self.observer.before_node(fn, tuple(grads))
             # A custom Function's node is the ctx itself: it is applied, not called.
             results = fn.apply(*grads) if hasattr(fn, "saved_tensors") else fn(*grads)
             results = results if isinstance(results, tuple) else (results,)
@@ -276,7 +308,7 @@ class _Replay:
         for slot, ((target, nr), grad) in enumerate(zip(fn.next_functions, results)):
             if target is not None and grad is not None:
                 grad = self._fitted(target, nr, grad)
-                self.observer.contribution(fn, slot, target, nr, self.reader.array(grad))
+                self.observer.contribution(fn, slot, target, nr, grad)
                 self._arrive(target, nr, grad)
         for target, _ in fn.next_functions:
             if target is not None:
@@ -303,7 +335,7 @@ class _Replay:
         if grad is not None and fn.variable.requires_grad:  # it may have been frozen since the graph was made
             before = fn.variable.grad
             total = grad if before is None else before.detach() + grad
-            self.observer.accumulate(fn.variable, self.reader.array(grad), self.reader.array(total))
+            self.observer.accumulate(fn.variable, grad, total)
 
 
 def _signed(value: Any) -> Any:

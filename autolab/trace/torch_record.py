@@ -21,8 +21,6 @@ from .torch_adapter import TorchReader
 from .torch_calls import Call
 from .torch_events import Events, warn
 from .torch_silence import Silence
-from .torch_snapshots import Snapshots
-from .values import Value
 
 _numbers = itertools.count()
 
@@ -71,7 +69,6 @@ class RecordingReader(TorchReader):
 
     def __init__(self) -> None:
         super().__init__()
-        self.snapshots = Snapshots(self)
         self.events: Events | None = None
         self.saved_of: Any = None  # of the builder
         self.draft: Any = None
@@ -79,10 +76,6 @@ class RecordingReader(TorchReader):
 
     def seen_nodes(self, weak: bool) -> Seen:
         return self.nodes
-
-    def value(self, tensor: Any) -> Value | None:  # type: ignore[override]
-        snapshot = self.snapshots.of(tensor)
-        return None if snapshot is None else snapshot.value
 
     def scope_now(self) -> Any:
         return None if self.events is None else self.events.scope
@@ -93,23 +86,6 @@ class RecordingReader(TorchReader):
                 yield name, SavedEntry(name, None, "alive")
             return
         yield from super().saved(node)
-
-    def arriving(self, grad: Any) -> Any:
-        return grad.detach() if grad is not None and grad.requires_grad else grad
-
-    def kept_gradient(self, grad: Any) -> Any:
-        snapshot = self.snapshots.of(grad)
-        return grad if snapshot is None else snapshot
-
-    def plus(self, a: Any, b: Any) -> Any:
-        with torch.no_grad():
-            return getattr(a, "tensor", a) + b
-
-    def same(self, a: Any, b: Any) -> bool:
-        a = getattr(a, "tensor", a)
-        if a is None or a.data_ptr() == b.data_ptr() and a.shape == b.shape and a.stride() == b.stride():
-            return True
-        return a.shape == b.shape and torch.allclose(a, b, rtol=0, atol=0, equal_nan=True)
 
     def stale(self, node: Any) -> Iterator[Stale]:
         number = self.nodes.get(node)

@@ -143,7 +143,7 @@ class Value(_Later):
             data = _nested(array)
             return cls(shape, dtype, data, _stats(array), None, _bounded(_short_text(data)))
         stats = _stats(array)
-        sample = [number(array[np.unravel_index(i, shape)]) for i in _picks(array.size)]
+        sample = [number(item) for item in array[np.unravel_index(_picks(array.size), shape)]]
         about = f", {extent(stats)}, std {short(stats['std'])}" if stats else ""
         return cls(shape, dtype, None, stats, sample, f"{dtype}[{', '.join(map(str, shape))}]{about}")
 
@@ -232,6 +232,7 @@ def _rounded_up(item: float) -> float:
     return float(f"{whole + (float(f'{whole}e{int(power) - 2}') < item)}e{int(power) - 2}")
 
 
+@functools.lru_cache(maxsize=256)
 def _picks(size: int) -> list[int]:
     """One index out of each 64th of `size` numbers, at places that wander: at even distances the picks would all lie in
     one column of a matrix, such as the padded border of an image."""

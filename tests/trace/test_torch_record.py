@@ -297,3 +297,25 @@ def test_a_recording_can_be_looked_at(tmp_path):
         loss.backward()
     autolab.explore(recording).to_html(tmp_path / "page.html")
     assert "Conv2d" in str(autolab.viz.draw(recording)) and autolab.viz.make_dot(loss)
+
+
+def test_a_loss_is_computed_again_as_it_was():
+    """A sum, not the mean that nn.functional's third argument would make of it: else every value was in doubt."""
+    y = torch.tensor([1.0, 2.0], requires_grad=True)
+    loss = torch.nn.functional.mse_loss(y * 2, torch.zeros(2), reduction="sum") * 3
+    values = {n.label: n.value and n.value.text for n in autolab.trace.trace(loss).nodes}
+    assert values["y"] == "[1, 2]" and values["v2"] == "20" and values["loss"] == "60"
+
+
+def test_a_rehearsal_adds_to_what_retain_grad_had_left():
+    def frames(library):
+        x = library.tensor([1.0, 2.0], requires_grad=True)
+        y = x * x
+        y.retain_grad()
+        loss = y.sum()
+        loss.backward(retain_graph=True)
+        trace = autolab.trace.trace(loss)
+        assert y.grad.tolist() == [1, 1] and x.grad.tolist() == [2, 4]
+        return [f.text for f in trace.frames if f.event == "accumulate"]
+
+    assert frames(torch) == frames(autolab) and len(frames(torch)) == 2
