@@ -10,15 +10,17 @@ import base64
 import functools
 import gzip
 
+import anywidget
 import traitlets as t
-from ipywidgets import Widget
 
 from ..viz import layout
+from . import assets
 
 
-class LayoutEngine(Widget):
-    """A widget without a view. `source`: viz.js, compressed by gzip, as base64."""
+class LayoutEngine(anywidget.AnyWidget):
+    """A widget that is never shown. `source`: viz.js, compressed by gzip, as base64."""
 
+    _esm = assets.module("engine")
     source = t.Unicode("").tag(sync=True)
 
     def __repr__(self) -> str:

@@ -102,6 +102,8 @@ def test_without_its_kernel_a_saved_notebook_opens_and_closes_parts(server: Serv
     complaints: list[str] = []
     again.page.on("console", lambda message: message.type == "error" and complaints.append(message.text))
     again.page.on("pageerror", lambda error: complaints.append(str(error)))
+    found = 'Boolean(globalThis[Symbol.for("autolab.engine")])'
+    again.page.wait_for_function(found)  # a front end makes the models that are not shown, too
     for number in (0, 1):
         shown = Explorer(again.page, number)
         expect(shown.graph).to_be_visible(timeout=LATE)

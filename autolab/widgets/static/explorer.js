@@ -131,6 +131,7 @@ class View {
   drawGraph() {
     const markup = this.model.get("svg"), before = this.graph;
     if (markup) {
+      if (!this.drawing) this.silent = false;
       before?.stop();
       const layouts = this.model.get("layouts");
       this.graph = new Graph(this.pane, this.trace, this.folding, markup, layouts, {
@@ -194,15 +195,23 @@ class View {
     const engine = await engineOf(this.model), gone = engine?.comm_live === false;
     if (gone) return this.drawHere(wanted, engine);
     clearTimeout(this.patience);
-    const late = () => (engine ? this.drawHere(wanted, engine) : this.giveUp("the kernel does not answer; run the cell again"));
-    this.patience = setTimeout(late, engine ? BUSY : PATIENCE);
+    const late = () => {
+      this.silent = true; // until it is heard of
+      if (engine) this.drawHere(wanted, engine);
+      else this.giveUp("the kernel does not answer; run the cell again");
+    };
+    this.patience = setTimeout(late, !engine ? PATIENCE : this.silent ? 0 : BUSY);
     this.model.set("expanded", wanted);
     this.model.save_changes();
   }
 
   drawHere(wanted, engine) {
     this.cards ??= new Cards(this.trace, this.folding);
-    const draw = () => drawHere(this.model, this.folding, this.cards, wanted, engine).catch((error) => this.giveUp(error.message, true));
+    const draw = async () => {
+      this.drawing = true;
+      await drawHere(this.model, this.folding, this.cards, wanted, engine).catch((error) => this.giveUp(error.message, true));
+      this.drawing = false;
+    };
     setTimeout(draw, 20); // first a paint: laying out keeps the browser busy
   }
 

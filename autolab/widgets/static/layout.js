@@ -22,11 +22,13 @@ function ask(model, kind) {
   });
 }
 
-// The model that keeps viz.js in the notebook, or null: other hosts than JupyterLab may have no way to it.
+// The model that keeps viz.js in the notebook: by its id where the host finds models, else where it said it is (engine.js);
+// null where neither is so.
 export async function engineOf(model) {
   const id = model.get("engine");
   if (!id) return null;
-  return (await model.widget_manager?.get_model?.(id).catch(() => null)) ?? null;
+  const found = await model.widget_manager?.get_model?.(id)?.catch(() => null);
+  return found ?? globalThis[Symbol.for("autolab.engine")] ?? null;
 }
 
 async function unpacked(text) {
