@@ -16,16 +16,11 @@ from .engine.core import op as _registry
 from .engine.exact import signatures as _signatures
 from .engine.core import dtype as _dtypes
 from .engine.autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled  # noqa: F401
-from .engine.core.grad_mode import (  # noqa: F401
-    enable_grad,
-    inference_mode,
-    is_grad_enabled,
-    is_inference_mode_enabled,
-    no_grad,
-    set_grad_enabled,
-)
+from .engine.core.grad_mode import enable_grad, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
+from .engine.inplace.inference import inference_mode
 from .engine.devices.device import AcceleratorError, OutOfMemoryError, device, get_default_device, set_default_device  # noqa: F401
-from .engine.core.dtype import can_cast, dtype, get_default_dtype, promote_types, set_default_dtype  # noqa: F401
+from .engine.core.dtype import dtype, get_default_dtype, set_default_dtype  # noqa: F401
+from .engine.exact.dtypes import can_cast, promote_types  # noqa: F401
 from .engine.exact.limits import finfo, iinfo  # noqa: F401
 from .engine.kernels.threads import available as get_num_threads, use as set_num_threads  # noqa: F401
 from .engine.exact.printing import get_printoptions, set_printoptions  # noqa: F401

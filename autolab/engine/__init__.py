@@ -10,11 +10,11 @@ import os
 from .core import op as registry
 from .core import tensor
 from .devices import device  # noqa: F401 (how devices are named)
-from .inplace import changes, detached, views  # noqa: F401
+from .inplace import changes, detached, inference, views  # noqa: F401
 from . import ops  # noqa: F401
 from .ops.creation import legacy_constructor
 from . import methods  # noqa: F401
-from .exact import signatures
+from .exact import failing, signatures  # noqa: F401
 
 tensor.Tensor.__new__ = staticmethod(legacy_constructor)  # type: ignore[method-assign]
 signatures.put_before_methods(tensor.Tensor)

@@ -9,7 +9,8 @@ import math
 import autolab
 from autolab import nn
 from autolab.engine.core.grad_mode import no_grad
-from autolab.engine.core.errors import fail, unsupported
+from autolab.engine.core.errors import fail
+from autolab.engine.exact.refusals import unsupported
 from autolab.finetune.freezing import freeze, matching
 
 

@@ -12,7 +12,8 @@ import functools
 from ..engine.core.differentiate import grad as _grad
 from ..engine.autograd.functional import unit
 from ..engine.core.grad_mode import enable_grad
-from ..engine.core.errors import fail, unsupported
+from ..engine.core.errors import fail
+from ..engine.exact.refusals import unsupported
 from ..engine.core.op import NAMESPACES
 from ..engine.core.tensor import Tensor
 from . import trees

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.core.failing import sentences
+from ..engine.exact.failing import sentences
 
 RELATIVE, ABSOLUTE = 1e-4, 1e-6     # float32 arithmetic in another order still agrees; a wrong rule does not
 

@@ -5,7 +5,8 @@ from typing import TypeAlias
 
 from autolab.engine.devices.device import device as device_class
 from autolab.engine.core.dtype import dtype as dtype_class
-from autolab.engine.core.errors import fail, unsupported
+from autolab.engine.core.errors import fail
+from autolab.engine.exact.refusals import unsupported
 from autolab.engine.core.tensor import Tensor
 
 Sizes: TypeAlias = int | Sequence[int]

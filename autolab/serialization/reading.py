@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from autolab.engine.core.errors import fail, unsupported
+from autolab.engine.core.errors import fail
+from autolab.engine.exact.refusals import unsupported
 from autolab.serialization import legacy, pickles, settings
 from autolab.serialization.errors import AGAIN, UNSAFE, corrupted, refuse, weights_only_failed
 from autolab.serialization.names import allowed_globals, find_here, user_globals

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..engine.core.node import Node
 from ..engine.core.refusals import FREED
-from ..engine.core.failing import sentences
+from ..engine.exact.failing import sentences
 from . import failures, lines, names, words
 from .build import Builder
 from .model import Frame, Source, Trace

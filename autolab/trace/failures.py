@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ..engine.core.node import Node
-from ..engine.core.failing import sentences
+from ..engine.exact.failing import sentences
 from . import lines, names, words
 from .drafts import Draft, operation_name, plain
 from .model import Source

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from ..engine.core.failing import sentences
+from ..engine.exact.failing import sentences
 from ..trace import Recording, causes
 from ..trace.folding import Folding
 from ..trace.model import Trace

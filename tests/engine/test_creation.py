@@ -167,7 +167,7 @@ def test_errors_carry_a_note_for_the_learner():
     if oracle.ENGINE != "autolab":
         pytest.skip("PyTorch has none")
     import autolab as torch
-    from autolab.engine.core.failing import sentences
+    from autolab.engine.exact.failing import sentences
 
     mistakes = [lambda: torch.tensor([[1.], [2., 3.]]), lambda: torch.ones(2, "a"), lambda: torch.arange(0, 3, -1),
                 lambda: torch.rand(2, foo=1), lambda: torch.multinomial(torch.ones(2), 3), lambda: torch.full((2,)),

@@ -5,7 +5,7 @@ from engine_outcomes import outcome
 from goldens.oracle import check
 
 import autolab
-from autolab.engine.core.failing import sentences
+from autolab.engine.exact.failing import sentences
 
 LAYERS = [
     "nn.Linear(2, 3)", "nn.Linear(2, 3, bias=False)", "nn.Sequential(nn.Linear(2, 2), nn.ReLU())",

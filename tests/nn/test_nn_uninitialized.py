@@ -6,7 +6,7 @@ import re
 import pytest
 from goldens.oracle import engine, error_of, same_as_torch
 
-from autolab.engine.core.failing import sentences
+from autolab.engine.exact.failing import sentences
 
 torch = engine()
 nn = torch.nn

@@ -10,7 +10,7 @@ import pytest
 
 import autolab as torch
 from autolab import nn
-from autolab.engine.core.failing import sentences
+from autolab.engine.exact.failing import sentences
 from autolab.trace import causes
 from autolab.trace import trace as trace_of
 

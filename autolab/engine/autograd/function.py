@@ -9,7 +9,8 @@ import warnings
 
 from ..devices import device as devices
 from ..core import observe
-from ..core.errors import fail, unsupported
+from ..core.errors import fail
+from ..exact.refusals import unsupported
 from ..devices.placement import kept
 from ..core.tensor import SMALL, Tensor, materialise, wrap
 from ..inplace.views import View

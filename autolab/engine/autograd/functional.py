@@ -5,7 +5,8 @@ Source: https://docs.pytorch.org/docs/2.13/autograd.html#functional-higher-level
 from __future__ import annotations
 
 from ..devices import device as devices
-from ..core.errors import fail, unsupported
+from ..core.errors import fail
+from ..exact.refusals import unsupported
 from ..core.tensor import Tensor, wrap
 from ..core.differentiate import grad
 from ..core.grad_mode import enable_grad

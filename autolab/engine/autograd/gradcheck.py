@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..devices import device as devices
-from ..core.errors import fail, unsupported
+from ..core.errors import fail
+from ..exact.refusals import unsupported
 from ..core.tensor import Tensor, materialise, wrap
 from ..core.differentiate import grad
 from .functional import unit

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import weakref
 from itertools import count
 
@@ -10,8 +9,7 @@ from ..core.backward import accumulate
 from ..core.device import ARRAYS, copied, plus
 from ..core.errors import fail
 from ..core.guard import guard
-from ..core.node import Node, Packed
-from ..core.tensor import Tensor, attach
+from ..core.tensor import Tensor
 
 _ids = count()
 
@@ -105,62 +103,6 @@ def _retain(keeper, g, create_graph):
         return accumulate(keeper, g, True)
     with guard:
         keeper._grad = plus(keeper.grad._array, g) if keeper._grad is not None else copied(g) if g.__class__ in ARRAYS else g
-
-
-@functools.partial(attach, to=Node)
-class _NodesHooks:
-    """The methods of Node that register hooks."""
-
-    def node_hooks(self):
-        """The hooks at this node; made when the first is registered."""
-        if self.hooks is None:
-            with guard:
-                self.hooks = self.hooks or NodeHooks()
-        return self.hooks
-
-    def register_hook(self, fn):
-        """Calls `fn(grad_inputs, grad_outputs)` after the node ran; a returned tuple replaces grad_inputs."""
-        return self.node_hooks().add("post", fn)
-
-    def register_prehook(self, fn):
-        """Calls `fn(grad_outputs)` before the node runs; a returned tuple replaces grad_outputs."""
-        return self.node_hooks().add("pre", fn)
-
-    def _set_sequence_nr(self, nr):
-        raise fail(
-            RuntimeError,
-            "_set_sequence_nr is not supported by autolab",
-            "The order of backward is the order of creation, reversed.",
-        )
-
-    def _register_hook_dict(self, d):
-        raise fail(
-            RuntimeError, "_register_hook_dict is not supported by autolab", "Use register_hook or register_prehook."
-        )
-
-    def _raw_saved(self, name):
-        return SavedTensor(self, self._saved_names.index(name))
-
-
-class SavedTensor:
-    """What `grad_fn._raw_saved_self` returns: the handle of a saved tensor. Source: torch.autograd.graph, 'Saved tensors hooks'."""
-
-    def __init__(self, node, position):
-        self._node, self._position = node, position
-
-    def register_hooks(self, pack_hook, unpack_hook):
-        """Replaces the saved tensor by `pack_hook(tensor)`; `unpack_hook` must give it back when the rule needs it."""
-        node, k = self._node, self._position
-        saved = node._entries()
-        if isinstance(saved[k], Packed):
-            raise fail(
-                RuntimeError,
-                "A saved tensor can only have one pair of hooks",
-                "Register the hooks once, before backward().",
-            )
-        node.node_hooks()  # the hooks may ask which pass runs, so a shortcut that does not say must not take this graph
-        packed = Packed.of(node.unpack(k), pack_hook, unpack_hook, node)
-        node.saved = [packed if i == k else e for i, e in enumerate(saved)]
 
 
 def run_tensor_hooks(hooks, grad):

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from . import failing, observe
+from . import observe
 from .broadcasting import broadcast_error, check_shapes
 from .device import CPU, device
 from .dtype import FROM_NUMPY, dtype, get_default_dtype, python_scalar_dtype, result_type_of
-from .errors import bad_argument, beyond_numpy, fail
+from .errors import WITNESSES, bad_argument, beyond_numpy, fail
 from .grad_mode import State, per_thread
 from .node import Node, Packed, edge, next_sequence_nr, off_cpu
 from .record import Op
@@ -24,14 +24,15 @@ from .tensor import SMALL, Tensor, contiguous_strides, materialise
 
 
 def reporting(run: Callable[..., Any], op: Op, inplace: bool = False) -> Callable[..., Any]:
-    """`run(op, args)` as a function of the op's arguments. An error passes on as it is, once `failing.failed` knows of it."""
+    """`run(op, args)` as a function of the op's arguments. An error passes on as it is, once who witnesses errors knows of it."""
 
     def call(*args: Any) -> Any:
         try:
             return run(op, args)
         except Exception as error:
             error = beyond_numpy(error)  # no name of its own: what this frame still named would live until the garbage collector comes
-            failing.failed(op, args, error, inplace)
+            for witness in WITNESSES:
+                witness.failed(op, args, error, inplace)
             if error.__traceback__ is None:
                 raise error from None
             raise

@@ -15,7 +15,6 @@ from .backward import Root, execute
 from .device import ARRAYS, CPU, copied, filled
 from .errors import fail
 from .node import GradientEdge, accumulator
-from .op import NAMESPACES
 from .tensor import Tensor, wrap
 
 CREATE_GRAPH_WARNING = (
@@ -70,7 +69,6 @@ def grad(
     retain_graph=None,
     create_graph=False,
     allow_unused=None,
-    is_grads_batched=False,
     materialize_grads=False,
 ):
     """Gradients of `outputs` with respect to `inputs`, as a tuple; `.grad` is left alone.
@@ -96,8 +94,6 @@ def grad(
     allow_unused = bool(materialize_grads) if allow_unused is None else allow_unused
     outputs = (outputs,) if isinstance(outputs, Tensor) else tuple(outputs)
     inputs = _wanted(inputs)
-    if is_grads_batched:
-        return _batched_grad(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused)
     if not inputs:
         raise fail(
             RuntimeError, "`inputs` argument to `grad()` cannot be empty.", "Name the tensors whose gradients you want."
@@ -135,30 +131,6 @@ def grad(
     if observe.observer is not None:
         observe.observer.returned(keys, result)
     return tuple(result)
-
-
-def _batched_grad(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused):
-    grad_outputs = _as_tuple(grad_outputs, len(outputs))
-    if any(g is None for g in grad_outputs):
-        raise fail(
-            RuntimeError,
-            "is_grads_batched=True needs grad_outputs",
-            "Give a batch of vectors: the first dimension counts them.",
-        )
-    n = len(grad_outputs[0])
-    rows = [
-        grad(
-            outputs,
-            inputs,
-            tuple(g[i] for g in grad_outputs),
-            True if i < n - 1 else retain_graph,
-            create_graph,
-            allow_unused,
-        )
-        for i in range(n)
-    ]
-    stack = NAMESPACES[""]["stack"]
-    return tuple(None if column[0] is None else stack(column) for column in zip(*rows))
 
 
 def _as_tuple(grads, n):

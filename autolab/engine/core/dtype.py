@@ -95,26 +95,13 @@ complex64 = cfloat = dtype("complex64", "ComplexFloat")
 complex128 = cdouble = dtype("complex128", "ComplexDouble")
 
 ALL = (
-    bool_,
-    uint8,
-    int8,
-    int16,
-    int32,
-    int64,
-    uint16,
-    uint32,
-    uint64,
-    float16,
-    float32,
-    float64,
-    complex64,
-    complex128,
+    *(bool_, uint8, int8, int16, int32, int64, uint16, uint32, uint64),
+    *(float16, float32, float64, complex64, complex128),
 )
 BY_NAME = {d.name: d for d in ALL}
 FROM_NUMPY = {d.np: d for d in ALL}
 NUMBERS = (int, float, complex, np.number, np.bool_)
 """The classes of what counts as a number beside a tensor."""
-_PYTHON = {bool: bool_, int: int64, float: float64, complex: complex128}
 
 _default = float32
 
@@ -140,44 +127,6 @@ def set_default_dtype(d: dtype) -> None:
 
 def default_complex() -> dtype:
     return _default.to_complex()
-
-
-def as_dtype(d) -> dtype:
-    """`torch.float32`, `float`, `np.float32` … as a `dtype`.
-
-    As torch: `dtype=int` means int64, `dtype=float` float64, `dtype=bool` bool."""
-    if d.__class__ is dtype:
-        return d
-    if isinstance(d, type) and d in _PYTHON:
-        return _PYTHON[d]
-    raise fail(
-        TypeError,
-        f"dtype must be torch.dtype, not {type(d).__name__}",
-        "Write for example dtype=torch.float32; NumPy's own dtypes are not taken.",
-    )
-
-
-def from_numpy_dtype(d: np.dtype) -> dtype:
-    """The `dtype` of a NumPy array's elements. Raises TypeError, in torch's words, where there is none."""
-    try:
-        return FROM_NUMPY[d]
-    except KeyError:
-        pass
-    native = FROM_NUMPY.get(d.newbyteorder("=")) if d.kind in "biufc" else None
-    if native is not None:
-        raise fail(
-            ValueError,
-            "given numpy array has byte order different from the native byte order. Conversion between byte orders is "
-            "currently not supported.",
-            "Convert it first: array.astype(array.dtype.newbyteorder('=')).",
-        )
-    kind = "numpy.object_" if d.kind == "O" else f"numpy.{d.type.__name__}"
-    raise fail(
-        TypeError,
-        f"can't convert np.ndarray of type {kind}. The only supported types are: float64, float32, float16, complex64, "
-        "complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool.",
-        "A tensor holds numbers of one type; text and mixed objects have to become numbers first.",
-    )
 
 
 def python_scalar_dtype(value) -> dtype:
@@ -235,15 +184,8 @@ def promote_types(a: dtype, b: dtype) -> dtype:
     key = (a, b)
     found = _TABLE.get(key)
     if found is None:
-        found = _TABLE[key] = _promote(as_dtype(a), as_dtype(b))
+        found = _TABLE[key] = _promote(a, b)
     return found
-
-
-def can_cast(from_: dtype, to: dtype) -> bool:
-    """Whether torch's in-place casting rule allows `from_ -> to`: never from a higher kind to a lower. Source: torch.can_cast."""
-    if from_.category > to.category:
-        return False
-    return not (to is bool_ and from_ is not bool_)
 
 
 def result_type_of(dim_dtypes, zero_dtypes, scalar_values) -> dtype:

@@ -6,8 +6,8 @@ why it happened and what to do; Python prints it under the traceback.
 
 import math
 import re
+from typing import Any
 
-from .failing import refused
 
 TOO_MANY = re.compile(r"\w+\(\) takes .*positional arguments? but \d+ w(as|ere) given")
 """What Python says of a call with too many arguments."""
@@ -20,17 +20,25 @@ class LinAlgError(RuntimeError):
 LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"  # the name PyTorch shows in a traceback
 
 
-def fail(kind, message, note=None):
-    """Return the exception `kind(message)` with `note` attached; the caller raises it.
+WITNESSES: list[Any] = []
+"""Who is told of errors: objects with `refused(error)`, of one that `fail` just made, and `failed(op, args, error, inplace)`, of one that an
+operation raised. `engine/exact/failing.py` adds what `autolab.explain()` needs."""
 
-        raise fail(RuntimeError, "shape '[4]' is invalid for input of size 6", "A view keeps the number of elements.")
 
-    Where a tensor was among the arguments of the call that failed, a further note names `autolab.explain()`, which shows it.
-    """
+def fail(kind: type[Exception], message: str, note: str | None = None) -> Exception:
+    """The exception `kind(message)` with `note` attached; the caller raises it.
+
+    >>> error = fail(RuntimeError, "shape '[4]' is invalid for input of size 6", "A view keeps the number of elements.")
+    >>> error.__notes__
+    ['A view keeps the number of elements.']
+
+    Where a tensor was among the arguments of the call that failed, a further note names `autolab.explain()`, which shows it."""
     error = kind(message)
     if note:
         error.add_note(note)
-    return refused(error)
+    for witness in WITNESSES:
+        witness.refused(error)
+    return error
 
 
 def beyond_numpy(error):
@@ -78,49 +86,3 @@ def misfit(function, name, position, kind, value, found):
     error = fail(TypeError, message, f"'{name}' was given {value!r:.60}.")
     error.misfit = name, kind, value
     return error
-
-
-def unsupported(function, argument, note=None):
-    """Return the NotImplementedError for an argument that PyTorch has and this engine has not."""
-    return fail(
-        NotImplementedError,
-        f"{function}(): argument '{argument}' is not supported by autolab",
-        note or f"PyTorch accepts '{argument}' here; autolab refuses it rather than ignoring it. Leave it out.",
-    )
-
-
-def check_dim(dim, ndim):
-    """Return `dim` counted from the front, for a tensor of `ndim` dimensions (a 0-d tensor counts as 1-d here).
-
-    Raises IndexError when there is no such dimension.
-    """
-    span = ndim or 1
-    if -span <= dim < span:
-        return dim + span if dim < 0 else dim
-    raise fail(
-        IndexError,
-        f"Dimension out of range (expected to be in range of [{-span}, {span - 1}], but got {dim})",
-        f"The tensor has {ndim} dimension{'' if ndim == 1 else 's'}; they are counted from 0, or from -1 backwards.",
-    )
-
-
-def no_dimensions(dim):
-    """PyTorch's error for a dimension of a 0-d tensor, where an op needs a real one."""
-    message = f"Dimension specified as {dim} but tensor has no dimensions"
-    return fail(IndexError, message, "A 0-d tensor is a single number; unsqueeze(0) makes a list of one.")
-
-
-def check_dims(dims, ndim):
-    """Return the dimensions `dims` (an int or a sequence) counted from the front, as a tuple.
-
-    Raises IndexError when one does not exist and RuntimeError when one appears twice.
-    """
-    wrapped = tuple(check_dim(dim, ndim) for dim in ((dims,) if isinstance(dims, int) else dims))
-    for position, dim in enumerate(wrapped):
-        if dim in wrapped[:position]:
-            raise fail(
-                RuntimeError,
-                f"dim {dim} appears multiple times in the list of dims",
-                "Name each dimension once; -1 and ndim - 1 are the same dimension.",
-            )
-    return wrapped

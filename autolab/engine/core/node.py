@@ -20,10 +20,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .device import of
 from .grad_mode import per_thread
 from .guard import guard, shared
-from .namespaces import raw
 from .record import Op
 from .refusals import freed, stale
 from .storage import nowhere
@@ -33,13 +31,6 @@ sequence = count()
 next_sequence_nr = sequence.__next__
 ACCUMULATE_NR = 2**64 - 1
 """AccumulateGrad runs as soon as its last contribution is in: torch gives it the highest number."""
-
-
-_SHOWN = (
-    ["__call__", "_input_metadata", "_register_hook_dict", "_sequence_nr", "_set_sequence_nr", "metadata", "name"]
-    + ["next_functions", "register_hook", "register_prehook", "requires_grad"]
-)
-"""What `dir(node)` shows of every node, as in PyTorch."""
 
 
 class Node:
@@ -90,50 +81,9 @@ class Node:
 
         def __getattr__(self, name: str) -> Any: ...
 
-    # -- torch's public face ---------------------------------------------------------------------------------------------
     def name(self) -> str:
         """The node's name as torch gives it: 'MulBackward0', 'torch::autograd::AccumulateGrad'."""
         return self._name
-
-    @property
-    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """((node, output number), …) per differentiable argument; (None, 0) where no gradient goes."""
-        nrs = self.input_nrs
-        return tuple((n, 0 if nrs is None else nrs[i]) for i, n in enumerate(self.inputs))
-
-    @property
-    def metadata(self) -> dict[str, Any]:
-        """A dict of the user's."""
-        found: dict[str, Any] = self.extra().setdefault("metadata", {})
-        return found
-
-    @property
-    def requires_grad(self) -> bool:
-        """True: only what requires a gradient has a node."""
-        return True
-
-    @property
-    def _input_metadata(self) -> Any:
-        return self.extra().get("input_metadata", ())
-
-    def _sequence_nr(self) -> int:
-        return self.sequence_nr
-
-    def __call__(self, *grads: Tensor | None) -> Any:
-        """Runs the node alone: gradients of its outputs in, gradients of its inputs out (a Tensor when there is one input)."""
-        arrays = [None if g is None else g._array for g in grads]
-        where = of(next((a for a in arrays if a is not None), np.float32(0)))
-        m = raw(where.xp)
-        with np.errstate(all="ignore"), where.backend:
-            out = apply_fix(m, self.fix, self.backward_raw(m, arrays[0] if self.num_outputs == 1 else arrays))
-        tensors = tuple(None if g is None else wrap(g) for g in out)
-        return tensors[0] if len(tensors) == 1 else tensors
-
-    def __dir__(self) -> list[str]:
-        names = [n for n in self._saved_names if n is not None]
-        saved = [f"_saved_{n}" for n in (*names, *(self.op.constants if self.op else ()))]
-        raw = [f"_raw_saved_{n}" for n in names if self.op.save_kinds[self._saved_names.index(n)] in ("input", "output")]
-        return sorted([*dir(object), *raw, *saved, *_SHOWN])
 
     @property
     def differentiable_outputs(self) -> int:
@@ -212,19 +162,6 @@ class Node:
         if not no_gradient:
             t._node, t._req = self, True
         return t
-
-    def _saved_attribute(self, name: str) -> Any:
-        """`_saved_<name>`: torch keeps an operand that is a number as a tensor, a double, a long or a bool whatever the others' dtype."""
-        k = self._saved_names.index(name)
-        op, kind = self.op, self.op.save_kinds[k]
-        entry = None if self.saved is None else self.entries()[k]
-        if self.saved is not None and (entry is None or kind not in ("input", "output") and self.saved.__class__ is Freed):
-            return entry
-        value = self.unpack(k)
-        operand = kind == "input" and op.params[op.save_index[k]] in op.operands
-        if operand and isinstance(value, (bool, int, float, complex)) and name not in ("exponent", "self"):  # 2**x is an overload of its own
-            return wrap(np.asarray(value))
-        return value
 
     def release(self) -> bool:
         """Frees the saved tensors, keeps plain attributes. Returns whether there were any that a second backward would miss."""

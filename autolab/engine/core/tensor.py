@@ -179,7 +179,7 @@ class Tensor(Declared):
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
-            _check_gradient(self, value)
+            self._check_gradient(value)
         self._grad = value
         if observe.observer is not None:
             observe.observer.grad_set(self)
@@ -219,45 +219,6 @@ def _first_look(t: Tensor, g: Any) -> Tensor:
         if g is not None and not isinstance(g, Tensor):
             g = t._grad = wrap(g, t.dtype)
         return g
-
-
-def _check_gradient(t: Tensor, value: Any) -> None:
-    """Raises torch's error unless `value` may be the gradient of `t`."""
-    if not hasattr(value, "_storage"):
-        raise fail(
-            TypeError,
-            f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}",
-            "Write x.grad = None to forget a gradient, or assign a tensor of x's shape.",
-        )
-    if value is t:
-        note = "A gradient is a tensor of its own; x.grad = x.detach().clone() copies the values."
-        raise fail(RuntimeError, "can't assign Variable as its own grad", note)
-    if value._storage.device is not t._storage.device:
-        there, here = value._storage.device, t._storage.device
-        what = f"with device type '{there.type}' to a tensor with device type '{here.type}'"
-        if there.type == here.type:
-            what = f"located on device with index '{there.index}' to a tensor located on device with index '{here.index}'"
-        raise fail(
-            RuntimeError,
-            f"attempting to assign a gradient {what}. Please ensure that the gradient and the tensor are on the same device",
-            "A gradient lies where its tensor lies: move it with .to(tensor.device).",
-        )
-    if value._array.shape != t._array.shape:
-        raise fail(
-            RuntimeError,
-            f"attempting to assign a gradient of size '{list(value._array.shape)}' to a tensor of size "
-            f"'{list(t._array.shape)}'. Please ensure that the gradient and the tensor are the same size",
-            "There is one partial derivative per element, so a gradient always has its tensor's shape.",
-        )
-    if value.dtype is not t.dtype:
-        raise fail(
-            RuntimeError,
-            f"attempting to assign a gradient with dtype '{value.dtype.np_name}' to a tensor with grad_dtype "
-            f"'{t.dtype.short}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You can "
-            "set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with "
-            "caution. Diverging the dtypes of a tensor and its gradient may break downstream systems that assume they match.",
-            "Convert the gradient with .to(tensor.dtype).",
-        )
 
 
 @functools.lru_cache(maxsize=1024)

@@ -11,8 +11,9 @@ import numpy as np
 from ..core.grad_mode import per_thread
 from ..devices.device import CPU, accelerator, usable
 from ..core.dtype import FROM_NUMPY, get_default_dtype
-from ..core.dtype import as_dtype as any_dtype
-from ..core.errors import TOO_MANY, bad_argument, beyond_numpy, fail, misfit, too_many_dimensions, type_name, unsupported
+from .dtypes import as_dtype as any_dtype
+from ..core.errors import TOO_MANY, bad_argument, beyond_numpy, fail, misfit, too_many_dimensions, type_name
+from .refusals import unsupported
 from ..core.tensor import Tensor, wrap
 from .layout import strided
 

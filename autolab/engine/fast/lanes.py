@@ -17,7 +17,8 @@ import re
 import numpy as np
 
 from . import generated
-from ..core import failing, observe
+from ..core import observe
+from ..exact import failing
 from ..core.apply import apply, reporting
 from ..core.dtype import FROM_NUMPY, bool_
 from ..core.errors import beyond_numpy

@@ -15,7 +15,8 @@ from queue import SimpleQueue
 
 import numpy as np
 
-from ..core.errors import fail, unsupported
+from ..core.errors import fail
+from ..exact.refusals import unsupported
 from . import blas, reuse as memory
 
 WORTH_IT = 2e7  # floating-point operations below which a second thread costs more than it saves

@@ -2,4 +2,5 @@
 
 Importing this package puts them on the class."""
 
+from ..autograd import nodes  # noqa: F401 (what users see of nodes)
 from . import conversions, copies, facts, gradients, protocols  # noqa: F401

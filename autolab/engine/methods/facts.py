@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..core.errors import check_dim, no_dimensions
+from ..exact.refusals import check_dim, no_dimensions
 from ..core.storage import InferenceStorage
 from ..core.tensor import attach, contiguous_strides, materialise
 from ..devices import device as devices

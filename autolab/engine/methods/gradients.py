@@ -32,6 +32,44 @@ class Gradients(Base):
         Raises RuntimeError when there is no graph or its saved tensors were freed. Source: torch.Tensor.backward."""
         _run(self, gradient, retain_graph, create_graph, inputs=inputs)
 
+    def _check_gradient(self, value):
+        """Raises torch's error unless `value` may be assigned to `grad`."""
+        if not hasattr(value, "_storage"):
+            raise fail(
+                TypeError,
+                f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}",
+                "Write x.grad = None to forget a gradient, or assign a tensor of x's shape.",
+            )
+        if value is self:
+            note = "A gradient is a tensor of its own; x.grad = x.detach().clone() copies the values."
+            raise fail(RuntimeError, "can't assign Variable as its own grad", note)
+        if value._storage.device is not self._storage.device:
+            there, here = value._storage.device, self._storage.device
+            what = f"with device type '{there.type}' to a tensor with device type '{here.type}'"
+            if there.type == here.type:
+                what = f"located on device with index '{there.index}' to a tensor located on device with index '{here.index}'"
+            raise fail(
+                RuntimeError,
+                f"attempting to assign a gradient {what}. Please ensure that the gradient and the tensor are on the same device",
+                "A gradient lies where its tensor lies: move it with .to(tensor.device).",
+            )
+        if value._array.shape != self._array.shape:
+            raise fail(
+                RuntimeError,
+                f"attempting to assign a gradient of size '{list(value._array.shape)}' to a tensor of size "
+                f"'{list(self._array.shape)}'. Please ensure that the gradient and the tensor are the same size",
+                "There is one partial derivative per element, so a gradient always has its tensor's shape.",
+            )
+        if value.dtype is not self.dtype:
+            raise fail(
+                RuntimeError,
+                f"attempting to assign a gradient with dtype '{value.dtype.np_name}' to a tensor with grad_dtype "
+                f"'{self.dtype.short}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You can "
+                "set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with "
+                "caution. Diverging the dtypes of a tensor and its gradient may break downstream systems that assume they match.",
+                "Convert the gradient with .to(tensor.dtype).",
+            )
+
     def requires_grad_(self, requires_grad=True):
         """Sets `requires_grad` in place and returns the tensor."""
         if requires_grad.__class__ is not bool:

@@ -14,9 +14,11 @@ from ..core.errors import bad_argument
 from ..core.grad_mode import per_thread
 from ..core.apply import apply, record
 from ..inplace.changes import check_inplace, check_written_once, write_inplace
-from ..core.dtype import ALL, as_dtype, bool_, complex64, float16, float32, float64, int8, int16, int32, int64, uint8
+from ..core.dtype import ALL, bool_, complex64, float16, float32, float64, int8, int16, int32, int64, uint8
+from ..exact.dtypes import as_dtype
 from ..core.dtype import dtype as dtype_class
-from ..core.errors import fail, unsupported
+from ..core.errors import fail
+from ..exact.refusals import unsupported
 from ..core.op import LANES, METHODS, NAMESPACES, composite, register
 from ..core.tensor import Tensor, scalar_tensor, wrap
 from ..core.broadcasting import broadcast_error, outgrown

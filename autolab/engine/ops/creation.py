@@ -12,7 +12,8 @@ import numpy as np
 from ..devices import device as devices
 from ..exact.arguments import Options, no_match, overloads, shape_of
 from ..core.grad_mode import per_thread
-from ..core.dtype import ALL, from_numpy_dtype, get_default_dtype, promote_types, python_scalar_dtype
+from ..core.dtype import ALL, get_default_dtype, promote_types, python_scalar_dtype
+from ..exact.dtypes import from_numpy_dtype
 from ..core.errors import fail
 from ..core.op import NAMESPACES, composite
 from ..exact.rounding import cast

@@ -5,7 +5,7 @@ import numpy as np
 
 from ..core.errors import fail
 from ..exact.dtype_errors import not_implemented
-from ..core.dtype import as_dtype
+from ..exact.dtypes import as_dtype
 from ..kernels.reduce import accumulate
 from .overloading import public
 from ..core.op import register

@@ -9,7 +9,8 @@ import numpy as np
 
 from ..exact.arguments import mismatch
 from ..core.dtype import FROM_NUMPY
-from ..core.errors import check_dim, fail
+from ..core.errors import fail
+from ..exact.refusals import check_dim
 from ..exact.dtype_errors import no_complex, not_implemented
 from ..kernels.reduce import reduce
 from .overloading import public

@@ -12,7 +12,8 @@ from ..core.errors import bad_argument
 from ..core.grad_mode import per_thread
 from ..inplace.views import overlapping_operands
 from ..inplace.changes import check_inplace, write_inplace
-from ..core.errors import check_dim, fail
+from ..core.errors import fail
+from ..exact.refusals import check_dim
 from ..kernels.scatter import add_at
 from ..devices.placement import common_device, device_error, gathered
 from ..core.op import METHODS, NAMESPACES, composite, register

@@ -14,7 +14,8 @@ from ..core.grad_mode import per_thread
 from ..core.apply import compute, record
 from ..inplace.changes import _before
 from ..inplace.changes import check_inplace
-from ..core.errors import fail, unsupported
+from ..core.errors import fail
+from ..exact.refusals import unsupported
 from ..core.op import METHODS, NAMESPACES, OPS, variant
 from ..core.tensor import materialise
 from .shape import sizes_from

@@ -11,7 +11,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..core.errors import fail, unsupported
+from ..core.errors import fail
+from ..exact.refusals import unsupported
 from ..kernels.taps import Reading, Tap
 from ..core.op import composite, register
 

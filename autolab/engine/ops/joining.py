@@ -7,7 +7,8 @@ import itertools
 import numpy as np
 
 from ..exact.arguments import int_argument, ints_argument, mismatch
-from ..core.errors import check_dim, fail, no_dimensions
+from ..core.errors import fail
+from ..exact.refusals import check_dim, no_dimensions
 from .overloading import public
 from ..core.op import METHODS, NAMESPACES, OPS, composite, register
 from ..core.tensor import Tensor
@@ -92,7 +93,7 @@ def _same_dtype(tensors):
 def cat(tensors, dim=0, *, out=None):
     """Joins tensors along an existing dimension; the other sizes must agree. Source: torch.cat."""
     if out is not None:
-        from ..core.errors import unsupported
+        from ..exact.refusals import unsupported
 
         raise unsupported("cat", "out")
     tensors = list(tensors)
@@ -158,7 +159,7 @@ stack_op = register(
 def stack(tensors, dim=0, *, out=None):
     """Joins tensors of one shape along a new dimension. Source: torch.stack."""
     if out is not None:
-        from ..core.errors import unsupported
+        from ..exact.refusals import unsupported
 
         raise unsupported("stack", "out")
     tensors = list(tensors)

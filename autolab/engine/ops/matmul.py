@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from ..exact.arguments import check_tensors
-from ..core.errors import check_dim, fail
+from ..core.errors import fail
+from ..exact.refusals import check_dim
 from ..kernels.threads import product
 from ..core.op import METHODS, NAMESPACES, composite, register
 from ..core.tensor import Tensor

@@ -10,8 +10,9 @@ from ..exact.arguments import check_tensor
 from ..core.errors import bad_argument
 from ..core.apply import result_dtype
 from ..inplace.changes import apply_inplace
-from ..core.dtype import as_dtype
-from ..core.errors import check_dim, fail
+from ..exact.dtypes import as_dtype
+from ..core.errors import fail
+from ..exact.refusals import check_dim
 from ..kernels.reduce import reduce
 from .overloading import public
 from ..core.op import METHODS, NAMESPACES, register

@@ -6,7 +6,8 @@ import functools
 import re
 
 from ..exact.arguments import _MISSING, _missing, no_match
-from ..core.errors import TOO_MANY, bad_argument, unsupported
+from ..core.errors import TOO_MANY, bad_argument
+from ..exact.refusals import unsupported
 from ..core.op import METHODS, NAMESPACES, refused
 from ..core.tensor import Tensor
 

@@ -8,7 +8,8 @@ from ..devices import demands
 from ..exact.arguments import as_number, held_by
 from ..core.broadcasting import broadcast_error
 from ..core.dtype import FROM_NUMPY, int64
-from ..core.errors import check_dim, fail, unsupported
+from ..core.errors import fail
+from ..exact.refusals import check_dim, unsupported
 from ..kernels.scatter import add_at
 from ..core.op import METHODS, composite, register
 from ..core.tensor import Tensor, wrap

@@ -6,7 +6,8 @@ Sources: https://docs.pytorch.org/docs/2.13/nn.functional.html#pooling-functions
 from __future__ import annotations
 
 from ..exact.arguments import Passed, as_int, bool_argument, check_tensor, int_argument, ints_argument, overloads
-from ..core.errors import check_dim, fail
+from ..core.errors import fail
+from ..exact.refusals import check_dim
 from ..core.op import composite
 from .pooling import (
     adaptive_avg_pool,

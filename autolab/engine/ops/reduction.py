@@ -17,8 +17,10 @@ from ..exact import sums as cascade, precise
 from ..exact.arguments import mismatch
 from ..core.errors import bad_argument
 from ..core.grad_mode import per_thread
-from ..core.dtype import FROM_NUMPY, as_dtype, get_default_dtype
-from ..core.errors import check_dim, check_dims, fail
+from ..core.dtype import FROM_NUMPY, get_default_dtype
+from ..exact.dtypes import as_dtype
+from ..core.errors import fail
+from ..exact.refusals import check_dim, check_dims
 from ..kernels.reduce import reduce
 from .overloading import public
 from ..core.op import METHODS, register

@@ -7,7 +7,8 @@ import math
 
 import numpy as np
 
-from ..core.errors import check_dim, check_dims, fail
+from ..core.errors import fail
+from ..exact.refusals import check_dim, check_dims
 from ..core.op import METHODS, NAMESPACES, composite, register
 from ..core.tensor import materialise
 

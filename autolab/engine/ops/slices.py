@@ -15,7 +15,8 @@ from ..exact.arguments import held_by, mismatch
 from ..core.dtype import NUMBERS
 from ..core.errors import bad_argument
 from ..core.dtype import FROM_NUMPY
-from ..core.errors import check_dim, fail, no_dimensions
+from ..core.errors import fail
+from ..exact.refusals import check_dim, no_dimensions
 from ..kernels.scatter import add_at
 from .overloading import public
 from ..core.op import METHODS, register

@@ -11,7 +11,8 @@ import numpy as np
 
 from ..exact.arguments import as_int
 from ..core.errors import bad_argument
-from ..core.errors import check_dim, fail
+from ..core.errors import fail
+from ..exact.refusals import check_dim
 from ..exact.dtype_errors import not_implemented
 from ..kernels.reduce import reduce
 from .overloading import public

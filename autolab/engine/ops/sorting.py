@@ -5,7 +5,8 @@ import numpy as np
 
 from ..exact.arguments import mismatch
 from ..core.errors import bad_argument
-from ..core.errors import check_dim, fail
+from ..core.errors import fail
+from ..exact.refusals import check_dim
 from ..exact.dtype_errors import no_complex, not_implemented
 from ..kernels.scatter import add_at
 from .overloading import public

@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 
 from ..exact.arguments import check_tensor
-from ..core.errors import check_dim, fail
+from ..core.errors import fail
+from ..exact.refusals import check_dim
 from .overloading import public
 from ..core.op import METHODS, NAMESPACES, composite, register
 from .shape import sizes_from

@@ -11,7 +11,8 @@ import autolab
 from autolab.engine.exact.arguments import as_int, check_fits, check_tensor
 from autolab.engine.core.errors import bad_argument
 from autolab.engine.inplace.changes import apply_inplace
-from autolab.engine.core.errors import check_dim, fail
+from autolab.engine.core.errors import fail
+from autolab.engine.exact.refusals import check_dim
 from autolab.engine.exact.dtype_errors import not_implemented
 from autolab.engine.ops.activation import SELU_ALPHA, SELU_SCALE
 from autolab.engine.core.op import OPS

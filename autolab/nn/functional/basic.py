@@ -8,7 +8,8 @@ import warnings
 import autolab
 from autolab.engine.exact.arguments import check_tensor
 from autolab.engine.core.grad_mode import no_grad
-from autolab.engine.core.errors import fail, unsupported
+from autolab.engine.core.errors import fail
+from autolab.engine.exact.refusals import unsupported
 from autolab.engine.ops.further.distances import distance_norm
 from autolab.engine.core.op import OPS
 from autolab.engine.exact.signatures import check_settings, marked

@@ -6,7 +6,8 @@ Source: https://docs.pytorch.org/docs/2.13/nn.functional.html#loss-functions
 from __future__ import annotations
 
 import autolab
-from autolab.engine.core.errors import fail, no_dimensions
+from autolab.engine.core.errors import fail
+from autolab.engine.exact.refusals import no_dimensions
 from autolab.engine.exact.dtype_errors import not_implemented
 from autolab.engine.ops.class_losses import kernel_name
 from autolab.engine.core.op import OPS

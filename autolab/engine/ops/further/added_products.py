@@ -5,7 +5,8 @@ Source: https://docs.pytorch.org/docs/2.13/torch.html#blas-and-lapack-operations
 from __future__ import annotations
 
 from ...exact.arguments import check_tensors
-from ...core.errors import check_dim, fail
+from ...core.errors import fail
+from ...exact.refusals import check_dim
 from ...kernels.threads import product
 from ...core.op import composite, register
 from ..indexing import written

@@ -12,7 +12,8 @@ import numpy as np
 from ...exact.arguments import int_argument, ints_argument, mismatch, overloads
 from ...core.dtype import NUMBERS
 from ...core.dtype import bool_, complex128, float64, get_default_dtype, int64
-from ...core.errors import check_dim, check_dims, fail, no_dimensions
+from ...core.errors import fail
+from ...exact.refusals import check_dim, check_dims, no_dimensions
 from ..overloading import public
 from ...core.op import METHODS, NAMESPACES, OPS, composite
 from ...core.size import Size

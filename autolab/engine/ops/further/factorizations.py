@@ -12,7 +12,8 @@ import numpy as np
 
 from ...devices import device as devices
 from ...core.dtype import bool_
-from ...core.errors import LinAlgError, fail, unsupported
+from ...core.errors import LinAlgError, fail
+from ...exact.refusals import unsupported
 from ...exact.dtype_errors import not_implemented
 from ...core.op import METHODS, NAMESPACES, composite, register
 from ..return_types import return_type

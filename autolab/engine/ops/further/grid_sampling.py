@@ -11,7 +11,8 @@ import warnings
 from ...exact.arguments import check_tensors, numbers_of
 from ...core import namespaces
 from ...core.dtype import int64
-from ...core.errors import fail, unsupported
+from ...core.errors import fail
+from ...exact.refusals import unsupported
 from ...exact.dtype_errors import not_implemented
 from ...core.op import composite, internal
 from ...exact.signatures import check_settings

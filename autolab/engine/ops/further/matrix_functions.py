@@ -11,7 +11,8 @@ import numpy as np
 
 from ...core.errors import bad_argument
 from ...core.dtype import FROM_NUMPY, int64, promote_types
-from ...core.errors import check_dim, fail
+from ...core.errors import fail
+from ...exact.refusals import check_dim
 from ...core.op import METHODS, NAMESPACES, composite, register
 from ...core.tensor import Tensor
 from ..indexing import slice_op

@@ -7,7 +7,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...exact.arguments import check_tensors
-from ...core.errors import check_dim, fail
+from ...core.errors import fail
+from ...exact.refusals import check_dim
 from ..overloading import public
 from ...core.op import register
 from ...inplace.views import laid_out

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ...core.errors import bad_argument
-from ...core.errors import check_dim, fail
+from ...core.errors import fail
+from ...exact.refusals import check_dim
 from ..overloading import public
 from ...core.op import NAMESPACES, OPS
 from ...core.tensor import Tensor

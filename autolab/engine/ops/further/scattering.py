@@ -10,7 +10,8 @@ from ...devices import demands
 from ...exact.arguments import check_tensors, overloads
 from ...core.broadcasting import broadcast_error
 from ...core.dtype import FROM_NUMPY
-from ...core.errors import check_dim, fail
+from ...core.errors import fail
+from ...exact.refusals import check_dim
 from ...kernels.scatter import add_at
 from ...core.op import composite, register
 from ..indexing import written

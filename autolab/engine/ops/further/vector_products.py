@@ -9,7 +9,8 @@ import warnings
 
 from ...exact.arguments import check_tensor
 from ...exact.arguments import check_tensors
-from ...core.errors import check_dim, fail
+from ...core.errors import fail
+from ...exact.refusals import check_dim
 from ...exact.dtype_errors import no_kernel
 from ..overloading import public
 from ...core.op import METHODS, NAMESPACES, composite, register

@@ -8,9 +8,10 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from typing import Any
 
-from . import observe
+from ..core import observe
+from ..core.errors import WITNESSES
+from ..core.tensor import Tensor
 
 EXPLAIN = ".explain() shows where."
 """How the note ends that names `autolab.explain`; before it stands what the learner's code calls this library."""
@@ -120,6 +121,8 @@ def arguments(frame):
     return found
 
 
-def _holds_tensor(item: Any) -> bool:
-    """Whether `item` is a tensor or a list with one. Tensors import this module, so they are known by what only they have."""
-    return hasattr(type(item), "_memory") or isinstance(item, (list, tuple)) and any(hasattr(type(x), "_memory") for x in item)
+def _holds_tensor(item):
+    return isinstance(item, Tensor) or isinstance(item, (list, tuple)) and any(isinstance(x, Tensor) for x in item)
+
+
+WITNESSES.append(sys.modules[__name__])

@@ -1,0 +1,137 @@
+"""Nodes as users see them: what `torch.autograd.graph.Node` offers beside its name."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..core.device import of
+from ..core.errors import fail
+from ..core.guard import guard
+from ..core.namespaces import raw
+from ..core.node import Freed, Node, Packed, apply_fix
+from ..core.tensor import Tensor, attach, wrap
+from .hooks import NodeHooks
+
+_SHOWN = (
+    ["__call__", "_input_metadata", "_register_hook_dict", "_sequence_nr", "_set_sequence_nr", "metadata", "name"]
+    + ["next_functions", "register_hook", "register_prehook", "requires_grad"]
+)
+"""What `dir(node)` shows of every node, as in PyTorch."""
+
+
+if TYPE_CHECKING:
+    Base = Node
+else:
+    Base = object
+
+
+@functools.partial(attach, to=Node)
+class _Face(Base):
+    """The part of Node that only users call, and the explorer."""
+
+    def node_hooks(self):
+        """The hooks at this node; made when the first is registered."""
+        if self.hooks is None:
+            with guard:
+                self.hooks = self.hooks or NodeHooks()
+        return self.hooks
+
+    def register_hook(self, fn):
+        """Calls `fn(grad_inputs, grad_outputs)` after the node ran; a returned tuple replaces grad_inputs."""
+        return self.node_hooks().add("post", fn)
+
+    def register_prehook(self, fn):
+        """Calls `fn(grad_outputs)` before the node runs; a returned tuple replaces grad_outputs."""
+        return self.node_hooks().add("pre", fn)
+
+    def _set_sequence_nr(self, nr):
+        raise fail(
+            RuntimeError,
+            "_set_sequence_nr is not supported by autolab",
+            "The order of backward is the order of creation, reversed.",
+        )
+
+    def _register_hook_dict(self, d):
+        raise fail(
+            RuntimeError, "_register_hook_dict is not supported by autolab", "Use register_hook or register_prehook."
+        )
+
+    def _raw_saved(self, name):
+        return SavedTensor(self, self._saved_names.index(name))
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """((node, output number), …) per differentiable argument; (None, 0) where no gradient goes."""
+        nrs = self.input_nrs
+        return tuple((n, 0 if nrs is None else nrs[i]) for i, n in enumerate(self.inputs))
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """A dict of the user's."""
+        found: dict[str, Any] = self.extra().setdefault("metadata", {})
+        return found
+
+    @property
+    def requires_grad(self) -> bool:
+        """True: only what requires a gradient has a node."""
+        return True
+
+    @property
+    def _input_metadata(self) -> Any:
+        return self.extra().get("input_metadata", ())
+
+    def _sequence_nr(self) -> int:
+        return self.sequence_nr
+
+    def __call__(self, *grads: Tensor | None) -> Any:
+        """Runs the node alone: gradients of its outputs in, gradients of its inputs out (a Tensor when there is one input)."""
+        arrays = [None if g is None else g._array for g in grads]
+        where = of(next((a for a in arrays if a is not None), np.float32(0)))
+        m = raw(where.xp)
+        with np.errstate(all="ignore"), where.backend:
+            out = apply_fix(m, self.fix, self.backward_raw(m, arrays[0] if self.num_outputs == 1 else arrays))
+        tensors = tuple(None if g is None else wrap(g) for g in out)
+        return tensors[0] if len(tensors) == 1 else tensors
+
+    def __dir__(self) -> list[str]:
+        names = [n for n in self._saved_names if n is not None]
+        saved = [f"_saved_{n}" for n in (*names, *(self.op.constants if self.op else ()))]
+        raw = [f"_raw_saved_{n}" for n in names if self.op.save_kinds[self._saved_names.index(n)] in ("input", "output")]
+        return sorted([*dir(object), *raw, *saved, *_SHOWN])
+
+    def _saved_attribute(self, name: str) -> Any:
+        """`_saved_<name>`: torch keeps an operand that is a number as a tensor, a double, a long or a bool whatever the others' dtype."""
+        k = self._saved_names.index(name)
+        op, kind = self.op, self.op.save_kinds[k]
+        entry = None if self.saved is None else self.entries()[k]
+        if self.saved is not None and (entry is None or kind not in ("input", "output") and self.saved.__class__ is Freed):
+            return entry
+        value = self.unpack(k)
+        operand = kind == "input" and op.params[op.save_index[k]] in op.operands
+        if operand and isinstance(value, (bool, int, float, complex)) and name not in ("exponent", "self"):  # 2**x is an overload of its own
+            return wrap(np.asarray(value))
+        return value
+
+
+class SavedTensor:
+    """What `grad_fn._raw_saved_self` returns: the handle of a saved tensor. Source: torch.autograd.graph, 'Saved tensors hooks'."""
+
+    def __init__(self, node, position):
+        self._node, self._position = node, position
+
+    def register_hooks(self, pack_hook, unpack_hook):
+        """Replaces the saved tensor by `pack_hook(tensor)`; `unpack_hook` must give it back when the rule needs it."""
+        node, k = self._node, self._position
+        saved = node._entries()
+        if isinstance(saved[k], Packed):
+            raise fail(
+                RuntimeError,
+                "A saved tensor can only have one pair of hooks",
+                "Register the hooks once, before backward().",
+            )
+        node.node_hooks()  # the hooks may ask which pass runs, so a shortcut that does not say must not take this graph
+        packed = Packed.of(node.unpack(k), pack_hook, unpack_hook, node)
+        node.saved = [packed if i == k else e for i, e in enumerate(saved)]
