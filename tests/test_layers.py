@@ -6,6 +6,7 @@ The namespace `autolab` itself re-exports the engine and loads the rest on first
 import ast
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -164,3 +165,134 @@ def test_no_file_is_long(room):
     """Some 500 lines, as CONTRIBUTING.md says: then it is time to divide it."""
     long = {str(p.relative_to(ROOT)): len(p.read_text(encoding="utf-8").splitlines()) for p in (ROOT / room).rglob("*.py")}
     assert {name: lines for name, lines in long.items() if lines > 520} == {}
+
+
+# -- the engine's core -----------------------------------------------------------------------------------------------------
+CORE = PACKAGE / "engine" / "core"
+CODE_LINES = 2500
+
+
+def core_files() -> dict[str, str]:
+    return {path.stem: path.read_text(encoding="utf-8") for path in sorted(CORE.glob("*.py"))}
+
+
+def without_type_checking(tree: ast.Module) -> ast.Module:
+    """A file as it runs: what stands under `if TYPE_CHECKING` is for type checkers only."""
+
+    class Runs(ast.NodeTransformer):
+        def visit_If(self, node):
+            self.generic_visit(node)
+            return node.orelse or ast.Pass() if isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING" else node
+
+    return Runs().visit(tree)
+
+
+def imported_by_core(source: str) -> set[str]:
+    """What a file of the core imports, wherever in it: names of its neighbours, and of other modules in full."""
+    found = set()
+    for node in ast.walk(without_type_checking(ast.parse(source))):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 1:
+            found.update([node.module] if node.module else [alias.name for alias in node.names])
+        elif isinstance(node, ast.ImportFrom):
+            found.add("." * node.level + (node.module or ""))
+    return found
+
+
+def forbidden_in_core(source: str) -> set[str]:
+    """Imports of other rooms, and calls that make code of text."""
+    allowed = {"numpy", *sys.stdlib_module_names, *core_files()}
+    wrong = {name for name in imported_by_core(source) if name.split(".")[0] not in allowed}
+    called = {node.func.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    return wrong | called & {"exec", "eval", "compile", "__import__"}
+
+
+def reading_order() -> list[str]:
+    """The files of the core in the order in which its docstring gives them."""
+    listed = re.findall(r"^\d+\. (.*?): ", core_files()["__init__"].replace("\n   ", " "), re.M)
+    return [name for line in listed for name in re.findall(r"`(\w+)\.py`", line)]
+
+
+def later_imports(order: list[str], files: dict[str, str]) -> set[str]:
+    """Imports of a file that comes later in the order: with any of these there might be a circle."""
+    place = {name: i for i, name in enumerate(order)}
+    return {f"{name} imports {other}" for name in order for other in imported_by_core(files[name]) & set(order) if place[other] >= place[name]}
+
+
+def code_lines(source: str) -> int:
+    """Lines without blank ones, comments and docstrings."""
+    words = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            words.update(range(node.lineno, node.end_lineno + 1))
+    lines = enumerate(source.splitlines(), start=1)
+    return sum(bool(line.strip()) and not line.strip().startswith("#") and i not in words for i, line in lines)
+
+
+def test_the_core_imports_nothing_above_it_and_compiles_nothing():
+    assert {name: wrong for name, source in core_files().items() if (wrong := forbidden_in_core(source))} == {}
+
+
+def test_the_reading_order_names_every_file_and_none_imports_a_later_one():
+    order = reading_order()
+    assert sorted(order) == sorted(set(core_files()) - {"__init__"}) and len(order) > 15
+    assert later_imports(order, core_files()) == set()
+
+
+def test_the_core_is_small():
+    lines = {name: code_lines(source) for name, source in core_files().items()}
+    assert sum(lines.values()) <= CODE_LINES, lines
+
+
+def functions(source: str):
+    return [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)]
+
+
+def test_functions_of_the_core_are_short_and_explained():
+    long, silent = [], []
+    for name, source in core_files().items():
+        for f in functions(source):
+            length = f.end_lineno - f.lineno + 1
+            setter = any(isinstance(d, ast.Attribute) for d in f.decorator_list)
+            long += [f"{name}.{f.name}"] if length > 60 else []
+            silent += [f"{name}.{f.name}"] if length > 15 and not (ast.get_docstring(f) or setter or f.name in ("__init__", "wrapped")) else []
+        for statement in ast.parse(source).body:
+            if isinstance(statement, (ast.FunctionDef, ast.ClassDef)) and not statement.name.startswith("_"):
+                silent += [] if ast.get_docstring(statement) else [f"{name}.{statement.name}"]
+    assert (long, sorted(set(silent) - {"declared.Declared"})) == ([], [])
+
+
+def test_backward_is_said_in_less_than_ten_lines():
+    words = ast.get_docstring(ast.parse(core_files()["node"]))
+    (paragraph,) = [p for p in words.split("\n\n") if p.startswith("What backward is: ")]
+    assert len(paragraph.splitlines()) < 10
+
+
+def test_type_checkers_look_at_the_core_strictly():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["mypy"]["overrides"]
+    (core,) = [s for s in settings if s["module"] == "autolab.engine.core.*"]
+    assert core["disallow_untyped_defs"] and core["disallow_any_generics"] and core["warn_return_any"] and core["check_untyped_defs"]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("from ..fast import lanes", {"..fast"}),
+        ("def f():\n    from ..devices import device", {"..devices"}),
+        ("from .tensor import Tensor\nimport numpy as np\nfrom typing import Any", set()),
+        ("import autolab.nn", {"autolab.nn"}),
+        ("f = eval('1')", {"eval"}),
+        ("re.compile('a')", set()),
+        ("if TYPE_CHECKING:\n    from ..fast import lanes\nelse:\n    from ..ops import x", {"..ops"}),
+    ],
+)
+def test_the_check_of_the_core_sees(source, expected):
+    assert forbidden_in_core(source) == expected
+
+
+def test_the_check_sees_circles_and_counts_code():
+    files = {"a": "from .b import x", "b": "def f():\n    from . import a", "c": "from . import a"}
+    assert later_imports(["a", "b", "c"], files) == {"a imports b"}
+    assert later_imports(["b", "a", "c"], files) == {"b imports a"}
+    assert code_lines('"""Words.\n\nMore."""\n\n# a remark\nx = 1  # one\n\ndef f():\n    """It."""\n    return x\n') == 3

@@ -1,6 +1,6 @@
 """What an error comes from, as a trace: of the recording it happened in, or of what the error and its traceback still hold.
 
-Nothing is kept for this: an error remembers the call that failed and the recording it happened in (`engine/core/failing.py`, `record.py`), and a
+Nothing is kept for this: an error remembers the call that failed and the recording it happened in (`engine/exact/failing.py`, `record.py`), and a
 traceback holds its frames. All of it goes when the error goes."""
 
 from __future__ import annotations

@@ -1,6 +1,26 @@
-"""The engine, in plain Python. Read in this order:
+"""The engine, in plain Python. Read it in this order; an afternoon will do.
 
-`errors.py` (how it refuses), `dtype.py` (what numbers are), `observe.py` (who watches), `tensor.py` (what a tensor holds), `op.py` (how an
-operation is stated), `apply.py` (how one runs), `node.py` (what it leaves behind), `backward.py` (the way back), `differentiate.py`
-(`backward()` and `grad()`), `grad_mode.py` (when nothing is recorded).
+What a tensor stands on:
+
+1. `errors.py`: how the engine refuses, in PyTorch's words.
+2. `dtype.py`, `size.py`, `device.py`: what its numbers are, how many, and where.
+3. `observe.py`: who watches, and what they are told. Everything that can be seen of a run is an event here.
+4. `guard.py`, `grad_mode.py`: what threads share; when history is recorded.
+5. `storage.py`, `declared.py` (for type checkers only), `tensor.py`: what a tensor holds, and its place in the graph.
+
+Forward:
+
+6. `record.py`, `namespaces.py`: how an operation is stated, once; the two kinds of numbers that its gradient rules compute with.
+7. `refusals.py`, `node.py`: what nodes say when they cannot run; what an operation leaves behind. **What backward is** stands in `node.py`.
+8. `broadcasting.py`, `apply.py`: what is said of shapes that do not fit; how an operation runs.
+9. `op.py`: how a record becomes a function, and which code runs it.
+
+Backward:
+
+10. `backward.py`: the order of the nodes, and the sums where paths meet.
+11. `differentiate.py`: `backward()` and `grad()`.
+
+Nothing here imports another room of the engine. What others add, they put into the places that are made for it: methods on Tensor, Node,
+View and device by `tensor.attach`; ways to run operations into `op.LANES`, ways through graphs into `differentiate.SHORTCUTS`; checks
+before a pass into `backward.CHECKS`; who is told of errors into `errors.WITNESSES`. Every file imports only what stands above it.
 """

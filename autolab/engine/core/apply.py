@@ -108,7 +108,8 @@ def together(op: Op, args: Sequence[Any], raws: list[Any], tensors: list[Tensor]
         other = t._storage.device
         if other is not where:
             backend = (other if where is CPU else where).backend
-            return backend.together(op, args, raws, tensors)
+            found: tuple[device, Sequence[Any], list[Any]] = backend.together(op, args, raws, tensors)
+            return found
     return where, args, raws
 
 

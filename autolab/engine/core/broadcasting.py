@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from .errors import fail
+from .record import Op
 
 
-def check_shapes(op, args, target=None):
+def check_shapes(op: Op, args: Sequence[Any], target: tuple[int, ...] | None = None) -> None:
     """Raises torch's error for operands whose shapes do not broadcast, or not to the shape `target` of what is changed in place.
 
     For an op that has no kernel for its operands' dtype: torch looks at the shapes first."""
@@ -22,8 +26,12 @@ def check_shapes(op, args, target=None):
         raise outgrown(target, together)
 
 
-def broadcast_error(shapes):
-    """Torch's words for shapes that do not broadcast."""
+def broadcast_error(shapes: Sequence[tuple[int, ...]]) -> Exception:
+    """Torch's words for shapes that do not broadcast.
+
+    >>> print(broadcast_error([(2, 3), (4,)]))
+    The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1
+    """
     a = shapes[0]
     for b in shapes[1:]:
         n = max(len(a), len(b))
@@ -45,7 +53,7 @@ def broadcast_error(shapes):
     )
 
 
-def outgrown(shape, broadcast):
+def outgrown(shape: Sequence[int], broadcast: Sequence[int]) -> Exception:
     """The error for an in-place op whose result has another shape than its target."""
     return fail(
         RuntimeError,

@@ -8,8 +8,6 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from . import observe
 from .backward import Root, execute
 from .device import ARRAYS, CPU, copied, filled
@@ -28,7 +26,14 @@ SHORTCUTS: list[Callable[[Sequence[Root], Sequence[Any], bool], bool]] = []
 """Faster ways through plain graphs: `shortcut(roots, seeds, retain_graph)` runs the whole pass and says so, or does nothing."""
 
 
-def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+) -> None:
     """Accumulates gradients of `tensors` into the leaves' `.grad`. Source: torch.autograd.backward."""
     if inputs is not None and not isinstance(inputs, (Tensor, GradientEdge)) and len(inputs) == 0:
         raise fail(
@@ -63,14 +68,14 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
 
 
 def grad(
-    outputs,
-    inputs,
-    grad_outputs=None,
-    retain_graph=None,
-    create_graph=False,
-    allow_unused=None,
-    materialize_grads=False,
-):
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    materialize_grads: bool = False,
+) -> tuple[Tensor | None, ...]:
     """Gradients of `outputs` with respect to `inputs`, as a tuple; `.grad` is left alone.
 
     grad_outputs: one vector per output (shaped like it). Raises RuntimeError for an input that the outputs do not depend on, unless
@@ -110,30 +115,34 @@ def grad(
     keys = [_target(t) for t in inputs]
     retain = create_graph if retain_graph is None else retain_graph
     captured = execute(roots, seeds, retain_graph=retain, create_graph=create_graph, targets=keys)
-    result = []
-    for i, (t, k) in enumerate(zip(inputs, keys)):
-        g = captured.get(k)
-        if g is None and not allow_unused:
+    for i, k in enumerate(keys):
+        if captured.get(k) is None and not allow_unused:
             raise fail(
                 RuntimeError,
                 f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True if "
                 "this is the desired behavior.",
                 "No path leads from the outputs to this input, so the derivative is zero everywhere.",
             )
-        if g is None and materialize_grads:
-            g = wrap(filled(t._storage.device, 0, t._array.shape, t.dtype))
-            g._req = create_graph
-        result.append(
-            g
-            if g is None or isinstance(g, Tensor)
-            else wrap(copied(g) if g.__class__ in ARRAYS and g.base is not None else g)
-        )
+    result = [_handed_back(captured.get(k), t if materialize_grads else None, create_graph) for t, k in zip(inputs, keys)]
     if observe.observer is not None:
         observe.observer.returned(keys, result)
     return tuple(result)
 
 
-def _as_tuple(grads, n):
+def _handed_back(g: Any, zeros_like: Any, create_graph: bool) -> Tensor | None:
+    """A captured gradient as a Tensor that shares memory with no other gradient. zeros_like: what zeros stand for where there is none."""
+    if g is None and zeros_like is not None:
+        t = wrap(filled(zeros_like._storage.device, 0, zeros_like._array.shape, zeros_like.dtype))
+        t._req = create_graph
+        return t
+    if g is None or isinstance(g, Tensor):
+        return g
+    is_array: bool = g.__class__ in ARRAYS
+    return wrap(copied(g) if is_array and g.base is not None else g)
+
+
+def _as_tuple(grads: Any, n: int) -> tuple[Tensor | None, ...]:
+    """The gradients that a pass begins with, one per tensor; None where none is given."""
     if grads is None:
         return (None,) * n
     if isinstance(grads, Tensor):
@@ -146,10 +155,10 @@ def _as_tuple(grads, n):
                 f"gradients can be either Tensors or None, but got {type(g).__name__}",
                 "Wrap it: torch.tensor(...).",
             )
-    return grads
+    return tuple(grads)
 
 
-def _wanted(inputs):
+def _wanted(inputs: Any) -> tuple[Tensor | GradientEdge, ...]:
     """What gradients are asked for, as a tuple of Tensors and GradientEdges."""
     inputs = (inputs,) if isinstance(inputs, (Tensor, GradientEdge)) else tuple(inputs)
     for t in inputs:
@@ -159,18 +168,19 @@ def _wanted(inputs):
                 f"all inputs have to be Tensors or GradientEdges, but got {type(t).__name__}",
                 "Name the tensors themselves.",
             )
-    return inputs
+    return tuple(inputs)
 
 
-def _target(t):
+def _target(t: Tensor | GradientEdge) -> Root:
     """The node and output number to which the gradient for `t`, a Tensor or a GradientEdge, goes."""
     if not isinstance(t, Tensor):
         return t.node, t.output_nr
     node = t.grad_fn
-    return (accumulator(t), 0) if node is None else (node, t._nr)
+    return (accumulator(t) if node is None else node, t._nr)
 
 
-def _roots(tensors):
+def _roots(tensors: Sequence[Tensor]) -> list[Root]:
+    """Where backward begins: the node of each tensor, and the number of its output. Raises torch's error for one without a graph."""
     roots = []
     for i, t in enumerate(tensors):
         node = t.grad_fn
@@ -187,12 +197,13 @@ def _roots(tensors):
     return roots
 
 
-def _seeds(tensors, grads, create_graph):
+def _seeds(tensors: Sequence[Tensor], grads: Sequence[Tensor | None], create_graph: bool) -> list[Any]:
+    """What arrives at each tensor: the given gradient, or 1 for a single number. Arrays, or Tensors under create_graph."""
     if len(grads) < len(tensors):
         raise fail(
             RuntimeError, f"got {len(tensors)} tensors and {len(grads)} gradients", "Give one gradient per tensor."
         )
-    seeds = []
+    seeds: list[Any] = []
     for i, (t, g) in enumerate(zip(tensors, grads)):
         if g is None:
             if t.requires_grad and t._array.size != 1:
@@ -202,11 +213,9 @@ def _seeds(tensors, grads, create_graph):
                     f"This tensor has {t._array.size} elements, and a gradient belongs to one number: reduce it (.sum(), .mean()), or pass "
                     "gradient= with the vector of the vector-Jacobian product.",
                 )
-            if t._storage.device is not CPU:
-                g = filled(t._storage.device, 1, t._array.shape, t.dtype)
-            else:
-                g = t.dtype.scalar(1) if not t._array.ndim else np.ones(t._array.shape, t.dtype.np)
-            seeds.append(wrap(g) if create_graph else g)
+            where, shape = t._storage.device, t._array.shape
+            one = t.dtype.one if where is CPU and not shape else filled(where, 1, shape, t.dtype)
+            seeds.append(wrap(one) if create_graph else one)
             continue
         if g._array.shape != t._array.shape:
             raise fail(

@@ -6,6 +6,9 @@ before a kernel runs. Source: https://docs.pytorch.org/docs/stable/tensor_attrib
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 
 from .errors import fail
@@ -54,28 +57,28 @@ class dtype:
         self.short = short  # 'Float', as in 'torch.FloatTensor' and in many messages
         self.category = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}[self.np.kind]  # torch's word: the higher one wins
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"torch.{self.name}"
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return (_by_name, (self.name,))
 
-    def __copy__(self):
+    def __copy__(self) -> dtype:
         return self
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: Any) -> dtype:
         return self
 
-    def to_complex(self):
+    def to_complex(self) -> dtype:
         """The complex dtype of this precision: complex128 for float64, else complex64."""
         return complex128 if self is float64 else complex64
 
-    def to_real(self):
+    def to_real(self) -> dtype:
         """The dtype of the parts of a complex one; any other itself."""
         return {complex64: float32, complex128: float64}.get(self, self)
 
 
-def _by_name(name):
+def _by_name(name: str) -> dtype:
     return BY_NAME[name]
 
 
@@ -126,10 +129,11 @@ def set_default_dtype(d: dtype) -> None:
 
 
 def default_complex() -> dtype:
+    """The dtype of complex numbers that name none."""
     return _default.to_complex()
 
 
-def python_scalar_dtype(value) -> dtype:
+def python_scalar_dtype(value: object) -> dtype:
     """The dtype torch gives a Python or NumPy number standing alone: bool, int64, the default float, the default complex."""
     if isinstance(value, (bool, np.bool_)):
         return bool_
@@ -166,7 +170,7 @@ def _promote(a: dtype, b: dtype) -> dtype:
 _WIDE_UNSIGNED = (uint16, uint32, uint64)
 
 
-def _promote_wide_unsigned(a, b):
+def _promote_wide_unsigned(a: dtype, b: dtype) -> dtype:
     if not a.is_signed and not b.is_signed:
         return a if a.itemsize >= b.itemsize else b
     raise fail(
@@ -188,11 +192,13 @@ def promote_types(a: dtype, b: dtype) -> dtype:
     return found
 
 
-def result_type_of(dim_dtypes, zero_dtypes, scalar_values) -> dtype:
+def result_type_of(dim_dtypes: Iterable[dtype], zero_dtypes: Iterable[dtype], scalar_values: Iterable[object]) -> dtype:
     """Torch's three-level rule: tensors with dimensions decide; 0-d tensors only if of a higher kind; Python numbers last.
 
     dim_dtypes, zero_dtypes: dtypes of the tensors with and without dimensions. scalar_values: Python numbers."""
-    dims = zeros = wrapped = None
+    dims: dtype | None = None
+    zeros: dtype | None = None
+    wrapped: dtype | None = None
     for d in dim_dtypes:
         dims = d if dims is None else promote_types(dims, d)
     for d in zero_dtypes:
@@ -200,10 +206,10 @@ def result_type_of(dim_dtypes, zero_dtypes, scalar_values) -> dtype:
     for v in scalar_values:
         d = python_scalar_dtype(v)
         wrapped = d if wrapped is None else promote_types(wrapped, d)
-    return _combine(dims, _combine(zeros, wrapped))
+    return _combine(dims, _combine(zeros, wrapped)) or _default
 
 
-def _combine(higher, lower):
+def _combine(higher: dtype | None, lower: dtype | None) -> dtype | None:
     if higher is None or lower is None:
         return lower if higher is None else higher
     if higher.is_complex:

@@ -8,6 +8,8 @@ import math
 import re
 from typing import Any
 
+import numpy as np
+
 
 TOO_MANY = re.compile(r"\w+\(\) takes .*positional arguments? but \d+ w(as|ere) given")
 """What Python says of a call with too many arguments."""
@@ -41,11 +43,11 @@ def fail(kind: type[Exception], message: str, note: str | None = None) -> Except
     return error
 
 
-def beyond_numpy(error):
+def beyond_numpy(error: Exception) -> Exception:
     """PyTorch's error for what NumPy could not make room for, or has too many dimensions for NumPy; any other error as it is."""
     text = str(error)
     if isinstance(error, MemoryError):
-        shape, kind = getattr(error, "shape", None), getattr(error, "dtype", None)
+        shape, kind = getattr(error, "shape", None), getattr(error, "dtype", np.dtype("byte"))
         asked = "" if shape is None else f": you tried to allocate {math.prod(shape) * kind.itemsize} bytes"
         cause = f"DefaultCPUAllocator: can't allocate memory{asked}. Error code 12 (Cannot allocate memory)"
         message = f"[enforce fail at alloc_cpu.cpp:127] err == 0. {cause}"
@@ -59,13 +61,18 @@ def beyond_numpy(error):
     return error
 
 
-def too_many_dimensions():
+def too_many_dimensions() -> Exception:
     """The error for a tensor of more dimensions than NumPy has."""
     message = "tensors of more than 64 dimensions are not supported by autolab"
     return fail(RuntimeError, message, "PyTorch has no such limit; the arrays of NumPy, which hold the numbers here, have it.")
 
 
-def type_name(value):
+def type_name(value: object) -> str:
+    """What PyTorch's messages call the type of a value.
+
+    >>> type_name(1.5), type_name(np.int64(1))
+    ('float', 'numpy.int64')
+    """
     kind = type(value)
     name = kind.__name__
     return f"numpy.{name}" if kind.__module__ == "numpy" else _TORCHS_TYPES.get(name, name)
@@ -74,15 +81,19 @@ def type_name(value):
 _TORCHS_TYPES = {"dtype": "torch.dtype", "device": "torch.device", "Generator": "torch._C.Generator"}
 
 
-def bad_argument(function, name, position, kind, value):
-    """PyTorch's TypeError for one argument of the wrong type."""
+def bad_argument(function: str, name: str, position: int | None, kind: str, value: object) -> Exception:
+    """PyTorch's TypeError for one argument of the wrong type.
+
+    >>> print(bad_argument("exp", "input", 1, "Tensor", 2.0))
+    exp(): argument 'input' (position 1) must be Tensor, not float
+    """
     return misfit(function, name, position, kind, value, f"not {type_name(value)}")
 
 
-def misfit(function, name, position, kind, value, found):
+def misfit(function: str, name: str, position: int | None, kind: str, value: object, found: str) -> Exception:
     """The TypeError for an argument that is no `kind`; `overloads` words it anew where that is not what the call looked like."""
     where = f" (position {position})" if position else ""
     message = f"{function}(): argument '{name}'{where} must be {kind}, {found}"
-    error = fail(TypeError, message, f"'{name}' was given {value!r:.60}.")
+    error: Any = fail(TypeError, message, f"'{name}' was given {value!r:.60}.")
     error.misfit = name, kind, value
-    return error
+    return error  # type: ignore[no-any-return]

@@ -23,11 +23,11 @@ class _Shared:
 
     __slots__ = ("several", "inside", "first")
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.several = self.inside = False
-        self.first = None
+        self.first: int | None = None
 
-    def enter(self):
+    def enter(self) -> None:
         """Called in each thread before it uses the engine for the first time."""
         here = threading.get_ident()
         if self.first is None:

@@ -18,7 +18,9 @@ from .apply import apply, reporting
 from .dtype import NUMBERS
 from .errors import TOO_MANY, bad_argument
 from .node import node_class
-from .record import OPS, Op, parsed, plan_saving
+from .record import OPS as OPS
+from .record import Op as Op
+from .record import parsed, plan_saving
 from .tensor import Tensor
 
 NAMESPACES: dict[str, dict[str, Callable[..., Any]]] = {"": {}, "nn.functional": {}, "linalg": {}, "special": {}, "Tensor": {}}

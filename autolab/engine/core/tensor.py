@@ -204,7 +204,7 @@ def attach(part: type, to: type = Tensor) -> type:
     return part
 
 
-def _first_look(t: Tensor, g: Any) -> Tensor:
+def _first_look(t: Tensor, g: Any) -> Any:
     """Makes a Tensor of the raw array `g`, the gradient of `t`."""
     _ = per_thread.state  # this thread is known from now on
     shared.inside = True
