@@ -19,6 +19,8 @@ def to_grad(frame: FrameType | None, count: int) -> list[str]:
     while frame is not None and frame.f_code.co_name != "grad":
         frame = frame.f_back
     caller = frame.f_back if frame is not None else None
+    if caller is not None and caller.f_code.co_name == "grad" and names.ours(caller):  # that of `torch.autograd`, over the core's
+        caller = caller.f_back
     if caller is None or names.ours(caller):
         return [""] * count
     return _named(_assignment(caller), count)

@@ -105,7 +105,7 @@ def together(op: Op, args: Sequence[Any], raws: list[Any], tensors: list[Tensor]
     That is where its tensors are. The few that may lie elsewhere, and PyTorch's words for the others, are the device's own affair."""
     where = tensors[0]._storage.device
     for t in tensors:
-        other = t._storage.device
+        other = CPU if t._view is None else t._storage.device  # see `storage.AWAY`
         if other is not where:
             backend = (other if where is CPU else where).backend
             found: tuple[device, Sequence[Any], list[Any]] = backend.together(op, args, raws, tensors)
@@ -140,6 +140,9 @@ def result_dtype(op: Op, args: Sequence[Any], target: tuple[int, ...] | None = N
 def promoted(op: Op, args: Sequence[Any], raws: list[Any], where: device) -> list[Any]:
     """The raw values with all operands of one dtype, as PyTorch has it before a kernel runs."""
     if op.dtype is None:
+        return raws
+    kinds = {a.dtype if isinstance(a, Tensor) else None for a in [args[i] for i in op.broadcast]}
+    if len(kinds) == 1 and op.check is None and (only := kinds.pop()) is not None and only.is_inexact:  # mostly there is nothing to do
         return raws
     d = result_dtype(op, args)
     raws = list(raws)
@@ -202,13 +205,20 @@ def record(op: Op, args: Sequence[Any], outs: tuple[Tensor, ...], state: State, 
     if replaced is not None:
         sources = [replaced if s is args[0] else s for s in sources]
         args = replaced, *args[1:]
-    edges = tuple([edge(s) if isinstance(s, Tensor) else None for s in sources])
-    if not any(isinstance(s, Tensor) and s._req for s in sources):
+    edges: list[Node | None] = []
+    live, numbered, away = False, False, outs[0]._storage.device is not CPU
+    for s in sources:
+        if not isinstance(s, Tensor):
+            edges.append(None)
+            continue
+        edges.append(edge(s))
+        live, numbered = live or s._req, numbered or s._nr > 0
+        away = away or s._view is not None and s._storage.device is not CPU
+    if not live:
         return None
-    away = any(isinstance(t, Tensor) and t._view is not None and t._storage.device is not CPU for t in (outs[0], *sources))
     node: Any = object.__new__(off_cpu(op.node_class) if away else op.node_class)
-    numbers = tuple([s._nr if isinstance(s, Tensor) else 0 for s in sources])
-    node.inputs, node.input_nrs = edges, numbers if any(numbers) else None
+    node.inputs = tuple(edges)
+    node.input_nrs = tuple([s._nr if isinstance(s, Tensor) else 0 for s in sources]) if numbered else None
     node.sequence_nr, node.hooks, node.scope = next_sequence_nr(), None, state.scope
     node.saved = save(op, args, outs, edges) if op.save is None else op.save(args, outs, edges)
     if state.saved_hooks is not None:
@@ -233,9 +243,11 @@ def record(op: Op, args: Sequence[Any], outs: tuple[Tensor, ...], state: State, 
 
 def _fix(op: Op, sources: Sequence[Any], out: Tensor) -> tuple[Any, ...] | None:
     """What the gradients must be brought to, per source: (shape, dtype) where operands were broadcast or converted; see `Node.fix`."""
-    shape = out._array.shape if op.broadcast else None
-    fix = tuple([(None if shape is None else s._array.shape, s.dtype) if isinstance(s, Tensor) else None for s in sources])
-    return fix if any(f is not None and f != (shape, out.dtype) for f in fix) else None
+    shape, dtype = out._array.shape if op.broadcast else None, out.dtype
+    for s in sources:
+        if isinstance(s, Tensor) and (s.dtype is not dtype or shape is not None and s._array.shape != shape):
+            return tuple([(None if shape is None else s._array.shape, s.dtype) if isinstance(s, Tensor) else None for s in sources])
+    return None
 
 
 def _operand_shown(source: Any, its_edge: Node | None) -> Any:

@@ -167,11 +167,14 @@ class Node:
         """Frees the saved tensors, keeps plain attributes. Returns whether there were any that a second backward would miss."""
         if not self.op.saves_tensors or self.saved is None or self.saved.__class__ is Freed:
             return False
+        if self.frees_all:
+            self.saved = None
+            return True
         saved = self.entries()
         held = [self._holds(k, e) for k, e in enumerate(saved)]
         if not any(held):
             return False
-        self.saved = None if self.frees_all else Freed(GONE if gone else e for gone, e in zip(held, saved))
+        self.saved = Freed(GONE if gone else e for gone, e in zip(held, saved))
         return True
 
     def _holds(self, k: int, entry: Any) -> bool:
