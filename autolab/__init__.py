@@ -1,7 +1,8 @@
 """autolab: learn automatic differentiation by stepping through your own graph.
 
-`import autolab as torch` runs PyTorch tutorial code: same names, same numbers for the same seed, same errors. What PyTorch does not
-have: `explore(loss)` opens the graph explorer, `record()` records what your code does, `explain()` shows where an error came from.
+`import autolab as torch` runs PyTorch tutorial code: same names, same numbers for the same seed, same errors. What
+PyTorch does not have: `explore(loss)` opens the graph explorer, `record()` records what your code does, `explain()`
+shows where an error came from.
 """
 
 from __future__ import annotations

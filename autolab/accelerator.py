@@ -1,4 +1,5 @@
-"""`torch.accelerator`: the GPU of this machine, whatever its kind; here always 'cuda'. Source: https://docs.pytorch.org/docs/2.13/accelerator.html"""
+"""`torch.accelerator`: the GPU of this machine, whatever its kind; here always 'cuda'. Source:
+https://docs.pytorch.org/docs/2.13/accelerator.html"""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ def _checked():
 
 
 def current_device_index() -> int:
-    """The number of the GPU that is used. Raises RuntimeError where there is none. Source: torch.accelerator.current_device_index"""
+    """The number of the GPU that is used. Raises RuntimeError where there is none. Source:
+    torch.accelerator.current_device_index"""
     _checked()
     return _cuda.current_device()
 

@@ -1,5 +1,6 @@
-"""`torch.backends`: what this engine was built with, and PyTorch's switches. They can be set and read, so that programs which set them run; they
-change nothing here: NumPy and CuPy compute without cuDNN and in one way only. Source: https://docs.pytorch.org/docs/2.13/backends.html"""
+"""`torch.backends`: what this engine was built with, and PyTorch's switches. They can be set and read, so that programs
+which set them run; they change nothing here: NumPy and CuPy compute without cuDNN and in one way only. Source:
+https://docs.pytorch.org/docs/2.13/backends.html"""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ __all__ = ["cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp"]
 
 
 class _Backend:
-    """One of PyTorch's backends: `is_available()`, `is_built()` and switches with their defaults. Raises AttributeError for other names."""
+    """One of PyTorch's backends: `is_available()`, `is_built()` and switches with their defaults. Raises AttributeError
+    for other names."""
 
     def __init__(self, name, *, available=False, **switches):
         vars(self).update({"_name": f"torch.backends.{name}", "_available": available, **switches})

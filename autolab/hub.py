@@ -1,6 +1,8 @@
-"""Weights from the internet (`torch.hub`), kept in the same folder as PyTorch's, so that a file is downloaded once for both.
+"""Weights from the internet (`torch.hub`), kept in the same folder as PyTorch's, so that a file is downloaded once for
+both.
 
-Loading models with their code from repositories (`torch.hub.load`) is not here. Source: https://docs.pytorch.org/docs/2.13/hub.html
+Loading models with their code from repositories (`torch.hub.load`) is not here. Source:
+https://docs.pytorch.org/docs/2.13/hub.html
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ def __getattr__(name):
 
 
 def get_dir() -> str:
-    """The folder of downloads: what `set_dir` chose, else $TORCH_HOME/hub, else $XDG_CACHE_HOME/torch/hub, else ~/.cache/torch/hub."""
+    """The folder of downloads: what `set_dir` chose, else $TORCH_HOME/hub, else $XDG_CACHE_HOME/torch/hub, else
+    ~/.cache/torch/hub."""
     if _chosen_dir is not None:
         return _chosen_dir
     cache = os.path.join(os.getenv("XDG_CACHE_HOME", os.path.join("~", ".cache")), "torch")
@@ -46,10 +49,11 @@ def set_dir(d: str | os.PathLike[str]) -> None:
 def download_url_to_file(
     url: str, dst: str | os.PathLike[str], hash_prefix: str | None = None, progress: bool = True,
 ) -> None:
-    """Download `url` into the file `dst`, which takes the place of an older one when it is whole; a broken download is continued.
+    """Download `url` into the file `dst`, which takes the place of an older one when it is whole; a broken download is
+    continued.
 
-    hash_prefix: the first digits of the file's SHA-256. Raises RuntimeError for a wrong checksum or a web page in the file's
-    place, OSError when there is no connection.
+    hash_prefix: the first digits of the file's SHA-256. Raises RuntimeError for a wrong checksum or a web page in the
+    file's place, OSError when there is no connection.
     """
     dst = os.path.expanduser(os.fspath(dst))
     download(url, dst, sha256_prefix=hash_prefix, progress=progress, again=True)
@@ -61,8 +65,8 @@ def fetch_weights(
 ) -> str:
     """The path of the file at `url` in the folder of downloads, downloaded if it is not there.
 
-    check_hash: the name ends in "-<first digits of the SHA-256>.<ending>", which the content must have; a file that is there is
-    checked too. Raises RuntimeError that says what went wrong and where to put the file by hand.
+    check_hash: the name ends in "-<first digits of the SHA-256>.<ending>", which the content must have; a file that is
+    there is checked too. Raises RuntimeError that says what went wrong and where to put the file by hand.
     """
     model_dir = os.path.join(get_dir(), "checkpoints") if model_dir is None else os.fspath(model_dir)
     name = os.path.basename(urlparse(url).path) if file_name is None else file_name
@@ -94,9 +98,11 @@ def load_state_dict_from_url(
     url: str, model_dir: str | os.PathLike[str] | None = None, map_location: MapLocation = None, progress: bool = True,
     check_hash: bool = False, file_name: str | None = None, weights_only: bool = True,
 ) -> dict[str, Any]:
-    """The state dict in the file at `url`, which is downloaded once into `model_dir` (default: `get_dir()`/checkpoints).
+    """The state dict in the file at `url`, which is downloaded once into `model_dir` (default:
+    `get_dir()`/checkpoints).
 
-    See `fetch_weights` and `torch.load` for the arguments and errors. weights_only is True, where PyTorch's default is False.
+    See `fetch_weights` and `torch.load` for the arguments and errors. weights_only is True, where PyTorch's default is
+    False.
     """
     path = fetch_weights(url, model_dir, progress, check_hash, file_name)
     if path.endswith(".safetensors"):

@@ -32,7 +32,8 @@ def assert_close(
     check_stride=False,
     msg=None,
 ):
-    """Raises AssertionError, saying where and by how much, unless |actual - expected| <= atol + rtol |expected| everywhere.
+    """Raises AssertionError, saying where and by how much, unless |actual - expected| <= atol + rtol |expected|
+    everywhere.
 
     rtol, atol: by default those of the dtype (1.3e-6 and 1e-5 for float32). Source: torch.testing.assert_close."""
     if (rtol is None) != (atol is None):

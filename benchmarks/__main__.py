@@ -1,6 +1,7 @@
 """`python -m benchmarks`: speed and memory against PyTorch, mygrad, HIPS autograd and tinygrad; about eight minutes.
 
-`--only lenet nodes` runs parts; `--quick` halves rounds and blocks. Results go to benchmarks/results/<date>-<name>.{json,md}.
+`--only lenet nodes` runs parts; `--quick` halves rounds and blocks. Results go to
+benchmarks/results/<date>-<name>.{json,md}.
 """
 
 import argparse

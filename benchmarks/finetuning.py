@@ -1,9 +1,10 @@
-"""Fine-tuning against training from scratch, 10 examples a class: `python -m benchmarks.finetuning [--seeds 5] [--tune] [--no-save]`
+"""Fine-tuning against training from scratch, 10 examples a class: `python -m benchmarks.finetuning [--seeds 5] [--tune]
+[--no-save]`
 
-The task is `autolab.finetune.unseen_digits`: 50 images of the digits 5 to 9, turned and shifted, for a network that was pretrained on
-the digits 0 to 4. Every method gets the same images, 60 epochs in batches of 25, SGD with momentum and a cosine schedule. Its
-learning rate was chosen on validation images, for other seeds than those of the table; `--tune` does that again. The test images
-are looked at once, at the end.
+The task is `autolab.finetune.unseen_digits`: 50 images of the digits 5 to 9, turned and shifted, for a network that was
+pretrained on the digits 0 to 4. Every method gets the same images, 60 epochs in batches of 25, SGD with momentum and a
+cosine schedule. Its learning rate was chosen on validation images, for other seeds than those of the table; `--tune`
+does that again. The test images are looked at once, at the end.
 """
 
 from __future__ import annotations
@@ -88,7 +89,8 @@ METHODS = {
 
 # -- running them ---------------------------------------------------------------------------------------------------------------
 def run(build, lr: float, seed: int) -> dict:
-    """Trains with one method and seed: validation and test accuracy in percent, CPU seconds of training, trained and all parameters."""
+    """Trains with one method and seed: validation and test accuracy in percent, CPU seconds of training, trained and
+    all parameters."""
     task = finetune.unseen_digits(per_class=10, seed=seed)
     torch.manual_seed(seed)
     model, groups, stages = build(lr)
@@ -114,7 +116,8 @@ def run(build, lr: float, seed: int) -> dict:
 
 
 def tune() -> dict[str, float]:
-    """The rate of each method with the best validation accuracy, mean over the tuning seeds; prints the whole search."""
+    """The rate of each method with the best validation accuracy, mean over the tuning seeds; prints the whole
+    search."""
     best = {}
     for name, (build, _) in METHODS.items():
         means = {lr: statistics.mean(run(build, lr, s)["validation"] for s in TUNING_SEEDS) for lr in RATES}

@@ -1,8 +1,10 @@
-"""A GPU against the CPU, and against PyTorch on the same GPU: `python -m benchmarks.gpu [--device cuda|sim] [--quick] [--no-save]`
+"""A GPU against the CPU, and against PyTorch on the same GPU: `python -m benchmarks.gpu [--device cuda|sim] [--quick]
+[--no-save]`
 
-Products of matrices and chains of elementwise ops over sizes, with the size from which the GPU is faster; a training step of LeNet over batch
-sizes with its peak memory; a step of SGD and of Adam. Results go to benchmarks/gpu/<date>-<device>.{json,md}. `--device sim` runs the same on
-a simulated GPU: its times are computed from the data sheet of the profile (`--profile`), not measured, and are never saved.
+Products of matrices and chains of elementwise ops over sizes, with the size from which the GPU is faster; a training
+step of LeNet over batch sizes with its peak memory; a step of SGD and of Adam. Results go to
+benchmarks/gpu/<date>-<device>.{json,md}. `--device sim` runs the same on a simulated GPU: its times are computed from
+the data sheet of the profile (`--profile`), not measured, and are never saved.
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ class Place:
         return autolab.cuda.perf_counter() if self.simulated else time.perf_counter()
 
     def measure(self, run):
-        """Seconds that `run()` takes: the median of five blocks; on a simulated GPU of one call, for all are the same."""
+        """Seconds that `run()` takes: the median of five blocks; on a simulated GPU of one call, for all are the
+        same."""
         run()
         if self.simulated:
             began = self.now()

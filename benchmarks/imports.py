@@ -18,7 +18,8 @@ _CODE = (
 
 
 def once(module: str, cache: str | None = None) -> tuple[float, list[str]]:
-    """Milliseconds of `import module` in a fresh process, and the heavy modules it loaded. cache: the folder for bytecode."""
+    """Milliseconds of `import module` in a fresh process, and the heavy modules it loaded. cache: the folder for
+    bytecode."""
     code = _CODE.format(module=module, heavy=HEAVY)
     kept = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE" or cache is None}
     environment = kept | ({"PYTHONPYCACHEPREFIX": cache} if cache else {})
@@ -28,8 +29,8 @@ def once(module: str, cache: str | None = None) -> tuple[float, list[str]]:
 
 
 def run(times: int = 7) -> dict:
-    """Medians in milliseconds over `times` fresh processes each, in turns; the first of each, which fills the caches of the disk and of
-    bytecode, is left out."""
+    """Medians in milliseconds over `times` fresh processes each, in turns; the first of each, which fills the caches of
+    the disk and of bytecode, is left out."""
     found = {"numpy": [], "autolab": []}
     loaded = []
     with tempfile.TemporaryDirectory() as cache:

@@ -11,7 +11,8 @@ import sys
 from .works import BACKENDS, WORKS
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-CHOSEN_BY_HAND = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")  # removed: each library shall choose by itself, as on a user's machine
+# removed: each library shall choose by itself, as on a user's machine
+CHOSEN_BY_HAND = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 
 
 def environment(threads: int) -> dict[str, str]:
@@ -52,8 +53,8 @@ class Backend:
 
 
 def run(rounds: int, seconds: float, works=tuple(WORKS), names=BACKENDS, threads=(1, 2), say=print) -> tuple[dict, list]:
-    """(versions, results). A result is {work, threads, load, backends: {name: medians over the blocks, ratios to PyTorch}}; missing backends
-    are named in versions, and what a backend cannot do in its place of the result."""
+    """(versions, results). A result is {work, threads, load, backends: {name: medians over the blocks, ratios to
+    PyTorch}}; missing backends are named in versions, and what a backend cannot do in its place of the result."""
     versions, results, running = {}, [], {}
     try:
         for work in works:

@@ -1,4 +1,5 @@
-"""The networks of the course as works: LeNet, ResNet-9 and ResNet-18 in PyTorch's words, LeNet also in mygrad's and tinygrad's."""
+"""The networks of the course as works: LeNet, ResNet-9 and ResNet-18 in PyTorch's words, LeNet also in mygrad's and
+tinygrad's."""
 
 from __future__ import annotations
 

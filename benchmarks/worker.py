@@ -1,7 +1,7 @@
 """One backend in one process: waits for "<work> <seconds>" on its standard input, answers with one line of JSON.
 
-`python -m benchmarks.worker <backend> <threads>`; a work that raises is answered with {"failed": reason}. The first line is
-"ready <version>", or "missing <reason>".
+`python -m benchmarks.worker <backend> <threads>`; a work that raises is answered with {"failed": reason}. The first
+line is "ready <version>", or "missing <reason>".
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from .works import build
 
 
 def measure(once, seconds: float) -> dict:
-    """Repeats `once` for `seconds`: median and least wall time, and CPU time, of one call, in microseconds; peak memory in MB.
+    """Repeats `once` for `seconds`: median and least wall time, and CPU time, of one call, in microseconds; peak memory
+    in MB.
 
     What `once.before` makes is handed to `once` and not timed."""
     before = getattr(once, "before", None)

@@ -1,7 +1,8 @@
 """The works, each stated once: what it is, which part of the run it belongs to, who can do it, what it may cost.
 
-`build(backend, work)` returns a function that does the work once (forward, backward, update) and returns plain numbers, so that a test can
-compare the backends. All compute in float32. A work that needs something made afresh for each measurement has it as `once.before`.
+`build(backend, work)` returns a function that does the work once (forward, backward, update) and returns plain numbers,
+so that a test can compare the backends. All compute in float32. A work that needs something made afresh for each
+measurement has it as `once.before`.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ TENSORS = ("torch", "autolab")  # the two that run the same code
 class Work:
     """One row of the tables.
 
-    target: number of threads -> the share of PyTorch's time that the engine may take. memory: measured in a process of its own, whose peak
-    counts. cannot: why a backend is left out. ops: by which number of operations the time is divided for reading."""
+    target: number of threads -> the share of PyTorch's time that the engine may take. memory: measured in a process of
+    its own, whose peak counts. cannot: why a backend is left out. ops: by which number of operations the time is
+    divided for reading."""
 
     part: str
     text: str

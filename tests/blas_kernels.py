@@ -20,8 +20,8 @@ def processors() -> list[str]:
 
 
 def works(name: str) -> bool:
-    """Whether a plain product of NumPy's survives these kernels: chosen by name, OpenBLAS 0.3.34 crashes in some of them on AMD's Zen 4
-    and 5 (https://github.com/OpenMathLib/OpenBLAS/issues/6021)."""
+    """Whether a plain product of NumPy's survives these kernels: chosen by name, OpenBLAS 0.3.34 crashes in some of
+    them on AMD's Zen 4 and 5 (https://github.com/OpenMathLib/OpenBLAS/issues/6021)."""
     product = "import numpy as np; assert (np.ones((32, 512)) @ np.ones((512, 2)) == 512).all()"
     return subprocess.run([sys.executable, "-c", product], env=environment(name, 1)).returncode == 0
 

@@ -1,8 +1,8 @@
-"""Small programs as plain data, and what can be seen of running one; `tests/engine/test_lockstep.py` runs each with the fast engine and with the
-plain one.
+"""Small programs as plain data, and what can be seen of running one; `tests/engine/test_lockstep.py` runs each with the
+fast engine and with the plain one.
 
-A program is a list of steps that work on a pool of values; a step that raises is part of what can be seen, and the program goes on. Run as a
-script, this file answers programs, one a line in JSON, until its input ends.
+A program is a list of steps that work on a pool of values; a step that raises is part of what can be seen, and the
+program goes on. Run as a script, this file answers programs, one a line in JSON, until its input ends.
 """
 
 from __future__ import annotations

@@ -11,7 +11,8 @@ UNSAFE = {"grid_sampler_2d": ("grid",)}  # where PyTorch reads outside of its me
 
 
 def signs(x) -> str:
-    """One character a number: `.` finite, `+` and `-` infinite, `n` NaN; `|` after each row of the last dimension but the last."""
+    """One character a number: `.` finite, `+` and `-` infinite, `n` NaN; `|` after each row of the last dimension but
+    the last."""
     x = np.atleast_1d(np.asarray(x))
     if x.dtype.kind not in "fc":
         return "whole"
@@ -25,7 +26,8 @@ def places(x) -> list[int]:
 
 
 def reached(torch, call, case, dtype: str) -> dict[str, str]:
-    """Per place of each argument and number put there: the signs of the results, then of each gradient; and the same for a gradient that comes in."""
+    """Per place of each argument and number put there: the signs of the results, then of each gradient; and the same
+    for a gradient that comes in."""
     raw, keywords = case.arguments()
     floats = [(k, None) for k, x in enumerate(raw) if isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind == "f"]
     lists = [(k, x) for k, x in enumerate(raw) if isinstance(x, (list, tuple))]

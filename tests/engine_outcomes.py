@@ -6,8 +6,9 @@ import warnings
 
 
 def outcome(torch, source: str):
-    """Runs `source`, statements of which the last may be an expression. Returns [dtype, shape, strides, whether it requires grad, node's name,
-    numbers] of a tensor, lists of these for several, "Type: message" for an error, anything else as it is, and None for a statement."""
+    """Runs `source`, statements of which the last may be an expression. Returns [dtype, shape, strides, whether it
+    requires grad, node's name, numbers] of a tensor, lists of these for several, "Type: message" for an error, anything
+    else as it is, and None for a statement."""
     names = {"torch": torch, "F": torch.nn.functional, "nn": torch.nn, "nan": math.nan, "inf": math.inf}
     statements = ast.parse(source).body
     last = statements.pop().value if isinstance(statements[-1], ast.Expr) else ast.Constant(None)

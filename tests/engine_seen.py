@@ -1,4 +1,5 @@
-"""What stands before the expressions of some tests (for `engine_outcomes.outcome`): tensors of all kinds, what a node remembers, two derivatives."""
+"""What stands before the expressions of some tests (for `engine_outcomes.outcome`): tensors of all kinds, what a node
+remembers, two derivatives."""
 
 START = """
 a = torch.arange(6.).view(2, 3) - 2

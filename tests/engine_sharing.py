@@ -55,7 +55,8 @@ def outcome(torch, call, f, dtype: str, shape: tuple) -> str:
 
 
 def table(torch, space: str, name: str) -> str | None:
-    """A character for each dtype, shape and call, in the order of DTYPES, SHAPES and CALLS; None where there is no such function."""
+    """A character for each dtype, shape and call, in the order of DTYPES, SHAPES and CALLS; None where there is no such
+    function."""
     owner = torch
     for part in filter(None, space.split(".")):
         owner = getattr(owner, part)

@@ -8,8 +8,9 @@ import threading
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Serves `files` by name. breaks: the connection ends after so many bytes, once for each entry; ranges: go on from there;
-    half: what is called when the first half of a file is sent; log: (name, the range asked for) of every request."""
+    """Serves `files` by name. breaks: the connection ends after so many bytes, once for each entry; ranges: go on from
+    there; half: what is called when the first half of a file is sent; log: (name, the range asked for) of every
+    request."""
 
     def __init__(self, files):
         super().__init__(("127.0.0.1", 0), Handler)

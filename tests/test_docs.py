@@ -72,7 +72,8 @@ def is_own(module):
 
 @pytest.mark.parametrize("module", public_modules(), ids=lambda m: m.__name__)
 def test_all_names_what_is_public(module):
-    """`__all__` names what is there, and a function or class of the module's own that is not in it begins with an underscore."""
+    """`__all__` names what is there, and a function or class of the module's own that is not in it begins with an
+    underscore."""
     names = module.__all__
     assert len(set(names)) == len(names) and [name for name in names if name.startswith("_") or not hasattr(module, name)] == []
     here = is_own(module)

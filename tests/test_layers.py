@@ -109,7 +109,8 @@ def test_the_engine_needs_only_numpy():
 
 
 def unguarded_torch(source: str) -> list[int]:
-    """The lines at which importing a module imports torch, come what may: neither in a function nor under `try` or `if`."""
+    """The lines at which importing a module imports torch, come what may: neither in a function nor under `try` or
+    `if`."""
     return [
         node.lineno
         for node in ast.parse(source).body
@@ -150,7 +151,8 @@ def test_the_room_table_names_the_files_that_are_there():
     missing = [name for name in named if not any(file.endswith(f"/{name}") for file in files)]
     assert not missing, f"docs/rooms.md names files that are not there: {missing}"
     short = {name.rsplit("/", 1)[-1] for name in named}
-    scripts = {path.stem for path in (PACKAGE / "widgets" / "static").glob("*.js")}  # of a widget, which has its own name
+    # of a widget, which has its own name
+    scripts = {path.stem for path in (PACKAGE / "widgets" / "static").glob("*.js")}
     unnamed = [
         f"{room}/{path.name}"
         for room in LISTED
@@ -165,6 +167,16 @@ def test_no_file_is_long(room):
     """Some 500 lines, as CONTRIBUTING.md says: then it is time to divide it."""
     long = {str(p.relative_to(ROOT)): len(p.read_text(encoding="utf-8").splitlines()) for p in (ROOT / room).rglob("*.py")}
     assert {name: lines for name, lines in long.items() if lines > 520} == {}
+
+
+def test_no_function_of_the_package_is_long():
+    long = [
+        f"{path.relative_to(ROOT)} {f.name}"
+        for path in sources()
+        for f in functions(path.read_text(encoding="utf-8"))
+        if f.end_lineno - f.lineno >= 60
+    ]
+    assert not long
 
 
 # -- the engine's core -----------------------------------------------------------------------------------------------------

@@ -21,7 +21,8 @@ def is_ours(cls):
 
 
 def functions(name):
-    """(name, function) of what a module names, and of the methods that its classes define themselves or inherit from autolab."""
+    """(name, function) of what a module names, and of the methods that its classes define themselves or inherit from
+    autolab."""
     module = importlib.import_module(f"autolab.{name}")
     for public in module.__all__:
         value = getattr(module, public)

@@ -1,7 +1,8 @@
-"""What torchvision answers: asked live where it and PyTorch 2.13 are installed, else read from `tests/goldens/vision.json`.
+"""What torchvision answers: asked live where it and PyTorch 2.13 are installed, else read from
+`tests/goldens/vision.json`.
 
-A test states its question as a function of (vision, torch): the package with `transforms`, `models` and `datasets`, and the
-engine. `AUTOLAB_ORACLE=record` stores torchvision's answers (see `goldens/oracle.py`).
+A test states its question as a function of (vision, torch): the package with `transforms`, `models` and `datasets`, and
+the engine. `AUTOLAB_ORACLE=record` stores torchvision's answers (see `goldens/oracle.py`).
 """
 
 import functools
@@ -20,7 +21,8 @@ SUITE = "vision"
 
 @functools.cache
 def torchvision():
-    """torchvision, also one that was built for another build of PyTorch: its compiled operators are not needed. Or None."""
+    """torchvision, also one that was built for another build of PyTorch: its compiled operators are not needed. Or
+    None."""
     if not oracle.LIVE or importlib.util.find_spec("torchvision") is None:
         return None
     try:
@@ -48,8 +50,9 @@ def check(key, program, **tolerance):
 
 
 def _tied(found, expected):
-    """`found`, with the bytes of an image that are one level off taken as `expected` where they are few (one in fifty): a pixel half-way
-    between two levels is rounded up or down as the order of additions in the processor's matrix product has it."""
+    """`found`, with the bytes of an image that are one level off taken as `expected` where they are few (one in fifty):
+    a pixel half-way between two levels is rounded up or down as the order of additions in the processor's matrix
+    product has it."""
     if isinstance(found, dict) and isinstance(expected, dict) and list(found) == list(expected):
         return {k: _tied(v, expected[k]) for k, v in found.items()}
     if isinstance(found, list) and isinstance(expected, list) and len(found) == len(expected):

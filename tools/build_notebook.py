@@ -80,7 +80,8 @@ def build(name: str) -> nbformat.NotebookNode:
 
 
 def _joined(outputs: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
-    """The outputs with neighbouring pieces of one stream in one: how the kernel cuts it depends on the time it takes."""
+    """The outputs with neighbouring pieces of one stream in one: how the kernel cuts it depends on the time it
+    takes."""
     found: list[nbformat.NotebookNode] = []
     for output in outputs:
         if output.output_type == "stream" and found and found[-1].get("name") == output.name:

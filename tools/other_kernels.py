@@ -1,5 +1,6 @@
-"""Runs the tests of trained results as other machines would: with each of OpenBLAS's kernels that this processor can run, and with one
-thread and two. Training makes differences in the last digit grow; what a test or a lesson says of it must hold on any processor.
+"""Runs the tests of trained results as other machines would: with each of OpenBLAS's kernels that this processor can
+run, and with one thread and two. Training makes differences in the last digit grow; what a test or a lesson says of it
+must hold on any processor.
 
     python tools/other_kernels.py              the tests marked "trained" with every second of the kernels, and lesson 3
     python tools/other_kernels.py --all        every unit test and every lesson, with each of the kernels, one thread and two (an hour)

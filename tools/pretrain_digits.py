@@ -1,11 +1,12 @@
-"""Trains the weights of `resnet_digits` that autolab ships: `python tools/pretrain_digits.py` (half a minute, one processor).
+"""Trains the weights of `resnet_digits` that autolab ships: `python tools/pretrain_digits.py` (half a minute, one
+processor).
 
-It learns the digits 0 to 4 of `Digits(train=True)`, turned and shifted anew in every epoch. Digits 5 to 9 and everything in
-`Digits(train=False)` are never looked at, so that fine-tuning on them is a new task.
+It learns the digits 0 to 4 of `Digits(train=True)`, turned and shifted anew in every epoch. Digits 5 to 9 and
+everything in `Digits(train=False)` are never looked at, so that fine-tuning on them is a new task.
 
-Anyone gets the same file, bit for bit: the random stream is PyTorch's on every machine, and what differs between processors,
-threads and versions of BLAS, the last digits of sums in float64, is rounded off after every step: all weights and statistics
-are kept at multiples of 2^-16, so that the differences cannot grow from step to step.
+Anyone gets the same file, bit for bit: the random stream is PyTorch's on every machine, and what differs between
+processors, threads and versions of BLAS, the last digits of sums in float64, is rounded off after every step: all
+weights and statistics are kept at multiples of 2^-16, so that the differences cannot grow from step to step.
 
     --check     train, and compare with the shipped file instead of writing it
 """
@@ -74,7 +75,8 @@ def pretrain(epochs=EPOCHS):
 
 
 def file_of(state_dict):
-    """The bytes of a .safetensors file with these tensors, floats in float32. Source: https://github.com/huggingface/safetensors"""
+    """The bytes of a .safetensors file with these tensors, floats in float32. Source:
+    https://github.com/huggingface/safetensors"""
     header, data = {"__metadata__": {"format": "pt"}}, b""
     for name, value in sorted(state_dict.items()):
         array = value.numpy()

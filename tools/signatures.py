@@ -1,11 +1,12 @@
-"""Writes `autolab/engine/signatures.txt`: PyTorch's signatures of the functions and methods that autolab has, where they take more than tensors.
+"""Writes `autolab/engine/signatures.txt`: PyTorch's signatures of the functions and methods that autolab has, where
+they take more than tensors.
 
     python tools/signatures.py          needs PyTorch 2.13; they are read from its type stubs, those of torch.linalg from its schemas
 
-One line per name: where it is (`f` torch, `m` Tensor, `linalg`, `special`, `nn.functional`), the name, and its forms in PyTorch's order.
-`Number?` may be None; `int[1]` is a list that one int may stand for; a `size` may be a tensor of one whole number, also of one dimension; an
-`operand` is a tensor that may be a number; `~` are forms that PyTorch takes and does not list. A method of which nothing is listed has the
-function's forms, without `input` and `out`.
+One line per name: where it is (`f` torch, `m` Tensor, `linalg`, `special`, `nn.functional`), the name, and its forms in
+PyTorch's order. `Number?` may be None; `int[1]` is a list that one int may stand for; a `size` may be a tensor of one
+whole number, also of one dimension; an `operand` is a tensor that may be a number; `~` are forms that PyTorch takes and
+does not list. A method of which nothing is listed has the function's forms, without `input` and `out`.
 """
 
 import ast
@@ -53,7 +54,8 @@ TYPED_BY_HAND = {  # whose stub does not say what the parser takes, or that do n
 }
 # whose other operand may be a number
 NUMBERS_TOO = {"add", "div", "divide", "mul", "multiply", "sub", "subtract", "true_divide", "copy", "floor_divide"}
-PARSED = (types.BuiltinFunctionType, types.MethodDescriptorType)  # what PyTorch's parser serves; its functions in Python bind as Python does
+# what PyTorch's parser serves; its functions in Python bind as Python does
+PARSED = (types.BuiltinFunctionType, types.MethodDescriptorType)
 DTYPES = {("linalg", "dtype"), ("special", "dtype")}
 
 

@@ -1,7 +1,8 @@
-"""`torch.cuda`: the GPUs there are, their memory, streams and times. Source: https://docs.pytorch.org/docs/2.13/cuda.html
+"""`torch.cuda`: the GPUs there are, their memory, streams and times. Source:
+https://docs.pytorch.org/docs/2.13/cuda.html
 
-Three kinds of machine: with a GPU and CuPy, 'cuda' is the GPU; after `simulate()`, 'cuda' is a simulated GPU on any machine; otherwise asking
-is safe (`is_available()` is False) and using raises, as in PyTorch without CUDA.
+Three kinds of machine: with a GPU and CuPy, 'cuda' is the GPU; after `simulate()`, 'cuda' is a simulated GPU on any
+machine; otherwise asking is safe (`is_available()` is False) and using raises, as in PyTorch without CUDA.
 """
 
 from ..engine.devices import device as _devices

@@ -46,8 +46,9 @@ def mem_get_info(device=None):
 
 
 def memory_stats(device=None):
-    """The counts as a dict with PyTorch's keys: `allocated_bytes.all.current`, `….peak`, `reserved_bytes.all.…`; of a simulated GPU also how much
-    was allocated and freed so far, how many blocks there are and how often there was no room. Empty without a GPU.
+    """The counts as a dict with PyTorch's keys: `allocated_bytes.all.current`, `….peak`, `reserved_bytes.all.…`; of a
+    simulated GPU also how much was allocated and freed so far, how many blocks there are and how often there was no
+    room. Empty without a GPU.
 
     Source: torch.cuda.memory_stats"""
     if not _devices.backends("cuda") and device is None:
@@ -83,7 +84,8 @@ def _cell(value, is_bytes):
 
 
 def memory_summary(device=None, abbreviated=False) -> str:
-    """A table of what `memory_stats` knows: now, at the peak, allocated and freed so far ('--' where a real GPU's pool does not tell).
+    """A table of what `memory_stats` knows: now, at the peak, allocated and freed so far ('--' where a real GPU's pool
+    does not tell).
 
     Raises AssertionError without a GPU. abbreviated: only the bytes. Source: torch.cuda.memory_summary"""
     index = backend(device).device.index

@@ -7,7 +7,8 @@ from ..engine.core.errors import fail
 
 
 def backend(device=None):
-    """The backend of a GPU given as in `torch.cuda`: None (the current one), a number, a string or a `torch.device`; 'sim:0' too.
+    """The backend of a GPU given as in `torch.cuda`: None (the current one), a number, a string or a `torch.device`;
+    'sim:0' too.
 
     Raises AssertionError where there is no GPU, ValueError for a device that is none."""
     if device is None:
@@ -71,7 +72,8 @@ class device:
 
 
 class device_of(device):
-    """`with torch.cuda.device_of(tensor):` makes 'cuda' mean the tensor's GPU; nothing for a tensor of the CPU. Source: torch.cuda.device_of"""
+    """`with torch.cuda.device_of(tensor):` makes 'cuda' mean the tensor's GPU; nothing for a tensor of the CPU. Source:
+    torch.cuda.device_of"""
 
     def __init__(self, obj):
         super().__init__(obj.get_device() if obj.is_cuda else -1)
@@ -95,7 +97,8 @@ def get_device_capability(device=None) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class _CudaDeviceProperties:
-    """What a GPU is like: its name, compute capability, memory (bytes), number of multiprocessors. `is_simulated` is autolab's own."""
+    """What a GPU is like: its name, compute capability, memory (bytes), number of multiprocessors. `is_simulated` is
+    autolab's own."""
 
     name: str
     major: int

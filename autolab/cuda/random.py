@@ -1,6 +1,7 @@
 """Random numbers on a GPU come from the one stream of the CPU, so that a seed gives the same numbers on every device.
 
-Without a GPU nothing is seeded, as in PyTorch. Source: https://docs.pytorch.org/docs/2.13/cuda.html#random-number-generator
+Without a GPU nothing is seeded, as in PyTorch. Source:
+https://docs.pytorch.org/docs/2.13/cuda.html#random-number-generator
 """
 
 from ..engine.devices import device as _devices

@@ -1,8 +1,9 @@
 """`simulate()`: 'cuda' becomes a simulated GPU, so that code written for a GPU runs unchanged where there is none.
 
-The numbers are computed by NumPy; memory, time and errors are those of the GPU that the profile describes. Time is *simulated* time: nothing
-sleeps, and the same program takes the same time on every machine. `perf_counter()` reads it, as does `torch.cuda.Event`. Ops on the CPU take
-simulated time as well (`engine/devices/simulated/host.py`), so that both can be compared.
+The numbers are computed by NumPy; memory, time and errors are those of the GPU that the profile describes. Time is
+*simulated* time: nothing sleeps, and the same program takes the same time on every machine. `perf_counter()` reads it,
+as does `torch.cuda.Event`. Ops on the CPU take simulated time as well (`engine/devices/simulated/host.py`), so that
+both can be compared.
 """
 
 import re
@@ -19,8 +20,8 @@ _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 1 << 10, 
 
 
 class Simulation:
-    """A running simulation, as `simulate()` returns it: a context manager; `stop()` ends it. `devices` are its `torch.device`s, `clock` its
-    host clock (`clock.now` in seconds)."""
+    """A running simulation, as `simulate()` returns it: a context manager; `stop()` ends it. `devices` are its
+    `torch.device`s, `clock` its host clock (`clock.now` in seconds)."""
 
     def __init__(self, devices, memory, profile):
         self.profile, self.memory = PROFILES[profile], memory
@@ -61,9 +62,10 @@ class Simulation:
 def simulate(devices=1, memory="1GiB", profile="T4"):
     """Makes 'cuda' mean simulated GPUs, until `.stop()` or the end of a `with` block; returns the `Simulation`.
 
-    devices: how many. memory: of each, in bytes or as text ("1GiB", "512 MB"); None: what such a GPU has (the computer's own memory holds the
-    tensors, so it bounds what can be used). profile: "laptop", "T4", "A100" or "H200", see `engine/devices/simulated/profiles.py`.
-    Raises ValueError for an unknown profile, for less than one device, for memory that is no size."""
+    devices: how many. memory: of each, in bytes or as text ("1GiB", "512 MB"); None: what such a GPU has (the
+    computer's own memory holds the tensors, so it bounds what can be used). profile: "laptop", "T4", "A100" or "H200",
+    see `engine/devices/simulated/profiles.py`. Raises ValueError for an unknown profile, for less than one device, for
+    memory that is no size."""
     if profile not in PROFILES:
         raise fail(
             ValueError,
@@ -99,10 +101,12 @@ def clock(device=None):
 
 
 def perf_counter() -> float:
-    """What `time.perf_counter()` would show on the computer that 'cuda' belongs to: seconds, simulated under `simulate()`.
+    """What `time.perf_counter()` would show on the computer that 'cuda' belongs to: seconds, simulated under
+    `simulate()`.
 
-    On a simulated GPU it goes forward by a fixed cost per launch and copy, by what is waited for in `synchronize()`, `.item()`, `.cpu()` and
-    printing, and by what ops on CPU tensors take; your own Python code costs nothing. With a real GPU, or none, it is `time.perf_counter()`."""
+    On a simulated GPU it goes forward by a fixed cost per launch and copy, by what is waited for in `synchronize()`,
+    `.item()`, `.cpu()` and printing, and by what ops on CPU tensors take; your own Python code costs nothing. With a
+    real GPU, or none, it is `time.perf_counter()`."""
     import time
 
     there = _devices.backends("cuda")

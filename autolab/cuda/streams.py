@@ -1,11 +1,13 @@
-"""Streams and events: queues of work, and points in them. Source: https://docs.pytorch.org/docs/2.13/notes/cuda.html#cuda-streams"""
+"""Streams and events: queues of work, and points in them. Source:
+https://docs.pytorch.org/docs/2.13/notes/cuda.html#cuda-streams"""
 
 from ..engine.core.errors import fail
 from .properties import backend
 
 
 class Stream:
-    """A queue of work on a GPU: in order within, unordered between streams. `with torch.cuda.stream(s):` puts work into it.
+    """A queue of work on a GPU: in order within, unordered between streams. `with torch.cuda.stream(s):` puts work into
+    it.
 
     Raises AssertionError where there is no GPU. Source: torch.cuda.Stream"""
 
@@ -62,7 +64,8 @@ class Stream:
 
 
 class Event:
-    """A point in a stream. With `enable_timing=True`, `start.elapsed_time(end)` is the time between two in milliseconds.
+    """A point in a stream. With `enable_timing=True`, `start.elapsed_time(end)` is the time between two in
+    milliseconds.
 
     Source: torch.cuda.Event"""
 
@@ -90,8 +93,8 @@ class Event:
             self._mark.synchronize()
 
     def elapsed_time(self, end_event) -> float:
-        """Milliseconds from this event to `end_event`. Raises RuntimeError unless both were recorded and reached, ValueError without
-        `enable_timing`."""
+        """Milliseconds from this event to `end_event`. Raises RuntimeError unless both were recorded and reached,
+        ValueError without `enable_timing`."""
         if not (self.enable_timing and end_event.enable_timing):
             raise fail(
                 ValueError,

@@ -1,8 +1,8 @@
 """The engine: arrays, graph, gradients. Imports nothing of autolab above it.
 
-`core/` is the engine in plain Python, and where to begin to read. Everything else here is put over it: what concerns memory that is changed
-(`inplace/`), devices, digits and messages (`exact/`), the operations (`ops/`), and at last `fast/`, which does what the core does in an
-eighth of the time.
+`core/` is the engine in plain Python, and where to begin to read. Everything else here is put over it: what concerns
+memory that is changed (`inplace/`), devices, digits and messages (`exact/`), the operations (`ops/`), and at last
+`fast/`, which does what the core does in an eighth of the time.
 """
 
 import os
@@ -42,7 +42,8 @@ def _switch(to_plain: bool) -> None:
 class plain:
     """Lets the engine run as `engine/core/` reads, without anything compiled, or with `plain(False)` fast again.
 
-    At once and for all threads; as a context manager only for the block. The environment variable `AUTOLAB_ENGINE=plain` begins so."""
+    At once and for all threads; as a context manager only for the block. The environment variable
+    `AUTOLAB_ENGINE=plain` begins so."""
 
     def __init__(self, mode: bool = True) -> None:
         self._before = _plain

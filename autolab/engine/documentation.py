@@ -1,6 +1,7 @@
 """What `help()` shows beside a function's own words: formulas and gradients, read from its record, and examples.
 
-`examples.txt` holds the examples, by name, as a session in which `autolab` was imported as `torch`; `tests/test_docs.py` runs them.
+`examples.txt` holds the examples, by name, as a session in which `autolab` was imported as `torch`;
+`tests/test_docs.py` runs them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ _PLACEHOLDER = re.compile(r"(?<![A-Za-z])\{([A-Za-z_]\w*)\}")
 
 @cache
 def examples() -> dict[str, str]:
-    """The examples by what they are about: 'add', 'Tensor.backward'. A method has the function's unless it has its own."""
+    """The examples by what they are about: 'add', 'Tensor.backward'. A method has the function's unless it has its
+    own."""
     found: dict[str, str] = {}
     for section in Path(__file__).with_name("examples.txt").read_text(encoding="utf-8").split("\n# ")[1:]:
         names, _, session = section.partition("\n")
@@ -28,7 +30,8 @@ def examples() -> dict[str, str]:
 
 
 def complete(spaces: Mapping[str, Mapping[str, object]]) -> None:
-    """Completes the docstrings in `spaces`: what is public, by what stands before its name, as in {"": …, "Tensor.": …}."""
+    """Completes the docstrings in `spaces`: what is public, by what stands before its name, as in {"": …, "Tensor.":
+    …}."""
     done = set()
     for space, names in spaces.items():
         for name, f in names.items():

@@ -1,8 +1,8 @@
 """Fine-tuning: what to train of a pretrained network, and how.
 
-Freezing by name and rates by layer (`freezing`), features computed once (`features`), low-rank adapters (`lora`), a loop that can
-be watched and paused (`training`), early stopping (`stopping`), and the task of the course (`digits`). PyTorch has none of
-these; they work on modules and optimizers as PyTorch has them.
+Freezing by name and rates by layer (`freezing`), features computed once (`features`), low-rank adapters (`lora`), a
+loop that can be watched and paused (`training`), early stopping (`stopping`), and the task of the course (`digits`).
+PyTorch has none of these; they work on modules and optimizers as PyTorch has them.
 """
 
 from autolab.finetune.digits import FewShot, unseen_digits

@@ -24,9 +24,9 @@ def unseen_digits(per_class=10, seed=0, classes=(5, 6, 7, 8, 9)):
     """A few digits of each of `classes`, turned by up to 25 degrees and shifted by up to 4 pixels: a `FewShot`.
 
     train: `per_class` images of each class; validation: 20 of each, others. Both are drawn by `seed` from
-    `Digits(train=True)`. test: all images of these classes in `Digits(train=False)`, the same for every seed. The pretrained
-    `resnet_digits` has seen no image of the classes 5 to 9, and none of `Digits(train=False)`. Label i means classes[i].
-    The random stream of `torch.manual_seed` stays as it is.
+    `Digits(train=True)`. test: all images of these classes in `Digits(train=False)`, the same for every seed. The
+    pretrained `resnet_digits` has seen no image of the classes 5 to 9, and none of `Digits(train=False)`. Label i means
+    classes[i]. The random stream of `torch.manual_seed` stays as it is.
 
     Raises ValueError for classes that are no different digits, and for more images than there are.
     """

@@ -14,9 +14,9 @@ from autolab.utils.data import TensorDataset
 def cached_features(extractor, batches):
     """A `TensorDataset` of (features, targets): what `extractor` answers to each batch of (inputs, targets).
 
-    extractor: a frozen network without its head, in evaluation mode. batches: a DataLoader or a list of pairs. The features
-    are as good as new in every epoch only while the extractor stays as it is and the inputs are not augmented at random:
-    the same features are served each time.
+    extractor: a frozen network without its head, in evaluation mode. batches: a DataLoader or a list of pairs. The
+    features are as good as new in every epoch only while the extractor stays as it is and the inputs are not augmented
+    at random: the same features are served each time.
 
     Raises RuntimeError when a module is in training mode or a parameter is trained, ValueError when there is no batch.
     """

@@ -1,7 +1,7 @@
 """Which parameters are trained, and how fast: freezing by name, learning rates by layer.
 
-A frozen parameter has requires_grad False: it gets no gradient, and optimizers pass it over as long as its `.grad` is None.
-Freezing does not stop gradients on their way to earlier layers, and does not stop the running statistics of batch
+A frozen parameter has requires_grad False: it gets no gradient, and optimizers pass it over as long as its `.grad` is
+None. Freezing does not stop gradients on their way to earlier layers, and does not stop the running statistics of batch
 normalisation: that is what `freeze_statistics` is for.
 
 Source: https://docs.pytorch.org/docs/2.13/notes/autograd.html#setting-requires-grad
@@ -95,10 +95,11 @@ def layers(model):
 
 
 def parameter_groups(model, lr, decay=0.5):
-    """Groups for an optimizer, one for each of `layers(model)`: the last with rate `lr`, each earlier one `decay` times it.
+    """Groups for an optimizer, one for each of `layers(model)`: the last with rate `lr`, each earlier one `decay` times
+    it.
 
-    Frozen parameters are in the groups too, so that an optimizer built now trains them once they are unfrozen. Each group
-    has a "name". J. Howard, S. Ruder, "Universal Language Model Fine-tuning for Text Classification",
+    Frozen parameters are in the groups too, so that an optimizer built now trains them once they are unfrozen. Each
+    group has a "name". J. Howard, S. Ruder, "Universal Language Model Fine-tuning for Text Classification",
     https://arxiv.org/abs/1801.06146 (discriminative fine-tuning), took decay 1/2.6.
 
     Raises ValueError for a decay that is not above 0, and for parameters outside of the layers.

@@ -1,7 +1,8 @@
 """Low-rank adapters: a frozen layer plus a small trained product of two thin matrices.
 
-E. Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models", https://arxiv.org/abs/2106.09685: instead of W, train B and
-A in W + (alpha / r) B A. B starts at zero, so that the network starts as it was; afterwards the product is added to W.
+E. Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models", https://arxiv.org/abs/2106.09685: instead of W,
+train B and A in W + (alpha / r) B A. B starts at zero, so that the network starts as it was; afterwards the product is
+added to W.
 """
 
 import math
@@ -54,8 +55,8 @@ class _Adapter(nn.Module):
 class LoRALinear(_Adapter):
     """base(x) + alpha / r * x A^T B^T for an `nn.Linear` base: (*, in_features) to (*, out_features).
 
-    r: rank; lora_A is (r, in_features), lora_B (out_features, r). alpha: scale, r by default. The base is frozen. Raises
-    TypeError for another base, ValueError for a rank below 1.
+    r: rank; lora_A is (r, in_features), lora_B (out_features, r). alpha: scale, r by default. The base is frozen.
+    Raises TypeError for another base, ValueError for a rank below 1.
     """
 
     def __init__(self, base, r=4, alpha=None):
@@ -72,8 +73,8 @@ class LoRALinear(_Adapter):
 class LoRAConv2d(_Adapter):
     """The same for an `nn.Conv2d` base: a convolution to r channels, then a 1x1 convolution to out_channels.
 
-    lora_A is (r, in_channels, kH, kW), lora_B (out_channels, r, 1, 1). Raises TypeError for another base, ValueError for a rank
-    below 1, NotImplementedError for groups and for padding with other than zeros.
+    lora_A is (r, in_channels, kH, kW), lora_B (out_channels, r, 1, 1). Raises TypeError for another base, ValueError
+    for a rank below 1, NotImplementedError for groups and for padding with other than zeros.
     """
 
     def __init__(self, base, r=4, alpha=None):
@@ -101,10 +102,10 @@ def _is_adaptable(module):
 def add_lora(model, *patterns, r=4, alpha=None):
     """Freeze `model` and give adapters to its layers that match; returns their names.
 
-    patterns: as in `freeze`; without any, every Linear is meant, and every Conv2d without groups that pads with zeros. Unfreeze afterwards what
-    else should be trained, such as a new head: `unfreeze(model, "fc")`. Running statistics move on in training mode: see
-    `freeze_statistics`. Raises ValueError for a pattern that no such layer matches, and when there are adapters already;
-    nothing is changed then.
+    patterns: as in `freeze`; without any, every Linear is meant, and every Conv2d without groups that pads with zeros.
+    Unfreeze afterwards what else should be trained, such as a new head: `unfreeze(model, "fc")`. Running statistics
+    move on in training mode: see `freeze_statistics`. Raises ValueError for a pattern that no such layer matches, and
+    when there are adapters already; nothing is changed then.
     """
     if any(isinstance(module, _Adapter) for module in model.modules()):
         raise fail(ValueError, "the model has adapters already", "Call merge_lora(model) first.")
@@ -127,7 +128,8 @@ def add_lora(model, *patterns, r=4, alpha=None):
 
 
 def merge_lora(model):
-    """Put in the place of each adapter its base with the product added: the same outputs, the old names. Returns the names.
+    """Put in the place of each adapter its base with the product added: the same outputs, the old names. Returns the
+    names.
 
     The layers stay frozen. Raises ValueError when there is no adapter.
     """

@@ -8,9 +8,9 @@ from autolab.engine.core.errors import fail
 class EarlyStopping:
     """Says when a validation loss (or accuracy) has stopped getting better, and keeps the best weights.
 
-    patience: so many values without improvement stop the training. min_delta: what counts as improvement. mode: "min" for
-    losses, "max" for accuracies. A NaN is no improvement. `best` is the best value, `best_at` its number (from 0), `stale`
-    how many values came since. Raises ValueError for settings that make no sense.
+    patience: so many values without improvement stop the training. min_delta: what counts as improvement. mode: "min"
+    for losses, "max" for accuracies. A NaN is no improvement. `best` is the best value, `best_at` its number (from 0),
+    `stale` how many values came since. Raises ValueError for settings that make no sense.
 
         stopping = EarlyStopping(patience=5)
         for epoch in range(100):

@@ -1,4 +1,5 @@
-"""A training loop that hands out a record whenever there is news, and waits: for a plot, a pause, a new learning rate."""
+"""A training loop that hands out a record whenever there is news, and waits: for a plot, a pause, a new learning
+rate."""
 
 import contextlib
 import itertools
@@ -45,8 +46,8 @@ class _Mean:
 def evaluate(model, batches, loss=cross_entropy):
     """(mean loss, accuracy) of `model` in evaluation mode on batches of (inputs, targets).
 
-    The accuracy, from 0 to 1, is None where targets are no class numbers. The modes of all modules stay as they are. Raises
-    ValueError when there is no batch.
+    The accuracy, from 0 to 1, is None where targets are no class numbers. The modes of all modules stay as they are.
+    Raises ValueError when there is no batch.
     """
     mean = _Mean()
     with evaluating(model), no_grad():
@@ -179,8 +180,8 @@ class Training:
     def load_state_dict(self, state_dict):
         """Go on where `state_dict` was taken: the same batches, the same random numbers, the same bits.
 
-        Sets the random stream. Call it last, before the first record. For batches that are drawn from the random stream of
-        `torch.manual_seed`, not from a generator of the loader's own.
+        Sets the random stream. Call it last, before the first record. For batches that are drawn from the random stream
+        of `torch.manual_seed`, not from a generator of the loader's own.
         """
         self.epoch, self.done, self.step = (state_dict[name] for name in ("epoch", "done", "step"))
         self.stopped, self._epoch_start = state_dict["stopped"], state_dict["epoch_start"]
@@ -190,19 +191,22 @@ class Training:
 def training(
     model, optimizer, loaders, epochs, *, loss=cross_entropy, scheduler=None, stopping=None, every=None
 ) -> Training:
-    """Trains `model` while it is iterated over; yields a dict after each epoch, and every `every` steps if that is given.
+    """Trains `model` while it is iterated over; yields a dict after each epoch, and every `every` steps if that is
+    given.
 
     loaders: (training batches, validation batches or None); a batch is (inputs, targets). loss: function of (outputs,
-    targets) that returns their mean. scheduler: stepped after each epoch. stopping: an `EarlyStopping` of the validation
-    loss. Modules are trained in the mode they are in: call `model.train()` before, then what freezes statistics.
+    targets) that returns their mean. scheduler: stepped after each epoch. stopping: an `EarlyStopping` of the
+    validation loss. Modules are trained in the mode they are in: call `model.train()` before, then what freezes
+    statistics.
 
-    Keys of a record: "epoch" (from 0), "step" (steps done), "train_loss", "train_accuracy" (means since the record before, as
-    the batches were trained on), "val_loss", "val_accuracy" (after an epoch, else None), "learning_rate" (of the last step,
-    the largest of all groups), "gradient_norms" ({path of a module: 2-norm of the gradient of its own parameters}, last step).
+    Keys of a record: "epoch" (from 0), "step" (steps done), "train_loss", "train_accuracy" (means since the record
+    before, as the batches were trained on), "val_loss", "val_accuracy" (after an epoch, else None), "learning_rate" (of
+    the last step, the largest of all groups), "gradient_norms" ({path of a module: 2-norm of the gradient of its own
+    parameters}, last step).
 
-    Between records nothing runs, and what is changed then holds for the next step: `optimizer.param_groups[0]["lr"] = 0.01`,
-    a layer frozen or unfrozen, `optimizer.add_param_group(...)`. A scheduler sets rates again after each epoch. `state_dict()`
-    and `load_state_dict()` of what is returned save and resume.
+    Between records nothing runs, and what is changed then holds for the next step: `optimizer.param_groups[0]["lr"] =
+    0.01`, a layer frozen or unfrozen, `optimizer.add_param_group(...)`. A scheduler sets rates again after each epoch.
+    `state_dict()` and `load_state_dict()` of what is returned save and resume.
 
     Raises ValueError for settings that make no sense.
 

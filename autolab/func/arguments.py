@@ -8,7 +8,8 @@ from . import trees
 
 
 def chosen(args, argnums):
-    """The arguments that `argnums` names: a tuple, of one for an int. Raises RuntimeError for positions that are not there."""
+    """The arguments that `argnums` names: a tuple, of one for an int. Raises RuntimeError for positions that are not
+    there."""
     return tuple(args[i] for i in positions(args, argnums))
 
 
@@ -44,7 +45,8 @@ def replaced(args, argnums, new):
 
 
 def with_aux(output, has_aux, function):
-    """(output, aux): aux is None unless `has_aux`. Raises RuntimeError unless a function with `has_aux` gives a pair."""
+    """(output, aux): aux is None unless `has_aux`. Raises RuntimeError unless a function with `has_aux` gives a
+    pair."""
     if not has_aux:
         return output, None
     if not (isinstance(output, tuple) and len(output) == 2):

@@ -1,4 +1,5 @@
-"""`vmap`: a function for each entry of a batch. Source: https://docs.pytorch.org/docs/2.13/generated/torch.func.vmap.html"""
+"""`vmap`: a function for each entry of a batch. Source:
+https://docs.pytorch.org/docs/2.13/generated/torch.func.vmap.html"""
 
 from __future__ import annotations
 
@@ -38,11 +39,11 @@ def watched(randomness):
 def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
     """`func` for each entry of a batch; its results are stacked. Here it is a loop: the same numbers, not faster.
 
-    in_dims: which dimension of each argument counts the entries (None: the argument is the same for all), a number or nested like the
-    arguments; out_dims: where that dimension stands in the results. Arguments and results may be nested tuples, lists and dicts; keyword
-    arguments are the same for all. randomness: 'error' refuses random numbers, 'same' draws once, 'different' for each entry.
-    chunk_size: how many entries PyTorch takes at a time; changes nothing here. Raises ValueError for dimensions that do not fit the arguments.
-    Source: torch.func.vmap.
+    in_dims: which dimension of each argument counts the entries (None: the argument is the same for all), a number or
+    nested like the arguments; out_dims: where that dimension stands in the results. Arguments and results may be nested
+    tuples, lists and dicts; keyword arguments are the same for all. randomness: 'error' refuses random numbers, 'same'
+    draws once, 'different' for each entry. chunk_size: how many entries PyTorch takes at a time; changes nothing here.
+    Raises ValueError for dimensions that do not fit the arguments. Source: torch.func.vmap.
 
     Example:
 

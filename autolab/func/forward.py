@@ -1,9 +1,10 @@
 """Derivatives along a direction: `jvp`, `jacfwd`, `linearize`, and `hessian`.
 
-PyTorch finds them by forward mode: every tensor carries its derivative along. There is no forward mode here. The product J v is found by two
-reverse passes: u^T J is linear in u, so the derivative of (u^T J) v by u is J v, whatever u is. The numbers are those of forward mode (but
-for the last digit); it takes about the time of two backward passes, and keeps the graph until then.
-Source: https://docs.pytorch.org/docs/2.13/func.api.html; the trick: https://j-towns.github.io/2017/06/12/A-new-trick.html"""
+PyTorch finds them by forward mode: every tensor carries its derivative along. There is no forward mode here. The
+product J v is found by two reverse passes: u^T J is linear in u, so the derivative of (u^T J) v by u is J v, whatever u
+is. The numbers are those of forward mode (but for the last digit); it takes about the time of two backward passes, and
+keeps the graph until then. Source: https://docs.pytorch.org/docs/2.13/func.api.html; the trick:
+https://j-towns.github.io/2017/06/12/A-new-trick.html"""
 
 from __future__ import annotations
 
@@ -71,12 +72,14 @@ def _sides(live, inputs):
 
 
 def jvp(func, primals, tangents, *, strict=False, has_aux=False):
-    """(func(*primals), J v), and aux where `has_aux`: how the result changes when the primals move along the tangents v.
+    """(func(*primals), J v), and aux where `has_aux`: how the result changes when the primals move along the tangents
+    v.
 
-    primals: a tuple of tensors or of nested tuples, lists and dicts of tensors; tangents: nested and shaped alike. strict: raise where the
-    result does not depend on the primals, instead of giving zeros. has_aux: `func` gives (result, what is not differentiated).
-    Found by two reverse passes, for there is no forward mode here (see the top of this file); so `func` has to be
-    differentiable twice. Raises RuntimeError for tangents of another structure or shape. Source: torch.func.jvp."""
+    primals: a tuple of tensors or of nested tuples, lists and dicts of tensors; tangents: nested and shaped alike.
+    strict: raise where the result does not depend on the primals, instead of giving zeros. has_aux: `func` gives
+    (result, what is not differentiated). Found by two reverse passes, for there is no forward mode here (see the top of
+    this file); so `func` has to be differentiable twice. Raises RuntimeError for tangents of another structure or
+    shape. Source: torch.func.jvp."""
     if not isinstance(primals, tuple):
         message = f"{_JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
         raise fail(RuntimeError, message, "One argument is a tuple, too: (x,).")
@@ -133,10 +136,11 @@ def _check_direction(x, v):
 def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
     """A function that gives the Jacobian of `func` column by column: J v for each unit vector v of the arguments.
 
-    Entries have shape result.shape + argument.shape; they are nested like the result and, inside, like the arguments. argnums: as in `grad`,
-    None for all; has_aux as there. randomness: whether `func` may draw random numbers ('error': no), once ('same') or once per
-    column ('different'). Columns are found by two reverse passes, as in `jvp`: PyTorch's reason to prefer `jacfwd` for few arguments and large
-    results does not hold here. Raises RuntimeError for complex tensors. Source: torch.func.jacfwd."""
+    Entries have shape result.shape + argument.shape; they are nested like the result and, inside, like the arguments.
+    argnums: as in `grad`, None for all; has_aux as there. randomness: whether `func` may draw random numbers ('error':
+    no), once ('same') or once per column ('different'). Columns are found by two reverse passes, as in `jvp`: PyTorch's
+    reason to prefer `jacfwd` for few arguments and large results does not hold here. Raises RuntimeError for complex
+    tensors. Source: torch.func.jacfwd."""
 
     @functools.wraps(func)
     def derived(*args):
@@ -168,16 +172,17 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
 def hessian(func, argnums=0):
     """A function that gives the second derivatives of `func`: `jacfwd(jacrev(func, argnums), argnums)`, as in PyTorch.
 
-    Entries have shape result.shape + argument.shape + argument.shape, nested like the result and twice like the arguments.
-    Source: torch.func.hessian."""
+    Entries have shape result.shape + argument.shape + argument.shape, nested like the result and twice like the
+    arguments. Source: torch.func.hessian."""
     return jacfwd(jacrev(func, argnums), argnums)
 
 
 def linearize(func, *primals):
-    """(func(*primals), a function from tangents v to J v): `jvp` of which the first half is done once, for many directions.
+    """(func(*primals), a function from tangents v to J v): `jvp` of which the first half is done once, for many
+    directions.
 
-    Primals and tangents may be nested; tangents must have the shapes, dtypes and devices of the primals (RuntimeError otherwise). `func` runs
-    twice, as in PyTorch. Found by reverse passes, as in `jvp`. Source: torch.func.linearize."""
+    Primals and tangents may be nested; tangents must have the shapes, dtypes and devices of the primals (RuntimeError
+    otherwise). `func` runs twice, as in PyTorch. Found by reverse passes, as in `jvp`. Source: torch.func.linearize."""
     output = func(*primals)
     flat, spec = trees.flatten(primals)
     linear = _Linear(func, primals, tuple(range(len(primals))), False)

@@ -1,7 +1,8 @@
 """What a transform differentiates by: copies of its arguments that exist only while it runs.
 
-Every call of `grad`, `vjp`, `jvp` … opens a level. What came from outside and needs a gradient there stays connected, so that transforms can be
-nested and their results can be trained through; what depends on the level's own copies alone leaves it without a graph."""
+Every call of `grad`, `vjp`, `jvp` … opens a level. What came from outside and needs a gradient there stays connected,
+so that transforms can be nested and their results can be trained through; what depends on the level's own copies alone
+leaves it without a graph."""
 
 from __future__ import annotations
 
@@ -51,7 +52,8 @@ class Level:
         return trees.mapped(enter, tree)
 
     def leave(self, tree):
-        """`tree` with each tensor as it is outside of this level: without a graph unless something outside needs its gradient.
+        """`tree` with each tensor as it is outside of this level: without a graph unless something outside needs its
+        gradient.
 
         Raises RuntimeError for what is no tensor."""
 

@@ -34,9 +34,10 @@ def gradients(outputs, inputs, vectors, create_graph):
 def grad_and_value(func, argnums=0, has_aux=False):
     """A function that gives (gradient, value) of `func`, whose result must be one number.
 
-    argnums: by which positional argument, or which (a tuple: a tuple of gradients); an argument may be a nested tuple, list or dict of
-    tensors, and its gradient is nested alike. has_aux: `func` gives (result, anything made of tensors) and so does this, as the value.
-    Raises RuntimeError unless the result is a 0-d tensor. Source: torch.func.grad_and_value."""
+    argnums: by which positional argument, or which (a tuple: a tuple of gradients); an argument may be a nested tuple,
+    list or dict of tensors, and its gradient is nested alike. has_aux: `func` gives (result, anything made of tensors)
+    and so does this, as the value. Raises RuntimeError unless the result is a 0-d tensor. Source:
+    torch.func.grad_and_value."""
 
     @functools.wraps(func)
     def derived(*args, **kwargs):
@@ -84,8 +85,9 @@ def grad(func, argnums=0, has_aux=False):
 def vjp(func, *primals, has_aux=False):
     """(func(*primals), a function from v to the gradients v^T J, one per primal), and aux where `has_aux`.
 
-    Primals, result and v may be nested tuples, lists and dicts of tensors; v is nested and shaped like the result. The function may be called
-    as often as one likes. Raises RuntimeError for results that are no floating-point tensors. Source: torch.func.vjp."""
+    Primals, result and v may be nested tuples, lists and dicts of tensors; v is nested and shaped like the result. The
+    function may be called as often as one likes. Raises RuntimeError for results that are no floating-point tensors.
+    Source: torch.func.vjp."""
     return pulled_back(func, primals, None, has_aux)
 
 
@@ -125,9 +127,10 @@ def pulled_back(func, primals, argnums, has_aux):
 def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_copy=False):
     """A function that gives the Jacobian of `func` by reverse mode: one backward pass per element of the result.
 
-    Entries have shape result.shape + argument.shape; they are nested like the result and, inside, like the arguments. argnums, has_aux as in
-    `grad`. chunk_size and _preallocate_and_copy say in PyTorch how much memory may be used; rows are always found one by one here.
-    Raises ValueError for a chunk_size below 1, RuntimeError for complex tensors. Source: torch.func.jacrev."""
+    Entries have shape result.shape + argument.shape; they are nested like the result and, inside, like the arguments.
+    argnums, has_aux as in `grad`. chunk_size and _preallocate_and_copy say in PyTorch how much memory may be used; rows
+    are always found one by one here. Raises ValueError for a chunk_size below 1, RuntimeError for complex tensors.
+    Source: torch.func.jacrev."""
     if not (chunk_size is None or chunk_size > 0):
         raise fail(ValueError, "jacrev: `chunk_size` should be greater than 0.", "It counts rows; leave it out.")
 

@@ -16,13 +16,14 @@ _MISSING = object()
 
 
 def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, *, tie_weights=True, strict=False):
-    """`module(*args, **kwargs)` with other tensors in the place of its parameters and buffers; the module is left as it was.
+    """`module(*args, **kwargs)` with other tensors in the place of its parameters and buffers; the module is left as it
+    was.
 
-    parameter_and_buffer_dicts: name ("0.weight") -> tensor, or several such dicts; what is not named stays. args: a tuple, or the only
-    argument. tie_weights: a tensor that the module knows under two names is replaced under both. strict: raise unless exactly
-    the module's names are given. What `forward` changes in place or replaces (batch norm's running mean) is changed in the dict.
-    Raises ValueError for a name in two dicts, RuntimeError for wrong names (strict), AttributeError for a module that is not there.
-    Source: torch.func.functional_call."""
+    parameter_and_buffer_dicts: name ("0.weight") -> tensor, or several such dicts; what is not named stays. args: a
+    tuple, or the only argument. tie_weights: a tensor that the module knows under two names is replaced under both.
+    strict: raise unless exactly the module's names are given. What `forward` changes in place or replaces (batch norm's
+    running mean) is changed in the dict. Raises ValueError for a name in two dicts, RuntimeError for wrong names
+    (strict), AttributeError for a module that is not there. Source: torch.func.functional_call."""
     given = _one_dict(parameter_and_buffer_dicts)
     args = () if args is None else args if isinstance(args, tuple) else (args,)
     with _replaced(module, given, tie_weights, strict):
@@ -127,10 +128,12 @@ def _swap(module, path, tensor):
 
 
 def stack_module_state(models):
-    """(parameters, buffers) of several modules of one class, as two dicts name -> tensor of shape (number of models, …).
+    """(parameters, buffers) of several modules of one class, as two dicts name -> tensor of shape (number of models,
+    …).
 
-    Together with `functional_call` and `vmap` they run all the models on one input. The stacked parameters are new leaves that can be given to an
-    optimizer. Raises RuntimeError for no model, for models of different classes or modes. Source: torch.func.stack_module_state."""
+    Together with `functional_call` and `vmap` they run all the models on one input. The stacked parameters are new
+    leaves that can be given to an optimizer. Raises RuntimeError for no model, for models of different classes or
+    modes. Source: torch.func.stack_module_state."""
     if len(models) == 0:
         raise fail(RuntimeError, "stack_module_state: Expected at least one model, got 0.", "Give a list of modules.")
     if len({m.training for m in models}) > 1:

@@ -12,7 +12,8 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Spec:
-    """How something is nested: `kind` is the container (None: a leaf), `context` its keys or its class, `children` the parts."""
+    """How something is nested: `kind` is the container (None: a leaf), `context` its keys or its class, `children` the
+    parts."""
 
     kind: Callable | None = None
     context: Any = None
@@ -48,7 +49,8 @@ def namedtuple(kind, parts):
 
 
 def flatten(tree):
-    """(all leaves, how they were nested). Tuples, lists, dicts and named tuples are opened; anything else, None too, is a leaf."""
+    """(all leaves, how they were nested). Tuples, lists, dicts and named tuples are opened; anything else, None too, is
+    a leaf."""
     leaves: list = []
     return leaves, _flatten_into(leaves, tree)
 
@@ -88,7 +90,8 @@ def count(spec) -> int:
 
 
 def broadcast(prefix, spec):
-    """The leaves of `prefix`, each as often as there are leaves below its place in `spec`; None where it is nested otherwise.
+    """The leaves of `prefix`, each as often as there are leaves below its place in `spec`; None where it is nested
+    otherwise.
 
     So `in_dims=(0, None)` says a dimension for every tensor in two arguments."""
     opened = _opened(prefix)

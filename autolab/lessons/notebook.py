@@ -32,7 +32,8 @@ def _show(shell: Any, kind: type, error: BaseException, trace: TracebackType, tb
 
 
 def _is_ours(frame: FrameType) -> bool:
-    """Whether a frame runs code of this package; what it compiles from its records is named as if it had files there."""
+    """Whether a frame runs code of this package; what it compiles from its records is named as if it had files
+    there."""
     return frame.f_code.co_filename.startswith(PACKAGE)
 
 

@@ -125,8 +125,8 @@ _ENGINE = os.path.dirname(engine.__file__)
 class UninitializedTensorMixin:
     """A tensor without a shape: it has a dtype and a device, and no numbers.
 
-    Whoever wants its numbers gets torch's ValueError, whoever asks for its shape a RuntimeError. `materialize` makes an ordinary
-    tensor of this very object, so that whatever holds it (an optimizer, say) need not be told.
+    Whoever wants its numbers gets torch's ValueError, whoever asks for its shape a RuntimeError. `materialize` makes an
+    ordinary tensor of this very object, so that whatever holds it (an optimizer, say) need not be told.
     """
 
     __slots__ = ()
@@ -134,7 +134,8 @@ class UninitializedTensorMixin:
 
     def __getattribute__(self, name):
         asking = sys._getframe(1)
-        if name == "_array" or (name == "shape" and _is_engine(asking)):  # every operation reads one of them: none has to know this class
+        # every operation reads one of them: none has to know this class
+        if name == "_array" or (name == "shape" and _is_engine(asking)):
             raise _used(self, _wanted_by(asking))
         if name in _AS_EMPTY:
             return _as_empty(self, name)
@@ -189,7 +190,8 @@ class UninitializedTensorMixin:
         return f"<{type(self).__name__}>"
 
     def __reduce_ex__(self, protocol):
-        return _rebuild_uninitialized, (type(self).__name__, self.requires_grad)  # dtype and device are lost, as in PyTorch
+        # dtype and device are lost, as in PyTorch
+        return _rebuild_uninitialized, (type(self).__name__, self.requires_grad)
 
 
 def is_lazy(param):
@@ -219,7 +221,8 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 
 
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):
-    """A buffer whose shape is not known yet; `materialize(shape)` makes it a tensor. As in PyTorch it has no `copy.deepcopy`.
+    """A buffer whose shape is not known yet; `materialize(shape)` makes it a tensor. As in PyTorch it has no
+    `copy.deepcopy`.
 
     persistent: whether it is part of the module's state dict. Raises ValueError when it is used in an operation.
     Source: torch.nn.parameter.UninitializedBuffer.
@@ -241,7 +244,8 @@ def _rebuild_uninitialized(name, requires_grad):
 
 
 def _as_empty(lazy, name):
-    """The attribute `name` of a tensor of no elements; of its methods, what they return that is a tensor has no shape either.
+    """The attribute `name` of a tensor of no elements; of its methods, what they return that is a tensor has no shape
+    either.
 
     (A parameter in another dtype is a plain tensor, as in PyTorch: `Module.to` takes it as the parameter's data.)"""
     empty = lazy.data
@@ -284,7 +288,8 @@ def _is_engine(frame):
 
 
 def _wanted_by(frame):
-    """The function that wanted the numbers, as PyTorch prints it: the last one on the stack, inside out, that is the engine's and public."""
+    """The function that wanted the numbers, as PyTorch prints it: the last one on the stack, inside out, that is the
+    engine's and public."""
     found = "an operation"
     while frame is not None and _is_engine(frame):
         inside, name = frame.f_locals, frame.f_code.co_name

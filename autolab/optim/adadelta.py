@@ -16,7 +16,8 @@ from autolab.engine.core.tensor import Tensor
 class Adadelta(Optimizer):
     """p -= lr * d, d = grad * sqrt(u + eps) / sqrt(v + eps): v a running mean of squared gradients, u one of squared d.
 
-    So d has the parameter's unit, and lr is a factor near 1. Zeiler, "ADADELTA: An Adaptive Learning Rate Method" (2012).
+    So d has the parameter's unit, and lr is a factor near 1. Zeiler, "ADADELTA: An Adaptive Learning Rate Method"
+    (2012).
     """
 
     _later_settings: ClassVar = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}

@@ -43,7 +43,8 @@ def add_scaled(a, b, factor):
 
 
 def _add_scaled_in_pieces(a, b, factor):
-    """`add_scaled` of big float32 vectors, over threads; half the time of one piece. No operation mixes dtypes, which NumPy would do in a buffer."""
+    """`add_scaled` of big float32 vectors, over threads; half the time of one piece. No operation mixes dtypes, which
+    NumPy would do in a buffer."""
 
     def work(start, stop):
         product, number = (threads.scratch(name, (stop - start,), _F64) for name in ("product", "number"))

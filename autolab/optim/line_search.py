@@ -16,7 +16,8 @@ class _Point(NamedTuple):
 
 
 ENOUGH_LOWER, FLAT_ENOUGH = 1e-4, 0.9
-"""c1: the loss falls by at least this share of what the slope promises; c2: the slope flattens to at most this share."""
+"""c1: the loss falls by at least this share of what the slope promises; c2: the slope flattens to at most this
+share."""
 
 
 def strong_wolfe(look, t, direction, start, max_evaluations=25, tolerance_change=1e-9):

@@ -162,7 +162,8 @@ class Optimizer:
     cannot be optimized.
     """
 
-    _later_settings: ClassVar[dict] = {}  # settings that a state saved by an older PyTorch may lack, and what they are then
+    # settings that a state saved by an older PyTorch may lack, and what they are then
+    _later_settings: ClassVar[dict] = {}
     _optimizer_step_pre_hooks: Hooks
     _optimizer_step_post_hooks: Hooks
     _optimizer_state_dict_pre_hooks: Hooks
@@ -415,13 +416,14 @@ class Optimizer:
     def _with_grad(self):
         """(group, parameter, raw gradient) of every parameter that has a gradient; with its sign turned to maximize.
 
-        The parameter's device is the current one meanwhile. Raises OutOfMemoryError before the first parameter is changed when the step
-        would not fit into a device's memory."""
+        The parameter's device is the current one meanwhile. Raises OutOfMemoryError before the first parameter is
+        changed when the step would not fit into a device's memory."""
         items = [(group, p, g) for group in self.param_groups for p in group["params"] if (g := p.grad) is not None]
         if any(p._storage.device is not CPU for _, p, _ in items):
             self._check_room(items)
         watcher = observe.observer
-        with np.errstate(all="ignore"):  # for the caller's arithmetic, too: inf and NaN in a gradient are no accident of this step
+        # for the caller's arithmetic, too: inf and NaN in a gradient are no accident of this step
+        with np.errstate(all="ignore"):
             for group, parameter, grad in items:
                 if watcher is not None:
                     watcher.update(self, group, parameter, False)
@@ -431,7 +433,8 @@ class Optimizer:
                     watcher.update(self, group, parameter, True)
 
     def _misfit(self, error):
-        """PyTorch's error when a loaded state is of other shapes than the parameters (`error` is then NumPy's); else None."""
+        """PyTorch's error when a loaded state is of other shapes than the parameters (`error` is then NumPy's); else
+        None."""
         if "broadcast" in str(error) or "boolean index" in str(error):
             for p in chain.from_iterable(group["params"] for group in self.param_groups):
                 for value in self.state.get(p, {}).values():
@@ -440,7 +443,8 @@ class Optimizer:
         return None
 
     def _check_room(self, items):
-        """Tries whether what a step allocates fits: state that is not there yet, and for each parameter in turn three float64 arrays."""
+        """Tries whether what a step allocates fits: state that is not there yet, and for each parameter in turn three
+        float64 arrays."""
         kept, passing = defaultdict(list), defaultdict(set)
         for group, parameter, _ in items:
             device = parameter._storage.device

@@ -79,5 +79,6 @@ class Rprop(Optimizer):
         np.minimum(size, p.dtype.type(largest), out=size)
         before[...] = grad
         before[agreement < 0] = 0  # the sign turned: stay this time, and let the next step count as the first
-        sign = np.sign(np.where(before == before, before, before.dtype.type(0)))  # a NaN has none, and its parameter stays
+        # a NaN has none, and its parameter stays
+        sign = np.sign(np.where(before == before, before, before.dtype.type(0)))
         add_product(p, sign, size, -1.0)

@@ -131,9 +131,9 @@ class profile:
 
     schedule: a function from step number to ProfilerAction; call `prof.step()` after each step. on_trace_ready: called
     with the profiler when a cycle of it, or the block, is over. record_shapes, profile_memory: note shapes of
-    arguments, bytes of results. with_stack: Python functions are events too. with_flops: count floating-point operations.
-    with_modules: for compiled modules only, so without effect, as in PyTorch. acc_events: keep the events of earlier
-    cycles. Raises AssertionError when no activity is left that can be measured, NotImplementedError for
+    arguments, bytes of results. with_stack: Python functions are events too. with_flops: count floating-point
+    operations. with_modules: for compiled modules only, so without effect, as in PyTorch. acc_events: keep the events
+    of earlier cycles. Raises AssertionError when no activity is left that can be measured, NotImplementedError for
     experimental_config and execution_trace_observer. Source: torch.profiler.profile."""
 
     def __init__(

@@ -1,5 +1,6 @@
-"""What a profiler says about devices: kernels and copies as events of their own and beside the calls that launched them, bytes of a
-device's memory, and the device's lanes in a Chrome trace. Source: torch.autograd.profiler_util, https://docs.pytorch.org/docs/2.13/profiler.html"""
+"""What a profiler says about devices: kernels and copies as events of their own and beside the calls that launched
+them, bytes of a device's memory, and the device's lanes in a Chrome trace. Source: torch.autograd.profiler_util,
+https://docs.pytorch.org/docs/2.13/profiler.html"""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ from typing import NamedTuple
 
 
 class Kernel(NamedTuple):
-    """What one call put into a device's queue: a kernel or a copy, on which device and stream; when it ran, µs since the profiler was started."""
+    """What one call put into a device's queue: a kernel or a copy, on which device and stream; when it ran, µs since
+    the profiler was started."""
 
     name: str
     device: int
@@ -26,7 +28,8 @@ def copy_name(source, target, pinned):
 
 
 def innermost(rows, moments):
-    """For each of `moments` (ns) the number of the innermost of `rows` that ran then; None where none did. rows: in order of their start."""
+    """For each of `moments` (ns) the number of the innermost of `rows` that ran then; None where none did. rows: in
+    order of their start."""
     starts = [row.start for row in rows]
     for at in moments:
         k = bisect.bisect_right(starts, at) - 1
@@ -36,8 +39,8 @@ def innermost(rows, moments):
 
 
 def with_bytes(rows, changes):
-    """`rows` with the bytes of `changes` (when in ns, 'allocated' or 'on_device', bytes) counted to the innermost one that ran at that time, or
-    to rows of their own, called [memory]."""
+    """`rows` with the bytes of `changes` (when in ns, 'allocated' or 'on_device', bytes) counted to the innermost one
+    that ran at that time, or to rows of their own, called [memory]."""
     alone = []
     for k, (at, kind, nbytes) in zip(innermost(rows, [c[0] for c in changes]), changes):
         if k is not None:
@@ -48,7 +51,8 @@ def with_bytes(rows, changes):
 
 
 def give_kernels(events, rows, kernels, origin):
-    """Hands each kernel to the innermost of `events` (one for each of `rows`, in order) that ran when it was launched. Returns all Kernels.
+    """Hands each kernel to the innermost of `events` (one for each of `rows`, in order) that ran when it was launched.
+    Returns all Kernels.
 
     kernels: (when it was launched, name, device, stream, start, duration), in ns."""
     found = []
@@ -60,7 +64,8 @@ def give_kernels(events, rows, kernels, origin):
 
 
 def lanes(events, place):
-    """Entries of a Chrome trace: a process for each device, a thread for each stream, and arrows from calls to what they launched.
+    """Entries of a Chrome trace: a process for each device, a thread for each stream, and arrows from calls to what
+    they launched.
 
     place: pid and tid of the host's lane."""
     entries, number = [], 0

@@ -191,9 +191,10 @@ class EventList(list):
         """The events as text, one a line.
 
         sort_by: an attribute, largest first: 'cpu_time', 'cpu_time_total', 'self_cpu_time_total', 'cpu_memory_usage',
-        'self_cpu_memory_usage', 'count'; of devices 'cuda_time', 'cuda_time_total', 'self_cuda_time_total', 'cuda_memory_usage',
-        'self_cuda_memory_usage'. row_limit: how many, -1 for all. time_unit: 's', 'ms', 'us' for one unit in all rows. Raises
-        AttributeError for another sort_by. Source: torch.autograd.profiler.EventList.table."""
+        'self_cpu_memory_usage', 'count'; of devices 'cuda_time', 'cuda_time_total', 'self_cuda_time_total',
+        'cuda_memory_usage', 'self_cuda_memory_usage'. row_limit: how many, -1 for all. time_unit: 's', 'ms', 'us' for
+        one unit in all rows. Raises AttributeError for another sort_by. Source:
+        torch.autograd.profiler.EventList.table."""
         events = self
         if sort_by is not None:
             name = sort_by.replace("cuda", "device").replace("xpu", "device").replace("privateuse1", "device")
@@ -242,8 +243,9 @@ class EventList(list):
         write_chrome_trace(self, path)
 
     def export_stacks(self, path, metric):
-        """Writes a line per call with its callers, outermost first, and its `metric` ('self_cpu_time_total') to the file `path`, as
-        flame graph tools read them. Raises AssertionError unless the profile was made with_stack, ValueError for another metric."""
+        """Writes a line per call with its callers, outermost first, and its `metric` ('self_cpu_time_total') to the
+        file `path`, as flame graph tools read them. Raises AssertionError unless the profile was made with_stack,
+        ValueError for another metric."""
         if not self.with_stack:
             raise fail(
                 AssertionError, "export_stacks() requires with_stack=True", "Only then the callers are recorded."
@@ -263,7 +265,8 @@ _NO_SEPARATORS = str.maketrans(" ;\t\n", "____")
 
 
 def _shown(rows):
-    """The rows in order, outer ones before those inside; without functions that only hand on to an op of the same name."""
+    """The rows in order, outer ones before those inside; without functions that only hand on to an op of the same
+    name."""
     rows = sorted(
         rows, key=lambda row: (row.start, -row.end)
     )  # stable: of two that coincide, the one opened first is the outer
@@ -282,8 +285,8 @@ def _shown(rows):
 def events_of(rows, origin, thread=1, changes=(), kernels=(), use_device=None):
     """The FunctionEvents of a profiler's rows, each with the calls inside it; times from `origin` (ns).
 
-    changes: (when in ns, 'allocated' or 'on_device', bytes). kernels: (when it was launched, name, device, stream, start, duration), in ns;
-    they follow as events of their own."""
+    changes: (when in ns, 'allocated' or 'on_device', bytes). kernels: (when it was launched, name, device, stream,
+    start, duration), in ns; they follow as events of their own."""
     rows = with_bytes(_shown(rows), changes)
     events, inside = [], []
     for id, row in enumerate(rows, 1):

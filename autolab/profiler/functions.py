@@ -1,7 +1,9 @@
-"""Functions that tell the profiler when they begin and end: those made of several ops, those that make tensors, optimizers.
+"""Functions that tell the profiler when they begin and end: those made of several ops, those that make tensors,
+optimizers.
 
-They are plain Python functions which other modules have imported under their own names. So while a profiler runs, their code is
-exchanged for one that reports and calls the original, and put back afterwards; otherwise nothing is in their way.
+They are plain Python functions which other modules have imported under their own names. So while a profiler runs, their
+code is exchanged for one that reports and calls the original, and put back afterwards; otherwise nothing is in their
+way.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ _exchanged: list[tuple[FunctionType, CodeType]] = []
 
 @functools.cache
 def _template(free):
-    """Code that hands its arguments to a constant, for a function with the free variables `free`: a function keeps these."""
+    """Code that hands its arguments to a constant, for a function with the free variables `free`: a function keeps
+    these."""
     names = ", ".join(free)
     source = f"def outer({names}):\n def f(*args, **kwargs):\n  call = 'CALL'\n  return call(*args, **kwargs)\n  {names or None}\n"
     return _inner(_inner(compile(source, "<profiled>", "exec")))
@@ -42,7 +45,8 @@ def _reporting(f, code, report):
 
 @functools.cache
 def _composed(modules):
-    """(function, PyTorch's name of it) for every function that PyTorch shows as a call of its own, in the registry and `modules`."""
+    """(function, PyTorch's name of it) for every function that PyTorch shows as a call of its own, in the registry and
+    `modules`."""
     from ..engine.core.op import METHODS, NAMESPACES
 
     names: dict[FunctionType, str] = {}
@@ -73,8 +77,8 @@ def _optimizers():
 
 
 def exchange(on_call, on_optimizer):
-    """From now on the functions report: `on_call(aten_name, original, args, kwargs)` makes the call and returns its result;
-    `on_optimizer(name, original, args, kwargs)` likewise, for `step` and `zero_grad`."""
+    """From now on the functions report: `on_call(aten_name, original, args, kwargs)` makes the call and returns its
+    result; `on_optimizer(name, original, args, kwargs)` likewise, for `step` and `zero_grad`."""
     loaded = tuple(module for module in ("autolab.nn.functional", "autolab") if module in sys.modules)
     reports = [(f, functools.partial(on_call, name)) for f, name in _composed(loaded)]
     reports += [(f, functools.partial(on_optimizer, name)) for f, name in _optimizers()]

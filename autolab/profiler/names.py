@@ -1,4 +1,5 @@
-"""What PyTorch's profiler calls what runs here: ops, what it nests inside one of them, functions made of several, and their FLOPs.
+"""What PyTorch's profiler calls what runs here: ops, what it nests inside one of them, functions made of several, and
+their FLOPs.
 
 Source: PyTorch 2.13, torch.profiler; for FLOPs its `with_flops`.
 """
@@ -47,7 +48,8 @@ def aten_name(op) -> str:
 
 
 def _chains(text):
-    """{innermost or only name: the names from outer to inner} of lines 'a > b > c'; the key is the name that an op has here."""
+    """{innermost or only name: the names from outer to inner} of lines 'a > b > c'; the key is the name that an op has
+    here."""
     found = {}
     for line in text.split("\n"):
         if line.strip():
@@ -90,8 +92,8 @@ LAYERS = _chains("""
     native_group_norm: group_norm > native_group_norm
     _reshape_alias: reshape > view
 """)
-"""What PyTorch shows for one op of ours: the outer call first. Calls of one op that do nothing here (`empty`, `resolve_conj`) are
-left out."""
+"""What PyTorch shows for one op of ours: the outer call first. Calls of one op that do nothing here (`empty`,
+`resolve_conj`) are left out."""
 
 COMPUTED_WHOLE = {
     "MaxPool2DWithIndicesBackward0": "aten::max_pool2d_with_indices_backward",
@@ -157,8 +159,8 @@ RENAMED = {"cross_entropy": "cross_entropy_loss", "nll_loss": "nll_loss_nd"} | d
 
 # -- floating-point operations ---------------------------------------------------------------------------------------------
 def flops(name, args):
-    """The floating-point operations that PyTorch counts for a call of `name` with tensors, numbers and settings `args`; 0 for ops
-    that it does not count. A multiplication and the addition that follows are two."""
+    """The floating-point operations that PyTorch counts for a call of `name` with tensors, numbers and settings `args`;
+    0 for ops that it does not count. A multiplication and the addition that follows are two."""
     shapes = [tuple(getattr(a, "shape", ())) for a in args]
     if name in ("aten::mul", "aten::add") and shapes:
         return math.prod(shapes[0])

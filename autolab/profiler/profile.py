@@ -1,4 +1,5 @@
-"""The profiler: how long each op, each backward node and each named piece of code takes, and how many bytes it allocates.
+"""The profiler: how long each op, each backward node and each named piece of code takes, and how many bytes it
+allocates.
 
 Source: https://docs.pytorch.org/docs/2.13/profiler.html, https://docs.pytorch.org/docs/2.13/autograd.html#profiler
 """
@@ -33,12 +34,13 @@ class profile:
     """`with profile() as prof:` measures what runs inside, in this thread; `print(prof.key_averages().table())` shows
     it.
 
-    enabled: False measures nothing. record_shapes: note the shapes of arguments. profile_memory: note the bytes that each call
-    allocated for its results, less those that were freed meanwhile. with_flops: count floating-point operations of products
-    and 2-d convolutions, additions and multiplications. with_stack: Python functions are events too, and every event
-    knows its callers. with_modules: for compiled modules only, so without effect, as in PyTorch.
-    use_device='cuda' (formerly use_cuda=True) or 'sim': simulated GPUs are timed too; a real one is not, and asking warns. Raises
-    RuntimeError when entered twice, NotImplementedError for experimental_config. Source: torch.autograd.profiler.profile."""
+    enabled: False measures nothing. record_shapes: note the shapes of arguments. profile_memory: note the bytes that
+    each call allocated for its results, less those that were freed meanwhile. with_flops: count floating-point
+    operations of products and 2-d convolutions, additions and multiplications. with_stack: Python functions are events
+    too, and every event knows its callers. with_modules: for compiled modules only, so without effect, as in PyTorch.
+    use_device='cuda' (formerly use_cuda=True) or 'sim': simulated GPUs are timed too; a real one is not, and asking
+    warns. Raises RuntimeError when entered twice, NotImplementedError for experimental_config. Source:
+    torch.autograd.profiler.profile."""
 
     def __init__(
         self,

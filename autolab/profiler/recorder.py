@@ -48,7 +48,8 @@ def simulated_clock(kind="cuda"):
 
 
 def _ordered(simulated):
-    """Readings of a simulated clock in ns, each a millionth of a ns later: calls that take no time still have an order."""
+    """Readings of a simulated clock in ns, each a millionth of a ns later: calls that take no time still have an
+    order."""
     readings = itertools.count()
     return lambda: simulated.now * 1e9 + next(readings) * 1e-6
 
@@ -301,7 +302,8 @@ class Recorder(observe.Observer):
                     self.fresh.append(weakref.ref(memory))
 
     def _watch(self, owner, nbytes):
-        """Notes when `owner` of `nbytes` bytes is gone. NumPy's scalars are not told of: they are counted as freed at once."""
+        """Notes when `owner` of `nbytes` bytes is gone. NumPy's scalars are not told of: they are counted as freed at
+        once."""
         if isinstance(owner, np.generic):
             self.freed.append((clock(), nbytes))
             return

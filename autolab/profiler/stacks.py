@@ -24,7 +24,8 @@ def place(code):
 
 
 class CallWatcher:
-    """Opens a row of `recorder` for every Python function that is called in its thread; the engine's own are left out."""
+    """Opens a row of `recorder` for every Python function that is called in its thread; the engine's own are left
+    out."""
 
     def __init__(self, recorder):
         self.recorder, self.open, self.before = recorder, [], None

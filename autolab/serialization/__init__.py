@@ -1,7 +1,7 @@
 """Saving to files and loading from them (`torch.save`, `torch.load`, `torch.serialization`).
 
-The files are PyTorch's: what PyTorch wrote is read without PyTorch, what is written here PyTorch loads with `weights_only=True`.
-Source: https://docs.pytorch.org/docs/2.13/notes/serialization.html
+The files are PyTorch's: what PyTorch wrote is read without PyTorch, what is written here PyTorch loads with
+`weights_only=True`. Source: https://docs.pytorch.org/docs/2.13/notes/serialization.html
 """
 
 from autolab.serialization.names import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals

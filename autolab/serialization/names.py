@@ -1,7 +1,7 @@
 """The names that classes and functions have in PyTorch's files, and which of them a file may name.
 
-A pickle names what it wants called. With `weights_only=True` only the names here can be reached, and behind each is a function that
-checks its arguments; nothing is imported because a file says so.
+A pickle names what it wants called. With `weights_only=True` only the names here can be reached, and behind each is a
+function that checks its arguments; nothing is imported because a file says so.
 """
 
 from __future__ import annotations
@@ -132,7 +132,8 @@ _safe: set = set()
 
 
 def add_safe_globals(safe_globals: Iterable[Any]) -> None:
-    """Let files loaded with `weights_only=True` name these classes and functions: a list of them, or of (object, name) pairs."""
+    """Let files loaded with `weights_only=True` name these classes and functions: a list of them, or of (object, name)
+    pairs."""
     _safe.update(safe_globals)
 
 

@@ -1,8 +1,8 @@
 """Reads pickles without running them: an interpreter of the few opcodes that PyTorch's files need.
 
-Python's own unpickler imports and calls what a file names. This one knows only `names.allowed_globals()` and what the user has
-allowed, and builds tensors, dicts, lists and numbers. It stops at every opcode beyond those that `torch.load` with
-`weights_only=True` takes.
+Python's own unpickler imports and calls what a file names. This one knows only `names.allowed_globals()` and what the
+user has allowed, and builds tensors, dicts, lists and numbers. It stops at every opcode beyond those that `torch.load`
+with `weights_only=True` takes.
 """
 
 import io
@@ -29,7 +29,8 @@ def load(stream, persistent_load):
 
 
 def scan(stream):
-    """(ids of the storages, full names of all globals) in the pickle at the position of `stream`; nothing is built or called."""
+    """(ids of the storages, full names of all globals) in the pickle at the position of `stream`; nothing is built or
+    called."""
     scanner = _Scanner(stream)
     scanner.load()
     return scanner.ids, scanner.globals

@@ -1,4 +1,5 @@
-"""`torch.load`: zip files of PyTorch 1.6 and later. Older ones are read by `legacy.py`, .safetensors by `weight_files.py`.
+"""`torch.load`: zip files of PyTorch 1.6 and later. Older ones are read by `legacy.py`, .safetensors by
+`weight_files.py`.
 
 Source: https://docs.pytorch.org/docs/2.13/generated/torch.load.html
 """
@@ -40,10 +41,10 @@ def load(
 ) -> Any:
     """What `torch.save` wrote into `f`: a path, or a binary file that can seek.
 
-    map_location: where storages go: None (where they were saved from), a device or its name, a dict of names, or a function
-    (storage, location) -> storage. weights_only: True unless said otherwise; False runs code that the file names. mmap: read
-    storages only when they are used; changes stay in memory. Raises pickle.UnpicklingError for what weights_only does not
-    allow, RuntimeError for a damaged file, OSError for one that cannot be opened.
+    map_location: where storages go: None (where they were saved from), a device or its name, a dict of names, or a
+    function (storage, location) -> storage. weights_only: True unless said otherwise; False runs code that the file
+    names. mmap: read storages only when they are used; changes stay in memory. Raises pickle.UnpicklingError for what
+    weights_only does not allow, RuntimeError for a damaged file, OSError for one that cannot be opened.
 
     Example:
 
@@ -132,7 +133,8 @@ def _read(file, path, restore, weights_only, mmap, pickle_load_args):
 
 
 class Archive:
-    """A checked zip file: records of known size, stored as they are, within one folder. path: map storages from this file."""
+    """A checked zip file: records of known size, stored as they are, within one folder. path: map storages from this
+    file."""
 
     def __init__(self, file, path=None):
         self.file, self.path = file, path
@@ -261,7 +263,8 @@ def _load_zip(archive, restore, weights_only, pickle_load_args):
 
 
 def checked_id(kind, key, location, numel):
-    """The key of a storage, when what names it makes sense. Raises UnpicklingError otherwise, NotImplementedError for quantised ones."""
+    """The key of a storage, when what names it makes sense. Raises UnpicklingError otherwise, NotImplementedError for
+    quantised ones."""
     if isinstance(kind, Unsupported):
         kind()
     if not isinstance(kind, StorageType):

@@ -173,7 +173,8 @@ class Storage:
         return self._flat[kind]
 
     def tensor(self, offset, size, stride, kind):
-        """A tensor that looks into it; offset and strides in elements. Raises UnpicklingError when it would look beyond."""
+        """A tensor that looks into it; offset and strides in elements. Raises UnpicklingError when it would look
+        beyond."""
         flat = self.flat(kind)
         _check_place(offset, size, stride, flat.numel(), flat.dtype.itemsize)
         count = math.prod(size)

@@ -12,7 +12,8 @@ from autolab.engine.devices.device import device
 
 File: TypeAlias = str | os.PathLike[str] | IO[bytes]
 MapLocation: TypeAlias = str | device | Mapping[str, str] | Callable[[Any, str], Any] | None
-"""Where storages go: where they were saved from, to one device, to others by name, or as a function (storage, location) says."""
+"""Where storages go: where they were saved from, to one device, to others by name, or as a function (storage, location)
+says."""
 
 
 class LoadEndianness(Enum):

@@ -98,8 +98,8 @@ def _only_tensors(state, path):
 def load_safetensors(path: str | os.PathLike[str], map_location: MapLocation = None) -> OrderedDict[str, Tensor]:
     """The tensors of a .safetensors file by name.
 
-    Raises ImportError without the package safetensors, FileNotFoundError, ValueError for a damaged file, RuntimeError for a
-    device that is not here.
+    Raises ImportError without the package safetensors, FileNotFoundError, ValueError for a damaged file, RuntimeError
+    for a device that is not here.
     """
     place = _one_device(map_location)
     library = _library()
@@ -154,8 +154,8 @@ def save_safetensors(
 ) -> None:
     """Write named tensors into a .safetensors file (atomically, as `torch.save` does).
 
-    tensors: a dict of names. metadata: a dict of texts. Raises TypeError for anything but tensors, RuntimeError when two
-    share memory, because the format cannot say so.
+    tensors: a dict of names. metadata: a dict of texts. Raises TypeError for anything but tensors, RuntimeError when
+    two share memory, because the format cannot say so.
     """
     _library()
     entries: dict[str, Any] = {}
@@ -184,7 +184,8 @@ def save_safetensors(
 
 
 def _read_shards(path, map_location):
-    """The tensors that an index names, from the files it names. All files are checked to be there before one is read."""
+    """The tensors that an index names, from the files it names. All files are checked to be there before one is
+    read."""
     with open(path, encoding="utf-8") as file:
         try:
             index = json.load(file)

@@ -1,8 +1,8 @@
 """`torch.save`: zip files that PyTorch loads with `weights_only=True`.
 
-The pickle in such a file names PyTorch's classes, so that nothing in it tells that autolab wrote it. A file under a path is written
-beside it and then renamed: whoever reads the path finds the old file or the new one, whole, also when the program is killed.
-Source: https://docs.pytorch.org/docs/2.13/generated/torch.save.html
+The pickle in such a file names PyTorch's classes, so that nothing in it tells that autolab wrote it. A file under a
+path is written beside it and then renamed: whoever reads the path finds the old file or the new one, whole, also when
+the program is killed. Source: https://docs.pytorch.org/docs/2.13/generated/torch.save.html
 """
 
 from __future__ import annotations
@@ -44,8 +44,9 @@ def save(
 ) -> None:
     """Write `obj` (tensors, state dicts, and containers of them) into `f`: a path, or a binary file.
 
-    Tensors that share memory share it in the file. Raises RuntimeError when the folder does not exist or two tensors view the
-    same memory as different types, AttributeError when `f` cannot be written to; a file that was there is then unchanged.
+    Tensors that share memory share it in the file. Raises RuntimeError when the folder does not exist or two tensors
+    view the same memory as different types, AttributeError when `f` cannot be written to; a file that was there is then
+    unchanged.
 
     Example:
 

@@ -1,8 +1,8 @@
 """Activation checkpointing (`torch.utils.checkpoint`): trade time for memory.
 
-A checkpointed function keeps its arguments only. What backward needs from inside is computed again when backward comes to it, with
-the random numbers of the first time. Sources: https://docs.pytorch.org/docs/2.13/checkpoint.html; T. Chen, B. Xu, C. Zhang,
-C. Guestrin, "Training Deep Nets with Sublinear Memory Cost", https://arxiv.org/abs/1604.06174
+A checkpointed function keeps its arguments only. What backward needs from inside is computed again when backward comes
+to it, with the random numbers of the first time. Sources: https://docs.pytorch.org/docs/2.13/checkpoint.html; T. Chen,
+B. Xu, C. Zhang, C. Guestrin, "Training Deep Nets with Sublinear Memory Cost", https://arxiv.org/abs/1604.06174
 """
 
 import contextlib
@@ -69,10 +69,11 @@ def checkpoint(
 ):
     """`function(*args, **kwargs)`, whose inner tensors are not kept for backward but computed again there.
 
-    use_reentrant: False is the variant to use; True is PyTorch's older one. context_fn: makes two contexts, for the first run and for
-    the recomputation. determinism_check: "default" compares shape, dtype and device of what is recomputed, "none" nothing. early_stop:
-    stop recomputing when all that is needed is there. preserve_rng_state: recompute with the random numbers of the first run.
-    Raises ValueError for arguments that do not go together; backward raises CheckpointError when recomputing gives other tensors.
+    use_reentrant: False is the variant to use; True is PyTorch's older one. context_fn: makes two contexts, for the
+    first run and for the recomputation. determinism_check: "default" compares shape, dtype and device of what is
+    recomputed, "none" nothing. early_stop: stop recomputing when all that is needed is there. preserve_rng_state:
+    recompute with the random numbers of the first run. Raises ValueError for arguments that do not go together;
+    backward raises CheckpointError when recomputing gives other tensors.
     """
     if use_reentrant is None:
         text = "Starting in PyTorch 2.9, calling checkpoint without use_reentrant will raise an exception."
@@ -144,7 +145,8 @@ def set_checkpoint_early_stop(enable):
 
 
 class _Holder:
-    """Stands in a node for a tensor that was not kept. found: the recomputed tensor, by the backward pass that asked."""
+    """Stands in a node for a tensor that was not kept. found: the recomputed tensor, by the backward pass that
+    asked."""
 
     def __init__(self):
         self.found = weakref.WeakKeyDictionary()

@@ -28,7 +28,8 @@ FAILURES = (OSError, RuntimeError, http.client.HTTPException)  # urllib's errors
 
 
 class Checksum:
-    """What a file must hash to: an MD5, or the beginning of a SHA-256 (PyTorch's file names carry eight digits of it)."""
+    """What a file must hash to: an MD5, or the beginning of a SHA-256 (PyTorch's file names carry eight digits of
+    it)."""
 
     def __init__(self, md5=None, sha256_prefix=None):
         self.algorithm, self.wanted = ("md5", md5) if md5 is not None else ("sha256", sha256_prefix)
@@ -53,9 +54,9 @@ def is_whole(path, md5=None):
 def download(url, path, md5=None, sha256_prefix=None, progress=True, again=False):
     """Put what is at `url` into the file `path`, unless it is there with the checksum already (again=True: also then).
 
-    What has arrived is kept in `path`.part, and the next call asks for the rest; who finds another program at it waits for that.
-    Raises OSError (urllib.error.URLError) when the server cannot be reached or breaks off, RuntimeError for a wrong checksum or
-    a web page in the file's place.
+    What has arrived is kept in `path`.part, and the next call asks for the rest; who finds another program at it waits
+    for that. Raises OSError (urllib.error.URLError) when the server cannot be reached or breaks off, RuntimeError for a
+    wrong checksum or a web page in the file's place.
     """
     checksum = Checksum(md5, sha256_prefix)
     if not again and checksum.fits(path):
@@ -85,10 +86,11 @@ def _fill(part, path, url, checksum, progress):
 
 @contextlib.contextmanager
 def _reserved(part):
-    """Inside, no other program that comes through here writes the file `part`, which exists then; an empty one is removed at the end.
+    """Inside, no other program that comes through here writes the file `part`, which exists then; an empty one is
+    removed at the end.
 
-    Two that append to one file would mix it up. Windows does not let a file that is open be renamed, so there is no lock there:
-    `_append` notices when there is more in the file than was sent.
+    Two that append to one file would mix it up. Windows does not let a file that is open be renamed, so there is no
+    lock there: `_append` notices when there is more in the file than was sent.
     """
     while True:
         file = open(part, "ab")

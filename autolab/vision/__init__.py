@@ -1,4 +1,5 @@
-"""Images: models, transforms and data sets under torchvision's names. `import autolab.vision as torchvision` runs tutorials.
+"""Images: models, transforms and data sets under torchvision's names. `import autolab.vision as torchvision` runs
+tutorials.
 
 Source: https://docs.pytorch.org/vision/0.28/
 """

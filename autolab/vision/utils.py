@@ -34,9 +34,9 @@ def _scaled(images, low, high):
 def make_grid(tensor, nrow=8, padding=2, normalize=False, value_range=None, scale_each=False, pad_value=0.0):
     """Images (N, C, H, W), or a list of images (C, H, W), as one image (3, H', W') with `nrow` of them in a row.
 
-    padding: pixels of `pad_value` around each. normalize: bring numbers from `value_range` = (min, max), by default the smallest
-    and largest there are, to 0 … 1; scale_each: of each image by itself. A single image gets no frame. Raises TypeError for what
-    are no tensors, and for a value_range that is no tuple. Source: torchvision.utils.make_grid.
+    padding: pixels of `pad_value` around each. normalize: bring numbers from `value_range` = (min, max), by default the
+    smallest and largest there are, to 0 … 1; scale_each: of each image by itself. A single image gets no frame. Raises
+    TypeError for what are no tensors, and for a value_range that is no tuple. Source: torchvision.utils.make_grid.
 
     Example:
 

@@ -1,4 +1,5 @@
-"""The grad_fn of 254 expressions: name, edges, saved attributes. `python -m tests.conformance.grad_fn_table` asks PyTorch and stores its answers."""
+"""The grad_fn of 254 expressions: name, edges, saved attributes. `python -m tests.conformance.grad_fn_table` asks
+PyTorch and stores its answers."""
 from __future__ import annotations
 
 import importlib

@@ -1,8 +1,10 @@
-"""What the seeds' networks need from outside: small data sets in the files of the big ones, and weights in the place of a download.
+"""What the seeds' networks need from outside: small data sets in the files of the big ones, and weights in the place of
+a download.
 
-Cells run in a folder of their own in which `data/` holds FashionMNIST as idx files and CIFAR-10 as pickled batches, drawn with
-a fixed seed; either library reads them as it reads the real ones. Whatever asks for pretrained weights of ResNet-18 gets drawn
-ones. `import time` gives a clock that goes on by one second per look, so that printed times can be compared.
+Cells run in a folder of their own in which `data/` holds FashionMNIST as idx files and CIFAR-10 as pickled batches,
+drawn with a fixed seed; either library reads them as it reads the real ones. Whatever asks for pretrained weights of
+ResNet-18 gets drawn ones. `import time` gives a clock that goes on by one second per look, so that printed times can be
+compared.
 """
 
 import contextlib

@@ -1,12 +1,10 @@
 """Course code run whole: the cells of `seeds/*.txt`, in order, in one namespace per file.
 
-A file starts with `# ` lines that say where it comes from, the last one the random seed; among them may stand
-`# needs torchvision`, and `# needs cells 0 2 of <other file>`: cells that run first, unseen. A cell starts with `# %%`; after
-it may stand
-`later: <what>` (needs what is not built yet: its output must still differ), `memory: <why>` (only that it runs is
-compared),
-`close <tolerance>: <why>` (numbers are compared with that relative tolerance, everything else exactly),
-`added: <why>` (not in the original: shows a value that the original does not print).
+A file starts with `# ` lines that say where it comes from, the last one the random seed; among them may stand `# needs
+torchvision`, and `# needs cells 0 2 of <other file>`: cells that run first, unseen. A cell starts with `# %%`; after it
+may stand `later: <what>` (needs what is not built yet: its output must still differ), `memory: <why>` (only that it
+runs is compared), `close <tolerance>: <why>` (numbers are compared with that relative tolerance, everything else
+exactly), `added: <why>` (not in the original: shows a value that the original does not print).
 """
 
 import contextlib

@@ -1,4 +1,5 @@
-"""The numbers in lesson 3's prose are those that its notebook printed, and what PyTorch can run prints the same there."""
+"""The numbers in lesson 3's prose are those that its notebook printed, and what PyTorch can run prints the same
+there."""
 
 import contextlib
 import io

@@ -353,7 +353,8 @@ def test_expanded_memory_outside_the_graph_may_not_be_changed_either(torch):
 
 @same_as_torch
 def test_views_whose_base_was_changed_and_that_cannot_follow(torch):
-    """One of several views, or a view made without recording: it has no history after the change, and using it says so."""
+    """One of several views, or a view made without recording: it has no history after the change, and using it says
+    so."""
 
     def used(make):
         y = torch.tensor([1.0, 2.0], requires_grad=True) * 1

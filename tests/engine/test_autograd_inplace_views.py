@@ -1,4 +1,5 @@
-"""Views in place (`t_`, `squeeze_`, …), `resize_`, `detach_` of what was saved, assignments into expanded memory, 0-d tensors."""
+"""Views in place (`t_`, `squeeze_`, …), `resize_`, `detach_` of what was saved, assignments into expanded memory, 0-d
+tensors."""
 
 import warnings
 

@@ -1,4 +1,5 @@
-"""torch.func: grad, vjp, jvp, jacrev, jacfwd, hessian, linearize, vmap, functional_call, stack_module_state — values, nesting, structures, errors."""
+"""torch.func: grad, vjp, jvp, jacrev, jacfwd, hessian, linearize, vmap, functional_call, stack_module_state — values,
+nesting, structures, errors."""
 
 from goldens.oracle import error_of, same_as_torch
 

@@ -1,4 +1,5 @@
-"""Views that were made before their base required a gradient, or where nothing is recorded: they require one because their base does."""
+"""Views that were made before their base required a gradient, or where nothing is recorded: they require one because
+their base does."""
 
 import contextlib
 import copy
@@ -122,7 +123,8 @@ def test_a_view_requires_a_gradient_if_its_base_does(mode, use):
 
 @same_as_torch
 def test_a_parameter_tied_to_a_row_of_another(torch):
-    """A weight that was cut from another under no_grad: the loss requires a gradient, none gets to the weight it was cut from."""
+    """A weight that was cut from another under no_grad: the loss requires a gradient, none gets to the weight it was
+    cut from."""
     full = torch.nn.Linear(3, 2)
     full.weight.data = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
     with torch.no_grad():

@@ -1,4 +1,5 @@
-"""The compiled form of the general lane does what `dispatch.apply` does: results, what a node remembers, gradients, views."""
+"""The compiled form of the general lane does what `dispatch.apply` does: results, what a node remembers, gradients,
+views."""
 
 import numpy as np
 import pytest

@@ -103,7 +103,8 @@ def test_forward_is_the_definition_and_the_others_its_adjoints(blocks, geo, n, p
 
 @pytest.mark.parametrize(("c", "o", "n", "cuts"), [(6, 16, 128, 2), (1, 6, 200, 1), (40, 48, 70, 1)])
 def test_thin_filters_are_multiplied_in_small_products(c, o, n, cuts):
-    """A few thin filters over long rows are cut into products of equal size, many filters are not; all are the definition."""
+    """A few thin filters over long rows are cut into products of equal size, many filters are not; all are the
+    definition."""
     geo = Geometry((9, 12), (7, 8), (3, 5), (1, 1), (0, 0), (1, 1))
     rng = np.random.default_rng(3)
     x, weight, g = (
@@ -279,7 +280,8 @@ def test_two_kernels_run_side_by_side_each_in_one_thread(monkeypatch):
     assert (a, b, here) == ("a", "b", threading.get_ident()) and there != here
     assert first == second == [1, [(0, 1)]]
     assert threads.available() == 2
-    (_, here, *first), (_, there, *second) = threads.both(lambda: kernel("a"), lambda: kernel("b"), 1.0)  # little work: one after the other
+    # little work: one after the other
+    (_, here, *first), (_, there, *second) = threads.both(lambda: kernel("a"), lambda: kernel("b"), 1.0)
     assert here == there and first[0] == second[0] == 2 and sorted(second[1]) == [(0, 2), (1, 2)]
 
     for failing in (0, 1):

@@ -1,4 +1,5 @@
-"""Tensors on a simulated GPU: where things are, what may be mixed, where gradients go. Values are compared with the CPU's."""
+"""Tensors on a simulated GPU: where things are, what may be mixed, where gradients go. Values are compared with the
+CPU's."""
 
 import copy
 import pickle

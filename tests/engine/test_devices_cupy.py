@@ -1,6 +1,7 @@
 """What CuPy does differently from NumPy: a simulated GPU does so too, and the ops give PyTorch's results all the same.
 
-Source: CuPy 14's `_core/_routines_indexing.pyx` (atomics), `linalg/_util.py` (errors of solvers), `_sorting/sort.py`, `_core/flags.pyx`."""
+Source: CuPy 14's `_core/_routines_indexing.pyx` (atomics), `linalg/_util.py` (errors of solvers), `_sorting/sort.py`,
+`_core/flags.pyx`."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,5 @@
-"""Wrong numbers in the arguments of an op on a GPU: the op runs on, and the error comes when the host waits, as CUDA's device-side assertions do."""
+"""Wrong numbers in the arguments of an op on a GPU: the op runs on, and the error comes when the host waits, as CUDA's
+device-side assertions do."""
 
 import pytest
 

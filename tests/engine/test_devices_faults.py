@@ -1,4 +1,5 @@
-"""What is left on a simulated GPU after a training step that ran out of memory, or raised; and that nothing is left after many."""
+"""What is left on a simulated GPU after a training step that ran out of memory, or raised; and that nothing is left
+after many."""
 
 import gc
 
@@ -113,7 +114,8 @@ def test_every_allocation_of_a_forward_and_backward_pass_may_fail(monkeypatch):
             after = training.values()
             changed = differing(before, after)
             assert not [n for n in changed if n.startswith("state.") or n.endswith((".weight", ".bias")) and n.startswith("model.")]
-            # as in PyTorch: batch norm's statistics are both of before or both of after, and the batch was counted before they changed
+            # as in PyTorch: batch norm's statistics are both of before or both of after, and the batch was counted
+            # before they changed
             mean, variance, counted = ("model.1." + n in changed for n in ("running_mean", "running_var", "num_batches_tracked"))
             assert mean == variance <= counted, at
             # a gradient is there in full or not at all: zero_grad() took the old ones away

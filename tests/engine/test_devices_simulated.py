@@ -1,4 +1,5 @@
-"""The simulated GPU itself: its arrays are as strict as CuPy's, its memory counts, its clock is the same on every run."""
+"""The simulated GPU itself: its arrays are as strict as CuPy's, its memory counts, its clock is the same on every
+run."""
 
 import gc
 import sys

@@ -1,4 +1,5 @@
-"""gcd, lcm, ldexp, nextafter, float_power, rsub; what concerns complex numbers, of real ones; shapes that are refused before dtypes."""
+"""gcd, lcm, ldexp, nextafter, float_power, rsub; what concerns complex numbers, of real ones; shapes that are refused
+before dtypes."""
 
 import pytest
 from engine_outcomes import outcome

@@ -1,4 +1,5 @@
-"""pdist, windows, unravel_index, functions of nn.functional at the top of torch, threads, functions of Python for each element."""
+"""pdist, windows, unravel_index, functions of nn.functional at the top of torch, threads, functions of Python for each
+element."""
 
 import pytest
 from engine_outcomes import outcome

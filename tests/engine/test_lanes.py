@@ -104,7 +104,8 @@ def test_a_step_says_when_it_must_not_be_taken():
 
 
 def step(y, g=(3.0, 4.0)):
-    """(where the walk goes on behind `y`, what arrives there, what leaves got), with names for nodes and lists for arrays."""
+    """(where the walk goes on behind `y`, what arrives there, what leaves got), with names for nodes and lists for
+    arrays."""
     leaves = {}
     node, given = y.grad_fn.step(np.array(g, np.float32), True, 0, leaves, None)
     listed = given if given is None or node is None else given.tolist()

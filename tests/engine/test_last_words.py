@@ -1,4 +1,5 @@
-"""The last word of an error is PyTorch's, not Python's or NumPy's; what indices may be; arguments by the names that PyTorch has for them."""
+"""The last word of an error is PyTorch's, not Python's or NumPy's; what indices may be; arguments by the names that
+PyTorch has for them."""
 
 import warnings
 
@@ -93,7 +94,8 @@ def test_a_list_of_coordinates_is_warned_of_where_it_stands():
     ],
 )
 def test_an_error_that_is_over_keeps_no_tensor(call):
-    """Without the garbage collector: a frame that still named the error would be held by it, and hold what it computed with."""
+    """Without the garbage collector: a frame that still named the error would be held by it, and hold what it computed
+    with."""
     import gc
     import weakref
 

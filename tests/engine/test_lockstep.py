@@ -1,5 +1,6 @@
-"""Whole programs give the same in both engines, the fast one here and the plain one in a process of its own: results, graphs, what is saved and
-freed, gradients, hooks and their order, errors and warnings. Hypothesis draws them, and some are written down."""
+"""Whole programs give the same in both engines, the fast one here and the plain one in a process of its own: results,
+graphs, what is saved and freed, gradients, hooks and their order, errors and warnings. Hypothesis draws them, and some
+are written down."""
 
 import json
 import os

@@ -1,4 +1,5 @@
-"""multi_dot, vander, tensorsolve, tensorinv, matrix_exp, and functions of torch.special: values, nodes, two derivatives, errors."""
+"""multi_dot, vander, tensorsolve, tensorinv, matrix_exp, and functions of torch.special: values, nodes, two
+derivatives, errors."""
 
 import pytest
 from engine_outcomes import outcome

@@ -1,4 +1,5 @@
-"""inf and NaN reach what they reach in PyTorch, in results and gradients: of every operation, and where an answer has to come at once."""
+"""inf and NaN reach what they reach in PyTorch, in results and gradients: of every operation, and where an answer has
+to come at once."""
 
 import math
 import subprocess
@@ -12,8 +13,8 @@ from goldens.oracle import answer, check, same_as_torch
 
 import autolab
 
-# Where PyTorch's answer is that of its linear algebra library, of a formula that rounds otherwise, or of one of two kernels:
-# (what begins so is not compared, why).
+# Where PyTorch's answer is that of its linear algebra library, of a formula that rounds otherwise, or of one of two
+# kernels: (what begins so is not compared, why).
 OTHERWISE = {
     "linalg_qr": ("", "which numbers LAPACK's reflections reach; PyTorch refuses the gradient of a node made of NaN"),
     "linalg_pinv": ("", "of inf all is NaN here, in PyTorch what its own LAPACK makes of it"),
@@ -171,7 +172,8 @@ def test_answers_come_at_once():
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     first, *poles = eval(done.stdout, {"inf": math.inf})
-    assert first == pytest.approx(-124.02510672119929) and poles == [-math.inf, -math.inf]  # mpmath.polygamma(2, -1e6 + 0.25)
+    # mpmath.polygamma(2, -1e6 + 0.25)
+    assert first == pytest.approx(-124.02510672119929) and poles == [-math.inf, -math.inf]
 
 
 @same_as_torch(rtol=1e-11)

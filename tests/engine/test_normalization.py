@@ -83,7 +83,8 @@ def F_batch(torch, x):
 
 @same_as_torch
 def test_statistics_do_not_count_as_written(torch):
-    """As in PyTorch: the running statistics change in memory, their version does not, so an earlier graph still runs."""
+    """As in PyTorch: the running statistics change in memory, their version does not, so an earlier graph still
+    runs."""
     x = torch.arange(12.0).reshape(4, 3).requires_grad_()
     mean, var = torch.zeros(3), torch.ones(3)
     y = torch.nn.functional.batch_norm(x, mean, var, training=True)

@@ -222,7 +222,8 @@ def stated(case):
             known = values | {"g": seed.numpy()}
             if dim is not None and first.ndim < x.ndim:  # what was reduced away is repeated
                 known |= {k: np.expand_dims(known[k], dim) for k in ("g", "result")}
-            summed = None if first.ndim < x.ndim else broadcast_axes(seed.shape, x.shape)  # None: over all of the argument
+            # None: over all of the argument
+            summed = None if first.ndim < x.ndim else broadcast_axes(seed.shape, x.shape)
             yield name, template, known, dim if "dim" in op.params else summed, gradient
 
 

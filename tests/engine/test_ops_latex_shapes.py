@@ -1,7 +1,8 @@
-"""The rules of gradients as the explorer shows them: both sides of the equation have one shape, and are the same numbers.
+"""The rules of gradients as the explorer shows them: both sides of the equation have one shape, and are the same
+numbers.
 
-`test_ops_latex.py` reads the records' formulas element by element; here sums over what was broadcast, and repetitions of what was
-reduced, must be written out (`trace/rules.py`), for every sample of every record."""
+`test_ops_latex.py` reads the records' formulas element by element; here sums over what was broadcast, and repetitions
+of what was reduced, must be written out (`trace/rules.py`), for every sample of every record."""
 
 from __future__ import annotations
 

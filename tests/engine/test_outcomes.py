@@ -1,4 +1,5 @@
-"""What statements come to in every respect: dtypes, layouts in memory, nodes, and PyTorch's errors for what it refuses."""
+"""What statements come to in every respect: dtypes, layouts in memory, nodes, and PyTorch's errors for what it
+refuses."""
 
 import pytest
 from engine_outcomes import outcome

@@ -1,4 +1,5 @@
-"""Entries and slices picked and written by index tensors: values, layouts and PyTorch's errors for what does not fit."""
+"""Entries and slices picked and written by index tensors: values, layouts and PyTorch's errors for what does not
+fit."""
 
 import pytest
 from engine_outcomes import outcome

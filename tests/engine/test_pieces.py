@@ -1,4 +1,5 @@
-"""Copies with a piece replaced, index_reduce, renorm, quantiles, histogram, frexp, constant_pad_nd: values, nodes, two derivatives, errors."""
+"""Copies with a piece replaced, index_reduce, renorm, quantiles, histogram, frexp, constant_pad_nd: values, nodes, two
+derivatives, errors."""
 
 import pytest
 from engine_outcomes import outcome

@@ -1,5 +1,6 @@
-"""The compiled functions do what their plain originals do: `saving` as `dispatch.save`, a node's backward as `nodes.backward`, the lanes as
-`dispatch.apply`. Driven with the same calls, all operations' samples; and the engine runs without them."""
+"""The compiled functions do what their plain originals do: `saving` as `dispatch.save`, a node's backward as
+`nodes.backward`, the lanes as `dispatch.apply`. Driven with the same calls, all operations' samples; and the engine
+runs without them."""
 
 import os
 import subprocess
@@ -69,7 +70,8 @@ def outcome(call, *args):
 
 
 def fixing(node, out):
-    """Per rule (shape, dtype) that a gradient must be brought to; None, where nothing is to be done, may be written out."""
+    """Per rule (shape, dtype) that a gradient must be brought to; None, where nothing is to be done, may be written
+    out."""
     whole = (tuple(out.shape), out.dtype)
     return [None if f is None or (f[0] or whole[0], f[1]) == whole else f for f in node.fix or [None] * len(node.inputs)]
 

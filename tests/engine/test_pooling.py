@@ -177,8 +177,8 @@ def refusal(call):
 
 @pytest.mark.parametrize("name, position", [("kernel_size", 2), ("stride", 3), ("padding", 4), ("dilation", 5)])
 def test_settings_that_are_no_ints_are_refused(name, position):
-    """Also after their equals passed: 1.0 and True are no 1. The max pools of nn.functional name positions whatever the call looks like,
-    for there they are Python."""
+    """Also after their equals passed: 1.0 and True are no 1. The max pools of nn.functional name positions whatever the
+    call looks like, for there they are Python."""
     import autolab as torch
 
     F = torch.nn.functional

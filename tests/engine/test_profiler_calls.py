@@ -1,4 +1,5 @@
-"""The profiler on networks: which calls nest in which, compared with PyTorch's; bytes freed; floating-point operations; callers."""
+"""The profiler on networks: which calls nest in which, compared with PyTorch's; bytes freed; floating-point operations;
+callers."""
 
 import subprocess
 import sys

@@ -1,5 +1,6 @@
-"""The profiler while GPUs are simulated: simulated times, and what each call had the GPU do. The numbers follow from the profile of a T4:
-5 µs for a launch, 2.5 µs for the shortest kernel, 0.7 of 8.1 TFLOP/s and of 320 GB/s, 10 µs for a copy at 6 GB/s."""
+"""The profiler while GPUs are simulated: simulated times, and what each call had the GPU do. The numbers follow from
+the profile of a T4: 5 µs for a launch, 2.5 µs for the shortest kernel, 0.7 of 8.1 TFLOP/s and of 320 GB/s, 10 µs for a
+copy at 6 GB/s."""
 
 import json
 import re

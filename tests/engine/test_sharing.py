@@ -1,4 +1,5 @@
-"""Results that look into their operand's memory, or are the operand itself, are PyTorch's: of every public function and every operation."""
+"""Results that look into their operand's memory, or are the operand itself, are PyTorch's: of every public function and
+every operation."""
 
 import numpy as np
 import pytest

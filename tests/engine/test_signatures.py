@@ -1,4 +1,5 @@
-"""Arguments are taken, converted or refused as PyTorch's argument parser does it: no keyword is swallowed, no size truncated."""
+"""Arguments are taken, converted or refused as PyTorch's argument parser does it: no keyword is swallowed, no size
+truncated."""
 
 import ast
 import re
@@ -34,12 +35,14 @@ def variants(call):
         for wrong in WRONG.get(kind, ()):
             changed = [*tree.keywords[:place], ast.keyword(keyword.arg, ast.parse(wrong, mode="eval").body), *tree.keywords[place + 1 :]]
             yield ast.unparse(ast.Call(tree.func, tree.args, changed))
-    if len(tree.keywords) > 1 and isinstance(tree.keywords[-1].value, ast.Constant):  # the same by position, where the error names it
+    # the same by position, where the error names it
+    if len(tree.keywords) > 1 and isinstance(tree.keywords[-1].value, ast.Constant):
         yield ast.unparse(ast.Call(tree.func, [*tree.args, *(k.value for k in tree.keywords[:-1]), ast.parse("'a'", mode="eval").body], []))
 
 
 def refusal(torch, call):
-    """The first line of the error that `call` ends in; keywords in one order, because PyTorch's is that of a hash table."""
+    """The first line of the error that `call` ends in; keywords in one order, because PyTorch's is that of a hash
+    table."""
     names = {"torch": torch, "F": torch.nn.functional}
     exec(START, names)
     error = oracle.error_of(lambda: eval(call, names)).splitlines()[0]

@@ -1,4 +1,5 @@
-"""Products added to something, running totals in place, pieces cut off, diagonals: values, nodes, two derivatives, errors."""
+"""Products added to something, running totals in place, pieces cut off, diagonals: values, nodes, two derivatives,
+errors."""
 
 import pytest
 from engine_outcomes import outcome

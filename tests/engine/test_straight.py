@@ -1,4 +1,5 @@
-"""The short cut for plain graphs gives what the general backward pass gives, to the last bit, and knows where it must not be taken."""
+"""The short cut for plain graphs gives what the general backward pass gives, to the last bit, and knows where it must
+not be taken."""
 from contextlib import nullcontext
 
 import numpy as np

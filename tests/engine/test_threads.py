@@ -20,7 +20,8 @@ THREADS, TIMES = 4, 6
 
 
 def interleaved(work, seed):
-    """Runs `work(k)` in four threads that hand over to each other at one line in three of the package, where Python itself would at any call.
+    """Runs `work(k)` in four threads that hand over to each other at one line in three of the package, where Python
+    itself would at any call.
 
     One of them is this thread, which was alone before."""
     chosen, start, failed = random.Random(seed), threading.Barrier(THREADS), []
@@ -114,7 +115,8 @@ def test_no_gradient_of_a_result_is_lost(seed):
 
 
 def test_threads_train_one_network_together():
-    """Not interleaved by force: with a switch of threads every microsecond a tenth of the gradients used to be lost now and then."""
+    """Not interleaved by force: with a switch of threads every microsecond a tenth of the gradients used to be lost now
+    and then."""
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
     x = torch.randn(5, 3)
@@ -215,7 +217,8 @@ def test_normal_numbers_come_in_pairs_for_each_thread(seed):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_what_detach_cut_off_is_remembered_whoever_cut_last(seed):
-    """`latest_detached` is the youngest number of all, or the short pass would not ask for what an older one cut off."""
+    """`latest_detached` is the youngest number of all, or the short pass would not ask for what an older one cut
+    off."""
     results = [leaf(1.0) * 2 for _ in range(THREADS)]
     interleaved(lambda k: results[k].detach_(), seed)
     assert cut.latest_detached == max(number for _, number in cut.detached.values())

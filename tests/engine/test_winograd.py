@@ -41,7 +41,8 @@ pairs = lambda low, high: st.tuples(st.integers(low, high), st.integers(low, hig
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(pairs(5, 11), pairs(-1, 6), pairs(1, 5), st.integers(1, 5), st.sampled_from([np.float32, np.float64]))
 def test_it_is_the_convolution_and_its_two_adjoints(blocks, size, padding, filters, n, dtype):
-    """Every size, so every way in which tiles reach over an edge; negative padding comes from gradients of wide padding."""
+    """Every size, so every way in which tiles reach over an edge; negative padding comes from gradients of wide
+    padding."""
     geo, (o, c) = of(size, padding), filters
     rng = np.random.default_rng(n)
     x, weight, bias = rng.standard_normal((n, c, *size)), rng.standard_normal((o, c, 3, 3)), rng.standard_normal(o)

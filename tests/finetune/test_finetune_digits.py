@@ -23,7 +23,8 @@ class TestTheTask:
         assert x.shape == (50, 1, 32, 32) and x.dtype is torch.float32 and x.min() == 0 and 0.9 < float(x.max()) <= 1
 
     def test_no_image_is_in_two_parts(self):
-        """Nor is a test image among those that the network was pretrained on: these are of other classes and of the training part."""
+        """Nor is a test image among those that the network was pretrained on: these are of other classes and of the
+        training part."""
         for seed in range(3):
             task = unseen_digits(per_class=100, seed=seed)
             parts = [images(part) for part in task]
@@ -75,8 +76,8 @@ class TestTheTask:
 def test_fine_tuning_helps():
     """Four seeds of the benchmark; `python -m benchmarks.finetuning` runs five, and more methods.
 
-    Over 22 seeds fine-tuning had 78.1 +- 4.0 % right, 23.1 +- 6.4 points more than training from scratch: for the mean of four seeds, five
-    standard deviations below are 68 % and 7 points."""
+    Over 22 seeds fine-tuning had 78.1 +- 4.0 % right, 23.1 +- 6.4 points more than training from scratch: for the mean
+    of four seeds, five standard deviations below are 68 % and 7 points."""
     from benchmarks.finetuning import METHODS, run
 
     full, scratch = ([run(*METHODS[name], seed)["test"] for seed in range(4)] for name in ("full", "from scratch"))

@@ -119,7 +119,8 @@ class TestRecords:
         pairs = DataLoader(TensorDataset(x, x.sum(1, keepdim=True)), batch_size=4)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
         records = list(training(model, optimizer, (pairs, None), 150, loss=nn.functional.mse_loss))
-        # A straight line: each step takes a part of the error away, rounding errors too. Seed 0 ends at 3e-5, the worst of 40 at 2e-4.
+        # A straight line: each step takes a part of the error away, rounding errors too. Seed 0 ends at 3e-5, the worst
+        # of 40 at 2e-4.
         assert records[-1]["train_loss"] < 1e-3 < records[0]["train_loss"]
         assert all(r["val_loss"] is r["val_accuracy"] is r["train_accuracy"] is None for r in records)
 

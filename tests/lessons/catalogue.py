@@ -7,7 +7,8 @@ import pytest
 
 
 class Lesson(NamedTuple):
-    """`right` and `wrong` hold answers by exercise, `skeletons` what the notebook gives where that is no function returning `...`."""
+    """`right` and `wrong` hold answers by exercise, `skeletons` what the notebook gives where that is no function
+    returning `...`."""
 
     number: str
     exercises: dict[str, Any]

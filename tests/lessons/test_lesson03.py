@@ -1,4 +1,5 @@
-"""What is special about the checkers of lesson 3: they train networks, so they draw random numbers; and a table is the answer to one."""
+"""What is special about the checkers of lesson 3: they train networks, so they draw random numbers; and a table is the
+answer to one."""
 
 import pytest
 from lessons.answers03 import LEARNS, RIGHT, WRONG

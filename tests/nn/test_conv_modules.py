@@ -1,4 +1,5 @@
-"""Layers of convolution, pooling, normalisation, padding and resizing against PyTorch: how they print, start, run and are saved."""
+"""Layers of convolution, pooling, normalisation, padding and resizing against PyTorch: how they print, start, run and
+are saved."""
 
 import pytest
 from goldens.oracle import check, same_as_torch

@@ -1,4 +1,5 @@
-"""Functions of networks for images and sequences against PyTorch: values, gradients, graphs with what they save, second derivatives, errors."""
+"""Functions of networks for images and sequences against PyTorch: values, gradients, graphs with what they save, second
+derivatives, errors."""
 
 import itertools
 import re
@@ -131,7 +132,8 @@ def run(torch, name, dtype):
 
 
 OWN_GRAPH = {"pad circular", "pad circular of sequences", "pad circular negative"}
-"""A view of a tensor that was written to afterwards is AsStrided here, Slice there; values and gradients are compared all the same."""
+"""A view of a tensor that was written to afterwards is AsStrided here, Slice there; values and gradients are compared
+all the same."""
 
 
 def signed(text):

@@ -1,4 +1,5 @@
-"""Corners of `nn.functional` against PyTorch: operands of two dtypes, whole numbers, masks, no numbers, what is no tensor.
+"""Corners of `nn.functional` against PyTorch: operands of two dtypes, whole numbers, masks, no numbers, what is no
+tensor.
 
 A program is a line of text; compared are the value with dtype, strides and node, or the error's type and words."""
 

@@ -1,4 +1,5 @@
-"""What layers and losses make of an input that is no tensor, of another dtype, shape or order in memory: PyTorch's words, dtypes, layouts."""
+"""What layers and losses make of an input that is no tensor, of another dtype, shape or order in memory: PyTorch's
+words, dtypes, layouts."""
 
 import pytest
 from engine_outcomes import outcome

@@ -1,4 +1,5 @@
-"""Lazy layers: what they are before and after the first forward, their numbers, state dicts, copies, errors; the same programs run on PyTorch."""
+"""Lazy layers: what they are before and after the first forward, their numbers, state dicts, copies, errors; the same
+programs run on PyTorch."""
 
 import copy
 import io
@@ -198,7 +199,8 @@ def test_a_load_that_fails_changes_nothing():
     net, other = nn.Sequential(nn.LazyLinear(3), nn.Linear(3, 2)), nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 5))
     assert "size mismatch for 1.weight" in error_of(lambda: net.load_state_dict(other.state_dict()))
     assert net[0].has_uninitialized_params() and repr(net[0].weight) == "<UninitializedParameter>"
-    expected = "expected torch.Tensor or Tensor-like object from checkpoint but received <class 'int'>"  # PyTorch: 'int' has no 'shape'
+    # PyTorch: 'int' has no 'shape'
+    expected = "expected torch.Tensor or Tensor-like object from checkpoint but received <class 'int'>"
     assert expected in error_of(lambda: net[0].load_state_dict({"weight": 1, "bias": torch.ones(3)}))
     assert net[0].has_uninitialized_params()
 
@@ -222,7 +224,8 @@ def test_copies_and_pickles(t):
     found += [revived(images(t)), repr(revived), len(revived[0]._forward_pre_hooks), len(revived[0]._load_state_dict_pre_hooks)]
     revived = pickle.loads(pickle.dumps(nn.LazyLinear(2)))
     called = []
-    revived.register_forward_pre_hook(lambda module, args: called.append(type(module).__name__))  # numbered after the revived hook
+    # numbered after the revived hook
+    revived.register_forward_pre_hook(lambda module, args: called.append(type(module).__name__))
     revived(t.ones(1, 2))
     return [*found, called, repr(revived)]
 
@@ -267,7 +270,8 @@ def test_dtypes(t):
 
 @ours
 def test_on_a_simulated_device():
-    """Moved before the first forward or made there: parameters, buffers, gradients and a step are there, and as on the CPU."""
+    """Moved before the first forward or made there: parameters, buffers, gradients and a step are there, and as on the
+    CPU."""
     results = []
     for place, move in (("cpu", False), ("sim:0", True), ("sim:0", False)):
         torch.manual_seed(0)
@@ -276,7 +280,8 @@ def test_on_a_simulated_device():
         if move:
             net.to(place)
         assert [str(t.device) for t in (*net.parameters(), *net.buffers())] == [place] * 12
-        optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)  # before the first forward: the parameters stay the same objects
+        # before the first forward: the parameters stay the same objects
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
         net(images(torch).to(place)).sum().backward()
         optimizer.step()
         assert {str(t.device) for t in (*net.parameters(), *net.buffers(), *(p.grad for p in net.parameters()))} == {place}
@@ -311,7 +316,8 @@ def test_hooks_and_sharing(t):
     layer = nn.LazyLinear(2)
     layer.register_forward_pre_hook(lambda m, args: log.append(["after", type(m).__name__]))
     layer.register_forward_pre_hook(lambda m, args: log.append(["before", type(m).__name__]), prepend=True)
-    layer.register_forward_pre_hook(lambda m, args: (args[0][:, :2],), prepend=True)  # lazy sizes are those of what it hands on
+    # lazy sizes are those of what it hands on
+    layer.register_forward_pre_hook(lambda m, args: (args[0][:, :2],), prepend=True)
     layer.register_forward_hook(lambda m, args, out: log.append([type(m).__name__, list(out.shape)]))
     layer.register_full_backward_hook(lambda m, gi, go: log.append([type(m).__name__, go[0]]))
     layer(t.ones(1, 3, requires_grad=True)).sum().backward()

@@ -1,4 +1,5 @@
-"""The randomised leaky ReLU, whose slopes come from PyTorch's random stream, and channels that are shuffled; against PyTorch."""
+"""The randomised leaky ReLU, whose slopes come from PyTorch's random stream, and channels that are shuffled; against
+PyTorch."""
 
 import pytest
 from goldens.oracle import check, error_of

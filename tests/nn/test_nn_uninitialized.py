@@ -1,4 +1,5 @@
-"""Parameters and buffers without a shape: what may be asked of them, and in which words all else is refused; the same programs run on PyTorch."""
+"""Parameters and buffers without a shape: what may be asked of them, and in which words all else is refused; the same
+programs run on PyTorch."""
 
 import copy
 import re
@@ -108,7 +109,8 @@ def test_uses(t):
 
 @same_as_torch
 def test_uses_that_name_another_function(t):
-    """PyTorch's own initialisers, and what Python calls by a symbol, are named otherwise: the kind of the error is the same."""
+    """PyTorch's own initialisers, and what Python calls by a symbol, are named otherwise: the kind of the error is the
+    same."""
     p = t.nn.UninitializedParameter
     uses = (
         lambda: t.nn.init.kaiming_uniform_(p()),

@@ -1,4 +1,5 @@
-"""Unpooling, power-average pooling, response normalisation, antialiased resizing and padding of volumes against PyTorch."""
+"""Unpooling, power-average pooling, response normalisation, antialiased resizing and padding of volumes against
+PyTorch."""
 
 import itertools
 

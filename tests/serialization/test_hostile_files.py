@@ -1,4 +1,5 @@
-"""Files that are damaged, or made to do harm: each is refused with an error of its own and a note, and nothing is run or left."""
+"""Files that are damaged, or made to do harm: each is refused with an error of its own and a note, and nothing is run
+or left."""
 
 import io
 import os
@@ -23,7 +24,8 @@ def good():
 
 
 def archive(changes=(), add=(), compression=zipfile.ZIP_STORED, folder="archive"):
-    """A checkpoint whose records `changes` (name -> content, or None to leave out) differ; `add`: more (name, content)."""
+    """A checkpoint whose records `changes` (name -> content, or None to leave out) differ; `add`: more (name,
+    content)."""
     out, changes = io.BytesIO(), dict(changes)
     with zipfile.ZipFile(io.BytesIO(good())) as source, zipfile.ZipFile(out, "w", compression) as target:
         for name in source.namelist():

@@ -263,7 +263,8 @@ def test_a_private_file_is_never_readable_by_others_and_long_names_are_names(tmp
 
 
 def test_killed_while_saving_leaves_a_whole_file(tmp_path):
-    """A process that saves without end is killed (SIGKILL) at a random moment: the file is always one of those it wrote."""
+    """A process that saves without end is killed (SIGKILL) at a random moment: the file is always one of those it
+    wrote."""
     path = tmp_path / "x.pth"
     code = (
         "import sys, autolab as torch\n"

@@ -1,7 +1,8 @@
-"""A training that writes a checkpoint after every step and goes on from one; run as a program it does so until it is killed.
+"""A training that writes a checkpoint after every step and goes on from one; run as a program it does so until it is
+killed.
 
-The recipe of docs/checkpoints.md: the state of the random stream at the beginning of the epoch gives the order of the batches
-again, the one at the end of the step gives what is drawn next.
+The recipe of docs/checkpoints.md: the state of the random stream at the beginning of the epoch gives the order of the
+batches again, the one at the end of the step gives what is drawn next.
 """
 
 import os
@@ -23,7 +24,8 @@ def objects():
 
 
 def train(path, stop_after=None, on_step=None):
-    """Train to the end, or for `stop_after` steps; from the checkpoint `path` if it is there. Returns what was reached."""
+    """Train to the end, or for `stop_after` steps; from the checkpoint `path` if it is there. Returns what was
+    reached."""
     model, optimizer, scheduler, loader = objects()
     epoch = batch = steps = 0
     saved = torch.load(path) if os.path.exists(path) else None

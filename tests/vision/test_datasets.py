@@ -1,4 +1,5 @@
-"""Data sets of images from files of their real formats, tiny ones written here; torchvision's samples, reprs and errors."""
+"""Data sets of images from files of their real formats, tiny ones written here; torchvision's samples, reprs and
+errors."""
 
 import gzip
 import io

@@ -1,4 +1,5 @@
-"""Networks: for the same seed the parameters, outputs and gradients of torchvision's and of the course's own classes."""
+"""Networks: for the same seed the parameters, outputs and gradients of torchvision's and of the course's own
+classes."""
 
 import ast
 import urllib.error

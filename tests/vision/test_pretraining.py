@@ -1,4 +1,5 @@
-"""The shipped weights are those that `tools/pretrain_digits.py` makes, on any processor and with any number of threads."""
+"""The shipped weights are those that `tools/pretrain_digits.py` makes, on any processor and with any number of
+threads."""
 
 import os
 import subprocess

@@ -1,1 +1,2 @@
-"""What is built upon the core: custom functions, hooks, `torch.autograd.functional`, gradient checks, anomaly detection."""
+"""What is built upon the core: custom functions, hooks, `torch.autograd.functional`, gradient checks, anomaly
+detection."""

@@ -82,7 +82,8 @@ def _switch(to):
 
 
 class set_detect_anomaly:
-    """Switches anomaly mode at once; as a context manager only for the block. Source: torch.autograd.set_detect_anomaly."""
+    """Switches anomaly mode at once; as a context manager only for the block. Source:
+    torch.autograd.set_detect_anomaly."""
 
     def __init__(self, mode: bool, check_nan: bool = True):
         self._before = _current

@@ -25,7 +25,8 @@ _LEGACY = (
 
 
 class FunctionCtx:
-    """What `ctx` offers in forward and backward; any attribute may be set on it. The context is the graph's node itself."""
+    """What `ctx` offers in forward and backward; any attribute may be set on it. The context is the graph's node
+    itself."""
 
     __slots__ = ()
 
@@ -85,7 +86,8 @@ class _FunctionNode(Node, FunctionCtx):
 
     @property
     def saved_tensors(self):
-        """The tensors that forward saved, in order. Raises RuntimeError after they were freed, or when one was changed in place since."""
+        """The tensors that forward saved, in order. Raises RuntimeError after they were freed, or when one was changed
+        in place since."""
         if self._kept is None:
             raise fail(RuntimeError, FREED, "backward() freed them; pass retain_graph=True to the first backward().")
         return tuple(self._unpack(k) for k in self._kept)
@@ -351,7 +353,8 @@ class Function(metaclass=_FunctionMeta):
 
     @classmethod
     def _finish(cls, node, args, tensors, outputs, recording):
-        """Hangs the node on the outputs: inputs returned as they are become views of themselves, dirty ones keep their identity."""
+        """Hangs the node on the outputs: inputs returned as they are become views of themselves, dirty ones keep their
+        identity."""
         finished = []
         node.num_outputs = len(outputs)
         dirty, plain = node.dirty_tensors, node.non_differentiable
@@ -412,7 +415,8 @@ def _edge(t):
 
 
 def once_differentiable(fn):
-    """Marks a backward whose gradients cannot be differentiated again. Source: torch.autograd.function.once_differentiable."""
+    """Marks a backward whose gradients cannot be differentiated again. Source:
+    torch.autograd.function.once_differentiable."""
 
     @functools.wraps(fn)
     def wrapper(ctx, *args):

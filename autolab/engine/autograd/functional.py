@@ -82,7 +82,8 @@ def _filled(grads, inputs, strict, message):
 
 
 def _gradients(outputs, inputs, vectors, create_graph):
-    """Gradients of the outputs that depend on anything, each weighted by its vector; None for an input that nothing reaches."""
+    """Gradients of the outputs that depend on anything, each weighted by its vector; None for an input that nothing
+    reaches."""
     live = [(y, v) for y, v in zip(outputs, vectors) if y.requires_grad]
     if not live:
         return (None,) * len(inputs)
@@ -96,7 +97,8 @@ def _no_forward(strategy, name):
 
 
 def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
-    """All partial derivatives: entry [i, j] has shape output_i.shape + input_j.shape; tuples where func takes or gives tuples.
+    """All partial derivatives: entry [i, j] has shape output_i.shape + input_j.shape; tuples where func takes or gives
+    tuples.
 
     One backward pass per output element; `vectorize` only tells torch how to arrange them.
     Source: torch.autograd.functional.jacobian.
@@ -152,7 +154,8 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
 
 
 def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, outer_jacobian_strategy="reverse-mode"):
-    """Second derivatives of a function with one output element; `vectorize` as in `jacobian`. Source: torch.autograd.functional.hessian."""
+    """Second derivatives of a function with one output element; `vectorize` as in `jacobian`. Source:
+    torch.autograd.functional.hessian."""
     _no_forward(outer_jacobian_strategy, "hessian")
     given, tuple_in = _tuple(inputs, "inputs", "hessian")
 
@@ -230,7 +233,8 @@ def vjp(func, inputs, v=None, create_graph=False, strict=False):
 
 
 def jvp(func, inputs, v=None, create_graph=False, strict=False):
-    """(func(inputs), J v), by differentiating the vector-Jacobian product twice. Source: torch.autograd.functional.jvp."""
+    """(func(inputs), J v), by differentiating the vector-Jacobian product twice. Source:
+    torch.autograd.functional.jvp."""
     with enable_grad():
         given, tuple_in = _tuple(inputs, "inputs", "jvp")
         xs = _prepared(given, create_graph)

@@ -42,7 +42,8 @@ def gradcheck(
     fast_mode=False,
     masked=None,
 ) -> bool:
-    """Whether the Jacobian from backward equals the one from central differences, |a - n| <= atol + rtol |n| for each entry.
+    """Whether the Jacobian from backward equals the one from central differences, |a - n| <= atol + rtol |n| for each
+    entry.
 
     func: Tensors -> Tensor or tuple. inputs: a Tensor or a tuple; those that require grad should be float64.
     Raises GradcheckError with both Jacobians when they differ, unless raise_exception=False.

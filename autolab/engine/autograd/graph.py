@@ -49,7 +49,8 @@ def increment_version(tensor):
 
 
 class saved_tensors_hooks:
-    """`with saved_tensors_hooks(pack, unpack):` stores `pack(tensor)` for each tensor that backward will need, and calls `unpack` then."""
+    """`with saved_tensors_hooks(pack, unpack):` stores `pack(tensor)` for each tensor that backward will need, and
+    calls `unpack` then."""
 
     def __init__(self, pack_hook, unpack_hook):
         self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
@@ -100,8 +101,9 @@ class disable_saved_tensors_hooks:
 
 
 def register_multi_grad_hook(tensors, fn, *, mode="all"):
-    """Calls `fn` when all gradients of `tensors` that a pass brings are there (mode 'all': with a list, None where none comes), or with the
-    first of them (mode 'any'). Passes that run at the same time, in several threads, are told apart."""
+    """Calls `fn` when all gradients of `tensors` that a pass brings are there (mode 'all': with a list, None where none
+    comes), or with the first of them (mode 'any'). Passes that run at the same time, in several threads, are told
+    apart."""
     if mode not in ("all", "any"):
         raise fail(
             ValueError, f"Expects mode to be one of ('all', 'any') but got {mode}", "Choose when the hook is called."
@@ -120,7 +122,8 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
     if not all(t.requires_grad for t in tensors):
         raise fail(AssertionError, "Expected gradient function to be set", "Leave out the tensors that require no gradient.")
     nodes = [get_gradient_edge(t).node for t in tensors]
-    arrived: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # a running pass -> its gradients, and how many are to come
+    # a running pass -> its gradients, and how many are to come
+    arrived: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
     def hook_of(i):
         def hook(grad):

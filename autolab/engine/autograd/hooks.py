@@ -71,7 +71,8 @@ class NodeHooks:
     def add_tensor_hook(self, nr, fn):
         return RemovableHandle.add(self.tensor.setdefault(nr, {}), fn)
 
-    # What `core/backward.py` calls. `run` is the backward pass, gradients are arrays, or Tensors when they are to have a graph.
+    # What `core/backward.py` calls. `run` is the backward pass, gradients are arrays, or Tensors when they are to have
+    # a graph.
     def arrived(self, run, gs):
         """The gradients `gs`, one per output, after the tensor hooks; those of tensors that retain theirs are kept."""
         for nr in sorted({*self.tensor, *self.retain}):
@@ -106,7 +107,8 @@ def _retain(keeper, g, create_graph):
 
 
 def run_tensor_hooks(hooks, grad):
-    """Passes the Tensor `grad` through `hooks` in order. Raises RuntimeError when one changes its size, TypeError when no Tensor returns."""
+    """Passes the Tensor `grad` through `hooks` in order. Raises RuntimeError when one changes its size, TypeError when
+    no Tensor returns."""
     for fn in list(hooks.values()):
         result = fn(grad)
         if result is None:
@@ -117,7 +119,8 @@ def run_tensor_hooks(hooks, grad):
 
 
 def run_accumulated_hooks(hooks, leaf):
-    """Calls the hooks that wait until `leaf.grad` was updated. Raises what torch raises when one returns anything but None."""
+    """Calls the hooks that wait until `leaf.grad` was updated. Raises what torch raises when one returns anything but
+    None."""
     returned = False
     for fn in list(hooks.values()):
         result = fn(leaf)
@@ -129,7 +132,8 @@ def run_accumulated_hooks(hooks, leaf):
 
 
 def run_node_hooks(hooks, *tuples):
-    """Runs pre or post hooks: each sees the tuples, and may return a tuple in place of the first, with gradients of the same sizes and dtypes."""
+    """Runs pre or post hooks: each sees the tuples, and may return a tuple in place of the first, with gradients of the
+    same sizes and dtypes."""
     first, rest = tuples[0], tuples[1:]
     for fn in list(hooks.values()):
         result = fn(first, *rest)

@@ -87,7 +87,8 @@ class _Face(Base):
         return self.sequence_nr
 
     def __call__(self, *grads: Tensor | None) -> Any:
-        """Runs the node alone: gradients of its outputs in, gradients of its inputs out (a Tensor when there is one input)."""
+        """Runs the node alone: gradients of its outputs in, gradients of its inputs out (a Tensor when there is one
+        input)."""
         arrays = [None if g is None else g._array for g in grads]
         where = of(next((a for a in arrays if a is not None), np.float32(0)))
         m = raw(where.xp)
@@ -103,7 +104,8 @@ class _Face(Base):
         return sorted([*dir(object), *raw, *saved, *_SHOWN])
 
     def _saved_attribute(self, name: str) -> Any:
-        """`_saved_<name>`: torch keeps an operand that is a number as a tensor, a double, a long or a bool whatever the others' dtype."""
+        """`_saved_<name>`: torch keeps an operand that is a number as a tensor, a double, a long or a bool whatever the
+        others' dtype."""
         k = self._saved_names.index(name)
         op, kind = self.op, self.op.save_kinds[k]
         entry = None if self.saved is None else self.entries()[k]
@@ -111,13 +113,15 @@ class _Face(Base):
             return entry
         value = self.unpack(k)
         operand = kind == "input" and op.params[op.save_index[k]] in op.operands
-        if operand and isinstance(value, (bool, int, float, complex)) and name not in ("exponent", "self"):  # 2**x is an overload of its own
+        # 2**x is an overload of its own
+        if operand and isinstance(value, (bool, int, float, complex)) and name not in ("exponent", "self"):
             return wrap(np.asarray(value))
         return value
 
 
 class SavedTensor:
-    """What `grad_fn._raw_saved_self` returns: the handle of a saved tensor. Source: torch.autograd.graph, 'Saved tensors hooks'."""
+    """What `grad_fn._raw_saved_self` returns: the handle of a saved tensor. Source: torch.autograd.graph, 'Saved
+    tensors hooks'."""
 
     def __init__(self, node, position):
         self._node, self._position = node, position

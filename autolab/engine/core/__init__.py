@@ -10,8 +10,10 @@ What a tensor stands on:
 
 Forward:
 
-6. `record.py`, `namespaces.py`: how an operation is stated, once; the two kinds of numbers that its gradient rules compute with.
-7. `refusals.py`, `node.py`: what nodes say when they cannot run; what an operation leaves behind. **What backward is** stands in `node.py`.
+6. `record.py`, `namespaces.py`: how an operation is stated, once; the two kinds of numbers that its gradient rules
+compute with.
+7. `refusals.py`, `node.py`: what nodes say when they cannot run; what an operation leaves behind. **What backward is**
+stands in `node.py`.
 8. `broadcasting.py`, `apply.py`: what is said of shapes that do not fit; how an operation runs.
 9. `op.py`: how a record becomes a function, and which code runs it.
 
@@ -20,7 +22,8 @@ Backward:
 10. `backward.py`: the order of the nodes, and the sums where paths meet.
 11. `differentiate.py`: `backward()` and `grad()`.
 
-Nothing here imports another room of the engine. What others add, they put into the places that are made for it: methods on Tensor, Node,
-View and device by `tensor.attach`; ways to run operations into `op.LANES`, ways through graphs into `differentiate.SHORTCUTS`; checks
-before a pass into `backward.CHECKS`; who is told of errors into `errors.WITNESSES`. Every file imports only what stands above it.
+Nothing here imports another room of the engine. What others add, they put into the places that are made for it: methods
+on Tensor, Node, View and device by `tensor.attach`; ways to run operations into `op.LANES`, ways through graphs into
+`differentiate.SHORTCUTS`; checks before a pass into `backward.CHECKS`; who is told of errors into `errors.WITNESSES`.
+Every file imports only what stands above it.
 """

@@ -1,7 +1,7 @@
 """How an operation runs: unwrap, promote, compute, wrap, record, save.
 
-`apply` takes any arguments, and everything faster in this package does what stands here with some of the questions answered beforehand
-(`engine/fast/`). `tests/engine/test_plain.py` drives both with the same calls.
+`apply` takes any arguments, and everything faster in this package does what stands here with some of the questions
+answered beforehand (`engine/fast/`). `tests/engine/test_plain.py` drives both with the same calls.
 """
 
 from __future__ import annotations
@@ -24,13 +24,15 @@ from .tensor import SMALL, Tensor, contiguous_strides, materialise
 
 
 def reporting(run: Callable[..., Any], op: Op, inplace: bool = False) -> Callable[..., Any]:
-    """`run(op, args)` as a function of the op's arguments. An error passes on as it is, once who witnesses errors knows of it."""
+    """`run(op, args)` as a function of the op's arguments. An error passes on as it is, once who witnesses errors knows
+    of it."""
 
     def call(*args: Any) -> Any:
         try:
             return run(op, args)
         except Exception as error:
-            error = beyond_numpy(error)  # no name of its own: what this frame still named would live until the garbage collector comes
+            # no name of its own: what this frame still named would live until the garbage collector comes
+            error = beyond_numpy(error)
             for witness in WITNESSES:
                 witness.failed(op, args, error, inplace)
             if error.__traceback__ is None:
@@ -41,14 +43,16 @@ def reporting(run: Callable[..., Any], op: Op, inplace: bool = False) -> Callabl
 
 
 def apply(op: Op, args: Sequence[Any]) -> Any:
-    """Runs `op` on `args` (all of its arguments, in schema order; Tensors, numbers, attributes). Returns a Tensor or a tuple.
+    """Runs `op` on `args` (all of its arguments, in schema order; Tensors, numbers, attributes). Returns a Tensor or a
+    tuple.
 
     >>> from autolab.engine.core.record import OPS
     >>> from autolab.engine.core.tensor import wrap
     >>> float(apply(OPS["mul"], (wrap(np.float32(2)), 3.0)))
     6.0
 
-    Raises TypeError when the first argument is no tensor, RuntimeError in torch's words when shapes, dtypes or devices do not fit."""
+    Raises TypeError when the first argument is no tensor, RuntimeError in torch's words when shapes, dtypes or devices
+    do not fit."""
     tensors, raws = unwrap(op, args)
     where, args, raws = together(op, args, raws, tensors)
     state = per_thread.state
@@ -79,7 +83,8 @@ _PLAIN_KINDS = {type(None), bool, int, float, str}
 
 
 def unwrap(op: Op, args: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
-    """The tensors among `args`, and `args` with the arrays in their place. Raises TypeError when the first argument is no tensor."""
+    """The tensors among `args`, and `args` with the arrays in their place. Raises TypeError when the first argument is
+    no tensor."""
     tensors: list[Tensor] = []
     raws: list[Any] = []
     for a in args:
@@ -102,7 +107,8 @@ def unwrap(op: Op, args: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
 def together(op: Op, args: Sequence[Any], raws: list[Any], tensors: list[Tensor]) -> tuple[device, Sequence[Any], list[Any]]:
     """Where `op` runs; arguments and raw values, all of them there.
 
-    That is where its tensors are. The few that may lie elsewhere, and PyTorch's words for the others, are the device's own affair."""
+    That is where its tensors are. The few that may lie elsewhere, and PyTorch's words for the others, are the device's
+    own affair."""
     where = tensors[0]._storage.device
     for t in tensors:
         other = CPU if t._view is None else t._storage.device  # see `storage.AWAY`
@@ -142,7 +148,8 @@ def promoted(op: Op, args: Sequence[Any], raws: list[Any], where: device) -> lis
     if op.dtype is None:
         return raws
     kinds = {a.dtype if isinstance(a, Tensor) else None for a in [args[i] for i in op.broadcast]}
-    if len(kinds) == 1 and op.check is None and (only := kinds.pop()) is not None and only.is_inexact:  # mostly there is nothing to do
+    # mostly there is nothing to do
+    if len(kinds) == 1 and op.check is None and (only := kinds.pop()) is not None and only.is_inexact:
         return raws
     d = result_dtype(op, args)
     raws = list(raws)
@@ -152,19 +159,21 @@ def promoted(op: Op, args: Sequence[Any], raws: list[Any], where: device) -> lis
             if a.dtype is not d:
                 raws[i] = where.backend.run(per_thread.state, raws[i].astype, d.np, order_of_copies(raws[i]))
         elif a is not None and (not d.is_inexact or python_scalar_dtype(a).is_complex):
-            raws[i] = np.asarray(a).astype(d.np)[()]  # wraps as torch does, where NumPy would refuse an int out of range
+            # wraps as torch does, where NumPy would refuse an int out of range
+            raws[i] = np.asarray(a).astype(d.np)[()]
     return raws
 
 
 def order_of_copies(array: Any) -> str:
-    """In which order (NumPy's "C" or "K") a copy lies: that of `array`, but row by row where memory repeats (`expand`), as PyTorch has it."""
+    """In which order (NumPy's "C" or "K") a copy lies: that of `array`, but row by row where memory repeats (`expand`),
+    as PyTorch has it."""
     return "C" if 0 in array.strides else "K"
 
 
 # -- compute ---------------------------------------------------------------------------------------------------------------
 def compute(op: Op, state: State, where: device, raws: Sequence[Any], target: tuple[int, ...] | None = None) -> Any:
-    """Runs the kernel on a device; shapes that do not broadcast are reported in torch's words. target: the shape of what is changed in
-    place."""
+    """Runs the kernel on a device; shapes that do not broadcast are reported in torch's words. target: the shape of
+    what is changed in place."""
     try:
         return where.backend.run(state, op.forward, where.backend.xp, *raws)
     except ValueError as error:
@@ -178,7 +187,8 @@ def compute(op: Op, state: State, where: device, raws: Sequence[Any], target: tu
 
 # -- wrap ------------------------------------------------------------------------------------------------------------------
 def _output(op: Op, result: Any, args: Sequence[Any], where: device, state: State, several: bool) -> Tensor:
-    """What a kernel returned (one of several results) as a Tensor: with memory of its own, or sharing that of its first argument."""
+    """What a kernel returned (one of several results) as a Tensor: with memory of its own, or sharing that of its first
+    argument."""
     t: Tensor = object.__new__(Tensor)
     result = where.backend.adopt(op, result)
     t._array, t.dtype, t._nr, t._req = result, FROM_NUMPY[result.dtype], 0, False
@@ -198,7 +208,8 @@ def _output(op: Op, result: Any, args: Sequence[Any], where: device, state: Stat
 
 # -- record ----------------------------------------------------------------------------------------------------------------
 def record(op: Op, args: Sequence[Any], outs: tuple[Tensor, ...], state: State, replaced: Tensor | None = None) -> Any:
-    """Makes the node of an operation that just ran and hangs it on its outputs. Returns the Node, or None when no gradient can flow.
+    """Makes the node of an operation that just ran and hangs it on its outputs. Returns the Node, or None when no
+    gradient can flow.
 
     replaced: of an in-place operation, its first argument as it was before, for edges and for saving."""
     sources = list(args[op.rules[0][0]]) if op.spread else [args[i] for i, _, _ in op.rules]
@@ -242,7 +253,8 @@ def record(op: Op, args: Sequence[Any], outs: tuple[Tensor, ...], state: State, 
 
 
 def _fix(op: Op, sources: Sequence[Any], out: Tensor) -> tuple[Any, ...] | None:
-    """What the gradients must be brought to, per source: (shape, dtype) where operands were broadcast or converted; see `Node.fix`."""
+    """What the gradients must be brought to, per source: (shape, dtype) where operands were broadcast or converted; see
+    `Node.fix`."""
     shape, dtype = out._array.shape if op.broadcast else None, out.dtype
     for s in sources:
         if isinstance(s, Tensor) and (s.dtype is not dtype or shape is not None and s._array.shape != shape):
@@ -251,7 +263,8 @@ def _fix(op: Op, sources: Sequence[Any], out: Tensor) -> tuple[Any, ...] | None:
 
 
 def _operand_shown(source: Any, its_edge: Node | None) -> Any:
-    """What the explorer shows of an operand that is in no graph: small arrays and numbers. Memory of a device is not kept for it."""
+    """What the explorer shows of an operand that is in no graph: small arrays and numbers. Memory of a device is not
+    kept for it."""
     if its_edge is not None:
         return None
     if not isinstance(source, Tensor):
@@ -265,10 +278,12 @@ def _operand_shown(source: Any, its_edge: Node | None) -> Any:
 
 # -- save ------------------------------------------------------------------------------------------------------------------
 def save(op: Op, args: Sequence[Any], outs: Sequence[Tensor], edges: Sequence[Node | None]) -> list[Any]:
-    """What a node of `op` keeps for its backward: one entry for each name that its rules read, in the record's order (see `Node.entries`).
+    """What a node of `op` keeps for its backward: one entry for each name that its rules read, in the record's order
+    (see `Node.entries`).
 
-    args: the arguments of the call. outs: its results. edges: per rule the node that its gradient goes to, or None. Only what some
-    gradient will need is kept; None stands for the rest. A tensor is kept with its version, so that backward notices a change in place."""
+    args: the arguments of the call. outs: its results. edges: per rule the node that its gradient goes to, or None.
+    Only what some gradient will need is kept; None stands for the rest. A tensor is kept with its version, so that
+    backward notices a change in place."""
     entries: list[Any] = []
     for kind, index, readers in zip(op.save_kinds, op.save_index, op.needed_by):
         always = readers is None or op.spread or len(op.rules) == 1

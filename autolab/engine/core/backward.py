@@ -1,7 +1,7 @@
 """The backward pass: nodes in torch's order, gradients summed where paths meet.
 
-`steps` is a generator; `backward()` merely exhausts it, the explorer looks between its steps. Nothing here recurses: graphs of any depth run.
-Source: https://docs.pytorch.org/docs/2.13/notes/autograd.html
+`steps` is a generator; `backward()` merely exhausts it, the explorer looks between its steps. Nothing here recurses:
+graphs of any depth run. Source: https://docs.pytorch.org/docs/2.13/notes/autograd.html
 """
 
 from __future__ import annotations
@@ -49,10 +49,11 @@ def steps(
     >>> float(x.grad)
     6.0
 
-    roots: (node, output number) pairs. grads: the raw array arriving at each (a Tensor when create_graph).
-    targets: (node, output number) pairs whose gradients are wanted instead of accumulation; they are the generator's return value, a dict.
-    only: nodes, for `backward(inputs=)`: these run, hooks and all, and what lies on a path to them; everything else stays as it is.
-    accumulate: False computes and reports everything but leaves `.grad` alone (a rehearsal: what backward would do)."""
+    roots: (node, output number) pairs. grads: the raw array arriving at each (a Tensor when create_graph). targets:
+    (node, output number) pairs whose gradients are wanted instead of accumulation; they are the generator's return
+    value, a dict. only: nodes, for `backward(inputs=)`: these run, hooks and all, and what lies on a path to them;
+    everything else stays as it is. accumulate: False computes and reports everything but leaves `.grad` alone (a
+    rehearsal: what backward would do)."""
     return _Pass(roots, retain_graph, create_graph, targets, accumulate, only).steps(roots, grads)
 
 
@@ -90,7 +91,8 @@ class _Pass:
         self.targets = None if targets is None else set(targets)
         self.captured: dict[Root, Any] = {}
         self.needed: set[Node] | None = None  # the nodes to which gradients go when not all are wanted
-        self.pending: dict[Node, Any] = {}  # node -> gradient so far (a list, one per output, for nodes with several outputs)
+        # node -> gradient so far (a list, one per output, for nodes with several outputs)
+        self.pending: dict[Node, Any] = {}
         self.wanted = only if self.targets is None else {node for node, _ in self.targets}
         self.order, self.waiting = self.plan([node for node, _ in roots], self.wanted)
         self._scheduled: set[Node] | None = None
@@ -131,7 +133,8 @@ class _Pass:
         return order, counts
 
     def will_run(self, node: Node) -> bool:
-        """Whether this pass runs `node`, or has run it. Raises torch's error for a leaf of which `grad()` takes the gradient away."""
+        """Whether this pass runs `node`, or has run it. Raises torch's error for a leaf of which `grad()` takes the
+        gradient away."""
         if self._scheduled is None:
             self._scheduled = {*self.order, *self.waiting}
         if self.targets is not None and node in self.waiting:
@@ -212,7 +215,8 @@ class _Pass:
         return out
 
     def gradients(self, node: Node, g: Any) -> Any:
-        """What the rules of a node give, computed where the gradient is, or on Tensors when it is to have a graph of its own."""
+        """What the rules of a node give, computed where the gradient is, or on Tensors when it is to have a graph of
+        its own."""
         if self.create_graph:
             with set_grad_enabled(True):
                 return apply_fix(namespaces.TRACED, node.fix, node.backward_traced(namespaces.TRACED, g))
@@ -224,7 +228,8 @@ class _Pass:
             return apply_fix(m, node.fix, node.backward_raw(m, g))
 
     def in_part(self, node: Node, g: Any) -> Any:
-        """Runs a node of which not all gradients are wanted. An operation leaves out the others, as in PyTorch: its hooks see None."""
+        """Runs a node of which not all gradients are wanted. An operation leaves out the others, as in PyTorch: its
+        hooks see None."""
         assert self.needed is not None
         if not node.plain:
             return self.gradients(node, g)
@@ -234,7 +239,8 @@ class _Pass:
         return tuple([None if n is None else x for n, x in zip(wanted, out)])
 
     def send(self, node: Node, g: Any, out: Sequence[Any]) -> list[Node]:
-        """Hands the gradients `out` of a node, at which `g` had arrived, along its edges. Returns the leaves that now have all of theirs."""
+        """Hands the gradients `out` of a node, at which `g` had arrived, along its edges. Returns the leaves that now
+        have all of theirs."""
         pending, waiting, nrs = self.pending, self.waiting, node.input_nrs
         complete = []
         for slot, target in enumerate(node.inputs):
@@ -272,8 +278,10 @@ class _Pass:
             return a + b
 
     def filled(self, node: Node, gs: Any) -> Any:
-        """Zeros for the outputs of a node where nothing arrived: a rule of several outputs expects a gradient for each."""
-        if not node.plain or gs is None or node.op.partial:  # custom functions fill in zeros themselves, unless asked not to
+        """Zeros for the outputs of a node where nothing arrived: a rule of several outputs expects a gradient for
+        each."""
+        # custom functions fill in zeros themselves, unless asked not to
+        if not node.plain or gs is None or node.op.partial:
             return gs
         where = of(next((getattr(g, "_array", g) for g in gs if g is not None), np.float32(0)))
         zeros = [
@@ -283,14 +291,16 @@ class _Pass:
 
     # -- hooks and captures ----------------------------------------------------------------------------------------------
     def arrived(self, node: Node, g: Any) -> Any:
-        """Tensor hooks, retained gradients, captures and prehooks, in torch's order. Returns the gradient, or _STOP when the node need not run."""
+        """Tensor hooks, retained gradients, captures and prehooks, in torch's order. Returns the gradient, or _STOP
+        when the node need not run."""
         hooks, single = node.hooks, node.num_outputs == 1
         gs = [g] if single else list(g) if g is not None else [None] * node.num_outputs
         if hooks is not None:
             gs = hooks.arrived(self, gs)
         if self.targets is not None and self.needed is not None:
             runs = any(n in self.needed for n in node.inputs)
-            seen = ([g] if single else g) if runs else gs  # torch: what a node that also runs captures has not passed its hooks yet
+            # torch: what a node that also runs captures has not passed its hooks yet
+            seen = ([g] if single else g) if runs else gs
             for nr in range(node.num_outputs):
                 if (node, nr) in self.targets:
                     self.captured[node, nr] = None if seen is None else seen[nr]
@@ -349,13 +359,15 @@ class _Pass:
 
 
 def own(contribution: Any, g: Any) -> Any:
-    """What may become `.grad`, which must not share memory with a gradient somebody else holds, as `g` that arrived at the node."""
+    """What may become `.grad`, which must not share memory with a gradient somebody else holds, as `g` that arrived at
+    the node."""
     is_array: bool = contribution.__class__ in ARRAYS
     return copied(contribution) if is_array and (contribution is g or contribution.base is not None) else contribution
 
 
 def accumulate(leaf: Tensor, g: Any, create_graph: bool = False) -> None:
-    """`tensor.grad += g`: in place on the gradient that is there, so that it stays the same object, unless a graph is made of it.
+    """`tensor.grad += g`: in place on the gradient that is there, so that it stays the same object, unless a graph is
+    made of it.
 
     Threads that accumulate into one leaf come one after the other.
 

@@ -12,7 +12,8 @@ from .record import Op
 
 
 def check_shapes(op: Op, args: Sequence[Any], target: tuple[int, ...] | None = None) -> None:
-    """Raises torch's error for operands whose shapes do not broadcast, or not to the shape `target` of what is changed in place.
+    """Raises torch's error for operands whose shapes do not broadcast, or not to the shape `target` of what is changed
+    in place.
 
     For an op that has no kernel for its operands' dtype: torch looks at the shapes first."""
     shapes = [args[i].shape for i in op.broadcast if hasattr(args[i], "shape")]

@@ -1,4 +1,5 @@
-"""What type checkers are told of the operators and methods that records put on the Tensor class; at run time this class is not used."""
+"""What type checkers are told of the operators and methods that records put on the Tensor class; at run time this class
+is not used."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """`device`: the name of the place where a tensor's memory is, and the host, the one place that the core itself knows.
 
-A `device` is a name. The one object that stands for a device in use, such as `CPU`, also has its `backend`, which computes there. Storages
-hold such objects only, so that operations compare them with `is`. `Host` shows what a backend is asked; GPUs, real and simulated, are
-backends that `engine/devices/` adds, as it adds how a name is written (`device("cuda:0")`) and `with device:`.
+A `device` is a name. The one object that stands for a device in use, such as `CPU`, also has its `backend`, which
+computes there. Storages hold such objects only, so that operations compare them with `is`. `Host` shows what a backend
+is asked; GPUs, real and simulated, are backends that `engine/devices/` adds, as it adds how a name is written
+(`device("cuda:0")`) and `with device:`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import numpy as np
 class device:
     """`torch.device('cpu')`, `torch.device('cuda:0')`, `torch.device('cuda', 0)`; 'sim:0' is a simulated GPU.
 
-    `with torch.device('cuda'):` makes new tensors there. Raises RuntimeError for a type torch does not know. Source: torch.device.
+    `with torch.device('cuda'):` makes new tensors there. Raises RuntimeError for a type torch does not know. Source:
+    torch.device.
 
     >>> torch.device("cuda", 1).index
     1
@@ -75,7 +77,8 @@ def named(kind: str, index: int | None, backend: Any = None) -> device:
 
 
 class Host:
-    """The CPU as a backend: NumPy. A backend of another device has these, and answers for its arrays and for what crosses to it."""
+    """The CPU as a backend: NumPy. A backend of another device has these, and answers for its arrays and for what
+    crosses to it."""
 
     simulated, host, alive = False, True, True
     xp, array = np, np.ndarray
@@ -110,7 +113,8 @@ class Host:
 HOST = Host()
 CPU = named("cpu", None, HOST)
 ARRAYS: dict[type, Callable[[Any], device]] = {np.ndarray: lambda array: CPU}
-"""The classes of arrays in use, NumPy's and those of devices since they were first used; and where an array of the class is."""
+"""The classes of arrays in use, NumPy's and those of devices since they were first used; and where an array of the
+class is."""
 
 
 def of(array: Any) -> device:

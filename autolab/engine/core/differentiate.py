@@ -23,7 +23,8 @@ CREATE_GRAPH_WARNING = (
 
 
 SHORTCUTS: list[Callable[[Sequence[Root], Sequence[Any], bool], bool]] = []
-"""Faster ways through plain graphs: `shortcut(roots, seeds, retain_graph)` runs the whole pass and says so, or does nothing."""
+"""Faster ways through plain graphs: `shortcut(roots, seeds, retain_graph)` runs the whole pass and says so, or does
+nothing."""
 
 
 def backward(
@@ -78,8 +79,8 @@ def grad(
 ) -> tuple[Tensor | None, ...]:
     """Gradients of `outputs` with respect to `inputs`, as a tuple; `.grad` is left alone.
 
-    grad_outputs: one vector per output (shaped like it). Raises RuntimeError for an input that the outputs do not depend on, unless
-    allow_unused. Source: torch.autograd.grad.
+    grad_outputs: one vector per output (shaped like it). Raises RuntimeError for an input that the outputs do not
+    depend on, unless allow_unused. Source: torch.autograd.grad.
 
     Example:
 
@@ -130,7 +131,8 @@ def grad(
 
 
 def _handed_back(g: Any, zeros_like: Any, create_graph: bool) -> Tensor | None:
-    """A captured gradient as a Tensor that shares memory with no other gradient. zeros_like: what zeros stand for where there is none."""
+    """A captured gradient as a Tensor that shares memory with no other gradient. zeros_like: what zeros stand for where
+    there is none."""
     if g is None and zeros_like is not None:
         t = wrap(filled(zeros_like._storage.device, 0, zeros_like._array.shape, zeros_like.dtype))
         t._req = create_graph
@@ -180,7 +182,8 @@ def _target(t: Tensor | GradientEdge) -> Root:
 
 
 def _roots(tensors: Sequence[Tensor]) -> list[Root]:
-    """Where backward begins: the node of each tensor, and the number of its output. Raises torch's error for one without a graph."""
+    """Where backward begins: the node of each tensor, and the number of its output. Raises torch's error for one
+    without a graph."""
     roots = []
     for i, t in enumerate(tensors):
         node = t.grad_fn
@@ -198,7 +201,8 @@ def _roots(tensors: Sequence[Tensor]) -> list[Root]:
 
 
 def _seeds(tensors: Sequence[Tensor], grads: Sequence[Tensor | None], create_graph: bool) -> list[Any]:
-    """What arrives at each tensor: the given gradient, or 1 for a single number. Arrays, or Tensors under create_graph."""
+    """What arrives at each tensor: the given gradient, or 1 for a single number. Arrays, or Tensors under
+    create_graph."""
     if len(grads) < len(tensors):
         raise fail(
             RuntimeError, f"got {len(tensors)} tensors and {len(grads)} gradients", "Give one gradient per tensor."

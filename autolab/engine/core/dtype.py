@@ -1,7 +1,7 @@
 """`dtype` objects and PyTorch's promotion rules.
 
-NumPy's rules differ from PyTorch's for 0-d arrays and for int with float, so promotion is decided here and operands are converted
-before a kernel runs. Source: https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc
+NumPy's rules differ from PyTorch's for 0-d arrays and for int with float, so promotion is decided here and operands are
+converted before a kernel runs. Source: https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from .errors import fail
 
 
 class dtype:
-    """A data type: `torch.float32`. Attributes: `np` (the NumPy dtype), `itemsize` (bytes), `is_floating_point`, `is_complex`."""
+    """A data type: `torch.float32`. Attributes: `np` (the NumPy dtype), `itemsize` (bytes), `is_floating_point`,
+    `is_complex`."""
 
     __slots__ = (
         "name",
@@ -134,7 +135,8 @@ def default_complex() -> dtype:
 
 
 def python_scalar_dtype(value: object) -> dtype:
-    """The dtype torch gives a Python or NumPy number standing alone: bool, int64, the default float, the default complex."""
+    """The dtype torch gives a Python or NumPy number standing alone: bool, int64, the default float, the default
+    complex."""
     if isinstance(value, (bool, np.bool_)):
         return bool_
     if isinstance(value, (int, np.integer)):
@@ -193,7 +195,8 @@ def promote_types(a: dtype, b: dtype) -> dtype:
 
 
 def result_type_of(dim_dtypes: Iterable[dtype], zero_dtypes: Iterable[dtype], scalar_values: Iterable[object]) -> dtype:
-    """Torch's three-level rule: tensors with dimensions decide; 0-d tensors only if of a higher kind; Python numbers last.
+    """Torch's three-level rule: tensors with dimensions decide; 0-d tensors only if of a higher kind; Python numbers
+    last.
 
     dim_dtypes, zero_dtypes: dtypes of the tensors with and without dimensions. scalar_values: Python numbers."""
     dims: dtype | None = None

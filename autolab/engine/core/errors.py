@@ -23,8 +23,8 @@ LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"  # the name PyT
 
 
 WITNESSES: list[Any] = []
-"""Who is told of errors: objects with `refused(error)`, of one that `fail` just made, and `failed(op, args, error, inplace)`, of one that an
-operation raised. `engine/exact/failing.py` adds what `autolab.explain()` needs."""
+"""Who is told of errors: objects with `refused(error)`, of one that `fail` just made, and `failed(op, args, error,
+inplace)`, of one that an operation raised. `engine/exact/failing.py` adds what `autolab.explain()` needs."""
 
 
 def fail(kind: type[Exception], message: str, note: str | None = None) -> Exception:
@@ -34,7 +34,8 @@ def fail(kind: type[Exception], message: str, note: str | None = None) -> Except
     >>> error.__notes__
     ['A view keeps the number of elements.']
 
-    Where a tensor was among the arguments of the call that failed, a further note names `autolab.explain()`, which shows it."""
+    Where a tensor was among the arguments of the call that failed, a further note names `autolab.explain()`, which
+    shows it."""
     error = kind(message)
     if note:
         error.add_note(note)
@@ -44,7 +45,8 @@ def fail(kind: type[Exception], message: str, note: str | None = None) -> Except
 
 
 def beyond_numpy(error: Exception) -> Exception:
-    """PyTorch's error for what NumPy could not make room for, or has too many dimensions for NumPy; any other error as it is."""
+    """PyTorch's error for what NumPy could not make room for, or has too many dimensions for NumPy; any other error as
+    it is."""
     text = str(error)
     if isinstance(error, MemoryError):
         shape, kind = getattr(error, "shape", None), getattr(error, "dtype", np.dtype("byte"))
@@ -91,7 +93,8 @@ def bad_argument(function: str, name: str, position: int | None, kind: str, valu
 
 
 def misfit(function: str, name: str, position: int | None, kind: str, value: object, found: str) -> Exception:
-    """The TypeError for an argument that is no `kind`; `overloads` words it anew where that is not what the call looked like."""
+    """The TypeError for an argument that is no `kind`; `overloads` words it anew where that is not what the call looked
+    like."""
     where = f" (position {position})" if position else ""
     message = f"{function}(): argument '{name}'{where} must be {kind}, {found}"
     error: Any = fail(TypeError, message, f"'{name}' was given {value!r:.60}.")

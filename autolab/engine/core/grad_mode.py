@@ -16,13 +16,11 @@ from .guard import shared
 
 
 class State:
-    """What one thread's ops consult: `grad` (is history recorded), `inference`, `run` (calls a kernel without NumPy's float warnings),
-    `special` (inference mode or saved-tensor hooks are on, so ops take the general lane),
-    `saved_hooks` (the active pack and unpack functions, or None),
-    `hooks_disabled` (the message that forbids them, or None),
-    `backward_pass` (the pass that is running, or None),
-    `silence` (how the backward pass silences NumPy's warnings),
-    `module` (the nn.Module whose forward is running, or None), `scope` (where that is; see `Node.scope`)."""
+    """What one thread's ops consult: `grad` (is history recorded), `inference`, `run` (calls a kernel without NumPy's
+    float warnings), `special` (inference mode or saved-tensor hooks are on, so ops take the general lane),
+    `saved_hooks` (the active pack and unpack functions, or None), `hooks_disabled` (the message that forbids them, or
+    None), `backward_pass` (the pass that is running, or None), `silence` (how the backward pass silences NumPy's
+    warnings), `module` (the nn.Module whose forward is running, or None), `scope` (where that is; see `Node.scope`)."""
 
     __slots__ = (
         "grad",
@@ -46,7 +44,8 @@ class State:
         self.backward_pass: Any = None
         self.module: Any = None
         self.scope: Any = None
-        # torch never warns on 1/0 or log(0). np.errstate around each kernel costs 1.2 µs; running it in a context of its own 20 ns.
+        # torch never warns on 1/0 or log(0). np.errstate around each kernel costs 1.2 µs; running it in a context of
+        # its own 20 ns.
         quiet = contextvars.copy_context()
         quiet.run(np.seterr, all="ignore")
         self.run = quiet.run
@@ -58,8 +57,8 @@ class State:
 
 
 def _what_seterr_changed(quiet: contextvars.Context) -> tuple[contextvars.ContextVar[Any], Any] | None:
-    """(variable, value) of the context variable in which NumPy keeps its error state, by which it is silenced in 0.1 µs; None if there is
-    none. It has no public name: it is what `np.seterr` changed."""
+    """(variable, value) of the context variable in which NumPy keeps its error state, by which it is silenced in 0.1
+    µs; None if there is none. It has no public name: it is what `np.seterr` changed."""
     here = contextvars.copy_context()
     changed = [(variable, value) for variable, value in quiet.items() if here.get(variable) is not value]
     return changed[0] if len(changed) == 1 else None

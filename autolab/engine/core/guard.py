@@ -1,11 +1,13 @@
 """What threads share and nobody else guards: a leaf's `.grad`, the one storage of a tensor, the one node of a leaf.
 
-Whoever reads one of them to write it again holds `guard`. Kernels and functions of the user's never run under it, only additions of two
-arrays. One lock for all, held for one addition; the thread that has it may enter again, for a finalizer may run amid the lines that hold it.
+Whoever reads one of them to write it again holds `guard`. Kernels and functions of the user's never run under it, only
+additions of two arrays. One lock for all, held for one addition; the thread that has it may enter again, for a
+finalizer may run amid the lines that hold it.
 
-A lock costs 50 to 100 ns, and a step of linear regression would take five: so what every backward pass does asks `shared` first, and
-takes the lock only when a second thread has used the engine. A thread that comes waits until the first one is out of lines that add to a
-`.grad` or look at one. (Making a leaf's node is not among them: two of one leaf, made in that very moment, lose nothing.)"""
+A lock costs 50 to 100 ns, and a step of linear regression would take five: so what every backward pass does asks
+`shared` first, and takes the lock only when a second thread has used the engine. A thread that comes waits until the
+first one is out of lines that add to a `.grad` or look at one. (Making a leaf's node is not among them: two of one
+leaf, made in that very moment, lose nothing.)"""
 
 from __future__ import annotations
 
@@ -17,9 +19,11 @@ guard = threading.RLock()
 
 
 class _Shared:
-    """several: whether more than one thread has used the engine. inside: whether the one that was alone is amid lines that need the guard.
+    """several: whether more than one thread has used the engine. inside: whether the one that was alone is amid lines
+    that need the guard.
 
-    `inside` is set before `several` is read, and a thread that comes sets `several` before it reads `inside`: one of the two sees the other."""
+    `inside` is set before `several` is read, and a thread that comes sets `several` before it reads `inside`: one of
+    the two sees the other."""
 
     __slots__ = ("several", "inside", "first")
 

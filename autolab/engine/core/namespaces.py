@@ -1,6 +1,7 @@
 """The `m` of a backward rule: every registered operation by its name, on raw arrays or on Tensors.
 
-One rule, two namespaces: with raw kernels a rule computes a gradient; with operations on Tensors it builds the graph of the gradient.
+One rule, two namespaces: with raw kernels a rule computes a gradient; with operations on Tensors it builds the graph of
+the gradient.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
 """Nodes of the backward graph: what `grad_fn` is, and what it does.
 
-A node is made per operation. It knows where gradients go (`inputs`), what was saved for its rules (`saved`) and when it was made
-(`sequence_nr`). Its class is derived from the operation's record, with PyTorch's name (`MulBackward0`).
+A node is made per operation. It knows where gradients go (`inputs`), what was saved for its rules (`saved`) and when it
+was made (`sequence_nr`). Its class is derived from the operation's record, with PyTorch's name (`MulBackward0`).
 
-What backward is: a tensor's history is a graph of nodes, one per operation, each with edges to the nodes of its operands. Backward begins
-at a result with the gradient of the result with respect to itself, 1. At every node, newest first, it multiplies what has arrived by the
-local derivatives, one for each operand, and sends each product along the operand's edge. Where several edges meet, what arrives is added
-up before the node runs: that is the chain rule for several paths. At the end of every path is a leaf, whose `.grad` is the sum. The
-multiplication is `backward`, in this file; the order and the sums are `backward.py`'s.
+What backward is: a tensor's history is a graph of nodes, one per operation, each with edges to the nodes of its
+operands. Backward begins at a result with the gradient of the result with respect to itself, 1. At every node, newest
+first, it multiplies what has arrived by the local derivatives, one for each operand, and sends each product along the
+operand's edge. Where several edges meet, what arrives is added up before the node runs: that is the chain rule for
+several paths. At the end of every path is a leaf, whose `.grad` is the sum. The multiplication is `backward`, in this
+file; the order and the sums are `backward.py`'s.
 """
 
 from __future__ import annotations
@@ -40,9 +41,10 @@ class Node:
     >>> (x * x).grad_fn.name()
     'MulBackward0'
 
-    inputs: one entry per differentiable argument, the node that its gradient goes to or None. input_nrs: to which output of that node, None
-    where all are the first. saved: what the rules read (`entries`). fix: per input the (shape or None, dtype) its gradient must be brought
-    to, where operands were broadcast or converted; None mostly. value, operands, scope: for the explorer, see docs/contracts.md."""
+    inputs: one entry per differentiable argument, the node that its gradient goes to or None. input_nrs: to which
+    output of that node, None where all are the first. saved: what the rules read (`entries`). fix: per input the (shape
+    or None, dtype) its gradient must be brought to, where operands were broadcast or converted; None mostly. value,
+    operands, scope: for the explorer, see docs/contracts.md."""
 
     __slots__ = (
         "inputs",
@@ -87,16 +89,19 @@ class Node:
 
     @property
     def differentiable_outputs(self) -> int:
-        """How many gradients hooks are shown: an index that `max` returns beside the maximum is no output of the node in PyTorch."""
+        """How many gradients hooks are shown: an index that `max` returns beside the maximum is no output of the node
+        in PyTorch."""
         return self.num_outputs - (len(self.op.nondiff) if self.op is not None else 0)
 
     # -- for the engine --------------------------------------------------------------------------------------------------
     def step(self, g: Any, retain_graph: bool, oldest: int, leaves: Any, pending: Any) -> Any:
-        """What a faster engine does at a node of a plain graph; None, and nothing done, at one that needs the general pass, as this one."""
+        """What a faster engine does at a node of a plain graph; None, and nothing done, at one that needs the general
+        pass, as this one."""
         return None
 
     def heading_for(self, inputs: tuple[Node | None, ...]) -> Any:
-        """A node that computes what this one does, but only the gradients for `inputs` that are not None. It stands in no graph."""
+        """A node that computes what this one does, but only the gradients for `inputs` that are not None. It stands in
+        no graph."""
         node: Any = object.__new__(self.__class__)
         node.inputs, node.saved, node.fix = inputs, self.saved, self.fix
         if self.op.variadic:
@@ -115,8 +120,9 @@ class Node:
 
     # -- what it saved ---------------------------------------------------------------------------------------------------
     def entries(self) -> list[Any]:
-        """What was saved, one entry for each name in `op.saves`: an argument as (Tensor, version), or a number; a result as (array, storage,
-        version), for the Tensor itself would hold the node that holds it; anything else as it is. None where no gradient asks for it."""
+        """What was saved, one entry for each name in `op.saves`: an argument as (Tensor, version), or a number; a
+        result as (array, storage, version), for the Tensor itself would hold the node that holds it; anything else as
+        it is. None where no gradient asks for it."""
         return self.saved if isinstance(self.saved, list) else []
 
     def replace_entries(self, entries: list[Any]) -> None:
@@ -130,7 +136,8 @@ class Node:
         return self.entries()
 
     def unpack(self, k: int) -> Any:
-        """The saved entry `k` as the user sees it: a Tensor, a number, or None. Raises torch's error if a tensor was changed since."""
+        """The saved entry `k` as the user sees it: a Tensor, a number, or None. Raises torch's error if a tensor was
+        changed since."""
         entry = self._entries()[k]
         kind = self.op.save_kinds[k]
         if entry is None or kind not in ("input", "output"):
@@ -164,7 +171,8 @@ class Node:
         return t
 
     def release(self) -> bool:
-        """Frees the saved tensors, keeps plain attributes. Returns whether there were any that a second backward would miss."""
+        """Frees the saved tensors, keeps plain attributes. Returns whether there were any that a second backward would
+        miss."""
         if not self.op.saves_tensors or self.saved is None or self.saved.__class__ is Freed:
             return False
         if self.frees_all:
@@ -178,7 +186,8 @@ class Node:
         return True
 
     def _holds(self, k: int, entry: Any) -> bool:
-        """Whether the saved entry `k` is a tensor in PyTorch; the number of `x * 2` is one there, the index of `x[0]` is not."""
+        """Whether the saved entry `k` is a tensor in PyTorch; the number of `x * 2` is one there, the index of `x[0]`
+        is not."""
         op = self.op
         if entry is None or op.save_kinds[k] not in ("input", "output"):
             return False
@@ -191,13 +200,16 @@ GONE = ("a saved tensor that backward freed",)
 
 
 class Freed(list[Any]):
-    """The entries of a node after a backward pass: numbers and sizes are still there, in the place of tensors is `GONE`."""
+    """The entries of a node after a backward pass: numbers and sizes are still there, in the place of tensors is
+    `GONE`."""
 
 
 class Packed:
-    """A saved tensor that hooks took: `value` is what pack returned, `origin` (node, output number) where the tensor came from.
+    """A saved tensor that hooks took: `value` is what pack returned, `origin` (node, output number) where the tensor
+    came from.
 
-    node is None for an output of the node that saved it, which must not hold itself; origin is None for a tensor without history."""
+    node is None for an output of the node that saved it, which must not hold itself; origin is None for a tensor
+    without history."""
 
     __slots__ = ("value", "unpack", "origin")
 
@@ -229,7 +241,8 @@ class Packed:
 
 
 def unchanged(node: Node, t: Tensor, version: int) -> Tensor:
-    """The tensor that `node` saved when its memory had `version`. Raises torch's error if it was changed in place since."""
+    """The tensor that `node` saved when its memory had `version`. Raises torch's error if it was changed in place
+    since."""
     storage = t._storage
     if storage.version != version:
         raise stale(node, storage, version, t._array.shape, t._array.dtype, t._node)
@@ -237,7 +250,8 @@ def unchanged(node: Node, t: Tensor, version: int) -> Tensor:
 
 
 def opened(node: Node, items: Any, traced: bool) -> list[Any]:
-    """What a rule reads of a list of which `node` saved the tensors with their versions: Tensors when traced, else raw arrays."""
+    """What a rule reads of a list of which `node` saved the tensors with their versions: Tensors when traced, else raw
+    arrays."""
     tensors = []
     for item in items:
         if item.__class__ is tuple:
@@ -252,9 +266,10 @@ def opened(node: Node, items: Any, traced: bool) -> list[Any]:
 def backward(node: Node, m: Any, g: Any) -> tuple[Any, ...]:
     """What a node does when the gradient `g` of its result arrives: the chain rule.
 
-    For each operand that wants a gradient, the operation's rule multiplies what arrived by the local derivative, which it works out from
-    what the node saved. That is all: the engine sums what several nodes send to one operand, and goes on from there. m: the operations the
-    rules are written in, on arrays, or on Tensors when the gradient is to have a graph of its own.
+    For each operand that wants a gradient, the operation's rule multiplies what arrived by the local derivative, which
+    it works out from what the node saved. That is all: the engine sums what several nodes send to one operand, and goes
+    on from there. m: the operations the rules are written in, on arrays, or on Tensors when the gradient is to have a
+    graph of its own.
 
     >>> from autolab.engine.core.namespaces import raw
     >>> x = wrap(np.float64(3))
@@ -280,7 +295,8 @@ def backward(node: Node, m: Any, g: Any) -> tuple[Any, ...]:
 
 
 def _values(node: Node, m: Any) -> dict[str, Any]:
-    """What a node saved, by name: arrays, or Tensors where `m` computes with Tensors. Raises when it was freed, or changed in place."""
+    """What a node saved, by name: arrays, or Tensors where `m` computes with Tensors. Raises when it was freed, or
+    changed in place."""
     op, values = node.op, {}
     for k, (name, entry) in enumerate(zip(op.saves, node._entries())):
         if entry is not None and op.save_kinds[k] in ("input", "output"):
@@ -300,7 +316,8 @@ def _array(t: Any) -> Any:
 
 
 def apply_fix(m: Any, fix: Any, grads: Any) -> Any:
-    """Sums gradients over broadcast dimensions and casts them to their input's dtype: `fix` says to what; see `Node`."""
+    """Sums gradients over broadcast dimensions and casts them to their input's dtype: `fix` says to what; see
+    `Node`."""
     if fix is None:
         return grads
     fixed = []
@@ -358,14 +375,16 @@ def _raw_saved(name: str, node: Node) -> Any:
 
 @cache
 def off_cpu(kind: type[Node]) -> type[Node]:
-    """The class of those nodes of an op that take or give what lies on another device than the CPU: the same, but that shortcuts through plain
-    graphs leave them to the general pass. So what they would ask about devices is in the graph, and costs other graphs nothing."""
+    """The class of those nodes of an op that take or give what lies on another device than the CPU: the same, but that
+    shortcuts through plain graphs leave them to the general pass. So what they would ask about devices is in the graph,
+    and costs other graphs nothing."""
     body = {"__slots__": (), "direct": False, "step": Node.step, "__module__": kind.__module__, "__doc__": kind.__doc__}
     return type(kind.__name__, (kind,), body)
 
 
 class AccumulateGrad(Node):
-    """The end of an edge: adds what arrives to `variable.grad`. One per leaf; the leaf holds it weakly, the graph strongly.
+    """The end of an edge: adds what arrives to `variable.grad`. One per leaf; the leaf holds it weakly, the graph
+    strongly.
 
     One is made per leaf and graph, so what is the same for all of them stands in the class."""
 
@@ -388,7 +407,8 @@ AccumulateGrad.__module__ = "builtins"
 
 
 def accumulator(leaf: Tensor) -> Any:
-    """The AccumulateGrad of a leaf that requires grad, made on first use. None of a view that requires grad only because its base does.
+    """The AccumulateGrad of a leaf that requires grad, made on first use. None of a view that requires grad only
+    because its base does.
 
     >>> x = wrap(np.float32(3))
     >>> x.requires_grad = True

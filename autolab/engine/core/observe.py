@@ -1,33 +1,39 @@
-"""The one hook through which the engine can be watched: recordings, the explorer, the profiler and anomaly mode are all observers."""
+"""The one hook through which the engine can be watched: recordings, the explorer, the profiler and anomaly mode are all
+observers."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-observer: Observer | None = None  # the engine tests `observe.observer is not None` once per op and per node; ~30 ns when nobody watches
+# the engine tests `observe.observer is not None` once per op and per node; ~30 ns when nobody watches
+observer: Observer | None = None
 
 
 class Observer:
-    """Base class: every event does nothing. Values are raw arrays; `args` and `outputs` of `forward` are Tensors and numbers."""
+    """Base class: every event does nothing. Values are raw arrays; `args` and `outputs` of `forward` are Tensors and
+    numbers."""
 
-    looks_for_anomalies = False  # whether it remembers where each operation ran, which messages about stale values then say
+    # whether it remembers where each operation ran, which messages about stale values then say
+    looks_for_anomalies = False
 
     def begin(self, node: Any) -> None:
-        """A custom function is about to run, `node` being its node; the ops inside it come before its `forward` event."""
+        """A custom function is about to run, `node` being its node; the ops inside it come before its `forward`
+        event."""
 
     def forward(self, op: Any, args: Any, attrs: Any, outputs: Any, node: Any, inplace: bool = False) -> None:
         """An op ran; `node` is its Node, or None when nothing was recorded."""
 
     def failed(self, op: Any, args: Any, error: Any, inplace: bool = False) -> None:
-        """`op` raised `error` when it was called with `args` (as `forward` has them; for a custom function `op` is its node). `op` is a name,
-        and `args` a dict, where a function refused its arguments before any operation ran. The error is still on its way, and the event
-        may come again with what is known better; the package itself may catch the error, so that the learner never sees it."""
+        """`op` raised `error` when it was called with `args` (as `forward` has them; for a custom function `op` is its
+        node). `op` is a name, and `args` a dict, where a function refused its arguments before any operation ran. The
+        error is still on its way, and the event may come again with what is known better; the package itself may catch
+        the error, so that the learner never sees it."""
 
     def backward_begin(self, roots: Any, nodes: Any, wanted: Any, returns: bool) -> None:
-        """A backward pass from `roots` is planned: `nodes` is the set of all that get a gradient in it, those of leaves included. `wanted` is
-        the set of nodes it was asked for, None for every leaf; `returns` says that their gradients are handed back, not accumulated. Roots are
-        (node, output number) pairs."""
+        """A backward pass from `roots` is planned: `nodes` is the set of all that get a gradient in it, those of leaves
+        included. `wanted` is the set of nodes it was asked for, None for every leaf; `returns` says that their
+        gradients are handed back, not accumulated. Roots are (node, output number) pairs."""
 
     def seed(self, node: Any, output_nr: int, grad: Any) -> None:
         """A backward pass starts here with `grad`."""
@@ -51,9 +57,11 @@ class Observer:
         """The backward pass is over; `error` is the exception that ended it, or None."""
 
     def returned(self, targets: Any, grads: Any) -> None:
-        """`grad()` hands the gradients of `targets`, (node, output number) pairs, back to its caller: Tensors, or None where there is none."""
+        """`grad()` hands the gradients of `targets`, (node, output number) pairs, back to its caller: Tensors, or None
+        where there is none."""
 
-    # What changes leaves and their gradients between two passes. `over` is False when it begins, and True when it is done or has failed.
+    # What changes leaves and their gradients between two passes. `over` is False when it begins, and True when it is
+    # done or has failed.
     def step(self, optimizer: Any, over: bool) -> None:
         """`optimizer.step()`; a closure, and what PyTorch's own optimizers compute by operations, runs in between."""
 
@@ -69,21 +77,25 @@ class Observer:
     def data_set(self, tensor: Any, value: Any) -> None:
         """`tensor.data = value` ran: other memory, the same tensor."""
 
-    # Devices other than the CPU. `device`, `source`, `target` are `torch.device`s; times are seconds on the device's clock.
+    # Devices other than the CPU. `device`, `source`, `target` are `torch.device`s; times are seconds on the device's
+    # clock.
     def launch(self, device: Any, stream: Any, name: str, start: float, duration: float, nbytes: int) -> None:
-        """A kernel was put into stream number `stream`; it begins at `start`, lasts `duration` and moves `nbytes` of memory."""
+        """A kernel was put into stream number `stream`; it begins at `start`, lasts `duration` and moves `nbytes` of
+        memory."""
 
     def transfer(self, source: Any, target: Any, nbytes: int, start: float, duration: float, pinned: bool) -> None:
         """A copy between two devices was started; `pinned` says whether the host's side is page-locked."""
 
     def allocate(self, device: Any, nbytes: int, allocated: int, reserved: int, address: int, what: Any) -> None:
-        """`nbytes` at `address` now belong to an array, `what` = (shape, NumPy dtype); `allocated` and `reserved` are the totals after it."""
+        """`nbytes` at `address` now belong to an array, `what` = (shape, NumPy dtype); `allocated` and `reserved` are
+        the totals after it."""
 
     def free_memory(self, device: Any, nbytes: int, allocated: int, reserved: int, address: int) -> None:
         """The block at `address` is free again."""
 
     def out_of_memory(self, device: Any, nbytes: int, allocated: int, reserved: int, total: Any) -> None:
-        """`device` has no room for `nbytes`: OutOfMemoryError is raised next. Of its `total` bytes, `allocated` belong to arrays."""
+        """`device` has no room for `nbytes`: OutOfMemoryError is raised next. Of its `total` bytes, `allocated` belong
+        to arrays."""
 
     def synchronize(self, device: Any, waited: float, stream: Any = None) -> None:
         """The host waited `waited` seconds for `device` (for one of its streams, when `stream` is a number)."""

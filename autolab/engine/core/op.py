@@ -1,7 +1,8 @@
 """`register`: a record becomes a function, a method, an in-place method and a class of nodes.
 
-Which code runs an operation is decided at its first call, by asking `LANES` in turn: the last one is the core's, `apply`, and takes every
-operation. A faster engine puts its lanes before it (`engine/fast/`), and takes them away again.
+Which code runs an operation is decided at its first call, by asking `LANES` in turn: the last one is the core's,
+`apply`, and takes every operation. A faster engine puts its lanes before it (`engine/fast/`), and takes them away
+again.
 """
 
 from __future__ import annotations
@@ -61,10 +62,10 @@ def register(
 ) -> Op:
     """Registers an op and returns its record.
 
-    schema: `"sum(self, dim=None, keepdim=False, *, dtype=None)"`: torch's C++ argument names; `Tensor index`, `Tensor[] tensors` where neither
-    a rule nor `operands` says that it is one. `public`: the public name where it differs from the op's (overloads such as `pow_scalar` are
-    registered with `method=False, function=False` and dispatched by a composite).
-    The other fields are those of `Op`. Raises ValueError when the record contradicts itself.
+    schema: `"sum(self, dim=None, keepdim=False, *, dtype=None)"`: torch's C++ argument names; `Tensor index`, `Tensor[]
+    tensors` where neither a rule nor `operands` says that it is one. `public`: the public name where it differs from
+    the op's (overloads such as `pow_scalar` are registered with `method=False, function=False` and dispatched by a
+    composite). The other fields are those of `Op`. Raises ValueError when the record contradicts itself.
 
     >>> double = register("_double(self)", forward=lambda xp, self: self * 2, vjp={"self": lambda m, g: g * 2}, method=False, function=False)
     >>> from autolab.engine.core.tensor import wrap
@@ -110,7 +111,8 @@ def internal(schema: str, **record: Any) -> Op:
 
 
 def variant(op: Op, **fields: Any) -> Op:
-    """A record like `op` but for `fields`, with nodes of its own class: torch numbers the nodes of in-place forms on from those of the others."""
+    """A record like `op` but for `fields`, with nodes of its own class: torch numbers the nodes of in-place forms on
+    from those of the others."""
     made = replace(op, save=None, general=None, **fields)
     _complete(made)
     made.changing = made
@@ -142,8 +144,8 @@ def lane_of(op: Op, lanes: list[Lane]) -> Callable[..., Any]:
 
 
 def _first_call(op: Op, place: str, lanes: list[Lane]) -> Callable[..., Any]:
-    """What stands in `op.call` (or another place) until the first call: asking lanes may mean compiling, and compiling all of them would
-    double the time of `import autolab`. Who took it from there reaches the lane in one call more."""
+    """What stands in `op.call` (or another place) until the first call: asking lanes may mean compiling, and compiling
+    all of them would double the time of `import autolab`. Who took it from there reaches the lane in one call more."""
 
     def call(*args: Any) -> Any:
         if getattr(op, place) is call:
@@ -159,11 +161,13 @@ def _enter(op: Op) -> None:
 
 # -- operators -------------------------------------------------------------------------------------------------------------
 OPERATORS: dict[str, tuple[Op, Callable[..., Any] | None]] = {}
-"""Python's operators of two operands: the method's name, the operation, and what is called instead where the second one is a tensor."""
+"""Python's operators of two operands: the method's name, the operation, and what is called instead where the second one
+is a tensor."""
 
 
 def binary_operator(name: str, op: Op, of_tensors: Callable[..., Any] | None = None) -> None:
-    """Makes `op` the Tensor method `name`, such as `__mul__`: NotImplemented for operands that are neither tensors nor numbers.
+    """Makes `op` the Tensor method `name`, such as `__mul__`: NotImplemented for operands that are neither tensors nor
+    numbers.
 
     of_tensors: what to call instead when the second operand is a tensor (`x ** y` is another op than `x ** 2`)."""
 
@@ -196,8 +200,8 @@ _FORWARDING: dict[tuple[int, int], Callable[..., Any]] = {
     (4, 1): lambda a, b, c, d, *, e: _call(a, b, c, d, e),
     (4, 2): lambda a, b, c, d, *, e, f: _call(a, b, c, d, e, f),
 }
-"""By the numbers of arguments (of keyword-only ones apart): a function that hands them on. A public function is a copy of one of these with
-the arguments' own names, so that Python itself binds calls and `help()` tells them."""
+"""By the numbers of arguments (of keyword-only ones apart): a function that hands them on. A public function is a copy
+of one of these with the arguments' own names, so that Python itself binds calls and `help()` tells them."""
 
 
 def _call(*args: Any) -> Any:
@@ -250,7 +254,8 @@ def composite(
 
 
 def _of_a_tensor(f: Any) -> Any:
-    """`f`, and torch's TypeError for a call of which the first argument, `input`, is no tensor: torch looks at it first."""
+    """`f`, and torch's TypeError for a call of which the first argument, `input`, is no tensor: torch looks at it
+    first."""
     if inspect.unwrap(f).__code__.co_varnames[:1] != ("input",):
         return f
 

@@ -1,7 +1,8 @@
 """The `Op` record: an operation is stated once, and everything else is derived from the record.
 
-Here is what a record says, and what follows from it without running anything: which arguments are tensors, what a node of the operation
-saves for its gradients, and which gradient reads what. `op.py` makes functions, methods and classes of nodes from it.
+Here is what a record says, and what follows from it without running anything: which arguments are tensors, what a node
+of the operation saves for its gradients, and which gradient reads what. `op.py` makes functions, methods and classes of
+nodes from it.
 """
 
 from __future__ import annotations
@@ -36,31 +37,38 @@ class Op:
     view: bool = False
     outputs: tuple[str, ...] = ()
     nondiff: tuple[str, ...] = ()
-    partial: bool = False  # of several outputs: the rules take None for a gradient that did not come, where others get zeros
+    # of several outputs: the rules take None for a gradient that did not come, where others get zeros
+    partial: bool = False
     node: str = ""
     also_saves: tuple[str, ...] = ()
-    hidden: tuple[str, ...] = ()  # saved for our rules, but not by torch: no `_saved_` attribute; an output changed since comes as None
-    constants: dict[str, Any] = field(default_factory=dict)  # `_saved_` attributes of torch, the same for every node: alpha=1
+    # saved for our rules, but not by torch: no `_saved_` attribute; an output changed since comes as None
+    hidden: tuple[str, ...] = ()
+    # `_saved_` attributes of torch, the same for every node: alpha=1
+    constants: dict[str, Any] = field(default_factory=dict)
     inplace: bool = False
-    inplace_fields: dict[str, Any] = field(default_factory=dict)  # what the in-place form has otherwise: the name of its node, a rule
+    # what the in-place form has otherwise: the name of its node, a rule
+    inplace_fields: dict[str, Any] = field(default_factory=dict)
     variadic: bool = False  # the number of outputs depends on the arguments (split, unbind)
     latex: str = ""
     vjp_latex: dict[str, str] = field(default_factory=dict)
     samples: Callable[..., Any] | None = None
     fused: Callable[..., Any] | None = None  # on raw arrays, all gradients at once: fused(m, g, wanted, name=saved, …)
     fast: Callable[..., Any] | None = None  # the kernel without xp and attributes, for the fast lanes: operator.mul
-    check: Callable[..., Any] | None = None  # check(dtypes of the operands, promoted dtype) raises where torch refuses them
+    # check(dtypes of the operands, promoted dtype) raises where torch refuses them
+    check: Callable[..., Any] | None = None
     doc: str = ""
     # derived here
     saves: tuple[str, ...] = ()  # what a node of this op may save, in order; None in an entry that was not needed
     save_kinds: tuple[str, ...] = ()  # 'input', 'output', 'attr', 'derived:…'
     save_index: tuple[int, ...] = ()  # the argument or output number each entry comes from
     rules: tuple[Rule, ...] = ()  # one per differentiable argument
-    needed_by: tuple[frozenset[int] | None, ...] = ()  # per save: the numbers of the rules that read it; None = always saved
+    # per save: the numbers of the rules that read it; None = always saved
+    needed_by: tuple[frozenset[int] | None, ...] = ()
     broadcast: tuple[int, ...] = ()  # positions of operands
     tensors: frozenset[int] = frozenset()  # positions of what is a tensor, or may be one
     saves_tensors: bool = False
-    spread: bool = False  # whether the one differentiable argument is a list, so that the rule returns a gradient per element
+    # whether the one differentiable argument is a list, so that the rule returns a gradient per element
+    spread: bool = False
     # filled in by `op.py`, and by faster engines
     node_class: Any = None
     return_type: Callable[..., Any] | None = None
@@ -109,7 +117,8 @@ def parsed(schema: str) -> dict[str, Any]:
 _DERIVED = re.compile(r"(.+?)_sym_(sizes_opt|sizes|numel|strides|argsize_[012]|argsize_minus_[12])$")
 
 def plan_saving(op: Op) -> None:
-    """Derives from the rules' signatures what a node saves, and for which gradients; and which arguments are tensors."""
+    """Derives from the rules' signatures what a node saves, and for which gradients; and which arguments are
+    tensors."""
     op.broadcast = tuple(op.params.index(p) for p in op.operands)
     op.tensors = frozenset(i for i, p in enumerate(op.params) if _is_tensor(op, p))
     rules: list[Rule] = []
@@ -123,7 +132,8 @@ def plan_saving(op: Op) -> None:
     op.rules = tuple(rules)
     sources = [_source(op, name) for name in op.saves]
     op.save_kinds, op.save_index = tuple(kind for kind, _ in sources), tuple(index for _, index in sources)
-    always = {name for name, (kind, _) in zip(op.saves, sources) if kind == "attr" or name in op.also_saves}  # as in torch
+    # as in torch
+    always = {name for name, (kind, _) in zip(op.saves, sources) if kind == "attr" or name in op.also_saves}
     op.needed_by = tuple(None if name in always else frozenset(readers[name]) for name in op.saves)
     op.saves_tensors = any(kind in ("input", "output") for kind in op.save_kinds)
     op.spread = bool(rules) and op.params[rules[0][0]] in op.lists
@@ -134,7 +144,8 @@ def _is_tensor(op: Op, param: str) -> bool:
 
 
 def _source(op: Op, name: str) -> tuple[str, int]:
-    """Where a node finds `name`, which a rule reads: the kind of the entry, and which argument or output it is about."""
+    """Where a node finds `name`, which a rule reads: the kind of the entry, and which argument or output it is
+    about."""
     outputs = op.outputs or ("result",)
     if name in outputs:
         return "output", outputs.index(name)

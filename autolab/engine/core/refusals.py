@@ -26,8 +26,8 @@ def freed() -> Exception:
 
 
 def stale(node: Any, storage: Any, version: int, shape: tuple[int, ...], dtype: Any, made_by: Any, nr: int = 0) -> Exception:
-    """The error for a saved tensor, made by the node `made_by`, that was modified in place since. nr: which of its outputs, told (as in
-    PyTorch) only by the node that saved its own output; an operand is called output 0."""
+    """The error for a saved tensor, made by the node `made_by`, that was modified in place since. nr: which of its
+    outputs, told (as in PyTorch) only by the node that saved its own output; an operand is called output 0."""
     which = ""
     if made_by is not None and made_by.inputs:
         which = f", which is output {nr} of {re_name(made_by.name())},"

@@ -10,8 +10,9 @@ from .device import CPU, device
 class Storage:
     """Version counter and device shared by a tensor and its views.
 
-    version: how often the memory was modified in place. The graph remembers the version it saved and refuses a stale value.
-    array: the array that owns the memory, set once a view of it is taken (a 0-d result is a NumPy scalar until then).
+    version: how often the memory was modified in place. The graph remembers the version it saved and refuses a stale
+    value. array: the array that owns the memory, set once a view of it is taken (a 0-d result is a NumPy scalar until
+    then).
     """
 
     # No __init__: two plain stores after object.__new__ cost 75 ns, a call of __init__ 145 ns, and one is made per op.
@@ -39,13 +40,16 @@ def new_storage(where: device = CPU, kind: type[Storage] = Storage, version: int
 
 
 class View:
-    """In the `_view` slot of every tensor that is not plain: what it is a view of, or why the fast lanes must leave it alone.
+    """In the `_view` slot of every tensor that is not plain: what it is a view of, or why the fast lanes must leave it
+    alone.
 
-    base: the root tensor whose memory is shared; None for inference tensors and tensors on a device, which only need the marker.
-    version: the memory's version for which the view's grad_fn holds. creation: 'default', 'no_grad', 'multi', 'function' or 'inference'.
+    base: the root tensor whose memory is shared; None for inference tensors and tensors on a device, which only need
+    the marker. version: the memory's version for which the view's grad_fn holds. creation: 'default', 'no_grad',
+    'multi', 'function' or 'inference'.
 
-    How history follows when the shared memory changes is no affair of the core: `inplace/views.py` adds `refresh`, which brings a view's
-    `grad_fn` up to date before anybody looks at it, and the other methods that are only named here."""
+    How history follows when the shared memory changes is no affair of the core: `inplace/views.py` adds `refresh`,
+    which brings a view's `grad_fn` up to date before anybody looks at it, and the other methods that are only named
+    here."""
 
     __slots__ = ("base", "version", "creation")
     refresh: ClassVar[Any]
@@ -75,9 +79,10 @@ class View:
 
 
 AWAY = View(None, 0, "default")
-"""The marker of every tensor off the CPU that is no view: what has a `_view` is left to `apply`, so the fast lanes need not ask for the
-device."""
+"""The marker of every tensor off the CPU that is no view: what has a `_view` is left to `apply`, so the fast lanes need
+not ask for the device."""
 
 
 def nowhere() -> None:
-    """In the place of a view's AccumulateGrad (`_acc`): it requires grad because its base does, and no gradient gets from it to the base."""
+    """In the place of a view's AccumulateGrad (`_acc`): it requires grad because its base does, and no gradient gets
+    from it to the base."""

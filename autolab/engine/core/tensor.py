@@ -1,7 +1,7 @@
 """The `Tensor` class: what a tensor holds, and its place in the graph.
 
-Everything else that a tensor can do is put on the class later: mathematics by the records of operations, conversions, copies and hooks by
-`engine/methods/`.
+Everything else that a tensor can do is put on the class later: mathematics by the records of operations, conversions,
+copies and hooks by `engine/methods/`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from .size import Size, size_of
 from .storage import AWAY, InferenceStorage, Storage, View, new_storage, nowhere
 
 SMALL = 1024
-"""Results of at most this many elements stay with their node, so that a graph can be explored without a recording; of bigger ones the
-node keeps (shape, dtype)."""
+"""Results of at most this many elements stay with their node, so that a graph can be explored without a recording; of
+bigger ones the node keeps (shape, dtype)."""
 
 NON_LEAF_GRAD = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during "
@@ -43,9 +43,10 @@ class Tensor(Declared):
     >>> x.shape, x.dtype, x.is_leaf
     (torch.Size([2]), torch.float32, True)
 
-    Inside: `_array` is the raw array (a NumPy scalar for a 0-d result, 8 times faster to compute with), `_storage` what its views share,
-    `_node`/`_nr` the node and output number it came from, `_req` whether it needs a gradient, `_view` what it is a view of, `_grad` its
-    gradient (a raw array until somebody looks at it), `_acc` the end of the graph's edges that lead to it (see `node.accumulator`).
+    Inside: `_array` is the raw array (a NumPy scalar for a 0-d result, 8 times faster to compute with), `_storage` what
+    its views share, `_node`/`_nr` the node and output number it came from, `_req` whether it needs a gradient, `_view`
+    what it is a view of, `_grad` its gradient (a raw array until somebody looks at it), `_acc` the end of the graph's
+    edges that lead to it (see `node.accumulator`).
     """
 
     __slots__ = {
@@ -66,7 +67,8 @@ class Tensor(Declared):
     __hash__ = object.__hash__
     @property
     def _storage(self) -> Storage:
-        """What this tensor shares with its views. Made when somebody asks: most results are neither changed nor looked into."""
+        """What this tensor shares with its views. Made when somebody asks: most results are neither changed nor looked
+        into."""
         s = self._memory
         if s is None:
             with guard:  # two threads that ask get the same
@@ -282,6 +284,6 @@ def materialise(t: Tensor) -> Any:
 
 
 def row_major(d: Any) -> Any:
-    """A batch of images in the order that PyTorch has. Convolutions keep the batch innermost in memory (see `kernels`), which nobody sees
-    until a view of the memory is made: then the tensor's array is replaced by this one."""
+    """A batch of images in the order that PyTorch has. Convolutions keep the batch innermost in memory (see `kernels`),
+    which nobody sees until a view of the memory is made: then the tensor's array is replaced by this one."""
     return copied(d) if d.strides[0] < max(d.strides) else d

@@ -1,4 +1,5 @@
-"""A real GPU by CuPy (14 or newer), behind the interface of `engine/devices/device.py`. CuPy is imported when a GPU is first asked for.
+"""A real GPU by CuPy (14 or newer), behind the interface of `engine/devices/device.py`. CuPy is imported when a GPU is
+first asked for.
 
 Sources: https://docs.cupy.dev/en/stable/reference/cuda.html, https://docs.cupy.dev/en/stable/user_guide/memory.html
 """
@@ -20,7 +21,8 @@ OLDEST = 14
 
 
 def found() -> list:
-    """A CupyDevice for each GPU; an empty list without CuPy or without a GPU. Raises ImportError for a CuPy that is too old."""
+    """A CupyDevice for each GPU; an empty list without CuPy or without a GPU. Raises ImportError for a CuPy that is too
+    old."""
     spec = importlib.util.find_spec("cupy")
     if spec is None or spec.origin is None:  # not there, or only a folder of that name
         return []
@@ -36,8 +38,8 @@ def found() -> list:
 
 
 def _watch_memory(cupy, gpus):
-    """Peaks, and the events `allocate` and `free_memory`, come from a hook of CuPy's memory pool. CuPy keeps hooks per thread: what other
-    threads allocate is in `allocated`, not in the peaks."""
+    """Peaks, and the events `allocate` and `free_memory`, come from a hook of CuPy's memory pool. CuPy keeps hooks per
+    thread: what other threads allocate is in `allocated`, not in the peaks."""
 
     class Watch(cupy.cuda.MemoryHook):
         name = "autolab"
@@ -58,7 +60,8 @@ def _watch_memory(cupy, gpus):
 
 
 class CupyDevice(Accelerator):
-    """One GPU. What it offers is what `SimDevice` offers; launches are not reported one by one (CuPy's profiler does that)."""
+    """One GPU. What it offers is what `SimDevice` offers; launches are not reported one by one (CuPy's profiler does
+    that)."""
 
     simulated, host, alive = False, False, True
 
@@ -103,7 +106,8 @@ class CupyDevice(Accelerator):
         self._raise_unmet()
 
     def demand_none(self, wrong, message):
-        """Notes on the GPU that an entry of the bool array `wrong` is true; `_raise_unmet` reads it when the host waits anyway."""
+        """Notes on the GPU that an entry of the bool array `wrong` is true; `_raise_unmet` reads it when the host waits
+        anyway."""
         if self.verdict is None:
             self.verdict = self.cupy.zeros((), np.int32)
         number = self.messages.setdefault(message, len(self.messages) + 1)
@@ -130,7 +134,8 @@ class CupyDevice(Accelerator):
         return made
 
     def generated(self, array):
-        """Numbers that follow from a rule. Computed on the host, so that they are those of the CPU to the last digit, and copied."""
+        """Numbers that follow from a rule. Computed on the host, so that they are those of the CPU to the last digit,
+        and copied."""
         return self.from_host(array)
 
     def to_host(self, array, pinned=False, non_blocking=False):
@@ -165,13 +170,15 @@ class CupyDevice(Accelerator):
         return made
 
     def reporting_solvers(self):
-        """A context in which linear algebra raises LinAlgError for what has no solution; the host waits for each call."""
+        """A context in which linear algebra raises LinAlgError for what has no solution; the host waits for each
+        call."""
         import cupyx
 
         return cupyx.errstate(linalg="raise")
 
     def try_room(self, kept, passing):
-        """Raises OutOfMemoryError unless blocks of the sizes `kept` (bytes) are free, and beside them those of the biggest list in `passing`."""
+        """Raises OutOfMemoryError unless blocks of the sizes `kept` (bytes) are free, and beside them those of the
+        biggest list in `passing`."""
         with self:
             blocks = [self.cupy.cuda.alloc(nbytes) for nbytes in (*kept, *max(passing, key=sum, default=()))]
         del blocks

@@ -1,7 +1,8 @@
 """What an op demands of the numbers in its arguments: an index in range, a probability between 0 and 1.
 
-On the CPU such a check raises at once. A GPU is still computing when the op returns, and to look at its numbers the host would have to wait;
-so the check goes into the queue too, and the error comes at the next wait, as CUDA's device-side assertions do.
+On the CPU such a check raises at once. A GPU is still computing when the op returns, and to look at its numbers the
+host would have to wait; so the check goes into the queue too, and the error comes at the next wait, as CUDA's
+device-side assertions do.
 """
 
 from __future__ import annotations

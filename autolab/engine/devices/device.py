@@ -1,7 +1,8 @@
 """Which devices there are besides the host, what their names mean, and where new tensors go.
 
-The names themselves and the host are `core/device.py`'s, which also says what a backend is asked. Here are the others: `SimDevice`
-(`simulated/`) for a simulated GPU, `CupyDevice` (`cupy.py`) for a real one, each made when it is first named.
+The names themselves and the host are `core/device.py`'s, which also says what a backend is asked. Here are the others:
+`SimDevice` (`simulated/`) for a simulated GPU, `CupyDevice` (`cupy.py`) for a real one, each made when it is first
+named.
 """
 
 from __future__ import annotations
@@ -70,7 +71,8 @@ def _of_arguments(args, kwargs):
 
 
 def _parsed(text, index):
-    """The device of a string such as 'cuda' or 'cuda:0', with the index if it was given apart. Raises RuntimeError in torch's words."""
+    """The device of a string such as 'cuda' or 'cuda:0', with the index if it was given apart. Raises RuntimeError in
+    torch's words."""
     if not text:
         raise fail(RuntimeError, "Device string must not be empty", "The usual devices are 'cpu' and 'cuda'.")
     form = _FORM.fullmatch(text)
@@ -200,7 +202,8 @@ def set_current_index(kind, index):
 
 
 def backend_of(d):
-    """The backend of a device other than the CPU. Raises AssertionError or RuntimeError in torch's words where there is none."""
+    """The backend of a device other than the CPU. Raises AssertionError or RuntimeError in torch's words where there is
+    none."""
     if d.backend is not None and d.backend.alive:
         return d.backend
     if d.type == "sim" or d.type == "cuda":
@@ -231,7 +234,8 @@ def backend_of(d):
 
 # -- the default -----------------------------------------------------------------------------------------------------------------
 class _PerThread(threading.local):
-    """What one thread has chosen: its default device, those of the `with` blocks that it is in, and which index each type means."""
+    """What one thread has chosen: its default device, those of the `with` blocks that it is in, and which index each
+    type means."""
 
     def __init__(self):
         self.chosen, self.stack, self.current = CPU, [], {}
@@ -258,7 +262,8 @@ def get_default_device() -> device:
 
 
 def set_default_device(d) -> None:
-    """Where new tensors of this thread go when no device is named; None is the CPU. Source: torch.set_default_device."""
+    """Where new tensors of this thread go when no device is named; None is the CPU. Source:
+    torch.set_default_device."""
     global _looked_up
     _per_thread.chosen = CPU if d is None else usable(d)
     _looked_up = True
@@ -284,7 +289,8 @@ def address(array) -> int:
 
 
 def stand_in(array):
-    """A NumPy array with the shape, dtype and order in memory of a raw array, its values unset: random numbers for a device are drawn into it."""
+    """A NumPy array with the shape, dtype and order in memory of a raw array, its values unset: random numbers for a
+    device are drawn into it."""
     if array.__class__ is numpy.ndarray or isinstance(array, numpy.generic):
         return array
     extent = array.itemsize + sum((n - 1) * s for n, s in zip(array.shape, array.strides)) if array.size else 0
@@ -292,8 +298,8 @@ def stand_in(array):
 
 
 def peek(array):
-    """What an observer reads of a raw array, as a NumPy array. On a simulated GPU that takes no time and is not counted: looking must not
-    change what is looked at."""
+    """What an observer reads of a raw array, as a NumPy array. On a simulated GPU that takes no time and is not
+    counted: looking must not change what is looked at."""
     if array is None or array.__class__ is numpy.ndarray or isinstance(array, numpy.generic) or array.__class__ not in ARRAYS:
         return array
     return of(array).backend.peek(array)

@@ -1,4 +1,5 @@
-"""Where an op runs: the device of its operands, torch's errors for operands on different devices, and the few that may be."""
+"""Where an op runs: the device of its operands, torch's errors for operands on different devices, and the few that may
+be."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ _INDEXES = {"index", "index_put"}
 
 
 def common_device(op, args, tensors):
-    """The device that `op` runs on, and whether some of `tensors` lie elsewhere (0-d ones of the CPU, and indices, may).
+    """The device that `op` runs on, and whether some of `tensors` lie elsewhere (0-d ones of the CPU, and indices,
+    may).
 
     Raises RuntimeError in torch's words when the tensors are on different devices."""
     device = tensors[0]._storage.device
@@ -71,7 +73,8 @@ def device_error(op, args, device, other):
 
 
 def gathered(op, args, device):
-    """Arguments and raw values with what may lie on the CPU brought along: numbers as numbers, indices as copies on the device."""
+    """Arguments and raw values with what may lie on the CPU brought along: numbers as numbers, indices as copies on the
+    device."""
 
     def brought(a):
         if not isinstance(a, Tensor) or a._storage.device is device:
@@ -90,8 +93,8 @@ def gathered(op, args, device):
 
 
 def kept(d):
-    """What a node keeps of a result for the explorer: small ones as they are (from a device: as a copy on the host, where that costs
-    nothing), of others (shape, dtype)."""
+    """What a node keeps of a result for the explorer: small ones as they are (from a device: as a copy on the host,
+    where that costs nothing), of others (shape, dtype)."""
     return of(d).backend.keepsake(d, SMALL)
 
 
@@ -102,7 +105,8 @@ class Elsewhere(tuple):
 
 
 class Accelerator:
-    """What every backend but the host answers `core/apply.py`: which of an operation's arguments may lie elsewhere, and how they come here."""
+    """What every backend but the host answers `core/apply.py`: which of an operation's arguments may lie elsewhere, and
+    how they come here."""
 
     marker = AWAY
     device: Any
@@ -110,7 +114,8 @@ class Accelerator:
     array: type
 
     def together(self, op, args, raws, tensors):
-        """Where `op` runs, of which some operands are here; arguments and raw values, those from elsewhere brought along.
+        """Where `op` runs, of which some operands are here; arguments and raw values, those from elsewhere brought
+        along.
 
         Raises RuntimeError in torch's words where tensors may not lie on different devices."""
         device, mixed = common_device(op, args, tensors)
@@ -121,7 +126,8 @@ class Accelerator:
         return device_error(op, args, self.device, other)
 
     def adopt(self, op, result):
-        """What a kernel returned, as an array of this device. Raises RuntimeError if it computed on the host: nothing falls back silently."""
+        """What a kernel returned, as an array of this device. Raises RuntimeError if it computed on the host: nothing
+        falls back silently."""
         if result.__class__ is self.array:
             return result
         if result.__class__ is np.ndarray or isinstance(result, np.generic):
@@ -133,7 +139,8 @@ class Accelerator:
         return self.run(per_thread.state, self.xp.asarray, result)
 
     def across(self, node, sources):
-        """Numbers (0-d tensors) of the CPU took part in an op here: their gradients go back, rules see copies of them."""
+        """Numbers (0-d tensors) of the CPU took part in an op here: their gradients go back, rules see copies of
+        them."""
         device = self.device
         if all(not isinstance(s, Tensor) or s._storage.device is device for s in sources):
             return

@@ -41,12 +41,13 @@ _MISSING = re.compile(r"\w+\(\) missing \d+ required positional arguments?: (.*)
 
 
 def overloads(*signatures, method=False, name=None, types=False):
-    """Gives a public function PyTorch's errors for arguments that do not fit; what is given by keyword has no position in them.
+    """Gives a public function PyTorch's errors for arguments that do not fit; what is given by keyword has no position
+    in them.
 
-    method: whether the first argument is self. name: the public name, where it is not the function's own.
-    signatures: how PyTorch writes them, where it has several; a `mismatch`, a missing argument or too many of them then
-    become the error that lists them all, and with `types` an argument of the wrong type does, too (in creation functions it has an error
-    of its own). Without, only the words for missing arguments change.
+    method: whether the first argument is self. name: the public name, where it is not the function's own. signatures:
+    how PyTorch writes them, where it has several; a `mismatch`, a missing argument or too many of them then become the
+    error that lists them all, and with `types` an argument of the wrong type does, too (in creation functions it has an
+    error of its own). Without, only the words for missing arguments change.
     """
 
     def decorate(function):
@@ -96,9 +97,11 @@ def no_match(function, args, kwargs, signatures):
 
 
 def no_match_of_one(function, args, kwargs, signature):
-    """The same where PyTorch lists one signature alone, the others being old ones: it names the keywords that it did not find in there."""
+    """The same where PyTorch lists one signature alone, the others being old ones: it names the keywords that it did
+    not find in there."""
     wanted = signature.split(", ")
-    names = [text.split(" ")[-1] for text in wanted[max(0, len(wanted) - len(kwargs)) :]]  # of what has a default, PyTorch finds none
+    # of what has a default, PyTorch finds none
+    names = [text.split(" ")[-1] for text in wanted[max(0, len(wanted) - len(kwargs)) :]]
     unknown = sorted(name for name in kwargs if name not in names)
     if unknown:
         what = f"unrecognized keyword arguments: {', '.join(unknown)}"
@@ -214,7 +217,8 @@ class Options:
         return self._leaf(array, FROM_NUMPY[array.dtype])
 
     def generated(self, array):
-        """A leaf over numbers that follow from a rule (a range): a GPU computes them itself, so there is no copy to it."""
+        """A leaf over numbers that follow from a rule (a range): a GPU computes them itself, so there is no copy to
+        it."""
         if self.device is not CPU:
             array = self.device.backend.generated(array)
         return self._leaf(array, FROM_NUMPY[array.dtype])
@@ -322,8 +326,8 @@ def bool_argument(function, name, position, value):
 def ints_argument(function, name, position, value):
     """`value` as an int or as a tuple of ints: what PyTorch calls a "tuple of ints" where one number may stand for all.
 
-    Raises PyTorch's TypeError for anything else: it looks at the first number when it chooses a signature (a bool is none), at the others
-    when it reads them (a bool counts)."""
+    Raises PyTorch's TypeError for anything else: it looks at the first number when it chooses a signature (a bool is
+    none), at the others when it reads them (a bool counts)."""
     number = as_int(value)
     if number is not None:
         return number
@@ -348,10 +352,11 @@ def numbers_of(function, name, value):
 
 
 class Passed:
-    """What arguments of a function came to that passed its checks: a network asks the same in every step, and checks take as long as small kernels.
+    """What arguments of a function came to that passed its checks: a network asks the same in every step, and checks
+    take as long as small kernels.
 
-    `given` are the arguments as they came, `about` what else was looked at (hashable). They are looked up as bytes: 0.2 µs, and 2.0, True
-    and a list are not taken for the int or tuple that they equal."""
+    `given` are the arguments as they came, `about` what else was looked at (hashable). They are looked up as bytes: 0.2
+    µs, and 2.0, True and a list are not taken for the int or tuple that they equal."""
 
     __slots__ = ("_known",)
 
@@ -394,15 +399,18 @@ def check_tensor(function, value, name="input", position=1):
 
 
 def check_tensors(function, first=1, /, *, or_none=False, **given):
-    """Raises PyTorch's TypeError for the first of `given` that is no Tensor (nor None, where it may be); `first`: the position of the first."""
+    """Raises PyTorch's TypeError for the first of `given` that is no Tensor (nor None, where it may be); `first`: the
+    position of the first."""
     for position, (name, value) in enumerate(given.items(), first):
         if not isinstance(value, Tensor) and not (or_none and value is None):
             raise bad_argument(function, name, position, "Tensor", value)
 
 
 def check_fits(value, dtype):
-    """Raises RuntimeError unless the number `value` fits into `dtype`; negative integers wrap in unsigned dtypes, floats do not."""
-    if dtype.is_bool or dtype.is_inexact and value.__class__ in (float, int) and -65504 <= value <= 65504:  # 0.1 µs where it mostly ends
+    """Raises RuntimeError unless the number `value` fits into `dtype`; negative integers wrap in unsigned dtypes,
+    floats do not."""
+    # 0.1 µs where it mostly ends
+    if dtype.is_bool or dtype.is_inexact and value.__class__ in (float, int) and -65504 <= value <= 65504:
         return
     if isinstance(value, complex) and not dtype.is_complex:
         fits, value = value.imag == 0, value.real
@@ -421,7 +429,8 @@ def check_fits(value, dtype):
 
 
 def held_by(value, dtype):
-    """The Python number `value` as one that `dtype` holds: no imaginary part, no fraction, wrapped. Raises RuntimeError as `check_fits` does."""
+    """The Python number `value` as one that `dtype` holds: no imaginary part, no fraction, wrapped. Raises RuntimeError
+    as `check_fits` does."""
     if dtype.is_bool:
         return bool(value)
     check_fits(value, dtype)

@@ -7,7 +7,8 @@ from ..core.errors import fail
 
 
 def no_kernel(name, *refused):
-    """Return a check for an op's record: torch has no kernel `name` for dtypes of the kinds `refused` ("Bool", "Complex").
+    """Return a check for an op's record: torch has no kernel `name` for dtypes of the kinds `refused` ("Bool",
+    "Complex").
 
     Raises NotImplementedError in torch's words."""
     def check(dtypes, promoted):

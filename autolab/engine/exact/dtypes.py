@@ -55,7 +55,8 @@ def from_numpy_dtype(d: np.dtype) -> dtype:
 
 
 def can_cast(from_: dtype, to: dtype) -> bool:
-    """Whether torch's in-place casting rule allows `from_ -> to`: never from a higher kind to a lower. Source: torch.can_cast."""
+    """Whether torch's in-place casting rule allows `from_ -> to`: never from a higher kind to a lower. Source:
+    torch.can_cast."""
     if from_.category > to.category:
         return False
     return not (to is bool_ and from_ is not bool_)

@@ -1,4 +1,5 @@
-"""Which operation an error is about: found when it is raised, and kept on the error itself, for recordings and `autolab.explain()`.
+"""Which operation an error is about: found when it is raised, and kept on the error itself, for recordings and
+`autolab.explain()`.
 
 Nothing here runs while nothing fails. What an error knows lives as long as the error; there is no other list of them.
 """
@@ -23,7 +24,8 @@ _NAMELESS = {"call", "f", "function", "method", "operator", "slow", "stub", "tar
 
 
 def failed(op, args, error, inplace=False):
-    """What every lane does with an error: `op`, called with `args`, raised it. Of operations inside one another the innermost counts."""
+    """What every lane does with an error: `op`, called with `args`, raised it. Of operations inside one another the
+    innermost counts."""
     if not isinstance(getattr(error, "_autolab_call", ("",))[0], str):
         return
     error._autolab_call = op, args
@@ -32,8 +34,8 @@ def failed(op, args, error, inplace=False):
 
 
 def refused(error):
-    """The same for an error that `errors.fail` just made: the call that the learner wrote (`matmul`, `linear`) may have refused its arguments
-    before any operation ran. Does nothing where no tensor was among them. Returns the error."""
+    """The same for an error that `errors.fail` just made: the call that the learner wrote (`matmul`, `linear`) may have
+    refused its arguments before any operation ran. Does nothing where no tensor was among them. Returns the error."""
     name, arguments = _call(sys._getframe(2))
     if any(_holds_tensor(a) for a in arguments.values()):
         error._autolab_call = name, arguments
@@ -60,14 +62,15 @@ _telling = False
 
 
 def point_to_explain(error):
-    """Gives `error` the note that names `autolab.explain`, once. The name is what the learner's code calls this library: after `import autolab
-    as torch` it is `torch.explain()`."""
+    """Gives `error` the note that names `autolab.explain`, once. The name is what the learner's code calls this
+    library: after `import autolab as torch` it is `torch.explain()`."""
     if not any(note.endswith(EXPLAIN) for note in getattr(error, "__notes__", ())):
         error.add_note(_name_of_library() + EXPLAIN)
 
 
 def sentences(error):
-    """The notes of an error without the one that names `autolab.explain`: for places that show the error by themselves."""
+    """The notes of an error without the one that names `autolab.explain`: for places that show the error by
+    themselves."""
     return [note for note in getattr(error, "__notes__", ()) if not note.endswith(EXPLAIN)]
 
 
@@ -80,7 +83,8 @@ def _name_of_library():
 
 
 def _call(frame):
-    """(name, arguments by name) of the outermost call that `frame` is in: what the learner, or a module's forward, called."""
+    """(name, arguments by name) of the outermost call that `frame` is in: what the learner, or a module's forward,
+    called."""
     outermost, inner, name = None, None, ""
     while frame is not None and frame.f_code.co_filename.startswith(_OPERATIONS):
         code = frame.f_code
@@ -116,7 +120,8 @@ def arguments(frame):
         count += 1
     if code.co_flags & inspect.CO_VARKEYWORDS:
         found |= held.get(code.co_varnames[count], {})
-    if isinstance(held, dict) and code.co_flags & inspect.CO_OPTIMIZED:  # before Python 3.13 a frame keeps this copy, and tensors alive
+    # before Python 3.13 a frame keeps this copy, and tensors alive
+    if isinstance(held, dict) and code.co_flags & inspect.CO_OPTIMIZED:
         held.clear()
     return found
 

@@ -16,9 +16,9 @@ def to_float32(x):
 def fma(a, b, c):
     """`a * b + c` rounded once, in float64: Dekker's exact product and Knuth's exact sum, then their errors.
 
-    Where a number on the way is inf or NaN (an operand is, or half the digits of a very large one are rounded up to inf), the errors are
-    NaN, and the result is found without them. Source: T. J. Dekker, "A floating-point technique for extending the available precision",
-    Numer. Math. 18, 1971.
+    Where a number on the way is inf or NaN (an operand is, or half the digits of a very large one are rounded up to
+    inf), the errors are NaN, and the result is found without them. Source: T. J. Dekker, "A floating-point technique
+    for extending the available precision", Numer. Math. 18, 1971.
     """
     product = a * b
     a_high, b_high = _upper_half(a), _upper_half(b)
@@ -31,7 +31,8 @@ def fma(a, b, c):
 
 
 def _unbounded_fma(a, b, c, result):
-    """`result` with what is not finite in it replaced: as IEEE 754 has it where an operand is inf or NaN, by exact fractions elsewhere."""
+    """`result` with what is not finite in it replaced: as IEEE 754 has it where an operand is inf or NaN, by exact
+    fractions elsewhere."""
     a, b, c = np.broadcast_arrays(a, b, c)
     bounded = np.isfinite(a) & np.isfinite(b)
     straight = np.where(bounded & ~np.isfinite(c), c, a * b + c)  # a product that overflows is no reason for inf - inf

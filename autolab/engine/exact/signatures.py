@@ -1,8 +1,10 @@
-"""Calls bound to PyTorch's signatures as its argument parser binds them: which form a call is, what fits an argument, and the words where none does.
+"""Calls bound to PyTorch's signatures as its argument parser binds them: which form a call is, what fits an argument,
+and the words where none does.
 
-`signatures.txt` states every signature once (`tools/signatures.py` reads them from PyTorch). A function that stands there is called through a
-front: it lets pass what is plainly right, by the classes of the arguments (0.1 µs); anything else is bound here, which finds the form,
-brings numbers of NumPy and 0-d tensors to Python numbers, knows NumPy's names of arguments, and raises PyTorch's errors.
+`signatures.txt` states every signature once (`tools/signatures.py` reads them from PyTorch). A function that stands
+there is called through a front: it lets pass what is plainly right, by the classes of the arguments (0.1 µs); anything
+else is bound here, which finds the form, brings numbers of NumPy and 0-d tensors to Python numbers, knows NumPy's names
+of arguments, and raises PyTorch's errors.
 """
 
 from __future__ import annotations
@@ -145,7 +147,8 @@ class Form:
         self.text = ", ".join(shown)
 
     def bind(self, function, args, kwargs, strict=False):
-        """[(parameter, value, whether by position)] of the arguments that were given; None where the call is not of this form.
+        """[(parameter, value, whether by position)] of the arguments that were given; None where the call is not of
+        this form.
 
         strict: raises why not."""
         if len(args) > self.most and not self.spread:
@@ -187,7 +190,8 @@ class Form:
         return self._too_many(function, args) if strict and place < len(args) else None if place < len(args) else bound
 
     def _too_many(self, function, args):
-        takes = str(self.most) if self.least == self.most else f"from {self.least} to {self.most}"  # also "from 2 to 1", as PyTorch counts
+        # also "from 2 to 1", as PyTorch counts
+        takes = str(self.most) if self.least == self.most else f"from {self.least} to {self.most}"
         plural = "" if self.least == self.most == 1 else "s"
         verb = "was" if len(args) == 1 else "were"
         message = f"{function}() takes {takes} positional argument{plural} but {len(args)} {verb} given"
@@ -221,7 +225,8 @@ def _missing(function, names):
 
 
 def bound(function, forms, args, kwargs):
-    """The arguments of a call of `function` as its form takes them. Raises PyTorch's TypeError for what is of no form."""
+    """The arguments of a call of `function` as its form takes them. Raises PyTorch's TypeError for what is of no
+    form."""
     if len(forms) > 1:
         for form in forms:
             found = form.bind(function, args, kwargs)
@@ -299,7 +304,8 @@ class _Front:
 
     def __init__(self, body, space, name):
         self.space, self.name, self.body, self.inner, self.forms = space, name, body, getattr(body, "body", body), None
-        self.code = signature_of(self.inner)  # now: while a profiler runs, functions have other code, which takes anything
+        # now: while a profiler runs, functions have other code, which takes anything
+        self.code = signature_of(self.inner)
 
     def learn(self):
         """Fills in the classes of arguments that pass."""
@@ -391,7 +397,8 @@ def front(body, space, name):
 
 
 _NOTHING: dict = {}
-_INTS, _TENSORS = type("_INTS", (), {}), type("_TENSORS", (), {})  # stand among the classes where a list of ints, or of tensors, may
+# stand among the classes where a list of ints, or of tensors, may
+_INTS, _TENSORS = type("_INTS", (), {}), type("_TENSORS", (), {})
 
 
 def _classes(p):
@@ -412,7 +419,8 @@ def _passes(value, classes):
 
 
 def _call(function, form, found, before, names):
-    """(arguments by position, by keyword) for a body with the arguments `names` (None: any): by keyword what was given so, if it has that name."""
+    """(arguments by position, by keyword) for a body with the arguments `names` (None: any): by keyword what was given
+    so, if it has that name."""
     given = {p.name: p.brought(function, value) for p, value, _ in found}
     by_name = {p.name: given[p.name] for p, _, positional in found if not positional}
     names = by_name if names is None else names
@@ -440,7 +448,8 @@ def _all_ints(values):
 
 @functools.cache
 def _code(count, more):
-    """Code of a front for a body of `count` arguments by position; more: whether it takes further ones, which are ints."""
+    """Code of a front for a body of `count` arguments by position; more: whether it takes further ones, which are
+    ints."""
     odd = [] if more else [f"n > {count}"]
     odd += [f"n > {i} and args[{i}].__class__ not in s{i}" for i in range(count)]
     odd += [f"n > {count} and not all_ints(args[{count}:])"] if more else []
@@ -468,7 +477,8 @@ OWN = {"m": {"view", "reshape", "permute", "expand"}}
 
 
 def put_in_front(spaces):
-    """Puts fronts before the functions of the registry that `signatures.txt` names. spaces: what it calls them, and where they are."""
+    """Puts fronts before the functions of the registry that `signatures.txt` names. spaces: what it calls them, and
+    where they are."""
     for space, functions in spaces.items():
         names = {n for s, n in table() if s == space}
         names |= {n for n in functions if space == "m" and forms_exist(n)}

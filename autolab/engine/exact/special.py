@@ -217,13 +217,14 @@ def _digamma_array(xp, x):
 def _zeta_array(xp, q, s):
     """Hurwitz zeta, the sum over k >= 0 of (k + q)^-s, for a whole number s >= 2 (Euler-Maclaurin summation).
 
-    Far below 0 there are too many terms before the sum is smooth: there the sum over all whole k, a polynomial of cot(pi q), less what it has
-    too many, which is another zeta."""
+    Far below 0 there are too many terms before the sum is smooth: there the sum over all whole k, a polynomial of
+    cot(pi q), less what it has too many, which is another zeta."""
     far = q < -_FAR
     given, q = q, xp.where(far, 1 - q, q)
     total = q ** -s
     a, power, k = q, total, 0
-    while k < 9 or bool((a <= 9).any()):  # the host waits for a GPU here: how many terms a number below 0 needs is in the number
+    # the host waits for a GPU here: how many terms a number below 0 needs is in the number
+    while k < 9 or bool((a <= 9).any()):
         active = (a <= 9) | (k < 9)
         a = xp.where(active, a + 1, a)
         power = a ** -s

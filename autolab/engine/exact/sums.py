@@ -51,7 +51,8 @@ def add(x, axis=None, keepdims=False):
 
 
 def _own_dtype(x):
-    """`x` with NumPy's own object for its dtype: arrays that were pickled have an equal one, and `is` is asked for on the way of every loss."""
+    """`x` with NumPy's own object for its dtype: arrays that were pickled have an equal one, and `is` is asked for on
+    the way of every loss."""
     return x.view(_F32 if x.dtype == _F32 else _F64)
 
 
@@ -71,7 +72,8 @@ def sum_to(x, shape):
 
 
 def fitted(g, target):
-    """An array in host memory, a gradient, summed over broadcast dimensions and with the dtype of its input; see `node.apply_fix`."""
+    """An array in host memory, a gradient, summed over broadcast dimensions and with the dtype of its input; see
+    `node.apply_fix`."""
     if g is None or target is None:
         return g
     shape, dtype = target
@@ -170,9 +172,9 @@ def _accumulated(parts, x, axis):
 def total(x):
     """The sum of all elements of `x`, as a NumPy scalar of its dtype.
 
-    Losses and gradients of biases come this way. A few additions of pieces of a buffer that is cut once per length cost half of what
-    slicing, `np.add.reduce` and `np.concatenate` cost: 2 µs for 100 elements. A plan is taken off its list while it is used, so that
-    no other thread writes into its buffer."""
+    Losses and gradients of biases come this way. A few additions of pieces of a buffer that is cut once per length cost
+    half of what slicing, `np.add.reduce` and `np.concatenate` cost: 2 µs for 100 elements. A plan is taken off its list
+    while it is used, so that no other thread writes into its buffer."""
     dtype = x.dtype
     if dtype is _F32:
         plans = _plans_f32
@@ -230,7 +232,8 @@ _ADD, _REDUCE = "add({}, {}, {})", "reduce({}, 0, None, {})"
 
 @functools.cache
 def _straight(calls):
-    """What binds arrays to a plan's calls: written out one after the other, which takes 0.1 µs less than a loop, 0.4 once an epoch."""
+    """What binds arrays to a plan's calls: written out one after the other, which takes 0.1 µs less than a loop, 0.4
+    once an epoch."""
     arrays = [f"a{i}" for i in range("".join(calls).count("{}"))]
     body = "\n  ".join(["into[...] = x", *calls, "return in_order(last)"]).format(*arrays)
     source = f"def bind(into, last, {', '.join(arrays)}):\n def plan(x):\n  {body}\n return plan\n"
@@ -250,7 +253,8 @@ def _plan_cascade(calls, rows):
 
 
 def _plan_in_turn(calls, rows, to=None):
-    """Adds up `rows` one after the other, few by single additions, many by np.add.reduce; returns where the sum will be."""
+    """Adds up `rows` one after the other, few by single additions, many by np.add.reduce; returns where the sum will
+    be."""
     if len(rows) == 1:
         return rows[0]
     to = np.empty_like(rows[0]) if to is None else to
@@ -268,7 +272,8 @@ def _rows(x, lanes):
         return _in_order(x if n < 4 else x[:, _SHORT[n]], axis=1)[:, -1].copy()
     full = n // lanes
     sums = x[:, :lanes] + 0 if full == 1 else _interleaved(x[:, :full * lanes].reshape(k, full, lanes))
-    return _in_order(np.concatenate((x[:, full * lanes:], sums), axis=1), axis=1)[:, -1].copy()  # no view of all running sums
+    # no view of all running sums
+    return _in_order(np.concatenate((x[:, full * lanes:], sums), axis=1), axis=1)[:, -1].copy()
 
 
 def _interleaved(x):
@@ -320,8 +325,8 @@ def _columns(x, width):
 
 
 def _columns_of_matrix(x, width):
-    """`_columns` of one matrix, (R, K) -> (K,): gradients of biases come this way. Without the levels that only long columns have it takes
-    half the time, 2-3 µs."""
+    """`_columns` of one matrix, (R, K) -> (K,): gradients of biases come this way. Without the levels that only long
+    columns have it takes half the time, 2-3 µs."""
     r, k = x.shape
     edge = k % width
     if r >= _BLOCK * _BLOCK or edge == 1:

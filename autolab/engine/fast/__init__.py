@@ -1,7 +1,8 @@
 """The engine of `core/`, with its questions answered beforehand: functions compiled from the records of operations.
 
-`install()` puts them over the core, in the places that the core has for it, and `remove()` takes them away: lanes before `apply`
-(`core/op.py`), what a node saves and does in backward (its class), a way through plain graphs (`core/differentiate.py`), operators.
+`install()` puts them over the core, in the places that the core has for it, and `remove()` takes them away: lanes
+before `apply` (`core/op.py`), what a node saves and does in backward (its class), a way through plain graphs
+(`core/differentiate.py`), operators.
 """
 
 from __future__ import annotations

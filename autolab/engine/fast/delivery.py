@@ -1,8 +1,9 @@
-"""Where the gradients of a node go in the straight pass, stated once: leaves collect theirs in `leaves`; for others they wait in `pending`,
-or, while it walks without a plan (`pending` is None), the pass goes on at the one node that is left. The same as in `core.backward._Pass.run`.
+"""Where the gradients of a node go in the straight pass, stated once: leaves collect theirs in `leaves`; for others
+they wait in `pending`, or, while it walks without a plan (`pending` is None), the pass goes on at the one node that is
+left. The same as in `core.backward._Pass.run`.
 
-This stands in the compiled `step` of every class of nodes (`steps.py`), once per gradient: a loop over targets and gradients would take
-0.2 µs a node more.
+This stands in the compiled `step` of every class of nodes (`steps.py`), once per gradient: a loop over targets and
+gradients would take 0.2 µs a node more.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from numpy import ndarray
 
 from ..core.node import AccumulateGrad
 
-# Two edges to one node of several outputs may lead to two of them: such gradients are not added here (`input_nrs`). A plan has no such nodes.
+# Two edges to one node of several outputs may lead to two of them: such gradients are not added here (`input_nrs`). A
+# plan has no such nodes.
 _ONE = """
 if {t} is not None:
  if {t}.__class__ is AccumulateGrad:
@@ -34,12 +36,12 @@ if {t} is not None:
 
 
 def delivering(out, targets, names):
-    """The lines that end a `step`. out: all gradients; targets, names: what the inputs and their gradients are called, None for `inputs`
-    and `out` of any number.
+    """The lines that end a `step`. out: all gradients; targets, names: what the inputs and their gradients are called,
+    None for `inputs` and `out` of any number.
 
-    They return (the next node, what arrives there); (None, out) when the walk cannot go on, because several nodes follow, a leaf has hooks or
-    a gradient is missing, `beyond_leaves` being what leaves did not take; and (None, no tuple or list) when nothing is left: all was taken, or
-    was for a view that passes nothing on (`views.nowhere`)."""
+    They return (the next node, what arrives there); (None, out) when the walk cannot go on, because several nodes
+    follow, a leaf has hooks or a gradient is missing, `beyond_leaves` being what leaves did not take; and (None, no
+    tuple or list) when nothing is left: all was taken, or was for a view that passes nothing on (`views.nowhere`)."""
     start, end = "following = arriving = None; alone = True", f"return (following, arriving) if alone else (None, {out})"
     if targets is None:
         return [start, "for t, o in zip(inputs, out):", *(f" {line}" for line in _ONE.format(t="t", o="o").splitlines()), end]
@@ -53,16 +55,19 @@ SEVERAL = {tuple, list}
 
 
 def beyond_leaves(node, out):
-    """What leaves did not take of the gradients `out` of `node`: the nodes it goes to, each with the number of its output; and what each gets."""
+    """What leaves did not take of the gradients `out` of `node`: the nodes it goes to, each with the number of its
+    output; and what each gets."""
     nrs = node.input_nrs or (0,) * len(out)
     ahead = [(n, nr, g) for n, nr, g in zip(node.inputs, nrs, out) if n is not None and n.__class__ is not AccumulateGrad]
     return [(n, nr) for n, nr, _ in ahead], [g for *_, g in ahead]
 
 
 def own(contribution, g):
-    """What may become `.grad`, which must not share memory with a gradient somebody else holds, as `g` that arrived at the node.
+    """What may become `.grad`, which must not share memory with a gradient somebody else holds, as `g` that arrived at
+    the node.
 
-    A view of an array that nobody else holds, in its order, may: a weight of `nn.Linear` gets its gradient through a transposition."""
+    A view of an array that nobody else holds, in its order, may: a weight of `nn.Linear` gets its gradient through a
+    transposition."""
     if contribution.__class__ is not ndarray:
         return contribution
     base = contribution.base
@@ -80,7 +85,8 @@ def _references(view):
     return getrefcount(base)
 
 
-_ALONE = _references(np.empty((2, 2)).T)  # how many references `own` sees to an array that only a view holds: CPython's versions differ
+# how many references `own` sees to an array that only a view holds: CPython's versions differ
+_ALONE = _references(np.empty((2, 2)).T)
 
 ENVIRONMENT = {"AccumulateGrad": AccumulateGrad, "ndarray": ndarray, "own": own}
 """What the lines call."""

@@ -42,7 +42,8 @@ def make(op, slow):
                 if type(y) is np.ndarray and y.ndim:
                     return slow(target, other)
                 target._array = state.run(fast, d, y)
-            elif d.shape == _ONE and (y is other or y.shape == _ONE):  # as scalars: 0.2 µs, where arrays of one element take 0.7
+            # as scalars: 0.2 µs, where arrays of one element take 0.7
+            elif d.shape == _ONE and (y is other or y.shape == _ONE):
                 d[0] = state.run(fast, d[0], y if y is other else y[0])
             else:
                 target._array = state.run(change, d, y)

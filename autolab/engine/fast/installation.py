@@ -12,7 +12,8 @@ from . import generated, inplace_lane, lanes, saving, steps, straight
 
 
 def lane(op):
-    """What runs `op`: for plain operands where there is a kernel for them, else for those of all kinds that can be compiled."""
+    """What runs `op`: for plain operands where there is a kernel for them, else for those of all kinds that can be
+    compiled."""
     if op.fast is not None and len(op.operands) == 2:
         return lanes.make_binary(op)
     if op.fast is not None and len(op.params) == len(op.defaults) + 1:

@@ -1,13 +1,15 @@
 """The lanes: `core.apply.apply` as functions of their own, compiled for each op from its record.
 
-`apply` asks at every call what the record says: which arguments are tensors, whether they are promoted, what a node saves. Here the answers
-stand in the code. An op has up to two lanes, and both do what `apply` does, in its order (unwrap, compute, wrap, record), and are put together
-from the same statements: `_TENSOR` fills a tensor, `_NODE` a node, `saving` writes what it saves.
+`apply` asks at every call what the record says: which arguments are tensors, whether they are promoted, what a node
+saves. Here the answers stand in the code. An op has up to two lanes, and both do what `apply` does, in its order
+(unwrap, compute, wrap, record), and are put together from the same statements: `_TENSOR` fills a tensor, `_NODE` a
+node, `saving` writes what it saves.
 
-- The *general lane* (`make_general`) takes what lies in host memory and needs no conversion, views too: 2 µs besides the kernel, where `apply`
-  takes 4-6, to which it leaves whatever is unusual: other devices, inference, saved-tensor hooks, operands of two dtypes, shapes that do not fit.
-- The *fast lane* (`make_binary`, `make_unary`) of an op that has a `fast` kernel takes plain floats of one dtype: 1 µs. It leaves all else,
-  views too, to the general lane.
+- The *general lane* (`make_general`) takes what lies in host memory and needs no conversion, views too: 2 µs besides
+  the kernel, where `apply` takes 4-6, to which it leaves whatever is unusual: other devices, inference, saved-tensor
+  hooks, operands of two dtypes, shapes that do not fit.
+- The *fast lane* (`make_binary`, `make_unary`) of an op that has a `fast` kernel takes plain floats of one dtype: 1 µs.
+  It leaves all else, views too, to the general lane.
 """
 
 from __future__ import annotations
@@ -32,8 +34,9 @@ from ..core.dtype import NUMBERS
 from ..core.storage import View
 from .saving import Words, saving
 
-# In the generated code argument number i is `ai` and its raw value `xi`; where it may also be a number or None, `ki` says whether it is a
-# tensor. The result is `d` and as a Tensor `t`, its storage `s`; `n` is the node, to whose input number j the edge `ej` leads.
+# In the generated code argument number i is `ai` and its raw value `xi`; where it may also be a number or None, `ki`
+# says whether it is a tensor. The result is `d` and as a Tensor `t`, its storage `s`; `n` is the node, to whose input
+# number j the edge `ej` leads.
 
 # -- what both lanes are made of -------------------------------------------------------------------------------------------
 # One statement a slot: CPython 3.11 runs `t._view = None` as two instructions, and an assignment to several slots as three each.
@@ -79,7 +82,8 @@ if state.grad and (<wanted>):
 
 
 def _filled(template, **blocks):
-    """`template` with every `<name>` replaced by its block; one that stands alone on its line may have several lines, or none."""
+    """`template` with every `<name>` replaced by its block; one that stands alone on its line may have several lines,
+    or none."""
     lines = []
     for line in template.strip("\n").splitlines():
         alone = re.fullmatch(r"( *)<(\w+)>", line)
@@ -91,7 +95,8 @@ def _filled(template, **blocks):
 
 
 class _Call(Words):
-    """A call of an op as a lane sees it. is_tensor: per argument "True", "False" or the name of the variable that says so."""
+    """A call of an op as a lane sees it. is_tensor: per argument "True", "False" or the name of the variable that says
+    so."""
 
     def __init__(self, op, is_tensor):
         self.op, self.is_tensor_or_not = op, is_tensor
@@ -129,7 +134,8 @@ class _Call(Words):
         return _filled(_TENSOR, dtype=dtype, view=view, memory=memory)
 
     def node(self, fix, outputs):
-        """Makes the node `n` where a gradient is wanted. fix: an expression. outputs: the statements that hang it on the results."""
+        """Makes the node `n` where a gradient is wanted. fix: an expression. outputs: the statements that hang it on
+        the results."""
         if not self.sources:
             return "n = None"
         places = [i for i, _, _ in self.op.rules]
@@ -207,8 +213,9 @@ def _compile_lane(op, name, source, slow):
 
 
 def compiled_on_first_use(make, op):
-    """The lane `make(op)`, compiled when it is first called: compiling all would add 60 ms to `import autolab`. Returns a stub in its place;
-    `stub.lane()` is the lane itself, compiled now if need be, for whoever wants to call it directly."""
+    """The lane `make(op)`, compiled when it is first called: compiling all would add 60 ms to `import autolab`. Returns
+    a stub in its place; `stub.lane()` is the lane itself, compiled now if need be, for whoever wants to call it
+    directly."""
 
     def stub(*args):
         return stub.lane()(*args)
@@ -315,7 +322,8 @@ _OPERANDS = (Tensor, *NUMBERS)
 
 
 def make_unary(op):
-    """The fast lane of an op of one operand, taken when its other arguments have their defaults; the same as `core.apply.apply`."""
+    """The fast lane of an op of one operand, taken when its other arguments have their defaults; the same as
+    `core.apply.apply`."""
     others = [(f"a{i}", op.defaults[p]) for i, p in enumerate(op.params) if i]
     source = _filled(
         _UNARY,
@@ -467,7 +475,8 @@ elif a.dtype is not dtype: <slow>
 
 
 def _array(op, i, operand, slow):
-    """Lines that read the raw value of argument i, which is a tensor or, but for the first, may be a number. operand: whether it is promoted."""
+    """Lines that read the raw value of argument i, which is a tensor or, but for the first, may be a number. operand:
+    whether it is promoted."""
     refreshed, promoted = _REFRESHED if op.rules else "", _filled(_ONE_DTYPE, slow=slow) if operand else ""
     text = _filled(_ARRAY, refreshed=refreshed, promoted=promoted, slow=slow)
     lines = re.sub(r"\b([ax])\b", rf"\g<1>{i}", text).splitlines()
@@ -497,7 +506,8 @@ def _outputs(op):
 
 
 def _fix(op, call):
-    """What a gradient has to become again, (shape or None, dtype) per rule; None when no operand was broadcast or of another dtype."""
+    """What a gradient has to become again, (shape or None, dtype) per rule; None when no operand was broadcast or of
+    another dtype."""
     differs, metas = [], []
     for i, _, _ in op.rules:
         test = f"a{i}.dtype is not kind" + (f" or x{i}.shape != d.shape" if op.broadcast else "")

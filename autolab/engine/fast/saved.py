@@ -1,9 +1,10 @@
-"""How a node keeps what its rules need: one flat tuple, because a tuple per tensor cost as much as a small kernel and half the garbage
-collector's work.
+"""How a node keeps what its rules need: one flat tuple, because a tuple per tensor cost as much as a small kernel and
+half the garbage collector's work.
 
-An entry takes two places for an input (the Tensor and its version, or a number and None), three for an output (array, storage, version:
-never the Tensor, which would hold itself) and one for everything else; None stands in all places of what no gradient will ask for. Nodes with
-something unusual, or made by the core, keep the list of entries that `Node.entries` describes.
+An entry takes two places for an input (the Tensor and its version, or a number and None), three for an output (array,
+storage, version: never the Tensor, which would hold itself) and one for everything else; None stands in all places of
+what no gradient will ask for. Nodes with something unusual, or made by the core, keep the list of entries that
+`Node.entries` describes.
 """
 
 from __future__ import annotations
@@ -75,10 +76,11 @@ def release(node) -> bool:
 
 @functools.cache
 def freeing(op, gone):
-    """A function of the flat tuple of a node of `op`: the list of entries with `gone` in place of every tensor; None if there is none.
+    """A function of the flat tuple of a node of `op`: the list of entries with `gone` in place of every tensor; None if
+    there is none.
 
-    A number that PyTorch keeps as a tensor (of `x * 2`) counts as one, an index (of `x[0]`) does not. Compiled, because most nodes are freed
-    once each: looking through the record at every node cost 4 µs."""
+    A number that PyTorch keeps as a tensor (of `x * 2`) counts as one, an index (of `x[0]`) does not. Compiled, because
+    most nodes are freed once each: looking through the record at every node cost 4 µs."""
     left = []
     for k, (kind, stored, index) in enumerate(zip(op.save_kinds, kinds(op), op.save_index)):
         if stored == "output":

@@ -1,6 +1,7 @@
-"""What a node keeps for its backward rules, compiled from the op's record; the same as `core.apply.save`. `saving` writes the statements: for
-`core.apply.record` they are a function `save(args, outs, edges)` compiled on first use (reading the record at each call cost as much as a
-small kernel), and the lanes have them in their code. The tuple they make is the one that `saved.py` describes.
+"""What a node keeps for its backward rules, compiled from the op's record; the same as `core.apply.save`. `saving`
+writes the statements: for `core.apply.record` they are a function `save(args, outs, edges)` compiled on first use
+(reading the record at each call cost as much as a small kernel), and the lanes have them in their code. The tuple they
+make is the one that `saved.py` describes.
 """
 
 from __future__ import annotations

@@ -15,11 +15,12 @@ from ..core.refusals import stale
 
 
 def methods(op):
-    """What is compiled for the nodes of an op, by name: its backward and `step`; and how what they keep is read and freed.
+    """What is compiled for the nodes of an op, by name: its backward and `step`; and how what they keep is read and
+    freed.
 
-    They are compiled from the record (as dataclasses compile __init__) because a loop over rules and saved entries costs 0.9 µs a node
-    and the compiled form 0.35 µs; on a scalar graph that is a quarter of the whole backward pass. Compiling waits for the first use:
-    doing it for every op would double the time that `import autolab` takes."""
+    They are compiled from the record (as dataclasses compile __init__) because a loop over rules and saved entries
+    costs 0.9 µs a node and the compiled form 0.35 µs; on a scalar graph that is a quarter of the whole backward pass.
+    Compiling waits for the first use: doing it for every op would double the time that `import autolab` takes."""
     names = [name for name in _SIGNATURES if op.node_class.direct or name != "step"]
     return {name: _compiled_on_first_use(name, op) for name in names} | {"entries": saved.entries, "release": saved.release}
 
@@ -40,11 +41,11 @@ _SIGNATURES = {
 
 
 def _compile(op, name):
-    """One of the three: the gradients of the inputs from raw arrays, or from Tensors, the same as `core.node.backward`; `step` is all that
-    `straight` does at a node.
+    """One of the three: the gradients of the inputs from raw arrays, or from Tensors, the same as `core.node.backward`;
+    `step` is all that `straight` does at a node.
 
-    One function a class and not one for all nodes, because CPython 3.11 is quick to read an attribute only where all objects that come
-    by are of one class."""
+    One function a class and not one for all nodes, because CPython 3.11 is quick to read an attribute only where all
+    objects that come by are of one class."""
     traced, step = name == "backward_traced", name == "step"
     lines = [_SIGNATURES[name]]
     if step:
@@ -71,14 +72,16 @@ def _compile(op, name):
 
 
 def _arrived(op):
-    """What rules read as the gradient: a list where the op may have several outputs, though one gradient may be all that comes."""
+    """What rules read as the gradient: a list where the op may have several outputs, though one gradient may be all
+    that comes."""
     if op.variadic:
         return "(g,) if node.num_outputs == 1 else g"
     return "g if g.__class__ is list else (g,)" if op.node_class.direct and op.node_class.num_outputs > 1 else "g"
 
 
 def _reading(op, traced):
-    """Lines that read what the node saved into `s0`, `s1` …: arrays, or Tensors when traced. The same as `core.node._values`."""
+    """Lines that read what the node saved into `s0`, `s1` …: arrays, or Tensors when traced. The same as
+    `core.node._values`."""
     if not op.saves:
         return []
     lines = ["saved = node.saved", "if saved.__class__ is not tuple: saved = unusual(node, traced)", f"{', '.join(saved.places(op))}, = saved"]
@@ -121,7 +124,8 @@ def _reading_output(op, k, traced):
 
 
 def _gradients(op, traced, asked):
-    """An expression: the gradients of all inputs. asked: whether each input is asked first if it wants one; the only input always does."""
+    """An expression: the gradients of all inputs. asked: whether each input is asked first if it wants one; the only
+    input always does."""
     arrived = _arrived(op)
     if op.fused is not None and not traced and not op.spread:
         values = ", ".join(f"{n}=s{k}" for k, n in enumerate(op.saves))
@@ -136,8 +140,8 @@ def _gradients(op, traced, asked):
 
 
 def _handing_on(op, gradients, targets):
-    """What `step` does with the gradients: shapes and dtypes as the inputs have them (the same as `core.node.apply_fix`); what was saved is freed;
-    on they go.
+    """What `step` does with the gradients: shapes and dtypes as the inputs have them (the same as
+    `core.node.apply_fix`); what was saved is freed; on they go.
 
     targets: the names of the inputs, None when their number is not known."""
     if targets is None:
@@ -154,7 +158,8 @@ def _handing_on(op, gradients, targets):
 
 
 def _unusual(node, traced):
-    """What a node saved, hooked or freed, flat as the compiled functions expect it: hooks are called, freed ones raise."""
+    """What a node saved, hooked or freed, flat as the compiled functions expect it: hooks are called, freed ones
+    raise."""
     places = []
     for e, kind in zip(node._entries(), saved.kinds(node.op)):
         if e.__class__ is Packed:

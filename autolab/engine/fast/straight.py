@@ -1,11 +1,11 @@
 """The backward pass as it mostly is: one root, one gradient per node, no hooks, nobody watching, all in host memory.
 
-It does the same as `core.backward._Pass.run`, in the same order, without asking at every node for what is rarely there: half the time on graphs
-of scalars. `tests/engine/test_straight.py` holds the two together.
+It does the same as `core.backward._Pass.run`, in the same order, without asking at every node for what is rarely there:
+half the time on graphs of scalars. `tests/engine/test_straight.py` holds the two together.
 
-It starts as a walk: while a node hands gradients to one other node at most (and to leaves), nothing waits for anything and no plan is
-needed. Where the graph branches the rest is planned; where it needs hooks or a node of several outputs, `_Pass` takes over with what
-has arrived so far.
+It starts as a walk: while a node hands gradients to one other node at most (and to leaves), nothing waits for anything
+and no plan is needed. Where the graph branches the rest is planned; where it needs hooks or a node of several outputs,
+`_Pass` takes over with what has arrived so far.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ _by_age = attrgetter("sequence_nr")
 
 
 def of_number(loss, retain_graph) -> bool:
-    """`loss.backward()` of a 0-d tensor, the same as `core.differentiate.backward`. False, and nothing done, when it cannot be done here."""
+    """`loss.backward()` of a 0-d tensor, the same as `core.differentiate.backward`. False, and nothing done, when it
+    cannot be done here."""
     return (
         type(loss) is Tensor
         and loss._node is not None
@@ -39,8 +40,8 @@ def of_number(loss, retain_graph) -> bool:
 
 
 def backward(root, g, retain_graph) -> bool:
-    """Runs the pass from the node `root`, at which the raw array `g` arrives, the same as `core.backward.execute`. False, and nothing done, when
-    `root` needs `_Pass`."""
+    """Runs the pass from the node `root`, at which the raw array `g` arrives, the same as `core.backward.execute`.
+    False, and nothing done, when `root` needs `_Pass`."""
     silence = per_thread.state.silence
     if silence is None:
         with np.errstate(all="ignore"):
@@ -133,8 +134,8 @@ def _rest(roots, seeds, leaves, retain_graph):
 
 # -- with a plan -----------------------------------------------------------------------------------------------------------
 def _plan(roots, leaves=()) -> tuple[list, dict, dict] | None:
-    """(nodes, newest first; a place for the gradient of each; the leaves that are complete when a node has run, by that node), or None for a
-    graph that is not so plain. The same as `core.backward._Pass.plan`.
+    """(nodes, newest first; a place for the gradient of each; the leaves that are complete when a node has run, by that
+    node), or None for a graph that is not so plain. The same as `core.backward._Pass.plan`.
 
     leaves: where something has arrived already."""
     if any(leaf.hooks is not None or leaf.variable._hooks is not None or not leaf.variable._req for leaf in leaves):

@@ -96,7 +96,8 @@ def _apply_inplace(op, args):
             )
         raws = promoted(op, args, raws, device)
     if device is not CPU and op.fast in _IN_PLACE and not (state.grad and any(t._req for t in tensors)) and _fits(target, raws[1]):
-        device.backend.run(state, _IN_PLACE[op.fast], target._array, raws[1])  # no array for the result: memory is what a GPU is short of
+        # no array for the result: memory is what a GPU is short of
+        device.backend.run(state, _IN_PLACE[op.fast], target._array, raws[1])
         target._storage.version += 1
         if observe.observer is not None:
             observe.observer.forward(op, args, None, (target,), None, inplace=True)
@@ -145,8 +146,8 @@ def write_inplace(op, args, result, state):
 
 
 def _as_old_as_called(node, target, args):
-    """What the node of an in-place op saved of the changed memory, `x` of `y.mul_(x)` with `x = y` or a view of it, has the version it was
-    read at: backward would compute with other numbers, and has to say so."""
+    """What the node of an in-place op saved of the changed memory, `x` of `y.mul_(x)` with `x = y` or a view of it, has
+    the version it was read at: backward would compute with other numbers, and has to say so."""
     storage = target._storage
     if any(isinstance(a, Tensor) and a._storage is storage for a in args[1:]):
         node.replace_entries(
@@ -158,7 +159,8 @@ def _as_old_as_called(node, target, args):
 
 
 def _may_take(target, result, args):
-    """Whether `target` may have the array `result` itself, so that a big one is not copied: nobody else looks into either."""
+    """Whether `target` may have the array `result` itself, so that a big one is not copied: nobody else looks into
+    either."""
     return (
         result.size >= TAKEN
         and target._view is None
@@ -170,7 +172,8 @@ def _may_take(target, result, args):
 
 
 def _before(op, args, target):
-    """`target` as a Tensor of its own, with the history it has now; its values are copied only if a rule will read them."""
+    """`target` as a Tensor of its own, with the history it has now; its values are copied only if a rule will read
+    them."""
     needed = any(
         k == "input" and i == 0 and (r is None or any(_wants(args[op.rules[n][0]]) for n in r))
         for k, i, r in zip(op.save_kinds, op.save_index, op.needed_by)

@@ -1,4 +1,5 @@
-"""Out of the graph: `detach()`, `detach_()`, `data`. And what `detach_()` cut out: nodes that saved such a tensor before have to refuse it.
+"""Out of the graph: `detach()`, `detach_()`, `data`. And what `detach_()` cut out: nodes that saved such a tensor
+before have to refuse it.
 
 Source: torch/csrc/autograd/saved_variable.cpp, "Trying to use a saved tensor that has been detached in-place"."""
 
@@ -17,7 +18,8 @@ from ..core.tensor import Tensor, attach, materialise, wrap
 from .views import OVERLAPPING, repeats
 
 detached: dict = {}
-"""id -> (weak reference, sequence number then) of the tensors that `detach_()` cut out of a graph. A pass asks once whether there are any."""
+"""id -> (weak reference, sequence number then) of the tensors that `detach_()` cut out of a graph. A pass asks once
+whether there are any."""
 
 
 latest_detached = -1
@@ -86,7 +88,8 @@ class Detaching:
     def data(self):
         """The same memory outside the graph with a version counter of its own: changes through it go unnoticed."""
         t = wrap(materialise(self), self.dtype, self._storage.device)
-        if t._storage.__class__ is not self._storage.__class__:  # an ordinary tensor's memory stays ordinary in inference mode
+        # an ordinary tensor's memory stays ordinary in inference mode
+        if t._storage.__class__ is not self._storage.__class__:
             t._storage = new_storage(self._storage.device, self._storage.__class__)
             t._view = self._view if self._storage.__class__ is InferenceStorage else None if self._storage.device is CPU else AWAY
         t._storage.array = self._storage.array

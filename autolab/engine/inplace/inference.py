@@ -6,9 +6,9 @@ from ..core.grad_mode import _Mode, per_thread
 
 
 class _Guard:
-    """What was on before an `inference_mode` block. It dies, and puts that back, if the block's manager goes without having left in order:
-    an interrupt may come before the first line of `__exit__`. PyTorch's modes end so, too. Guards that did their work are used again:
-    an interrupt amid a `__del__` would be lost."""
+    """What was on before an `inference_mode` block. It dies, and puts that back, if the block's manager goes without
+    having left in order: an interrupt may come before the first line of `__exit__`. PyTorch's modes end so, too. Guards
+    that did their work are used again: an interrupt amid a `__del__` would be lost."""
 
     __slots__ = ("state", "grad", "inference", "special")
 

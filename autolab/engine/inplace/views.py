@@ -20,8 +20,8 @@ class _Following:
     """The methods of `View` that keep a view's history true; `core/storage.py` says what a view is."""
 
     def refresh(self, t):
-        """Gives `t` a new grad_fn if its memory changed in place since: a strided piece of its base's new value; and lets `t` require grad
-        if its base does (as one made before `base.requires_grad_()`, or under no_grad).
+        """Gives `t` a new grad_fn if its memory changed in place since: a strided piece of its base's new value; and
+        lets `t` require grad if its base does (as one made before `base.requires_grad_()`, or under no_grad).
 
         Raises torch's error for a view that cannot have one."""
         base = self.base
@@ -108,13 +108,14 @@ def move_retained(t, made_by, nr):
 
 
 def partly_overlap(a, b) -> bool:
-    """Whether dense pieces `a` and `b` of one memory have some elements in common and are not the same; others are not looked at, as in
-    PyTorch (`at::get_overlap_status`)."""
+    """Whether dense pieces `a` and `b` of one memory have some elements in common and are not the same; others are not
+    looked at, as in PyTorch (`at::get_overlap_status`)."""
     return a is not b and overlap(a, b) and not _same_piece(a, b)
 
 
 def overlap(a, b) -> bool:
-    """Whether `a` and `b` are the same tensor, or dense pieces of one memory that have elements in common (`at::assert_no_overlap`)."""
+    """Whether `a` and `b` are the same tensor, or dense pieces of one memory that have elements in common
+    (`at::assert_no_overlap`)."""
     if a is b:
         return True
     if a._storage is not b._storage or not (a._array.size and b._array.size and a._array.flags.forc and b._array.flags.forc):
@@ -171,8 +172,8 @@ class Geometry(tuple):
 
 
 def laid_out(xp, geometry, dtype):
-    """A zeroed buffer with the base's layout: the array shaped like the base, and the piece of it. The piece may begin before the base or
-    reach beyond it, as `as_strided` of a view can."""
+    """A zeroed buffer with the base's layout: the array shaped like the base, and the piece of it. The piece may begin
+    before the base or reach beyond it, as `as_strided` of a view can."""
     shape, strides, piece, piece_strides, offset = geometry
     before = max(0, -offset)
     buffer = xp.zeros(before + max(extent(shape, strides), offset + extent(piece, piece_strides), 1), dtype)
@@ -203,7 +204,8 @@ def piece_node(base, t):
 
 
 OVERLAPPING = View(None, 0, "default")
-"""The marker of a tensor outside any graph whose memory shows one number in several places: the fast lanes would change it in place."""
+"""The marker of a tensor outside any graph whose memory shows one number in several places: the fast lanes would change
+it in place."""
 
 
 def repeats(array) -> bool:
@@ -212,7 +214,8 @@ def repeats(array) -> bool:
 
 
 class CopySlices(Node):
-    """History of a base after an in-place op on a view of it: the old base, with one slice replaced by what `inner` computed."""
+    """History of a base after an in-place op on a view of it: the old base, with one slice replaced by what `inner`
+    computed."""
 
     __slots__ = ("geometry", "inner")
     _name = "torch::autograd::CopySlices"

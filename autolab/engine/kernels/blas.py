@@ -1,7 +1,8 @@
 """The OpenBLAS that came with NumPy: its threads, and for which processor its kernels were written.
 
-OpenBLAS picks its kernels by the processor, unless the environment variable OPENBLAS_CORETYPE says otherwise when NumPy is first imported:
-with `Haswell` a processor with AVX-512 multiplies matrices at half of its speed. Source: OpenBLAS, USAGE.md, "DYNAMIC_ARCH".
+OpenBLAS picks its kernels by the processor, unless the environment variable OPENBLAS_CORETYPE says otherwise when NumPy
+is first imported: with `Haswell` a processor with AVX-512 multiplies matrices at half of its speed. Source: OpenBLAS,
+USAGE.md, "DYNAMIC_ARCH".
 """
 
 from __future__ import annotations

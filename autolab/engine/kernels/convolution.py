@@ -1,7 +1,7 @@
 """Convolution as gathering windows (`windows.py`) and multiplying matrices: the forward map and its two adjoints.
 
-Nothing but the input is kept for the backward pass: windows are gathered again. Source of the method: Chellapilla, Puri, Simard, "High
-Performance Convolutional Neural Networks" (2006).
+Nothing but the input is kept for the backward pass: windows are gathered again. Source of the method: Chellapilla,
+Puri, Simard, "High Performance Convolutional Neural Networks" (2006).
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def _matrix(weight, groups, by_rows):
 
 
 def _exchanged(t):
-    """Dimensions 2 and 3 of 5 exchanged. Big arrays are copied one place of the last dimension at a time: NumPy's own copy, in runs as short as
-    that dimension, takes three times as long."""
+    """Dimensions 2 and 3 of 5 exchanged. Big arrays are copied one place of the last dimension at a time: NumPy's own
+    copy, in runs as short as that dimension, takes three times as long."""
     if t.size <= THIN:
         return t.swapaxes(2, 3).copy()
     exchanged = np.empty((*t.shape[:2], t.shape[3], t.shape[2], t.shape[4]), t.dtype)
@@ -80,9 +80,11 @@ def forward(x, weight, bias, geo):
 
 
 def _by_filters(x, filters, bias, geo, sizes, y):
-    """Fills `y` (O, columns), for less columns than filters: threads share the channels to gather, and then the filters.
+    """Fills `y` (O, columns), for less columns than filters: threads share the channels to gather, and then the
+    filters.
 
-    Shares of output rows would each read all filters, the biggest of the arrays; and seven rows are no even share for two."""
+    Shares of output rows would each read all filters, the biggest of the arrays; and seven rows are no even share for
+    two."""
     (block,), read = plan(sizes, False), sources(x, geo)
     gathered = memory.empty(block.gathered, x.dtype) if block.gathered else x
 
@@ -134,8 +136,9 @@ def _turned(weight, groups):
 
 
 def _row_phases(geo):
-    """Yields (first, rows of the kernel, geometry): these rows of the kernel read the input rows first, first + stride … and no others do, and
-    what comes back to such an input row is a convolution of stride 1 along the rows of the output."""
+    """Yields (first, rows of the kernel, geometry): these rows of the kernel read the input rows first, first + stride
+    … and no others do, and what comes back to such an input row is a convolution of stride 1 along the rows of the
+    output."""
     (kh, _), (sy, _), (py, _), (dy, _), h = geo.kernel, geo.stride, geo.padding, geo.dilation, geo.size[0]
     common = math.gcd(sy, dy)
     for i in range(min(sy // common, kh)):
@@ -149,7 +152,8 @@ def _row_phases(geo):
 
 
 def _add_rows(g, weight, back, dx, geo):
-    """Adds to the input rows `dx` what comes back from the output: a product for each column of the kernel, added where that column read.
+    """Adds to the input rows `dx` what comes back from the output: a product for each column of the kernel, added where
+    that column read.
 
     So kw numbers are added to each, and not kh * kw as if windows were scattered one by one."""
     groups, cg, _, w, n = dx.shape
@@ -198,7 +202,8 @@ def grad_weight(g, x, geo):
         total, read = None, sources(x, geo, part, parts)
         for block in plan(sizes, by_rows, part, parts):
             (_, windows, outputs), = block.products
-            # the gradient transposed: with the windows on the left OpenBLAS is twice as fast for thin filters, by up to a tenth for others
+            # the gradient transposed: with the windows on the left OpenBLAS is twice as fast for thin filters, by up to
+            # a tenth for others
             found = np.matmul(windows.of(gather(x, read, block)), outputs.of(g).swapaxes(3, 4))
             found = np.add.reduce(found, axis=(1, 2)) if thin else found[:, 0, 0]
             total = found if total is None else np.add(total, found, out=total)

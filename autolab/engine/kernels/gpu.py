@@ -1,7 +1,8 @@
-"""The kernels of convolution and normalisation for arrays of a GPU: whole arrays at a time, in the words that NumPy and CuPy share.
+"""The kernels of convolution and normalisation for arrays of a GPU: whole arrays at a time, in the words that NumPy and
+CuPy share.
 
-A GPU wants few large kernels; the blocks, threads and reused memory by which the other files of this folder serve a CPU's caches would
-only be in the way. The functions have the names and arguments of those that they stand for.
+A GPU wants few large kernels; the blocks, threads and reused memory by which the other files of this folder serve a
+CPU's caches would only be in the way. The functions have the names and arguments of those that they stand for.
 """
 
 from __future__ import annotations

@@ -9,7 +9,8 @@ from . import reuse as memory
 
 @dataclass(frozen=True)
 class Geometry:
-    """Sizes of a two-dimensional convolution: (height, width) pairs. `padding` may be negative (rows that are skipped)."""
+    """Sizes of a two-dimensional convolution: (height, width) pairs. `padding` may be negative (rows that are
+    skipped)."""
 
     size: tuple[int, int]  # of the input
     out: tuple[int, int]

@@ -1,7 +1,7 @@
 """Normalisation of rows: batch norm (a row per channel), layer and group norm (a row per sample or group).
 
-Rows are worked through in blocks of about 1 MB, so that the second and third pass over a block find it in the cache. The variance is
-taken in two passes, from the differences to the mean.
+Rows are worked through in blocks of about 1 MB, so that the second and third pass over a block find it in the cache.
+The variance is taken in two passes, from the differences to the mean.
 """
 
 from __future__ import annotations

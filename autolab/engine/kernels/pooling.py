@@ -1,7 +1,7 @@
 """Pooling windows of the last two dimensions of an array; leading dimensions and the order in memory are kept.
 
-A window's largest number is found along one axis first, then along the other in what is left: k + k passes instead of k * k, each a
-`maximum` of two strided slices. The first of equal numbers (row by row) wins, as in PyTorch.
+A window's largest number is found along one axis first, then along the other in what is left: k + k passes instead of k
+* k, each a `maximum` of two strided slices. The first of equal numbers (row by row) wins, as in PyTorch.
 """
 
 from __future__ import annotations
@@ -158,7 +158,8 @@ def maximum(x, win):
 
 
 def max_indices(x, win):
-    """Where the largest number of each window lies, as h * W + w (int64). NaN counts as largest, and the last one wins."""
+    """Where the largest number of each window lies, as h * W + w (int64). NaN counts as largest, and the last one
+    wins."""
     xp, (h, w), (sy, sx), (py, px), (dy, dx) = module(x), win.size, win.stride, win.padding, win.dilation
     top, left = xp.arange(win.out[0]) * sy - py, xp.arange(win.out[1]) * sx - px
     if off_host(x) and not py and not px and all(reach <= size for reach, size in zip(win.reach, win.size)):
@@ -178,7 +179,8 @@ def max_indices(x, win):
 
 
 def _places_in_windows(x, win):
-    """What `max_indices` says, counted within each window, for windows that need no padding: in few kernels, as a GPU wants them."""
+    """What `max_indices` says, counted within each window, for windows that need no padding: in few kernels, as a GPU
+    wants them."""
     xp, (*lead, row, column) = module(x), x.strides
     steps = (*lead, win.stride[0] * row, win.stride[1] * column, win.dilation[0] * row, win.dilation[1] * column)
     shape = (*x.shape[:-2], *win.out)

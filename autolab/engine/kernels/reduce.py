@@ -1,4 +1,5 @@
-"""Reductions and running results of ufuncs that CuPy does not reduce by: it has `reduce` and `accumulate` of sums and products only."""
+"""Reductions and running results of ufuncs that CuPy does not reduce by: it has `reduce` and `accumulate` of sums and
+products only."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ def reduce(xp, ufunc, x, axis=None, keepdims=False):
 
 
 def accumulate(xp, ufunc, x, axis):
-    """`xp.<ufunc>.accumulate(x, axis)`; on a GPU in log2(n) steps, each of which doubles how far a result looks back (Hillis and Steele,
-    "Data parallel algorithms", 1986)."""
+    """`xp.<ufunc>.accumulate(x, axis)`; on a GPU in log2(n) steps, each of which doubles how far a result looks back
+    (Hillis and Steele, "Data parallel algorithms", 1986)."""
     function = getattr(xp, ufunc)
     if xp is np:
         return function.accumulate(x, axis=axis)

@@ -1,8 +1,9 @@
 """Arrays whose memory is used again.
 
-The C library gives big blocks back to the operating system when they are freed, and a fresh block costs a page fault for every 4 kB: a
-quarter to a half of a small network's training step. Blocks from here go back to a list instead, when the last array that looks into
-them is gone. Nothing outside this module changes, and at most `KEPT` bytes lie on the list.
+The C library gives big blocks back to the operating system when they are freed, and a fresh block costs a page fault
+for every 4 kB: a quarter to a half of a small network's training step. Blocks from here go back to a list instead, when
+the last array that looks into them is gone. Nothing outside this module changes, and at most `KEPT` bytes lie on the
+list.
 """
 
 from __future__ import annotations
@@ -16,17 +17,22 @@ import numpy as np
 
 SMALLEST = 1 << 16  # bytes: the C library itself reuses smaller blocks
 LARGEST = 1 << 25
-KEPT = 3 << 26  # what a ResNet-9 gives back in a step and asks for again; with a third of that 70 MB were new in each, filled with zeros
-LINE = 64  # bytes of a line of the cache: NumPy's loops and OpenBLAS take up to twice as long where their vectors lie across two of them
+# what a ResNet-9 gives back in a step and asks for again; with a third of that 70 MB were new in each, filled with
+# zeros
+KEPT = 3 << 26
+# bytes of a line of the cache: NumPy's loops and OpenBLAS take up to twice as long where their vectors lie across two
+# of them
+LINE = 64
 
 _free: dict[int, deque] = {}
 _kept = 0
-_counting = threading.Lock()  # nobody waits for it: a block may come back at any time, in any thread, and also amid the lines that hold it
+# nobody waits for it: a block may come back at any time, in any thread, and also amid the lines that hold it
+_counting = threading.Lock()
 
 
 class _Block(np.ndarray):
-    """Bytes that belong to one array after the other. NumPy takes a view of a view of an array for a view of that array, and would drop the
-    lease in between, if this were no class of its own."""
+    """Bytes that belong to one array after the other. NumPy takes a view of a view of an array for a view of that
+    array, and would drop the lease in between, if this were no class of its own."""
 
     __slots__ = ()
 
@@ -108,7 +114,8 @@ def empty_like(x, dtype=None, shape=None):
 
 @lru_cache(1024)
 def orders(strides):
-    """The dimensions from the outermost in memory to the innermost, and the way back. Sorting costs as much as a small kernel."""
+    """The dimensions from the outermost in memory to the innermost, and the way back. Sorting costs as much as a small
+    kernel."""
     order = sorted(range(len(strides)), key=lambda d: -abs(strides[d]))
     return order, sorted(range(len(strides)), key=order.__getitem__)
 

@@ -8,7 +8,8 @@ import numpy as np
 def add_at(xp, out, key, values):
     """out[key] += values, where values at the same place add up.
 
-    CuPy 14 does that for int32, uint32, uint64 and real floats; the other dtypes are taken as parts or neighbours of these."""
+    CuPy 14 does that for int32, uint32, uint64 and real floats; the other dtypes are taken as parts or neighbours of
+    these."""
     kind = out.dtype.kind
     if xp is np or kind == "f" or out.dtype == np.int32:
         xp.add.at(out, key, values)

@@ -1,7 +1,8 @@
-"""Maps along an axis of which every output reads a few neighbours, weighted: resizing, means of windows that share the axis out; and their adjoints.
+"""Maps along an axis of which every output reads a few neighbours, weighted: resizing, means of windows that share the
+axis out; and their adjoints.
 
-A matrix product would read all positions, most of them times 0: one inf or NaN would reach every output, where it has to reach those alone
-that read it.
+A matrix product would read all positions, most of them times 0: one inf or NaN would reach every output, where it has
+to reach those alone that read it.
 """
 
 from __future__ import annotations
@@ -94,7 +95,8 @@ def _gathered(x, taps, axis):
 
 
 def sums(x, start, stop, axis):
-    """The sums of `x` between neighbouring positions, which may share some; on the host, and where all but the last end before the end of x."""
+    """The sums of `x` between neighbouring positions, which may share some; on the host, and where all but the last end
+    before the end of x."""
     edges = np.stack((start, stop), 1).reshape(-1)[:-1]
     found = np.add.reduceat(x, edges, axis)
     return found[..., ::2] if axis == -1 else found[..., ::2, :]

@@ -1,8 +1,9 @@
 """Splitting a kernel over threads, with BLAS held at one thread meanwhile.
 
-NumPy releases the interpreter lock in copies, ufuncs and matrix products, so blocks of a convolution run side by side. BLAS's own
-threads would split each product instead, and then one core writes the windows that the other has to read. As many threads are
-used as BLAS would use: OPENBLAS_NUM_THREADS=1 gives one. Where NumPy's BLAS is not OpenBLAS everything runs in the calling thread.
+NumPy releases the interpreter lock in copies, ufuncs and matrix products, so blocks of a convolution run side by side.
+BLAS's own threads would split each product instead, and then one core writes the windows that the other has to read. As
+many threads are used as BLAS would use: OPENBLAS_NUM_THREADS=1 gives one. Where NumPy's BLAS is not OpenBLAS everything
+runs in the calling thread.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ def available() -> int:
 def use(number) -> None:
     """Sets how many threads kernels and BLAS use from now on, in the whole process.
 
-    Raises RuntimeError unless it is a positive int, NotImplementedError where NumPy's BLAS is not OpenBLAS. Source: torch.set_num_threads."""
+    Raises RuntimeError unless it is a positive int, NotImplementedError where NumPy's BLAS is not OpenBLAS. Source:
+    torch.set_num_threads."""
     if isinstance(number, bool) or not isinstance(number, int):
         message = f"set_num_threads expects an int, but got {type(number).__name__}"
         raise fail(RuntimeError, message, "It counts threads.")
@@ -113,7 +115,8 @@ _pool = _Pool()
 def split(function, flops, most):
     """Calls `function(k, n)` for k = 0 … n - 1, side by side; n is 1 for little work, and at most `most`.
 
-    BLAS keeps to one thread even then: its threads wait for each other busily, which costs more than small products gain."""
+    BLAS keeps to one thread even then: its threads wait for each other busily, which costs more than small products
+    gain."""
     global _pool
     threads = available() if flops > TINY else 1
     n = min(threads, most) if flops > WORTH_IT else 1
@@ -150,8 +153,9 @@ def share(part, parts, count):
 
 
 def both(first, second, flops):
-    """(first(), second()), of about so many operations each. Two threads do one each, for two kernels at different places of their work seldom
-    want the interpreter lock at once; else one comes after the other, and each may split its work."""
+    """(first(), second()), of about so many operations each. Two threads do one each, for two kernels at different
+    places of their work seldom want the interpreter lock at once; else one comes after the other, and each may split
+    its work."""
     if available() != 2 or flops <= WORTH_IT:
         return first(), second()
     results = [None, None]
@@ -169,8 +173,8 @@ def both(first, second, flops):
 
 
 def hand_out(work, pieces, flops):
-    """Calls `work(*piece)` for each of a list of pieces, side by side. Every thread takes the next one when it is done with its last, so that
-    none waits long for another that started late or had to wait for the interpreter lock."""
+    """Calls `work(*piece)` for each of a list of pieces, side by side. Every thread takes the next one when it is done
+    with its last, so that none waits long for another that started late or had to wait for the interpreter lock."""
     remaining = iter(pieces)
 
     def part(k, n):
@@ -183,8 +187,9 @@ def hand_out(work, pieces, flops):
 def out_of_step(pieces, halves):
     """`pieces` to hand out, the first of them in two `halves`: one comes second, the other last.
 
-    Two threads that do the same steps at the same time want the interpreter lock at the same times, and one of them sleeps. Half a piece apart,
-    one multiplies or adds, which takes long and leaves the lock alone, while the other does what comes between."""
+    Two threads that do the same steps at the same time want the interpreter lock at the same times, and one of them
+    sleeps. Half a piece apart, one multiplies or adds, which takes long and leaves the lock alone, while the other does
+    what comes between."""
     _, *others = pieces
     return [*others[:1], halves[0], *others[1:], halves[1]]
 
@@ -192,8 +197,9 @@ def out_of_step(pieces, halves):
 def in_blocks(work, count, size, flops):
     """Calls `work(start, stop)` for pieces of `count` items, of which `size` fit a core's cache, side by side.
 
-    Several threads take longer pieces, for fewer calls: whoever comes back from NumPy while another thread has the interpreter lock
-    sleeps, and waking up takes as long as reading 1 MB (max pooling's gradient: 2.6 ms in pieces of 1 MB, 1.8 of 4 MB; one thread 2.5)."""
+    Several threads take longer pieces, for fewer calls: whoever comes back from NumPy while another thread has the
+    interpreter lock sleeps, and waking up takes as long as reading 1 MB (max pooling's gradient: 2.6 ms in pieces of 1
+    MB, 1.8 of 4 MB; one thread 2.5)."""
     if count <= size and flops <= TINY:
         return work(0, count) if count else None
     threads = available() if flops > WORTH_IT else 1

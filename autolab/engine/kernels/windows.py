@@ -1,8 +1,9 @@
 """What the outputs of a convolution read, gathered as matrices, block by block.
 
-The output rows are cut into blocks whose windows fill about 4 MB, so that they are still in the cache when the matrix product reads them.
-Padding is never materialised; a window that reaches over the edge is zero there. Which part of the input goes where depends on sizes alone:
-`plan` works it out once for all images of these sizes, which takes as long as a small convolution itself.
+The output rows are cut into blocks whose windows fill about 4 MB, so that they are still in the cache when the matrix
+product reads them. Padding is never materialised; a window that reaches over the edge is zero there. Which part of the
+input goes where depends on sizes alone: `plan` works it out once for all images of these sizes, which takes as long as
+a small convolution itself.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ BLOCK = 1 << 22  # bytes of windows in one block
 COLUMNS = 512  # a matrix product of fewer columns is slow
 THIN = 1 << 14  # numbers in a matrix of filters that is multiplied in small products; any other is thick
 ROW = {True: 32, False: 256}  # thin or not: columns from which a product for each output row pays (measured on a Zen 4)
-SMALL = 1e6  # multiplications in such a product: up to there OpenBLAS reads its operands in place, beyond it copies them first
-SPARED = 2e5  # multiplications by zeros, from which it pays to leave them out: about what a matrix product takes to begin
+# multiplications in such a product: up to there OpenBLAS reads its operands in place, beyond it copies them first
+SMALL = 1e6
+# multiplications by zeros, from which it pays to leave them out: about what a matrix product takes to begin
+SPARED = 2e5
 
 
 class Sizes(NamedTuple):
@@ -81,9 +84,10 @@ class Product(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Output rows start … start + rows. `gathered` is the shape of the array in which windows are gathered, () where the input is that
-    array. `inside` is the part of the input that one copy brings there; None when some of it is zero or lies apart. Then `zeros` are places in
-    the array, and `copies` (place in it, column of the kernel, place in what that column reads)."""
+    """Output rows start … start + rows. `gathered` is the shape of the array in which windows are gathered, () where
+    the input is that array. `inside` is the part of the input that one copy brings there; None when some of it is zero
+    or lies apart. Then `zeros` are places in the array, and `copies` (place in it, column of the kernel, place in what
+    that column reads)."""
 
     start: int
     rows: int
@@ -98,13 +102,15 @@ class Block(NamedTuple):
 def plan(sizes, by_rows, part=0, parts=1, trimmed=False, alone=False):
     """The blocks of output rows of thread `part` of so many.
 
-    A product has matrices of shape (groups, a, b, inner, columns): a matrices, each cut into b along its columns (see `cuts`). Of the two ways
-    to gather, `by_rows` copies less: an input row is copied once for each column of the kernel, and the windows of an output row are kh such
-    rows that follow each other, so that windows share memory. `inner` is then (kh, channels, kw), and there is a matrix per output
-    row. Otherwise `inner` is (channels, kh, kw), and one matrix has the windows of the whole block.
+    A product has matrices of shape (groups, a, b, inner, columns): a matrices, each cut into b along its columns (see
+    `cuts`). Of the two ways to gather, `by_rows` copies less: an input row is copied once for each column of the
+    kernel, and the windows of an output row are kh such rows that follow each other, so that windows share memory.
+    `inner` is then (kh, channels, kw), and there is a matrix per output row. Otherwise `inner` is (channels, kh, kw),
+    and one matrix has the windows of the whole block.
 
-    trimmed: output rows that reach over the edge leave out what is zero, in products of their own, where that spares enough (`by_rows` only).
-    alone: the outputs of each block lie in an array of their own, (groups, filters, rows, out width, N), and not in one of all rows."""
+    trimmed: output rows that reach over the edge leave out what is zero, in products of their own, where that spares
+    enough (`by_rows` only). alone: the outputs of each block lie in an array of their own, (groups, filters, rows, out
+    width, N), and not in one of all rows."""
     geo = sizes.geo
     first, last = _rows(geo, part, parts)
     area = sizes.item * geo.groups * sizes.channels * geo.kernel[1] * sizes.row
@@ -126,7 +132,8 @@ def _rows(geo, part, parts):
 
 
 def cuts(filters, columns):
-    """Into how many products of equal size one of `columns` columns is cut, for a matrix of filters with so many numbers."""
+    """Into how many products of equal size one of `columns` columns is cut, for a matrix of filters with so many
+    numbers."""
     if filters > THIN or filters * columns <= SMALL:
         return 1
     least = math.ceil(filters * columns / SMALL)
@@ -137,8 +144,9 @@ def cuts(filters, columns):
 def sources(x, geo, part=0, parts=1):
     """What each column of the kernel reads: arrays (groups, channels, H, columns, N) of an `x` of this shape.
 
-    What neighbouring outputs read lies side by side: for a stride, every stride-th column is copied to an array of its own. There the rows that
-    thread `part` of so many does not read are left as they are. Valid until this thread asks again."""
+    What neighbouring outputs read lies side by side: for a stride, every stride-th column is copied to an array of its
+    own. There the rows that thread `part` of so many does not read are left as they are. Valid until this thread asks
+    again."""
     step = geo.stride[1]
     if step == 1:
         return [x] * geo.kernel[1]
@@ -154,9 +162,11 @@ def sources(x, geo, part=0, parts=1):
 
 
 def gather(x, sources, block, gathered=None, channels=None):
-    """The array in which the windows of `block` lie: of an input x (groups, channels, H, W, N) that fills its memory, and its `sources`.
+    """The array in which the windows of `block` lie: of an input x (groups, channels, H, W, N) that fills its memory,
+    and its `sources`.
 
-    Valid until this thread gathers again. Or, of an array `gathered` in which windows are not by rows, the part of these `channels` only."""
+    Valid until this thread gathers again. Or, of an array `gathered` in which windows are not by rows, the part of
+    these `channels` only."""
     if not block.gathered:
         return x
     if gathered is None:
@@ -183,7 +193,8 @@ def _places(geo):
 
 
 def _reached(first, step, count, size):
-    """Of the places first, first + step … (count of them): those in 0 … size - 1, as (from, to), and where they lie, as a slice."""
+    """Of the places first, first + step … (count of them): those in 0 … size - 1, as (from, to), and where they lie, as
+    a slice."""
     a = min(count, max(0, -(first // step)))
     b = max(a, min(count, (size - 1 - first) // step + 1))
     start = first + a * step
@@ -196,7 +207,8 @@ def _outside(a, b, n):
 
 
 def _widths(geo):
-    """Per column of the kernel: from and to which output column it reads inside of the image, and the slice of its source."""
+    """Per column of the kernel: from and to which output column it reads inside of the image, and the slice of its
+    source."""
     step = geo.stride[1]
     return [_reached(place, 1, geo.out[1], -(-(geo.size[1] - phase) // step)) for phase, place in _places(geo)]
 
@@ -283,7 +295,8 @@ def _row_block(sizes, start, m, trimmed, alone):
 
 
 def _pieces(sizes, top, m):
-    """Output rows whose windows have the same rows inside of the image: (row in the block, how many, first and last row of the kernel)."""
+    """Output rows whose windows have the same rows inside of the image: (row in the block, how many, first and last row
+    of the kernel)."""
     kh, sy, h = sizes.geo.kernel[0], sizes.geo.stride[0], sizes.geo.size[0]
     pieces, spared = [], 0
     for r in range(m):

@@ -1,15 +1,17 @@
 """3 x 3 convolutions with fewer multiplications: Winograd's minimal filtering F(2 x 2, 3 x 3).
 
-A tile of 2 x 2 outputs reads 4 x 4 inputs: 36 multiplications for each pair of channels. The tile and the filter turned into sums and
-differences first (`B^T d B` and `G w G^T`), 16 products do; sums and differences of these are the outputs (`A^T m A`). For all tiles at once
-these are 16 matrix products, over channels alone. The gradient of the weight is the adjoint of the same: 16 products, too.
+A tile of 2 x 2 outputs reads 4 x 4 inputs: 36 multiplications for each pair of channels. The tile and the filter turned
+into sums and differences first (`B^T d B` and `G w G^T`), 16 products do; sums and differences of these are the outputs
+(`A^T m A`). For all tiles at once these are 16 matrix products, over channels alone. The gradient of the weight is the
+adjoint of the same: 16 products, too.
 
-The changes of basis are products as well, of a matrix of 16 x 16, 4 x 16 or 16 x 9 constants and the numbers at each place of a tile: most additions
-are of zeros, but a product is fast, and one call. Between calls Python wants its lock, for which a second thread waits.
+The changes of basis are products as well, of a matrix of 16 x 16, 4 x 16 or 16 x 9 constants and the numbers at each
+place of a tile: most additions are of zeros, but a product is fast, and one call. Between calls Python wants its lock,
+for which a second thread waits.
 
-Rounding is like that of the sums it stands for: B and A hold 0, 1 and -1, G also 1/2. Where those give inf this gives NaN (inf - inf), so that a
-result that is not finite is None, and the caller computes it from windows.
-Source: Lavin, Gray, "Fast Algorithms for Convolutional Neural Networks", CVPR 2016, section 4.1.
+Rounding is like that of the sums it stands for: B and A hold 0, 1 and -1, G also 1/2. Where those give inf this gives
+NaN (inf - inf), so that a result that is not finite is None, and the caller computes it from windows. Source: Lavin,
+Gray, "Fast Algorithms for Convolutional Neural Networks", CVPR 2016, section 4.1.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ from . import reuse as memory, threads
 from .layout import batch_first, batch_last, by_pixel
 
 CHANNELS = 64  # with fewer, the changes of basis take what the products save (measured on processors with AVX-512)
-SHARED = 96  # the same for the gradient of the weight when several threads share its 16 places, for all of them gather all tiles
+# the same for the gradient of the weight when several threads share its 16 places, for all of them gather all tiles
+SHARED = 96
 COLUMNS, GRADIENT_COLUMNS = 128, 64  # of a product from which reading 16 matrices of filters for 9 pays
 PRODUCT = 512  # forward: of channels and images; with less, tiles are copied in pieces so short that nothing is won
 NUMBERS = 1 << 15  # of a matrix of tiles, about: 16 such matrices take 2 MB
@@ -31,11 +34,13 @@ _B = np.array([[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, 1, 0, -1]])  # tr
 _G = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, -1]])
 _A = np.array([[1, 1, 1, 0], [0, 1, -1, 1]])
 _OF_IMAGE, _OF_FILTER, _OF_PRODUCTS = ({t: np.kron(m, m).astype(t) for t in (np.float32, np.float64)} for m in (_B, _G, _A))
-_PER_FILTER = 1000.0  # operations to change the basis of one filter of a channel, times the cost of memory: for `threads.split`
+# operations to change the basis of one filter of a channel, times the cost of memory: for `threads.split`
+_PER_FILTER = 1000.0
 
 
 def pays(filters, channels, n, dtype, geo, found="output"):
-    """Whether a convolution of `n` images by so many filters is faster this way; `found`: or the gradient of its "input" or "weight"."""
+    """Whether a convolution of `n` images by so many filters is faster this way; `found`: or the gradient of its
+    "input" or "weight"."""
     fewest, forwards = min(filters, channels), found == "output"
     return (
         geo.kernel == (3, 3)
@@ -115,14 +120,15 @@ def grad_weight(g, x, geo):
 
 # -- the changes of basis ----------------------------------------------------------------------------------------------------
 def _changed(matrix, numbers, out):
-    """Fills `out` (places, C, columns) from `numbers` (other places, C, columns). One small product per channel, whose operands OpenBLAS reads where
-    they lie; a product of all channels it would copy first, which takes twice as long."""
+    """Fills `out` (places, C, columns) from `numbers` (other places, C, columns). One small product per channel, whose
+    operands OpenBLAS reads where they lie; a product of all channels it would copy first, which takes twice as long."""
     np.matmul(matrix, numbers.swapaxes(0, 1), out=out.swapaxes(0, 1))
     return out
 
 
 def _filters(weight, turned, out=None):
-    """G w G^T: (16, O, C), or (16, C, O) `turned`. A product with a matrix of nine columns, one for each place in the filter."""
+    """G w G^T: (16, O, C), or (16, C, O) `turned`. A product with a matrix of nine columns, one for each place in the
+    filter."""
     turn = _OF_FILTER[weight.dtype.type]
     made = np.matmul(turn[:, ::-1].copy() if turned else turn, weight.reshape(-1, 9).T, out=out)
     made = made.reshape(16, *weight.shape[:2])
@@ -158,7 +164,8 @@ def _gradient(total):
 
 
 def _image_tiles(x, rows, columns, padding, places=slice(None), out=None):
-    """B^T d B for these rows and columns of tiles of x (C, H, W, N), at some of the 16 `places`: (places, C, rows * columns * N)."""
+    """B^T d B for these rows and columns of tiles of x (C, H, W, N), at some of the 16 `places`: (places, C, rows *
+    columns * N)."""
     height, width = rows[1] - rows[0], columns[1] - columns[0]
     top, left = 2 * rows[0] - padding[0], 2 * columns[0] - padding[1]
     part = _by_parity(x, (top, top + 2 * height + 2), (left, left + 2 * width + 2))
@@ -173,7 +180,8 @@ def _image_tiles(x, rows, columns, padding, places=slice(None), out=None):
 
 
 def _gradient_tiles(g, rows, columns, places):
-    """A g A^T for these rows and columns of tiles of g (O, H, W, N), at some of the 16 `places`: (places, O, rows * columns * N)."""
+    """A g A^T for these rows and columns of tiles of g (O, H, W, N), at some of the 16 `places`: (places, O, rows *
+    columns * N)."""
     height, width = rows[1] - rows[0], columns[1] - columns[0]
     bottom, right = 2 * rows[1], 2 * columns[1]
     if bottom <= g.shape[1] and right <= g.shape[2]:
@@ -188,8 +196,8 @@ def _gradient_tiles(g, rows, columns, places):
 
 
 def _outputs(filters, tiled, bias, pixels, rows, columns):
-    """A^T m A, where m are the products of filters (16, O, C) and tiles (16, C, columns), into an image `by_pixel`, at these rows and columns of
-    tiles. Returns whether all is finite."""
+    """A^T m A, where m are the products of filters (16, O, C) and tiles (16, C, columns), into an image `by_pixel`, at
+    these rows and columns of tiles. Returns whether all is finite."""
     products = threads.scratch("products", (*filters.shape[:2], tiled.shape[2]), tiled.dtype)
     np.matmul(filters, tiled, out=products)
     if bias is not None:
@@ -207,7 +215,8 @@ def _tiles(geo):
 
 
 def _blocks(tiles, channels, n, halved):
-    """So many rows and columns of tiles in pieces that fit the cache, each (first row, end), (first column, end); `halved`: `threads.out_of_step`.
+    """So many rows and columns of tiles in pieces that fit the cache, each (first row, end), (first column, end);
+    `halved`: `threads.out_of_step`.
 
     A row is cut only where it is much longer than the cache: short products take longer than what they save."""
     rows, columns = tiles
@@ -224,7 +233,8 @@ def _blocks(tiles, channels, n, halved):
 
 
 def _place(made, pixels, rows, columns):
-    """Outputs (4, O, columns) of these rows and columns of tiles, into an image; the last ones may reach over its edge."""
+    """Outputs (4, O, columns) of these rows and columns of tiles, into an image; the last ones may reach over its
+    edge."""
     pixels = pixels[:, 2 * rows[0] : 2 * rows[1], 2 * columns[0] : 2 * columns[1]]
     height, width = rows[1] - rows[0], columns[1] - columns[0]
     made = by_pixel(made.reshape(2, 2, len(pixels), height, width, -1))
@@ -238,9 +248,11 @@ def _place(made, pixels, rows, columns):
 
 
 def _by_parity(x, lines, columns):
-    """Lines (from, to) and columns of x (C, H, W, N), zero outside of the image, even columns and odd ones apart: (C, lines, 2, columns / 2, N).
+    """Lines (from, to) and columns of x (C, H, W, N), zero outside of the image, even columns and odd ones apart: (C,
+    lines, 2, columns / 2, N).
 
-    Tiles side by side lie two columns apart; like this what they read lies side by side. Valid until this thread asks again."""
+    Tiles side by side lie two columns apart; like this what they read lies side by side. Valid until this thread asks
+    again."""
     (top, bottom), (left, right), (channels, h, w, n) = lines, columns, x.shape
     half = (right - left) // 2
     made = threads.scratch("part of an image", (channels, bottom - top, 2, half, n), x.dtype)

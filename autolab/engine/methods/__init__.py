@@ -1,4 +1,5 @@
-"""The methods of Tensor that are no operations: what it is, what it becomes, how it is copied, what Python and the learner ask of it.
+"""The methods of Tensor that are no operations: what it is, what it becomes, how it is copied, what Python and the
+learner ask of it.
 
 Importing this package puts them on the class."""
 

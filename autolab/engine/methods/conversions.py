@@ -16,7 +16,8 @@ class Conversions:
     def numpy(self, *, force=False):
         """The values as a NumPy array that shares this tensor's memory.
 
-        Raises RuntimeError when the tensor requires grad and gradients are recorded, TypeError off the CPU. Source: torch.Tensor.numpy."""
+        Raises RuntimeError when the tensor requires grad and gradients are recorded, TypeError off the CPU. Source:
+        torch.Tensor.numpy."""
         if force:
             return self.detach().cpu().numpy()
         if self.requires_grad and per_thread.state.grad:

@@ -41,7 +41,8 @@ class Copies:
         return t
 
     def _copied_memory(self, memo):
-        """A copy of the array, and of the memory it looks into if there is more to see, which tensors that are copied together share."""
+        """A copy of the array, and of the memory it looks into if there is more to see, which tensors that are copied
+        together share."""
         d, owner = self._array, None if self._memory is None else self._memory.array
         if owner is None:
             return devices.copied(d), None

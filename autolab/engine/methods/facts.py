@@ -1,4 +1,5 @@
-"""What a tensor is: its sizes, its strides, its place in memory, its kind. Source: https://docs.pytorch.org/docs/2.13/tensors.html"""
+"""What a tensor is: its sizes, its strides, its place in memory, its kind. Source:
+https://docs.pytorch.org/docs/2.13/tensors.html"""
 
 from __future__ import annotations
 
@@ -66,7 +67,8 @@ class Facts(Base):
         return self.dtype.itemsize
 
     def is_inference(self) -> bool:
-        """Whether it was made in `inference_mode`, so that it may never enter a graph. Source: torch.Tensor.is_inference."""
+        """Whether it was made in `inference_mode`, so that it may never enter a graph. Source:
+        torch.Tensor.is_inference."""
         return self._storage.__class__ is InferenceStorage
 
     def is_floating_point(self) -> bool:
@@ -103,7 +105,8 @@ class Facts(Base):
     nelement = numel
 
     def stride(self, dim=None):
-        """Steps in elements from one entry to the next, per dimension. A view says where it steps to along a dimension of size 1, too."""
+        """Steps in elements from one entry to the next, per dimension. A view says where it steps to along a dimension
+        of size 1, too."""
         if self._row_major() and (self._view is None or not self._array.size):
             strides = contiguous_strides(self._array.shape)
         else:
@@ -112,7 +115,8 @@ class Facts(Base):
         return strides if dim is None else strides[self._place(dim)]
 
     def storage_offset(self) -> int:
-        """Where it begins in the memory that it shares with its views, counted in elements. Source: torch.Tensor.storage_offset."""
+        """Where it begins in the memory that it shares with its views, counted in elements. Source:
+        torch.Tensor.storage_offset."""
         base = self._storage.array
         if base is None or self._array is base:
             return 0

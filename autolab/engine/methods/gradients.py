@@ -80,7 +80,8 @@ class Gradients(Base):
                 "only Tensors of floating point dtype can require gradients",
                 "A gradient needs values that can change by small amounts; use .float() first.",
             )
-        if not (requires_grad and self._node is not None):  # of a result, True says what is so; the attribute refuses it
+        # of a result, True says what is so; the attribute refuses it
+        if not (requires_grad and self._node is not None):
             self.requires_grad = requires_grad
         return self
 

@@ -1,8 +1,8 @@
 """Activations: what a layer does to its scores. `sigmoid` and `tanh` are with the other pointwise functions.
 
 Every function has an op for its backward formula too, as PyTorch has, so that the gradient of a gradient carries
-PyTorch's names
-(`LeakyReluBackwardBackward0`) and a backward pass is one kernel. Sources: https://docs.pytorch.org/docs/2.13/nn.functional.html
+PyTorch's names (`LeakyReluBackwardBackward0`) and a backward pass is one kernel. Sources:
+https://docs.pytorch.org/docs/2.13/nn.functional.html
 """
 
 from __future__ import annotations

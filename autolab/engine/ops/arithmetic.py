@@ -167,7 +167,8 @@ rsub_tensor = register(
 )
 
 
-# torch's own rules multiply by plain numbers with these; users never call them, but see the names in graphs of gradients
+# torch's own rules multiply by plain numbers with these; users never call them, but see the names in graphs of
+# gradients
 add_scalar = register(
     "add_scalar(self, other)",
     forward=lambda xp, self, other: self + other,

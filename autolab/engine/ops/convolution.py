@@ -1,9 +1,10 @@
 """Convolution and transposed convolution in one and two dimensions.
 
-One op, `convolution`, serves all of them, as in PyTorch. It and its two adjoints (towards the input, towards the weight) are closed under
-differentiation: the rule of each is made of the other two, so that derivatives of every order exist. The kernels are in
-`engine/kernels/convolution.py`. Sources: https://docs.pytorch.org/docs/2.13/nn.functional.html#convolution-functions; Dumoulin and
-Visin, "A guide to convolution arithmetic for deep learning" (2016).
+One op, `convolution`, serves all of them, as in PyTorch. It and its two adjoints (towards the input, towards the
+weight) are closed under differentiation: the rule of each is made of the other two, so that derivatives of every order
+exist. The kernels are in `engine/kernels/convolution.py`. Sources:
+https://docs.pytorch.org/docs/2.13/nn.functional.html#convolution-functions; Dumoulin and Visin, "A guide to convolution
+arithmetic for deep learning" (2016).
 """
 
 from __future__ import annotations
@@ -294,8 +295,8 @@ _FORMS = tuple(
 def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     """Cross-correlation of sequences (N, C, L) with filters (O, C / groups, K): (N, O, L'); without N too.
 
-    L' = floor((L + 2 padding - dilation (K - 1) - 1) / stride) + 1; padding may be 'valid' or 'same'. Raises RuntimeError when sizes, channels
-    or dtypes do not fit. Source: torch.nn.functional.conv1d."""
+    L' = floor((L + 2 padding - dilation (K - 1) - 1) / stride) + 1; padding may be 'valid' or 'same'. Raises
+    RuntimeError when sizes, channels or dtypes do not fit. Source: torch.nn.functional.conv1d."""
     return _convolved("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -305,8 +306,8 @@ def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
 def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     """Cross-correlation of images (N, C, H, W) with filters (O, C / groups, KH, KW): (N, O, H', W'); without N too.
 
-    H' = floor((H + 2 padding - dilation (KH - 1) - 1) / stride) + 1; padding may be 'valid' or 'same'. Raises RuntimeError when sizes,
-    channels or dtypes do not fit. Source: torch.nn.functional.conv2d."""
+    H' = floor((H + 2 padding - dilation (KH - 1) - 1) / stride) + 1; padding may be 'valid' or 'same'. Raises
+    RuntimeError when sizes, channels or dtypes do not fit. Source: torch.nn.functional.conv2d."""
     return _convolved("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -316,8 +317,8 @@ def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
 def conv_transpose1d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
     """The adjoint of `conv1d`: (N, C, L) and (C, O / groups, K) give (N, O, L').
 
-    L' = (L - 1) stride - 2 padding + dilation (K - 1) + output_padding + 1. Raises RuntimeError when sizes, channels or dtypes do not fit.
-    Source: torch.nn.functional.conv_transpose1d."""
+    L' = (L - 1) stride - 2 padding + dilation (K - 1) + output_padding + 1. Raises RuntimeError when sizes, channels or
+    dtypes do not fit. Source: torch.nn.functional.conv_transpose1d."""
     return _convolved(
         "conv_transpose1d", 1, input, weight, bias, stride, padding, dilation, groups, output_padding, True
     )
@@ -329,8 +330,8 @@ def conv_transpose1d(input, weight, bias=None, stride=1, padding=0, output_paddi
 def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
     """The adjoint of `conv2d`: (N, C, H, W) and (C, O / groups, KH, KW) give (N, O, H', W').
 
-    H' = (H - 1) stride - 2 padding + dilation (KH - 1) + output_padding + 1. Raises RuntimeError when sizes, channels or dtypes do not fit.
-    Source: torch.nn.functional.conv_transpose2d."""
+    H' = (H - 1) stride - 2 padding + dilation (KH - 1) + output_padding + 1. Raises RuntimeError when sizes, channels
+    or dtypes do not fit. Source: torch.nn.functional.conv_transpose2d."""
     return _convolved(
         "conv_transpose2d", 2, input, weight, bias, stride, padding, dilation, groups, output_padding, True
     )

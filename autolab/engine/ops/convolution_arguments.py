@@ -24,7 +24,8 @@ def output_size(spatial, kernel, stride, padding, dilation, transposed=False, ou
 def ints(function, stride, padding, dilation, groups, output_padding, transposed):
     """These arguments as ints and tuples of ints; a padding of `conv1d` and `conv2d` may be a name.
 
-    Raises PyTorch's TypeError for the first that is neither (floats, a bool as first number), in the order of the function's signature."""
+    Raises PyTorch's TypeError for the first that is neither (floats, a bool as first number), in the order of the
+    function's signature."""
     stride = ints_argument(function, "stride", 4, stride)
     if transposed or not isinstance(padding, str):
         padding = ints_argument(function, "padding", 5, padding)
@@ -39,7 +40,8 @@ def ints(function, stride, padding, dilation, groups, output_padding, transposed
 
 
 def numbers(name, value, dims, n):
-    """`value` as a tuple of `n` ints; one number counts for every one of the `dims` dimensions that a function moves along."""
+    """`value` as a tuple of `n` ints; one number counts for every one of the `dims` dimensions that a function moves
+    along."""
     values = (value,) * dims if value.__class__ is int else value
     if len(values) == 1:
         return values * n

@@ -208,7 +208,8 @@ def fill_(input, value):
                 f"fill_ only supports 0-dimension value tensor but got tensor with {value._array.ndim} dimensions.",
                 "Use copy_ to write a whole tensor.",
             )
-        check_written_once(input)  # a number may fill expanded memory, a tensor may not; `x[i] = 2.0` makes a tensor of the number
+        # a number may fill expanded memory, a tensor may not; `x[i] = 2.0` makes a tensor of the number
+        check_written_once(input)
         here = input._storage.device
         if value._storage.device is not here:
             value = _moved(value, here)
@@ -285,9 +286,9 @@ _FLAGS = "bool non_blocking = False, bool copy = False, *, torch.memory_format m
 def to(self, *args, device=None, dtype=None, non_blocking=False, copy=False, memory_format=None):
     """The tensor with another dtype and/or on another device; itself when nothing changes.
 
-    `to(device, dtype, non_blocking, copy)`, `to(dtype, non_blocking, copy)` or `to(other, non_blocking, copy)`. What moved is no leaf: its
-    gradient goes back to this tensor. non_blocking: the host does not wait for the copy, where this tensor is pinned.
-    Raises AssertionError for cuda where there is none. Source: torch.Tensor.to."""
+    `to(device, dtype, non_blocking, copy)`, `to(dtype, non_blocking, copy)` or `to(other, non_blocking, copy)`. What
+    moved is no leaf: its gradient goes back to this tensor. non_blocking: the host does not wait for the copy, where
+    this tensor is pinned. Raises AssertionError for cuda where there is none. Source: torch.Tensor.to."""
     if memory_format is not None or not {non_blocking.__class__, copy.__class__} <= {bool}:
         raise mismatch("to(): a flag is no bool")
     flags = []
@@ -407,7 +408,8 @@ def type_as(self, other):
 
 @composite(method=True, function=False, name="type")
 def _type(self, dtype=None, non_blocking=False):  # not `type`: this file asks Python's
-    """Without argument the type's name ('torch.FloatTensor'); with one, the tensor cast to it. Source: torch.Tensor.type."""
+    """Without argument the type's name ('torch.FloatTensor'); with one, the tensor cast to it. Source:
+    torch.Tensor.type."""
     bool_argument("type", "non_blocking", None, non_blocking)
     if dtype is None:
         prefix = "" if self.device.type == "cpu" else f"{self.device.type}."

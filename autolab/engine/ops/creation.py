@@ -370,7 +370,8 @@ def _legacy(dtype, args, kwargs, device=None):
 
 @composite(method=True, function=False)
 def new(self, *args, **kwargs):
-    """The old constructor with this tensor's dtype and device: `x.new(2, 3)`, `x.new([1, 2])`. Source: torch.Tensor.new."""
+    """The old constructor with this tensor's dtype and device: `x.new(2, 3)`, `x.new([1, 2])`. Source:
+    torch.Tensor.new."""
     return _legacy(self.dtype, args, kwargs, self.device)
 
 

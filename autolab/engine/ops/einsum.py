@@ -42,7 +42,8 @@ def einsum(equation, *operands):
         result = result.sum([names.index(n) for n in extra])
         names = [n for n in names if n not in extra]
     order = [names.index(n) for n in output]
-    return permute_op.call(result, tuple(order)) if result is operands[0] else permuted(result, order)  # a view at least, as in torch
+    # a view at least, as in torch
+    return permute_op.call(result, tuple(order)) if result is operands[0] else permuted(result, order)
 
 
 def _parse_einsum(equation, operands):

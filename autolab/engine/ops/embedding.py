@@ -1,4 +1,5 @@
-"""Looking rows up in a table of vectors. Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.embedding.html"""
+"""Looking rows up in a table of vectors. Source:
+https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.embedding.html"""
 
 from __future__ import annotations
 

@@ -17,7 +17,8 @@ def _everywhere(number, shape):
 
 
 def everywhere(m, g, shape):
-    """The 0-d gradient `g` at each place of `shape`: the gradient of every sum and mean, so without the questions of `expand`."""
+    """The 0-d gradient `g` at each place of `shape`: the gradient of every sum and mean, so without the questions of
+    `expand`."""
     return _everywhere(g, shape) if m.xp is np else m.expand(g, shape)
 
 
@@ -195,7 +196,8 @@ def _positions(repeats, output_size):
 
 @composite(method=True)
 def repeat_interleave(input=None, repeats=None, dim=None, *, output_size=None):
-    """Each entry `repeats` times in a row (a number, or one count per entry); of counts alone, each position as often as it says.
+    """Each entry `repeats` times in a row (a number, or one count per entry); of counts alone, each position as often
+    as it says.
 
     Source: torch.repeat_interleave."""
     if input is None or repeats is None:

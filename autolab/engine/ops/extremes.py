@@ -240,7 +240,8 @@ def _median_all(skip_nan):
     def forward(xp, self):
         _no_masks(self, "median_cpu")
         if self.size == 0:
-            return self.dtype.type(np.nan if self.dtype.kind == "f" else np.iinfo(self.dtype).min)  # what nan is cast to
+            # what nan is cast to
+            return self.dtype.type(np.nan if self.dtype.kind == "f" else np.iinfo(self.dtype).min)
         ordered = xp.sort(self.reshape(-1))
         return ordered[_middle(xp, ordered, skip_nan)][0]
     return forward
@@ -323,8 +324,8 @@ def _mode(xp, self, dim, keepdim):
 
 
 def _mode_with_nan(row):
-    """The position of the mode of a row with nan, which equals nothing and is smaller than nothing: PyTorch sorts the row by insertion
-    (short ones; `std::sort`), which leaves a nan where it is met, and looks for the longest run."""
+    """The position of the mode of a row with nan, which equals nothing and is smaller than nothing: PyTorch sorts the
+    row by insertion (short ones; `std::sort`), which leaves a nan where it is met, and looks for the longest run."""
     order = []
     for i, x in enumerate(row):
         place = 0 if order and x < row[order[0]] else next((k for k in range(len(order), 0, -1) if not x < row[order[k - 1]]), 0)

@@ -1,5 +1,5 @@
-"""What one asks a tensor without computing with it: is_nonzero, is_same_size, is_signed, is_inference, unravel_index; and functions of
-Python for each element: apply_, map_.
+"""What one asks a tensor without computing with it: is_nonzero, is_same_size, is_signed, is_inference, unravel_index;
+and functions of Python for each element: apply_, map_.
 
 Source: https://docs.pytorch.org/docs/2.13/torch.html#tensors"""
 
@@ -48,7 +48,8 @@ def is_inference(input):
 
 @composite()
 def unravel_index(indices, shape):
-    """Positions counted over all elements as positions along each dimension of `shape`: a tuple of tensors like `indices`.
+    """Positions counted over all elements as positions along each dimension of `shape`: a tuple of tensors like
+    `indices`.
 
     Raises TypeError unless `indices` are whole numbers. Source: torch.unravel_index."""
     if not isinstance(indices, Tensor) or not indices.dtype.is_integer:
@@ -81,7 +82,8 @@ def _one_by_one(name, self, others, f):
 
 @composite(method=True, function=False)
 def apply_(self, callable):
-    """Replaces each element by `callable(element)`, a Python function: slow, on the CPU, without gradient. Source: torch.Tensor.apply_."""
+    """Replaces each element by `callable(element)`, a Python function: slow, on the CPU, without gradient. Source:
+    torch.Tensor.apply_."""
     return _one_by_one("apply_", self, (), callable)
 
 

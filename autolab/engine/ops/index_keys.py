@@ -1,4 +1,5 @@
-"""What may stand in the brackets of `x[...]`: index tensors and masks, and lists, which are read as one or the other."""
+"""What may stand in the brackets of `x[...]`: index tensors and masks, and lists, which are read as one or the
+other."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from ..core.tensor import Tensor, wrap
 
 
 def as_index(x, dim, shape):
-    """An index tensor as torch normalises it: masks become positions, lists become tensors. Returns a list, one entry per dimension it covers."""
+    """An index tensor as torch normalises it: masks become positions, lists become tensors. Returns a list, one entry
+    per dimension it covers."""
     if not isinstance(x, Tensor):
         a = np.asarray(x)
         if a.dtype.kind == "U":
@@ -39,7 +41,8 @@ def as_index(x, dim, shape):
 
 
 def as_coordinates(key):
-    """Whether a list is read as a tuple: one of fewer than 32 entries with a list, tensor, slice, None or `...` among them."""
+    """Whether a list is read as a tuple: one of fewer than 32 entries with a list, tensor, slice, None or `...` among
+    them."""
     if len(key) >= 32 or not any(k is None or k is Ellipsis or isinstance(k, _NO_NUMBERS) for k in key):
         return False
     warnings.warn(

@@ -1,4 +1,5 @@
-"""`x[...]` and `x[...] = v`: basic indices are views (select, slice, unsqueeze), index tensors copy (index, index_put)."""
+"""`x[...]` and `x[...] = v`: basic indices are views (select, slice, unsqueeze), index tensors copy (index,
+index_put)."""
 
 from __future__ import annotations
 
@@ -242,7 +243,8 @@ index_put_op = register(
 
 
 def _plan(self, key):
-    """Applies the basic part of an index as views. Returns (view, indices): `indices` is None, or the list for the advanced part."""
+    """Applies the basic part of an index as views. Returns (view, indices): `indices` is None, or the list for the
+    advanced part."""
     key, used = _parts(self, key)
     result, dim, advanced = self, 0, {}
     for place, k in enumerate(key):
@@ -261,7 +263,8 @@ def _plan(self, key):
             result = unsqueeze.call(result, dim)
             advanced[dim] = wrap(np.nonzero(np.array([bool(k)]))[0])
             dim += 1
-        elif isinstance(k, Tensor) and not k.ndim and k.dtype.is_integer and k.dtype.name != "uint8":  # of any size: it counts as a number
+        # of any size: it counts as a number
+        elif isinstance(k, Tensor) and not k.ndim and k.dtype.is_integer and k.dtype.name != "uint8":
             _inside(int(k._array), place, result._array.shape[dim])
             result = select_op.call(result, dim, int(k._array))
         elif isinstance(k, Tensor) and not k.ndim and k.dtype.name in ("bool", "uint8"):
@@ -289,7 +292,8 @@ def _plan(self, key):
 
 
 def _parts(self, key):
-    """The parts of an index, as a tuple, and how many dimensions they name. Raises IndexError when the tensor has not so many."""
+    """The parts of an index, as a tuple, and how many dimensions they name. Raises IndexError when the tensor has not
+    so many."""
     if not self._array.ndim and key.__class__ is int:
         raise fail(
             IndexError,
@@ -390,8 +394,8 @@ def setitem(self, key, value):
 
 
 def _fills(indices, values):
-    """Whether torch fills the places of one mask with a single number (`canDispatchToMaskedFill`): it may be of any dtype, and of the memory
-    that is written to, for it is read first."""
+    """Whether torch fills the places of one mask with a single number (`canDispatchToMaskedFill`): it may be of any
+    dtype, and of the memory that is written to, for it is read first."""
     advanced = [i for i in indices if isinstance(i, (Tensor, list, np.ndarray))]
     if values.numel() != 1 or len(advanced) != 1:
         return False
@@ -420,7 +424,8 @@ def _without_leading_ones(value):
 
 
 def _copy_into(view, value):
-    """`view.copy_(value)`, by the ops that torch uses: fill_ for a 0-d value, else view and expand where the shapes differ."""
+    """`view.copy_(value)`, by the ops that torch uses: fill_ for a 0-d value, else view and expand where the shapes
+    differ."""
     if value._array.shape == view._array.shape:
         view.copy_(value)
     elif not value._array.ndim:
@@ -433,7 +438,8 @@ METHODS["__getitem__"], METHODS["__setitem__"] = getitem, setitem
 
 
 def written(op, args, apart=True):
-    """Runs an op on its arguments and writes the result into the first, as an in-place op. apart: the others may not share its memory."""
+    """Runs an op on its arguments and writes the result into the first, as an in-place op. apart: the others may not
+    share its memory."""
     target, state = args[0], per_thread.state
     check_inplace(target, state, any(isinstance(a, Tensor) and a._req for a in args))
     tensors = [x for a in args for x in (a if a.__class__ in (list, tuple) else (a,)) if isinstance(x, Tensor)]

@@ -1,8 +1,8 @@
 """Views in place: `t_`, `squeeze_` and their like change how a tensor looks at its memory, not the memory.
 
-The tensor's history goes on with a node of its own (`TBackward1`); its base, if it is a view, stays as it is. The version of the memory
-goes up, as PyTorch counts, so a graph that saved the tensor before says that it changed.
-Source: https://docs.pytorch.org/docs/2.13/tensor_view.html and torch/csrc/autograd/VariableTypeManual.cpp.
+The tensor's history goes on with a node of its own (`TBackward1`); its base, if it is a view, stays as it is. The
+version of the memory goes up, as PyTorch counts, so a graph that saved the tensor before says that it changed. Source:
+https://docs.pytorch.org/docs/2.13/tensor_view.html and torch/csrc/autograd/VariableTypeManual.cpp.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ def as_strided_(self, size, stride, storage_offset=None):
 
 
 def resize_(self, *sizes, memory_format=None):
-    """Gives the tensor another shape over the first elements of its memory, in row-major order; where it needs more, new memory, and
-    what is new in it holds zeros (in PyTorch whatever was there).
+    """Gives the tensor another shape over the first elements of its memory, in row-major order; where it needs more,
+    new memory, and what is new in it holds zeros (in PyTorch whatever was there).
 
     Raises RuntimeError for a tensor that requires grad. Source: torch.Tensor.resize_."""
     shape = sizes_from(sizes, "resize_")
@@ -113,10 +113,12 @@ def resize_(self, *sizes, memory_format=None):
 
 
 def _first_elements(t, memory, needed, device):
-    """A flat array of `needed` elements over the memory of `t`, from where it begins; a longer copy where that is too short."""
+    """A flat array of `needed` elements over the memory of `t`, from where it begins; a longer copy where that is too
+    short."""
     owner = t._storage.array
     owner = memory if owner is None else owner
-    if not owner.flags.c_contiguous:  # a tensor that was transposed when it was made: its memory in the order that it lies in
+    # a tensor that was transposed when it was made: its memory in the order that it lies in
+    if not owner.flags.c_contiguous:
         owner = owner.transpose(sorted(range(owner.ndim), key=lambda i: -owner.strides[i]))
     flat = owner.reshape(-1)[t.storage_offset() :]
     if needed <= flat.size:

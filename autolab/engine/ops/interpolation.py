@@ -1,7 +1,7 @@
 """Resizing sequences and images. Source: torch.nn.functional.interpolate
 
-Every mode but 'area' is a weighted sum of a few neighbours along each axis (`kernels/taps.py`), and its gradient the adjoint. Positions and
-weights are computed in the dtype that PyTorch computes them in, so that they round alike.
+Every mode but 'area' is a weighted sum of a few neighbours along each axis (`kernels/taps.py`), and its gradient the
+adjoint. Positions and weights are computed in the dtype that PyTorch computes them in, so that they round alike.
 """
 
 from __future__ import annotations
@@ -82,7 +82,8 @@ _FILTERS = {"linear-aa": (_triangle, 1), "cubic-aa": (_keys, 2), "lanczos-aa": (
 
 
 def _smooth(kind):
-    """The weights of a filter that, in a smaller image, is stretched over all positions that one covers, and cut at the edges."""
+    """The weights of a filter that, in a smaller image, is stretched over all positions that one covers, and cut at the
+    edges."""
     weight, reach = _FILTERS[kind]
 
     def make(xp, n, out, scale, real, align_corners):
@@ -184,7 +185,8 @@ def _rules(name, dims, corners):
 
 
 def _upsample(name, dims, kind, node):
-    """The op and its adjoint. Its arguments are PyTorch's: output_size, align_corners where there are corners, one scale per axis."""
+    """The op and its adjoint. Its arguments are PyTorch's: output_size, align_corners where there are corners, one
+    scale per axis."""
     corners = kind not in ("nearest", "exact")
     rule, again = _rules(name, dims, corners)
     scales = ("scales",) if dims == 1 else ("scales_h", "scales_w")
@@ -282,7 +284,8 @@ def _check_mode(input, mode):
 
 
 def _sizes(input, size, scale_factor, recompute):
-    """(output sizes, scale factors) of which PyTorch passes on one: scale factors are None where it does not use them."""
+    """(output sizes, scale factors) of which PyTorch passes on one: scale factors are None where it does not use
+    them."""
     dims, spatial = input.ndim - 2, list(input.shape[2:])
     if size is not None and scale_factor is not None:
         raise fail(ValueError, "only one of size or scale_factor should be defined", "One follows from the other.")
@@ -333,9 +336,9 @@ def interpolate(
 ):
     """Sequences (N, C, L) or images (N, C, H, W) resized to `size`, or by `scale_factor`.
 
-    mode: nearest, nearest-exact, linear (sequences), bilinear, bicubic (images), area. antialias (bilinear, bicubic and, only with
-    it, lanczos): numbers of a smaller image are means of all that they cover. Raises ValueError for contradicting arguments,
-    RuntimeError for empty sizes. Source: torch.nn.functional.interpolate."""
+    mode: nearest, nearest-exact, linear (sequences), bilinear, bicubic (images), area. antialias (bilinear, bicubic
+    and, only with it, lanczos): numbers of a smaller image are means of all that they cover. Raises ValueError for
+    contradicting arguments, RuntimeError for empty sizes. Source: torch.nn.functional.interpolate."""
     if mode in ("nearest", "area", "nearest-exact"):
         if align_corners is not None:
             raise fail(

@@ -278,7 +278,8 @@ def split(tensor, split_size_or_sections, dim=0):
 
 
 def _split(self, split_size, dim=0):
-    """Pieces of `split_size` entries each (the last may be shorter), or of the sizes in a list; views. Source: torch.Tensor.split."""
+    """Pieces of `split_size` entries each (the last may be shorter), or of the sizes in a list; views. Source:
+    torch.Tensor.split."""
     return split(self, split_size, dim)
 
 

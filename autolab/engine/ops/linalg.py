@@ -77,7 +77,8 @@ def _singular(name, a):
 
 
 def zero_pivot(matrix):
-    """The number (from 1) of the column where LU elimination of a matrix meets nothing but zeros; 0 where it meets none."""
+    """The number (from 1) of the column where LU elimination of a matrix meets nothing but zeros; 0 where it meets
+    none."""
     u = np.array(matrix, np.float64)
     for k in range(len(u)):
         p = k + int(np.abs(u[k:, k]).argmax())
@@ -89,7 +90,8 @@ def zero_pivot(matrix):
 
 
 def _reporting(xp, A):
-    """A context in which a GPU's solvers raise LinAlgError as NumPy's do; by themselves they return NaN, so that the host need not wait."""
+    """A context in which a GPU's solvers raise LinAlgError as NumPy's do; by themselves they return NaN, so that the
+    host need not wait."""
     return nullcontext() if xp is np else devices.of(A).backend.reporting_solvers()
 
 
@@ -99,7 +101,8 @@ def all_finite(xp, A):
 
 
 def _all_nan(xp, A, X):
-    """`X`, with NaN for all numbers that belong to a matrix with NaN: which of them LAPACK reaches depends on how it picks its pivots."""
+    """`X`, with NaN for all numbers that belong to a matrix with NaN: which of them LAPACK reaches depends on how it
+    picks its pivots."""
     if xp is np and all_finite(np, X):  # NaN in A reaches some of X
         return X
     return xp.where(xp.isnan(A).any(axis=(-2, -1), keepdims=True), X.dtype.type(np.nan), X)
@@ -305,7 +308,8 @@ def _cholesky(xp, A):
 
 
 def _bad_minor(matrix):
-    """The number (from 1) of the first pivot that is not positive, by the lower triangle of a matrix; 0 where all are."""
+    """The number (from 1) of the first pivot that is not positive, by the lower triangle of a matrix; 0 where all
+    are."""
     left = np.array(matrix, np.float64)
     for k in range(len(left)):
         if not left[k, k] > 0:
@@ -342,7 +346,8 @@ cholesky_op = register(
 
 @composite(namespace="linalg")
 def cholesky(A, *, upper=False):
-    """The lower (or upper) triangular L with A = L L^T. Raises LinAlgError when A is not positive-definite. Source: torch.linalg.cholesky."""
+    """The lower (or upper) triangular L with A = L L^T. Raises LinAlgError when A is not positive-definite. Source:
+    torch.linalg.cholesky."""
     L = cholesky_op.call(A)
     return L.mT if upper else L
 

@@ -1,5 +1,5 @@
-"""Losses: one number that says how wrong a prediction is. `nn.functional` checks shapes and calls these. Those of class numbers are in
-`class_losses.py`.
+"""Losses: one number that says how wrong a prediction is. `nn.functional` checks shapes and calls these. Those of class
+numbers are in `class_losses.py`.
 
 `reduction` is PyTorch's enum: 0 none, 1 mean, 2 sum. Each loss has an op for its backward formula, as PyTorch has,
 which takes the
@@ -347,7 +347,8 @@ def _bce_target_curvature(m, g, self, weight, reduction):
 def _bce_logits(xp, self, target, weight, pos_weight, reduction):
     if self.dtype.kind != "f":
         raise not_implemented("log_sigmoid_cpu", self.dtype)
-    kept, log_sigmoid = target.dtype, OPS["log_sigmoid"].forward(xp, self)[0]  # PyTorch computes in the memory of 1 - target
+    # PyTorch computes in the memory of 1 - target
+    kept, log_sigmoid = target.dtype, OPS["log_sigmoid"].forward(xp, self)[0]
     if pos_weight is not None:
         log_sigmoid = _as(log_sigmoid * ((pos_weight - 1) * target + 1), self.dtype)
     loss = _as(_as((1 - target) * self, kept) - log_sigmoid, kept)

@@ -1,4 +1,5 @@
-"""Matrix products: mm, mv, dot, bmm, matmul, addmm, linear, inner, tensordot, kron. More are in `further/added_products.py`."""
+"""Matrix products: mm, mv, dot, bmm, matmul, addmm, linear, inner, tensordot, kron. More are in
+`further/added_products.py`."""
 
 from __future__ import annotations
 
@@ -77,8 +78,8 @@ def _c_name(d):
 
 
 def _towards_first(m, g, second, sizes, strides):
-    """The gradient of the left factor. As in PyTorch it lies column by column in memory where that factor does: the gradient of a weight that was
-    transposed is contiguous then."""
+    """The gradient of the left factor. As in PyTorch it lies column by column in memory where that factor does: the
+    gradient of a weight that was transposed is contiguous then."""
     if strides[0] == 1 and strides[1] == sizes[0]:
         return m.t(m.mm(second, m.t(g)))
     return m.mm(g, m.t(second))
@@ -441,7 +442,8 @@ def inner(input, other):
 
 @composite()
 def tensordot(a, b, dims=2):
-    """Sums of products over the named dimensions (a number: the last of `a`, the first of `b`). Source: torch.tensordot."""
+    """Sums of products over the named dimensions (a number: the last of `a`, the first of `b`). Source:
+    torch.tensordot."""
     if isinstance(dims, Tensor):
         dims = dims.item() if dims.numel() == 1 else dims.tolist()
     if isinstance(dims, float):

@@ -250,7 +250,8 @@ def _renorm_arguments(name, x, p, dim, maxnorm):
 def renorm(input, p, dim, maxnorm):
     """A copy in which each slice along `dim` that has a p-norm above maxnorm is scaled down to it.
 
-    Raises RuntimeError for less than two dimensions, and unless p is positive and maxnorm 0 or more. Source: torch.renorm."""
+    Raises RuntimeError for less than two dimensions, and unless p is positive and maxnorm 0 or more. Source:
+    torch.renorm."""
     return renorm_op.call(*_renorm_arguments("renorm", input, p, dim, maxnorm))
 
 

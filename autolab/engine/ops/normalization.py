@@ -1,8 +1,8 @@
 """Batch, layer and group normalisation. The kernels are in `engine/kernels/normalization.py`.
 
-Each op has one rule per argument, made of other ops, for derivatives of every order, and for the backward pass itself one function that
-finds all gradients in the same pass over the memory. Sources: Ioffe and Szegedy, "Batch Normalization" (2015); Ba, Kiros and Hinton,
-"Layer Normalization" (2016); Wu and He, "Group Normalization" (2018).
+Each op has one rule per argument, made of other ops, for derivatives of every order, and for the backward pass itself
+one function that finds all gradients in the same pass over the memory. Sources: Ioffe and Szegedy, "Batch
+Normalization" (2015); Ba, Kiros and Hinton, "Layer Normalization" (2016); Wu and He, "Group Normalization" (2018).
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ def _refuse_integers(name, x):
 
 
 def _standardized(m, x, axes, eps):
-    """(x - mean) / sqrt(variance + eps) and 1 / sqrt(variance + eps), along `axes`, so that derivatives pass through both."""
+    """(x - mean) / sqrt(variance + eps) and 1 / sqrt(variance + eps), along `axes`, so that derivatives pass through
+    both."""
     centred = x - m.mean(x, axes, True)
     inverse = m.rsqrt(m.mean(centred * centred, axes, True) + eps)
     return centred * inverse, inverse
@@ -42,7 +43,8 @@ def _through(m, g, x, axes, eps):
 
 
 def _standard_rows(xp, x, count, n, eps):
-    """(rows, mean, inverse) of `count` rows of `n` numbers, standardized; where there are no numbers, nothing is computed."""
+    """(rows, mean, inverse) of `count` rows of `n` numbers, standardized; where there are no numbers, nothing is
+    computed."""
     rows = x.reshape(count, n)
     if not rows.size:
         return rows, xp.zeros(count, x.dtype), xp.zeros(count, x.dtype)
@@ -58,7 +60,8 @@ def _no_gradients(xp, input, wanted, shape):
 
 # -- batch norm ------------------------------------------------------------------------------------------------------------
 def _change(running, new, momentum):
-    """What to add to `running` for (1 - momentum) * running + momentum * new, as PyTorch's kernel computes it; None without one."""
+    """What to add to `running` for (1 - momentum) * running + momentum * new, as PyTorch's kernel computes it; None
+    without one."""
     return None if running is None else running.dtype.type(momentum) * (new.astype(running.dtype) - running)
 
 
@@ -365,7 +368,8 @@ def _check_one_dtype(input, *others):
 
 
 def _nothing_normalized(input, weight, bias):
-    """Batch norm of no numbers: a copy, with parts of the graph where the parameters are, so that they get gradients of zero.
+    """Batch norm of no numbers: a copy, with parts of the graph where the parameters are, so that they get gradients of
+    zero.
 
     PyTorch asks for nothing else here: neither statistics nor dtypes nor numbers of channels."""
     out = METHODS["clone"](input)
@@ -419,7 +423,8 @@ def batch_norm(input, weight, bias, running_mean, running_var, training, momentu
 
 @composite()
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_enable=True):
-    """(input - mean) / sqrt(variance + eps) * weight + bias over the last dimensions, whose sizes are `normalized_shape`.
+    """(input - mean) / sqrt(variance + eps) * weight + bias over the last dimensions, whose sizes are
+    `normalized_shape`.
 
     Raises RuntimeError when shapes do not fit. Source: torch.nn.functional.layer_norm."""
     shape = [normalized_shape] if isinstance(normalized_shape, int) else [int(n) for n in normalized_shape]

@@ -64,7 +64,8 @@ def _entry(body, name, forms, method, op):
 
 
 def _of_no_tensor(error):
-    """Whether `error` came because the first argument is no tensor: it has no `_array`, or an op of another name refused it."""
+    """Whether `error` came because the first argument is no tensor: it has no `_array`, or an op of another name
+    refused it."""
     return isinstance(error, AttributeError) or "argument 'input' (position 1) must be Tensor" in str(error)
 
 

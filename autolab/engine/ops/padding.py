@@ -230,10 +230,11 @@ def _numbers(pad):
 
 @composite(namespace="nn.functional")
 def pad(input, pad, mode="constant", value=None):
-    """`input` with positions added (negative: cut off): `pad` is (before, after) of the last dimension, then of the one before it, ….
+    """`input` with positions added (negative: cut off): `pad` is (before, after) of the last dimension, then of the one
+    before it, ….
 
-    mode: 'constant' (`value`, default 0), 'reflect', 'replicate', 'circular'. Raises RuntimeError when the sizes do not fit,
-    NotImplementedError for an unknown mode. Source: torch.nn.functional.pad."""
+    mode: 'constant' (`value`, default 0), 'reflect', 'replicate', 'circular'. Raises RuntimeError when the sizes do not
+    fit, NotImplementedError for an unknown mode. Source: torch.nn.functional.pad."""
     check_tensor("pad", input)
     check_settings("pad", ("mode", 3, "str", mode), ("value", 4, "float?", value))
     pad = _numbers(pad)

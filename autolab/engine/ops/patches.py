@@ -1,7 +1,7 @@
 """Images as columns of patches and back, and channels as pixels and back.
 
-Sources: torch.nn.functional.unfold, fold, pixel_shuffle, pixel_unshuffle; Shi et al., "Real-Time Single Image and Video Super-Resolution
-Using an Efficient Sub-Pixel Convolutional Neural Network" (2016).
+Sources: torch.nn.functional.unfold, fold, pixel_shuffle, pixel_unshuffle; Shi et al., "Real-Time Single Image and Video
+Super-Resolution Using an Efficient Sub-Pixel Convolutional Neural Network" (2016).
 """
 
 from __future__ import annotations
@@ -135,7 +135,8 @@ def _shown(size, kernel_size, dilation, padding, stride=None):
 
 @composite(namespace="nn.functional")
 def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
-    """The patches of images (N, C, H, W) as columns: (N, C * kh * kw, number of patches). Raises RuntimeError when none fits.
+    """The patches of images (N, C, H, W) as columns: (N, C * kh * kw, number of patches). Raises RuntimeError when none
+    fits.
 
     Source: torch.nn.functional.unfold."""
     check_tensor("im2col", input)
@@ -257,7 +258,8 @@ def _check_factor(function, name, input, factor):
 @composite()
 @composite(namespace="nn.functional")
 def pixel_shuffle(input, upscale_factor):
-    """Channels as pixels: (…, C r², H, W) gives (…, C, H r, W r). Raises RuntimeError when r² does not divide the channels.
+    """Channels as pixels: (…, C r², H, W) gives (…, C, H r, W r). Raises RuntimeError when r² does not divide the
+    channels.
 
     Source: torch.nn.functional.pixel_shuffle."""
     _check_factor("pixel_shuffle", "upscale_factor", input, upscale_factor)
@@ -274,7 +276,8 @@ def pixel_shuffle(input, upscale_factor):
 @composite()
 @composite(namespace="nn.functional")
 def pixel_unshuffle(input, downscale_factor):
-    """Pixels as channels: (…, C, H r, W r) gives (…, C r², H, W). Raises RuntimeError when r does not divide rows and columns.
+    """Pixels as channels: (…, C, H r, W r) gives (…, C r², H, W). Raises RuntimeError when r does not divide rows and
+    columns.
 
     Source: torch.nn.functional.pixel_unshuffle."""
     _check_factor("pixel_unshuffle", "downscale_factor", input, downscale_factor)

@@ -1,4 +1,5 @@
-"""Entries picked or written by index tensors: gather, scatter, take, masked_select, nonzero. Whole slices are in `slices.py`."""
+"""Entries picked or written by index tensors: gather, scatter, take, masked_select, nonzero. Whole slices are in
+`slices.py`."""
 
 from __future__ import annotations
 

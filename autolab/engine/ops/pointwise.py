@@ -241,7 +241,8 @@ def polygamma_method(self, n):
 
 
 _polygamma_in_place = variant(polygamma_op, params=("self", "n"), node="PolygammaBackward1",
-                              forward=lambda xp, self, n: special.polygamma(xp, n, self)[()])  # what is changed comes first
+                              # what is changed comes first
+                              forward=lambda xp, self, n: special.polygamma(xp, n, self)[()])
 
 
 @composite(method=True, function=False)

@@ -30,7 +30,8 @@ def _public(f):
 
 
 def _pairs(function, **given):
-    """These arguments, in the order of `function`'s signature from its second on, as pairs of ints; an omitted stride is ().
+    """These arguments, in the order of `function`'s signature from its second on, as pairs of ints; an omitted stride
+    is ().
 
     Raises PyTorch's TypeError for what are no ints, RuntimeError for more than two of them."""
     given = {
@@ -117,12 +118,13 @@ def _check_images(x):
 def max_pool2d(input, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):
     """The largest number of each window of images (N, C, H, W) or (C, H, W).
 
-    H' = floor((H + 2 padding - dilation (kernel - 1) - 1) / stride) + 1 (`ceil_mode`: rounded up). Raises TypeError for what are no ints,
-    RuntimeError when the windows do not fit. Source: torch.nn.functional.max_pool2d."""
+    H' = floor((H + 2 padding - dilation (kernel - 1) - 1) / stride) + 1 (`ceil_mode`: rounded up). Raises TypeError for
+    what are no ints, RuntimeError when the windows do not fit. Source: torch.nn.functional.max_pool2d."""
     return max_pool.call(input, *_max_arguments("max_pool2d", input, kernel_size, stride, padding, dilation, ceil_mode))
 
 
-composite()(overloads()(max_pool2d))  # not that of nn.functional: it hands its arguments on in order, so that errors name their positions
+# not that of nn.functional: it hands its arguments on in order, so that errors name their positions
+composite()(overloads()(max_pool2d))
 
 _passed = Passed()
 
@@ -255,8 +257,8 @@ def _max_pool1d_arguments(function, input, kernel_size, stride, padding, dilatio
 
 
 def max_pool1d(input, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):
-    """The largest number of each window of sequences (N, C, L) or (C, L). Raises TypeError for what are no ints, RuntimeError when the
-    windows do not fit.
+    """The largest number of each window of sequences (N, C, L) or (C, L). Raises TypeError for what are no ints,
+    RuntimeError when the windows do not fit.
 
     Source: torch.nn.functional.max_pool1d."""
     check_tensor("max_pool1d", input)
@@ -292,10 +294,11 @@ def max_pool1d_with_indices(
 def avg_pool2d(
     input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
 ):
-    """The mean of each window of images (N, C, H, W) or (C, H, W); zeros of the padding count unless `count_include_pad` is False.
+    """The mean of each window of images (N, C, H, W) or (C, H, W); zeros of the padding count unless
+    `count_include_pad` is False.
 
-    `divisor_override` replaces the number of elements. Raises TypeError for what are no ints, RuntimeError when the windows do not fit.
-    Source: torch.nn.functional.avg_pool2d."""
+    `divisor_override` replaces the number of elements. Raises TypeError for what are no ints, RuntimeError when the
+    windows do not fit. Source: torch.nn.functional.avg_pool2d."""
     check_tensor("avg_pool2d", input)
     kernel_size, stride, padding = _pairs("avg_pool2d", kernel_size=kernel_size, stride=stride, padding=padding)
     bool_argument("avg_pool2d", "ceil_mode", 5, ceil_mode)
@@ -325,8 +328,8 @@ def _check_sequence(function, input):
 @_public
 @overloads()
 def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
-    """The mean of each window of sequences (N, C, L) or (C, L). Raises TypeError for what are no ints, RuntimeError when the windows do not
-    fit.
+    """The mean of each window of sequences (N, C, L) or (C, L). Raises TypeError for what are no ints, RuntimeError
+    when the windows do not fit.
 
     Source: torch.nn.functional.avg_pool1d."""
     check_tensor("avg_pool1d", input)
@@ -374,7 +377,8 @@ def _check_adaptive(function, input, colon):
 
 @composite(namespace="nn.functional")
 def adaptive_avg_pool2d(input, output_size):
-    """Means of images (N, C, H, W) or (C, H, W) over windows that share them out into `output_size` = (rows, columns); None keeps a size.
+    """Means of images (N, C, H, W) or (C, H, W) over windows that share them out into `output_size` = (rows, columns);
+    None keeps a size.
 
     Raises RuntimeError for other shapes. Source: torch.nn.functional.adaptive_avg_pool2d."""
     size = _wanted(input, output_size, "adaptive_avg_pool2d", ": output_size must be 2")
@@ -400,16 +404,19 @@ def adaptive_avg_pool2d(input, output_size):
 @_public
 @overloads()
 def adaptive_avg_pool1d(input, output_size):
-    """Means of sequences (N, C, L) or (C, L) over `output_size` windows that share them out. Source: torch.nn.functional.adaptive_avg_pool1d."""
+    """Means of sequences (N, C, L) or (C, L) over `output_size` windows that share them out. Source:
+    torch.nn.functional.adaptive_avg_pool1d."""
     _check_sequence("adaptive_avg_pool1d", input)
     return _on_rows(adaptive_avg_pool2d, input, (1, _single("adaptive_avg_pool1d", "output_size", 2, output_size)))
 
 
 @composite(namespace="nn.functional")
 def adaptive_max_pool2d(input, output_size, return_indices=False):
-    """The largest number of each of `output_size` = (rows, columns) windows that share images out; with `return_indices` also where it lies.
+    """The largest number of each of `output_size` = (rows, columns) windows that share images out; with
+    `return_indices` also where it lies.
 
-    Raises RuntimeError for shapes other than (N, C, H, W) and (C, H, W). Source: torch.nn.functional.adaptive_max_pool2d."""
+    Raises RuntimeError for shapes other than (N, C, H, W) and (C, H, W). Source:
+    torch.nn.functional.adaptive_max_pool2d."""
     check_tensor("adaptive_max_pool2d", input)
     size = _wanted(input, output_size, "adaptive_max_pool2d", "(): internal error: output_size.size() must be 2")
     _check_adaptive("adaptive_max_pool2d", input, ":")
@@ -427,7 +434,8 @@ def adaptive_max_pool2d(input, output_size, return_indices=False):
 @composite()
 @composite(namespace="nn.functional", name="adaptive_max_pool1d_with_indices")
 def adaptive_max_pool1d(input, output_size, return_indices=True):
-    """(values, indices) of the largest number of each of `output_size` windows that share sequences out. Source: torch.adaptive_max_pool1d."""
+    """(values, indices) of the largest number of each of `output_size` windows that share sequences out. Source:
+    torch.adaptive_max_pool1d."""
     _check_sequence("adaptive_max_pool1d", input)
     out = _on_rows(adaptive_max_pool.call, input, (1, _single("adaptive_max_pool1d", "output_size", 2, output_size)))
     return out if return_indices else out[0]

@@ -40,7 +40,8 @@ _bernoulli_ops = {k: _node_op(f"bernoulli_{k}", f"BernoulliBackward{k}", r"\math
 
 
 def _fill(op, target, draw):
-    """Replaces the values of `target` by `draw(raw)`, which looks at the shape, dtype and order in memory of the array; records `op`.
+    """Replaces the values of `target` by `draw(raw)`, which looks at the shape, dtype and order in memory of the array;
+    records `op`.
 
     The numbers are drawn on the CPU, so that they are the same for every device, and copied. Returns `target`."""
     state = per_thread.state

@@ -222,8 +222,8 @@ def diagflat(input, offset=0):
 def fill_diagonal_(self, fill_value, wrap=False):
     """Sets the main diagonal to a number, in place: [0, 0], [1, 1] …, of more than two dimensions [0, 0, 0] …
 
-    wrap: go on below a tall matrix, after one row left out. Raises RuntimeError for a vector, and for more than two dimensions
-    of different sizes. Source: torch.Tensor.fill_diagonal_."""
+    wrap: go on below a tall matrix, after one row left out. Raises RuntimeError for a vector, and for more than two
+    dimensions of different sizes. Source: torch.Tensor.fill_diagonal_."""
     value = fill_value.item() if isinstance(fill_value, Tensor) and not fill_value._array.ndim else fill_value
     if not isinstance(value, NUMBERS):
         raise bad_argument("fill_diagonal_", "fill_value", 1, "Number", fill_value)

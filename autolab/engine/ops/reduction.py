@@ -1,5 +1,5 @@
-"""Many numbers to one: sum mean prod var std logsumexp. What picks an element is in `extremes.py`, what counts or leaves out in
-`counting.py`, running totals in `cumulative.py`.
+"""Many numbers to one: sum mean prod var std logsumexp. What picks an element is in `extremes.py`, what counts or
+leaves out in `counting.py`, running totals in `cumulative.py`.
 
 Every reduction takes `dim`: None (all), an int or a tuple; `keepdim` leaves the reduced dimensions in place with size
 1. NumPy's names `axis` and `keepdims` are understood too, as in torch. Sources:
@@ -230,7 +230,8 @@ def _sum_or_mean(name, whole, along):
     general = METHODS[name]
 
     @functools.wraps(general)
-    def method(self, *args, **kwargs):  # `x.mean()` ends most losses; binding and checking arguments takes longer than small sums
+    # `x.mean()` ends most losses; binding and checking arguments takes longer than small sums
+    def method(self, *args, **kwargs):
         if kwargs or len(args) > 1:
             return general(self, *args, **kwargs)
         if not args:
@@ -281,7 +282,8 @@ def _prod_all_rule(m, g, self, result):
         return g
     if not bool(m.any(self == 0)):
         return g * (result / self)
-    if not m.traced and bool(m.sum(self == 0, None, False, dtype_of(g)) > 1):  # whatever the others are, inf and NaN too
+    # whatever the others are, inf and NaN too
+    if not m.traced and bool(m.sum(self == 0, None, False, dtype_of(g)) > 1):
         return m.zeros_like(self)
     return g * m.reshape_raw(_others_product(m, m.reshape_raw(self, (-1,)), 0), tuple(self.shape))
 

@@ -97,7 +97,8 @@ register("frac(self)", forward=_frac, inplace=True, vjp={"self": lambda m, g: g}
 # -- division with remainder -------------------------------------------------------------------------------------------
 def _no_zero(xp, self, other):
     kinds = {getattr(a, "dtype", np.dtype(type(a))).kind for a in (self, other)}
-    if not kinds & {"f", "c"} and xp is np and np.size(self) and np.any(other == 0):  # a GPU gives some number, in PyTorch too
+    # a GPU gives some number, in PyTorch too
+    if not kinds & {"f", "c"} and xp is np and np.size(self) and np.any(other == 0):
         raise fail(RuntimeError, "ZeroDivisionError",
                    "Whole numbers have no infinity to stand for x / 0; floats give inf or nan.")
 

@@ -1,7 +1,7 @@
 """Random tensors: `rand`, `randn`, `randint`, `randperm`, `normal`, `bernoulli`, `multinomial`.
 
-All draw from `generator=` or from the global stream, in the order and to the bit of PyTorch (see `engine/exact/random.py`).
-Source: https://docs.pytorch.org/docs/2.13/torch.html#random-sampling
+All draw from `generator=` or from the global stream, in the order and to the bit of PyTorch (see
+`engine/exact/random.py`). Source: https://docs.pytorch.org/docs/2.13/torch.html#random-sampling
 """
 
 import numpy as np
@@ -145,7 +145,8 @@ def _zero(m, g):
 
 
 def _drawn(xp, draw, *parameters):
-    """`draw(*parameters)`, on the CPU as all random numbers are; parameters and result are copied from and to a device."""
+    """`draw(*parameters)`, on the CPU as all random numbers are; parameters and result are copied from and to a
+    device."""
     values = draw(*(devices.to_host(p) if hasattr(p, "dtype") else p for p in parameters))
     return values if xp is np else xp.asarray(values)
 
@@ -215,7 +216,8 @@ def normal(mean, std=1.0, size=None, *, generator=None, **options):
 
 
 def _row_by_row(p, generator):
-    """Draws of the probabilities `p`; unlike others, PyTorch's result is contiguous whatever the order of `p` in memory."""
+    """Draws of the probabilities `p`; unlike others, PyTorch's result is contiguous whatever the order of `p` in
+    memory."""
     p = np.asarray(p, order="C")
     return draws.bernoulli(p, p, generator).astype(p.dtype)
 

@@ -1,5 +1,5 @@
-"""The shape of a tensor: view, reshape, squeeze, unsqueeze, flatten, narrow. No values are computed here. The order of dimensions is in
-`transposition.py`, joining and splitting in `joining.py`, expand and repeat in `expand.py`."""
+"""The shape of a tensor: view, reshape, squeeze, unsqueeze, flatten, narrow. No values are computed here. The order of
+dimensions is in `transposition.py`, joining and splitting in `joining.py`, expand and repeat in `expand.py`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from ..core.tensor import materialise
 
 
 def sizes_from(args, function, named=()):
-    """`f(2, 3)`, `f((2, 3))` and `f(torch.Size([2, 3]))` mean the same, and `f(size=(2, 3))`, which stands in `named`, does too.
+    """`f(2, 3)`, `f((2, 3))` and `f(torch.Size([2, 3]))` mean the same, and `f(size=(2, 3))`, which stands in `named`,
+    does too.
 
     Raises PyTorch's TypeError for what is no list of ints."""
     given = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
@@ -116,7 +117,8 @@ reshape_raw = register(
 
 @composite(method=True, function=False)
 def view(self, *size, **named):
-    """The same memory with another shape. Raises RuntimeError when that is impossible without copying. Source: torch.Tensor.view."""
+    """The same memory with another shape. Raises RuntimeError when that is impossible without copying. Source:
+    torch.Tensor.view."""
     return view_op.call(self, sizes_from(size, "view", named))
 
 
@@ -163,13 +165,15 @@ def reshape_as(self, other):
 
 # -- dimensions of size one ------------------------------------------------------------------------------------------------
 def row_major(xp, array):
-    """The array in row-major order, as many of PyTorch's kernels give it; images may keep the batch innermost (see kernels/)."""
+    """The array in row-major order, as many of PyTorch's kernels give it; images may keep the batch innermost (see
+    kernels/)."""
     return array if array.ndim == 4 or array.flags.c_contiguous else xp.ascontiguousarray(array)
 
 
 def _unsqueezed(xp, self, dim):
     d = check_dim(dim, self.ndim + 1)
-    if xp is np and d == self.ndim and d and self.strides[-1] not in (self.itemsize, 0):  # PyTorch has a last stride of 1 here
+    # PyTorch has a last stride of 1 here
+    if xp is np and d == self.ndim and d and self.strides[-1] not in (self.itemsize, 0):
         return np.lib.stride_tricks.as_strided(self, (*self.shape, 1), (*self.strides, self.itemsize))
     return xp.expand_dims(self, d)
 
@@ -348,7 +352,8 @@ def narrow_copy(input, dim, start, length):
 
 @composite(method=True, function=False)
 def sum_to_size(self, *size):
-    """Summed over the dimensions that broadcasting from `size` would have expanded. Source: torch.Tensor.sum_to_size."""
+    """Summed over the dimensions that broadcasting from `size` would have expanded. Source:
+    torch.Tensor.sum_to_size."""
     shape, given = tuple(sizes_from(size, "sum_to_size")), tuple(self._array.shape)
     extra = len(given) - len(shape)
     if extra < 0 or any(n not in (1, m) for n, m in zip(shape, given[extra:])):

@@ -140,7 +140,8 @@ def _index_add(xp, self, dim, index, source, alpha):
 
 
 def _outside(bad, dim, n):
-    """PyTorch adds along the first and the last of several dimensions with another kernel, which has words of its own."""
+    """PyTorch adds along the first and the last of several dimensions with another kernel, which has words of its
+    own."""
     message = f"index {bad} is out of bounds for dimension {dim} with size {n}"
     return fail(RuntimeError, message, f"Positions count from 0 to {n - 1}.")
 

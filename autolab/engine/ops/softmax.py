@@ -1,6 +1,7 @@
 """Activations along a dimension: softmax and its logarithm, and the gated linear unit.
 
-As in `activation.py`, backward formulas are ops of their own. Sources: https://docs.pytorch.org/docs/2.13/nn.functional.html
+As in `activation.py`, backward formulas are ops of their own. Sources:
+https://docs.pytorch.org/docs/2.13/nn.functional.html
 """
 
 from __future__ import annotations
@@ -106,7 +107,8 @@ def _softmax(xp, x, dim):
 
 
 _LANES = 32
-"""How many numbers of float16 PyTorch takes side by side where it does not go along the last dimension (AVX-512, one thread)."""
+"""How many numbers of float16 PyTorch takes side by side where it does not go along the last dimension (AVX-512, one
+thread)."""
 
 
 def _log_softmax(xp, x, dim):
@@ -119,7 +121,8 @@ def _log_softmax(xp, x, dim):
         return z - xp.log(total)
     if x.ndim and math.prod(x.shape[dim + 1 :]) > 1:
         return (z - xp.log(total)).astype(x.dtype)
-    total = xp.log(total.astype(x.dtype).astype(z.dtype)).astype(x.dtype)  # along the last dimension PyTorch keeps both in float16
+    # along the last dimension PyTorch keeps both in float16
+    total = xp.log(total.astype(x.dtype).astype(z.dtype)).astype(x.dtype)
     return (z - total.astype(z.dtype)).astype(x.dtype)
 
 

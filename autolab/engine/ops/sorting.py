@@ -243,9 +243,9 @@ _HISTOGRAMS = ("Tensor input, Tensor bins, *, Tensor weight = None, bool density
 def histogram(input, bins=100, *, range=None, weight=None, density=False):
     """(hist, bin_edges): how many elements fall into each bar, and where the bars end, one number more than bars.
 
-    bins: so many bars of equal width over range (min, max; from the data's where it is None), or the ends themselves, rising. weight: what
-    each element counts; density: divide so that the bars' areas add up to 1. Elements outside are not counted. Not differentiable. Raises
-    RuntimeError for an empty or infinite range. Source: torch.histogram."""
+    bins: so many bars of equal width over range (min, max; from the data's where it is None), or the ends themselves,
+    rising. weight: what each element counts; density: divide so that the bars' areas add up to 1. Elements outside are
+    not counted. Not differentiable. Raises RuntimeError for an empty or infinite range. Source: torch.histogram."""
     name = "torch.histogramdd"
     if isinstance(bins, Tensor):
         if range is not None:
@@ -307,10 +307,11 @@ def _check_search(sequence, values, right, side, sorter):
 
 @composite()
 def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None):
-    """Where each element of `input` would go in the sorted last dimension of `sorted_sequence` (left of equal ones, or right).
+    """Where each element of `input` would go in the sorted last dimension of `sorted_sequence` (left of equal ones, or
+    right).
 
-    sorter: the positions that sort `sorted_sequence`, where it is not sorted itself. Raises RuntimeError when the leading dimensions differ.
-    Source: torch.searchsorted."""
+    sorter: the positions that sort `sorted_sequence`, where it is not sorted itself. Raises RuntimeError when the
+    leading dimensions differ. Source: torch.searchsorted."""
     values = input if isinstance(input, Tensor) else scalar_tensor(input)
     _check_search(sorted_sequence, values, right, side, sorter)
     if sorter is not None:

@@ -24,7 +24,8 @@ def _root(a):
 
 
 as_strided_op = register(
-    "as_strided(self, size, stride, storage_offset, ahead)",  # ahead: how many elements behind the first of `self` it begins
+    # ahead: how many elements behind the first of `self` it begins
+    "as_strided(self, size, stride, storage_offset, ahead)",
     forward=_strided,
     method=False,
     function=False,
@@ -43,7 +44,8 @@ as_strided_op = register(
 
 
 def strided_arguments(t, size, stride, storage_offset):
-    """(size, stride, storage_offset, ahead) for the op. Raises RuntimeError for a piece that does not lie in the memory of `t`."""
+    """(size, stride, storage_offset, ahead) for the op. Raises RuntimeError for a piece that does not lie in the memory
+    of `t`."""
     size, stride = tuple(size), tuple(stride)
     if len(size) != len(stride):
         raise fail(RuntimeError, "mismatch in length of strides and shape", "Every dimension has one size and one stride.")
@@ -82,8 +84,9 @@ def _bytes(array):
 
 @composite(method=True)
 def as_strided(input, size, stride, storage_offset=None):
-    """The piece of the tensor's memory with these sizes and strides, in elements; a view. storage_offset: where it begins, counted from
-    the beginning of the memory (None: where `input` begins). Elements that are shown several times add up in the gradient.
+    """The piece of the tensor's memory with these sizes and strides, in elements; a view. storage_offset: where it
+    begins, counted from the beginning of the memory (None: where `input` begins). Elements that are shown several times
+    add up in the gradient.
 
     Raises RuntimeError for a piece that does not lie in the memory. Source: torch.as_strided."""
     return as_strided_op.call(input, *strided_arguments(input, size, stride, storage_offset))
@@ -129,7 +132,8 @@ def _add(xp, target, values, shape, strides):
 
 
 def _share(xp, whole, geometry):
-    """Where a base shows one element several times, as after `expand()`, each gets its share of what belongs to the element."""
+    """Where a base shows one element several times, as after `expand()`, each gets its share of what belongs to the
+    element."""
     shape, strides = geometry[0], geometry[1]
     if _disjoint(shape, strides) or not whole.size:
         return

@@ -1,4 +1,5 @@
-"""The order of dimensions: permute, transpose, t, movedim, and the properties T, mT, H, mH. Views; no values are computed."""
+"""The order of dimensions: permute, transpose, t, movedim, and the properties T, mT, H, mH. Views; no values are
+computed."""
 
 from __future__ import annotations
 

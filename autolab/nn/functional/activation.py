@@ -69,7 +69,8 @@ def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Ten
 def _threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """x where x > threshold, else value; both numbers are converted to the dtype of x first.
 
-    Raises RuntimeError when that cannot hold them, NotImplementedError for masks. Source: torch.nn.functional.threshold."""
+    Raises RuntimeError when that cannot hold them, NotImplementedError for masks. Source:
+    torch.nn.functional.threshold."""
     check_tensor("threshold", input)
     threshold, value = _as_elements(input, threshold, value)
     return _run("threshold", inplace, input, threshold, value)
@@ -84,7 +85,8 @@ def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
 
 
 def _as_elements(input, *numbers):
-    """Numbers as elements of `input`: whole ones are cut off after the point, and wrap where they are negative and it is unsigned."""
+    """Numbers as elements of `input`: whole ones are cut off after the point, and wrap where they are negative and it
+    is unsigned."""
     if input.dtype.is_floating_point:
         return numbers
     if input.dtype is autolab.bool:
@@ -302,7 +304,8 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     """
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
-    noise = -autolab.empty(logits.shape, dtype=logits.dtype, device=logits.device).exponential_().log()  # row by row, as torch draws it
+    # row by row, as torch draws it
+    noise = -autolab.empty(logits.shape, dtype=logits.dtype, device=logits.device).exponential_().log()
     soft = ((logits + noise) / tau).softmax(dim)
     if not hard:
         return soft

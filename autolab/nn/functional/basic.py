@@ -149,13 +149,15 @@ def _channels_dropped(input, p, training, inplace, alpha=False):
 
 
 def _dropped(input, p, training, inplace, shape, alpha=False):
-    """`input` times noise of `shape`; the noise is drawn (in the order in memory) and scaled as PyTorch does, so that the bits agree."""
+    """`input` times noise of `shape`; the noise is drawn (in the order in memory) and scaled as PyTorch does, so that
+    the bits agree."""
     if p == 0 or not training or input.numel() == 0:
         return input
     if p == 1:
         zero = autolab.zeros((), dtype=input.dtype, device=input.device)
         return input.mul_(zero) if inplace else input * zero
-    if shape == input.shape and (input._array.ndim != 4 or input._storage.array is not None):  # else images: see `tensor.row_major`
+    # else images: see `tensor.row_major`
+    if shape == input.shape and (input._array.ndim != 4 or input._storage.array is not None):
         noise = autolab.empty_like(input)
     else:
         noise = autolab.empty(shape, dtype=input.dtype, device=input.device)
@@ -199,7 +201,8 @@ def embedding(
 
 
 def _shorten_rows(weight, indices, max_norm, norm_type):
-    """Scale, in place, the named rows whose norm is above `max_norm`. Raises RuntimeError unless `weight` is a matrix."""
+    """Scale, in place, the named rows whose norm is above `max_norm`. Raises RuntimeError unless `weight` is a
+    matrix."""
     if weight.dim() != 2:
         raise fail(
             RuntimeError,

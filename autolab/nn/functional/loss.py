@@ -72,7 +72,8 @@ def _same_shape(input, target):
 
 
 def check_tensors(function, **arguments):
-    """Raise TypeError, in PyTorch's words, for the first of `arguments` (in the order of the function's) that is no tensor.
+    """Raise TypeError, in PyTorch's words, for the first of `arguments` (in the order of the function's) that is no
+    tensor.
 
     Weights may be None."""
     if arguments.get("input", 0) is None or arguments.get("target", 0) is None:
@@ -333,7 +334,8 @@ def soft_margin_loss(
 
 
 def _check_soft_margin(input, target):
-    """Raise RuntimeError where PyTorch, which computes in the memory of -input, cannot: whole numbers, a target of more elements."""
+    """Raise RuntimeError where PyTorch, which computes in the memory of -input, cannot: whole numbers, a target of more
+    elements."""
     if input.shape == target.shape and input.is_floating_point():
         return
     if input.dtype is autolab.bool:

@@ -18,9 +18,9 @@ def multi_margin_loss(
 ) -> Tensor:
     """The mean over the C classes of max(0, margin - input[y] + input[j])^p, j other than y; times weight[y].
 
-    input: (N, C) or (C,), target: class numbers (N,) or (). Its gradient cannot be differentiated again.
-    Raises TypeError, ValueError or RuntimeError, in PyTorch's words, for what does not fit, NotImplementedError for scores that are not
-    float32 or float64. Source: torch.nn.functional.multi_margin_loss."""
+    input: (N, C) or (C,), target: class numbers (N,) or (). Its gradient cannot be differentiated again. Raises
+    TypeError, ValueError or RuntimeError, in PyTorch's words, for what does not fit, NotImplementedError for scores
+    that are not float32 or float64. Source: torch.nn.functional.multi_margin_loss."""
     number = reduction_number(legacy_reduction(size_average, reduce, reduction))
     if p not in (1, 2):
         raise fail(ValueError, "only p == 1 and p == 2 supported", f"p is {p}.")
@@ -36,7 +36,8 @@ def multi_margin_loss(
 
 
 def _check_scores(input):
-    """Raise RuntimeError unless `input` has a score for each of one class or more, for each sample if there are samples."""
+    """Raise RuntimeError unless `input` has a score for each of one class or more, for each sample if there are
+    samples."""
     classes = input.shape[-1] if input.dim() else 1
     if input.dim() > 2 or classes == 0:
         raise fail(
@@ -48,7 +49,8 @@ def _check_scores(input):
 
 
 def _check_dtypes(kernel, input, target, weight=None):
-    """Raise what PyTorch's kernel raises for scores that are not float32 or float64, and for targets and weights that do not go with them."""
+    """Raise what PyTorch's kernel raises for scores that are not float32 or float64, and for targets and weights that
+    do not go with them."""
     if input.dtype not in (autolab.float32, autolab.float64):
         raise not_implemented(kernel, input._array.dtype)
     for value, wanted in ((target, autolab.int64), (weight, input.dtype)):
@@ -79,11 +81,13 @@ def multilabel_margin_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The sum over right classes y and wrong classes j of max(0, 1 - input[y] + input[j]), divided by the number of classes C.
+    """The sum over right classes y and wrong classes j of max(0, 1 - input[y] + input[j]), divided by the number of
+    classes C.
 
-    input: (N, C) or (C,); target, of the same shape: the numbers of the right classes, and -1 after the last of them. Its gradient
-    cannot be differentiated again. Raises TypeError, ValueError or RuntimeError, in PyTorch's words, for what does not fit,
-    NotImplementedError for scores that are not float32 or float64. Source: torch.nn.functional.multilabel_margin_loss."""
+    input: (N, C) or (C,); target, of the same shape: the numbers of the right classes, and -1 after the last of them.
+    Its gradient cannot be differentiated again. Raises TypeError, ValueError or RuntimeError, in PyTorch's words, for
+    what does not fit, NotImplementedError for scores that are not float32 or float64. Source:
+    torch.nn.functional.multilabel_margin_loss."""
     number = reduction_number(legacy_reduction(size_average, reduce, reduction))
     check_tensors("multilabel_margin_loss", input=input, target=target)
     classes = _check_scores(input)

@@ -50,7 +50,8 @@ def layer_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """(input - mean) / standard deviation over the last dimensions, of sizes `normalized_shape`, times weight, plus bias.
+    """(input - mean) / standard deviation over the last dimensions, of sizes `normalized_shape`, times weight, plus
+    bias.
 
     Raises RuntimeError when the sizes differ. Ba, Kiros and Hinton, "Layer Normalization" (2016).
     """
@@ -166,8 +167,8 @@ def rms_norm(
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """Each number over (k + alpha * mean of the squares in `size` neighbouring channels)^beta; input (N, C, ...).
 
-    Raises ValueError for fewer than three dimensions. Krizhevsky, Sutskever and Hinton, "ImageNet Classification with Deep
-    Convolutional Neural Networks" (2012).
+    Raises ValueError for fewer than three dimensions. Krizhevsky, Sutskever and Hinton, "ImageNet Classification with
+    Deep Convolutional Neural Networks" (2012).
     """
     if input.dim() < 3:
         gap = " " * 26

@@ -26,7 +26,8 @@ def _powers(dims, input, norm_type, kernel_size, stride, ceil_mode):
 def lp_pool1d(
     input: Tensor, norm_type: float, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, ceil_mode: bool = False,
 ) -> Tensor:
-    """(sum of x^p)^(1/p) over each window of sequences (N, C, L) or (C, L), p = `norm_type`; inf gives the maximum of |x|.
+    """(sum of x^p)^(1/p) over each window of sequences (N, C, L) or (C, L), p = `norm_type`; inf gives the maximum of
+    |x|.
 
     Source: torch.nn.functional.lp_pool1d.
     """
@@ -37,7 +38,8 @@ def lp_pool2d(
     input: Tensor, norm_type: float, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """(sum of x^p)^(1/p) over each window of images (N, C, H, W) or (C, H, W), p = `norm_type`; inf gives the maximum of |x|.
+    """(sum of x^p)^(1/p) over each window of images (N, C, H, W) or (C, H, W), p = `norm_type`; inf gives the maximum
+    of |x|.
 
     Source: torch.nn.functional.lp_pool2d.
     """

@@ -112,7 +112,8 @@ def layer(mode, input, state, w, batch_sizes=None, backwards=False):
 def layers(mode, input, states, weights, *, directions, dropout_p, training, batch_sizes=None):
     """Layers on top of each other; states and weights one for each layer and direction, in PyTorch's order.
 
-    Between layers outputs are dropped with probability dropout_p. Returns (outputs of the last layer, all last states)."""
+    Between layers outputs are dropped with probability dropout_p. Returns (outputs of the last layer, all last
+    states)."""
     last = []
     depth = len(weights) // directions
     for k in range(depth):

@@ -1,4 +1,5 @@
-"""Functions of `nn.functional` that PyTorch has at its top, too: `torch.cosine_similarity`, `torch.dropout` … some with other arguments there.
+"""Functions of `nn.functional` that PyTorch has at its top, too: `torch.cosine_similarity`, `torch.dropout` … some with
+other arguments there.
 
 Source: https://docs.pytorch.org/docs/2.13/torch.html"""
 
@@ -27,7 +28,8 @@ def threshold(input, threshold, value):
 
 
 def adaptive_max_pool1d(input, output_size):
-    """(largest numbers, where they were): `F.adaptive_max_pool1d(…, return_indices=True)`. Source: torch.adaptive_max_pool1d."""
+    """(largest numbers, where they were): `F.adaptive_max_pool1d(…, return_indices=True)`. Source:
+    torch.adaptive_max_pool1d."""
     return F.adaptive_max_pool1d(input, output_size, return_indices=True)
 
 

@@ -1,4 +1,5 @@
-"""Activations as layers. Source: https://docs.pytorch.org/docs/stable/nn.html#non-linear-activations-weighted-sum-nonlinearity"""
+"""Activations as layers. Source:
+https://docs.pytorch.org/docs/stable/nn.html#non-linear-activations-weighted-sum-nonlinearity"""
 
 from __future__ import annotations
 
@@ -47,7 +48,8 @@ class ReLU(_Activation):
 
 
 class RReLU(_Activation):
-    """x where x > 0, else a * x with a slope a drawn anew for each number; in evaluation the mean of the bounds (Xu et al., 2015).
+    """x where x > 0, else a * x with a slope a drawn anew for each number; in evaluation the mean of the bounds (Xu et
+    al., 2015).
 
     lower, upper: the slopes are drawn from this interval, from the default stream. Source: torch.nn.RReLU."""
 

@@ -25,9 +25,9 @@ class MultiheadAttention(Module):
     """Each head projects queries, keys and values, attends, and a last projection joins the heads' results.
 
     query (L, N, embed_dim), key (S, N, kdim), value (S, N, vdim); (N, L, …) with batch_first; or without N. Result:
-    (output shaped like the query, weights (N, L, S) or None). dropout: of the weights, in training.
-    add_bias_kv, add_zero_attn: one more key and value, learnt or zero. Vaswani et al., "Attention Is All You Need" (2017).
-    Raises ValueError or AssertionError for sizes that do not fit.
+    (output shaped like the query, weights (N, L, S) or None). dropout: of the weights, in training. add_bias_kv,
+    add_zero_attn: one more key and value, learnt or zero. Vaswani et al., "Attention Is All You Need" (2017). Raises
+    ValueError or AssertionError for sizes that do not fit.
     """
 
     def __init__(
@@ -92,8 +92,9 @@ class MultiheadAttention(Module):
         need_weights: bool = True, attn_mask: Tensor | None = None, average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        """(output, weights). key_padding_mask (N, S) hides keys, attn_mask (L, S) or (N * heads, L, S) hides pairs: True hides,
-        numbers are added. average_attn_weights=False: weights (N, heads, L, S). is_causal: attn_mask is the triangle."""
+        """(output, weights). key_padding_mask (N, S) hides keys, attn_mask (L, S) or (N * heads, L, S) hides pairs:
+        True hides, numbers are added. average_attn_weights=False: weights (N, heads, L, S). is_causal: attn_mask is the
+        triangle."""
         key_padding_mask = canonical_mask(key_padding_mask, "key_padding_mask", query, attn_mask, "attn_mask")
         attn_mask = canonical_mask(attn_mask, "attn_mask", query)
         turned = self.batch_first and query.dim() == 3

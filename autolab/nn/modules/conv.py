@@ -152,8 +152,8 @@ class Conv1d(_Convolution):
     """Cross-correlation of sequences x (N, C, L) or (C, L) with `out_channels` filters; gives (N, O, L').
 
     `weight` is (out_channels, in_channels / groups, K), `bias` (out_channels); both start uniform in ±1/sqrt(fan_in).
-    L' = floor((L + 2 padding - dilation (K - 1) - 1) / stride) + 1. `padding` may be 'same' or 'valid'; `padding_mode` is
-    zeros, reflect, replicate or circular. Raises RuntimeError when sizes, channels or dtypes do not fit.
+    L' = floor((L + 2 padding - dilation (K - 1) - 1) / stride) + 1. `padding` may be 'same' or 'valid'; `padding_mode`
+    is zeros, reflect, replicate or circular. Raises RuntimeError when sizes, channels or dtypes do not fit.
     """
 
     _dims = 1
@@ -163,8 +163,9 @@ class Conv2d(_Convolution):
     """Cross-correlation of images x (N, C, H, W) or (C, H, W) with `out_channels` filters; gives (N, O, H', W').
 
     `weight` is (out_channels, in_channels / groups, KH, KW), `bias` (out_channels); both start uniform in
-    ±1/sqrt(fan_in). H' = floor((H + 2 padding - dilation (KH - 1) - 1) / stride) + 1. `padding` may be 'same' or 'valid';
-    `padding_mode` is zeros, reflect, replicate or circular. Raises RuntimeError when sizes, channels or dtypes do not fit.
+    ±1/sqrt(fan_in). H' = floor((H + 2 padding - dilation (KH - 1) - 1) / stride) + 1. `padding` may be 'same' or
+    'valid'; `padding_mode` is zeros, reflect, replicate or circular. Raises RuntimeError when sizes, channels or dtypes
+    do not fit.
 
     Example:
 

@@ -1,8 +1,9 @@
-"""Layers that find out from their first input how many inputs they have: `nn.LazyLinear(10)` is a `nn.Linear(n, 10)` once it has seen
-something of n features.
+"""Layers that find out from their first input how many inputs they have: `nn.LazyLinear(10)` is a `nn.Linear(n, 10)`
+once it has seen something of n features.
 
-Until then their parameters have no shape (`nn.parameter.UninitializedParameter`). A hook that runs before the first forward gives them
-one, draws their numbers, makes the layer an ordinary one (its class changes) and goes: nothing of laziness is left.
+Until then their parameters have no shape (`nn.parameter.UninitializedParameter`). A hook that runs before the first
+forward gives them one, draws their numbers, makes the layer an ordinary one (its class changes) and goes: nothing of
+laziness is left.
 
 Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.modules.lazy.LazyModuleMixin.html
 """
@@ -38,8 +39,9 @@ __all__ = ["LazyModuleMixin"]
 class LazyModuleMixin:
     """Makes a lazy module of a module: `class LazyMine(LazyModuleMixin, Mine)`.
 
-    Its `__init__` registers parameters of type `UninitializedParameter`, and its `initialize_parameters`, which gets what `forward` gets,
-    calls `materialize(shape)` of each. `cls_to_become` is the class of the module after its first forward; None: it keeps its own.
+    Its `__init__` registers parameters of type `UninitializedParameter`, and its `initialize_parameters`, which gets
+    what `forward` gets, calls `materialize(shape)` of each. `cls_to_become` is the class of the module after its first
+    forward; None: it keeps its own.
     """
 
     cls_to_become: type | None = None
@@ -54,7 +56,8 @@ class LazyModuleMixin:
         return any(is_lazy(tensor) for tensor in (*self._parameters.values(), *self._buffers.values()))
 
     def initialize_parameters(self, *args, **kwargs):
-        """Give every parameter its shape and its first numbers, by what `forward` is about to get. Raises NotImplementedError."""
+        """Give every parameter its shape and its first numbers, by what `forward` is about to get. Raises
+        NotImplementedError."""
         raise fail(
             NotImplementedError,
             f"initialize_parameters is not implemented for {type(self).__name__}",
@@ -64,7 +67,8 @@ class LazyModuleMixin:
     def _infer_parameters(self, module, args, kwargs=None):
         """The hook before the first forward."""
         state = per_thread.state
-        if module.cls_to_become is not None and state.module is module:  # pictures of this call show it as what it becomes
+        # pictures of this call show it as what it becomes
+        if module.cls_to_become is not None and state.module is module:
             state.scope = (*state.scope[:2], module.cls_to_become.__name__)
         module.initialize_parameters(*args, **(kwargs or {}))
         if module.has_uninitialized_params():
@@ -154,7 +158,8 @@ class LazyLinear(_SizedByInput, Linear):
 
 
 class _LazyConvXdMixin(_SizedByInput):
-    """Convolutions that take `in_channels` from their first input. Raise RuntimeError for one of another number of dimensions."""
+    """Convolutions that take `in_channels` from their first input. Raise RuntimeError for one of another number of
+    dimensions."""
 
     _size = "in_channels"
 
@@ -233,7 +238,8 @@ class LazyConvTranspose2d(_LazyTransposed, ConvTranspose2d):
 
 
 class _LazyNormBase(_SizedByInput, _Tracking):
-    """Normalisations that take `num_features` from dimension 1 of their first input; the affine and tracking ones also of instances."""
+    """Normalisations that take `num_features` from dimension 1 of their first input; the affine and tracking ones also
+    of instances."""
 
     _size = "num_features"
 
@@ -279,12 +285,14 @@ class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
 
 
 class LazyInstanceNorm1d(_LazyNormBase, _InstanceNorm):
-    """An `InstanceNorm1d` with weights and running statistics that takes `num_features` from dimension 1 of its first input."""
+    """An `InstanceNorm1d` with weights and running statistics that takes `num_features` from dimension 1 of its first
+    input."""
 
     cls_to_become = InstanceNorm1d
 
 
 class LazyInstanceNorm2d(_LazyNormBase, _InstanceNorm):
-    """An `InstanceNorm2d` with weights and running statistics that takes `num_features` from dimension 1 of its first input."""
+    """An `InstanceNorm2d` with weights and running statistics that takes `num_features` from dimension 1 of its first
+    input."""
 
     cls_to_become = InstanceNorm2d

@@ -241,7 +241,8 @@ class MultiLabelMarginLoss(_Loss):
     Source: torch.nn.MultiLabelMarginLoss."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss of input (N, C) or (C,); target, of the same shape: numbers of the right classes, and -1 after the last."""
+        """The loss of input (N, C) or (C,); target, of the same shape: numbers of the right classes, and -1 after the
+        last."""
         return F.multilabel_margin_loss(input, target, reduction=self.reduction)
 
 

@@ -90,7 +90,8 @@ class AvgPool1d(Module):
 
 
 class AvgPool2d(Module):
-    """The mean of each window of x (N, C, H, W) or (C, H, W); zeros of the padding count unless `count_include_pad` is False.
+    """The mean of each window of x (N, C, H, W) or (C, H, W); zeros of the padding count unless `count_include_pad` is
+    False.
 
     `divisor_override` replaces the number of elements. Raises RuntimeError when the windows do not fit.
     """
@@ -140,7 +141,8 @@ class AdaptiveAvgPool1d(_Adaptive):
 
 
 class AdaptiveAvgPool2d(_Adaptive):
-    """Means of x (N, C, H, W) or (C, H, W) over `output_size` = (rows, columns) windows that share it out; None keeps a size."""
+    """Means of x (N, C, H, W) or (C, H, W) over `output_size` = (rows, columns) windows that share it out; None keeps a
+    size."""
 
     def forward(self, input: Tensor) -> Tensor:
         """`input` pooled."""
@@ -160,7 +162,8 @@ class AdaptiveMaxPool1d(_Adaptive):
 
 
 class AdaptiveMaxPool2d(AdaptiveMaxPool1d):
-    """The largest number of each of `output_size` = (rows, columns) windows that share x (N, C, H, W) or (C, H, W) out."""
+    """The largest number of each of `output_size` = (rows, columns) windows that share x (N, C, H, W) or (C, H, W)
+    out."""
 
     def forward(self, input: Tensor) -> Any:
         """`input` pooled."""

@@ -104,7 +104,8 @@ class Embedding(Module):
 
 
 class EmbeddingBag(Module):
-    """Rows of `weight` (num_embeddings, embedding_dim), joined bag by bag: their sum, mean or maximum, (bags, embedding_dim).
+    """Rows of `weight` (num_embeddings, embedding_dim), joined bag by bag: their sum, mean or maximum, (bags,
+    embedding_dim).
 
     Input as in nn.functional.embedding_bag. The row `padding_idx` starts at zero and does not count.
     """

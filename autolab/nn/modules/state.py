@@ -247,7 +247,8 @@ def _fitting(key, current, given):
 
 
 class _Loading:
-    """One `load_state_dict`: a walk over the module tree that finds what is wrong and what is to be copied, then the copying."""
+    """One `load_state_dict`: a walk over the module tree that finds what is wrong and what is to be copied, then the
+    copying."""
 
     def __init__(self, state_dict, assign):
         self.metadata = getattr(state_dict, "_metadata", None)

@@ -68,8 +68,8 @@ class _Layer(Module):
 class TransformerEncoderLayer(_Layer):
     """Self-attention, then a network of two Linear layers; each is added to its input and normalised.
 
-    src (S, N, d_model), (N, S, d_model) with batch_first, or (S, d_model). norm_first: normalise before instead of after.
-    activation: "relu", "gelu" or a function. Raises RuntimeError for another name.
+    src (S, N, d_model), (N, S, d_model) with batch_first, or (S, d_model). norm_first: normalise before instead of
+    after. activation: "relu", "gelu" or a function. Raises RuntimeError for another name.
     """
 
     def __init__(
@@ -107,7 +107,8 @@ class TransformerEncoderLayer(_Layer):
 
 
 class TransformerDecoderLayer(_Layer):
-    """Self-attention, attention to the encoder's result, then a network of two Linear layers; each added and normalised.
+    """Self-attention, attention to the encoder's result, then a network of two Linear layers; each added and
+    normalised.
 
     tgt and memory: as src of TransformerEncoderLayer, which see for the settings.
     """
@@ -191,7 +192,8 @@ def _copies(layer, count):
 class TransformerEncoder(Module):
     """num_layers copies of a layer, one after the other, then a norm if one is given.
 
-    enable_nested_tensor, mask_check: PyTorch's settings for a faster way that is not here; kept, and warned of as there.
+    enable_nested_tensor, mask_check: PyTorch's settings for a faster way that is not here; kept, and warned of as
+    there.
     """
 
     def __init__(
@@ -257,7 +259,8 @@ class TransformerDecoder(Module):
         tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
         tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
     ) -> Tensor:
-        """The result of the last layer, shaped like tgt. tgt_is_causal: whether tgt_mask is the triangle; None: look."""
+        """The result of the last layer, shaped like tgt. tgt_is_causal: whether tgt_mask is the triangle; None:
+        look."""
         causal = _is_causal(tgt_mask, tgt_is_causal, _length(tgt, self.layers[0].self_attn.batch_first))
         output = tgt
         for layer in self.layers:

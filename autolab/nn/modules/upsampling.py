@@ -92,7 +92,8 @@ class PixelUnshuffle(Module):
 
 
 class ChannelShuffle(Module):
-    """The channels of (N, C, *) in `groups` groups, taken one from each group in turn (Zhang et al., "ShuffleNet", 2018).
+    """The channels of (N, C, *) in `groups` groups, taken one from each group in turn (Zhang et al., "ShuffleNet",
+    2018).
 
     Source: torch.nn.ChannelShuffle."""
 

@@ -13,7 +13,8 @@ from autolab.nn.modules.module import Module
 
 
 class WeightNorm:
-    """The hook: before each forward it makes the weight from its two parts. name: of the weight; dim: what keeps lengths of its own."""
+    """The hook: before each forward it makes the weight from its two parts. name: of the weight; dim: what keeps
+    lengths of its own."""
 
     def __init__(self, name, dim):
         self.name, self.dim = name, -1 if dim is None else dim
@@ -65,10 +66,12 @@ class WeightNorm:
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
-    """Learn length and direction of a weight apart: `module` itself, whose parameter `name` is replaced by `name_g` and `name_v`.
+    """Learn length and direction of a weight apart: `module` itself, whose parameter `name` is replaced by `name_g` and
+    `name_v`.
 
-    dim: the dimension along which each slice has a length of its own; None: one length for all. Deprecated, and warns so, as in
-    PyTorch. Raises RuntimeError for a weight that has been taken apart already. Source: torch.nn.utils.weight_norm."""
+    dim: the dimension along which each slice has a length of its own; None: one length for all. Deprecated, and warns
+    so, as in PyTorch. Raises RuntimeError for a weight that has been taken apart already. Source:
+    torch.nn.utils.weight_norm."""
     WeightNorm.apply(module, name, dim)
     return module
 

@@ -24,7 +24,8 @@ from autolab.optim.optimizer import Optimizer
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """lr falls from its initial value to eta_min along half a cosine, then starts again: after T_0 epochs, then T_0 * T_mult, …
+    """lr falls from its initial value to eta_min along half a cosine, then starts again: after T_0 epochs, then T_0 *
+    T_mult, …
 
     `step(epoch)` may be given a fraction of an epoch (epoch + batch / batches). Raises ValueError for settings that
     make no period. Loshchilov and Hutter, "SGDR: Stochastic Gradient Descent with Warm Restarts" (2016).
@@ -56,7 +57,8 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         return [self.eta_min + (base - self.eta_min) * fraction / 2 for base in self.base_lrs]
 
     def step(self, epoch: int | None = None) -> None:
-        """Go to the next epoch, or to `epoch`, which may be a fraction and may lie before. Raises ValueError below 0."""
+        """Go to the next epoch, or to `epoch`, which may be a fraction and may lie before. Raises ValueError below
+        0."""
         if epoch is None and self.last_epoch < 0:
             epoch = 0
         if epoch is None:

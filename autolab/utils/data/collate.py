@@ -17,7 +17,8 @@ from autolab.engine.core.tensor import Tensor
 
 
 def _mapping_like(like, values):
-    """The dict `values` in a container of the kind of `like`, with its other attributes; a dict where that cannot be made."""
+    """The dict `values` in a container of the kind of `like`, with its other attributes; a dict where that cannot be
+    made."""
     try:
         if isinstance(like, MutableMapping):
             made = copy.copy(like)
@@ -29,7 +30,8 @@ def _mapping_like(like, values):
 
 
 def _sequence_like(like, values):
-    """The list `values` in a container of the kind of `like`, with its other attributes; a list where that cannot be made."""
+    """The list `values` in a container of the kind of `like`, with its other attributes; a list where that cannot be
+    made."""
     try:
         if isinstance(like, MutableSequence):
             made = copy.copy(like)
@@ -84,7 +86,8 @@ default_collate_fn_map = {
     str: _texts,
     bytes: _texts,
 }
-"""How `default_collate` makes a batch of values of a class; put functions `f(batch, *, collate_fn_map)` for your own classes in."""
+"""How `default_collate` makes a batch of values of a class; put functions `f(batch, *, collate_fn_map)` for your own
+classes in."""
 
 
 def collate(batch: Any, *, collate_fn_map: dict[Any, Callable[..., Any]] | None = None) -> Any:

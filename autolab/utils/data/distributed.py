@@ -1,4 +1,5 @@
-"""One process's share of a data set. Source: https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.distributed.DistributedSampler"""
+"""One process's share of a data set. Source:
+https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.distributed.DistributedSampler"""
 
 from __future__ import annotations
 
@@ -13,9 +14,9 @@ from autolab.utils.data.dataset import Indexed
 class DistributedSampler(Sampler):
     """Every `num_replicas`-th index, from index `rank` on, of an order that is the same in all processes.
 
-    shuffle: a random order, drawn with seed + epoch; call `set_epoch` before each pass. What does not share out evenly is filled up
-    with the first indices, or (drop_last) left out. There is no process group here that would tell num_replicas and rank: pass
-    both. Raises RuntimeError without them, ValueError for a rank that there is not."""
+    shuffle: a random order, drawn with seed + epoch; call `set_epoch` before each pass. What does not share out evenly
+    is filled up with the first indices, or (drop_last) left out. There is no process group here that would tell
+    num_replicas and rank: pass both. Raises RuntimeError without them, ValueError for a rank that there is not."""
 
     def __init__(
         self, dataset: Indexed, num_replicas: int | None = None, rank: int | None = None, shuffle: bool = True,

@@ -6,7 +6,8 @@ from autolab.engine.core.tensor import Tensor
 
 
 def pinned(batch):
-    """`batch` with every tensor pinned: in lists, tuples, named tuples and mappings too; an object with a method `pin_memory` is asked."""
+    """`batch` with every tensor pinned: in lists, tuples, named tuples and mappings too; an object with a method
+    `pin_memory` is asked."""
     if isinstance(batch, Tensor):
         return batch.pin_memory()
     if isinstance(batch, (str, bytes)):

@@ -1,7 +1,7 @@
 """What runs in a worker process of a DataLoader.
 
-Messages to a worker: (epoch, number of the batch, its indices). Answers: (epoch, number, kind, content), kind one of "batch",
-"error" (a Failure) and "end" (an iterable data set is exhausted). A worker ends when its connection is closed.
+Messages to a worker: (epoch, number of the batch, its indices). Answers: (epoch, number, kind, content), kind one of
+"batch", "error" (a Failure) and "end" (an iterable data set is exhausted). A worker ends when its connection is closed.
 """
 
 from __future__ import annotations
@@ -130,7 +130,8 @@ def _seed(base_seed, worker_id):
 
 
 def run(connection, inherited, fetching, place, base_seed, init):
-    """The life of a worker. `inherited`: the main process's ends of pipes that a fork has copied; `place`: (id, of how many)."""
+    """The life of a worker. `inherited`: the main process's ends of pipes that a fork has copied; `place`: (id, of how
+    many)."""
     global _info
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the main process, which ends its workers
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

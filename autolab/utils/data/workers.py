@@ -1,6 +1,7 @@
 """A pass through a data set with worker processes.
 
-Every worker has a pipe of its own, so that one that dies, even in the middle of a message, is noticed and harms no other.
+Every worker has a pipe of its own, so that one that dies, even in the middle of a message, is noticed and harms no
+other.
 """
 
 import contextlib
@@ -24,7 +25,8 @@ _GRACE = 1.0  # seconds that workers have to finish the batch in hand before the
 
 
 def context_of(chosen):
-    """The multiprocessing context: `chosen` (a context or a start method), else fork on Linux, else the system's default.
+    """The multiprocessing context: `chosen` (a context or a start method), else fork on Linux, else the system's
+    default.
 
     With fork the data set may be defined in a notebook; the other start methods have to import it. Raises ValueError,
     TypeError for what is neither.
@@ -120,7 +122,8 @@ class _Crew:
 
 @contextlib.contextmanager
 def _interrupts_wait():
-    """Ctrl-C comes after the block: in the middle of a fork it would be lost, for Python drops exceptions of what runs after one."""
+    """Ctrl-C comes after the block: in the middle of a fork it would be lost, for Python drops exceptions of what runs
+    after one."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -133,8 +136,8 @@ def _interrupts_wait():
 
 def _start(process):
     with warnings.catch_warnings(), _interrupts_wait():
-        # Python 3.12 warns of a fork beside other threads. The worker uses none of theirs: it runs the data set's code, and
-        # the engine makes new threads in a new process.
+        # Python 3.12 warns of a fork beside other threads. The worker uses none of theirs: it runs the data set's code,
+        # and the engine makes new threads in a new process.
         warnings.filterwarnings("ignore", message=".*multi-threaded.*fork", category=DeprecationWarning)
         process.start()
 

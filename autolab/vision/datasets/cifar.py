@@ -58,11 +58,12 @@ def _damaged(path, why):
 
 
 class CIFAR10(VisionDataset):
-    """60,000 colour photographs of 10 classes: sample i is (RGB Pillow image of 32x32 pixels, label), before the transforms.
+    """60,000 colour photographs of 10 classes: sample i is (RGB Pillow image of 32x32 pixels, label), before the
+    transforms.
 
-    root: folder with cifar-10-batches-py/. train: 50,000 images, else 10,000. download: fetch and unpack what is missing. data:
-    uint8 array (N, 32, 32, 3); targets: list of labels. Raises RuntimeError when files are missing, do not have their checksum
-    or cannot be fetched, ValueError for files of another kind.
+    root: folder with cifar-10-batches-py/. train: 50,000 images, else 10,000. download: fetch and unpack what is
+    missing. data: uint8 array (N, 32, 32, 3); targets: list of labels. Raises RuntimeError when files are missing, do
+    not have their checksum or cannot be fetched, ValueError for files of another kind.
     """
 
     base_folder = "cifar-10-batches-py"

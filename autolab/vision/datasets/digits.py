@@ -19,12 +19,13 @@ _FRAMES = {8: 0, 28: 4, 32: 6}  # pixels of black around the digit
 
 
 class Digits(VisionDataset):
-    """1,797 handwritten digits by 13 people: sample i is (grey Pillow image, label), before the transforms. No download.
+    """1,797 handwritten digits by 13 people: sample i is (grey Pillow image, label), before the transforms. No
+    download.
 
-    train: the first 1,437 images of the file, else the other 360; every class has 141 to 146 and 33 to 37 of them. size: 8 for the
-    original pixels (counts from 0 to 16 of black points in 4x4 blocks, here scaled to 0 … 255); 28 or 32 for the digit enlarged
-    to 20x20 pixels in the middle of a black frame, which is how MNIST and LeNet's paper place theirs. data: uint8 tensor (N, size,
-    size); targets: int64 tensor (N,). Raises ValueError for other sizes.
+    train: the first 1,437 images of the file, else the other 360; every class has 141 to 146 and 33 to 37 of them.
+    size: 8 for the original pixels (counts from 0 to 16 of black points in 4x4 blocks, here scaled to 0 … 255); 28 or
+    32 for the digit enlarged to 20x20 pixels in the middle of a black frame, which is how MNIST and LeNet's paper place
+    theirs. data: uint8 tensor (N, size, size); targets: int64 tensor (N,). Raises ValueError for other sizes.
     """
 
     classes = DIGITS
@@ -72,7 +73,8 @@ def _enlarged(counts, size):
 def _tenths():
     """The matrix (20, 8) that enlarges a row of 8 pixels to 20, in whole tenths.
 
-    Whole numbers because many new pixels lie half-way between two bytes: the rounding of floats would depend on the processor.
+    Whole numbers because many new pixels lie half-way between two bytes: the rounding of floats would depend on the
+    processor.
     """
     places = np.clip(4 * np.arange(20) - 3, 0, 70)  # ten times the place in the old row: 10 ((i + 1/2) 8/20 - 1/2)
     near, matrix = places // 10, np.zeros((20, 8), np.int64)

@@ -18,8 +18,9 @@ def default_loader(path):
 class DatasetFolder(VisionDataset):
     """Files root/<class>/…/<file>: sample i is (loader(path), number of the class), before the transforms.
 
-    Which files count is said by `extensions` or by is_valid_file(path). samples: list of (path, class); classes: names in
-    alphabetical order. allow_empty: classes without files are allowed. Raises FileNotFoundError without classes or files.
+    Which files count is said by `extensions` or by is_valid_file(path). samples: list of (path, class); classes: names
+    in alphabetical order. allow_empty: classes without files are allowed. Raises FileNotFoundError without classes or
+    files.
     """
 
     def __init__(

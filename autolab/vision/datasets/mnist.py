@@ -51,7 +51,8 @@ def read_idx(path):
 
 
 def images_and_labels(images_path, labels_path):
-    """uint8 tensor (N, H, W) and int64 tensor (N,) of two idx files. Raises ValueError when they do not belong together."""
+    """uint8 tensor (N, H, W) and int64 tensor (N,) of two idx files. Raises ValueError when they do not belong
+    together."""
     images, labels = read_idx(images_path), read_idx(labels_path)
     for path, array, ndim in ((images_path, images, 3), (labels_path, labels, 1)):
         if array.dtype != np.uint8 or array.ndim != ndim:
@@ -65,8 +66,8 @@ class MNIST(VisionDataset):
     """70,000 handwritten digits: sample i is (grey Pillow image of 28x28 pixels, label), before the transforms.
 
     root: folder with MNIST/raw/, where the four idx files are, packed (.gz) or not. train: 60,000 images, else 10,000.
-    download: fetch what is missing. data: uint8 tensor (N, 28, 28); targets: int64 tensor (N,). Raises RuntimeError when files
-    are missing or cannot be fetched, ValueError for damaged ones.
+    download: fetch what is missing. data: uint8 tensor (N, 28, 28); targets: int64 tensor (N,). Raises RuntimeError
+    when files are missing or cannot be fetched, ValueError for damaged ones.
     """
 
     mirrors = ["https://ossci-datasets.s3.amazonaws.com/mnist/", "http://yann.lecun.com/exdb/mnist/"]

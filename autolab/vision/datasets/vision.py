@@ -31,8 +31,8 @@ class StandardTransform:
 class VisionDataset(Dataset):
     """Base class: define `__getitem__` and `__len__`.
 
-    root: folder of the files. transform: applied to the image, target_transform to the target; or transforms, applied to both
-    together. Raises ValueError when both ways are used.
+    root: folder of the files. transform: applied to the image, target_transform to the target; or transforms, applied
+    to both together. Raises ValueError when both ways are used.
     """
 
     def __init__(self, root=None, transforms=None, transform=None, target_transform=None):

@@ -1,4 +1,5 @@
-"""Networks for images: LeNet, ResNet-9 and torchvision's ResNets. Source: https://docs.pytorch.org/vision/0.28/models.html"""
+"""Networks for images: LeNet, ResNet-9 and torchvision's ResNets. Source:
+https://docs.pytorch.org/vision/0.28/models.html"""
 
 from autolab.vision.models._api import (
     Weights,

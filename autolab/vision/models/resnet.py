@@ -1,7 +1,9 @@
-"""ResNet-18, -34 and -50 with torchvision's module names, initial values and order of the random draws; a small one for digits.
+"""ResNet-18, -34 and -50 with torchvision's module names, initial values and order of the random draws; a small one for
+digits.
 
-Sources: K. He, X. Zhang, S. Ren, J. Sun, https://arxiv.org/abs/1512.03385; S. Xie et al., https://arxiv.org/abs/1611.05431
-(groups and width); torchvision's `models.resnet` (the stride of a bottleneck block is in its 3x3 convolution).
+Sources: K. He, X. Zhang, S. Ren, J. Sun, https://arxiv.org/abs/1512.03385; S. Xie et al.,
+https://arxiv.org/abs/1611.05431 (groups and width); torchvision's `models.resnet` (the stride of a bottleneck block is
+in its 3x3 convolution).
 """
 
 import autolab
@@ -110,9 +112,10 @@ class _Stages(nn.Module):
 class ResNet(_Stages):
     """A residual network of four layers with `layers[i]` blocks each: (N, 3, H, W) to (N, num_classes) logits.
 
-    zero_init_residual: every block starts as the identity. groups, width_per_group: of the 3x3 convolutions in bottleneck
-    blocks. replace_stride_with_dilation: for layer 2, 3 and 4, whether dilation takes the place of its stride.
-    norm_layer: what makes a normalisation of a number of channels. Raises ValueError for other than three of the former.
+    zero_init_residual: every block starts as the identity. groups, width_per_group: of the 3x3 convolutions in
+    bottleneck blocks. replace_stride_with_dilation: for layer 2, 3 and 4, whether dilation takes the place of its
+    stride. norm_layer: what makes a normalisation of a number of channels. Raises ValueError for other than three of
+    the former.
     """
 
     def __init__(

@@ -1,6 +1,7 @@
 """ResNet-9 for 32x32 colour images, and the residual blocks that the course explains with it.
 
-Source: K. He, X. Zhang, S. Ren, J. Sun, "Deep Residual Learning for Image Recognition", https://arxiv.org/abs/1512.03385
+Source: K. He, X. Zhang, S. Ren, J. Sun, "Deep Residual Learning for Image Recognition",
+https://arxiv.org/abs/1512.03385
 """
 
 from autolab import nn
@@ -10,7 +11,8 @@ _MOMENTUM = 0.9
 
 
 def _conv_norm(in_chans, out_chans, kernel_size, stride=1):
-    """Convolution that keeps the size (at stride 1), and batch norm; the norm's bias makes the convolution's needless."""
+    """Convolution that keeps the size (at stride 1), and batch norm; the norm's bias makes the convolution's
+    needless."""
     convolution = nn.Conv2d(in_chans, out_chans, kernel_size, stride, padding=kernel_size // 2, bias=False)
     return convolution, nn.BatchNorm2d(out_chans, momentum=_MOMENTUM)
 

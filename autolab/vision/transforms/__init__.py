@@ -1,8 +1,8 @@
 """What happens to images before a network sees them (`torchvision.transforms`).
 
-Images are Pillow images, NumPy arrays (H, W) or (H, W, C), or tensors (..., H, W); a transform returns the kind it was given,
-unless its name says otherwise. torchvision refuses NumPy arrays except in ToTensor and ToPILImage; here they are treated like
-the tensor with the same pixels. Random transforms draw from the random stream exactly as torchvision does.
+Images are Pillow images, NumPy arrays (H, W) or (H, W, C), or tensors (..., H, W); a transform returns the kind it was
+given, unless its name says otherwise. torchvision refuses NumPy arrays except in ToTensor and ToPILImage; here they are
+treated like the tensor with the same pixels. Random transforms draw from the random stream exactly as torchvision does.
 
 Source: https://docs.pytorch.org/vision/0.29/transforms.html
 """

@@ -1,6 +1,8 @@
-"""Changes of an image's colours, and blurring. Images as in `functional`; tensors are (..., C, H, W) with one or three channels.
+"""Changes of an image's colours, and blurring. Images as in `functional`; tensors are (..., C, H, W) with one or three
+channels.
 
-Sources: https://docs.pytorch.org/vision/0.29/transforms.html; for hue A. R. Smith, "Color Gamut Transform Pairs" (1978).
+Sources: https://docs.pytorch.org/vision/0.29/transforms.html; for hue A. R. Smith, "Color Gamut Transform Pairs"
+(1978).
 """
 
 import numpy as np
@@ -84,7 +86,8 @@ def _operation(name, *args):
 
 
 def adjust_brightness(img, brightness_factor):
-    """Every pixel times `brightness_factor`: 0 is black, 1 the image itself. Raises ValueError for a negative factor."""
+    """Every pixel times `brightness_factor`: 0 is black, 1 the image itself. Raises ValueError for a negative
+    factor."""
 
     def on_tensor(t):
         _check_factor("brightness_factor", brightness_factor)
@@ -95,8 +98,8 @@ def adjust_brightness(img, brightness_factor):
 
 
 def adjust_contrast(img, contrast_factor):
-    """Every pixel moved away from the image's mean brightness: 0 is plain grey, 1 the image itself. Raises ValueError for a
-    negative factor."""
+    """Every pixel moved away from the image's mean brightness: 0 is plain grey, 1 the image itself. Raises ValueError
+    for a negative factor."""
 
     def on_tensor(t):
         _check_factor("contrast_factor", contrast_factor)
@@ -108,7 +111,8 @@ def adjust_contrast(img, contrast_factor):
 
 
 def adjust_saturation(img, saturation_factor):
-    """Every pixel moved away from its grey: 0 is black and white, 1 the image itself. Raises ValueError for a negative factor."""
+    """Every pixel moved away from its grey: 0 is black and white, 1 the image itself. Raises ValueError for a negative
+    factor."""
 
     def on_tensor(t):
         _check_factor("saturation_factor", saturation_factor)
@@ -197,7 +201,8 @@ def _filtered(img, kernel, padding):
 
 
 def adjust_sharpness(img, sharpness_factor):
-    """The image moved away from a smoothed one: 0 is smooth, 1 the image itself. Raises ValueError for a negative factor."""
+    """The image moved away from a smoothed one: 0 is smooth, 1 the image itself. Raises ValueError for a negative
+    factor."""
 
     def on_tensor(t):
         _check_factor("sharpness_factor", sharpness_factor)
@@ -220,8 +225,8 @@ def _two(name, value, kinds, each):
 
 
 def gaussian_blur(img, kernel_size, sigma=None):
-    """Means of `kernel_size` = (columns, rows) neighbours, weighted by a normal distribution of standard deviation `sigma` (a number
-    or (x, y); by default 0.15 times the size + 0.35); beyond the edges the image is mirrored.
+    """Means of `kernel_size` = (columns, rows) neighbours, weighted by a normal distribution of standard deviation
+    `sigma` (a number or (x, y); by default 0.15 times the size + 0.35); beyond the edges the image is mirrored.
 
     Raises TypeError, ValueError for sizes that are not odd and deviations that are not positive."""
     kernel_size = _two("kernel_size", kernel_size, (int,), "int or a sequence of integers")
@@ -315,7 +320,8 @@ def autocontrast(img):
 
 
 def equalize(img):
-    """Each channel of bytes with all levels of brightness equally frequent, as far as that can be. Raises TypeError for others."""
+    """Each channel of bytes with all levels of brightness equally frequent, as far as that can be. Raises TypeError for
+    others."""
 
     def on_tensor(t):
         if not 3 <= t.ndim <= 4:

@@ -35,8 +35,8 @@ def _range(value, name, center=1, bound=(0, float("inf"))):
 class ColorJitter(_Transform):
     """Brightness, contrast, saturation and hue changed by random factors, in random order.
 
-    Each is a number d, for factors from 1 - d to 1 + d (hue: from -d to d, a share of the colour circle), or (smallest, largest).
-    Raises ValueError, TypeError for others."""
+    Each is a number d, for factors from 1 - d to 1 + d (hue: from -d to d, a share of the colour circle), or (smallest,
+    largest). Raises ValueError, TypeError for others."""
 
     def __init__(self, brightness=0, contrast=0, saturation=0, hue=0):
         super().__init__()
@@ -64,7 +64,8 @@ class ColorJitter(_Transform):
 
 
 class GaussianBlur(_Transform):
-    """The image blurred with a standard deviation drawn from `sigma` = (smallest, largest) or fixed; see `functional.gaussian_blur`."""
+    """The image blurred with a standard deviation drawn from `sigma` = (smallest, largest) or fixed; see
+    `functional.gaussian_blur`."""
 
     def __init__(self, kernel_size, sigma=(0.1, 2.0)):
         super().__init__()
@@ -119,8 +120,9 @@ def _filled(img, fill):
 class RandomAffine(_Transform):
     """The image turned, moved, enlarged and sheared by random amounts; see `functional.affine`.
 
-    degrees: a number d for angles from -d to d, or (low, high). translate: largest shares of (width, height). scale: (smallest,
-    largest) factor. shear: as degrees, along x, or (x low, x high, y low, y high). Raises TypeError, ValueError for others."""
+    degrees: a number d for angles from -d to d, or (low, high). translate: largest shares of (width, height). scale:
+    (smallest, largest) factor. shear: as degrees, along x, or (x low, x high, y low, y high). Raises TypeError,
+    ValueError for others."""
 
     def __init__(
         self,
@@ -176,7 +178,8 @@ class RandomAffine(_Transform):
 
 
 class RandomPerspective(_Transform):
-    """The image seen at a slant, with probability `p`: each corner moves inwards by up to `distortion_scale` / 2 of the image."""
+    """The image seen at a slant, with probability `p`: each corner moves inwards by up to `distortion_scale` / 2 of the
+    image."""
 
     def __init__(self, distortion_scale=0.5, p=0.5, interpolation=InterpolationMode.BILINEAR, fill=0):
         super().__init__()

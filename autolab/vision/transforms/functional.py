@@ -99,8 +99,8 @@ def _check_padding(padding, fill, padding_mode):
 def pad(img, padding, fill=0, padding_mode="constant"):
     """`img` with `padding` more pixels: a number, (left and right, top and bottom) or (left, top, right, bottom).
 
-    fill: for padding_mode "constant", one number or (not for tensors) one per channel. Other modes: "edge" repeats the last
-    pixel, "reflect" mirrors without it, "symmetric" with it.
+    fill: for padding_mode "constant", one number or (not for tensors) one per channel. Other modes: "edge" repeats the
+    last pixel, "reflect" mirrors without it, "symmetric" with it.
     """
     fill = 0 if fill is None else fill
     _check_padding(padding, fill, padding_mode)
@@ -148,7 +148,8 @@ def center_crop(img, output_size):
 
 
 def five_crop(img, size):
-    """The four corners (upper left, upper right, lower left, lower right) and the middle, each of (height, width) `size`.
+    """The four corners (upper left, upper right, lower left, lower right) and the middle, each of (height, width)
+    `size`.
 
     Raises ValueError when the image is smaller.
     """
@@ -162,7 +163,8 @@ def five_crop(img, size):
 
 
 def ten_crop(img, size, vertical_flip=False):
-    """`five_crop` of the image, and of the image flipped, left and right or (`vertical_flip`) top and bottom exchanged."""
+    """`five_crop` of the image, and of the image flipped, left and right or (`vertical_flip`) top and bottom
+    exchanged."""
     flipped = vflip(img) if vertical_flip else hflip(img)
     return five_crop(img, size) + five_crop(flipped, size)
 
@@ -183,7 +185,8 @@ def _flipped(img, dim):
 
 
 def _resized_size(h, w, size, max_size):
-    """(height, width) asked for by `size`: both, or one number for the shorter side; the longer gets `max_size` at most."""
+    """(height, width) asked for by `size`: both, or one number for the shorter side; the longer gets `max_size` at
+    most."""
     if len(size) == 2:
         return size[0], size[1]
     short, long = min(h, w), max(h, w)
@@ -200,8 +203,8 @@ def _resized_size(h, w, size, max_size):
 def resize(img, size, interpolation=InterpolationMode.BILINEAR, max_size=None, antialias=True):
     """`img` with (height, width) `size`, or with `size` for its shorter side.
 
-    antialias: a smaller image's pixels are means of all that they cover (tensors, bilinear and bicubic; Pillow images always).
-    Raises ValueError for sizes of other lengths.
+    antialias: a smaller image's pixels are means of all that they cover (tensors, bilinear and bicubic; Pillow images
+    always). Raises ValueError for sizes of other lengths.
     """
     mode = mode_of(interpolation)
     size = [size] if isinstance(size, int) else list(size)
@@ -244,8 +247,8 @@ def resized_crop(img, top, left, height, width, size, interpolation=Interpolatio
 def rotate(img, angle, interpolation=InterpolationMode.NEAREST, expand=False, center=None, fill=None):
     """`img` turned counter-clockwise by `angle` degrees.
 
-    expand: enlarge the frame so that nothing is cut off. center: (x, y) from the upper left corner, by default the middle.
-    fill: colour of what was outside, by default black.
+    expand: enlarge the frame so that nothing is cut off. center: (x, y) from the upper left corner, by default the
+    middle. fill: colour of what was outside, by default black.
     """
     mode = mode_of(interpolation)
     if not isinstance(angle, (int, float)):
@@ -285,11 +288,11 @@ def _moved(img, how, data, mode, fill, on_tensor):
 
 
 def affine(img, angle, translate, scale, shear, interpolation=InterpolationMode.NEAREST, fill=None, center=None):
-    """`img` sheared by the angles `shear` (a number for x, or (x, y)), enlarged by `scale` and turned clockwise by `angle` degrees about
-    `center`, then moved by `translate` = (x, y) pixels.
+    """`img` sheared by the angles `shear` (a number for x, or (x, y)), enlarged by `scale` and turned clockwise by
+    `angle` degrees about `center`, then moved by `translate` = (x, y) pixels.
 
-    center: (x, y) from the upper left corner, by default the middle. fill: colour of what was outside. Raises TypeError, ValueError
-    for arguments of other kinds and lengths.
+    center: (x, y) from the upper left corner, by default the middle. fill: colour of what was outside. Raises
+    TypeError, ValueError for arguments of other kinds and lengths.
     """
     mode = mode_of(interpolation)
     if not isinstance(angle, (int, float)):
@@ -318,8 +321,9 @@ def affine(img, angle, translate, scale, shear, interpolation=InterpolationMode.
 
 
 def _solved(matrix, right):
-    """The float32 solution of linear equations, by elimination in exact fractions: with LAPACK a point half-way between two pixels
-    would go to the one or the other, depending on the processor. Raises ValueError when there is not one solution."""
+    """The float32 solution of linear equations, by elimination in exact fractions: with LAPACK a point half-way between
+    two pixels would go to the one or the other, depending on the processor. Raises ValueError when there is not one
+    solution."""
     rows = [[Fraction(v) for v in (*row, value)] for row, value in zip(matrix, right)]
     for k in range(len(rows)):
         pivot = next((row for row in rows[k:] if row[k]), None)

@@ -131,8 +131,8 @@ _GREY = {"uint8": "L", "int16": "I;16", "int32": "I", "float32": "F"}
 def to_pil_image(pic, mode=None):
     """A Pillow image of a tensor (C, H, W) or (H, W), or of an array (H, W, C) or (H, W); floats count from 0 to 1.
 
-    mode: Pillow's name of the colour space, where the number of channels leaves a choice. Raises TypeError, ValueError for
-    what is no image or does not fit `mode`.
+    mode: Pillow's name of the colour space, where the number of channels leaves a choice. Raises TypeError, ValueError
+    for what is no image or does not fit `mode`.
     """
     if isinstance(pic, Tensor):
         array = (pic.permute(1, 2, 0) if pic.ndim == 3 else pic).detach().cpu().numpy()
@@ -173,7 +173,8 @@ def _largest(dtype):
 
 
 def convert_image_dtype(image, dtype=autolab.float32):
-    """A tensor image in another dtype, scaled: floats from 0 to 1 against integers from 0 to the largest of their dtype.
+    """A tensor image in another dtype, scaled: floats from 0 to 1 against integers from 0 to the largest of their
+    dtype.
 
     Raises TypeError for what is no tensor, RuntimeError for floats to integers that they cannot count up to.
     """

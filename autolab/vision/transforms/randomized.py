@@ -1,4 +1,5 @@
-"""Transforms that draw: from torch's random stream, in torchvision's order (RandomOrder and RandomChoice from Python's)."""
+"""Transforms that draw: from torch's random stream, in torchvision's order (RandomOrder and RandomChoice from
+Python's)."""
 
 import math
 import numbers
@@ -197,7 +198,8 @@ def _box(area, scale, ratio):
 
 
 class RandomResizedCrop(_Transform):
-    """A random part of the image, of any size and shape within `scale` (of the area) and `ratio` (width to height), resized."""
+    """A random part of the image, of any size and shape within `scale` (of the area) and `ratio` (width to height),
+    resized."""
 
     def __init__(
         self, size, scale=(0.08, 1.0), ratio=(3 / 4, 4 / 3), interpolation=InterpolationMode.BILINEAR, antialias=True

@@ -41,8 +41,8 @@ def _triangle(x):
 
 
 def resize(img, size, mode, antialias):
-    """The tensor `img` (..., H, W) with (height, width) `size`; integers are rounded. Raises ValueError for other modes than
-    nearest, nearest-exact, bilinear and bicubic."""
+    """The tensor `img` (..., H, W) with (height, width) `size`; integers are rounded. Raises ValueError for other modes
+    than nearest, nearest-exact, bilinear and bicubic."""
     mode = mode.value
     if mode not in ("nearest", "nearest-exact", "bilinear", "bicubic"):
         raise fail(
@@ -91,8 +91,8 @@ def _centers(width, height):
 def rotate(img, angle, mode, expand, center, fill):
     """The tensor `img` (..., H, W) turned counter-clockwise by `angle` degrees about `center`.
 
-    center: (x, y) in pixels from the upper left corner, None for the middle. expand: make room for the corners. fill: numbers,
-    one or one per channel. Raises ValueError for other modes than nearest and bilinear.
+    center: (x, y) in pixels from the upper left corner, None for the middle. expand: make room for the corners. fill:
+    numbers, one or one per channel. Raises ValueError for other modes than nearest and bilinear.
     """
     _check_mode(mode)
     height, width = img.shape[-2:]
@@ -106,8 +106,8 @@ def rotate(img, angle, mode, expand, center, fill):
 def inverse_affine(center, angle, translate, scale, shear):
     """Where pixels come from: (a, b, c, d, e, f), so that (x, y) comes from (a x + b y + c, d x + e y + f).
 
-    The image is sheared by the angles `shear` = (x, y), enlarged by `scale` and turned by `angle` degrees about `center`, then
-    moved by `translate` = (x, y).
+    The image is sheared by the angles `shear` = (x, y), enlarged by `scale` and turned by `angle` degrees about
+    `center`, then moved by `translate` = (x, y).
     """
     turn, lean_x, lean_y = (math.radians(v) for v in (angle, *shear))
     forward = np.array(
@@ -133,7 +133,8 @@ def affine(img, matrix, mode, fill):
 
 
 def _real(img):
-    """The dtype in which torchvision computes places: rounded so, points half-way between two pixels go to the same one."""
+    """The dtype in which torchvision computes places: rounded so, points half-way between two pixels go to the same
+    one."""
     return img.dtype.np.type if img.is_floating_point() else np.float32
 
 
@@ -150,10 +151,11 @@ def _moved(img, matrix, x, y):
 
 
 def perspective(img, coefficients, mode, fill):
-    """The tensor `img` (..., H, W) whose pixel (x, y) comes from ((a x + b y + c) / (g x + h y + 1), (d x + e y + f) / (g x + h y + 1)).
+    """The tensor `img` (..., H, W) whose pixel (x, y) comes from ((a x + b y + c) / (g x + h y + 1), (d x + e y + f) /
+    (g x + h y + 1)).
 
-    coefficients: a … h; x and y are counted from the upper left corner. fill: as in `affine`. Raises ValueError for other modes
-    than nearest and bilinear.
+    coefficients: a … h; x and y are counted from the upper left corner. fill: as in `affine`. Raises ValueError for
+    other modes than nearest and bilinear.
     """
     _check_mode(mode)
     height, width = img.shape[-2:]
@@ -168,7 +170,8 @@ def perspective(img, coefficients, mode, fill):
 
 
 def _read_at(img, x, y, mode, fill):
-    """The tensor `img` read at the points (x, y), from -1 to 1 across the image; `fill` where these lie outside, None for 0."""
+    """The tensor `img` read at the points (x, y), from -1 to 1 across the image; `fill` where these lie outside, None
+    for 0."""
     height, width = img.shape[-2:]
     floats = img if img.is_floating_point() else img.to(autolab.float32)
     columns, rows = (((place + 1) * n - 1) / 2 for place, n in ((x, width), (y, height)))
@@ -185,7 +188,8 @@ def _read_at(img, x, y, mode, fill):
         weight = _beside(img, weight.astype(floats.dtype.np))
         mixed, covered = mixed + pixels * weight, covered + weight
     if fill is not None:
-        # torchvision's blend, though what lies outside already counts as 0 in `mixed`: its edges are a little darker than they need be
+        # torchvision's blend, though what lies outside already counts as 0 in `mixed`: its edges are a little darker
+        # than they need be
         mixed = mixed * covered + (1 - covered) * around
     return _cast_back(mixed, img.dtype)
 

@@ -1,4 +1,5 @@
-"""Writes the files in this folder with PyTorch 2.13: `python tests/serialization/files/write.py`. The tests read them without it."""
+"""Writes the files in this folder with PyTorch 2.13: `python tests/serialization/files/write.py`. The tests read them
+without it."""
 
 import io
 import sys

@@ -1,8 +1,10 @@
-"""`SimArray`: the array of a simulated GPU. It is to CuPy's `ndarray` what NumPy is to the card: same rules, other memory.
+"""`SimArray`: the array of a simulated GPU. It is to CuPy's `ndarray` what NumPy is to the card: same rules, other
+memory.
 
-What it refuses, CuPy refuses: being taken for a NumPy array, arrays of the host or of another device in one operation, functions and
-keywords that CuPy does not have (`module.py`). What it does differently from NumPy, CuPy does: reductions give 0-d arrays, and integer
-arrays that index out of range wrap around. Source: https://docs.cupy.dev/en/stable/user_guide/difference.html
+What it refuses, CuPy refuses: being taken for a NumPy array, arrays of the host or of another device in one operation,
+functions and keywords that CuPy does not have (`module.py`). What it does differently from NumPy, CuPy does: reductions
+give 0-d arrays, and integer arrays that index out of range wrap around. Source:
+https://docs.cupy.dev/en/stable/user_guide/difference.html
 """
 
 from __future__ import annotations
@@ -18,8 +20,8 @@ _CONVERSION = "Implicit conversion to a NumPy array is not allowed. Please use `
 
 
 class SimArray:
-    """An array in the memory of a simulated GPU: `_host` holds the numbers, `_block` is the memory they count against, `_owner` the
-    device (a SimDevice). Made by `xp`'s functions and by `SimDevice.from_host`."""
+    """An array in the memory of a simulated GPU: `_host` holds the numbers, `_block` is the memory they count against,
+    `_owner` the device (a SimDevice). Made by `xp`'s functions and by `SimDevice.from_host`."""
 
     __slots__ = ("_host", "_block", "_owner", "__weakref__")
     __array_priority__ = 100
@@ -30,7 +32,8 @@ class SimArray:
 
     @classmethod
     def over(cls, owner, host):
-        """A new array on `owner` with the numbers of the NumPy array `host`, which becomes its own. Raises OutOfMemoryError."""
+        """A new array on `owner` with the numbers of the NumPy array `host`, which becomes its own. Raises
+        OutOfMemoryError."""
         block = owner.allocate(host.nbytes, (host.shape, host.dtype))
         return _array(owner, host if host.base is None else host.copy("K"), block)
 
@@ -160,7 +163,8 @@ class SimArray:
             function = getattr(function, method, None)
             if function is None:
                 return NotImplemented
-        if ufunc.__name__ in _COMPARISONS.values():  # NumPy hands its own scalars over as 0-d arrays here, and CuPy lets them pass
+        # NumPy hands its own scalars over as 0-d arrays here, and CuPy lets them pass
+        if ufunc.__name__ in _COMPARISONS.values():
             args = [a.item() if isinstance(a, np.ndarray) and not a.ndim else a for a in args]
         out = kwargs.get("out")
         if out.__class__ is tuple and len(out) == 1:
@@ -237,8 +241,8 @@ def _as_array(found, host, key):
 
 
 def wrap(owner, result, sources, name, flops=0, launches=True):
-    """What a NumPy function returned, on the device: arrays and scalars become SimArrays, views share their source's memory, the work is
-    put into the stream. sources: the SimArrays it was computed from."""
+    """What a NumPy function returned, on the device: arrays and scalars become SimArrays, views share their source's
+    memory, the work is put into the stream. sources: the SimArrays it was computed from."""
     blocks = {id(root(s._host)): s._block for s in sources}
     made, moved = _wrapped(owner, result, blocks)
     if moved and launches:
@@ -262,7 +266,8 @@ def _wrapped(owner, result, blocks):
 
 
 def total(host, axis=None, dtype=None, out=None, keepdims=False):
-    """The sum of a NumPy array in the order of the CPU kernels, so that a simulated GPU prints what the CPU prints, to the last digit."""
+    """The sum of a NumPy array in the order of the CPU kernels, so that a simulated GPU prints what the CPU prints, to
+    the last digit."""
     if dtype in (None, host.dtype) and out is None and axis != () and host.dtype.kind == "f":
         return cascade.add(host, axis, keepdims)
     return np.add.reduce(host, axis=axis, dtype=dtype, out=out, keepdims=keepdims)
@@ -281,7 +286,8 @@ def arrays_in(values):
 
 
 def owner_of(arrays):
-    """The device that an operation on `arrays` runs on. Raises ValueError, as CuPy does, for arrays that are not on the current device."""
+    """The device that an operation on `arrays` runs on. Raises ValueError, as CuPy does, for arrays that are not on the
+    current device."""
     now = current.device
     for a in arrays:
         owner = a._owner
@@ -304,7 +310,8 @@ def _default():
 
 
 def inputs(values, owner):
-    """Arguments as NumPy takes them. Raises TypeError for a NumPy array: it would have to be copied to the device, and nobody asked for that."""
+    """Arguments as NumPy takes them. Raises TypeError for a NumPy array: it would have to be copied to the device, and
+    nobody asked for that."""
     plain = []
     for v in values:
         if v.__class__ is SimArray:
@@ -321,7 +328,8 @@ def inputs(values, owner):
 
 
 def _key(a, key):
-    """An index as NumPy takes it, and whether it is an advanced one (the result is then a copy). Integer arrays wrap around, as CuPy's do."""
+    """An index as NumPy takes it, and whether it is an advanced one (the result is then a copy). Integer arrays wrap
+    around, as CuPy's do."""
     parts = list(key) if isinstance(key, tuple) else [key]
     parts = [np.asarray(p, None if p else np.intp) if isinstance(p, list) else p for p in parts]
     used = sum(p.ndim if _is_mask(p) else 0 if p is None or p is Ellipsis else 1 for p in parts)

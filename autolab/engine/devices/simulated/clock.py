@@ -1,7 +1,8 @@
 """Simulated time: one clock for the host, one queue per stream.
 
-Nothing sleeps. The host's clock goes forward by a fixed cost per launch and copy, a stream's by what the kernels in it take; who
-synchronises moves the host's clock to the end of the queue. So the same program shows the same times on every run and every machine.
+Nothing sleeps. The host's clock goes forward by a fixed cost per launch and copy, a stream's by what the kernels in it
+take; who synchronises moves the host's clock to the end of the queue. So the same program shows the same times on every
+run and every machine.
 """
 
 from __future__ import annotations

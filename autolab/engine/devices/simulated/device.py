@@ -1,4 +1,5 @@
-"""One simulated GPU: its memory, its clock and its streams, behind the interface that `engine/devices/device.py` asks of a backend."""
+"""One simulated GPU: its memory, its clock and its streams, behind the interface that `engine/devices/device.py` asks
+of a backend."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ from .profiles import PROFILES, Profile
 
 
 class _Current(threading.local):
-    """`device`: the SimDevice whose turn it is in this thread, as `cupy.cuda.Device` keeps one; `before`: those that wait for `with` to end."""
+    """`device`: the SimDevice whose turn it is in this thread, as `cupy.cuda.Device` keeps one; `before`: those that
+    wait for `with` to end."""
 
     def __init__(self):
         self.device = None
@@ -29,7 +31,8 @@ current = _Current()
 
 
 class SimDevice(Accelerator):
-    """A simulated GPU. `device` is the `torch.device` that names it, `clock` the host's clock, shared by the devices of one simulation."""
+    """A simulated GPU. `device` is the `torch.device` that names it, `clock` the host's clock, shared by the devices of
+    one simulation."""
 
     simulated = True
     host = False
@@ -78,7 +81,8 @@ class SimDevice(Accelerator):
 
     @contextmanager
     def reporting_solvers(self):
-        """A context in which linear algebra raises LinAlgError for what has no solution; the host waits for each call."""
+        """A context in which linear algebra raises LinAlgError for what has no solution; the host waits for each
+        call."""
         before, self.solvers_report = self.solvers_report, True
         try:
             yield
@@ -86,7 +90,8 @@ class SimDevice(Accelerator):
             self.solvers_report = before
 
     def try_room(self, kept, passing):
-        """Raises OutOfMemoryError unless blocks of the sizes `kept` (bytes) are free, and beside them those of each list in `passing`."""
+        """Raises OutOfMemoryError unless blocks of the sizes `kept` (bytes) are free, and beside them those of each
+        list in `passing`."""
         missing = self.pool.missing(kept, passing)
         if missing:
             raise self.out_of_memory(missing)
@@ -236,7 +241,8 @@ def human(nbytes) -> str:
 
 
 def simulation(kind, devices, memory, profile):
-    """The devices of a simulation: a list of SimDevice, which share one clock. kind: the type that names them, 'cuda' or 'sim'."""
+    """The devices of a simulation: a list of SimDevice, which share one clock. kind: the type that names them, 'cuda'
+    or 'sim'."""
     clock = Clock()
     made = []
     for i in range(devices):

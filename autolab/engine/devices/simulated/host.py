@@ -1,7 +1,7 @@
 """What the CPU's own work costs in simulated time, so that a program can be timed on both: the CPU is simulated too.
 
-An op costs the calls around it and what its data takes to move or to compute; a node of the backward pass does what its op did, twice. Source of
-the numbers: a desktop computer of four cores at 3 GHz with PyTorch (`HOST`).
+An op costs the calls around it and what its data takes to move or to compute; a node of the backward pass does what its
+op did, twice. Source of the numbers: a desktop computer of four cores at 3 GHz with PyTorch (`HOST`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ _PRODUCTS = {"mm", "addmm", "matmul", "bmm", "baddbmm", "mv", "addmv", "dot", "e
 
 
 class HostWork(Observer):
-    """Moves `clock` forward by what ops on tensors of the CPU would take. Ops on a device cost the host their launches, which the device counts."""
+    """Moves `clock` forward by what ops on tensors of the CPU would take. Ops on a device cost the host their launches,
+    which the device counts."""
 
     def __init__(self, clock):
         self.clock = clock

@@ -1,7 +1,8 @@
 """The memory of a simulated GPU: PyTorch's caching allocator in small.
 
-Sizes are rounded up to 512 bytes and cut out of segments that stay reserved until `empty_cache()`: 2 MiB for requests of at most 1 MiB, 20 MiB
-for less than 10 MiB, and multiples of 2 MiB above that. Source: https://docs.pytorch.org/docs/2.13/notes/cuda.html#cuda-memory-management
+Sizes are rounded up to 512 bytes and cut out of segments that stay reserved until `empty_cache()`: 2 MiB for requests
+of at most 1 MiB, 20 MiB for less than 10 MiB, and multiples of 2 MiB above that. Source:
+https://docs.pytorch.org/docs/2.13/notes/cuda.html#cuda-memory-management
 """
 
 from __future__ import annotations
@@ -70,8 +71,8 @@ def _segment_length(size, small):
 class Pool:
     """What one device has: `total` bytes, of which `reserved` are in segments and `allocated` belong to arrays.
 
-    Arrays die at any moment: in other threads, and in this one wherever the garbage collector comes in. What dies while the pool is being
-    changed waits in `_late`."""
+    Arrays die at any moment: in other threads, and in this one wherever the garbage collector comes in. What dies while
+    the pool is being changed waits in `_late`."""
 
     def __init__(self, owner, total):
         self.owner, self.total = owner, total
@@ -115,8 +116,8 @@ class Pool:
         return segment, offset
 
     def missing(self, kept, passing=()) -> int:
-        """0 when blocks of the sizes `kept` (bytes) would find room, and beside them those of each list in `passing`, one list after the
-        other; else the first size that would not."""
+        """0 when blocks of the sizes `kept` (bytes) would find room, and beside them those of each list in `passing`,
+        one list after the other; else the first size that would not."""
         try:
             with self._lock, self._unchanged():
                 for size in kept:

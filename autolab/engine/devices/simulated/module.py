@@ -116,7 +116,8 @@ class Sorted(Function):
 
 
 class Solver(Function):
-    """A function of `linalg` that has no answer for some matrices: NaN, unless the device was told to report (`reporting_solvers`)."""
+    """A function of `linalg` that has no answer for some matrices: NaN, unless the device was told to report
+    (`reporting_solvers`)."""
 
     def call(self, args, kwargs):
         owner = current.device or owner_of([])
@@ -143,7 +144,8 @@ class Along(Function):
 
 
 class Ufunc(Function):
-    """A universal function of `xp`, with the methods that CuPy has: of all ufuncs, only those of sums and products reduce."""
+    """A universal function of `xp`, with the methods that CuPy has: of all ufuncs, only those of sums and products
+    reduce."""
 
     def __init__(self, name, numpy_function):
         super().__init__(name, numpy_function, frozenset(("out", "dtype", "casting")))

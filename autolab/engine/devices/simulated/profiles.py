@@ -1,10 +1,11 @@
 """What a simulated GPU is like: its memory, its speed, and what a call costs the host.
 
-Peak numbers are the vendors'; kernels reach a part of them, see `EFFICIENCY`. The host's costs are those of a PyTorch program: about 5 µs
-of Python and driver per launch, 10 µs per copy.
+Peak numbers are the vendors'; kernels reach a part of them, see `EFFICIENCY`. The host's costs are those of a PyTorch
+program: about 5 µs of Python and driver per launch, 10 µs per copy.
 
 Sources: NVIDIA's data sheets of T4 (https://www.nvidia.com/en-us/data-center/tesla-t4/), A100 80GB PCIe
-(https://www.nvidia.com/en-us/data-center/a100/), H200 SXM (https://www.nvidia.com/en-us/data-center/h200/); the laptop is an RTX 3050 (4 GB).
+(https://www.nvidia.com/en-us/data-center/a100/), H200 SXM (https://www.nvidia.com/en-us/data-center/h200/); the laptop
+is an RTX 3050 (4 GB).
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ EFFICIENCY = 0.7
 
 @dataclass(frozen=True)
 class Profile:
-    """name; memory (bytes); bandwidth of that memory (bytes/s); flops (float32, 1/s); link to the host (bytes/s, pinned; pageable is half
-    of it); launch: what a launch costs the host (s); kernel: the shortest kernel (s); copy: latency of a copy (s); processors: number of
-    streaming multiprocessors; capability: CUDA's (major, minor); link to other GPUs (bytes/s)."""
+    """name; memory (bytes); bandwidth of that memory (bytes/s); flops (float32, 1/s); link to the host (bytes/s,
+    pinned; pageable is half of it); launch: what a launch costs the host (s); kernel: the shortest kernel (s); copy:
+    latency of a copy (s); processors: number of streaming multiprocessors; capability: CUDA's (major, minor); link to
+    other GPUs (bytes/s)."""
 
     name: str
     memory: int
@@ -40,7 +42,7 @@ class Profile:
         return round(max(self.kernel, work), 10)
 
 
-#                       name      memory      GB/s          float32        PCIe       launch   kernel  copy    SMs  CC      GPU to GPU
+# name      memory      GB/s          float32        PCIe       launch   kernel  copy    SMs  CC      GPU to GPU
 PROFILES = {
     "laptop": Profile("laptop", 4 * GIB, 192 * GB, 9.1 * TERA, 12 * GB, 6.0e-6, 2.5e-6, 12e-6, 20, (8, 6), 6 * GB),
     "T4": Profile("T4", 15 * GIB, 320 * GB, 8.1 * TERA, 12 * GB, 5.0e-6, 2.5e-6, 10e-6, 40, (7, 5), 8 * GB),

@@ -1,4 +1,5 @@
-"""Products added to something: addmv, addbmm, baddbmm; in place, addmm too. (addmm is in `../matmul.py`, addr in `vector_products.py`.)
+"""Products added to something: addmv, addbmm, baddbmm; in place, addmm too. (addmm is in `../matmul.py`, addr in
+`vector_products.py`.)
 
 Source: https://docs.pytorch.org/docs/2.13/torch.html#blas-and-lapack-operations"""
 
@@ -160,7 +161,8 @@ def _check_addbmm(input, batch1, batch2):
 
 @composite(method=True)
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
-    """`beta * input + alpha * (the sum of batch1[b] @ batch2[b])`: (b, n, k) and (b, k, m) give (n, m); `input` broadcasts. Source: torch.addbmm."""
+    """`beta * input + alpha * (the sum of batch1[b] @ batch2[b])`: (b, n, k) and (b, k, m) give (n, m); `input`
+    broadcasts. Source: torch.addbmm."""
     check_tensors("addbmm", input=input, batch1=batch1, batch2=batch2)
     _check_addbmm(input, batch1, batch2)
     return addbmm_op.call(input, batch1, batch2, beta, alpha)
@@ -221,7 +223,8 @@ def _check_baddbmm(input, batch1, batch2):
 
 @composite(method=True)
 def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
-    """`beta * input + alpha * batch1 @ batch2`: (b, n, k) and (b, k, m) give (b, n, m); `input` broadcasts. Source: torch.baddbmm."""
+    """`beta * input + alpha * batch1 @ batch2`: (b, n, k) and (b, k, m) give (b, n, m); `input` broadcasts. Source:
+    torch.baddbmm."""
     check_tensors("baddbmm", input=input, batch1=batch1, batch2=batch2)
     _check_baddbmm(input, batch1, batch2)
     return baddbmm_op.call(input, batch1, batch2, beta, alpha)

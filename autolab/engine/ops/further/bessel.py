@@ -100,7 +100,8 @@ def _bessel(order, near, far, scaled=False):
 
 def _slope(m, g, self, result):
     # i0(x) - i1(x) / x, and its limit 1/2 at 0
-    small = m.logical_not(m.abs(self) > (1.1920929e-07 if self.dtype.itemsize < 8 else 2.220446049250313e-16))  # NaN too, as in torch
+    # NaN too, as in torch
+    small = m.logical_not(m.abs(self) > (1.1920929e-07 if self.dtype.itemsize < 8 else 2.220446049250313e-16))
     safe = m.masked_fill(self, small, 1.0)
     return g * m.masked_fill(m.i0(safe) - result * m.reciprocal(safe), small, 0.5)
 
@@ -137,7 +138,8 @@ NAMESPACES["special"]["i0"] = NAMESPACES[""]["i0"]
 # -- scaled by exp(-|x|), so that nothing overflows ------------------------------------------------------------------------
 def _scaled_slope(m, g, self, result):
     # i0e(x) - i1e(x) (sgn(x) + 1/x), and its limit 1/2 at 0
-    small = m.logical_not(m.abs(self) > (1.1920929e-07 if self.dtype.itemsize < 8 else 2.220446049250313e-16))  # NaN too, as in torch
+    # NaN too, as in torch
+    small = m.logical_not(m.abs(self) > (1.1920929e-07 if self.dtype.itemsize < 8 else 2.220446049250313e-16))
     safe = m.masked_fill(self, small, 1.0)
     return g * m.masked_fill(m.special_i0e(safe) - result * (m.sgn(safe) + m.reciprocal(safe)), small, 0.5)
 

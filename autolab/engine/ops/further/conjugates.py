@@ -51,7 +51,8 @@ for _form, _doc in (("conj", "no conjugated views are made here."), ("neg", "no 
 
 @public("imag", method=False)
 def imag(input):
-    """Raises RuntimeError, as torch does for a real tensor; NotImplementedError for a complex one. Source: torch.imag."""
+    """Raises RuntimeError, as torch does for a real tensor; NotImplementedError for a complex one. Source:
+    torch.imag."""
     check_tensor("imag", input)
     only_real("imag", input)
     raise fail(

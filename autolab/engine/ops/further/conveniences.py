@@ -1,4 +1,5 @@
-"""Small functions that PyTorch composes of others: differences, estimated derivatives, covariance, stacking, combinations, areas; second names.
+"""Small functions that PyTorch composes of others: differences, estimated derivatives, covariance, stacking,
+combinations, areas; second names.
 
 Source: https://docs.pytorch.org/docs/2.13/torch.html
 """
@@ -28,7 +29,8 @@ _TORCH = NAMESPACES[""]
 def diff(input, n=1, dim=-1, prepend=None, append=None):
     """Differences of neighbours along `dim`, n times over; of bools where they differ.
 
-    prepend, append: put before and behind first. Raises RuntimeError for a 0-d tensor and a negative n. Source: torch.diff."""
+    prepend, append: put before and behind first. Raises RuntimeError for a 0-d tensor and a negative n. Source:
+    torch.diff."""
     if not input._array.ndim:
         raise fail(
             RuntimeError, "diff expects input to be at least one-dimensional", "A single number has no neighbour."
@@ -99,7 +101,8 @@ def corrcoef(input):
 
 @composite(method=True)
 def rot90(input, k=1, dims=(0, 1)):
-    """Turned by k times 90 degrees in the plane of two dimensions, from the first towards the second. Source: torch.rot90."""
+    """Turned by k times 90 degrees in the plane of two dimensions, from the first towards the second. Source:
+    torch.rot90."""
     if len(dims) != 2:
         raise fail(RuntimeError, f"expected total rotation dims == 2, but got dims = {len(dims)}", "A plane has two.")
     if input._array.ndim < 2:
@@ -176,7 +179,8 @@ def broadcast_shapes(*shapes):
 
 @composite()
 def cartesian_prod(*tensors):
-    """All combinations of one entry of each vector, as rows; of a single vector that vector. Source: torch.cartesian_prod."""
+    """All combinations of one entry of each vector, as rows; of a single vector that vector. Source:
+    torch.cartesian_prod."""
     for x in tensors:
         if x._array.ndim != 1:
             raise fail(
@@ -211,7 +215,8 @@ def _no_masks(name, y, x):
 
 
 def _scaled(op, t, number):
-    """`t` times or divided by a plain number, of whole numbers as `*` and `/` do; of others by the op that PyTorch's C++ uses."""
+    """`t` times or divided by a plain number, of whole numbers as `*` and `/` do; of others by the op that PyTorch's
+    C++ uses."""
     return OPS[op + "_scalar"].call(t, number) if t.dtype.is_floating_point else OPS[op].call(t, number)
 
 
@@ -257,7 +262,8 @@ def trapezoid(y, x=None, *, dx=None, dim=-1):
 @composite()
 @overloads(*_AREAS)
 def cumulative_trapezoid(y, x=None, *, dx=None, dim=-1):
-    """The area under y up to each point but the first: `trapezoid` as a running total. Source: torch.cumulative_trapezoid."""
+    """The area under y up to each point but the first: `trapezoid` as a running total. Source:
+    torch.cumulative_trapezoid."""
     dim, heights, widths = _halves("cumulative_trapezoid", y, x, dx, dim)
     if x is not None:
         return _scaled("div", (widths * heights).cumsum(dim), 2.0)
@@ -283,11 +289,13 @@ _GRADIENTS = (
 @composite()
 @overloads(*_GRADIENTS, types=True)
 def gradient(input, *, spacing=None, dim=None, edge_order=1):
-    """Estimated derivatives of a function of which `input` holds samples: a tuple, one tensor of input's shape per dimension.
+    """Estimated derivatives of a function of which `input` holds samples: a tuple, one tensor of input's shape per
+    dimension.
 
-    spacing: how far samples are apart, a number, a number per dimension, or a vector of places per dimension. dim: which dimensions (all).
-    Inside, differences over two steps (exact for parabolas); at the ends over one step (edge_order=1) or by a parabola (2).
-    Raises RuntimeError where a dimension has less than edge_order + 1 samples. Source: torch.gradient."""
+    spacing: how far samples are apart, a number, a number per dimension, or a vector of places per dimension. dim:
+    which dimensions (all). Inside, differences over two steps (exact for parabolas); at the ends over one step
+    (edge_order=1) or by a parabola (2). Raises RuntimeError where a dimension has less than edge_order + 1 samples.
+    Source: torch.gradient."""
     dims = None if dim is None else list(ints_argument("gradient", "dim", None, (dim,) if isinstance(dim, int) else dim))
     spacings = _spacings(input, spacing, dims)
     if int_argument("gradient", "edge_order", None, edge_order) not in (1, 2):
@@ -360,7 +368,8 @@ def _evenly(x, dim, step, edge_order):
 
 
 def _at_places(x, dim, places, edge_order):
-    """Estimates at the start, inside and at the end, for samples at given places: slopes of parabolas through three neighbours."""
+    """Estimates at the start, inside and at the end, for samples at given places: slopes of parabolas through three
+    neighbours."""
     steps = diff(places)
     before, after = _piece(steps, 0, 0, -1), _piece(steps, 0, 1)
     shape = [-1 if d == dim else 1 for d in range(x._array.ndim)]
@@ -415,14 +424,16 @@ def _check_powers(input, exponent):
 
 @public("float_power", [f"{form}, *, Tensor out = None" for form in _POWERS], _POWERS_METHOD)
 def float_power(input, exponent):
-    """input ** exponent in double precision, whatever the dtypes; one of them may be a number. Source: torch.float_power."""
+    """input ** exponent in double precision, whatever the dtypes; one of them may be a number. Source:
+    torch.float_power."""
     _check_powers(input, exponent)
     return METHODS["pow"](_double(input), _double(exponent))
 
 
 @public("float_power_", methods=_POWERS_METHOD, function=False)
 def float_power_(self, exponent):
-    """`float_power` in place. Raises RuntimeError unless the tensor has double precision. Source: torch.Tensor.float_power_."""
+    """`float_power` in place. Raises RuntimeError unless the tensor has double precision. Source:
+    torch.Tensor.float_power_."""
     _check_powers(self, exponent)
     wanted = complex128 if any(_is_complex(x) for x in (self, exponent)) else float64
     if self.dtype is not wanted:

@@ -32,7 +32,8 @@ def _distances(xp, x1, x2, p):
     if p == 2:
         return xp.sqrt((gaps * gaps).sum(-1))
     if p == math.inf:
-        return xp.where(xp.isnan(gaps), 0, gaps).max(-1) if gaps.shape[-1] else gaps.sum(-1)  # NaN is passed over, as in torch
+        # NaN is passed over, as in torch
+        return xp.where(xp.isnan(gaps), 0, gaps).max(-1) if gaps.shape[-1] else gaps.sum(-1)
     return ((gaps**p).sum(-1) ** (1 / p)).astype(x1.dtype, copy=False)
 
 
@@ -89,8 +90,8 @@ cdist_op = internal(
 def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     """The p-norm distances of every row of x1 (…, n, d) to every row of x2 (…, m, d): (…, n, m). Source: torch.cdist.
 
-    compute_mode: how PyTorch saves time; here the differences are always taken. Raises RuntimeError for other widths, for whole numbers
-    and for two dtypes."""
+    compute_mode: how PyTorch saves time; here the differences are always taken. Raises RuntimeError for other widths,
+    for whole numbers and for two dtypes."""
     modes = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
     if compute_mode not in modes:
         message = f"{compute_mode} is not a valid value for compute_mode"
@@ -119,8 +120,8 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     return cdist_op.call(x1, x2, float(p))
 
 
-# Of two points each: what pairwise_distance ends in. The numbers and the rule are those of linalg.vector_norm; PyTorch calls its older
-# norm here, whose node has another name and whose order is saved as `p`.
+# Of two points each: what pairwise_distance ends in. The numbers and the rule are those of linalg.vector_norm; PyTorch
+# calls its older norm here, whose node has another name and whose order is saved as `p`.
 _distance_op = internal(
     "norm_along(self, p, dim, keepdim)",
     forward=lambda xp, self, p, dim, keepdim: vector_norm_op.forward(xp, self, p, dim, keepdim, None),
@@ -193,7 +194,8 @@ pdist_op = internal(
 
 @public("pdist", method=False)
 def pdist(input, p=2.0):
-    """The p-distances of every two rows of a matrix (n, d): n (n - 1) / 2 numbers, of row 0 to the others, then of row 1 to those after it, ….
+    """The p-distances of every two rows of a matrix (n, d): n (n - 1) / 2 numbers, of row 0 to the others, then of row
+    1 to those after it, ….
 
     Raises RuntimeError unless it is a matrix of floats, and for a negative p. Source: torch.pdist."""
     check_tensor("pdist", input)

@@ -1,7 +1,7 @@
 """`torch.linalg`: singular values, QR, pseudo-inverse, rank, least squares, triangular systems.
 
-Derivatives: PyTorch's formulas (torch/csrc/autograd/FunctionsManual.cpp: svd_backward, linalg_qr_backward, pinv_backward,
-linalg_solve_triangular_backward), for real numbers.
+Derivatives: PyTorch's formulas (torch/csrc/autograd/FunctionsManual.cpp: svd_backward, linalg_qr_backward,
+pinv_backward, linalg_solve_triangular_backward), for real numbers.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ def _svd(xp, A, full_matrices):
 
 
 def singular_vectors(xp, A, full_matrices):
-    """(U, S, Vh) of matrices; NaN for one with inf in it, where LAPACK's iterations may never end. Raises LinAlgError for one with NaN."""
+    """(U, S, Vh) of matrices; NaN for one with inf in it, where LAPACK's iterations may never end. Raises LinAlgError
+    for one with NaN."""
     if not all_finite(xp, A):
         if bool(xp.isnan(A).any()):
             first = int(devices.to_host(xp.isnan(A)).any(axis=(-2, -1)).reshape(-1).argmax())
@@ -127,7 +128,8 @@ _SVD = return_type("svd", ("U", "S", "V"))
 
 @composite(method=True, name="svd")
 def old_svd(input, some=True, compute_uv=True):
-    """(U, S, V) with input = U diag(S) V^T; V, not its transpose. Source: torch.svd, which torch.linalg.svd replaces."""
+    """(U, S, V) with input = U diag(S) V^T; V, not its transpose. Source: torch.svd, which torch.linalg.svd
+    replaces."""
     if not compute_uv:
         raise unsupported("svd", "compute_uv", "For the singular values alone call torch.linalg.svdvals.")
     U, S, Vh = svd_op.call(input, not some)
@@ -160,7 +162,8 @@ def _sizes_of_values(A, hermitian):
 def matrix_rank(A, tol=None, *, atol=None, rtol=None, hermitian=False):
     """How many singular values of matrices (…, m, n) are above max(atol, rtol * the largest).
 
-    rtol: eps * max(m, n) when neither is given; tol: the same as atol, and NumPy's name. Source: torch.linalg.matrix_rank."""
+    rtol: eps * max(m, n) when neither is given; tol: the same as atol, and NumPy's name. Source:
+    torch.linalg.matrix_rank."""
     if A._array.ndim < 2:
         raise fail(
             RuntimeError,
@@ -216,7 +219,8 @@ pinv_op = register(
 
 @composite(namespace="linalg")
 def pinv(A, rcond=None, *, atol=None, rtol=None, hermitian=False):
-    """The pseudo-inverse (…, n, m) of matrices (…, m, n): singular values up to max(atol, rtol * the largest) count as 0.
+    """The pseudo-inverse (…, n, m) of matrices (…, m, n): singular values up to max(atol, rtol * the largest) count as
+    0.
 
     rtol (rcond): eps * max(m, n) when neither is given. Raises RuntimeError for fewer than two dimensions.
     Source: torch.linalg.pinv."""
@@ -348,8 +352,9 @@ _LSTSQ = return_type("linalg_lstsq", ("solution", "residuals", "rank", "singular
 def lstsq(A, B, rcond=None, *, driver=None):
     """X that makes |A X - B| smallest, and of those the shortest: (solution, residuals, rank, singular_values).
 
-    A: (…, m, n), B: (…, m, k) or, of one matrix, (m,). driver: 'gelsy' (default), 'gels' (full rank; no rank), 'gelsd' or
-    'gelss' (also residuals and singular values). Raises RuntimeError for shapes that do not fit. Source: torch.linalg.lstsq."""
+    A: (…, m, n), B: (…, m, k) or, of one matrix, (m,). driver: 'gelsy' (default), 'gels' (full rank; no rank), 'gelsd'
+    or 'gelss' (also residuals and singular values). Raises RuntimeError for shapes that do not fit. Source:
+    torch.linalg.lstsq."""
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise fail(
             RuntimeError,
@@ -447,9 +452,11 @@ solve_triangular_op = register(
 
 @composite(namespace="linalg")
 def solve_triangular(A, B, *, upper, left=True, unitriangular=False):
-    """X with A X = B (left=False: X A = B) for a triangular A, of which only the named triangle is read; unitriangular: ones on its diagonal.
+    """X with A X = B (left=False: X A = B) for a triangular A, of which only the named triangle is read; unitriangular:
+    ones on its diagonal.
 
-    inf where the diagonal is 0. Raises RuntimeError for shapes that do not fit. Source: torch.linalg.solve_triangular."""
+    inf where the diagonal is 0. Raises RuntimeError for shapes that do not fit. Source:
+    torch.linalg.solve_triangular."""
     for name, x in (("A", A), ("B", B)):
         if x._array.ndim < 2:
             raise fail(

@@ -1,7 +1,8 @@
 """Images read at given places, as spatial transformer networks do: F.affine_grid, F.grid_sample (4-d).
 
-Places are (x, y), from -1 at the left and upper edge to 1 at the right and lower one: at the middle of the outermost pixels with align_corners,
-at their outer edge without. Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.grid_sample.html"""
+Places are (x, y), from -1 at the left and upper edge to 1 at the right and lower one: at the middle of the outermost
+pixels with align_corners, at their outer edge without. Source:
+https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.grid_sample.html"""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ PADDINGS = ("zeros", "border", "reflection")
 
 # -- where a place lies ----------------------------------------------------------------------------------------------------
 def _position(m, place, n, padding, align_corners):
-    """(position counted in pixels, how much it changes with the place): what lies outside comes back as `padding` says."""
+    """(position counted in pixels, how much it changes with the place): what lies outside comes back as `padding`
+    says."""
     scale = (n - 1) / 2 if align_corners else n / 2
     x = (place + 1) * scale if align_corners else ((place + 1) * n - 1) / 2
     slope = m.zeros_like(x) + scale
@@ -50,7 +52,8 @@ def _reflected(m, x, slope, n, align_corners):
 
 
 class _Corner:
-    """One of the pixels around each place: its weight, what the weight changes with x and y, which pixel it is, and whether there is one."""
+    """One of the pixels around each place: its weight, what the weight changes with x and y, which pixel it is, and
+    whether there is one."""
 
     def __init__(self, m, input, cx, cy, wx, wy, dx, dy):
         n, c, height, width = input.shape
@@ -150,12 +153,13 @@ def _default(align_corners):
 
 @composite(namespace="nn.functional")
 def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
-    """`input` (n, channels, h, w) read at the places `grid` (n, rows, columns, 2): (n, channels, rows, columns). Differentiable by both.
+    """`input` (n, channels, h, w) read at the places `grid` (n, rows, columns, 2): (n, channels, rows, columns).
+    Differentiable by both.
 
-    grid: (x, y) from -1 to 1. mode: 'bilinear', 'nearest'. padding_mode: what lies outside: 'zeros', the nearest pixel ('border'), or what a
-    mirror at the edge shows ('reflection'). align_corners: whether -1 and 1 are the middles of the outermost pixels, or their outer edges
-    (False, the default). Raises RuntimeError for other shapes, NotImplementedError for volumes and 'bicubic'.
-    Source: torch.nn.functional.grid_sample."""
+    grid: (x, y) from -1 to 1. mode: 'bilinear', 'nearest'. padding_mode: what lies outside: 'zeros', the nearest pixel
+    ('border'), or what a mirror at the edge shows ('reflection'). align_corners: whether -1 and 1 are the middles of
+    the outermost pixels, or their outer edges (False, the default). Raises RuntimeError for other shapes,
+    NotImplementedError for volumes and 'bicubic'. Source: torch.nn.functional.grid_sample."""
     check_settings("grid_sampler", ("align_corners", 5, "bool?", align_corners))
     if mode not in MODES:
         message = f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'"
@@ -238,7 +242,8 @@ internal(
 
 @composite(namespace="nn.functional")
 def affine_grid(theta, size, align_corners=None):
-    """The grid for `grid_sample` that an affine map gives: theta (n, 2, 3) times (x, y, 1) of each pixel; size: (n, c, h, w), result (n, h, w, 2).
+    """The grid for `grid_sample` that an affine map gives: theta (n, 2, 3) times (x, y, 1) of each pixel; size: (n, c,
+    h, w), result (n, h, w, 2).
 
     Raises ValueError for other shapes, NotImplementedError for volumes. Source: torch.nn.functional.affine_grid."""
     check_settings("affine_grid_generator", ("size", 2, "int[]", size), ("align_corners", 3, "bool?", align_corners))

@@ -1,8 +1,9 @@
 """Losses that want the scores of right classes to be higher by a margin than those of the others.
 
-Sums are added in PyTorch's order: class after class in the dtype of the scores, sample after sample in float64. PyTorch has no
-derivative of their gradients, and neither has this. Sources: torch.nn.functional.multi_margin_loss, multilabel_margin_loss;
-Crammer and Singer, "On the Algorithmic Implementation of Multiclass Kernel-based Vector Machines" (2001).
+Sums are added in PyTorch's order: class after class in the dtype of the scores, sample after sample in float64. PyTorch
+has no derivative of their gradients, and neither has this. Sources: torch.nn.functional.multi_margin_loss,
+multilabel_margin_loss; Crammer and Singer, "On the Algorithmic Implementation of Multiclass Kernel-based Vector
+Machines" (2001).
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ def _in_turn(xp, losses):
 
 # -- one right class ---------------------------------------------------------------------------------------------------
 def _too_close(xp, self, target, margin):
-    """How far each score of `self` (N, C) reaches into the margin below that of the right class; 0 there and where it does not."""
+    """How far each score of `self` (N, C) reaches into the margin below that of the right class; 0 there and where it
+    does not."""
     x, rows = _rows(self), xp.arange(target.size)
     right = target.reshape(-1)
     z = x.dtype.type(margin) - x[rows, right][:, None] + x

@@ -1,4 +1,5 @@
-"""Chains of products, powers in columns, equations of tensors, the exponential of a matrix: multi_dot, vander, tensorsolve, tensorinv, matrix_exp.
+"""Chains of products, powers in columns, equations of tensors, the exponential of a matrix: multi_dot, vander,
+tensorsolve, tensorinv, matrix_exp.
 
 Source: https://docs.pytorch.org/docs/2.13/linalg.html"""
 
@@ -57,9 +58,11 @@ def _check_chain(tensors):
 
 @composite(namespace="linalg")
 def multi_dot(tensors):
-    """The product of several matrices, in the order that takes the fewest multiplications; the first and the last may be vectors.
+    """The product of several matrices, in the order that takes the fewest multiplications; the first and the last may
+    be vectors.
 
-    Raises RuntimeError for less than two tensors and for sizes that do not follow each other. Source: torch.linalg.multi_dot."""
+    Raises RuntimeError for less than two tensors and for sizes that do not follow each other. Source:
+    torch.linalg.multi_dot."""
     if not isinstance(tensors, (tuple, list)):
         raise bad_argument("linalg_multi_dot", "tensors", 1, "tuple of Tensors", tensors)
     matrices, shape = _check_chain(list(tensors))
@@ -88,7 +91,8 @@ def chain_matmul(*matrices):
 # -- powers in columns -----------------------------------------------------------------------------------------------------
 @composite(namespace="linalg", name="vander")
 def linalg_vander(x, *, N=None):
-    """1, x, x^2 … in the columns of a matrix for each vector x (the last dimension): N columns, as many as entries where it is None.
+    """1, x, x^2 … in the columns of a matrix for each vector x (the last dimension): N columns, as many as entries
+    where it is None.
 
     Raises RuntimeError for N below 2. Source: torch.linalg.vander."""
     n = N if N is not None else x.shape[-1] if x._array.ndim else 1
@@ -100,7 +104,8 @@ def linalg_vander(x, *, N=None):
 
 @composite()
 def vander(x, N=None, increasing=False):
-    """x^(N-1), …, x, 1 in the columns of a matrix for a vector x; with `increasing` the other way round. N: how many, None: as many as entries.
+    """x^(N-1), …, x, 1 in the columns of a matrix for a vector x; with `increasing` the other way round. N: how many,
+    None: as many as entries.
 
     Raises RuntimeError unless x is a vector and for a negative N. Source: torch.vander."""
     if x._array.ndim != 1:
@@ -129,7 +134,8 @@ def _check_square(of, at, across, down):
 def tensorsolve(A, B, dims=None):
     """X with tensordot(A, X, X.ndim) = B. dims: dimensions of A to move to the end first.
 
-    Raises RuntimeError where A, read as a matrix, is not square, LinAlgError where it is singular. Source: torch.linalg.tensorsolve."""
+    Raises RuntimeError where A, read as a matrix, is not square, LinAlgError where it is singular. Source:
+    torch.linalg.tensorsolve."""
     if dims is not None:
         dims = [check_dim(d, A.ndim) for d in dims]
         A = A.movedim(dims, list(range(A.ndim - len(dims), A.ndim)))
@@ -141,9 +147,11 @@ def tensorsolve(A, B, dims=None):
 
 @composite(namespace="linalg")
 def tensorinv(A, ind=2):
-    """The inverse of A read as a matrix, whose rows are the first `ind` dimensions: of shape A.shape[ind:] + A.shape[:ind].
+    """The inverse of A read as a matrix, whose rows are the first `ind` dimensions: of shape A.shape[ind:] +
+    A.shape[:ind].
 
-    Raises RuntimeError where that matrix is not square, LinAlgError where it is singular. Source: torch.linalg.tensorinv."""
+    Raises RuntimeError where that matrix is not square, LinAlgError where it is singular. Source:
+    torch.linalg.tensorinv."""
     if ind <= 0:
         message = f"Expected a strictly positive integer for 'ind', but got {ind}"
         raise fail(RuntimeError, message, "So many dimensions number the rows.")
@@ -183,7 +191,8 @@ def _matrix_exp(xp, self):
 
 
 def _matrix_exp_rule(m, g, self):
-    # exp [[A, G], [0, A]] has the derivative of exp at A towards G in its upper right corner (Mathias 1996); here of the transpose
+    # exp [[A, G], [0, A]] has the derivative of exp at A towards G in its upper right corner (Mathias 1996); here of
+    # the transpose
     adjoint, n, last = _mt(m, self), self.shape[-1], len(self.shape) - 1
     upper, lower = m.cat([adjoint, g], last), m.cat([m.zeros_like(g), adjoint], last)
     both = m.linalg_matrix_exp(m.cat([upper, lower], last - 1))
@@ -203,7 +212,8 @@ matrix_exp_op = register(
 
 
 def matrix_exp(A):
-    """1 + A + A^2/2 + A^3/6 + … of square matrices. Raises RuntimeError for others and for whole numbers. Source: torch.linalg.matrix_exp."""
+    """1 + A + A^2/2 + A^3/6 + … of square matrices. Raises RuntimeError for others and for whole numbers. Source:
+    torch.linalg.matrix_exp."""
     if not isinstance(A, Tensor):
         raise bad_argument("linalg_matrix_exp", "A", 1, "Tensor", A)
     return matrix_exp_op.call(A)

@@ -1,4 +1,5 @@
-"""Copies with one piece replaced: select_scatter, slice_scatter, diagonal_scatter, as_strided_scatter. Where `x[1] = y` changes x, these leave it.
+"""Copies with one piece replaced: select_scatter, slice_scatter, diagonal_scatter, as_strided_scatter. Where `x[1] = y`
+changes x, these leave it.
 
 Source: https://docs.pytorch.org/docs/2.13/torch.html#indexing-slicing-joining-mutating-ops"""
 
@@ -46,7 +47,8 @@ _TEX: dict[str, Any] = {
 
 select_scatter_op = register(
     "select_scatter(self, src, dim, index)",
-    forward=_replaced(lambda xp, self, dim, index: self[(*at(dim, index), ...)]),  # `...`: of one dimension an array, too
+    # `...`: of one dimension an array, too
+    forward=_replaced(lambda xp, self, dim, index: self[(*at(dim, index), ...)]),
     vjp={
         "self": lambda m, g, dim, index: m.select_scatter(g, m.zeros_like(m.select(g, dim, index)), dim, index),
         "src": lambda m, g, dim, index: m.select(g, dim, index),
@@ -120,7 +122,8 @@ def _of_tensors(name):
 def select_scatter(input, src, dim, index):
     """A copy of `input` in which the entry `index` of dimension `dim` is `src`.
 
-    Raises RuntimeError for a `src` of another shape, IndexError for an entry that is not there. Source: torch.select_scatter."""
+    Raises RuntimeError for a `src` of another shape, IndexError for an entry that is not there. Source:
+    torch.select_scatter."""
     if not input.ndim:
         raise fail(IndexError, "select() cannot be applied to a 0-dim tensor.", "A 0-d tensor is a single number.")
     d = check_dim(dim, input.ndim)
@@ -133,8 +136,8 @@ def select_scatter(input, src, dim, index):
 
 @_of_tensors("slice_scatter")
 def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
-    """A copy of `input` in which `input[start:end:step]` along `dim` is `src`. Raises RuntimeError for a `src` of another shape. Source:
-    torch.slice_scatter."""
+    """A copy of `input` in which `input[start:end:step]` along `dim` is `src`. Raises RuntimeError for a `src` of
+    another shape. Source: torch.slice_scatter."""
     dim = check_dim(dim, input.ndim)
     if step <= 0:
         raise fail(RuntimeError, "slice step must be positive", "flip() reverses a tensor.")
@@ -143,7 +146,8 @@ def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
 
 @_of_tensors("diagonal_scatter")
 def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
-    """A copy of `input` in which a diagonal is `src`. Raises RuntimeError for a `src` of another shape. Source: torch.diagonal_scatter."""
+    """A copy of `input` in which a diagonal is `src`. Raises RuntimeError for a `src` of another shape. Source:
+    torch.diagonal_scatter."""
     first, second = check_dim(dim1, input.ndim), check_dim(dim2, input.ndim)
     if first == second:
         message = f"diagonal dimensions cannot be identical {dim1}, {dim2}"
@@ -155,7 +159,8 @@ def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
 def as_strided_scatter(input, src, size, stride, storage_offset=None):
     """A copy of `input` in which the piece of memory `input.as_strided(size, stride, storage_offset)` is `src`.
 
-    Raises RuntimeError for a piece that does not lie in the memory and for a `src` of another shape. Source: torch.as_strided_scatter."""
+    Raises RuntimeError for a piece that does not lie in the memory and for a `src` of another shape. Source:
+    torch.as_strided_scatter."""
     size, stride, storage_offset, ahead = strided_arguments(input, size, stride, storage_offset)
     geometry = (tuple(input.shape), tuple(input.stride()), size, stride, ahead)
     return as_strided_scatter_op.call(input, src, size, stride, storage_offset, geometry)

@@ -1,4 +1,5 @@
-"""quantile and nanquantile: the value below which a share of the elements lies. Source: torch.quantile, torch.nanquantile."""
+"""quantile and nanquantile: the value below which a share of the elements lies. Source: torch.quantile,
+torch.nanquantile."""
 
 from __future__ import annotations
 
@@ -74,10 +75,11 @@ def _quantile(input, q, dim, keepdim, interpolation, without_nan):
 
 @public("quantile")
 def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
-    """The value below which the share `q` (a number or a 1-d tensor, from 0 to 1) of the elements lies, along `dim` or of all; nan where one is.
+    """The value below which the share `q` (a number or a 1-d tensor, from 0 to 1) of the elements lies, along `dim` or
+    of all; nan where one is.
 
-    Between two elements: 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. Several shares are a first dimension of the result.
-    Raises RuntimeError for whole numbers and for shares outside of [0, 1]. Source: torch.quantile."""
+    Between two elements: 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. Several shares are a first dimension of
+    the result. Raises RuntimeError for whole numbers and for shares outside of [0, 1]. Source: torch.quantile."""
     return _quantile(input, q, dim, keepdim, interpolation, without_nan=False)
 
 

@@ -1,7 +1,7 @@
 """The randomised leaky ReLU: in training the slope of each negative number is drawn anew.
 
-Sources: https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.rrelu.html; Xu, Wang, Chen and Li, "Empirical Evaluation of
-Rectified Activations in Convolutional Network" (2015)."""
+Sources: https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.rrelu.html; Xu, Wang, Chen and Li, "Empirical
+Evaluation of Rectified Activations in Convolutional Network" (2015)."""
 
 import math
 
@@ -100,7 +100,8 @@ def randomized_leaky(input, lower, upper, training, generator, inplace):
     if not isinstance(training, bool):
         raise bad_argument("rrelu", "training", 4, "bool", training)
     if not training:
-        args = input, input.new_empty(input.shape), lower, upper, False  # no slope is drawn: what is saved means nothing, as in PyTorch
+        # no slope is drawn: what is saved means nothing, as in PyTorch
+        args = input, input.new_empty(input.shape), lower, upper, False
         return apply_inplace(_rrelu_op, args) if inplace else _rrelu_op.call(*args)
     raw, device = input._array, input.device
     if raw.dtype not in (np.float32, np.float64):
@@ -116,8 +117,8 @@ def randomized_leaky(input, lower, upper, training, generator, inplace):
 def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, generator=None):
     """x where x > 0, else a * x with a slope a drawn for each number from [lower, upper); in evaluation their mean.
 
-    Raises RuntimeError for bounds that are not finite or in the wrong order, NotImplementedError for a dtype that is not float32 or
-    float64 (in evaluation: no float). Source: torch.rrelu."""
+    Raises RuntimeError for bounds that are not finite or in the wrong order, NotImplementedError for a dtype that is
+    not float32 or float64 (in evaluation: no float). Source: torch.rrelu."""
     return randomized_leaky(input, lower, upper, training, generator, False)
 
 

@@ -1,4 +1,5 @@
-"""Entries written by mask, by position among all, or together with what is there: masked_scatter, put, scatter_reduce, index_reduce.
+"""Entries written by mask, by position among all, or together with what is there: masked_scatter, put, scatter_reduce,
+index_reduce.
 
 Source: https://docs.pytorch.org/docs/2.13/generated/torch.scatter_reduce.html"""
 
@@ -226,7 +227,8 @@ def _own_share(m, g, self, dim, index, src, reduce, include_self, result):
     elif reduce == "mean":
         g = g / _counts(m, g, dim, index, src, include_self)
     elif reduce != "sum":
-        g = (self == result) * (g / _winners(m, self, dim, index, src, result))  # NaN where NaN won, for it equals nothing; as in torch
+        # NaN where NaN won, for it equals nothing; as in torch
+        g = (self == result) * (g / _winners(m, self, dim, index, src, result))
     return _without_own(m, g, dim, index, include_self)
 
 
@@ -409,10 +411,11 @@ index_reduce_op = register(
 @composite(method=True)
 @overloads()
 def index_reduce(input, dim, index, source, reduce, *, include_self=True):
-    """A copy in which slices of `source` are combined with the slices at the positions `index`: `scatter_reduce` for whole slices.
+    """A copy in which slices of `source` are combined with the slices at the positions `index`: `scatter_reduce` for
+    whole slices.
 
-    reduce: 'prod', 'mean', 'amax' or 'amin'; include_self: whether what was there counts. Raises RuntimeError for another one, and for a
-    source that does not fit. Source: torch.index_reduce."""
+    reduce: 'prod', 'mean', 'amax' or 'amin'; include_self: whether what was there counts. Raises RuntimeError for
+    another one, and for a source that does not fit. Source: torch.index_reduce."""
     check_tensors("index_reduce", 1, input=input)
     check_tensors("index_reduce", 3, index=index, source=source)
     return index_reduce_op.call(input, dim, index, source, reduce, include_self)

@@ -1,4 +1,5 @@
-"""Windows for signals: hann_window, hamming_window, blackman_window, bartlett_window. They fade a piece of a signal out at both ends.
+"""Windows for signals: hann_window, hamming_window, blackman_window, bartlett_window. They fade a piece of a signal out
+at both ends.
 
 Source: https://docs.pytorch.org/docs/2.13/torch.html#spectral-ops"""
 
@@ -38,19 +39,22 @@ def _raised_cosine(alpha, beta):
 
 @composite()
 def hann_window(window_length, periodic=True, **options):
-    """Half a cosine up and down: (1 - cos(2 pi k / steps)) / 2. periodic: fit to be repeated, else symmetric. Source: torch.hann_window."""
+    """Half a cosine up and down: (1 - cos(2 pi k / steps)) / 2. periodic: fit to be repeated, else symmetric. Source:
+    torch.hann_window."""
     return _window("hann_window", window_length, periodic, options, _raised_cosine(0.5, 0.5))
 
 
 @composite()
 def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, **options):
-    """alpha - beta cos(2 pi k / steps): does not fall to 0. periodic as in `hann_window`. Source: torch.hamming_window."""
+    """alpha - beta cos(2 pi k / steps): does not fall to 0. periodic as in `hann_window`. Source:
+    torch.hamming_window."""
     return _window("hamming_window", window_length, periodic, options, _raised_cosine(alpha, beta))
 
 
 @composite()
 def blackman_window(window_length, periodic=True, **options):
-    """0.42 - 0.5 cos(2 pi k / steps) + 0.08 cos(4 pi k / steps). periodic as in `hann_window`. Source: torch.blackman_window."""
+    """0.42 - 0.5 cos(2 pi k / steps) + 0.08 cos(4 pi k / steps). periodic as in `hann_window`. Source:
+    torch.blackman_window."""
 
     def shape(k, steps):
         angle = k.mul(math.pi / steps)

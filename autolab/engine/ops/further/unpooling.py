@@ -1,7 +1,7 @@
 """Max unpooling: each number goes back to where the maximum stood, zeros everywhere else.
 
-Sources: https://docs.pytorch.org/docs/2.13/generated/torch.nn.MaxUnpool2d.html; M. Zeiler and R. Fergus, "Visualizing and
-Understanding Convolutional Networks" (2014).
+Sources: https://docs.pytorch.org/docs/2.13/generated/torch.nn.MaxUnpool2d.html; M. Zeiler and R. Fergus, "Visualizing
+and Understanding Convolutional Networks" (2014).
 """
 
 from __future__ import annotations
@@ -173,10 +173,11 @@ def _arguments(dims, x, kernel_size, stride, padding, output_size):
 
 @composite(namespace="nn.functional")
 def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
-    """Sequences (N, C, L) or (C, L) put back to where `max_pool1d(…, return_indices=True)` took them from, zeros elsewhere.
+    """Sequences (N, C, L) or (C, L) put back to where `max_pool1d(…, return_indices=True)` took them from, zeros
+    elsewhere.
 
-    output_size: the length before pooling, where it cannot be told from what is left. Raises ValueError for a size that pooling
-    cannot have come from, RuntimeError for indices outside of it. Source: torch.nn.functional.max_unpool1d."""
+    output_size: the length before pooling, where it cannot be told from what is left. Raises ValueError for a size that
+    pooling cannot have come from, RuntimeError for indices outside of it. Source: torch.nn.functional.max_unpool1d."""
     size, _, _ = _arguments(1, input, kernel_size, stride, padding, output_size)
     input, indices = unsqueeze.call(input, -1), unsqueeze.call(indices, -1)
     _check("max_unpool2d", 2, input, indices)
@@ -185,10 +186,11 @@ def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_siz
 
 @composite(namespace="nn.functional")
 def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
-    """Images (N, C, H, W) or (C, H, W) put back to where `max_pool2d(…, return_indices=True)` took them from, zeros elsewhere.
+    """Images (N, C, H, W) or (C, H, W) put back to where `max_pool2d(…, return_indices=True)` took them from, zeros
+    elsewhere.
 
-    output_size: (H, W) before pooling, where it cannot be told from what is left. Raises ValueError for a size that pooling
-    cannot have come from, RuntimeError for indices outside of it. Source: torch.nn.functional.max_unpool2d."""
+    output_size: (H, W) before pooling, where it cannot be told from what is left. Raises ValueError for a size that
+    pooling cannot have come from, RuntimeError for indices outside of it. Source: torch.nn.functional.max_unpool2d."""
     size, _, _ = _arguments(2, input, kernel_size, stride, padding, output_size)
     _check("max_unpool2d", 2, input, indices)
     return unpool2d.call(input, indices, size)

@@ -1,4 +1,5 @@
-"""Products of vectors: cross, vecdot, outer, addr; and the diagonals of matrices under the name that `torch.linalg` has for them.
+"""Products of vectors: cross, vecdot, outer, addr; and the diagonals of matrices under the name that `torch.linalg` has
+for them.
 
 Source: https://docs.pytorch.org/docs/2.13/linalg.html
 """
@@ -41,7 +42,8 @@ cross_op = register(
 
 @composite(namespace="linalg", name="cross")
 def linalg_cross(input, other, *, dim=-1):
-    """The cross product of vectors of three numbers lying along `dim`. Raises RuntimeError for others. Source: torch.linalg.cross."""
+    """The cross product of vectors of three numbers lying along `dim`. Raises RuntimeError for others. Source:
+    torch.linalg.cross."""
     if input._array.ndim != other._array.ndim:
         raise fail(
             RuntimeError,

@@ -1,4 +1,5 @@
-"""Weights as a length times a direction. Source: Salimans and Kingma, "Weight Normalization" (2016); torch.nn.utils.weight_norm."""
+"""Weights as a length times a direction. Source: Salimans and Kingma, "Weight Normalization" (2016);
+torch.nn.utils.weight_norm."""
 
 from ...core.op import METHODS, composite, internal
 from ..norm import vector_norm_op
@@ -49,7 +50,8 @@ def _direction_rule(m, grad, v, g, dim):
 
 @composite()
 def norm_except_dim(v, pow=2, dim=0):
-    """The norm of order `pow` over all dimensions but `dim`, which keep the size 1; for dim = -1 over all of them, a number.
+    """The norm of order `pow` over all dimensions but `dim`, which keep the size 1; for dim = -1 over all of them, a
+    number.
 
     Source: torch.norm_except_dim."""
     if dim == -1:
