@@ -161,7 +161,8 @@ def test_not_one_number():
 
 
 @pytest.mark.parametrize(("cut", "op"), [
-    (lambda w: (w * 2).detach() + 1, "detach"), (lambda w: w > 0, "gt"), (lambda w: w.argmax(), "argmax"),
+    (lambda w: (w * 2).detach() + 1, "detach"), (lambda w: w > 0, "gt"), (lambda w: (w > 0).float(), "gt"), (lambda w: w.long() * 1.5, "to_copy"),
+    (lambda w: w.argmax(), "argmax"),
 ])  # fmt: skip
 def test_what_cut_the_graph(cut, op):
     def code():

@@ -11,6 +11,7 @@ from typing import Any
 from . import observe
 from .backward import Root, execute
 from .device import ARRAYS, CPU, copied, filled
+from .dtype import FROM_NUMPY
 from .errors import fail
 from .node import GradientEdge, accumulator
 from .tensor import Tensor, wrap
@@ -42,7 +43,7 @@ def backward(
             "`inputs` argument to `backward()` cannot be empty.",
             "Leave it out to accumulate into every leaf.",
         )
-    tensors = (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
+    tensors = (tensors,) if isinstance(tensors, (Tensor, GradientEdge)) else tuple(tensors)
     if grad_tensors is None and grad_variables is not None:
         grad_tensors = grad_variables
     seeds = _seeds(tensors, _as_tuple(grad_tensors, len(tensors)), create_graph)
@@ -98,7 +99,7 @@ def grad(
             "Materialised gradients are zeros for unused inputs, so unused inputs must be allowed.",
         )
     allow_unused = bool(materialize_grads) if allow_unused is None else allow_unused
-    outputs = (outputs,) if isinstance(outputs, Tensor) else tuple(outputs)
+    outputs = (outputs,) if isinstance(outputs, (Tensor, GradientEdge)) else tuple(outputs)
     inputs = _wanted(inputs)
     if not inputs:
         raise fail(
@@ -181,11 +182,14 @@ def _target(t: Tensor | GradientEdge) -> Root:
     return (accumulator(t) if node is None else node, t._nr)
 
 
-def _roots(tensors: Sequence[Tensor]) -> list[Root]:
+def _roots(tensors: Sequence[Tensor | GradientEdge]) -> list[Root]:
     """Where backward begins: the node of each tensor, and the number of its output. Raises torch's error for one
     without a graph."""
     roots = []
     for i, t in enumerate(tensors):
+        if isinstance(t, GradientEdge):
+            roots.append((t.node, t.output_nr))
+            continue
         node = t.grad_fn
         if node is None and t.requires_grad:
             node = accumulator(t)
@@ -200,15 +204,39 @@ def _roots(tensors: Sequence[Tensor]) -> list[Root]:
     return roots
 
 
-def _seeds(tensors: Sequence[Tensor], grads: Sequence[Tensor | None], create_graph: bool) -> list[Any]:
-    """What arrives at each tensor: the given gradient, or 1 for a single number. Arrays, or Tensors under
+def _result_at(edge: GradientEdge, g: Tensor | None) -> Tensor:
+    """A tensor like the result that a GradientEdge belongs to; like `g`, its gradient, where the node does not know."""
+    node, nr = edge
+    leaf: Tensor | None = getattr(node, "variable", None)
+    if leaf is not None:
+        return leaf
+    kept = None if nr or node.away else node.value
+    if kept is None:
+        if g is not None:
+            return g
+        raise fail(
+            RuntimeError,
+            "grad can be implicitly created only for scalar outputs",
+            "The size of this result was not kept with its node: pass its gradient, or the tensor instead of the edge.",
+        )
+    shape, dtype = kept if isinstance(kept, tuple) else (kept.shape, kept.dtype)
+    like = wrap(filled(CPU, 0, shape, FROM_NUMPY[dtype]))
+    like._req = True
+    return like
+
+
+def _seeds(
+    tensors: Sequence[Tensor | GradientEdge], grads: Sequence[Tensor | None], create_graph: bool
+) -> list[Any]:
+    """What arrives at each result: the given gradient, or 1 for a single number. Arrays, or Tensors under
     create_graph."""
     if len(grads) < len(tensors):
         raise fail(
             RuntimeError, f"got {len(tensors)} tensors and {len(grads)} gradients", "Give one gradient per tensor."
         )
     seeds: list[Any] = []
-    for i, (t, g) in enumerate(zip(tensors, grads)):
+    for i, (output, g) in enumerate(zip(tensors, grads)):
+        t = _result_at(output, g) if isinstance(output, GradientEdge) else output
         if g is None:
             if t.requires_grad and t._array.size != 1:
                 raise fail(

@@ -75,6 +75,7 @@ class Node:
     _saved_names: tuple[str | None, ...] = ()
     plain = False  # whether it is of a registered operation, so that an engine knows what its backward reads
     direct = False  # plain, and one differentiable output, the first
+    away = False  # whether it takes or gives something on another device than the CPU
     frees_all = False  # whether everything saved is a tensor, so that freeing is one assignment
     runs_without_grad = False  # whether the node runs even when nothing arrived (custom functions see zeros)
     backward_raw: Callable[..., Any]
@@ -378,7 +379,8 @@ def off_cpu(kind: type[Node]) -> type[Node]:
     """The class of those nodes of an op that take or give what lies on another device than the CPU: the same, but that
     shortcuts through plain graphs leave them to the general pass. So what they would ask about devices is in the graph,
     and costs other graphs nothing."""
-    body = {"__slots__": (), "direct": False, "step": Node.step, "__module__": kind.__module__, "__doc__": kind.__doc__}
+    body = {"__slots__": (), "direct": False, "away": True, "step": Node.step}
+    body |= {"__module__": kind.__module__, "__doc__": kind.__doc__}
     return type(kind.__name__, (kind,), body)
 
 

@@ -231,13 +231,12 @@ def clone_by_copy(self):
 def _cast(self, dtype, copy=False):
     if dtype is self.dtype:
         return clone.call(self, None) if copy else self
-    if self.dtype.is_floating_point and dtype.is_floating_point:
+    if dtype.is_floating_point and (self._req or self.dtype.is_floating_point):
         return to_copy.call(self, dtype)
-    return (
-        wrap(self._storage.device.backend.run(per_thread.state, self._array.astype, dtype.np, order_of_copies(self._array)), dtype)
-        if not (self._req and dtype.is_floating_point)
-        else to_copy.call(self, dtype)
-    )
+    out = wrap(self._storage.device.backend.run(per_thread.state, self._array.astype, dtype.np, order_of_copies(self._array)), dtype)
+    if observe.observer is not None:
+        observe.observer.forward(to_copy, (self, dtype), None, (out,), None)
+    return out
 
 
 # -- from one device to another ----------------------------------------------------------------------------------------------
