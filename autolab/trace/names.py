@@ -131,6 +131,11 @@ def _file_label(filename: str) -> str:
         cell = named[1]
     if cell is not None:
         return f"cell {cell}"
+    return _short(filename)
+
+
+@functools.cache
+def _short(filename: str) -> str:
     return "cell" if Path(filename).parent.name.startswith("ipykernel_") else Path(filename).name
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -254,7 +255,8 @@ class View:
 
 
 # -- feature maps and kernels ------------------------------------------------------------------------------------------
-def feature_maps(view: View, what: str, array: np.ndarray, run: int, edge: str | None) -> Maps:
+def feature_maps(view: View, what: str, array: np.ndarray, run: int, edge: str | None) -> Callable[[], Maps]:
+    """Makes the picture when the trace is made; of `array` a small copy is enough for that."""
     sizes, crop, (most, side) = view.sizes, view.crop, view.detail
     planes = images(sizes.op, array)
     channels, count = planes.shape[0], array.shape[0] if array.ndim == 4 or sizes.op == "convolution" else 1
@@ -273,9 +275,10 @@ def feature_maps(view: View, what: str, array: np.ndarray, run: int, edge: str |
         notes.append("dots mark the winner of each window")
     elif crop is not None and run and what == "x":
         notes.append("all numbers of a window have the same share")
-    return Maps(
+    windows = crop.windows if crop is not None and what == "x" else []
+    return lambda: Maps(
         what, title, _caption(*notes), described(title, small, names), names, list(small.shape), **encoded(small),
-        run=run, edge=edge, windows=crop.windows if crop is not None and what == "x" else [], marks=marks,
+        run=run, edge=edge, windows=windows, marks=marks,
     )  # fmt: skip
 
 
@@ -287,7 +290,7 @@ def images(op: str, array: np.ndarray) -> np.ndarray:
     return array[0] if array.ndim == 4 else array
 
 
-def kernel_maps(view: View, what: str, weight: np.ndarray, run: int, edge: str | None) -> Maps:
+def kernel_maps(view: View, what: str, weight: np.ndarray, run: int, edge: str | None) -> Callable[[], Maps]:
     """Each kernel of the first filters and channels; a filter is a row."""
     sizes = view.sizes
     groups, turned = sizes.attrs["groups"], bool(sizes.attrs.get("transposed"))
@@ -310,7 +313,7 @@ def kernel_maps(view: View, what: str, weight: np.ndarray, run: int, edge: str |
         _some(second, shown.shape[1], columns) + (" of a group" if groups > 1 else "") if second > 1 else "",
         _averaged(factor, weight.shape[2]),
     ]
-    return Maps(
+    return lambda: Maps(
         what, title, _caption(*notes), described(title, small, names), names, list(small.shape), **encoded(small),
         columns=shown.shape[1] if second > 1 else 0, run=run, edge=edge,
     )  # fmt: skip

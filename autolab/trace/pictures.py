@@ -244,7 +244,8 @@ class Pictures:
             "kind": KINDS[op],
             "names": f"{', '.join([*names, f'y is {book.label(draft.id)}'])}.",
             "card": [list(line) for line in lines],
-            "panels": [dict(vars(panel)) for panel in layer.panels],  # copied: CPython 3.13 clears an object's own when it is collected
+            # copied: CPython 3.13 clears an object's own when it is collected
+            "panels": [dict(vars(panel() if callable(panel) else panel)) for panel in layer.panels],
             "missing": layer.missing,
         }
 

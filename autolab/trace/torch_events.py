@@ -173,7 +173,7 @@ class Events:
         self.custom: _Custom | None = None  # the custom function that runs, or has just run
         self.operations, self._calls = _Operations(self), _Calls(self)
         self._handles: list[Any] = []
-        self._names: dict[tuple[int, int], str] = {}
+        self._names: dict[int, tuple[Any, dict[int, str]]] = {}  # id of a module -> (it, the paths of what is in it)
         self.told: Any = None  # the scope of the operation that is being told
         self.modules: list[tuple[Any, Any]] = []  # (module, its scope), of calls that are running
         self.clearing: Any = None  # the optimizer or module whose zero_grad() is under way
@@ -320,11 +320,9 @@ class Events:
                 return
 
     def _name_in(self, caller: Any, module: Any) -> str:
-        key = id(caller), id(module)
-        if key not in self._names:
-            found = next((n for n, part in caller.named_modules() if part is module and n), type(module).__name__)
-            self._names[key] = found
-        return self._names[key]
+        if id(caller) not in self._names:
+            self._names[id(caller)] = caller, {id(part): name for name, part in caller.named_modules() if name}
+        return self._names[id(caller)][1].get(id(module)) or type(module).__name__
 
     # -- optimizers --------------------------------------------------------------------------------
     @quietly
