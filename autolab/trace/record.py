@@ -67,7 +67,7 @@ class Recording(Recorder):
 
     def _of_torch(self) -> Recorder | None:
         """What records PyTorch meanwhile; None where it has not been imported."""
-        if "torch" not in sys.modules:
+        if sys.modules.get("torch") is None:
             return None
         from .torch_record import TorchRecording
 
