@@ -12,6 +12,7 @@ from autolab.engine.core import observe
 from autolab.engine.core.apply import apply
 from autolab.engine.core.tensor import Tensor
 
+pytestmark = pytest.mark.compiled
 CASES = [pytest.param(case, id=case.key) for case in cases() if lanes.can_compile(case.op)]
 
 
