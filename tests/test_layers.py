@@ -181,7 +181,7 @@ def test_no_function_of_the_package_is_long():
 
 # -- the engine's core -----------------------------------------------------------------------------------------------------
 CORE = PACKAGE / "engine" / "core"
-CODE_LINES = 2500
+CODE_LINES = 2500  # without blank lines, comments, docstrings and the examples in them: those are what the room is for
 
 
 def core_files() -> dict[str, str]:

@@ -84,7 +84,12 @@ _PLAIN_KINDS = {type(None), bool, int, float, str}
 
 def unwrap(op: Op, args: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
     """The tensors among `args`, and `args` with the arrays in their place. Raises TypeError when the first argument is
-    no tensor."""
+    no tensor.
+
+    >>> from autolab.engine.core.record import OPS
+    >>> unwrap(OPS["mul"], (torch.tensor([1., 2.]), 3.0))
+    ([tensor([1., 2.])], [array([1., 2.], dtype=float32), 3.0])
+    """
     tensors: list[Tensor] = []
     raws: list[Any] = []
     for a in args:
@@ -121,7 +126,12 @@ def together(op: Op, args: Sequence[Any], raws: list[Any], tensors: list[Tensor]
 
 # -- promote ---------------------------------------------------------------------------------------------------------------
 def result_dtype(op: Op, args: Sequence[Any], target: tuple[int, ...] | None = None) -> dtype:
-    """The dtype that the operands of `op` are converted to. target: the shape of what is changed in place."""
+    """The dtype that the operands of `op` are converted to. target: the shape of what is changed in place.
+
+    >>> from autolab.engine.core.record import OPS
+    >>> result_dtype(OPS["mul"], (torch.tensor([1, 2]), 0.5)), result_dtype(OPS["mul"], (torch.tensor([1, 2]), 3))
+    (torch.float32, torch.int64)
+    """
     dims: list[dtype] = []
     zeros: list[dtype] = []
     scalars = []
@@ -144,7 +154,13 @@ def result_dtype(op: Op, args: Sequence[Any], target: tuple[int, ...] | None = N
 
 
 def promoted(op: Op, args: Sequence[Any], raws: list[Any], where: device) -> list[Any]:
-    """The raw values with all operands of one dtype, as PyTorch has it before a kernel runs."""
+    """The raw values with all operands of one dtype, as PyTorch has it before a kernel runs.
+
+    >>> from autolab.engine.core.record import OPS
+    >>> args = torch.tensor([1, 2]), torch.tensor([0.5, 0.5])
+    >>> [a.dtype.name for a in promoted(OPS["mul"], args, [a.numpy() for a in args], CPU)]
+    ['float32', 'float32']
+    """
     if op.dtype is None:
         return raws
     kinds = {a.dtype if isinstance(a, Tensor) else None for a in [args[i] for i in op.broadcast]}
@@ -166,14 +182,23 @@ def promoted(op: Op, args: Sequence[Any], raws: list[Any], where: device) -> lis
 
 def order_of_copies(array: Any) -> str:
     """In which order (NumPy's "C" or "K") a copy lies: that of `array`, but row by row where memory repeats (`expand`),
-    as PyTorch has it."""
+    as PyTorch has it.
+
+    >>> order_of_copies(np.ones((2, 3)).T), order_of_copies(np.broadcast_to(1.0, (2, 3)))
+    ('K', 'C')
+    """
     return "C" if 0 in array.strides else "K"
 
 
 # -- compute ---------------------------------------------------------------------------------------------------------------
 def compute(op: Op, state: State, where: device, raws: Sequence[Any], target: tuple[int, ...] | None = None) -> Any:
     """Runs the kernel on a device; shapes that do not broadcast are reported in torch's words. target: the shape of
-    what is changed in place."""
+    what is changed in place.
+
+    >>> from autolab.engine.core.record import OPS
+    >>> compute(OPS["mul"], per_thread.state, CPU, [np.ones(2), 3.0])
+    array([3., 3.])
+    """
     try:
         return where.backend.run(state, op.forward, where.backend.xp, *raws)
     except ValueError as error:
@@ -211,7 +236,13 @@ def record(op: Op, args: Sequence[Any], outs: tuple[Tensor, ...], state: State, 
     """Makes the node of an operation that just ran and hangs it on its outputs. Returns the Node, or None when no
     gradient can flow.
 
-    replaced: of an in-place operation, its first argument as it was before, for edges and for saving."""
+    replaced: of an in-place operation, its first argument as it was before, for edges and for saving.
+
+    >>> x = torch.tensor(3., requires_grad=True)
+    >>> node = (x * 2).grad_fn
+    >>> node.inputs[0].variable is x, node.op.name
+    (True, 'mul')
+    """
     sources = list(args[op.rules[0][0]]) if op.spread else [args[i] for i, _, _ in op.rules]
     if replaced is not None:
         sources = [replaced if s is args[0] else s for s in sources]
@@ -283,7 +314,13 @@ def save(op: Op, args: Sequence[Any], outs: Sequence[Tensor], edges: Sequence[No
 
     args: the arguments of the call. outs: its results. edges: per rule the node that its gradient goes to, or None.
     Only what some gradient will need is kept; None stands for the rest. A tensor is kept with its version, so that
-    backward notices a change in place."""
+    backward notices a change in place.
+
+    >>> x = torch.tensor(3., requires_grad=True)
+    >>> node = (x * 2).grad_fn
+    >>> node.op.saves, save(node.op, (x, 2), (), node.inputs)  # x is kept for the gradient of 2, which nobody wants
+    (('other', 'self'), [2, None])
+    """
     entries: list[Any] = []
     for kind, index, readers in zip(op.save_kinds, op.save_index, op.needed_by):
         always = readers is None or op.spread or len(op.rules) == 1
@@ -319,7 +356,11 @@ def _operands(a: Any) -> tuple[Any, ...]:
 
 
 def strides_of(t: Tensor) -> tuple[int, ...]:
-    """`t.stride()`; of matrices without its questions, because every product saves two."""
+    """`t.stride()`; of matrices without its questions, because every product saves two.
+
+    >>> strides_of(torch.ones(2, 3)), strides_of(torch.ones(2, 3).t())
+    ((3, 1), (1, 3))
+    """
     d = t._array
     if d.ndim == 4:  # the tensor may have to be put in order first
         return tuple(t.stride())

@@ -58,7 +58,14 @@ def steps(
 
 
 def execute(roots: Sequence[Root], grads: Sequence[Any], **settings: Any) -> dict[Root, Any]:
-    """Exhausts `steps`, without NumPy's warnings (torch gives none for 1/0), and returns the captured gradients."""
+    """Exhausts `steps`, without NumPy's warnings (torch gives none for 1/0), and returns the captured gradients.
+
+    >>> x = torch.tensor(3., requires_grad=True)
+    >>> y = x * x
+    >>> leaf = y.grad_fn.inputs[0]
+    >>> execute([(y.grad_fn, 0)], [np.float32(1)], targets=[(leaf, 0)])[leaf, 0]
+    np.float32(6.0)
+    """
     running = steps(roots, grads, **settings)
     with np.errstate(all="ignore"):
         while True:
@@ -360,7 +367,12 @@ class _Pass:
 
 def own(contribution: Any, g: Any) -> Any:
     """What may become `.grad`, which must not share memory with a gradient somebody else holds, as `g` that arrived at
-    the node."""
+    the node.
+
+    >>> g = np.ones(2)
+    >>> own(g, g) is g, own(g * 2, g) is g
+    (False, False)
+    """
     is_array: bool = contribution.__class__ in ARRAYS
     return copied(contribution) if is_array and (contribution is g or contribution.base is not None) else contribution
 

@@ -55,7 +55,11 @@ def broadcast_error(shapes: Sequence[tuple[int, ...]]) -> Exception:
 
 
 def outgrown(shape: Sequence[int], broadcast: Sequence[int]) -> Exception:
-    """The error for an in-place op whose result has another shape than its target."""
+    """The error for an in-place op whose result has another shape than its target.
+
+    >>> print(outgrown([2], [3, 2]))
+    output with shape [2] doesn't match the broadcast shape [3, 2]
+    """
     return fail(
         RuntimeError,
         f"output with shape {list(shape)} doesn't match the broadcast shape {list(broadcast)}",

@@ -128,7 +128,11 @@ def of(array: Any) -> device:
 
 
 def copied(array: Any) -> Any:
-    """A row-major copy of a raw array with memory of its own, on the same device."""
+    """A row-major copy of a raw array with memory of its own, on the same device.
+
+    >>> copied(np.ones((2, 3)).T).flags.c_contiguous
+    True
+    """
     if array.__class__ is np.ndarray or isinstance(array, np.generic):
         return array.copy()
     with of(array).backend:

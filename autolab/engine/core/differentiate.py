@@ -36,7 +36,13 @@ def backward(
     grad_variables: Any = None,
     inputs: Any = None,
 ) -> None:
-    """Accumulates gradients of `tensors` into the leaves' `.grad`. Source: torch.autograd.backward."""
+    """Accumulates gradients of `tensors` into the leaves' `.grad`. Source: torch.autograd.backward.
+
+    >>> x = torch.tensor(3., requires_grad=True)
+    >>> torch.autograd.backward([x * x, 2 * x])
+    >>> x.grad
+    tensor(8.)
+    """
     if inputs is not None and not isinstance(inputs, (Tensor, GradientEdge)) and len(inputs) == 0:
         raise fail(
             RuntimeError,

@@ -16,7 +16,11 @@ from .errors import fail
 
 class dtype:
     """A data type: `torch.float32`. Attributes: `np` (the NumPy dtype), `itemsize` (bytes), `is_floating_point`,
-    `is_complex`."""
+    `is_complex`.
+
+    >>> torch.float32.itemsize, torch.float32.is_floating_point, torch.int64.is_complex
+    (4, True, False)
+    """
 
     __slots__ = (
         "name",
@@ -111,14 +115,24 @@ _default = float32
 
 
 def get_default_dtype() -> dtype:
-    """The dtype of floats that name none. Source: torch.get_default_dtype."""
+    """The dtype of floats that name none. Source: torch.get_default_dtype.
+
+    >>> torch.get_default_dtype()
+    torch.float32
+    """
     return _default
 
 
 def set_default_dtype(d: dtype) -> None:
     """Sets the dtype of floats that name none.
 
-    Raises TypeError for anything but a floating-point dtype. Source: torch.set_default_dtype."""
+    Raises TypeError for anything but a floating-point dtype. Source: torch.set_default_dtype.
+
+    >>> torch.set_default_dtype(torch.float64)
+    >>> torch.ones(1).dtype
+    torch.float64
+    >>> torch.set_default_dtype(torch.float32)
+    """
     global _default
     if not isinstance(d, dtype) or not d.is_floating_point:
         raise fail(
@@ -130,13 +144,21 @@ def set_default_dtype(d: dtype) -> None:
 
 
 def default_complex() -> dtype:
-    """The dtype of complex numbers that name none."""
+    """The dtype of complex numbers that name none.
+
+    >>> default_complex()
+    torch.complex64
+    """
     return _default.to_complex()
 
 
 def python_scalar_dtype(value: object) -> dtype:
     """The dtype torch gives a Python or NumPy number standing alone: bool, int64, the default float, the default
-    complex."""
+    complex.
+
+    >>> python_scalar_dtype(True), python_scalar_dtype(2), python_scalar_dtype(2.5)
+    (torch.bool, torch.int64, torch.float32)
+    """
     if isinstance(value, (bool, np.bool_)):
         return bool_
     if isinstance(value, (int, np.integer)):
@@ -186,7 +208,11 @@ _TABLE: dict[tuple[dtype, dtype], dtype] = {}
 
 
 def promote_types(a: dtype, b: dtype) -> dtype:
-    """The smallest dtype that holds both, by torch's table. Source: torch.promote_types."""
+    """The smallest dtype that holds both, by torch's table. Source: torch.promote_types.
+
+    >>> torch.promote_types(torch.int32, torch.float16)
+    torch.float16
+    """
     key = (a, b)
     found = _TABLE.get(key)
     if found is None:
@@ -198,7 +224,13 @@ def result_type_of(dim_dtypes: Iterable[dtype], zero_dtypes: Iterable[dtype], sc
     """Torch's three-level rule: tensors with dimensions decide; 0-d tensors only if of a higher kind; Python numbers
     last.
 
-    dim_dtypes, zero_dtypes: dtypes of the tensors with and without dimensions. scalar_values: Python numbers."""
+    dim_dtypes, zero_dtypes: dtypes of the tensors with and without dimensions. scalar_values: Python numbers.
+
+    >>> result_type_of([int32], [float64], [])  # a 0-d tensor of a higher kind decides, as a number does
+    torch.float64
+    >>> result_type_of([float32], [float64], [2.5])
+    torch.float32
+    """
     dims: dtype | None = None
     zeros: dtype | None = None
     wrapped: dtype | None = None

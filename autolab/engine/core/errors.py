@@ -46,7 +46,11 @@ def fail(kind: type[Exception], message: str, note: str | None = None) -> Except
 
 def beyond_numpy(error: Exception) -> Exception:
     """PyTorch's error for what NumPy could not make room for, or has too many dimensions for NumPy; any other error as
-    it is."""
+    it is.
+
+    >>> print(beyond_numpy(ValueError("array is too big")))
+    Storage size calculation overflowed
+    """
     text = str(error)
     if isinstance(error, MemoryError):
         shape, kind = getattr(error, "shape", None), getattr(error, "dtype", np.dtype("byte"))

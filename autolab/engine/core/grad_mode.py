@@ -74,7 +74,12 @@ per_thread = _PerThread()
 
 
 def is_grad_enabled() -> bool:
-    """Whether ops record history in this thread. Source: torch.is_grad_enabled."""
+    """Whether ops record history in this thread. Source: torch.is_grad_enabled.
+
+    >>> with torch.no_grad():
+    ...     torch.is_grad_enabled()
+    False
+    """
     return per_thread.state.grad
 
 
@@ -159,14 +164,24 @@ class no_grad(_Mode):
 
 
 class enable_grad(no_grad):
-    """`with enable_grad():` records history again inside a `no_grad` block. Source: torch.enable_grad."""
+    """`with enable_grad():` records history again inside a `no_grad` block. Source: torch.enable_grad.
+
+    >>> with torch.no_grad(), torch.enable_grad():
+    ...     torch.is_grad_enabled()
+    True
+    """
 
     __slots__ = ()
     _value = True
 
 
 class set_grad_enabled(_Mode):
-    """Sets the mode at once; as a context manager or decorator only for the block. Source: torch.set_grad_enabled."""
+    """Sets the mode at once; as a context manager or decorator only for the block. Source: torch.set_grad_enabled.
+
+    >>> with torch.set_grad_enabled(False):
+    ...     torch.is_grad_enabled()
+    False
+    """
 
     def __init__(self, mode: bool) -> None:
         state = per_thread.state

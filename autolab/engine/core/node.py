@@ -210,7 +210,13 @@ class Packed:
     came from.
 
     node is None for an output of the node that saved it, which must not hold itself; origin is None for a tensor
-    without history."""
+    without history.
+
+    >>> from autolab.engine.core.node import Packed
+    >>> packed = Packed.of(torch.tensor([1., 2.]), lambda t: t.tolist(), torch.tensor)
+    >>> packed.value, packed.tensor()
+    ([1.0, 2.0], tensor([1., 2.]))
+    """
 
     __slots__ = ("value", "unpack", "origin")
 
@@ -252,7 +258,12 @@ def unchanged(node: Node, t: Tensor, version: int) -> Tensor:
 
 def opened(node: Node, items: Any, traced: bool) -> list[Any]:
     """What a rule reads of a list of which `node` saved the tensors with their versions: Tensors when traced, else raw
-    arrays."""
+    arrays.
+
+    >>> x = torch.tensor([1., 2.])
+    >>> opened(None, [(x, 0), None], traced=False)
+    [array([1., 2.], dtype=float32), None]
+    """
     tensors = []
     for item in items:
         if item.__class__ is tuple:
@@ -318,7 +329,13 @@ def _array(t: Any) -> Any:
 
 def apply_fix(m: Any, fix: Any, grads: Any) -> Any:
     """Sums gradients over broadcast dimensions and casts them to their input's dtype: `fix` says to what; see
-    `Node`."""
+    `Node`.
+
+    >>> from autolab.engine.core.dtype import float32
+    >>> from autolab.engine.core.namespaces import raw
+    >>> apply_fix(raw(np), (((), float32), None), (np.ones(3), None))
+    [array(3., dtype=float32), None]
+    """
     if fix is None:
         return grads
     fixed = []
@@ -440,7 +457,12 @@ def new_accumulator(leaf: Tensor) -> AccumulateGrad | None:
 
 
 def edge(t: Tensor) -> Node | None:
-    """The node to which a gradient for `t` goes, or None."""
+    """The node to which a gradient for `t` goes, or None.
+
+    >>> x = torch.tensor(3., requires_grad=True)
+    >>> edge(x).name(), edge(x * 2).name(), edge(torch.tensor(3.))
+    ('torch::autograd::AccumulateGrad', 'MulBackward0', None)
+    """
     if t._view is not None:
         t._view.refresh(t)
     node: Node | None = t._node

@@ -138,7 +138,11 @@ def remove(o: Observer) -> None:
 
 
 def looks_for_anomalies() -> bool:
-    """Whether an observer does; see `Observer`."""
+    """Whether an observer does; see `Observer`.
+
+    >>> looks_for_anomalies()
+    False
+    """
     several = observer.observers if isinstance(observer, _Several) else () if observer is None else (observer,)
     return any(o.looks_for_anomalies for o in several)
 

@@ -112,7 +112,11 @@ def internal(schema: str, **record: Any) -> Op:
 
 def variant(op: Op, **fields: Any) -> Op:
     """A record like `op` but for `fields`, with nodes of its own class: torch numbers the nodes of in-place forms on
-    from those of the others."""
+    from those of the others.
+
+    >>> variant(OPS["exp"], node="ExpBackward1").node_class.__name__
+    'ExpBackward1'
+    """
     made = replace(op, save=None, general=None, **fields)
     _complete(made)
     made.changing = made
@@ -139,7 +143,11 @@ def choose_lanes_again() -> None:
 
 
 def lane_of(op: Op, lanes: list[Lane]) -> Callable[..., Any]:
-    """What runs `op`: what the first of `lanes` gives that takes it."""
+    """What runs `op`: what the first of `lanes` gives that takes it.
+
+    >>> lane_of(OPS["mul"], LANES[-1:])(torch.tensor(2.), 3)
+    tensor(6.)
+    """
     return next(run for run in (lane(op) for lane in lanes) if run is not None)
 
 
@@ -239,7 +247,14 @@ def _public(op: Op, name: str, first: str, inplace: bool) -> Callable[..., Any]:
 def composite(
     *, namespace: str = "", method: bool = False, function: bool = True, name: str | None = None, inplace: Any = None
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Marks a function made of other ops as public: `@composite(method=True)` gives `torch.f` and `Tensor.f`."""
+    """Marks a function made of other ops as public: `@composite(method=True)` gives `torch.f` and `Tensor.f`.
+
+    >>> @composite(method=True)
+    ... def _thrice(input):
+    ...     return input + input + input
+    >>> NAMESPACES[""].pop("_thrice")(torch.tensor(2.)), METHODS.pop("_thrice")(torch.tensor(2.))
+    (tensor(6.), tensor(6.))
+    """
 
     def mark(f: Any) -> Any:
         public = name or f.__name__

@@ -22,7 +22,13 @@ Rule = tuple[int, Callable[..., Any], tuple[str, ...]]
 
 @dataclass(eq=False, slots=True)
 class Op:
-    """One operation. docs/contracts.md says how its fields are written."""
+    """One operation. docs/contracts.md says how its fields are written.
+
+    >>> OPS["mul"]
+    <Op mul(self, other)>
+    >>> OPS["exp"].saves, OPS["exp"].save_kinds
+    (('result',), ('output',))
+    """
 
     name: str
     params: tuple[str, ...]  # argument names in schema order

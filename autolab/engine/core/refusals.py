@@ -16,7 +16,11 @@ FREED = (
 
 
 def freed() -> Exception:
-    """The error for a backward pass through what an earlier one freed."""
+    """The error for a backward pass through what an earlier one freed.
+
+    >>> str(freed())[:57]
+    'Trying to backward through the graph a second time (or di'
+    """
     return fail(
         RuntimeError,
         FREED,

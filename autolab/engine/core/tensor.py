@@ -263,13 +263,22 @@ def wrap(array: Any, dtype: DType | None = None, device: Device | None = None) -
 
 
 def scalar_tensor(value: Any) -> Tensor:
-    """A Python number as a 0-d tensor, with the dtype torch gives it."""
+    """A Python number as a 0-d tensor, with the dtype torch gives it.
+
+    >>> scalar_tensor(True), scalar_tensor(2.5)
+    (tensor(True), tensor(2.5000))
+    """
     d = python_scalar_dtype(value)
     return wrap(np.asarray(value, d.np), d)
 
 
 def materialise(t: Tensor) -> Any:
-    """The array of `t`, made one if it is a NumPy scalar: from now on views of the memory can exist."""
+    """The array of `t`, made one if it is a NumPy scalar: from now on views of the memory can exist.
+
+    >>> x = torch.tensor(1.) * 2
+    >>> type(x._array).__name__, type(materialise(x)).__name__, type(x._array).__name__
+    ('float32', 'ndarray', 'ndarray')
+    """
     owner, d = t._storage.array, t._array  # in this order: `_array` is exchanged before there is an owner
     if owner is None or d.__class__ is not np.ndarray and isinstance(d, np.generic):
         with guard:  # of two threads that make views, the first one makes the array
@@ -285,5 +294,9 @@ def materialise(t: Tensor) -> Any:
 
 def row_major(d: Any) -> Any:
     """A batch of images in the order that PyTorch has. Convolutions keep the batch innermost in memory (see `kernels`),
-    which nobody sees until a view of the memory is made: then the tensor's array is replaced by this one."""
+    which nobody sees until a view of the memory is made: then the tensor's array is replaced by this one.
+
+    >>> row_major(np.ones((2, 3, 4, 5)).transpose(3, 0, 1, 2)).flags.c_contiguous
+    True
+    """
     return copied(d) if d.strides[0] < max(d.strides) else d
