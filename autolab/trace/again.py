@@ -187,7 +187,9 @@ def _argument(builder: Builder, draft: Draft, fn: Any, name: str, known: dict[st
     if name in record.constants:
         return record.constants[name]
     if name in {record.params[i] for i in record.tensors}:
-        slots = {record.params[i] for i, _, _ in record.rules}
+        slots = [record.params[i] for i, _, _ in record.rules]
+        if name in slots and builder.reader.operand(fn, slots.index(name)) is None:
+            return None
         if draft.attrs.get(f"{name}_sym_sizes_opt") == [0] or name in record.also_saves and name not in {*slots, *record.lists}:
             return None  # there was none
         raise Unknown(f"its argument {name} was not kept")

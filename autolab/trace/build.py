@@ -348,7 +348,7 @@ class Builder:
         operand, entry = self.reader.operand(fn, slot), saved.get(names[slot])
         if entry is not None and entry.tensor is not None and not isinstance(operand, (bool, int, float)):
             return self.by_tensor.get(entry.tensor) or self.detached(entry.tensor) or self.constant(entry.tensor)
-        if operand is UNKNOWN and names[slot] in record.defaults:
+        if operand is None or operand is UNKNOWN and names[slot] in record.defaults:
             return None
         return self.constant(operand)
 

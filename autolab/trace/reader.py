@@ -252,9 +252,9 @@ class Reader:
     def operand(self, node: Any, slot: int) -> Any:
         """The operand at a slot where no gradient goes: an array, a number, None (there was none), or UNKNOWN."""
         kept = getattr(node, "operands", None)
-        if kept is not None and slot < len(kept) and kept[slot] is not None:
-            return kept[slot]
-        return UNKNOWN
+        if kept is None or slot >= len(kept) or isinstance(kept[slot], tuple):  # (shape, dtype) of what is too big to keep
+            return UNKNOWN
+        return kept[slot]
 
     def saved(self, node: Any) -> Iterator[tuple[str, Any]]:
         """(name, value) of everything the node keeps: a SavedEntry for a tensor, a plain value for an attribute."""

@@ -219,3 +219,20 @@ def test_with_pytorch() -> None:
     assert all(torch.equal(a, b) for a, b in zip(after, model.buffers())) and buffers is not None
     assert torch.equal(stream, torch.get_rng_state()) and all(p.grad is None for p in model.parameters())
     assert all(node.missing for node in found.nodes if node.value is None)
+
+
+LAYERS_WITHOUT_WEIGHTS = [
+    nn.BatchNorm1d(40, affine=False),
+    nn.LayerNorm(40, elementwise_affine=False),
+    nn.GroupNorm(4, 40, affine=False),
+]
+
+
+@pytest.mark.parametrize("layer", LAYERS_WITHOUT_WEIGHTS, ids=lambda layer: type(layer).__name__)
+def test_an_argument_that_was_left_out_is_no_operand(layer):
+    """A normalisation without weights was drawn with two operands that were "not kept", and so not computed again."""
+    y = layer(autolab.randn(60, 40, requires_grad=True))
+    seen = trace(y.sum())
+    (node,) = [n for n in seen.nodes if n.op.startswith("native")]
+    assert node.value.stats["max"] == pytest.approx(y.max().item(), rel=1e-4)
+    assert not [n.missing for n in seen.nodes if n.missing]

@@ -294,17 +294,13 @@ def _fix(op: Op, sources: Sequence[Any], out: Tensor) -> tuple[Any, ...] | None:
 
 
 def _operand_shown(source: Any, its_edge: Node | None) -> Any:
-    """What the explorer shows of an operand that is in no graph: small arrays and numbers. Memory of a device is not
-    kept for it."""
+    """What the explorer shows of an operand that is in no graph: small arrays and numbers, of others their (shape,
+    dtype). None of an argument that was left out. Memory of a device is not kept for it."""
     if its_edge is not None:
         return None
     if not isinstance(source, Tensor):
         return source
-    array = source._array
-    if array.__class__ is np.ndarray and array.size > SMALL:
-        return None
-    where = source._storage.device
-    return array if where is CPU else where.backend.keepsake(array, SMALL) if array.size <= SMALL else None
+    return source._storage.device.backend.keepsake(source._array, SMALL)
 
 
 # -- save ------------------------------------------------------------------------------------------------------------------

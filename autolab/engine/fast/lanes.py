@@ -166,7 +166,7 @@ class _Call(Words):
         if len(places) == 1:
             return "None"
         shown = {"True": "None", "False": "x{i}"}
-        outside = "None if e{j} is not None or type(x{i}) is ndarray and x{i}.size > SMALL else x{i}"
+        outside = "None if e{j} is not None else (x{i}.shape, x{i}.dtype) if type(x{i}) is ndarray and x{i}.size > SMALL else x{i}"
         operands = _listed(shown.get(self.wants(j), outside).format(i=i, j=j) for j, i in enumerate(places))
         if len(self.sources) < len(places):
             return operands
