@@ -236,6 +236,7 @@ def broadcast_axes(big, small):
 OTHER_FORM = {
     # samples of an argument that changes the function, where the formula states its usual form
     ("gelu", 1): "the tanh approximation",
+    ("logit", 1): "clamped by eps first",
     ("softplus", 2): "above the threshold it is the identity",
     ("transpose", 1): "three dimensions",
     ("clamp_tensor", 0): "a lower bound above the upper one",

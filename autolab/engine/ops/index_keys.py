@@ -50,7 +50,7 @@ def as_coordinates(key):
         "x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], which will result either in an error or a "
         "different result",
         UserWarning,
-        stacklevel=4,  # the line with the brackets
+        stacklevel=5,  # the line with the brackets
     )
     return True
 
