@@ -15,7 +15,9 @@ def backend(device=None):
         device = "cuda"
     d = _devices.device(device)
     if d.type == "cpu":
-        raise fail(ValueError, f"Expected a cuda device, but got: {d}", "The CPU's memory and time are not counted here.")
+        raise fail(
+            ValueError, f"Expected a cuda device, but got: {d}", "The CPU's memory and time are not counted here."
+        )
     return _devices.backend_of(d)
 
 

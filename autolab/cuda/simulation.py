@@ -78,7 +78,9 @@ def simulate(devices=1, memory="1GiB", profile="T4"):
 
 
 def _bytes(memory):
-    found = re.fullmatch(r"([0-9]+\.?[0-9]*|\.[0-9]+)\s*([A-Za-z]*)", memory.strip()) if isinstance(memory, str) else None
+    found = (
+        re.fullmatch(r"([0-9]+\.?[0-9]*|\.[0-9]+)\s*([A-Za-z]*)", memory.strip()) if isinstance(memory, str) else None
+    )
     size = memory
     if found and found[2].upper() in _UNITS:
         size = int(float(found[1]) * _UNITS[found[2].upper()])

@@ -44,7 +44,9 @@ def unseen_digits(per_class=10, seed=0, classes=(5, 6, 7, 8, 9)):
         train.append(own[:per_class])
         validation.append(own[per_class : per_class + 20])
     parts = (autolab.cat(part) for part in (train, validation))
-    return FewShot(*(TensorDataset(images[part], labels[part]) for part in parts), TensorDataset(*_shaken(False, classes)))
+    return FewShot(
+        *(TensorDataset(images[part], labels[part]) for part in parts), TensorDataset(*_shaken(False, classes))
+    )
 
 
 @functools.lru_cache(maxsize=4)

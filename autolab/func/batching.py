@@ -62,7 +62,10 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
         n, dims, flat, spec = _entries(name, in_dims, args)
 
         def row(i):
-            taken = [x if d is None else x.select(d, i) if n else x.new_zeros(_without(x.shape, d)) for x, d in zip(flat, dims)]
+            taken = [
+                x if d is None else x.select(d, i) if n else x.new_zeros(_without(x.shape, d))
+                for x, d in zip(flat, dims)
+            ]
             return func(*trees.unflatten(taken, spec), **kwargs)
 
         rows = []

@@ -48,7 +48,11 @@ class _Linear:
         """u^T J as a function of u, for every result that has a graph."""
         self.seeds = [self.level.fresh(_TORCH["zeros_like"](y).detach()) if y.requires_grad else None for y in self.ys]
         live = [(y, u) for y, u in zip(self.ys, self.seeds) if u is not None]
-        found = _grad(*_sides(live, self.inputs), create_graph=True, allow_unused=True) if live else (None,) * len(self.inputs)
+        found = (
+            _grad(*_sides(live, self.inputs), create_graph=True, allow_unused=True)
+            if live
+            else (None,) * len(self.inputs)
+        )
         self.products = [g if g is not None and g.requires_grad else None for g in found]
 
     def along(self, tangents):
@@ -161,7 +165,9 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
         for k, y in enumerate(linear.ys):
             parts = _TORCH["stack"]([c[k] for c in columns]) if columns else y.new_zeros((0, *y.shape))
             parts = _TORCH["movedim"](parts, 0, -1).split(sizes, -1)
-            block = trees.unflatten([p.unflatten(-1, x.shape) if x.ndim else p.squeeze(-1) for p, x in zip(parts, flat)], spec_in)
+            block = trees.unflatten(
+                [p.unflatten(-1, x.shape) if x.ndim else p.squeeze(-1) for p, x in zip(parts, flat)], spec_in
+            )
             by_output.append(block[0] if isinstance(argnums, int) else block)
         result = trees.unflatten(by_output, linear.spec_out)
         return (result, linear.aux) if has_aux else result

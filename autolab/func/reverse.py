@@ -56,7 +56,9 @@ def grad_and_value(func, argnums=0, has_aux=False):
                 )
             flat, spec = trees.flatten(xs if isinstance(argnums, tuple) else xs[0])
             found = gradients((out,), flat, (None,), level.concerns_others(out))
-            result = level.leave((trees.unflatten(found, spec), out, aux) if has_aux else (trees.unflatten(found, spec), out))
+            result = level.leave(
+                (trees.unflatten(found, spec), out, aux) if has_aux else (trees.unflatten(found, spec), out)
+            )
         return (result[0], result[1:]) if has_aux else result
 
     return derived
@@ -150,7 +152,9 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
                 basis = [unit(y, place) if i == k else zero for k, zero in enumerate(zeros)]
                 rows.append(trees.flatten(pull_back(trees.unflatten(basis, spec_out)))[0])
             blocks = [
-                (_TORCH["stack"](column) if (column := [r[k] for r in rows]) else x.new_zeros((0, *x.shape))).view((*y.shape, *x.shape))
+                (_TORCH["stack"](column) if (column := [r[k] for r in rows]) else x.new_zeros((0, *x.shape))).view(
+                    (*y.shape, *x.shape)
+                )
                 for k, x in enumerate(xs)
             ]
             block = trees.unflatten(blocks, spec_in)

@@ -112,7 +112,17 @@ _AS_EMPTY = {"copy_", "get_device", "is_complex", "is_floating_point", "nbytes",
 _AS_EMPTY |= {"half", "float", "double", "char", "short", "int", "long"}
 """What PyTorch lets one ask of such a tensor: it answers as a tensor of no elements would."""
 
-_IN_PYTHON = {"__array__", "__contains__", "__deepcopy__", "__dir__", "__format__", "__len__", "backward", "norm", "register_hook"}
+_IN_PYTHON = {
+    "__array__",
+    "__contains__",
+    "__deepcopy__",
+    "__dir__",
+    "__format__",
+    "__len__",
+    "backward",
+    "norm",
+    "register_hook",
+}
 _IN_PYTHON |= {"register_post_accumulate_grad_hook", "split", "unflatten", "unique", "unique_consecutive"}
 """Methods that PyTorch has written in Python, and prints so."""
 
@@ -140,7 +150,11 @@ class UninitializedTensorMixin:
         if name in _AS_EMPTY:
             return _as_empty(self, name)
         found = super().__getattribute__(name)
-        if not isinstance(found, MethodType) or name.startswith("_") or found.__func__ is not getattr(Tensor, name, None):
+        if (
+            not isinstance(found, MethodType)
+            or name.startswith("_")
+            or found.__func__ is not getattr(Tensor, name, None)
+        ):
             return found
 
         def refused(*args, **kwargs):

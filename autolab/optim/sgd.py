@@ -30,7 +30,13 @@ class SGD(Optimizer):
         True
     """
 
-    _later_settings: ClassVar = {"nesterov": False, "maximize": False, "foreach": None, "differentiable": False, "fused": False}
+    _later_settings: ClassVar = {
+        "nesterov": False,
+        "maximize": False,
+        "foreach": None,
+        "differentiable": False,
+        "fused": False,
+    }
     _counts: ClassVar = ()
 
     def __init__(

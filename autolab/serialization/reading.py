@@ -84,7 +84,9 @@ def load(
         )
     content = f.read()
     if not isinstance(content, (bytes, bytearray)):
-        raise fail(TypeError, "a bytes-like object is required, not 'str'", "Open the file in binary mode: open(path, 'rb').")
+        raise fail(
+            TypeError, "a bytes-like object is required, not 'str'", "Open the file in binary mode: open(path, 'rb')."
+        )
     return _read(io.BytesIO(content), None, restore, weights_only, mmap, pickle_load_args)
 
 
@@ -214,7 +216,9 @@ class Archive:
         """Where in the file the record's content begins."""
         self.file.seek(entry.header_offset)
         header = self.file.read(30)
-        start = entry.header_offset + 30 + int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
+        start = (
+            entry.header_offset + 30 + int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
+        )
         if header[:4] != b"PK\x03\x04" or start + entry.file_size > os.path.getsize(self.path):
             raise corrupted(f"reading record {entry.filename!r}: its header is damaged")
         return start

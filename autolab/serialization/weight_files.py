@@ -167,7 +167,11 @@ def save_safetensors(
         if tensor.dtype.name not in _NAMES.values():
             raise fail(TypeError, f"'{name}' has dtype {tensor.dtype}, which .safetensors files cannot hold", "Convert it.")
         array = np.asarray(materialise(tensor.detach().cpu()), order="C")
-        key = (tensor.device, materialise(tensor).__array_interface__["data"][0]) if tensor.device == devices.CPU else None
+        key = (
+            (tensor.device, materialise(tensor).__array_interface__["data"][0])
+            if tensor.device == devices.CPU
+            else None
+        )
         other = memory.setdefault(key, name) if key is not None and tensor.numel() else name
         if other != name:
             message = f"Some tensors share memory, this will lead to duplicate memory on disk: {other!r}, {name!r}"

@@ -86,8 +86,12 @@ def answered(answer, model_on, x_on, device):
     result = answer(model, x, device)
     if result is ... or not hasattr(result, "device"):
         return {"result": result}
-    return {"result": result.detach().cpu(), "result is on": str(result.device), "model is on": str(model.weight.device),
-            "x is still on": str(x.device)}
+    return {
+        "result": result.detach().cpu(),
+        "result is on": str(result.device),
+        "model is on": str(model.weight.device),
+        "x is still on": str(x.device),
+    }
 
 
 def _answer(model, x, device, move_model=True, back=""):

@@ -158,7 +158,9 @@ def cross_entropy(
         >>> scores.grad
         tensor([[-0.2130,  0.1065,  0.1065]])
     """
-    check_settings("cross_entropy_loss", ("ignore_index", 5, "int", ignore_index), ("label_smoothing", 6, "float", label_smoothing))
+    check_settings(
+        "cross_entropy_loss", ("ignore_index", 5, "int", ignore_index), ("label_smoothing", 6, "float", label_smoothing)
+    )
     number = reduction_number(legacy_reduction(size_average, reduce, reduction))
     check_tensors("cross_entropy_loss", input=input, target=target, weight=weight)
     if not input._array.ndim and target.is_floating_point():

@@ -270,7 +270,9 @@ def poisson_nll_loss(
     eps: float = 1e-8, reduce: bool | None = None, reduction: str = "mean",
 ) -> Tensor:
     """exp(x) - t x (or x - t log(x + eps) without `log_input`); `full` adds Stirling's term for t > 1."""
-    check_settings("poisson_nll_loss", ("log_input", 3, "bool", log_input), ("full", 4, "bool", full), ("eps", 5, "float", eps))
+    check_settings(
+        "poisson_nll_loss", ("log_input", 3, "bool", log_input), ("full", 4, "bool", full), ("eps", 5, "float", eps)
+    )
     reduction = legacy_reduction(size_average, reduce, reduction)
     reduction_number(reduction)
     check_tensors("poisson_nll_loss", input=input, target=target)
@@ -291,7 +293,9 @@ def gaussian_nll_loss(
     if spread.size() != input.size():
         if input.size()[:-1] == spread.size():
             spread = spread.unsqueeze(-1)
-        elif input.ndim != spread.ndim or sum(v for i, v in zip(input.size(), spread.size(), strict=True) if i != v) != 1:
+        elif (
+            input.ndim != spread.ndim or sum(v for i, v in zip(input.size(), spread.size(), strict=True) if i != v) != 1
+        ):
             raise fail(ValueError, "var is of incorrect size", "One variance for each element, or one for each sample.")
     if reduction not in _NUMBER:
         raise fail(ValueError, reduction + " is not valid", "It is 'none', 'mean' or 'sum'.")
@@ -420,7 +424,13 @@ def triplet_margin_loss(
     swap: bool = False, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
 ) -> Tensor:
     """max(0, d(anchor, positive) - d(anchor, negative) + margin), d the p-norm of the difference plus eps."""
-    check_settings("triplet_margin_loss", ("margin", 4, "float", margin), ("p", 5, "float", p), ("eps", 6, "float", eps), ("swap", 7, "bool", swap))
+    check_settings(
+        "triplet_margin_loss",
+        ("margin", 4, "float", margin),
+        ("p", 5, "float", p),
+        ("eps", 6, "float", eps),
+        ("swap", 7, "bool", swap),
+    )
     reduction = legacy_reduction(size_average, reduce, reduction)
     reduction_number(reduction)
     if margin <= 0:

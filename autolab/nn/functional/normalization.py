@@ -93,7 +93,12 @@ def instance_norm(
 
     Raises ValueError for a single value per channel. Ulyanov, Vedaldi and Lempitsky, "Instance Normalization" (2016).
     """
-    check_settings("instance_norm", ("use_input_stats", 6, "bool", use_input_stats), ("momentum", 7, "float", momentum), ("eps", 8, "float", eps))
+    check_settings(
+        "instance_norm",
+        ("use_input_stats", 6, "bool", use_input_stats),
+        ("momentum", 7, "float", momentum),
+        ("eps", 8, "float", eps),
+    )
     if use_input_stats and math.prod(input.shape[2:]) == 1:
         raise fail(
             ValueError,

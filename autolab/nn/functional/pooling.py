@@ -24,7 +24,11 @@ def _powers(dims, input, norm_type, kernel_size, stride, ceil_mode):
 
 
 def lp_pool1d(
-    input: Tensor, norm_type: float, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, ceil_mode: bool = False,
+    input: Tensor,
+    norm_type: float,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    ceil_mode: bool = False,
 ) -> Tensor:
     """(sum of x^p)^(1/p) over each window of sequences (N, C, L) or (C, L), p = `norm_type`; inf gives the maximum of
     |x|.

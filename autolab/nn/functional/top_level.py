@@ -43,7 +43,10 @@ def _dropout(name, function, inplace):
 
 
 dropout, dropout_ = _dropout("dropout", F.dropout, False), _dropout("dropout_", F.dropout, True)
-alpha_dropout, alpha_dropout_ = _dropout("alpha_dropout", F.alpha_dropout, False), _dropout("alpha_dropout_", F.alpha_dropout, True)
+alpha_dropout, alpha_dropout_ = (
+    _dropout("alpha_dropout", F.alpha_dropout, False),
+    _dropout("alpha_dropout_", F.alpha_dropout, True),
+)
 feature_alpha_dropout = _dropout("feature_alpha_dropout", F.feature_alpha_dropout, False)
 
 signatures.put_in_front({"f": globals()})

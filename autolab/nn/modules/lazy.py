@@ -167,7 +167,9 @@ class _LazyConvXdMixin(_SizedByInput):
         self, out_channels: int, kernel_size: Sizes, stride: Sizes, padding: Sizes | str, *, groups: int, bias: bool,
         device: DeviceLike, dtype: DType | None, **settings: Any
     ) -> None:
-        super().__init__(0, 0, kernel_size, stride, padding, groups=groups, bias=False, device=device, dtype=dtype, **settings)
+        super().__init__(
+            0, 0, kernel_size, stride, padding, groups=groups, bias=False, device=device, dtype=dtype, **settings
+        )
         self.out_channels = out_channels
         self._leave_open(["weight", "bias"] if bias else ["weight"], device, dtype)
 
@@ -176,7 +178,9 @@ class _LazyConvXdMixin(_SizedByInput):
         if self.has_uninitialized_params():
             self.in_channels = self._channels_of(input)
             if self.in_channels % self.groups:
-                raise fail(ValueError, "in_channels must be divisible by groups", "Channels are shared out evenly over groups.")
+                raise fail(
+                    ValueError, "in_channels must be divisible by groups", "Channels are shared out evenly over groups."
+                )
             self._check_open()
             ends = (self.in_channels, self.out_channels) if self.transposed else (self.out_channels, self.in_channels)
             self._materialize(weight=(ends[0], ends[1] // self.groups, *self.kernel_size), bias=(self.out_channels,))
@@ -200,7 +204,9 @@ class _LazyConv(_LazyConvXdMixin):
         dtype: DType | None = None,
     ) -> None:
         more = {"dilation": dilation, "padding_mode": padding_mode}
-        super().__init__(out_channels, kernel_size, stride, padding, groups=groups, bias=bias, device=device, dtype=dtype, **more)
+        super().__init__(
+            out_channels, kernel_size, stride, padding, groups=groups, bias=bias, device=device, dtype=dtype, **more
+        )
 
 
 class _LazyTransposed(_LazyConvXdMixin):
@@ -210,7 +216,9 @@ class _LazyTransposed(_LazyConvXdMixin):
         padding_mode: str = "zeros", device: DeviceLike = None, dtype: DType | None = None,
     ) -> None:
         more = {"output_padding": output_padding, "dilation": dilation, "padding_mode": padding_mode}
-        super().__init__(out_channels, kernel_size, stride, padding, groups=groups, bias=bias, device=device, dtype=dtype, **more)
+        super().__init__(
+            out_channels, kernel_size, stride, padding, groups=groups, bias=bias, device=device, dtype=dtype, **more
+        )
 
 
 class LazyConv1d(_LazyConv, Conv1d):

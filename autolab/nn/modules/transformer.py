@@ -293,7 +293,17 @@ class Transformer(Module):
     ) -> None:
         super().__init__()
         options: dict[str, Any] = {"device": device, "dtype": dtype}
-        settings: tuple[Any, ...] = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias)
+        settings: tuple[Any, ...] = (
+            d_model,
+            nhead,
+            dim_feedforward,
+            dropout,
+            activation,
+            layer_norm_eps,
+            batch_first,
+            norm_first,
+            bias,
+        )
         norm = lambda: LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **options)
         self.encoder: Any = custom_encoder
         if custom_encoder is None:

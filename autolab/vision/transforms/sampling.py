@@ -176,7 +176,11 @@ def _read_at(img, x, y, mode, fill):
     floats = img if img.is_floating_point() else img.to(autolab.float32)
     columns, rows = (((place + 1) * n - 1) / 2 for place, n in ((x, width), (y, height)))
     around = fill or [0.0]
-    around = autolab.tensor(around, dtype=floats.dtype, device=img.device).view(-1, 1, 1) if img.ndim > 2 else float(around[0])
+    around = (
+        autolab.tensor(around, dtype=floats.dtype, device=img.device).view(-1, 1, 1)
+        if img.ndim > 2
+        else float(around[0])
+    )
     if mode is InterpolationMode.NEAREST:
         pixels, inside = _pixels(floats, np.rint(rows), np.rint(columns))
         return _cast_back(autolab.where(_beside(img, inside), pixels, around), img.dtype)
