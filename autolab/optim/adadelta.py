@@ -9,7 +9,8 @@ import numpy as np
 
 from autolab.engine.core.errors import fail
 from autolab.optim.kernels import add_product, add_scaled, array_of, scale, scaled_sum
-from autolab.optim.optimizer import Optimizer, ParamsT, check_lr, check_range, count_step, number, refuse, start_state
+from autolab.optim.optimizer import Optimizer, ParamsT, count_step, start_state
+from autolab.optim.settings import check_lr, check_range, number, refuse
 from autolab.engine.core.tensor import Tensor
 
 

@@ -11,7 +11,8 @@ import autolab
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
 from autolab.optim.kernels import add_product, add_quotient, array_of, move_towards, scale, scaled_sum
-from autolab.optim.optimizer import Optimizer, ParamsT, check_lr, check_range, count_step, number, refuse, zero_step
+from autolab.optim.optimizer import Optimizer, ParamsT, count_step, zero_step
+from autolab.optim.settings import check_lr, check_range, number, refuse
 
 
 class Adam(Optimizer):

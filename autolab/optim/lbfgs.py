@@ -9,7 +9,8 @@ import autolab
 from autolab.engine.core.grad_mode import enable_grad, no_grad
 from autolab.engine.core.errors import fail
 from autolab.optim.line_search import strong_wolfe
-from autolab.optim.optimizer import Optimizer, ParamsT, check_lr, number
+from autolab.optim.optimizer import Optimizer, ParamsT
+from autolab.optim.settings import check_lr, number
 from autolab.engine.core.tensor import Tensor
 
 

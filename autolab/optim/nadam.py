@@ -9,9 +9,9 @@ import numpy as np
 
 import autolab
 from autolab.optim.kernels import add_quotient, array_of, move_towards, add_product, scale, scaled_sum
-from autolab.optim.optimizer import Optimizer, check_adam_like, check_range, count_step, number, refuse, start_state
+from autolab.optim.optimizer import Optimizer, ParamsT, count_step, start_state
+from autolab.optim.settings import check_adam_like, check_range, number, refuse
 from autolab.engine.core.tensor import Tensor
-from autolab.optim.optimizer import ParamsT
 
 
 class NAdam(Optimizer):

@@ -8,7 +8,8 @@ from collections.abc import Callable
 import numpy as np
 
 from autolab.optim.kernels import add_product, array_of, move_towards, scale, scaled_sum
-from autolab.optim.optimizer import Optimizer, ParamsT, check_adam_like, count_step, number, refuse, start_state
+from autolab.optim.optimizer import Optimizer, ParamsT, count_step, start_state
+from autolab.optim.settings import check_adam_like, number, refuse
 from autolab.engine.core.tensor import Tensor
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 import autolab
 from autolab.optim.kernels import add_product, add_quotient, add_scaled, array_of, move_towards, scale, scaled_sum
-from autolab.optim.optimizer import Optimizer, ParamsT, check_lr, check_range, count_step, number, refuse, zero_step
+from autolab.optim.optimizer import Optimizer, ParamsT, count_step, zero_step
+from autolab.optim.settings import check_lr, check_range, number, refuse
 from autolab.engine.core.tensor import Tensor
 
 

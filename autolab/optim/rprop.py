@@ -10,7 +10,8 @@ import numpy as np
 import autolab
 from autolab.engine.core.errors import fail
 from autolab.optim.kernels import add_product, array_of
-from autolab.optim.optimizer import Optimizer, ParamsT, check_lr, count_step, number, refuse, start_state
+from autolab.optim.optimizer import Optimizer, ParamsT, count_step, start_state
+from autolab.optim.settings import check_lr, number, refuse
 from autolab.engine.core.tensor import Tensor
 
 

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor, wrap
 from autolab.optim.kernels import add_scaled, array_of, scale, scaled_sum
-from autolab.optim.optimizer import Optimizer, ParamsT, check_lr, check_not_negative, number, refuse
+from autolab.optim.optimizer import Optimizer, ParamsT
+from autolab.optim.settings import check_lr, check_not_negative, number, refuse
 
 
 class SGD(Optimizer):
