@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ..viz import palette
-from .picture import FONT, element, label
+from .svg import FONT, element, label
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720, 200, 64, 150, 28, 30
 DASHES = {palette.LINES[0][0]: None, palette.LINES[1][0]: "6 4"}

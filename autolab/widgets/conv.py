@@ -18,7 +18,7 @@ from ..trace.values import exact, number, short, sign
 from ..viz import html, palette
 from ..viz.mime import Bundle, instead
 from . import assets, heat
-from .picture import FONT, element, label
+from .svg import FONT, element, label
 
 MOST_SIDE, MOST_PADDED, MOST_KERNEL = 16, 24, 7  # pixels along one side that can still be told apart in a cell
 MOST_CHANNELS, MOST_FILTERS = 4, 8

@@ -8,7 +8,7 @@ from ..trace.device_model import DeviceInfo, DeviceTrace, queue_of
 from ..trace.device_text import duration, size
 from ..viz import palette
 from .charts import ticks
-from .picture import FONT, element, fit, label
+from .svg import FONT, element, fit, label
 
 WIDTH, LEFT, RIGHT, ROW, MEMORY, TOP = 820, 90, 14, 26, 66, 54
 LEAST = 26  # px: narrower bars have no words

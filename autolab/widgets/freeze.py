@@ -18,7 +18,7 @@ from . import assets
 from .explorer import Explorer
 from .frozen import MIXED, below, cost_words, costs, facts, layers, parameters, warnings
 from .frozen import head as last_layer
-from .picture import FONT, element, label, text_width
+from .svg import FONT, element, label, text_width
 from .reach import Reach, as_trained, by_order, full_trace, in_trace
 from .reach import facts as graph_facts
 from .running import home

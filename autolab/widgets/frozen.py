@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .picture import size_words
+from .svg import size_words
 
 MIXED = "mixed"
 STEP_BYTES = 4  # the step count that Adam and its kin keep for each parameter is one float32

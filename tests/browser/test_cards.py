@@ -15,7 +15,8 @@ from autolab.trace import trace
 from autolab.trace.folding import Folding
 from autolab.trace.model import Trace
 from autolab.widgets.packing import pack
-from autolab.widgets.picture import Cards, Header
+from autolab.widgets.cards import Header
+from autolab.widgets.picture import Cards
 
 DRAW = """(m, data, packed) => {
     const trace = m.unpack(data), cards = new m.Cards(trace, new m.Folding(trace, packed));
@@ -66,7 +67,7 @@ def test_script_and_kernel_draw_the_same_cards(page: Page, make: Any) -> None:
 
 
 def test_a_letter_is_as_wide_in_both(page: Page) -> None:
-    from autolab.widgets.picture import fit, text_width
+    from autolab.widgets.svg import fit, text_width
 
     texts = ["".join(map(chr, range(32, 127))), "𝄞é—", "", "conv1.weight", "a" * 60]
     said = script_says(

@@ -7,7 +7,8 @@ import pytest
 import autolab as torch
 from autolab.trace.model import Node, Trace
 from autolab.viz import palette
-from autolab.widgets.picture import Card, bytes_each
+from autolab.widgets.cards import Card
+from autolab.widgets.svg import bytes_each
 
 
 @pytest.fixture(scope="module")

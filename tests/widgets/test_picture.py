@@ -14,8 +14,10 @@ from autolab.trace.model import Edge, Frame, Group, Node, Saved, Trace
 from autolab.trace.values import Value
 from autolab.viz import layout
 from autolab.widgets import heat
+from autolab.widgets.cards import Card
 from autolab.widgets.geometry import geometry
-from autolab.widgets.picture import TEXT, Card, Cards, Picture, fit, size_words, text_width
+from autolab.widgets.picture import Cards, Picture
+from autolab.widgets.svg import TEXT, fit, size_words, text_width
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -1,5 +1,5 @@
 // The cards of nodes, closed parts and frames, where no kernel can draw them: the same SVG as Card, PartCard and Header in
-// picture.py make (a test compares them). Of a big trace, whose numbers are not here, they are drawn without.
+// cards.py make (a test compares them). Of a big trace, whose numbers are not here, they are drawn without.
 import { brief, cellsOf, rowsOf, shapeWords, sizeWords } from "./values.js";
 import { madeOf, sharersOf } from "./states.js";
 
@@ -17,7 +17,7 @@ const WIDTHS = new Map(
   ].flatMap(([width, letters]) => [...letters].map((c) => [c, width])),
 );
 
-// Width of text in Helvetica; `text_width` in picture.py.
+// Width of text in Helvetica; `text_width` in svg.py.
 function widthOf(text, size, bold = false) {
   return (([...text].reduce((sum, c) => sum + (WIDTHS.get(c) ?? 560), 0) * size) / 1000) * (bold ? 1.12 : 1.04);
 }
