@@ -73,7 +73,8 @@ def page(widgets: Sequence[Any], title: str = "autolab") -> str:
     )
     # What opens and closes on the page is laid out there, and what nothing has laid out before.
     viz = f'<script type="text/plain" id="autolab-viz">{_inline(layout.viz_js())}</script>' if lays_out else ""
-    body = "\n".join([f"<h1>{escape(title)}</h1>", *places, viz, *modules])
+    main = "\n".join(["<main>", f"<h1>{escape(title)}</h1>", *places, "</main>"])
+    body = "\n".join([main, viz, *modules])
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>{body}</body></html>\n'
 
 

@@ -142,7 +142,7 @@ class Shown:
         self.page, self.root = page, root
         self.said = root.get_by_role("status")
         self.slider = root.get_by_role("slider", name="Step", exact=True)
-        self.details = root.get_by_role("region", name="Details", exact=True)
+        self.details = root.get_by_role("group", name="Details", exact=True)
 
     def button(self, name: str) -> Locator:
         return self.root.get_by_role("button", name=name, exact=True)
@@ -172,8 +172,8 @@ class Panel(Shown):
     def __init__(self, page: Page):
         super().__init__(page, page.get_by_role("group", name=re.compile("^Freeze panel")))
         self.tree = self.root.get_by_role("treegrid", name="Layers")
-        self.reach = self.root.get_by_role("region", name="Where backward stops")
-        self.warnings = self.root.get_by_role("region", name="Warnings")
+        self.reach = self.root.get_by_role("group", name="Where backward stops")
+        self.warnings = self.root.get_by_role("group", name="Warnings")
 
     def switch(self, name: str) -> Locator:
         return self.root.get_by_role("switch", name=name, exact=True)

@@ -100,7 +100,7 @@ def test_several_explorers_on_one_page_step_apart(offline: Offline, tmp_path: Pa
     first.button("Next step").click()
     first.at(1)
     expect(second.get_by_role("slider", name="Step")).to_have_value("3")
-    expect(second.get_by_role("region", name="Details")).to_contain_text("w, a leaf")
+    expect(second.get_by_role("group", name="Details")).to_contain_text("w, a leaf")
     assert offline.page.title() == "Two <graphs>"
     assert len(page) < 283_000, "the script is there once"
 

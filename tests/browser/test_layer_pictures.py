@@ -56,7 +56,7 @@ class Exported(Explorer):
         return self.section(kind)
 
     def section(self, kind: str) -> Locator:
-        return self.details.get_by_role("region", name=f"{kind}: card and pictures")
+        return self.details.get_by_role("group", name=f"{kind}: card and pictures")
 
 
 @pytest.fixture
@@ -236,7 +236,7 @@ def test_in_jupyterlab(server: Server, open_notebook: Callable[..., Notebook]) -
     notebook = open_notebook("layers.ipynb").run()
     node, step = NODES["max pooling"], step_of("max pooling", "contribution")
     notebook.execute(f"explorer.selected = {node.id!r}; explorer.step = {step}")
-    section = notebook.details.get_by_role("region", name="max pooling: card and pictures")
+    section = notebook.details.get_by_role("group", name="max pooling: card and pictures")
     image = picture(section, "gradient of x, sent back")
     expect(image).to_be_visible()
     drawn = panel("max pooling", "x", 1)
@@ -256,7 +256,7 @@ def test_a_closed_module_offers_the_pictures_in_it(page: Page, tmp_path: Path) -
     page.goto(explorer.to_html(tmp_path / "closed.html").as_uri())
     offer = page.get_by_role("group", name="Pictures of the layers in 0", exact=True)
     expect(offer.get_by_role("button")).to_have_text(["0.0, convolution", "0.1, batch norm", "0.3, max pooling"])
-    layer = page.get_by_role("region", name=re.compile("card and pictures"))
+    layer = page.get_by_role("group", name=re.compile("card and pictures"))
     expect(layer).to_have_count(0)
     first = offer.get_by_role("button", name="0.0, convolution")
     first.focus()

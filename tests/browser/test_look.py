@@ -74,7 +74,7 @@ def test_every_control_has_a_name_and_can_be_reached(notebook: Notebook) -> None
     )
     for name in ("First step", "Previous step", "Play", "Next step", "Last step"):
         assert f'- button "{name}"' in tree
-    assert '- slider "Step"' in tree and '- region "Details"' in tree
+    assert '- slider "Step"' in tree and '- group "Details"' in tree
     assert '- button "x, leaf, value 2, gradient accumulated 1.03"' in tree
 
 

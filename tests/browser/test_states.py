@@ -165,7 +165,7 @@ def test_a_rehearsal_says_what_would_be(page: Page, tmp_path: Path) -> None:
     back = [f.index for f in trace.frames if f.phase == "backward"]
     for index in back:
         shown.slider.fill(str(index))
-        expect(shown.details.locator(".al-step h3")).to_have_text(re.compile("would"))
+        expect(shown.details.locator(".al-step h2")).to_have_text(re.compile("would"))
         expect(shown.said).to_contain_text("would")
 
 

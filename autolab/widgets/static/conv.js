@@ -93,7 +93,7 @@ class Convolution {
     this.controls = new Controls(model);
     this.sentence = h("p", { class: "al-sentence", role: "status", "aria-live": "polite", "aria-atomic": "true" });
     this.stage = h("div", { class: "al-stage", role: "group", "aria-label": "Image, kernel and output", ...HOLDS_STOPS });
-    this.details = h("div", { class: "al-details", role: "region", "aria-label": "Details", tabindex: "0" });
+    this.details = h("div", { class: "al-details", role: "group", "aria-label": "Details", tabindex: "0" });
     this.root = h(
       "div",
       {
@@ -394,7 +394,7 @@ class Convolution {
           h("p", { class: "al-total", text: this.total(frame) }),
         ];
     this.details.replaceChildren(
-      h("div", { class: "al-head3" }, h("h3", { text: `output${backward ? ".grad" : ""}${where} ${relation(backward ? data.gradient[o][r][c] : frame.value)} ${backward ? g : short(frame.value)}` }),
+      h("div", { class: "al-heading" }, h("h2", { text: `output${backward ? ".grad" : ""}${where} ${relation(backward ? data.gradient[o][r][c] : frame.value)} ${backward ? g : short(frame.value)}` }),
         chosen ? h("button", { type: "button", class: "al-small", text: "Follow the step", onclick: () => this.set("selected", []) }) : null),
       h("p", { class: "al-note", text: field }),
       ...parts.flat(),

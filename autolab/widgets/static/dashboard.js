@@ -37,7 +37,7 @@ class Dashboard {
     this.pictures = h("div", { class: "al-charts", hidden: true },
       (this.examplesBox = h("figure", { class: "al-figure" }, h("figcaption", { text: "Examples" }), this.examples)),
       (this.confusionBox = h("figure", { class: "al-figure" }, h("figcaption", { text: "Confusion matrix" }), this.confusion)));
-    this.numbers = h("div", { class: "al-scroll", tabindex: "0", role: "region", "aria-label": "Numbers by epoch" });
+    this.numbers = h("div", { class: "al-scroll al-named", tabindex: "0", role: "group", "aria-label": "Numbers by epoch" });
     this.table = h("details", { open: !this.live, ontoggle: () => this.fillTable() }, h("summary", { text: "Numbers" }), this.numbers);
     this.root = h(
       "div",

@@ -1,4 +1,4 @@
-// The Details region: what this step does, and everything known about the node that is looked at.
+// The Details: what this step does, and everything known about the node that is looked at.
 import { breakable, fitFormulas, h, nameScrollers } from "./dom.js";
 import { againNote, valueView, shapeWords, sizeWords, words, short, isBad } from "./values.js";
 import { arrivedAt, soFar, edgesInto, madeOf, sentAlong, sharersOf, whyMissing } from "./states.js";
@@ -127,7 +127,7 @@ export class Details {
     const box = h(
       "section",
       { class: `al-step al-${frame.event === "error" ? "broken" : frame.phase}` },
-      h("h3", { text: this.heading(frame) }),
+      h("h2", { text: this.heading(frame) }),
     );
     const show = {
       compute: this.compute,
@@ -359,7 +359,7 @@ export class Details {
     const known = now.computed.has(node.id),
       state = now.states[node.id];
     const title = h(
-      "h3",
+      "h2",
       {},
       h("span", { text: madeOf(node) }),
       node.error ? `: ${node.op} failed` : { op: ` = ${node.op}`, leaf: ", a leaf", update: `, by ${node.op}` }[node.kind] ?? ", data",
@@ -369,7 +369,7 @@ export class Details {
       { class: "al-about" },
       h(
         "div",
-        { class: "al-head3" },
+        { class: "al-heading" },
         title,
         picked
           ? h("button", {

@@ -20,7 +20,7 @@ class Devices {
     this.sentence = h("p", { class: "al-sentence", role: "status", "aria-live": "polite", "aria-atomic": "true" });
     this.places = new Places(story, select);
     this.time = new Timeline(story, select);
-    this.details = h("div", { class: "al-details", role: "region", "aria-label": "Details", tabindex: "0" });
+    this.details = h("div", { class: "al-details", role: "group", "aria-label": "Details", tabindex: "0" });
     this.facts = new Facts(this.details, story, { select, goTo: (step) => goTo(model, step) });
     this.root = h(
       "div",

@@ -33,7 +33,7 @@ class View {
     // JupyterLab's shortcuts look for this attribute on the event's target, which for them is the host element.
     el.setAttribute("data-lm-suppress-shortcuts", "true");
     this.pane = h("div", { class: "al-pane", ...HOLDS_STOPS });
-    this.details = h("div", { class: "al-details", role: "region", "aria-label": "Details", tabindex: "0" });
+    this.details = h("div", { class: "al-details", role: "group", "aria-label": "Details", tabindex: "0" });
     this.sentence = h("p", { class: "al-sentence", role: "status", "aria-live": "polite", "aria-atomic": "true" });
     this.camera = new Camera(this.pane, () => this.fit(), () => this.graph?.svg.clientWidth || 1);
     this.controls = new Controls(model, (way) => this.camera.step(way));

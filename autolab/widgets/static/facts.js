@@ -1,4 +1,4 @@
-// The Details region: everything that is known about a tensor, copy, kernel, wait or refusal of a recording.
+// The Details: everything that is known about a tensor, copy, kernel, wait or refusal of a recording.
 import { h } from "./dom.js";
 import { bytesWords, nameOfTensor, timeWords } from "./measure.js";
 
@@ -18,7 +18,7 @@ export class Facts {
     const go = at !== undefined && at !== step ? h("button", { type: "button", class: "al-small", text: `Go to step ${at + 1}`, onclick: () => this.actions.goTo(at) }) : null;
     const focused = this.element.contains(this.element.getRootNode().activeElement);
     this.element.replaceChildren(
-      h("section", { class: "al-about" }, h("div", { class: "al-head3" }, h("h3", { text: title }), go), list(rows.filter(([, value]) => value !== null && value !== "")), source(item.source, item.id[0] === "t" ? "made by " : ""), source(item.freed, "freed by ")),
+      h("section", { class: "al-about" }, h("div", { class: "al-heading" }, h("h2", { text: title }), go), list(rows.filter(([, value]) => value !== null && value !== "")), source(item.source, item.id[0] === "t" ? "made by " : ""), source(item.freed, "freed by ")),
     );
     if (focused && go) go.focus();
   }

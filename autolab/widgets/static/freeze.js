@@ -33,8 +33,8 @@ class Panel {
     this.alarm = h("div");
     this.grid = h("table", { class: "al-tree", role: "treegrid", "aria-label": "Layers" });
     this.facts = h("dl", { class: "al-costs" });
-    this.reach = h("div", { role: "region", "aria-label": "Where backward stops" });
-    this.traps = h("div", { role: "region", "aria-label": "Warnings" });
+    this.reach = h("div", { role: "group", "aria-label": "Where backward stops" });
+    this.traps = h("div", { role: "group", "aria-label": "Warnings" });
     this.root = h(
       "div",
       {
@@ -265,14 +265,14 @@ class Panel {
       ? h("button", { type: "button", class: "al-small", text: "Run forward again", onclick: () => this.ask({ kind: "forward" }) })
       : null;
     this.reach.replaceChildren(
-      h("h3", { text: "Where backward stops" }),
+      h("h2", { text: "Where backward stops" }),
       ...(data.reach ?? []).map((text) => h("p", { class: "al-plain", text })),
       ...(data.stale ? [h("p", { class: "al-stale" }, data.stale, " ", again)] : []),
     );
     const warnings = data.warnings ?? [];
     const count = warnings.filter((warning) => warning.tone === "warning").length;
     this.traps.replaceChildren(
-      h("h3", { text: count ? `Warnings (${count})` : "No warnings" }),
+      h("h2", { text: count ? `Warnings (${count})` : "No warnings" }),
       warnings.length
         ? h("ul", { class: "al-warnings" }, warnings.map(({ tone, text }) =>
             h("li", { class: `al-tone-${tone}` }, h("strong", { text: tone === "warning" ? "⚠ Warning: " : "Note: " }), text)))

@@ -55,7 +55,7 @@ export class Pictures {
     return h(
       "section",
       { class: "al-layer", "aria-label": `${layer.kind}: card and pictures` },
-      h("h3", { text: `${layer.kind[0].toUpperCase()}${layer.kind.slice(1)} ${node.label}` }),
+      h("h2", { text: `${layer.kind[0].toUpperCase()}${layer.kind.slice(1)} ${node.label}` }),
       h("p", { class: "al-note", text: layer.names }),
       h("div", { class: "al-panels" }, shown.map((panel) => this.panel(panel, node, index))),
       later ? h("p", { class: "al-note", text: "Gradients follow when their step has come." }) : null,
