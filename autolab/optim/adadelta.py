@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 
 from autolab.engine.core.errors import fail
-from autolab.optim.kernels import add_product, add_scaled, array_of, scale, scaled_sum
-from autolab.optim.optimizer import Optimizer, ParamsT, count_step, start_state
+from autolab.optim.kernels import add_product, add_scaled, array_of, scale
+from autolab.optim.optimizer import ParamsT
+from autolab.optim.per_parameter import PerParameter, decayed
 from autolab.optim.settings import check_lr, check_range, number, refuse
 from autolab.engine.core.tensor import Tensor
 
 
-class Adadelta(Optimizer):
+class Adadelta(PerParameter):
     """p -= lr * d, d = grad * sqrt(u + eps) / sqrt(v + eps): v a running mean of squared gradients, u one of squared d.
 
     So d has the parameter's unit, and lr is a factor near 1. Zeiler, "ADADELTA: An Adaptive Learning Rate Method"
@@ -47,23 +47,13 @@ class Adadelta(Optimizer):
             },
         )
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One step. `closure` computes the loss anew and is returned its value."""
-        loss = self._loss(closure)
-        for group, parameter, grad in self._with_grad():
-            state = self.state[parameter] or start_state(self.state[parameter], parameter, "square_avg", "acc_delta")
-            count_step(state)
-            self._update(group, state, array_of(parameter), grad)
-        return loss
+    def _kept(self, group):
+        return "square_avg", "acc_delta"
 
-    def _buffers(self, group):
-        return 2
-
-    @staticmethod
-    def _update(group, state, p, grad):
+    def _update(self, group, state, step, parameter, grad):
+        p = array_of(parameter)
         rho, eps = group["rho"], p.dtype.type(group["eps"])
-        if group["weight_decay"] != 0:
-            grad = scaled_sum(grad, p, group["weight_decay"])
+        grad = decayed(group, parameter, p, grad)
         square, moved = array_of(state["square_avg"]), array_of(state["acc_delta"])
         scale(square, rho)
         add_product(square, grad, grad, 1 - rho)

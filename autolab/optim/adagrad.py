@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 
 import autolab
-from autolab.optim.kernels import add_product, add_quotient, array_of, scaled_sum
-from autolab.optim.optimizer import Optimizer, ParamsT, count_step, zero_step
+from autolab.optim.kernels import add_product, add_quotient, array_of
+from autolab.optim.optimizer import ParamsT
+from autolab.optim.per_parameter import PerParameter, decayed
 from autolab.optim.settings import check_lr, check_range, number, refuse
 from autolab.engine.core.tensor import Tensor
 
 
-class Adagrad(Optimizer):
+class Adagrad(PerParameter):
     """p -= lr * grad / (sqrt(sum of all squared gradients) + eps) (Duchi et al., 2011).
 
     lr falls as lr / (1 + (step - 1) * lr_decay).
@@ -52,25 +52,20 @@ class Adagrad(Optimizer):
         )
         for group in self.param_groups:
             for parameter in group["params"]:
-                self._start(parameter)
+                self._start(group, parameter)
 
-    def _start(self, parameter):
-        state = self.state[parameter]
-        state["step"] = zero_step()
-        state["sum"] = autolab.full_like(parameter.detach(), self.defaults["initial_accumulator_value"])
+    def _kept(self, group):
+        return ("sum",)
+
+    def _start(self, group, parameter):
+        state = super()._start(group, parameter)
+        state["sum"] = autolab.full_like(state["sum"], self.defaults["initial_accumulator_value"])
         return state
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One step. `closure` computes the loss anew and is returned its value."""
-        loss = self._loss(closure)
-        for group, parameter, grad in self._with_grad():
-            state = self.state[parameter] or self._start(parameter)
-            step = count_step(state)
-            p, total = array_of(parameter), array_of(state["sum"])
-            if group["weight_decay"] != 0:
-                grad = scaled_sum(grad, p, group["weight_decay"])
-            add_product(total, grad, grad)
-            spread = np.sqrt(total)
-            spread += p.dtype.type(group["eps"])
-            add_quotient(p, grad, spread, -(number(group["lr"]) / (1 + (step - 1) * group["lr_decay"])))
-        return loss
+    def _update(self, group, state, step, parameter, grad):
+        p, total = array_of(parameter), array_of(state["sum"])
+        grad = decayed(group, parameter, p, grad)
+        add_product(total, grad, grad)
+        spread = np.sqrt(total)
+        spread += p.dtype.type(group["eps"])
+        add_quotient(p, grad, spread, -(number(group["lr"]) / (1 + (step - 1) * group["lr_decay"])))

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from typing import Any, ClassVar
-from collections.abc import Callable
 
 import numpy as np
 
-import autolab
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
-from autolab.optim.kernels import add_product, add_quotient, array_of, move_towards, scale, scaled_sum
-from autolab.optim.optimizer import Optimizer, ParamsT, count_step, zero_step
+from autolab.optim.kernels import add_product, add_quotient, array_of, move_towards, scale
+from autolab.optim.optimizer import ParamsT
+from autolab.optim.per_parameter import PerParameter, decayed
 from autolab.optim.settings import check_lr, check_range, number, refuse
 
 
-class Adam(Optimizer):
+class Adam(PerParameter):
     """p -= lr * m / (sqrt(v) + eps), m and v running means of the gradient and its square, corrected for starting at 0.
 
     Kingma and Ba, "Adam: A Method for Stochastic Optimization" (2014). amsgrad: v never falls (Reddi et al., 2018).
@@ -74,33 +73,13 @@ class Adam(Optimizer):
             },
         )
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One step. `closure` computes the loss anew and is returned its value."""
-        loss = self._loss(closure)
-        for group, parameter, grad in self._with_grad():
-            state = self.state[parameter] or self._start(group, parameter)
-            self._update(group, state, count_step(state), array_of(parameter), grad, parameter)
-        return loss
+    def _kept(self, group):
+        return "exp_avg", "exp_avg_sq", *(["max_exp_avg_sq"] if group["amsgrad"] else [])
 
-    def _buffers(self, group):
-        return 3 if group["amsgrad"] else 2
-
-    def _start(self, group, parameter):
-        state = self.state[parameter]
-        state["step"] = zero_step()
-        for name in ("exp_avg", "exp_avg_sq", *(["max_exp_avg_sq"] if group["amsgrad"] else [])):
-            state[name] = autolab.zeros_like(parameter.detach())
-        return state
-
-    @staticmethod
-    def _update(group, state, step, p, grad, parameter):
+    def _update(self, group, state, step, parameter, grad):
+        p = array_of(parameter)
         lr, (beta1, beta2) = number(group["lr"]), map(number, group["betas"])
-        if group["weight_decay"] != 0:
-            if group["decoupled_weight_decay"]:
-                parameter._storage.version += 1
-                scale(p, 1 - lr * group["weight_decay"])
-            else:
-                grad = scaled_sum(grad, p, group["weight_decay"])
+        grad = decayed(group, parameter, p, grad)
         mean, square = array_of(state["exp_avg"]), array_of(state["exp_avg_sq"])
         move_towards(mean, grad, 1 - beta1)
         scale(square, beta2)

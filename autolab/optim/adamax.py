@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 
-from autolab.optim.kernels import add_quotient, array_of, move_towards, scale, scaled_sum
-from autolab.optim.optimizer import Optimizer, ParamsT, count_step, start_state
+from autolab.optim.kernels import add_quotient, array_of, move_towards, scale
+from autolab.optim.optimizer import ParamsT
+from autolab.optim.per_parameter import PerParameter, decayed
 from autolab.optim.settings import check_adam_like, number, refuse
 from autolab.engine.core.tensor import Tensor
 
 
-class Adamax(Optimizer):
+class Adamax(PerParameter):
     """p -= lr * m / u: Adam with u = max(beta2 * u, |grad| + eps), the largest recent gradient, in place of the root.
 
     Kingma and Ba, "Adam: A Method for Stochastic Optimization" (2014), section 7.
@@ -42,22 +42,13 @@ class Adamax(Optimizer):
             },
         )
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One step. `closure` computes the loss anew and is returned its value."""
-        loss = self._loss(closure)
-        for group, parameter, grad in self._with_grad():
-            state = self.state[parameter] or start_state(self.state[parameter], parameter, "exp_avg", "exp_inf")
-            self._update(group, state, count_step(state), array_of(parameter), grad)
-        return loss
+    def _kept(self, group):
+        return "exp_avg", "exp_inf"
 
-    def _buffers(self, group):
-        return 2
-
-    @staticmethod
-    def _update(group, state, step, p, grad):
+    def _update(self, group, state, step, parameter, grad):
+        p = array_of(parameter)
         beta1, beta2 = group["betas"]
-        if group["weight_decay"] != 0:
-            grad = scaled_sum(grad, p, group["weight_decay"])
+        grad = decayed(group, parameter, p, grad)
         mean, largest = array_of(state["exp_avg"]), array_of(state["exp_inf"])
         move_towards(mean, grad, 1 - beta1)
         scale(largest, beta2)

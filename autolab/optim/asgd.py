@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-from collections.abc import Callable
+from typing import ClassVar
 
 import autolab
-from autolab.optim.kernels import add_scaled, array_of, scale, scaled_sum
-from autolab.optim.optimizer import Optimizer, ParamsT, count_step, zero_step
+from autolab.optim.kernels import add_scaled, array_of, scale
+from autolab.optim.optimizer import ParamsT, zero_step
+from autolab.optim.per_parameter import PerParameter, decayed
 from autolab.optim.settings import check_lr, check_range, number, refuse
 from autolab.engine.core.tensor import Tensor
 
 
-class ASGD(Optimizer):
+class ASGD(PerParameter):
     """SGD whose lr falls as eta = lr / (1 + lambd * lr * step) ** alpha; from step t0 on, state["ax"] averages p.
 
     Polyak and Juditsky, "Acceleration of stochastic approximation by averaging" (1992).
@@ -44,32 +44,21 @@ class ASGD(Optimizer):
             },
         )
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One step. `closure` computes the loss anew and is returned its value."""
-        loss = self._loss(closure)
-        for group, parameter, grad in self._with_grad():
-            state = self.state[parameter] or self._start(group, parameter)
-            self._update(group, state, count_step(state), array_of(parameter), grad)
-            parameter._storage.version += 1  # PyTorch changes it twice: decay, then step
-        return loss
-
-    def _buffers(self, group):
-        return 1
+    def _kept(self, group):
+        return ("ax",)
 
     def _start(self, group, parameter):
         state = self.state[parameter]
-        place = parameter.device  # PyTorch keeps these three beside the parameter, not on the CPU
-        state["step"] = zero_step().to(place)
+        state["step"] = zero_step().to(parameter.device)  # PyTorch keeps the numbers beside the parameter, not on the CPU
         state["eta"] = autolab.full_like(state["step"], number(group["lr"]))
         state["mu"] = autolab.ones_like(state["step"])
-        state["ax"] = autolab.zeros_like(parameter.detach())
-        return state
+        return super()._start(group, parameter)
 
-    @staticmethod
-    def _update(group, state, step, p, grad):
+    def _update(self, group, state, step, parameter, grad):
+        p = array_of(parameter)
         lr, lambd = number(group["lr"]), group["lambd"]
-        if group["weight_decay"] != 0:
-            grad = scaled_sum(grad, p, group["weight_decay"])
+        grad = decayed(group, parameter, p, grad)
+        parameter._storage.version += 1  # PyTorch changes it twice: decay, then step
         eta, mu = state["eta"].item(), state["mu"].item()
         scale(p, 1 - lambd * eta)
         add_scaled(p, grad, -eta)

@@ -1,9 +1,8 @@
 """The arithmetic of optimizer steps on raw arrays, in place, rounded as PyTorch's CPU kernels round.
 
 Those kernels fuse a multiplication with the addition after it: one rounding instead of two. For float32 the product
-is exact in
-float64, so computing there and rounding once gives the same bits; float64 has no wider type in NumPy and is rounded
-twice.
+is exact in float64, so computing there and rounding once gives the same bits; float64 has no wider type in NumPy and is
+rounded twice.
 """
 
 import numpy as np

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 
 import autolab
-from autolab.optim.kernels import add_quotient, array_of, move_towards, add_product, scale, scaled_sum
-from autolab.optim.optimizer import Optimizer, ParamsT, count_step, start_state
+from autolab.optim.kernels import add_quotient, array_of, move_towards, add_product, scale
+from autolab.optim.optimizer import ParamsT, zero_step
+from autolab.optim.per_parameter import PerParameter, decayed
 from autolab.optim.settings import check_adam_like, check_range, number, refuse
 from autolab.engine.core.tensor import Tensor
 
 
-class NAdam(Optimizer):
+class NAdam(PerParameter):
     """Adam with Nesterov's momentum: the step looks one gradient ahead, with a momentum mu that grows towards beta1.
 
     Dozat, "Incorporating Nesterov Momentum into Adam" (2016). decoupled_weight_decay: shrink p itself (as AdamW does).
@@ -53,33 +53,20 @@ class NAdam(Optimizer):
             },
         )
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One step. `closure` computes the loss anew and is returned its value."""
-        loss = self._loss(closure)
-        for group, parameter, grad in self._with_grad():
-            state = self.state[parameter] or self._start(parameter)
-            self._update(group, state, count_step(state), array_of(parameter), grad)
-            decay_apart = group["weight_decay"] != 0 and group["decoupled_weight_decay"]
-            parameter._storage.version += 1 + decay_apart  # PyTorch changes it in two or three operations
-        return loss
+    def _kept(self, group):
+        return "exp_avg", "exp_avg_sq"
 
-    def _buffers(self, group):
-        return 2
-
-    def _start(self, parameter):
+    def _start(self, group, parameter):
         state = self.state[parameter]
-        start_state(state, parameter)
+        state["step"] = zero_step()
         state["mu_product"] = autolab.ones_like(state["step"])
-        return start_state(state, parameter, "exp_avg", "exp_avg_sq")
+        return super()._start(group, parameter)
 
-    @staticmethod
-    def _update(group, state, step, p, grad):
+    def _update(self, group, state, step, parameter, grad):
+        p = array_of(parameter)
         lr, (beta1, beta2), decay = number(group["lr"]), group["betas"], group["momentum_decay"]
-        if group["weight_decay"] != 0:
-            if group["decoupled_weight_decay"]:
-                scale(p, 1 - lr * group["weight_decay"])
-            else:
-                grad = scaled_sum(grad, p, group["weight_decay"])
+        grad = decayed(group, parameter, p, grad)
+        parameter._storage.version += 1  # PyTorch takes two operations for the step itself
         mu = beta1 * (1.0 - 0.5 * 0.96 ** (step * decay))
         mu_next = beta1 * (1.0 - 0.5 * 0.96 ** ((step + 1) * decay))
         mu_product = state["mu_product"].mul_(mu).item()

@@ -438,29 +438,8 @@ def not_together(shape, wanted):
     return outgrown(shape if tuple(shape) != together else wanted, together)
 
 
-def count_step(state):
-    """Add one to the 0-d tensor `state["step"]` and return it as a Python number."""
-    step = state["step"]
-    step._storage.version += 1
-    one = step.dtype.scalar(1)
-    if step._storage.array is None:
-        step._array = step._array + one
-    else:  # its memory was looked into (saved, loaded, detached): count there
-        step._array += one
-    return step._array.item()
-
-
 def zero_step():
     """The step count of a parameter that was not stepped yet: a 0-d tensor of floats, as PyTorch keeps it."""
     return autolab.tensor(
         0.0, dtype=autolab.float64 if autolab.get_default_dtype() is autolab.float64 else autolab.float32, device="cpu"
     )
-
-
-def start_state(state, parameter, *names):
-    """What most optimizers keep of a parameter from its first step on: the step count, and zeros of its shape under
-    each of `names`. Returns `state`."""
-    state["step"] = zero_step()
-    for name in names:
-        state[name] = autolab.zeros_like(parameter.detach())
-    return state

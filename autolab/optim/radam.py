@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 
-from autolab.optim.kernels import add_product, array_of, move_towards, scale, scaled_sum
-from autolab.optim.optimizer import Optimizer, ParamsT, count_step, start_state
+from autolab.optim.kernels import add_product, array_of, move_towards, scale
+from autolab.optim.optimizer import ParamsT
+from autolab.optim.per_parameter import PerParameter, decayed
 from autolab.optim.settings import check_adam_like, number, refuse
 from autolab.engine.core.tensor import Tensor
 
 
-class RAdam(Optimizer):
+class RAdam(PerParameter):
     """Adam that uses its running mean of squares only when enough gradients are in it, and then times a rectification.
 
     Liu et al., "On the Variance of the Adaptive Learning Rate and Beyond" (2019). decoupled_weight_decay: shrink p
@@ -50,27 +50,13 @@ class RAdam(Optimizer):
             },
         )
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One step. `closure` computes the loss anew and is returned its value."""
-        loss = self._loss(closure)
-        for group, parameter, grad in self._with_grad():
-            state = self.state[parameter] or start_state(self.state[parameter], parameter, "exp_avg", "exp_avg_sq")
-            self._update(group, state, count_step(state), array_of(parameter), grad)
-            if group["weight_decay"] != 0 and group["decoupled_weight_decay"]:
-                parameter._storage.version += 1  # PyTorch changes it twice: decay, then step
-        return loss
+    def _kept(self, group):
+        return "exp_avg", "exp_avg_sq"
 
-    def _buffers(self, group):
-        return 2
-
-    @staticmethod
-    def _update(group, state, step, p, grad):
+    def _update(self, group, state, step, parameter, grad):
+        p = array_of(parameter)
         lr, (beta1, beta2), kind = number(group["lr"]), group["betas"], p.dtype.type
-        if group["weight_decay"] != 0:
-            if group["decoupled_weight_decay"]:
-                scale(p, 1 - lr * group["weight_decay"])
-            else:
-                grad = scaled_sum(grad, p, group["weight_decay"])
+        grad = decayed(group, parameter, p, grad)
         mean, square = array_of(state["exp_avg"]), array_of(state["exp_avg_sq"])
         move_towards(mean, grad, 1 - beta1)
         scale(square, beta2)

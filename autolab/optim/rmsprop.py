@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 
-import autolab
-from autolab.optim.kernels import add_product, add_quotient, add_scaled, array_of, move_towards, scale, scaled_sum
-from autolab.optim.optimizer import Optimizer, ParamsT, count_step, zero_step
+from autolab.optim.kernels import add_product, add_quotient, add_scaled, array_of, move_towards, scale
+from autolab.optim.optimizer import ParamsT
+from autolab.optim.per_parameter import PerParameter, decayed
 from autolab.optim.settings import check_lr, check_range, number, refuse
 from autolab.engine.core.tensor import Tensor
 
 
-class RMSprop(Optimizer):
+class RMSprop(PerParameter):
     """p -= lr * grad / (sqrt(v) + eps), v a running mean of the squared gradient (Tieleman and Hinton, 2012).
 
     centered: subtract the squared mean gradient from v (Graves, 2013). momentum: as in SGD, of the scaled gradient.
@@ -54,32 +53,14 @@ class RMSprop(Optimizer):
             },
         )
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One step. `closure` computes the loss anew and is returned its value."""
-        loss = self._loss(closure)
-        for group, parameter, grad in self._with_grad():
-            state = self.state[parameter] or self._start(group, parameter)
-            count_step(state)
-            self._update(group, state, array_of(parameter), grad)
-        return loss
+    def _kept(self, group):
+        momentum, centered = group["momentum"] > 0, group["centered"]
+        return "square_avg", *(["momentum_buffer"] if momentum else []), *(["grad_avg"] if centered else [])
 
-    def _start(self, group, parameter):
-        state = self.state[parameter]
-        state["step"] = zero_step()
-        for name, wanted in (
-            ("square_avg", True),
-            ("momentum_buffer", group["momentum"] > 0),
-            ("grad_avg", group["centered"]),
-        ):
-            if wanted:
-                state[name] = autolab.zeros_like(parameter.detach())
-        return state
-
-    @staticmethod
-    def _update(group, state, p, grad):
+    def _update(self, group, state, step, parameter, grad):
+        p = array_of(parameter)
         lr, alpha = number(group["lr"]), group["alpha"]
-        if group["weight_decay"] != 0:
-            grad = scaled_sum(grad, p, group["weight_decay"])
+        grad = decayed(group, parameter, p, grad)
         square = array_of(state["square_avg"])
         scale(square, alpha)
         add_product(square, grad, grad, 1 - alpha)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 
 import autolab
 from autolab.engine.core.errors import fail
 from autolab.optim.kernels import add_product, array_of
-from autolab.optim.optimizer import Optimizer, ParamsT, count_step, start_state
+from autolab.optim.optimizer import ParamsT
+from autolab.optim.per_parameter import PerParameter
 from autolab.optim.settings import check_lr, number, refuse
 from autolab.engine.core.tensor import Tensor
 
 
-class Rprop(Optimizer):
+class Rprop(PerParameter):
     """p -= s * sign(grad), each element with a step s of its own: longer while the sign stays, shorter when it turns.
 
     etas: the two factors (shorter, longer); step_sizes: smallest and largest s. Only for gradients of the whole data,
@@ -50,25 +50,16 @@ class Rprop(Optimizer):
             },
         )
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One step. `closure` computes the loss anew and is returned its value."""
-        loss = self._loss(closure)
-        for group, parameter, grad in self._with_grad():
-            state = self.state[parameter] or self._start(group, parameter)
-            count_step(state)
-            self._update(group, state, array_of(parameter), grad)
-        return loss
-
-    def _buffers(self, group):
-        return 2
+    def _kept(self, group):
+        return "prev", "step_size"
 
     def _start(self, group, parameter):
-        state = start_state(self.state[parameter], parameter, "prev")
-        state["step_size"] = autolab.full_like(parameter.detach(), number(group["lr"]))
+        state = super()._start(group, parameter)
+        state["step_size"] = autolab.full_like(state["prev"], number(group["lr"]))
         return state
 
-    @staticmethod
-    def _update(group, state, p, grad):
+    def _update(self, group, state, step, parameter, grad):
+        p = array_of(parameter)
         (shorter, longer), (smallest, largest) = group["etas"], group["step_sizes"]
         before, size = array_of(state["prev"]), array_of(state["step_size"])
         agreement = np.sign(grad * before)
