@@ -1,7 +1,7 @@
 r"""Arithmetic that knows how it is written: with symbols and with this moment's numbers, in plain text and in LaTeX.
 
-`w - lr * g` of three Terms is a Term. Its numbers are shown with six digits; `Line.sign` says "≈" where what is shown,
-worked out by hand, would give other digits than the result."""
+`w - lr * g` of three Terms is a Term. Its numbers are shown with six digits; `Line.signs` says "≈" where digits were left out,
+or where what is shown, worked out by hand, is not the result."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from . import formulas
+from . import formulas, truth
 
 _SUM, _PRODUCT, _POWER, _ATOM = range(4)  # how tightly a term holds together
 
@@ -23,15 +23,15 @@ def digits(number: float) -> str:
 
 @dataclass(frozen=True)
 class Term:
-    """text, tex: with symbols; numbers, tex_numbers: with numbers. exact, shown: its value, worked out from all digits and
-    from those that are shown; None where values are not known or are many."""
+    """text, tex: with symbols; numbers, tex_numbers: with numbers. exact: its value, worked out from all digits; None where
+    values are not known or are many. full: whether all digits of the numbers are shown."""
 
     text: str
     tex: str
     numbers: str
     tex_numbers: str
     exact: float | None
-    shown: float | None
+    full: bool = True
     binds: int = _ATOM
     negative: bool = False  # the numbers begin with a minus sign
 
@@ -62,7 +62,7 @@ class Term:
             f"{base[2]} ** {raised[2]}",
             f"{base[3]}^{{{other.tex_numbers}}}",
             _worked(lambda a, b: a**b, self.exact, other.exact),
-            _worked(lambda a, b: a**b, self.shown, other.shown),
+            self.full and other.full,
             _POWER,
         )
 
@@ -70,22 +70,22 @@ class Term:
         found = _joined(self, other, "/", "", _PRODUCT, lambda a, b: a / b, tight=True)
         other = _term(other)
         tex, numbers = rf"\frac{{{self.tex}}}{{{other.tex}}}", rf"\frac{{{self.tex_numbers}}}{{{other.tex_numbers}}}"
-        return Term(found.text, tex, found.numbers, numbers, found.exact, found.shown, _PRODUCT, found.negative)
+        return Term(found.text, tex, found.numbers, numbers, found.exact, found.full, _PRODUCT, found.negative)
 
     def __neg__(self) -> Term:
         text, tex, numbers, tex_numbers = _inside(self, _PRODUCT)
-        less = [None if v is None else -v for v in (self.exact, self.shown)]
-        return Term(f"-{text}", f"-{tex}", f"-{numbers}", f"-{tex_numbers}", less[0], less[1], _PRODUCT, True)
+        less = None if self.exact is None else -self.exact
+        return Term(f"-{text}", f"-{tex}", f"-{numbers}", f"-{tex_numbers}", less, self.full, _PRODUCT, True)
 
 
 def named(text: str, value: float | None, tex: str | None = None) -> Term:
     """A symbol and, where it is one number, its value."""
     tex = formulas.symbol(text) if tex is None else tex
     if value is None:
-        return Term(text, tex, text, tex, None, None)
+        return Term(text, tex, text, tex, None)
     number = digits(value)
     shown = formulas.scientific(number)
-    return Term(text, tex, number, shown, value, float(number), _ATOM if "cdot" not in shown else _PRODUCT, number[0] == "-")
+    return Term(text, tex, number, shown, value, _is_full(number, value), _ATOM if "cdot" not in shown else _PRODUCT, number[0] == "-")
 
 
 def constant(value: float) -> Term:
@@ -104,7 +104,7 @@ def function(name: str, *args: Term) -> Term:
         f"{name}({lists[2]})",
         tex.format(lists[3]),
         None if work is None else work(*(a.exact for a in args)),
-        None if work is None else work(*(a.shown for a in args)),
+        all(a.full for a in args),
     )
 
 
@@ -117,22 +117,29 @@ class Line:
     term: Term
     result: float | None  # what the program really got, where that is known
 
-    @property
-    def sign(self) -> str:
-        shown = self.term.shown
-        return "=" if shown is not None and self.result is not None and digits(shown) == digits(self.result) else "≈"
+    def signs(self, result: float) -> tuple[str, str]:
+        """What stands before the numbers, and before the result; a result that is all of the numbers has the first alone."""
+        shown = digits(result)
+        relation = truth.relation(self.term.tex_numbers, formulas.scientific(shown), self.term.full and _is_full(shown, result))
+        return "=" if self.term.full else "≈", "=" if relation == truth.EQUAL else "≈"
 
     def to_json(self) -> dict[str, str]:
-        """text, tex: with symbols; numbers, tex_numbers: this time's ("" where they are many)."""
+        """text, tex: with symbols; numbers, tex_numbers: this time's ("" where they are many); sign: "=" or "≈", between them."""
         term = self.term
         found = {"text": f"{self.name} = {term.text}", "tex": rf"{self.tex_name} \leftarrow {term.tex}", "numbers": "", "tex_numbers": ""}
-        if self.result is not None and term.shown is not None:
-            result, sign = digits(self.result), self.sign
-            steps = [] if term.numbers == result else [(term.numbers, term.tex_numbers)]
-            tex_sign = "=" if sign == "=" else r"\approx"
-            found["numbers"] = f" {sign} ".join([*(n for n, _ in steps), result])
-            found["tex_numbers"] = f" {tex_sign} ".join([*(t for _, t in steps), formulas.scientific(result)])
-        return found
+        if self.result is None or term.exact is None:
+            return found | {"sign": "="}
+        result, (first, sign) = digits(self.result), self.signs(self.result)
+        steps = [] if term.numbers == result else [(term.numbers, term.tex_numbers)]
+        tex_sign = truth.EQUAL if sign == "=" else truth.ABOUT
+        found["numbers"] = f" {sign} ".join([*(n for n, _ in steps), result])
+        found["tex_numbers"] = f" {tex_sign} ".join([*(t for _, t in steps), formulas.scientific(result)])
+        return found | {"sign": first}
+
+
+def _is_full(shown: str, value: float) -> bool:
+    """Whether a number's digits are all shown, as far as float32 has them."""
+    return value != value or math.isclose(float(shown), value, rel_tol=2**-24)
 
 
 def _root(x: float) -> float:
@@ -182,5 +189,4 @@ def _joined(a: Term, item: Any, sign: str, tex_sign: str, level: int, how: Any, 
     text, tex, numbers, tex_numbers = (
         f"{x} {s} {y}" for x, s, y in zip(left, (sign, tex_sign, sign, tex_sign), right)
     )
-    exact, shown = _worked(how, a.exact, b.exact), _worked(how, a.shown, b.shown)
-    return Term(text, tex, numbers, tex_numbers, exact, shown, level, a.negative)
+    return Term(text, tex, numbers, tex_numbers, _worked(how, a.exact, b.exact), a.full and b.full, level, a.negative)

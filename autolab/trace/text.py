@@ -74,9 +74,14 @@ def _group_rows(group: Group, trace: Trace) -> list[list[str]]:
     return [["" if i else around + group.label, "" if i else group.type, _update_text(u)] for i, u in enumerate(updates)]
 
 
+def joined(line: dict[str, str]) -> str:
+    """One line of an update, with symbols and, where they are few, with numbers."""
+    return f"{line['text']} {line['sign']} {line['numbers']}" if line["numbers"] else line["text"]
+
+
 def _update_text(update: dict[str, Any]) -> str:
     """All lines of one update: "b = 0.9 * b + w.grad = 1.2; w = w - lr * b = 0.8 - 0.1 * 1.2 = 0.68"."""
-    lines = [" = ".join(t for t in (line["text"], line["numbers"]) if t) for line in update["lines"]]
+    lines = [joined(line) for line in update["lines"]]
     known = update["lines"] and update["lines"][-1]["numbers"]
     return ", ".join(lines if known else [*lines, f"{update['name']}: {update['change']}"])
 

@@ -168,6 +168,11 @@ class _Reader:
         self.take("}")
         return inside
 
+    def close(self, sign: str) -> None:
+        if self.next() == "\\right":
+            self.take()
+        self.take(sign)
+
     def atom(self) -> Any:
         token = self.next()
         if token[:1].isdigit():
@@ -178,18 +183,18 @@ class _Reader:
         if token in ("(", "|", "\\left"):
             token = self.take("(", "|") if token == "\\left" else token
             inside = self.sum()
-            if self.next() == "\\right":
-                self.take()
-            self.take({"(": ")", "|": "|"}[token])
+            self.close({"(": ")", "|": "|"}[token])
             return abs(inside) if token == "|" else inside
         if token == "[":
             return self.comparison()
         if token in ("\\max", "\\min"):
+            if self.next() == "\\left":
+                self.take()
             self.take("(")
             first = self.sum()
             self.take(",")
             second = self.sum()
-            self.take(")")
+            self.close(")")
             return _each(max if token == "\\max" else min, first, second)
         if token in _FUNCTIONS:
             argument = self.atom() if self.next() in ("(", "\\left") else self.power()  # f(x)^2 is the square of f(x)

@@ -18,7 +18,7 @@ from .iterations import Mark
 from .labels import Book
 from .model import Group
 from .terms import Line, Term, constant, named
-from .values import Value, short
+from .values import Value, rounded_up, short
 
 if TYPE_CHECKING:
     from .build import Builder
@@ -268,7 +268,7 @@ def _change(before: Value | None, after: Value | None, moved: float | None) -> s
         return "nothing moves"
     if max(len(before.text), len(after.text)) <= 40 and after.sample is None:
         return f"from {before.text} to {after.text}"
-    return "" if moved is None else f"no number moves by more than {short(moved)}"
+    return "" if moved is None else f"no number moves by more than {short(rounded_up(moved))}"
 
 
 def called(owner: Any, frame: FrameType | None) -> str:

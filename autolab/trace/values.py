@@ -223,10 +223,10 @@ def extent(stats: dict[str, Any]) -> str:
     if wrong:
         return ", ".join(wrong)
     low, high = stats["min"], stats["max"]
-    return f"all {short(low + 0)}" if low == high else f"within ±{short(_rounded_up(max(abs(low), abs(high))))}"
+    return f"all {short(low + 0)}" if low == high else f"within ±{short(rounded_up(max(abs(low), abs(high))))}"
 
 
-def _rounded_up(item: float) -> float:
+def rounded_up(item: float) -> float:
     """At three significant digits where `short` shows no more, and not below `item`."""
     if exact(item):
         return item

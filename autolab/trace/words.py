@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from . import formulas, truth
 from .model import Edge, Node
+from .text import joined
 from .values import Value, short, sign
 
 if TYPE_CHECKING:
@@ -183,11 +184,11 @@ def _update(shot, node, receiver, edge, of, mood):
     if update["lines"]:
         line = update["lines"][-1]
         numbers = line["numbers"]
-        first = [" = ".join((other["text"], other["numbers"])) for other in update["lines"][:-1]] if numbers else []
+        first = [joined(other) for other in update["lines"][:-1]] if numbers else []
         rate = "" if numbers or not update["settings"] else f", lr = {short(update['settings']['lr'])}"
-        more = numbers or (f"; {update['change']}" if update["change"] else "")
-        text = f"{line['text']}{' = ' if numbers else rate}{more}"
-        text = ", ".join([*first, text] if len(first) == 1 else [text])  # Details have the others
+        more = f"; {update['change']}" if update["change"] else ""
+        last = joined(line) if numbers else f"{line['text']}{rate}{more}"
+        text = ", ".join([*first, last] if len(first) == 1 else [last])  # Details have the others
         return f"{update['call']}: {text}", " = ".join(t for t in (line["tex"], line["tex_numbers"]) if t)
     how = f" {update['change']}" if update["change"].startswith("from") else f": {update['change']}" if update["change"] else ""
     return f"{update['call']}: {update['optimizer']} changes {update['name']}{how}", node.tex
