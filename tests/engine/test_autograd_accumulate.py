@@ -216,6 +216,9 @@ def test_what_a_node_tells_after_its_saved_tensors_were_freed(torch):
         told(conv(x, w), "_saved_input", "_saved_weight", "_saved_stride", "_saved_groups"),
         told(conv(data, w), "_saved_input", "_saved_weight"),
         told(x.exp(), "_saved_result"),
+        told(x * 2, "_saved_self", "_saved_other"),
+        told(data / x, "_saved_self", "_saved_other"),
+        told(x * x, "_saved_self", "_saved_other"),
         told(torch.nn.functional.batch_norm(x, None, None, training=True), "_saved_input", "_saved_weight", "_saved_eps"),
     ]
 

@@ -111,6 +111,9 @@ class _Face(Base):
         entry = None if self.saved is None else self.entries()[k]
         if self.saved is not None and (entry is None or kind not in ("input", "output") and self.saved.__class__ is Freed):
             return entry
+        readers = op.needed_by[k]
+        if self.saved is None and len(op.rules) > 1 and not op.spread and readers and all(self.inputs[rule] is None for rule in readers):
+            return None  # freed, but of this there was nothing
         value = self.unpack(k)
         operand = kind == "input" and op.params[op.save_index[k]] in op.operands
         # 2**x is an overload of its own
