@@ -89,6 +89,12 @@ class Recording(Recorder):
             )
         return self._torch.trace() if library or self._torch.has_nodes else super().trace()
 
+    def _summary(self, trace: Trace) -> str:
+        if self._torch is None or not self._torch.has_nodes:
+            return super()._summary(trace)
+        theirs = super()._summary(self._torch.trace())
+        return f"{super()._summary(trace)} of autolab; {theirs} of PyTorch" if self.has_nodes else theirs
+
     def text(self) -> str:
         if self._torch is None or not (self.has_nodes and self._torch.has_nodes):
             return super().text()

@@ -319,3 +319,13 @@ def test_a_rehearsal_adds_to_what_retain_grad_had_left():
         return [f.text for f in trace.frames if f.event == "accumulate"]
 
     assert frames(torch) == frames(autolab) and len(frames(torch)) == 2
+
+
+def test_a_recording_counts_what_it_holds_of_either_library():
+    with autolab.record() as theirs:
+        torch.ones(2, requires_grad=True).exp().sum().backward()
+    assert repr(theirs) == f"<Recording: {len(theirs.trace().nodes)} nodes, {len(theirs.trace().frames)} steps>" != "<Recording: 0 nodes, 0 steps>"
+    with autolab.record() as both:
+        torch.ones(2, requires_grad=True).exp()
+        autolab.ones(2) + 1
+    assert repr(both) == "<Recording: 3 nodes, 1 steps of autolab; 2 nodes, 1 steps of PyTorch>"
