@@ -5,6 +5,7 @@ traceback holds its frames. All of it goes when the error goes."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from types import TracebackType
@@ -24,6 +25,7 @@ _STALE = "modified by an inplace operation"
 _NO_GRAPH = ("does not require grad and does not have a grad_fn", "does not require grad")
 _NOT_ONE = "grad can be implicitly created only for scalar outputs"
 _NAN = "returned nan values"
+_UNUSED = re.compile(r"differentiated Tensor at index (\d+) appears to not have been used")
 
 
 def of_error(error: BaseException) -> Trace | None:
@@ -55,7 +57,9 @@ def _of_call(error: BaseException, link: BaseException, op: Any, args: Any) -> T
     if op in failures.PASSES and not isinstance(op, Node):
         asked = ("inputs",) if "One of the differentiated" in str(error) else ("self", "tensors", "outputs")
         tensors, _ = failures.given({n: a for n, a in args.items() if n in asked})
-        return _of_pass(error, link, list(tensors.values()))
+        unused = _UNUSED.search(str(link))
+        inputs = list(failures.given({"inputs": args.get("inputs")})[0].values())
+        return _of_pass(error, link, list(tensors.values()), inputs[int(unused[1])] if unused else None)
     expression = _expression(link)
     if isinstance(op, str):
         name, operands, rest = failures.as_written(op, args, expression)
@@ -64,6 +68,9 @@ def _of_call(error: BaseException, link: BaseException, op: Any, args: Any) -> T
         name, (operands, rest) = op, failures.operands_of(record, args)
         rest = {n: failures.plain(a) for n, a in rest.items()}
     return _of_operands(error, link, name, operands, rest)
+
+
+_ROOTS = ("self", "0", "tensors", "outputs")
 
 
 def _of_line(error: BaseException) -> Trace | None:
@@ -77,6 +84,9 @@ def _of_line(error: BaseException) -> Trace | None:
         expression = lines.at(entry)
         if expression is not None and expression.operands:
             libraries = {reader_for(t).library for t in expression.operands.values()}
+            roots = [t for place, t in expression.operands.items() if place.partition("[")[0] in _ROOTS]
+            if libraries == {"torch"} and expression.name in failures.PASSES and roots:
+                return _of_pass(error, error, roots)
             if len(libraries) == 1:
                 found = _of_operands(error, error, expression.name or "line", expression.operands, {})
                 said = found.meta["explanation"]
@@ -95,17 +105,22 @@ def _of_operands(error: BaseException, link: BaseException, op: Any, operands: d
     parents = {n: (t, builder.tensor(t) if is_tensor(t) else (builder.constant(t), 0)) for n, t in operands.items()}
     _settle_and_name(builder, [t for t in operands.values() if is_tensor(t)], link)
     _play(builder)
-    node = known.add(op, error, parents, attrs=rest, source=_source(link))
+    written = _expression(link)
+    inplace = written is not None and written.name == f"{getattr(op, 'name', '')}_"
+    node = known.add(op, error, parents, attrs=rest, source=_source(link), inplace=inplace)
     for i, tensor in enumerate(operands.values()):
         known.shared(node, tensor, i == 0 and node.op.endswith("_"))
     return _finished(builder, known, node.id, error, link, [])
 
 
-def _of_pass(error: BaseException, link: BaseException, tensors: list[Any]) -> Trace:
+def _of_pass(error: BaseException, link: BaseException, tensors: list[Any], unused: Any = None) -> Trace:
+    """tensors: what the pass began at. unused: the tensor that grad() was asked about in vain."""
     builder = Builder(reader_for(tensors[0]))
     known = failures.Failures(builder)
     _meet_origins(builder, tensors, link)
     roots = [builder.root(t) for t in tensors]
+    if unused is not None:
+        builder.tensor(unused)  # so that it gets its name
     _settle_and_name(builder, tensors, link)
     _play(builder)
     fn = failures.running_node(link)
@@ -114,8 +129,10 @@ def _of_pass(error: BaseException, link: BaseException, tensors: list[Any]) -> T
         bare = next((i for i, t in enumerate(tensors) if not t.requires_grad), 0) if _kind(link) == "no graph" else 0
         node = roots[bare]
         known.at(node, error)
+        if unused is not None:
+            known.unused(node, unused)
     else:
-        builder.film.broke(node, words.error(error))
+        builder.film.broke(node, words.error(error), "backward")
         known.meet_changers(fn, _namespace(link))
         known.in_pass(node, fn, error)
         if str(link) == FREED:
@@ -194,6 +211,8 @@ def _kind(error: BaseException) -> str:
     text = str(error)
     if text == FREED:
         return "freed"
+    if _UNUSED.search(text):
+        return "unused"
     kinds = {"changed": (_STALE,), "no graph": _NO_GRAPH, "not one number": (_NOT_ONE,), "nan": (_NAN,)}
     return next((kind for kind, parts in kinds.items() if any(part in text for part in parts)), "")
 
@@ -206,7 +225,12 @@ def _explained(trace: Trace, node_id: str, error: BaseException, link: BaseExcep
     text: list[str] = []
     more = ""
     if node_id:
-        text, more = _SAID.get(kind, _operation)(trace, node_id, recorded)
+        if trace.node(node_id).error or kind not in _SAID:
+            text, more = _operation(trace, node_id, recorded)
+        elif trace.meta["library"] == "torch" and not recorded and kind in _BEHIND:
+            text, more = [_BEHIND[kind].format(trace.node(node_id).label)], _WATCH
+        else:
+            text, more = _SAID[kind](trace, node_id, recorded)
     if kind == "no graph" and not recorded:
         text += _unconnected(link)
     if kind == "nan" and (bad := first_bad(trace)) is not None:
@@ -270,7 +294,8 @@ def _unconnected(error: BaseException) -> list[str]:
     wanting = list(dict.fromkeys(name for name, tensor in names.tensors(_namespace(error)) if tensor.requires_grad))
     if not wanting:
         return ["No variable at that line has requires_grad=True."]
-    return [f"{', '.join(wanting[:5])}{' ...' if len(wanting) > 5 else ''} {'requires' if len(wanting) == 1 else 'require'} grad there."]
+    more = f" and {len(wanting) - 5} more" if len(wanting) > 5 else ""
+    return [f"Variables at that line that require grad: {', '.join(wanting[:5])}{more}."]
 
 
 def _not_one(trace: Trace, node_id: str, recorded: bool) -> tuple[list[str], str]:
@@ -285,7 +310,24 @@ def _nan(trace: Trace, node_id: str, recorded: bool) -> tuple[list[str], str]:
     )
 
 
-_SAID = {"freed": _freed, "changed": _changed, "no graph": _no_graph, "not one number": _not_one, "nan": _nan}
+def _unused(trace: Trace, node_id: str, recorded: bool) -> tuple[list[str], str]:
+    root, places = trace.node(node_id), trace.meta.get("failures", {}).get(node_id, {}).get("places", ())
+    index = _UNUSED.search(trace.meta["error"]["message"])
+    asked = next((trace.node(p["node"]).label for p in places if p["node"]), f"the tensor at index {index[1] if index else 0}")
+    return [f"grad() was asked for the gradient of {root.label} with respect to {asked}, but {root.label} was not computed from it."], ""
+
+
+_BEHIND = {
+    "freed": "The graph behind {} had saved values for its gradient, and some of them are gone: a backward pass before this one freed them.",
+    "changed": "Something that the graph behind {} had saved for its gradient has been changed in place since.",
+    "nan": "The graph behind {} has an operation whose gradient rule gave NaN.",
+}
+"""Of a pass that nobody watched and that does not say where it was."""
+
+_WATCH = "A recording (`with autolab.record():` around the code) shows at which operation, and which line is to blame."
+
+
+_SAID = {"unused": _unused, "freed": _freed, "changed": _changed, "no graph": _no_graph, "not one number": _not_one, "nan": _nan}
 
 
 # -- the first number that is not finite -----------------------------------------------------------------------------------

@@ -61,7 +61,7 @@ class Failures:
     def at(self, node_id: str, error: BaseException) -> None:
         """A backward pass that could not begin at the node. Where nothing of it requires grad, what cut it off is marked."""
         self._note(node_id, error, {})
-        self.builder.film.broke(node_id, words.error(error))
+        self.builder.film.broke(node_id, words.error(error), "backward")
         for cut in cuts(self.builder, node_id) if not self.builder.draft(node_id).requires_grad else ():
             self._place(node_id, "the graph is cut here", cut)
 
@@ -80,6 +80,10 @@ class Failures:
                 recorded = "by no recorded operation (optimizer.step() and .data are none)"
                 who = recorded if self.builder.recording else "by an operation that is not known"
                 self._place(node_id, f"changed to version {stale.now} {who}", None)
+
+    def unused(self, node_id: str, asked: Any) -> None:
+        """grad() was asked about a tensor that the root `node_id` was not computed from."""
+        self._place(node_id, "not used", self.builder.tensor(asked)[0])
 
     def freed(self, node_id: str, line: Source | None, run: int) -> None:
         """The pass `run` (0: it is not known which), begun in `line`, freed what the node had saved."""

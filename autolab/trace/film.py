@@ -73,9 +73,10 @@ class Film(Observer):
     def forward(self, *args: Any, **kwargs: Any) -> None:
         """What a custom function computes in its backward is not part of the graph that is shown."""
 
-    def broke(self, node_id: str, message: str) -> None:
-        """An error outside a backward pass: of the operation of that node, or ("") of the learner's own code."""
-        self.shots.append(Shot("forward", "error", node=node_id, note=message))
+    def broke(self, node_id: str, message: str, phase: str = "forward") -> None:
+        """An error outside a pass that is watched: of the operation of that node, ("") of the learner's own code, or ("backward") of a pass
+        that could not begin or is not known."""
+        self.shots.append(Shot(phase, "error", node=node_id, note=message))
 
     def leaf_added(self, draft: Draft) -> None:
         self._grads[draft.id] = draft.grad_before

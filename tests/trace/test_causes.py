@@ -155,6 +155,34 @@ def test_a_view_whose_base_was_changed():
     assert list(marks.values()) == ["changed here"] and trace.node(trace.meta["explanation"]["node"]).op == "exp"
 
 
+def test_an_operation_in_place_is_called_what_it_is():
+    def code():
+        leaf = torch.ones(2, requires_grad=True)
+        leaf += 1
+
+    trace, text, _ = explained(code)
+    assert trace.node(trace.meta["explanation"]["node"]).op == "add_" and "add_(leaf, 1) failed" in text
+
+
+def test_a_tensor_that_grad_was_asked_about_in_vain():
+    def code():
+        used, idle = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+        total = (used * 2).sum()
+        torch.autograd.grad(total, [used, idle])
+
+    trace, text, marks = explained(code)
+    assert marks == {"idle": "not used"} and trace.frames[-1].phase == "backward"
+    assert "the gradient of total with respect to idle, but total was not computed from it" in text
+    _, text, _ = explained(code, recorded=True)
+    assert "the gradient of total with respect to the tensor at index 1, but" in text
+
+
+@pytest.mark.parametrize("code", [twice, changed, lambda: (torch.ones(2, requires_grad=True) * 2).backward(), lambda: torch.ones(()).backward()])
+def test_what_went_wrong_in_backward_is_of_that_phase(code):
+    trace, *_ = explained(code)
+    assert trace.frames[-1].event == "error" and trace.frames[-1].phase == "backward"
+
+
 def test_not_one_number():
     _, text, _ = explained(lambda: (torch.ones(3, 2, requires_grad=True) * 2).backward())
     assert "has the shape [3, 2]; backward() starts from one number" in text
@@ -173,7 +201,7 @@ def test_what_cut_the_graph(cut, op):
     trace, text, marks = explained(code, recorded=True)
     assert [(n.op, n.mark) for n in trace.nodes if n.mark] == [(op, "the graph is cut here")] and "The graph ends at" in text
     _, text, _ = explained(code)
-    assert "loss has no graph behind it" in text and "w requires grad there" in text and "a recording shows them all" in text
+    assert "loss has no graph behind it" in text and "Variables at that line that require grad: w." in text and "a recording shows them all" in text
 
 
 def test_under_no_grad():
@@ -284,3 +312,33 @@ def test_the_message_stays_and_the_note_is_one():
     assert str(error).startswith("Trying to backward through the graph a second time (or directly access saved tensors")
     assert [n for n in error.__notes__ if n not in sentences(error)] == ["torch.explain() shows where."]
     assert re.fullmatch(r"\w+\.explain\(\) shows where\.", error.__notes__[-1])
+
+
+def test_a_backward_pass_of_pytorch_failed_at_what_it_began_with():
+    library = pytest.importorskip("torch")
+
+    def freed():
+        w = library.ones(3, requires_grad=True)
+        area = (w.exp() * w).sum()
+        area.backward()
+        area.backward()
+
+    def stale():
+        w = library.ones(3, requires_grad=True)
+        wave = w.exp()
+        wave += 1
+        total = wave.sum()
+        total.backward()
+
+    def many():
+        w = library.ones(3, 2, requires_grad=True)
+        (w * 2).backward()
+
+    for code, root, said in (
+        (freed, "area", "The graph behind area had saved values for its gradient, and some of them are gone"),
+        (stale, "total", "Something that the graph behind total had saved for its gradient has been changed in place since."),
+        (many, "v1", "v1 has the shape [3, 2]; backward() starts from one number."),
+    ):
+        trace, text, _ = explained(code)
+        assert said in text and "no result" not in text and trace.frames[-1].phase == "backward"
+        assert trace.node(trace.meta["explanation"]["node"]).label == root
