@@ -40,19 +40,19 @@ class Unknown(Exception):
     """Why a value cannot be computed again."""
 
 
-def fill(builder: Builder) -> dict[str, str]:
+def fill(builder: Builder) -> tuple[dict[str, str], dict[str, str]]:
     """Gives the operations of an existing graph the values that can be computed again, and the others a reason.
 
-    What is known is computed again as well, to see whether it still is what it was. Returns node -> what became of a number
-    since."""
+    What is known is computed again as well, to see whether it still is what it was. Returns what became of
+    values that are shown as they were, and why others may have been other ones than is shown, by node."""
     _forget_overwritten(builder)
     changed = {item.saved.source_node for item in builder.saved if item.saved.state == "modified"}
     checks = Checks(builder)
     left = {False: WORK, True: CHECKED}
     with _unseen(builder.reader):
         for draft in builder.nodes:  # parents first
-            fn, shown = builder.fns.get(draft.id), draft.value is not None
-            if fn is None or shown and not _is_checked(builder, draft):
+            fn, shown = builder.fns.get(draft.id), draft.value is not None or bool(checks.known(draft))
+            if fn is None or shown and not (builder.values and checks.known(draft)):
                 continue
             try:
                 if not builder.values:
@@ -64,7 +64,8 @@ def fill(builder: Builder) -> dict[str, str]:
                 run = functools.partial(_run, builder, draft, fn)
                 if shown:
                     checks.compare(draft, known, run)
-                    continue
+                    if draft.value is not None or draft.id in checks.lost:
+                        continue
                 results = run(known)
             except Unknown as why:
                 if shown:
@@ -73,24 +74,20 @@ def fill(builder: Builder) -> dict[str, str]:
                     draft.missing = f"{UNKEPT}, and it is not computed again: {why}" if builder.values else str(why)
                 continue
             for nr, result in enumerate(results[: max(1, len(draft.outputs))]):
-                builder.set_output(draft.id, nr, result)
+                if (draft.id, nr) not in builder.raw:
+                    builder.set_output(draft.id, nr, result)
             draft.again = draft.value is not None
         checks.finish()
-    return checks.since
-
-
-def _is_checked(builder: Builder, draft: Draft) -> bool:
-    """Whether there is something to compare: the number shown, and what it may have been computed from."""
-    return builder.values and (draft.id, 0) in builder.raw
+    return checks.since, checks.notes
 
 
 def _forget_overwritten(builder: Builder) -> None:
     """A result that a later in-place operation overwrote is not known: what the node kept is the newer value."""
     for item in builder.saved:
-        if item.saved.state == "modified" and item.saved.source_node is not None:
+        if item.saved.state == "modified" and item.saved.source_node is not None and item.saved.source_nr == 0:
             draft = builder.draft(item.saved.source_node)
             if draft.kind == "op":
-                draft.value = None
+                draft.value, draft.missing = None, "not known: it was changed in place since it was saved"
 
 
 @contextmanager

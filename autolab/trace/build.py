@@ -325,6 +325,7 @@ class Builder:
             before = self._result_arrays.get(id(result))
             if before is not None:
                 self.draft(before).value = None
+                self.raw.pop((before, 0), None)
             self._result_arrays[id(result)] = draft.id
         for slot, (name, parent) in enumerate(zip(names or map(str, range(len(inputs))), parents)):
             if parent is not None:

@@ -71,9 +71,9 @@ class Failures:
         for stale in self.builder.reader.stale(fn):
             self._place(node_id, "saved here", node_id, f"{stale.name}, at version {stale.saved}")
             found = [(n, v) for memory, v, n in self._changes if memory() == stale.memory and v > stale.saved]
-            if not found and stale.tensor is not None and stale.tensor.grad_fn is not None:
-                self.builder.graph([stale.tensor.grad_fn])
-                found = [(self.builder.by_fn.get(stale.tensor.grad_fn), stale.now)]
+            if not found and stale.tensor is not None and (changer := self._changer(stale.tensor, fn)) is not None:
+                self.builder.graph([changer])
+                found = [(self.builder.by_fn.get(changer), stale.now)]
             for other, version in found:
                 self._place(node_id, "changed here", other, f"to version {version}")
             if not found:
@@ -97,8 +97,18 @@ class Failures:
         for _, tensor in names.tensors(known) if memories else ():
             if reader_for(tensor).library == reader.library and reader.memory(tensor) in memories:
                 changer = self.builder.find(tensor)
-                if changer not in (None, self.builder.by_fn.get(fn)) and self.builder.draft(changer).kind == "op":
+                if changer is not None and self._changer(tensor, fn) is not None:
                     self.changed(tensor, changer)
+
+    def _changer(self, tensor: Any, fn: Any) -> Any:
+        """The operation that changed what `fn` had saved, where it left its node with the tensor. One under no_grad does not: the node is
+        still that of what made the tensor, before, or says anew what it is a view of."""
+        reader = self.builder.reader
+        found = reader.grad_fn(tensor)
+        if found is None or reader.sequence_nr(found) < reader.sequence_nr(fn):
+            return None
+        record = reader.op(found)
+        return None if found is fn or record is not None and record.view else found
 
     def changed(self, tensor: Any, node_id: str) -> None:
         """The node changed the tensor's memory in place."""

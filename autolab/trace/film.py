@@ -66,8 +66,8 @@ class Film(Observer):
         self._dropped: tuple[str, ...] = ()  # nodes that are done, for the next frame to say so
 
     # -- forward -----------------------------------------------------------------------------------
-    def computed(self, draft: Draft) -> None:
-        self.shots.append(Shot("forward", "compute", node=draft.id, value=draft.value))
+    def computed(self, draft: Draft, note: str = "") -> None:
+        self.shots.append(Shot("forward", "compute", node=draft.id, value=draft.value, note=note))
         self.builder.pictures.computed(draft)
 
     def forward(self, *args: Any, **kwargs: Any) -> None:

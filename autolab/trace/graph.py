@@ -71,12 +71,11 @@ def trace(
             "why": "",
             "error": None,
         }
-        if changed := again.fill(builder):
-            meta["changed"] = changed
+        changed, doubts = again.fill(builder)
+        meta |= {"changed": changed | doubts} if changed or doubts else {}
         if backward:
-            for draft in builder.nodes:
-                if draft.kind == "op":
-                    builder.film.computed(draft)
+            for draft in (d for d in builder.nodes if d.kind == "op"):
+                builder.film.computed(draft, doubts.get(draft.id, ""))
             meta["backward"], meta["why"] = _rehearse(builder, roots, gradient, namespace)
         return builder.finish(meta)
 

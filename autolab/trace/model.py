@@ -314,8 +314,9 @@ class Trace(_Record):
     "inside", "operands", "places"}: the operations that failed, and nodes where a backward pass did; "inside" is the line
     within a custom function, "operands" are {"name", "node", "nr", "shape", "dtype", "device"}, "places" {"words", "node",
     "line"}: what else has to do with it), "explanation" (what `autolab.explain` found: {"title", "text", "more", "step",
-    "node"}), "changed" (node id to what became since of a value that is shown as it was, where there are any: see
-    `since.py`), "devices" (those other than the CPU, where there are any: name to {"title", "simulated"}).
+    "node"}), "changed" (node id to what became since of a value that is shown as it was, or why one that is shown as it is may
+    have been another, where there are any: see `since.py`),
+    "devices" (those other than the CPU, where there are any: name to {"title", "simulated"}).
     """
 
     _parts = {"nodes": Node, "edges": Edge, "saved": Saved, "frames": Frame, "groups": Group, "passes": Pass}

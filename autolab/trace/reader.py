@@ -170,6 +170,11 @@ class Reader:
         view = tensor._view if isinstance(tensor, Tensor) else None
         return view.base if view is not None and (changes or view.is_lost(tensor)) else None
 
+    def first_version(self, tensor: Any) -> int | None:
+        """The version that a leaf had when the graphs that still are there used it first; None where nothing tells."""
+        end = tensor._acc and tensor._acc()
+        return getattr(end, "version", None)
+
     def watch(self, tensor: Any) -> tuple[Any, int]:
         """(a function that gives a tensor's memory as long as somebody has it, its version)."""
         return weakref.ref(tensor._storage), tensor._storage.version

@@ -3,12 +3,17 @@ under `no_grad`, through `.data` or through NumPy.
 
 An operation whose result and operands are known is run again. Where it comes to something else, its equation would be false, and
 version counters and neighbours say what was changed. A result that is known to be what changed gets the number of then; of what
-is in doubt no number is shown, and the node says why (`Node.missing`). `meta["changed"]` says what became of a number of then.
+is in doubt no number is shown, and the node says why (`Node.missing`). `meta["changed"]` says what became of a number of then, and
+of a number of now that it may have been another.
+
+A leaf knows the version it had when it was used first; of data, and of PyTorch's leaves, only how often they were changed in place:
+where nothing that can be run again depends on them, they cannot be told from those that were filled in place before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +33,14 @@ _VOUCHES = frozenset(
 """Operations that come to something else when one number of an operand does (`relu` need not)."""
 
 
+def _is_view(draft: Draft) -> bool:
+    return draft.record is not None and draft.record.view and "self" in draft.operands
+
+
+def _each_counts(draft: Draft) -> bool:
+    return draft.record.name in _VOUCHES
+
+
 class Checks:
     """What is known of the nodes of a graph while its operations are run again, parents first."""
 
@@ -39,6 +52,7 @@ class Checks:
                 self.children.setdefault(parent, []).append(draft)
         self._by_memory: dict[Any, list[Draft]] | None = None
         self.vouched: dict[str, list[str]] = {}  # node -> those that come to what they came to, with its number
+        self.felt: dict[str, list[str]] = {}  # the same, where some change of it could have made no difference
         self.verified: set[str] = set()  # operations that come to the number shown
         self.blamed: list[Draft] = []  # those that do not, as a version tells of an operand
         self.disputes: list[tuple[Draft, str]] = []  # those that do not, without a version that tells what was changed; the number now
@@ -46,17 +60,24 @@ class Checks:
         self.unseen = False  # whether something was changed without a version that tells
         self.found = dict(builder.raw)  # what was in memory
         self.since: dict[str, str] = {}  # node that has its number of then -> what became of it
-        self.stale = {item.saved.source_node for item in builder.saved if item.saved.state == "modified"}
-        alive = {item.saved.source_node for item in builder.saved if item.saved.state == "alive"}
-        self.kept = alive - self.stale  # as when it was saved, says the version
+        self.notes: dict[str, str] = {}  # node that has its number of now, which may not be that of then
+        self.stale, alive = (
+            {(item.saved.source_node, item.saved.source_nr) for item in builder.saved if item.saved.state == state}
+            for state in ("modified", "alive")
+        )
+        for draft in reversed(builder.nodes):  # a view has the memory and the version of what it is a view of
+            for known in (self.stale, alive) if _is_view(draft) else ():
+                known |= {draft.operands["self"]} if (draft.id, 0) in known else set()
+        self.kept = {node for node, nr in alive - self.stale if nr == 0}  # as when it was saved, says the version
         for draft in builder.nodes:
-            if draft.id in self.stale and draft.kind != "op":
+            if (draft.id, 0) in self.stale and draft.kind != "op":
                 self.forget(draft, "it was changed in place since it was used")
 
     # -- what the version counters say ---------------------------------------------------------------
-    def moved(self, draft: Draft) -> bool:
-        """Whether the result was changed in place after it was made, or may have been."""
-        return bool(draft.version) or draft.id in self.stale
+    def moved(self, draft: Draft, nr: int = 0) -> bool:
+        """Whether a result was changed in place after it was made, or may have been."""
+        item = self.builder.raw.get((draft.id, nr)) if nr else None
+        return (draft.id, nr) in self.stale or bool(self.builder.reader.facts(item).version if is_tensor(item) else not nr and draft.version)
 
     def is_fresh(self, draft: Draft) -> bool:
         """Whether the result certainly has memory of its own: then every count of its version is a later change."""
@@ -76,41 +97,52 @@ class Checks:
         found = []
         for other in self._behind(draft):
             if other.kind != "op" and other.version and other.id not in self.kept and not self._is_right(other.id):
-                found.append(other)
+                found += [other] if self.later(other) is not False else []
         return found
 
-    def _behind(self, draft: Draft, vouching: bool = False) -> Iterator[Draft]:
-        """The operands, and those of operands that were computed again; `vouching`: as far as each number counts."""
+    def later(self, draft: Draft) -> bool | None:
+        """Whether a leaf was changed in place after it was used first; None where nothing tells."""
+        tensor = draft.tensor() if draft.kind == "leaf" and draft.tensor is not None else None
+        first = None if tensor is None else self.builder.reader.first_version(tensor)
+        return None if first is None else first != draft.version
+
+    def _behind(self, draft: Draft, through: Callable[[Draft], bool] = lambda draft: True) -> Iterator[Draft]:
+        """The operands, and those of operands that were computed again, `through` operations for which that holds."""
         todo, seen = [draft], {draft.id}
         while todo:
             here = todo.pop()
-            for parent, _ in here.operands.values() if not vouching or here.record.name in _VOUCHES else ():
+            for parent, _ in here.operands.values() if through(here) else ():
                 other = self.builder.draft(parent)
                 if parent not in seen and parent not in self.since:  # that was used as it was later
                     seen.add(parent)
-                    todo += [other] if other.kind == "op" and other.again else []
+                    todo += [other] if other.kind == "op" and (other.again or _is_view(other)) else []
                     yield other
 
     # -- an operation was run again --------------------------------------------------------------------
+    def known(self, draft: Draft) -> list[int]:
+        """Which results of an operation are known, and can be compared."""
+        return [nr for nr in range(max(1, len(draft.outputs))) if (draft.id, nr) in self.builder.raw]
+
     def compare(self, draft: Draft, known: dict[str, Any], run: Callable[[dict[str, Any]], list[Any]]) -> None:
-        """Of a node with a known value: what it comes to from the operands `known`, as they are shown. Raises what `run` raises."""
-        results = run(known)
-        shown = self.builder.raw[draft.id, 0]
+        """Of a node with known results: what it comes to from the operands `known`, as they are shown. Raises what `run` raises."""
+        results, (nr, *others) = run(known), self.known(draft)
+        shown = self.builder.raw[draft.id, nr]
         fresh, suspects = self.is_fresh(draft), self.suspects(draft)
         used = frozenset(n for n, (parent, _) in draft.operands.items() if parent in self.since)
-        if fresh and self.moved(draft):
+        if fresh and self.moved(draft, nr):
             if not suspects and not used:
-                self._put_back(draft, shown, results)
+                self._put_back(draft, nr, results)
             else:
                 self.forget(draft, f"it was changed in place since, and is {self._now(shown)} now")
                 self._forget_all(suspects, f"it, or what {draft.op} made of it, may have been changed in place since")
-        elif self._same(shown, results[0], draft):
-            self._confirm(draft)
-        elif not fresh and (used or self.moved(draft)):
+        elif self._same(shown, results[nr], draft) and not (used and self._differs(draft, results, others)):
+            if not _is_view(draft):  # which is the same whatever became of the memory
+                self._confirm(draft)
+        elif not fresh and (used or self.moved(draft, nr)):
             self.forget(draft, f"its memory was changed in place, before or after {draft.op}; it is {self._now(shown)} now")
             self._forget_all(suspects, "it may have been changed in place since")
             self.unseen = True  # an operation in place counts its own change: it may have been an operand
-        elif used and self._same(shown, run(known | self._later(draft, used))[0], draft):
+        elif used and not self._differs(draft, results := run(known | self._later(draft, used)), [nr, *others]):
             draft.unlike = used  # changed before it was used here: the number of then is its own, and not this one's operand
             self._confirm(draft)
         elif suspects:
@@ -119,6 +151,18 @@ class Checks:
             self.blamed.append(draft)
         else:
             self.disputes.append((draft, self._now(shown)))
+        for other in others if draft.id not in self.lost else ():
+            if not self._differs(draft, results, [other]):
+                continue
+            if fresh and self.moved(draft, other) and (draft.id in self.verified or draft.id in self.since):
+                self._put_back(draft, other, results)
+            else:
+                self.verified.discard(draft.id)
+                self.disputes.append((draft, self._now(shown)))
+                break
+
+    def _differs(self, draft: Draft, results: list[Any], numbers: list[int]) -> bool:
+        return not all(self._same(self.builder.raw[draft.id, nr], results[nr], draft) for nr in numbers)
 
     def _later(self, draft: Draft, used: frozenset[str]) -> dict[str, Any]:
         """Operands that were put back, as they are now."""
@@ -135,11 +179,37 @@ class Checks:
             if self._is_right(draft.id) or self._is_number(draft) or draft.id in self.verified or draft.id in self.since and not self.unseen:
                 continue
             if draft.kind != "op":
-                doubtful = self.unseen or draft.version and draft.id not in self.kept
+                doubtful = self.unseen or draft.version and draft.id not in self.kept and self.later(draft) is not False
             else:
                 doubtful = self.unseen or bool(self.lost) and (draft.again or draft.version is None)
             if doubtful:
                 self.forget(draft, "it may have been changed since, as others were")
+        for draft in self.builder.nodes:
+            if draft.kind != "op" and draft.version and draft.value is not None and not self._is_number(draft):
+                self._doubt(draft)
+
+    def _doubt(self, draft: Draft) -> None:
+        """Of a leaf or data that was changed in place when nothing tells: before it was used, or after."""
+        later = self.later(draft)
+        if later is False or draft.id in self.kept or self._is_right(draft.id):
+            return
+        if self._is_right(draft.id, self.felt):  # a change of all of it would have been noticed
+            if later:
+                self.notes[draft.id] = "as it is now: it was changed in place since it was used first, where that makes no difference here"
+            return
+        why = f"it was changed in place{f' {draft.version} times' if draft.version > 1 else ''}, before or after it was used here"
+        if later:
+            self.forget(draft, why)
+            return
+        self.notes[draft.id], name = f"as it is now: {why}", draft.name or "an operand"
+        todo = [draft.id]
+        while todo:
+            node = todo.pop()
+            for child in self.children.get(node, ()):  # no equation holds the numbers of two moments
+                child.unlike |= {n for n, (parent, _) in child.operands.items() if child.again or parent == node}
+                if child.again and child.id not in self.notes:
+                    self.notes[child.id] = f"with {name} as it is now, which may have been changed in place since"
+                    todo.append(child.id)
 
     def _settle(self, draft: Draft, now: str) -> None:
         """One of a result and its operands was changed, and no version says which."""
@@ -161,12 +231,13 @@ class Checks:
 
     def cannot(self, draft: Draft) -> None:
         """An operation with a known value cannot be run again: only its version and what it is a view of speak."""
-        shown = self.builder.raw[draft.id, 0]
+        nr = next((nr for nr in self.known(draft) if self.moved(draft, nr)), self.known(draft)[0])
+        shown = self.builder.raw[draft.id, nr]
         parents = [self.builder.draft(parent) for parent, _ in draft.operands.values()]
         lost = [p for p in parents if p.id in self.lost]
-        if self.moved(draft) and self.is_fresh(draft):
+        if self.moved(draft, nr) and self.is_fresh(draft):
             self.forget(draft, f"it was changed in place since, and is {self._now(shown)} now")
-        elif self.moved(draft) and draft.record is None and draft.id not in self.kept:
+        elif self.moved(draft, nr) and draft.record is None and draft.id not in self.kept:
             self.forget(draft, f"its memory was changed in place, and is {self._now(shown)} now; whether that was later is not known")
         elif lost and not self.is_fresh(draft):
             self.forget(draft, f"its memory is that of {lost[0].name or 'its operand'}, which was changed; it is {self._now(shown)} now")
@@ -174,19 +245,26 @@ class Checks:
     def _confirm(self, draft: Draft) -> None:
         """A number that comes out as it was vouches for what it was computed from."""
         self.verified.add(draft.id)
-        for other in self._behind(draft, vouching=True):
-            self.vouched.setdefault(other.id, []).append(draft.id)
+        for known, through in ((self.vouched, _each_counts), (self.felt, self._some_count)):
+            for other in self._behind(draft, through):
+                known.setdefault(other.id, []).append(draft.id)
 
-    def _is_right(self, node_id: str) -> bool:
-        return any(by not in self.lost for by in self.vouched.get(node_id, ()))
+    def _is_right(self, node_id: str, by: dict[str, list[str]] | None = None) -> bool:
+        return any(other not in self.lost for other in (self.vouched if by is None else by).get(node_id, ()))
 
-    def _put_back(self, draft: Draft, shown: Any, results: list[Any]) -> None:
+    def _some_count(self, draft: Draft) -> bool:
+        """Whether an operation let some of its operands' numbers through (not a `relu` that came to 0 everywhere)."""
+        return _each_counts(draft) or bool(np.any(self._array(self.builder.raw.get((draft.id, 0), 0))))
+
+    def _put_back(self, draft: Draft, nr: int, results: list[Any]) -> None:
         """Only the result was changed: the number of then is what came out now."""
-        now = self._now(shown)
-        draft.value, draft.again = None, True
-        self.builder.raw.pop((draft.id, 0), None)
-        self.builder.set_output(draft.id, 0, results[0])
-        self.since[draft.id] = f"it was changed in place since, and is {now} now"
+        now = self._now(self.builder.raw.pop((draft.id, nr)))
+        if nr == 0:
+            draft.value, draft.again = None, True
+        draft.outputs = tuple(replace(o, value=None) if i == nr else o for i, o in enumerate(draft.outputs))
+        self.builder.set_output(draft.id, nr, results[nr])
+        said = f"{draft.outputs[nr].label or f'result {nr}' if nr else 'it'} was changed in place since, and is {now} now"
+        self.since[draft.id] = "; ".join(filter(None, (self.since.get(draft.id), said)))
 
     def _forget_all(self, drafts: list[Draft], why: str) -> None:
         for draft in drafts:
@@ -197,16 +275,21 @@ class Checks:
         todo = [(draft, why)]
         while todo:
             draft, why = todo.pop()
-            if draft.value is None:
+            if draft.value is None and not self.known(draft):
                 continue
-            draft.missing = f"not known: {why}" + (f"; it is {draft.value.text} now" if draft.kind != "op" else "")
-            draft.value = None
+            draft.missing = f"not known: {why}" + (f"; it is {draft.value.text} now" if draft.kind != "op" and draft.value is not None else "")
+            draft.value, draft.outputs = None, tuple(replace(o, value=None) for o in draft.outputs)
             draft.unlike = frozenset(draft.operands)  # its gradients may come from the changed number
             self.since.pop(draft.id, None)
             self.verified.discard(draft.id)
-            self.builder.raw.pop((draft.id, 0), None)
+            for nr in self.known(draft):
+                self.builder.raw.pop((draft.id, nr), None)
             self.lost.add(draft.id)
-            todo += [(c, "what it was computed from was changed since") for c in self.children.get(draft.id, ()) if c.again]
+            for child in self.children.get(draft.id, ()):
+                if child.again:
+                    todo.append((child, "what it was computed from was changed since"))
+                elif _is_view(child):
+                    todo.append((child, f"its memory is that of {draft.name or 'its operand'}, which was changed"))
             if draft.kind == "op" and not draft.again:
                 name = draft.name or f"what {draft.op} made"
                 todo += [(d, f"its memory is that of {name}, which was changed") for d in self._sharers(draft) if not d.again]

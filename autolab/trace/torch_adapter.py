@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import functools
 import heapq
 import itertools
 import weakref
@@ -14,6 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .drafts import operation_name
 from .reader import UNKNOWN, Facts, Reader, device_name, dtype_name
 from .torch_snapshots import Snapshots
 from .values import Value
@@ -159,6 +161,9 @@ class TorchReader(Reader):
     def lost_base(self, tensor: Any, changes: bool) -> Any:
         return tensor._base if changes and tensor._is_view() else None
 
+    def first_version(self, tensor: Any) -> int | None:
+        return None
+
     def watch(self, tensor: Any) -> tuple[Any, int]:
         memory = self.memory(tensor)
         return lambda: memory, tensor._version
@@ -183,7 +188,10 @@ class TorchReader(Reader):
         return None
 
     def operand(self, node: Any, slot: int) -> Any:
-        return UNKNOWN
+        if not slot or "Norm" not in self.grad_fn_name(node):
+            return UNKNOWN
+        # A normalisation keeps the weight that it has, needed or not; without one there is no bias either.
+        return UNKNOWN if "weight" in dict(super().saved(node)) else None
 
     def saved(self, node: Any) -> Iterator[tuple[str, Any]]:
         for name, value in super().saved(node):
@@ -204,7 +212,10 @@ class TorchReader(Reader):
         return torch.no_grad()
 
     def kept(self, node: Any) -> dict[str, Any]:
-        return dict(self.saved(node))
+        record = self.op(node)
+        slots = {record.params[i] for i, _, _ in record.rules} if record is not None else set()
+        # PyTorch may leave out what has a gradient and is not needed; of the others, None says that there was none.
+        return dict.fromkeys(self._tensor_names(node) - slots) | dict(self.saved(node))
 
     def plain(self, item: Any) -> Any:
         return item.detach()
@@ -215,17 +226,17 @@ class TorchReader(Reader):
         return getattr(torch, name)
 
     def again(self, record: Any, arguments: dict[str, Any], attrs: dict[str, Any]) -> Any:
-        import torch
-
-        # Not nn.functional: what it calls the third argument of mse_loss is not what the operation does.
-        places = (torch, torch.Tensor, torch.ops.aten)
-        function = next((found for place in places if (found := getattr(place, record.name, None)) is not None), None)
-        if function is None:
-            raise NotImplementedError(record.name)
-        named = {name: arguments[name] for name in record.params if name in record.keyword_only}
-        if attrs.get("alpha", 1) != 1:
-            named["alpha"] = attrs["alpha"]
-        return function(*(arguments[name] for name in record.params if name not in named), **named)
+        found, given = _REAL.get(record.node) or operation_name(record.node), arguments | ({"alpha": attrs["alpha"]} if "alpha" in attrs else {})
+        for overload in _overloads(found):
+            params = overload._schema.arguments
+            names = {a.name for a in params}
+            named = {n: item for n, item in given.items() if n in names or item is not None}
+            if named.keys() <= names and all(a.name in named or a.has_default_value() for a in params):
+                try:
+                    return overload(**named)
+                except (RuntimeError, TypeError):  # the arguments of another overload
+                    continue
+        raise NotImplementedError(found)
 
     def _ones_like(self, root: Any) -> Any:
         import torch
@@ -336,6 +347,19 @@ class _Replay:
             before = fn.variable.grad
             total = grad if before is None else before.detach() + grad
             self.observer.accumulate(fn.variable, grad, total)
+
+
+_REAL = {"ReshapeAliasBackward0": "reshape"}
+
+
+@functools.cache
+def _overloads(name: str) -> list[Any]:
+    """The forms of an operation of PyTorch's, without those that write into a tensor that is given."""
+    import torch
+
+    packets = [p for n in (name, f"_{name}") if (p := getattr(torch.ops.aten, n, None)) is not None]
+    found = [getattr(packet, n) for packet in packets for n in packet.overloads()]
+    return [f for f in found if not any(a.alias_info is not None and a.alias_info.is_write for a in f._schema.arguments)]
 
 
 def _signed(value: Any) -> Any:

@@ -52,7 +52,8 @@ def describe(
     from; `rounded`: the formula of the node was filled in with rounded numbers; `rehearsed`: it did not happen, but would;
     `chain`: what an edge passes on, as a formula."""
     if shot.event == "compute" and node is not None:
-        return compute(node, rounded)
+        text, tex = compute(node, rounded)
+        return (f"{text}; {shot.note}", node.tex) if shot.note else (text, tex)
     if shot.event == "return" and receiver is not None:
         return _return(shot, receiver, roots)
     mood = _conditional if rehearsed else _indicative

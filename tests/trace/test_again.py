@@ -37,10 +37,12 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, int, np.ndarray
     running = []
     fill, put = again.fill, build.Builder.set_output
 
-    def filled(builder: Any) -> None:
+    def filled(builder: Any) -> Any:
         running.append(1)
-        fill(builder)
-        running.pop()
+        try:
+            return fill(builder)
+        finally:
+            running.pop()
 
     def set_output(builder: Any, node_id: str, nr: int, tensor: Any) -> None:
         if running:

@@ -289,6 +289,20 @@ def test_of_pytorch():
     assert "This is an error of PyTorch itself" in text and "Something else in this line has no name" in text
 
 
+@pytest.mark.parametrize("whole", [False, True])
+def test_who_made_a_value_did_not_change_it(whole):
+    def code():
+        doubled = torch.tensor([1.0, 2.0], requires_grad=True) * 2
+        used = doubled if whole else doubled[0]
+        loss = (used * used).sum()
+        with torch.no_grad():
+            doubled.add_(1)
+        loss.backward()
+
+    _, text, marks = explained(code)
+    assert "changed here" not in marks.values() and "Changed to version 1 by an operation that is not known." in text
+
+
 # -- nothing is kept -------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("recorded", [False, True])
 def test_no_tensor_outlives_its_error(recorded):

@@ -407,12 +407,13 @@ class AccumulateGrad(Node):
 
     One is made per leaf and graph, so what is the same for all of them stands in the class."""
 
-    __slots__ = ("variable",)
+    __slots__ = ("variable", "version")
     _name = "torch::autograd::AccumulateGrad"
     inputs = saved = ()
     input_nrs = fix = value = operands = scope = None
     sequence_nr = ACCUMULATE_NR
     variable: Any
+    version: int  # of the leaf when this was made: what tells the explorer that the leaf was changed since
 
     def __dir__(self) -> list[str]:
         return sorted([*super().__dir__(), "variable"])
@@ -446,6 +447,7 @@ def new_accumulator(leaf: Tensor) -> AccumulateGrad | None:
     node = AccumulateGrad()
     node.variable = leaf
     node.hooks = None
+    node.version = 0 if leaf._memory is None else leaf._memory.version
     if not shared.several:
         leaf._acc = weakref.ref(node)
         return node

@@ -167,11 +167,12 @@ export function valueView(value, label, why = "not kept") {
   return h("div", { class: "al-heatbox" }, heatTable(table, label, value.shape), scaleBar(scaleOf(table), table.flat().filter((v) => typeof v === "string").length, table.flat().length));
 }
 
-// Below the value of a node that was computed again (`Node.again`); `meta.changed` says what became of it since.
+// Below the value of a node: that it was computed again (`Node.again`), and what may have become of it since (`meta.changed`).
 export function againNote(trace, node, value) {
-  if (!node?.again || !value) return null;
-  const why = trace.meta.changed?.[node.id] ?? "the graph did not keep it";
-  return h("div", { class: "al-note", text: `computed again from its operands: ${why}` });
+  const changed = trace.meta.changed?.[node?.id];
+  if (!value || !(node?.again || changed)) return null;
+  const text = node.again ? `computed again from its operands: ${changed ?? "the graph did not keep it"}` : changed;
+  return h("div", { class: "al-note", text });
 }
 
 function heatTable(table, label, shape) {
