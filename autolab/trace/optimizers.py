@@ -227,6 +227,7 @@ SETTINGS = (
 """What a step's sentence and Details say of a parameter group, in this order; others change no number of the formulas."""
 
 
+_STEPS = frozenset(["step", "_update"])  # which of the two states an optimizer's rule depends on what it inherits
 _PARTS = frozenset(["_update", "_with_momentum", "_with_grad"])  # what a method's arithmetic is made of, beside `step`
 
 
@@ -235,7 +236,7 @@ _OURS = ("autolab.optim.", "torch.optim.")  # both compute the same
 
 def lines(cls: type, facts: Facts) -> list[Line]:
     """The lines of a step of an optimizer of that class, [] for one whose arithmetic is not written here: LBFGS, and a learner's own."""
-    kind = next((c for c in cls.__mro__ if "step" in vars(c)), cls)
+    kind = next((c for c in cls.__mro__ if not _STEPS.isdisjoint(vars(c))), cls)
     rule = _RULES.get(kind.__name__)
     changed = any(not c.__module__.startswith(_OURS) for c in cls.__mro__ if not _PARTS.isdisjoint(vars(c)))
     if rule is None or not kind.__module__.startswith(_OURS) or changed:
