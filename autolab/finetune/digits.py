@@ -1,10 +1,14 @@
 """The task that fine-tuning is shown on: digits that `resnet_digits` has never seen, and only a few of them."""
 
+from __future__ import annotations
+
 import functools
-from typing import Any, NamedTuple
+from typing import NamedTuple
+from collections.abc import Iterable
 
 import autolab
 from autolab.engine.core.errors import fail
+from autolab.engine.core.tensor import Tensor
 from autolab.utils.data import TensorDataset
 from autolab.vision.datasets import Digits
 from autolab.vision.transforms import Compose, InterpolationMode, RandomCrop, RandomRotation
@@ -15,12 +19,12 @@ DEGREES, SHIFT = 25, 4
 class FewShot(NamedTuple):
     """Three data sets of images (1, 32, 32) from 0 to 1 and class numbers from 0; no image is in two of them."""
 
-    train: Any
-    validation: Any
-    test: Any
+    train: TensorDataset
+    validation: TensorDataset
+    test: TensorDataset
 
 
-def unseen_digits(per_class=10, seed=0, classes=(5, 6, 7, 8, 9)):
+def unseen_digits(per_class: int = 10, seed: int = 0, classes: Iterable[int] = (5, 6, 7, 8, 9)) -> FewShot:
     """A few digits of each of `classes`, turned by up to 25 degrees and shifted by up to 4 pixels: a `FewShot`.
 
     train: `per_class` images of each class; validation: 20 of each, others. Both are drawn by `seed` from
@@ -43,14 +47,16 @@ def unseen_digits(per_class=10, seed=0, classes=(5, 6, 7, 8, 9)):
             raise fail(ValueError, message, "20 images of each class are for validation.")
         train.append(own[:per_class])
         validation.append(own[per_class : per_class + 20])
-    parts = (autolab.cat(part) for part in (train, validation))
-    return FewShot(
-        *(TensorDataset(images[part], labels[part]) for part in parts), TensorDataset(*_shaken(False, classes))
-    )
+
+    def subset(places: list[Tensor]) -> TensorDataset:
+        place = autolab.cat(places)
+        return TensorDataset(images[place], labels[place])
+
+    return FewShot(subset(train), subset(validation), TensorDataset(*_shaken(False, classes)))
 
 
 @functools.lru_cache(maxsize=4)
-def _shaken(train, classes):
+def _shaken(train: bool, classes: tuple[int, ...]) -> tuple[Tensor, Tensor]:
     """Images and labels of the classes, every image moved once and for all."""
     digits = Digits(train=train, size=32)
     chosen = [i for i, label in enumerate(digits.targets.tolist()) if label in classes]

@@ -4,14 +4,19 @@ Source: J. Donahue et al., "DeCAF: A Deep Convolutional Activation Feature for G
 https://arxiv.org/abs/1310.1531
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
 import autolab
 from autolab.engine.core.grad_mode import no_grad
 from autolab.engine.core.errors import fail
-from autolab.nn import Identity
+from autolab.engine.core.tensor import Tensor
+from autolab.nn import Identity, Module
 from autolab.utils.data import TensorDataset
 
 
-def cached_features(extractor, batches):
+def cached_features(extractor: Module, batches: Iterable[Sequence[Tensor]]) -> TensorDataset:
     """A `TensorDataset` of (features, targets): what `extractor` answers to each batch of (inputs, targets).
 
     extractor: a frozen network without its head, in evaluation mode. batches: a DataLoader or a list of pairs. The

@@ -7,15 +7,20 @@ normalisation: that is what `freeze_statistics` is for.
 Source: https://docs.pytorch.org/docs/2.13/notes/autograd.html#setting-requires-grad
 """
 
+from __future__ import annotations
+
 import fnmatch
+from collections.abc import Mapping
+from typing import Any
 
 from autolab.engine.core.errors import fail
+from autolab.nn.modules.module import Module
 from autolab.nn.modules.normalization import GroupNorm, LayerNorm, RMSNorm, _Tracking
 
 _NORMALIZATIONS = (_Tracking, GroupNorm, LayerNorm, RMSNorm)
 
 
-def freeze(model, *patterns):
+def freeze(model: Module, *patterns: str) -> list[str]:
     """Freeze the parameters that match: requires_grad False, and no `.grad`. Returns their names.
 
     A pattern is the name of a parameter or of a module that it is in, `*` and `?` as in file names: "layer1", "*.bias",
@@ -25,12 +30,12 @@ def freeze(model, *patterns):
     return _set(model, patterns, False)
 
 
-def unfreeze(model, *patterns):
+def unfreeze(model: Module, *patterns: str) -> list[str]:
     """Train the parameters that match: requires_grad True. Returns their names. Patterns as in `freeze`."""
     return _set(model, patterns, True)
 
 
-def _set(model, patterns, trained):
+def _set(model: Module, patterns: tuple[str, ...], trained: bool) -> list[str]:
     names = []
     for name, parameter in matching(dict(model.named_parameters(remove_duplicate=False)), patterns).items():
         parameter.requires_grad_(trained)
@@ -40,24 +45,24 @@ def _set(model, patterns, trained):
     return names
 
 
-def matching(named, patterns):
+def matching(named: Mapping[str, Any], patterns: tuple[str, ...]) -> dict[str, Any]:
     """The entries of the dict `named` whose dotted name, or the beginning of it up to a dot, matches a pattern."""
     chosen = set() if patterns else set(named)
     for pattern in patterns:
-        found = {name for name in named if any(fnmatch.fnmatchcase(part, pattern) for part in _beginnings(name))}
-        if not found:
+        matches = {name for name in named if any(fnmatch.fnmatchcase(part, pattern) for part in _beginnings(name))}
+        if not matches:
             beginnings = sorted({name.split(".")[0] for name in named})
             raise fail(ValueError, f"nothing matches '{pattern}'", f"Names begin with {', '.join(beginnings) or '-'}.")
-        chosen |= found
+        chosen |= matches
     return {name: value for name, value in named.items() if name in chosen}
 
 
-def _beginnings(name):
+def _beginnings(name: str) -> list[str]:
     parts = name.split(".")
     return [".".join(parts[:n]) for n in range(1, len(parts) + 1)]
 
 
-def freeze_statistics(model):
+def freeze_statistics(model: Module) -> list[str]:
     """Put into evaluation mode each batch or instance normalisation that trains no parameter. Returns their names.
 
     In training mode such a layer normalises by the batch and moves its running statistics, though its parameters are
@@ -71,30 +76,30 @@ def freeze_statistics(model):
     return names
 
 
-def count_parameters(model):
+def count_parameters(model: Module) -> tuple[int, int]:
     """(trainable, all): how many numbers are trained, and how many there are. A shared parameter counts once."""
     sizes = [(parameter.numel(), parameter.requires_grad) for parameter in model.parameters()]
     return sum(size for size, trained in sizes if trained), sum(size for size, _ in sizes)
 
 
-def layers(model):
+def layers(model: Module) -> list[tuple[str, ...]]:
     """The layers from input to output, as tuples of names: `[("conv1", "bn1"), ("layer1",), ..., ("fc",)]`.
 
     A layer is a direct submodule with parameters, in the order of registration; a normalisation belongs to the layer
     before it. Each tuple is good for `unfreeze(model, *layer)`.
     """
-    found = []
+    stack: list[tuple[str, ...]] = []
     for name, module in model.named_children():
         if next(module.parameters(), None) is None:
             continue
-        if found and isinstance(module, _NORMALIZATIONS):
-            found[-1] = (*found[-1], name)
+        if stack and isinstance(module, _NORMALIZATIONS):
+            stack[-1] = (*stack[-1], name)
         else:
-            found.append((name,))
-    return found
+            stack.append((name,))
+    return stack
 
 
-def parameter_groups(model, lr, decay=0.5):
+def parameter_groups(model: Module, lr: float, decay: float = 0.5) -> list[dict[str, Any]]:
     """Groups for an optimizer, one for each of `layers(model)`: the last with rate `lr`, each earlier one `decay` times
     it.
 
@@ -110,8 +115,9 @@ def parameter_groups(model, lr, decay=0.5):
     if outside:
         message = f"parameters {outside} are in no submodule"
         raise fail(ValueError, message, "Write the groups yourself: [{'params': [...], 'lr': ...}, ...].")
-    groups, seen, found = [], set(), layers(model)
-    for depth, names in zip(range(len(found) - 1, -1, -1), found):
+    stack, seen = layers(model), set[int]()
+    groups: list[dict[str, Any]] = []
+    for depth, names in zip(range(len(stack) - 1, -1, -1), stack):
         parameters = [p for name in names for p in model.get_submodule(name).parameters() if id(p) not in seen]
         seen.update(id(p) for p in parameters)
         if parameters:

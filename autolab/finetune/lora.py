@@ -5,12 +5,15 @@ train B and A in W + (alpha / r) B A. B starts at zero, so that the network star
 added to W.
 """
 
+from __future__ import annotations
+
 import math
 
 import autolab
 from autolab import nn
 from autolab.engine.core.grad_mode import no_grad
 from autolab.engine.core.errors import fail
+from autolab.engine.core.tensor import Tensor
 from autolab.engine.exact.refusals import unsupported
 from autolab.finetune.freezing import freeze, matching
 
@@ -18,7 +21,10 @@ from autolab.finetune.freezing import freeze, matching
 class _Adapter(nn.Module):
     """A frozen `base` layer and its two trained factors; `scaling` is alpha / r."""
 
-    def __init__(self, base, r, alpha, a_shape, b_shape):
+    def __init__(
+        self, base: nn.Linear | nn.Conv2d, r: int, alpha: float | None, a_shape: tuple[int, ...],
+        b_shape: tuple[int, ...],
+    ) -> None:
         super().__init__()
         if not isinstance(r, int) or r < 1:
             raise fail(ValueError, f"r should be an integer of at least 1, but got {r}", "It is the rank.")
@@ -31,23 +37,23 @@ class _Adapter(nn.Module):
         self.train(base.training)
         self.reset_parameters()
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """A as nn.Linear draws its weight, B zero: the adapter adds nothing yet."""
         nn.init.kaiming_uniform_(self.lora_A, a=math.sqrt(5))
         nn.init.zeros_(self.lora_B)
 
-    def delta(self):
+    def delta(self) -> Tensor:
         """What the adapter adds to the base's weight, in its shape."""
         product = self.lora_B.flatten(1) @ self.lora_A.flatten(1)
         return self.scaling * product.view(self.base.weight.shape)
 
-    def merge(self):
+    def merge(self) -> nn.Linear | nn.Conv2d:
         """The base layer with the adapter's product added to its weight, in place."""
         with no_grad():
-            self.base.weight += self.delta()
+            self.base.weight.add_(self.delta())
         return self.base
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """Rank and scale."""
         return f"r={self.r}, alpha={self.alpha}"
 
@@ -59,12 +65,12 @@ class LoRALinear(_Adapter):
     Raises TypeError for another base, ValueError for a rank below 1.
     """
 
-    def __init__(self, base, r=4, alpha=None):
+    def __init__(self, base: nn.Linear, r: int = 4, alpha: float | None = None) -> None:
         if not isinstance(base, nn.Linear):
             raise fail(TypeError, f"base should be a Linear, but got {type(base).__name__}", "It adapts one layer.")
         super().__init__(base, r, alpha, (r, base.in_features), (base.out_features, r))
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """The base's output and the adapter's."""
         low = nn.functional.linear(input, self.lora_A)
         return self.base(input) + self.scaling * nn.functional.linear(low, self.lora_B)
@@ -77,7 +83,7 @@ class LoRAConv2d(_Adapter):
     for a rank below 1, NotImplementedError for groups and for padding with other than zeros.
     """
 
-    def __init__(self, base, r=4, alpha=None):
+    def __init__(self, base: nn.Conv2d, r: int = 4, alpha: float | None = None) -> None:
         if not isinstance(base, nn.Conv2d):
             raise fail(TypeError, f"base should be a Conv2d, but got {type(base).__name__}", "It adapts one layer.")
         if base.groups != 1:
@@ -86,20 +92,20 @@ class LoRAConv2d(_Adapter):
             raise unsupported("LoRAConv2d", "padding_mode", "Use zeros.")
         super().__init__(base, r, alpha, (r, *base.weight.shape[1:]), (base.out_channels, r, 1, 1))
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """The base's output and the adapter's."""
         base = self.base
         low = nn.functional.conv2d(input, self.lora_A, None, base.stride, base.padding, base.dilation)
         return base(input) + self.scaling * nn.functional.conv2d(low, self.lora_B)
 
 
-def _is_adaptable(module):
+def _is_adaptable(module: nn.Module) -> bool:
     if isinstance(module, nn.Conv2d):
         return module.groups == 1 and module.padding_mode == "zeros"
     return isinstance(module, nn.Linear)
 
 
-def add_lora(model, *patterns, r=4, alpha=None):
+def add_lora(model: nn.Module, *patterns: str, r: int = 4, alpha: float | None = None) -> list[str]:
     """Freeze `model` and give adapters to its layers that match; returns their names.
 
     patterns: as in `freeze`; without any, every Linear is meant, and every Conv2d without groups that pads with zeros.
@@ -114,20 +120,21 @@ def add_lora(model, *patterns, r=4, alpha=None):
         for name, module in model.named_modules(remove_duplicate=False)
         if name and _is_adaptable(module)
     }
-    chosen, made = matching(adaptable, patterns), {}
+    chosen = matching(adaptable, patterns)
     if not chosen:
         raise fail(ValueError, "the model has no layer to adapt", "Linear and Conv2d inside of it can be adapted.")
+    adapters: dict[int, _Adapter] = {}  # a shared layer gets one
     for module in chosen.values():
-        if id(module) not in made:
+        if id(module) not in adapters:
             kind = LoRALinear if isinstance(module, nn.Linear) else LoRAConv2d
-            made[id(module)] = kind(module, r, alpha)
+            adapters[id(module)] = kind(module, r, alpha)
     freeze(model)
     for name, module in chosen.items():
-        model.set_submodule(name, made[id(module)])
+        model.set_submodule(name, adapters[id(module)])
     return list(chosen)
 
 
-def merge_lora(model):
+def merge_lora(model: nn.Module) -> list[str]:
     """Put in the place of each adapter its base with the product added: the same outputs, the old names. Returns the
     names.
 

@@ -1,8 +1,13 @@
 """Early stopping. Source: L. Prechelt, "Early Stopping - But When?", 1998, https://doi.org/10.1007/3-540-49430-8_3"""
 
+from __future__ import annotations
+
 from copy import deepcopy
+from typing import Any, Literal
 
 from autolab.engine.core.errors import fail
+from autolab.engine.core.tensor import Tensor
+from autolab.nn.modules.module import Module
 
 
 class EarlyStopping:
@@ -20,7 +25,7 @@ class EarlyStopping:
         stopping.restore(model)
     """
 
-    def __init__(self, patience=5, min_delta=0.0, mode="min"):
+    def __init__(self, patience: int = 5, min_delta: float = 0.0, mode: Literal["min", "max"] = "min") -> None:
         if not isinstance(patience, int) or patience < 1:
             raise fail(ValueError, f"patience should be an integer of at least 1, but got {patience}", "In epochs.")
         if not min_delta >= 0:
@@ -28,10 +33,12 @@ class EarlyStopping:
         if mode not in ("min", "max"):
             raise fail(ValueError, f"mode should be 'min' or 'max', but got {mode!r}", "Losses fall, accuracies rise.")
         self.patience, self.min_delta, self.mode = patience, min_delta, mode
-        self.best, self.best_at, self.stale, self.seen = None, None, 0, 0
-        self._weights = None
+        self.best: float | None = None
+        self.best_at: int | None = None
+        self.stale, self.seen = 0, 0
+        self._weights: dict[str, Any] | None = None
 
-    def step(self, value, model=None):
+    def step(self, value: float | Tensor, model: Module | None = None) -> bool:
         """Take in the newest value, and `model`'s weights if it is the best. Returns whether to stop."""
         value = float(value)
         if self._is_better(value):
@@ -42,23 +49,23 @@ class EarlyStopping:
         self.seen += 1
         return self.stale >= self.patience
 
-    def _is_better(self, value):
+    def _is_better(self, value: float) -> bool:
         if self.best is None:
             return value == value
         gain = self.best - value if self.mode == "min" else value - self.best
         return gain > self.min_delta
 
-    def restore(self, model):
+    def restore(self, model: Module) -> None:
         """Give `model` the weights and running statistics it had at the best value. Raises RuntimeError without any."""
         if self._weights is None:
             raise fail(RuntimeError, "no weights were kept", "Pass the model: stopping.step(value, model).")
         model.load_state_dict(self._weights)
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         """What to save, to go on later."""
         return {name: getattr(self, name) for name in ("best", "best_at", "stale", "seen", "_weights")}
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take back what `state_dict` returned."""
         for name in ("best", "best_at", "stale", "seen", "_weights"):
             setattr(self, name, deepcopy(state_dict[name]))

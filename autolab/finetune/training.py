@@ -1,18 +1,36 @@
 """A training loop that hands out a record whenever there is news, and waits: for a plot, a pause, a new learning
 rate."""
 
+from __future__ import annotations
+
 import contextlib
 import itertools
 import math
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from typing import Any
 
 import autolab
 from autolab.engine.core.grad_mode import no_grad
 from autolab.engine.core.errors import fail
+from autolab.engine.core.tensor import Tensor
+from autolab.finetune.stopping import EarlyStopping
 from autolab.nn.functional import cross_entropy
+from autolab.nn.modules.module import Module
+from autolab.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
+from autolab.optim.optimizer import Optimizer
+
+Batches = Iterable[Sequence[Any]]
+"""A DataLoader or a list of (inputs, targets)."""
+Loaders = tuple[Batches, Batches | None] | list[Batches | None]
+"""Batches to train on; batches to validate with, or None."""
+Loss = Callable[[Any, Any], Tensor]
+"""A function of (outputs, targets)."""
+Means = tuple[float | None, float | None]
+"""Mean loss and accuracy."""
 
 
 @contextlib.contextmanager
-def evaluating(model):
+def evaluating(model: Module) -> Iterator[None]:
     """`model` in evaluation mode; afterwards each of its modules is in the mode it was in."""
     modes = [(module, module.training) for module in model.modules()]
     model.eval()
@@ -26,10 +44,10 @@ def evaluating(model):
 class _Mean:
     """Mean loss and accuracy of samples that come in batches."""
 
-    def __init__(self, loss=0.0, right=0, samples=0):
+    def __init__(self, loss: float = 0.0, right: int | None = 0, samples: int = 0) -> None:
         self.loss, self.right, self.samples = loss, right, samples
 
-    def add(self, loss, outputs, targets):
+    def add(self, loss: float | Tensor, outputs: Tensor, targets: Tensor) -> None:
         self.loss += float(loss) * len(targets)
         self.samples += len(targets)
         if self.right is None or outputs.ndim != 2 or targets.is_floating_point():
@@ -37,13 +55,13 @@ class _Mean:
         else:
             self.right += int((outputs.argmax(1) == targets).sum())
 
-    def values(self):
+    def values(self) -> Means:
         if not self.samples:
             return None, None
         return self.loss / self.samples, None if self.right is None else self.right / self.samples
 
 
-def evaluate(model, batches, loss=cross_entropy):
+def evaluate(model: Module, batches: Batches, loss: Loss = cross_entropy) -> tuple[float, float | None]:
     """(mean loss, accuracy) of `model` in evaluation mode on batches of (inputs, targets).
 
     The accuracy, from 0 to 1, is None where targets are no class numbers. The modes of all modules stay as they are.
@@ -54,12 +72,13 @@ def evaluate(model, batches, loss=cross_entropy):
         for inputs, targets in batches:
             outputs = model(inputs)
             mean.add(loss(outputs, targets), outputs, targets)
-    if not mean.samples:
+    mean_loss, accuracy = mean.values()
+    if mean_loss is None:
         raise fail(ValueError, "there are no batches to evaluate", "Is the data set empty?")
-    return mean.values()
+    return mean_loss, accuracy
 
 
-def gradient_norms(model):
+def gradient_norms(model: Module) -> dict[str, float]:
     """{path of a module: 2-norm of the gradients of its own parameters}, for modules with gradients."""
     norms = {}
     for name, module in model.named_modules():
@@ -69,25 +88,30 @@ def gradient_norms(model):
     return norms
 
 
-def _rate(optimizer):
+def _rate(optimizer: Optimizer) -> float:
     return max(group["lr"] for group in optimizer.param_groups)
 
 
 class Training:
     """The iterator that `training` returns. Between records it can be saved: see `state_dict`."""
 
-    def __init__(self, model, optimizer, loaders, epochs, *, loss, scheduler, stopping, every):
+    def __init__(
+        self, model: Module, optimizer: Optimizer, loaders: Loaders,
+        epochs: int, *, loss: Loss, scheduler: LRScheduler | None, stopping: EarlyStopping | None, every: int | None,
+    ) -> None:
         self.model, self.optimizer, self.loss = model, optimizer, loss
-        self.batches, self.validation = loaders
+        self.batches: Batches = loaders[0]
+        self.validation: Batches | None = loaders[1]
         self.epochs, self.scheduler, self.stopping, self.every = epochs, scheduler, stopping, every
         self.epoch, self.done, self.step, self.stopped = 0, 0, 0, False  # done: batches of this epoch
-        self._mean, self._epoch_start, self._rate = _Mean(), None, _rate(optimizer)
+        self._mean, self._rate = _Mean(), _rate(optimizer)
+        self._epoch_start: Tensor | None = None
         self._records = self._run()
 
-    def __iter__(self):
+    def __iter__(self) -> Training:
         return self
 
-    def __next__(self):
+    def __next__(self) -> dict[str, Any]:
         try:
             return next(self._records)
         except StopIteration:
@@ -96,11 +120,11 @@ class Training:
             self._records = self._run()
             raise
 
-    def close(self):
+    def close(self) -> None:
         """End the training; the iterator is exhausted."""
         self._records.close()
 
-    def _run(self):
+    def _run(self) -> Generator[dict[str, Any], None, None]:
         while self.epoch < self.epochs and not self.stopped:
             batches = self._resumed() if self.done else self._begun()
             following = next(batches, None)
@@ -113,11 +137,11 @@ class Training:
                     yield self._record(self.epoch, (None, None))
             yield self._finish_epoch()
 
-    def _begun(self):
+    def _begun(self) -> Iterator[Any]:
         self._epoch_start = autolab.get_rng_state()
         return iter(self.batches)
 
-    def _resumed(self):
+    def _resumed(self) -> Iterator[Any]:
         """The rest of an epoch: its order is drawn again, what was trained on is passed over."""
         now = autolab.get_rng_state()
         autolab.set_rng_state(self._epoch_start)
@@ -127,7 +151,7 @@ class Training:
         autolab.set_rng_state(now)
         return batches
 
-    def _train_on(self, inputs, targets):
+    def _train_on(self, inputs: Any, targets: Any) -> None:
         outputs = self.model(inputs)
         loss = self.loss(outputs, targets)
         self.optimizer.zero_grad()
@@ -138,18 +162,22 @@ class Training:
         self.step += 1
         self.done += 1
 
-    def _finish_epoch(self):
-        found = (None, None) if self.validation is None else evaluate(self.model, self.validation, self.loss)
-        if self.scheduler is not None:
-            on_plateau = isinstance(self.scheduler, autolab.optim.lr_scheduler.ReduceLROnPlateau)
-            self.scheduler.step(*([found[0]] if on_plateau else []))
-        if self.stopping is not None:
-            self.stopped = self.stopping.step(found[0], self.model)
-        record = self._record(self.epoch, found)
+    def _finish_epoch(self) -> dict[str, Any]:
+        means: Means = (None, None)
+        if self.validation is not None:
+            means = evaluate(self.model, self.validation, self.loss)
+        if isinstance(self.scheduler, ReduceLROnPlateau):
+            if means[0] is not None:
+                self.scheduler.step(means[0])
+        elif self.scheduler is not None:
+            self.scheduler.step()
+        if self.stopping is not None and means[0] is not None:
+            self.stopped = self.stopping.step(means[0], self.model)
+        record = self._record(self.epoch, means)
         self.epoch, self.done = self.epoch + 1, 0
         return record
 
-    def _record(self, epoch, validation):
+    def _record(self, epoch: int, validation: Means) -> dict[str, Any]:
         (train_loss, train_accuracy), (val_loss, val_accuracy) = self._mean.values(), validation
         self._mean = _Mean()
         return {
@@ -163,7 +191,7 @@ class Training:
             "gradient_norms": gradient_norms(self.model),
         }
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         """What is needed to go on at this record, besides the state dicts of model, optimizer, scheduler and stopping.
 
         Valid between two records. It holds the state of the random stream, and where the epoch is.
@@ -177,7 +205,7 @@ class Training:
             "random": autolab.get_rng_state(),
         }
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on where `state_dict` was taken: the same batches, the same random numbers, the same bits.
 
         Sets the random stream. Call it last, before the first record. For batches that are drawn from the random stream
@@ -189,7 +217,9 @@ class Training:
 
 
 def training(
-    model, optimizer, loaders, epochs, *, loss=cross_entropy, scheduler=None, stopping=None, every=None
+    model: Module, optimizer: Optimizer, loaders: Loaders, epochs: int,
+    *, loss: Loss = cross_entropy, scheduler: LRScheduler | None = None, stopping: EarlyStopping | None = None,
+    every: int | None = None,
 ) -> Training:
     """Trains `model` while it is iterated over; yields a dict after each epoch, and every `every` steps if that is
     given.
@@ -219,8 +249,9 @@ def training(
         raise fail(ValueError, f"epochs should be an integer of at least 0, but got {epochs}", "One is one pass.")
     if every is not None and (not isinstance(every, int) or every < 1):
         raise fail(ValueError, f"every should be an integer of at least 1, but got {every}", "In steps.")
-    if stopping is not None and loaders[1] is None:
-        raise fail(ValueError, "early stopping needs validation batches", "Pass (training, validation) as loaders.")
+    if loaders[1] is None and (stopping is not None or isinstance(scheduler, ReduceLROnPlateau)):
+        what = "ReduceLROnPlateau" if stopping is None else "early stopping"
+        raise fail(ValueError, f"{what} needs validation batches", "Pass (training, validation) as loaders.")
     return Training(
         model, optimizer, loaders, epochs, loss=loss, scheduler=scheduler, stopping=stopping, every=every
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
+from collections.abc import Callable
+from typing import Any
 
 from ..engine.core.errors import fail
 from ..engine.exact.random import default_generator
@@ -36,7 +38,10 @@ def watched(randomness):
         )
 
 
-def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
+def vmap(
+    func: Callable[..., Any], in_dims: int | tuple[Any, ...] = 0, out_dims: int | tuple[Any, ...] | None = 0,
+    randomness: str = "error", *, chunk_size: int | None = None,
+) -> Callable[..., Any]:
     """`func` for each entry of a batch; its results are stacked. Here it is a loop: the same numbers, not faster.
 
     in_dims: which dimension of each argument counts the entries (None: the argument is the same for all), a number or

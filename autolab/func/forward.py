@@ -9,6 +9,8 @@ https://j-towns.github.io/2017/06/12/A-new-trick.html"""
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
+from typing import Any
 
 from ..engine.core.differentiate import grad as _grad
 from ..engine.autograd.functional import unit
@@ -75,7 +77,10 @@ def _sides(live, inputs):
     return ys, inputs, us
 
 
-def jvp(func, primals, tangents, *, strict=False, has_aux=False):
+def jvp(
+    func: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...], *, strict: bool = False,
+    has_aux: bool = False,
+) -> tuple[Any, ...]:
     """(func(*primals), J v), and aux where `has_aux`: how the result changes when the primals move along the tangents
     v.
 
@@ -137,7 +142,10 @@ def _check_direction(x, v):
         raise unsupported("jvp", "tangents", f"The tangent has dtype {v.dtype}, its primal {x.dtype}: convert it with .to(primal.dtype).")
 
 
-def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
+def jacfwd(
+    func: Callable[..., Any], argnums: int | tuple[int, ...] | None = 0, has_aux: bool = False, *,
+    randomness: str = "error",
+) -> Callable[..., Any]:
     """A function that gives the Jacobian of `func` column by column: J v for each unit vector v of the arguments.
 
     Entries have shape result.shape + argument.shape; they are nested like the result and, inside, like the arguments.
@@ -175,7 +183,7 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
     return derived
 
 
-def hessian(func, argnums=0):
+def hessian(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
     """A function that gives the second derivatives of `func`: `jacfwd(jacrev(func, argnums), argnums)`, as in PyTorch.
 
     Entries have shape result.shape + argument.shape + argument.shape, nested like the result and twice like the
@@ -183,7 +191,7 @@ def hessian(func, argnums=0):
     return jacfwd(jacrev(func, argnums), argnums)
 
 
-def linearize(func, *primals):
+def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """(func(*primals), a function from tangents v to J v): `jvp` of which the first half is done once, for many
     directions.
 

@@ -5,6 +5,8 @@ Source: https://docs.pytorch.org/docs/2.13/func.api.html"""
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from ..engine.core.differentiate import grad as _grad
 from ..engine.autograd.functional import unit
@@ -21,7 +23,9 @@ _TORCH = NAMESPACES[""]
 _NO_HOOKS = "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your use case."
 
 
-def gradients(outputs, inputs, vectors, create_graph):
+def gradients(
+    outputs: Sequence[Tensor], inputs: Sequence[Tensor], vectors: Sequence[Tensor | None], create_graph: bool
+) -> list[Tensor]:
     """Gradients of the outputs, weighted by `vectors`; zeros for an input that nothing reaches. The graph stays."""
     live = [(y, v) for y, v in zip(outputs, vectors) if y.requires_grad]
     if not live:
@@ -31,7 +35,9 @@ def gradients(outputs, inputs, vectors, create_graph):
     return [_TORCH["zeros_like"](x) if g is None else g for g, x in zip(found, inputs)]
 
 
-def grad_and_value(func, argnums=0, has_aux=False):
+def grad_and_value(
+    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
+) -> Callable[..., Any]:
     """A function that gives (gradient, value) of `func`, whose result must be one number.
 
     argnums: by which positional argument, or which (a tuple: a tuple of gradients); an argument may be a nested tuple,
@@ -64,7 +70,7 @@ def grad_and_value(func, argnums=0, has_aux=False):
     return derived
 
 
-def grad(func, argnums=0, has_aux=False):
+def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
     """A function that gives the gradient of `func`, whose result must be one number; (gradient, aux) with `has_aux`.
 
     Arguments and errors are those of `grad_and_value`. Source: torch.func.grad.
@@ -84,7 +90,7 @@ def grad(func, argnums=0, has_aux=False):
     return derived
 
 
-def vjp(func, *primals, has_aux=False):
+def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """(func(*primals), a function from v to the gradients v^T J, one per primal), and aux where `has_aux`.
 
     Primals, result and v may be nested tuples, lists and dicts of tensors; v is nested and shaped like the result. The
@@ -93,7 +99,9 @@ def vjp(func, *primals, has_aux=False):
     return pulled_back(func, primals, None, has_aux)
 
 
-def pulled_back(func, primals, argnums, has_aux):
+def pulled_back(
+    func: Callable[..., Any], primals: tuple[Any, ...], argnums: int | tuple[int, ...] | None, has_aux: bool
+) -> tuple[Any, ...]:
     """`vjp` by the primals that `argnums` names (None: by all)."""
     with disable_saved_tensors_hooks(_NO_HOOKS), Level() as level, enable_grad():
         given = tuple(range(len(primals))) if argnums is None else argnums
@@ -126,7 +134,10 @@ def pulled_back(func, primals, argnums, has_aux):
     return (result, pull_back, aux) if has_aux else (result, pull_back)
 
 
-def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_copy=False):
+def jacrev(
+    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False,
+    chunk_size: int | None = None, _preallocate_and_copy: bool = False,
+) -> Callable[..., Any]:
     """A function that gives the Jacobian of `func` by reverse mode: one backward pass per element of the result.
 
     Entries have shape result.shape + argument.shape; they are nested like the result and, inside, like the arguments.

@@ -7,15 +7,22 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from ..engine.core.errors import fail
 from ..engine.core.op import NAMESPACES
 from ..engine.core.tensor import Tensor
 
+if TYPE_CHECKING:
+    from ..nn.modules.module import Module
+
 _MISSING = object()
 
 
-def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, *, tie_weights=True, strict=False):
+def functional_call(
+    module: Module, parameter_and_buffer_dicts: dict[str, Tensor] | Sequence[dict[str, Tensor]], args: Any = None,
+    kwargs: dict[str, Any] | None = None, *, tie_weights: bool = True, strict: bool = False,
+) -> Any:
     """`module(*args, **kwargs)` with other tensors in the place of its parameters and buffers; the module is left as it
     was.
 
@@ -127,7 +134,7 @@ def _swap(module, path, tensor):
     return before
 
 
-def stack_module_state(models):
+def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     """(parameters, buffers) of several modules of one class, as two dicts name -> tensor of shape (number of models,
     …).
 

@@ -127,11 +127,13 @@ class TestRecords:
     def test_what_is_refused(self):
         model = nn.Linear(4, 3)
         optimizer, loader = torch.optim.SGD(model.parameters(), lr=0.1), DataLoader(data(), batch_size=5)
+        plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer)
         for arguments, settings, message in (
             ((loader, 1), {}, r"loaders should be a pair \(training, validation\)"),
             (((loader, None), 1.5), {}, "epochs should be an integer of at least 0, but got 1.5"),
             (((loader, None), 1), {"every": 0}, "every should be an integer of at least 1, but got 0"),
             (((loader, None), 1), {"stopping": EarlyStopping()}, "early stopping needs validation batches"),
+            (((loader, None), 1), {"scheduler": plateau}, "ReduceLROnPlateau needs validation batches"),
         ):
             with pytest.raises(ValueError, match=message):
                 training(model, optimizer, *arguments, **settings)
