@@ -18,13 +18,13 @@ def positions(args, argnums):
     if not isinstance(argnums, (int, tuple)):
         message = f"argnums must be int or Tuple[int, ...], got: {type(argnums)}"
         raise fail(RuntimeError, message, "argnums says by which arguments to differentiate: 0, or (0, 1).")
-    found = tuple(_position(i, len(args)) for i in ((argnums,) if isinstance(argnums, int) else argnums))
-    if not found:
+    places = tuple(_position(i, len(args)) for i in ((argnums,) if isinstance(argnums, int) else argnums))
+    if not places:
         raise fail(RuntimeError, "argnums must be non-empty", "argnums says by which arguments to differentiate: 0, or (0, 1).")
-    if len(set(found)) != len(found):
-        message = f"argnums elements must be unique, got {found}"
+    if len(set(places)) != len(places):
+        message = f"argnums elements must be unique, got {places}"
         raise fail(RuntimeError, message, "Name each argument once; negative numbers count from the end.")
-    return found
+    return places
 
 
 def _position(i, n):
@@ -38,10 +38,10 @@ def _position(i, n):
 
 def replaced(args, argnums, new):
     """`args` with the arguments that `argnums` names replaced by `new`."""
-    given = list(args)
+    result = list(args)
     for i, x in zip(positions(args, argnums), new):
-        given[i] = x
-    return given
+        result[i] = x
+    return result
 
 
 def with_aux(output, has_aux, function):

@@ -67,11 +67,11 @@ def vmap(
         n, dims, flat, spec = _entries(name, in_dims, args)
 
         def row(i):
-            taken = [
+            entry = [
                 x if d is None else x.select(d, i) if n else x.new_zeros(_without(x.shape, d))
                 for x, d in zip(flat, dims)
             ]
-            return func(*trees.unflatten(taken, spec), **kwargs)
+            return func(*trees.unflatten(entry, spec), **kwargs)
 
         rows = []
         start = default_generator.get_state() if randomness == "same" else None
@@ -131,8 +131,8 @@ def _entries(name, in_dims, args):
             f"structure {spec}.",
             "Give one dimension per argument: (0, None).",
         )
-    found = [None if d is None else _dimension(call, x, d) for x, d in zip(flat, dims)]
-    sizes = [x.shape[d] for x, d in zip(flat, found) if d is not None]
+    mapped_dims = [None if d is None else _dimension(call, x, d) for x, d in zip(flat, dims)]
+    sizes = [x.shape[d] for x, d in zip(flat, mapped_dims) if d is not None]
     if not sizes:
         raise fail(ValueError, "vmap: Expected at least one Tensor to vmap over", "All of in_dims are None, so nothing counts the entries.")
     if any(size != sizes[0] for size in sizes):
@@ -141,7 +141,7 @@ def _entries(name, in_dims, args):
             f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension",
             "Every mapped argument needs the same number of entries.",
         )
-    return sizes[0], found, flat, spec
+    return sizes[0], mapped_dims, flat, spec
 
 
 def _dimension(call, x, d):
@@ -170,8 +170,8 @@ def _stacked(name, rows, out_dims, n):
     leaves = [trees.flatten(row)[0] for row in rows]
     spec = trees.flatten(rows[0])[1]
     single = isinstance(rows[0], Tensor)
-    given = out_dims[0] if single and isinstance(out_dims, tuple) and len(out_dims) == 1 else out_dims
-    dims = trees.broadcast(given, spec)
+    prefix = out_dims[0] if single and isinstance(out_dims, tuple) and len(out_dims) == 1 else out_dims
+    dims = trees.broadcast(prefix, spec)
     if dims is None:
         raise fail(
             ValueError,

@@ -9,7 +9,7 @@ https://j-towns.github.io/2017/06/12/A-new-trick.html"""
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..engine.core.differentiate import grad as _grad
@@ -50,31 +50,26 @@ class _Linear:
         """u^T J as a function of u, for every result that has a graph."""
         self.seeds = [self.level.fresh(_TORCH["zeros_like"](y).detach()) if y.requires_grad else None for y in self.ys]
         live = [(y, u) for y, u in zip(self.ys, self.seeds) if u is not None]
-        found = (
-            _grad(*_sides(live, self.inputs), create_graph=True, allow_unused=True)
-            if live
-            else (None,) * len(self.inputs)
-        )
-        self.products = [g if g is not None and g.requires_grad else None for g in found]
+        products: tuple[Tensor | None, ...] = (None,) * len(self.inputs)
+        if live:
+            ys, us = zip(*live)
+            products = _grad(ys, self.inputs, us, create_graph=True, allow_unused=True)
+        self.products = [g if g is not None and g.requires_grad else None for g in products]
 
     def along(self, tangents):
         """J v, flat: one tensor per result."""
         terms = [(g, v) for g, v in zip(self.products, tangents) if g is not None]
         seeds = [u for u in self.seeds if u is not None]
-        found = iter((None,) * len(seeds))
+        derivatives: Iterator[Tensor | None] = iter((None,) * len(seeds))
         with enable_grad():
             live = self.level.concerns_others(*self.ys, *tangents)
             if terms and seeds:
                 gs, vs = zip(*terms)
-                found = iter(_grad(gs, seeds, vs, retain_graph=True, create_graph=live, allow_unused=True))
-            columns = [None if u is None else next(found) for u in self.seeds]
-            columns = [_TORCH["zeros_like"](y).detach() if c is None else c for c, y in zip(columns, self.ys)]
+                derivatives = iter(_grad(gs, seeds, vs, retain_graph=True, create_graph=live, allow_unused=True))
+            by_result = [None if u is None else next(derivatives) for u in self.seeds]
+            columns = [_TORCH["zeros_like"](y).detach() if c is None else c for c, y in zip(by_result, self.ys)]
             return columns if live and self.level.tracked else [c.detach() for c in columns]
 
-
-def _sides(live, inputs):
-    ys, us = zip(*live)
-    return ys, inputs, us
 
 
 def jvp(
@@ -163,7 +158,8 @@ def jacfwd(
         with watched(randomness):
             linear = _Linear(func, args, places, has_aux)
         no_complex("jacfwd", linear.ys, "outputs")
-        columns, zeros = [], [_TORCH["zeros_like"](x) for x in flat]
+        zeros = [_TORCH["zeros_like"](x) for x in flat]
+        columns: list[list[Tensor]] = []
         for i, x in enumerate(flat):
             for place in range(x.numel()):
                 at = linear if randomness != "different" or not columns else _Linear(func, args, places, has_aux)

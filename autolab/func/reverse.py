@@ -31,8 +31,8 @@ def gradients(
     if not live:
         return [_TORCH["zeros_like"](x) for x in inputs]
     ys, vs = zip(*live)
-    found = _grad(ys, inputs, vs, retain_graph=True, create_graph=create_graph, allow_unused=True)
-    return [_TORCH["zeros_like"](x) if g is None else g for g, x in zip(found, inputs)]
+    grads = _grad(ys, inputs, vs, retain_graph=True, create_graph=create_graph, allow_unused=True)
+    return [_TORCH["zeros_like"](x) if g is None else g for g, x in zip(grads, inputs)]
 
 
 def grad_and_value(
@@ -61,9 +61,9 @@ def grad_and_value(
                     "Reduce it: .sum() or .mean().",
                 )
             flat, spec = trees.flatten(xs if isinstance(argnums, tuple) else xs[0])
-            found = gradients((out,), flat, (None,), level.concerns_others(out))
+            grads = gradients((out,), flat, (None,), level.concerns_others(out))
             result = level.leave(
-                (trees.unflatten(found, spec), out, aux) if has_aux else (trees.unflatten(found, spec), out)
+                (trees.unflatten(grads, spec), out, aux) if has_aux else (trees.unflatten(grads, spec), out)
             )
         return (result[0], result[1:]) if has_aux else result
 
@@ -84,8 +84,8 @@ def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: 
 
     @functools.wraps(func)
     def derived(*args, **kwargs):
-        found, value = both(*args, **kwargs)
-        return (found, value[1]) if has_aux else found
+        gradient, value = both(*args, **kwargs)
+        return (gradient, value[1]) if has_aux else gradient
 
     return derived
 
@@ -104,10 +104,10 @@ def pulled_back(
 ) -> tuple[Any, ...]:
     """`vjp` by the primals that `argnums` names (None: by all)."""
     with disable_saved_tensors_hooks(_NO_HOOKS), Level() as level, enable_grad():
-        given = tuple(range(len(primals))) if argnums is None else argnums
-        xs = level.enter(chosen(primals, given) if primals else ())
+        places = tuple(range(len(primals))) if argnums is None else argnums
+        xs = level.enter(chosen(primals, places) if primals else ())
         inputs, spec_in = trees.flatten(xs if argnums is None or isinstance(argnums, tuple) else xs[0])
-        out, aux = with_aux(func(*(replaced(primals, given, xs) if primals else ())), has_aux, "vjp(f, *primals)")
+        out, aux = with_aux(func(*(replaced(primals, places, xs) if primals else ())), has_aux, "vjp(f, *primals)")
         aux = level.leave(aux) if has_aux else None
         ys, spec_out = tensors_of(out, "vjp(f, *primals)")
         result = level.leave(out)
@@ -128,8 +128,8 @@ def pulled_back(
         if create_graph is None:
             create_graph = is_grad_enabled()
         live = create_graph and level.concerns_others(*ys, *(v for v in vs if isinstance(v, Tensor)))
-        found = gradients(ys, inputs, vs, live)
-        return trees.unflatten(found if live else [g.detach() for g in found], spec_in)
+        grads = gradients(ys, inputs, vs, live)
+        return trees.unflatten(grads if live else [g.detach() for g in grads], spec_in)
 
     return (result, pull_back, aux) if has_aux else (result, pull_back)
 

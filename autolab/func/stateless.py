@@ -31,9 +31,9 @@ def functional_call(
     strict: raise unless exactly the module's names are given. What `forward` changes in place or replaces (batch norm's
     running mean) is changed in the dict. Raises ValueError for a name in two dicts, RuntimeError for wrong names
     (strict), AttributeError for a module that is not there. Source: torch.func.functional_call."""
-    given = _one_dict(parameter_and_buffer_dicts)
+    state = _one_dict(parameter_and_buffer_dicts)
     args = () if args is None else args if isinstance(args, tuple) else (args,)
-    with _replaced(module, given, tie_weights, strict):
+    with _replaced(module, state, tie_weights, strict):
         return module(*args, **(kwargs or {}))
 
 
@@ -58,27 +58,27 @@ def _names(module):
     return dict(module.named_parameters(remove_duplicate=False)) | dict(module.named_buffers(remove_duplicate=False))
 
 
-def _untied(module, given):
-    """`given`, and every other name of a tensor that has several."""
+def _untied(module, state):
+    """`state`, and every other name of a tensor that has several."""
     by_tensor: dict = {}
     for name, t in _names(module).items():
         by_tensor.setdefault(id(t), set()).add(name)
-    found = dict(given)
+    full = dict(state)
     for names in by_tensor.values():
-        named = names & given.keys()
+        named = names & state.keys()
         if len(names) < 2 or not named:
             continue
-        if len(named) > 1 and len({id(given[name]) for name in named}) != 1:
+        if len(named) > 1 and len({id(state[name]) for name in named}) != 1:
             message = f"functional_call got multiple values for keys {sorted(names)}, which are tied. Consider using tie_weights=False"
             raise fail(ValueError, message, "The module knows one tensor under several names.")
-        value = given[min(named)]
-        found.update((name, value) for name in names)
-    return found
+        value = state[min(named)]
+        full.update((name, value) for name in names)
+    return full
 
 
 @contextlib.contextmanager
-def _replaced(module, given, tie_weights, strict):
-    tensors = _untied(module, given) if tie_weights else given
+def _replaced(module, state, tie_weights, strict):
+    tensors = _untied(module, state) if tie_weights else state
     if strict:
         _check_names(module, tensors)
     before: dict = {}
@@ -88,7 +88,7 @@ def _replaced(module, given, tie_weights, strict):
         yield
     finally:
         after = {name: _swap(module, name, t) for name, t in before.items()}
-        given.update((name, after[name]) for name in given if name in after)
+        state.update((name, after[name]) for name in state if name in after)
 
 
 def _check_names(module, tensors):

@@ -66,13 +66,13 @@ def _flatten_into(leaves, tree):
 
 def unflatten(leaves, spec):
     """The inverse of `flatten`."""
-    return _taken(iter(leaves), spec)
+    return _rebuilt(iter(leaves), spec)
 
 
-def _taken(leaves, spec):
+def _rebuilt(leaves, spec):
     if spec.kind is None:
         return next(leaves)
-    parts = [_taken(leaves, child) for child in spec.children]
+    parts = [_rebuilt(leaves, child) for child in spec.children]
     if spec.kind is namedtuple:
         return namedtuple(spec.context, parts)
     return spec.kind(parts if spec.context is None else zip(spec.context, parts))
@@ -84,7 +84,7 @@ def mapped(f, tree):
     return unflatten([f(leaf) for leaf in leaves], spec)
 
 
-def count(spec) -> int:
+def count(spec: Spec) -> int:
     """The number of leaves."""
     return 1 if spec.kind is None else sum(map(count, spec.children))
 
@@ -101,12 +101,12 @@ def broadcast(prefix, spec):
     if kind is not spec.kind or len(parts) != len(spec.children):
         return None
     if context is None or kind is namedtuple:
-        found = [broadcast(part, child) for part, child in zip(parts, spec.children)]
+        below = [broadcast(part, child) for part, child in zip(parts, spec.children)]
     elif set(context) != set(spec.context):
         return None
     else:
-        found = [broadcast(prefix[key], child) for key, child in zip(spec.context, spec.children)]
-    return None if any(f is None for f in found) else [leaf for f in found for leaf in f]
+        below = [broadcast(prefix[key], child) for key, child in zip(spec.context, spec.children)]
+    return None if any(f is None for f in below) else [leaf for f in below for leaf in f]
 
 
 class _Star:
@@ -114,6 +114,6 @@ class _Star:
         return "*"
 
 
-def drawn(spec) -> str:
+def drawn(spec: Spec) -> str:
     """The structure as a learner would write it: `(*, {'a': *})`."""
     return repr(unflatten([_Star()] * count(spec), spec))
