@@ -40,24 +40,24 @@ def current_device_index() -> int:
     return _cuda.current_device()
 
 
-def set_device_index(device: _devices.device | str | int | None) -> None:
+def set_device_index(device: _devices.DeviceLike) -> None:
     """Chooses the GPU. Raises RuntimeError where there is none. Source: torch.accelerator.set_device_index"""
     _checked()
     _cuda.set_device(device)
 
 
-def synchronize(device: _devices.device | str | int | None = None) -> None:
+def synchronize(device: _devices.DeviceLike = None) -> None:
     """Waits for the GPU. Raises RuntimeError where there is none. Source: torch.accelerator.synchronize"""
     _checked()
     _cuda.synchronize(device)
 
 
-def memory_allocated(device_index: _devices.device | str | int | None = None) -> int:
+def memory_allocated(device_index: _devices.DeviceLike = None) -> int:
     """Bytes that tensors occupy on the GPU. Source: torch.accelerator.memory_allocated"""
     return _cuda.memory_allocated(device_index)
 
 
-def max_memory_allocated(device_index: _devices.device | str | int | None = None) -> int:
+def max_memory_allocated(device_index: _devices.DeviceLike = None) -> int:
     """The most bytes that tensors occupied. Source: torch.accelerator.max_memory_allocated"""
     return _cuda.max_memory_allocated(device_index)
 

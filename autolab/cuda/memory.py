@@ -3,49 +3,59 @@
 Without any GPU the counts are 0, as in PyTorch. Source: https://docs.pytorch.org/docs/2.13/cuda.html#memory-management
 """
 
+from __future__ import annotations
+
 from collections import OrderedDict
+from typing import Any
 
 from ..engine.devices import device as _devices
+from ..engine.devices.device import DeviceLike
 from .properties import backend
 
 
-def _count(name):
-    def read(device=None):
-        return getattr(backend(device).pool, name) if _devices.backends("cuda") or device is not None else 0
-
-    return read
+def _count(name: str, device: DeviceLike) -> int:
+    return getattr(backend(device).pool, name) if _devices.backends("cuda") or device is not None else 0
 
 
-memory_allocated = _count("allocated")
-memory_allocated.__doc__ = "Bytes that tensors on the device occupy now. Source: torch.cuda.memory_allocated"
-memory_reserved = _count("reserved")
-memory_reserved.__doc__ = "Bytes that the device has given to the allocator, in use or not. Source: torch.cuda.memory_reserved"
-max_memory_allocated = _count("peak_allocated")
-max_memory_allocated.__doc__ = "The most that tensors occupied since the start or `reset_peak_memory_stats`. Source: torch.cuda.max_memory_allocated"
-max_memory_reserved = _count("peak_reserved")
-max_memory_reserved.__doc__ = "The most that was reserved. Source: torch.cuda.max_memory_reserved"
-for _name in ("memory_allocated", "memory_reserved", "max_memory_allocated", "max_memory_reserved"):
-    globals()[_name].__name__ = globals()[_name].__qualname__ = _name
+def memory_allocated(device: DeviceLike = None) -> int:
+    """Bytes that tensors on the device occupy now. Source: torch.cuda.memory_allocated"""
+    return _count("allocated", device)
 
 
-def reset_peak_memory_stats(device=None):
+def memory_reserved(device: DeviceLike = None) -> int:
+    """Bytes that the device has given to the allocator, in use or not. Source: torch.cuda.memory_reserved"""
+    return _count("reserved", device)
+
+
+def max_memory_allocated(device: DeviceLike = None) -> int:
+    """The most that tensors occupied since the start or `reset_peak_memory_stats`. Source:
+    torch.cuda.max_memory_allocated"""
+    return _count("peak_allocated", device)
+
+
+def max_memory_reserved(device: DeviceLike = None) -> int:
+    """The most that was reserved. Source: torch.cuda.max_memory_reserved"""
+    return _count("peak_reserved", device)
+
+
+def reset_peak_memory_stats(device: DeviceLike = None) -> None:
     """The peaks start again from what is in use now. Source: torch.cuda.reset_peak_memory_stats"""
     backend(device).pool.reset_peak()
 
 
-def empty_cache():
+def empty_cache() -> None:
     """Gives reserved memory that no tensor uses back to the device. Source: torch.cuda.empty_cache"""
     for b in _devices.backends("cuda"):
         b.pool.empty_cache()
 
 
-def mem_get_info(device=None):
+def mem_get_info(device: DeviceLike = None) -> tuple[int, int]:
     """(free, total) bytes of the device. Source: torch.cuda.mem_get_info"""
     pool = backend(device).pool
     return pool.total - pool.reserved, pool.total
 
 
-def memory_stats(device=None):
+def memory_stats(device: DeviceLike = None) -> OrderedDict[str, Any]:
     """The counts as a dict with PyTorch's keys: `allocated_bytes.all.current`, `….peak`, `reserved_bytes.all.…`; of a
     simulated GPU also how much was allocated and freed so far, how many blocks there are and how often there was no
     room. Empty without a GPU.
@@ -72,18 +82,19 @@ _ROWS = (
 _COLUMNS = (("Cur Usage", "current"), ("Peak Usage", "peak"), ("Tot Alloc", "allocated"), ("Tot Freed", "freed"))
 
 
-def _cell(value, is_bytes):
+def _cell(value: float | None, is_bytes: bool) -> str:
     if value is None:
         return "--"
     if not is_bytes:
         return str(value)
-    for unit in ("B  ", "KiB", "MiB", "GiB"):
-        if value < 10240 or unit == "GiB":
+    for unit in ("B  ", "KiB", "MiB"):
+        if value < 10240:
             return f"{int(value)} {unit}"
         value /= 1024
+    return f"{int(value)} GiB"
 
 
-def memory_summary(device=None, abbreviated=False) -> str:
+def memory_summary(device: DeviceLike = None, abbreviated: bool = False) -> str:
     """A table of what `memory_stats` knows: now, at the peak, allocated and freed so far ('--' where a real GPU's pool
     does not tell).
 

@@ -6,14 +6,18 @@ as does `torch.cuda.Event`. Ops on the CPU take simulated time as well (`engine/
 both can be compared.
 """
 
+from __future__ import annotations
+
 import re
 
 from ..engine.devices import device as _devices
 from ..engine.core import observe
 from ..engine.core.errors import fail
+from ..engine.devices.simulated.clock import Clock
 from ..engine.devices.simulated.device import simulation
 from ..engine.devices.simulated.host import HostWork
 from ..engine.devices.simulated.profiles import PROFILES
+from ..engine.devices.device import DeviceLike
 from .properties import backend
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30}
@@ -23,7 +27,7 @@ class Simulation:
     """A running simulation, as `simulate()` returns it: a context manager; `stop()` ends it. `devices` are its
     `torch.device`s, `clock` its host clock (`clock.now` in seconds)."""
 
-    def __init__(self, devices, memory, profile):
+    def __init__(self, devices: int, memory: int, profile: str) -> None:
         self.profile, self.memory = PROFILES[profile], memory
         self._backends = simulation("cuda", devices, memory, profile)
         self.devices = tuple(b.device for b in self._backends)
@@ -34,7 +38,7 @@ class Simulation:
         observe.add(self._host_work)
         self.running = True
 
-    def stop(self):
+    def stop(self) -> None:
         """'cuda' means again what it meant before. Tensors on the simulated GPUs keep working among themselves."""
         if not self.running:
             return
@@ -47,19 +51,19 @@ class Simulation:
         _devices.register_backends("cuda", self._before)
         _devices.set_current_index("cuda", self._index)
 
-    def __enter__(self):
+    def __enter__(self) -> Simulation:
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         self.stop()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         state = "" if self.running else ", stopped"
         n = len(self.devices)
         return f"<Simulation: {n} simulated {self.profile.name}{'s' if n > 1 else ''} with {self.memory / (1 << 30):.3g} GiB each{state}>"
 
 
-def simulate(devices=1, memory="1GiB", profile="T4"):
+def simulate(devices: int = 1, memory: int | str | None = "1GiB", profile: str = "T4") -> Simulation:
     """Makes 'cuda' mean simulated GPUs, until `.stop()` or the end of a `with` block; returns the `Simulation`.
 
     devices: how many. memory: of each, in bytes or as text ("1GiB", "512 MB"); None: what such a GPU has (the
@@ -77,24 +81,23 @@ def simulate(devices=1, memory="1GiB", profile="T4"):
     return Simulation(devices, PROFILES[profile].memory if memory is None else _bytes(memory), profile)
 
 
-def _bytes(memory):
-    found = (
-        re.fullmatch(r"([0-9]+\.?[0-9]*|\.[0-9]+)\s*([A-Za-z]*)", memory.strip()) if isinstance(memory, str) else None
-    )
-    size = memory
-    if found and found[2].upper() in _UNITS:
-        size = int(float(found[1]) * _UNITS[found[2].upper()])
+def _bytes(memory: int | str) -> int:
+    size: object = memory
+    if isinstance(memory, str):
+        parts = re.fullmatch(r"([0-9]+\.?[0-9]*|\.[0-9]+)\s*([A-Za-z]*)", memory.strip())
+        if parts and parts[2].upper() in _UNITS:
+            size = int(float(parts[1]) * _UNITS[parts[2].upper()])
     if isinstance(size, int) and not isinstance(size, bool) and size > 0:
         return size
     raise fail(ValueError, f"simulate(): memory must be a size such as '1GiB' or a number of bytes, got {memory!r}", "1GiB is 2**30 bytes.")
 
 
-def is_simulated(device=None) -> bool:
+def is_simulated(device: DeviceLike = None) -> bool:
     """Whether a GPU ('cuda' unless another is named) is a simulated one. Raises AssertionError where there is none."""
     return backend(device).simulated
 
 
-def clock(device=None):
+def clock(device: DeviceLike = None) -> Clock:
     """The host's simulated clock: `clock().now` in seconds. Raises AssertionError for a GPU that is not simulated."""
     b = backend(device)
     if not b.simulated:

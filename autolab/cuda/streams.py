@@ -1,7 +1,13 @@
 """Streams and events: queues of work, and points in them. Source:
 https://docs.pytorch.org/docs/2.13/notes/cuda.html#cuda-streams"""
 
+from __future__ import annotations
+
+from typing import Any
+
+from ..engine.devices import device as _devices
 from ..engine.core.errors import fail
+from ..engine.devices.device import DeviceLike
 from .properties import backend
 
 
@@ -11,12 +17,12 @@ class Stream:
 
     Raises AssertionError where there is no GPU. Source: torch.cuda.Stream"""
 
-    def __init__(self, device=None, priority=0, _queue=None):
+    def __init__(self, device: DeviceLike = None, priority: int = 0, _queue: Any = None) -> None:
         self._backend = backend(device)
         self._queue = self._backend.new_queue(priority) if _queue is None else _queue
 
     @property
-    def device(self):
+    def device(self) -> _devices.device:
         """The GPU whose stream it is."""
         return self._backend.device
 
@@ -30,7 +36,7 @@ class Stream:
         """As it was asked for; CUDA lets streams of smaller numbers go first."""
         return self._queue.priority
 
-    def synchronize(self):
+    def synchronize(self) -> None:
         """The host waits until this stream is empty."""
         self._queue.synchronize()
 
@@ -38,28 +44,28 @@ class Stream:
         """Whether all work put into this stream is done."""
         return self._queue.done()
 
-    def record_event(self, event=None):
+    def record_event(self, event: Event | None = None) -> Event:
         """Records `event` (a new one unless given) here, and returns it."""
         event = Event() if event is None else event
         event.record(self)
         return event
 
-    def wait_event(self, event):
+    def wait_event(self, event: Event) -> None:
         """Later work of this stream waits for `event`; the host does not."""
         if event._mark is not None:
             self._queue.wait_for(event._mark)
 
-    def wait_stream(self, stream):
+    def wait_stream(self, stream: Stream) -> None:
         """Later work of this stream waits for what is in `stream` now."""
         self.wait_event(stream.record_event())
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, Stream) and self._queue is other._queue
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash(id(self._queue))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<torch.cuda.Stream device={self.device} cuda_stream={hex(self._queue.number)}>"
 
 
@@ -69,17 +75,19 @@ class Event:
 
     Source: torch.cuda.Event"""
 
-    def __init__(self, enable_timing=False, blocking=False, interprocess=False, external=False):
+    def __init__(
+        self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False, external: bool = False
+    ) -> None:
         if interprocess or external:
             raise fail(NotImplementedError, "Event(): interprocess and external events are not supported by autolab", "One process, one GPU.")
         backend()
         self.enable_timing, self.blocking, self._mark = enable_timing, blocking, None
 
-    def record(self, stream=None):
+    def record(self, stream: Stream | None = None) -> None:
         """Puts this event into `stream`, the current one unless given."""
         self._mark = (current_stream() if stream is None else stream)._queue.mark()
 
-    def wait(self, stream=None):
+    def wait(self, stream: Stream | None = None) -> None:
         """Later work of `stream` (the current one unless given) waits for this event."""
         (current_stream() if stream is None else stream).wait_event(self)
 
@@ -87,12 +95,12 @@ class Event:
         """Whether the work before this event is done."""
         return self._mark is None or self._mark.done()
 
-    def synchronize(self):
+    def synchronize(self) -> None:
         """The host waits for this event."""
         if self._mark is not None:
             self._mark.synchronize()
 
-    def elapsed_time(self, end_event) -> float:
+    def elapsed_time(self, end_event: Event) -> float:
         """Milliseconds from this event to `end_event`. Raises RuntimeError unless both were recorded and reached,
         ValueError without `enable_timing`."""
         if not (self.enable_timing and end_event.enable_timing):
@@ -115,21 +123,21 @@ class Event:
             )
         return round(1000 * self._mark.seconds_to(end_event._mark), 6)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "<torch.cuda.Event uninitialized>" if self._mark is None else "<torch.cuda.Event recorded>"
 
 
-def current_stream(device=None):
+def current_stream(device: DeviceLike = None) -> Stream:
     """The stream that work goes into now. Source: torch.cuda.current_stream"""
     return Stream(device, _queue=backend(device).queue)
 
 
-def default_stream(device=None):
+def default_stream(device: DeviceLike = None) -> Stream:
     """The stream that work goes into when no other is chosen. Source: torch.cuda.default_stream"""
     return Stream(device, _queue=backend(device).queues[0])
 
 
-def set_stream(stream):
+def set_stream(stream: Stream | None) -> None:
     """Makes `stream` the current one of its device; None does nothing. Source: torch.cuda.set_stream"""
     if stream is not None:
         stream._backend.select(stream._queue)
@@ -138,19 +146,19 @@ def set_stream(stream):
 class StreamContext:
     """`with torch.cuda.stream(s):` Source: torch.cuda.StreamContext"""
 
-    def __init__(self, stream):
+    def __init__(self, stream: Stream | None) -> None:
         self.stream = stream
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         if self.stream is not None:
             self._before = self.stream._backend.queue
             set_stream(self.stream)
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         if self.stream is not None:
             self.stream._backend.select(self._before)
 
 
-def stream(stream):
+def stream(stream: Stream | None) -> StreamContext:
     """A context manager that puts work into `stream`; None changes nothing. Source: torch.cuda.stream"""
     return StreamContext(stream)

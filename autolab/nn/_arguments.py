@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from autolab.engine.devices.device import device as device_class
+from autolab.engine.devices.device import DeviceLike, device as device_class  # noqa: F401 (DeviceLike is found here)
 from autolab.engine.core.dtype import dtype as dtype_class
 from autolab.engine.core.errors import fail
 from autolab.engine.exact.refusals import unsupported
@@ -11,8 +11,6 @@ from autolab.engine.core.tensor import Tensor
 
 Sizes: TypeAlias = int | Sequence[int]
 """One number for all dimensions, or one for each."""
-
-DeviceLike: TypeAlias = device_class | str | int | None
 
 
 def parse_to(*args, **kwargs):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import re
 import threading
+from typing import TypeAlias
 
 import numpy
 
@@ -22,6 +23,8 @@ _TYPES = (
     "privateuseone"
 )
 _KNOWN = {*_TYPES.split(", "), "sim"}
+DeviceLike: TypeAlias = device | str | int | None
+"""What an argument `device` may be: a device, its name, the number of a GPU, or None for the current one."""
 
 
 # -- names -----------------------------------------------------------------------------------------------------------------
