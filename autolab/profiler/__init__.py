@@ -8,6 +8,8 @@ import os
 import socket
 import time
 import warnings
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, TypeVar
 
 from .profile import check_options, record_function
 from .events import DeviceType, EventList, write_chrome_trace
@@ -27,6 +29,9 @@ __all__ = [
     "supported_activities",
     "tensorboard_trace_handler",
 ]
+
+
+_T = TypeVar("_T")
 
 
 class ProfilerActivity(enum.Enum):
@@ -69,7 +74,9 @@ def kineto_available() -> bool:
     return False
 
 
-def schedule(*, wait, warmup, active, repeat=0, skip_first=0, skip_first_wait=0):
+def schedule(
+    *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
+) -> Callable[[int], ProfilerAction]:
     """A function from step number to ProfilerAction: after `skip_first` steps, cycles of `wait` idle, `warmup`
     unmeasured and `active` measured steps, `repeat` times (0: for ever); the first cycle has no `wait` when
     skip_first_wait is not 0.
@@ -106,7 +113,10 @@ def schedule(*, wait, warmup, active, repeat=0, skip_first=0, skip_first_wait=0)
     return action
 
 
-def tensorboard_trace_handler(dir_name, worker_name=None, use_gzip=False, use_python_export=False):
+def tensorboard_trace_handler(
+    dir_name: str | os.PathLike[str], worker_name: str | None = None, use_gzip: bool = False,
+    use_python_export: bool = False,
+) -> Callable[[profile], None]:
     """An `on_trace_ready` that writes each trace to `dir_name` as <worker>.<time in ns>.pt.trace.json, for TensorBoard,
     chrome://tracing or https://ui.perfetto.dev. Raises RuntimeError when the folder cannot be made. Source:
     torch.profiler.tensorboard_trace_handler."""
@@ -137,23 +147,14 @@ class profile:
     experimental_config and execution_trace_observer. Source: torch.profiler.profile."""
 
     def __init__(
-        self,
-        *,
-        activities=None,
-        schedule=None,
-        on_trace_ready=None,
-        record_shapes=False,
-        profile_memory=False,
-        with_stack=False,
-        with_flops=False,
-        with_modules=False,
-        experimental_config=None,
-        execution_trace_observer=None,
-        acc_events=False,
-        use_cuda=None,
-        custom_trace_id_callback=None,
-        post_processing_timeout_s=None,
-    ):
+        self, *, activities: Iterable[ProfilerActivity] | None = None,
+        schedule: Callable[[int], ProfilerAction] | None = None,
+        on_trace_ready: Callable[[profile], Any] | None = None, record_shapes: bool = False,
+        profile_memory: bool = False, with_stack: bool = False, with_flops: bool = False, with_modules: bool = False,
+        experimental_config: Any = None, execution_trace_observer: Any = None, acc_events: bool = False,
+        use_cuda: bool | None = None, custom_trace_id_callback: Callable[[], str] | None = None,
+        post_processing_timeout_s: float | None = None,
+    ) -> None:
         check_options(
             experimental_config=experimental_config,
             execution_trace_observer=execution_trace_observer,
@@ -171,29 +172,32 @@ class profile:
         self.schedule, self.on_trace_ready = schedule or (lambda step: ProfilerAction.RECORD), on_trace_ready
         self.record_steps = schedule is not None
         self.step_num, self.current_action = 0, self.schedule(0)
-        self._recorder = self._step_name = self._events = None
-        self._kept, self._metadata = [], {}
+        self._recorder: Recorder | None = None
+        self._step_name: record_function | None = None
+        self._events: EventList | None = None
+        self._earlier: list = []  # events of earlier cycles, with acc_events
+        self._metadata: dict[str, str] = {}
 
-    def __enter__(self):
+    def __enter__(self) -> profile:
         self.start()
         return self
 
-    def __exit__(self, *exc):
+    def __exit__(self, *exc: object) -> Literal[False]:
         self.stop()
         return False
 
-    def start(self):
+    def start(self) -> None:
         """Begins step 0."""
         self._turn(ProfilerAction.NONE, self.current_action)
         self._name_step()
 
-    def stop(self):
+    def stop(self) -> None:
         """Ends measuring, and hands the events to `on_trace_ready`."""
         self._leave_step()
         self._turn(self.current_action, None)
         self.current_action = ProfilerAction.NONE
 
-    def step(self):
+    def step(self) -> None:
         """Says that the next step begins. Raises ValueError when the schedule answers DEVICE_STOPPED."""
         self._leave_step()
         action = self.schedule(self.step_num + 1)
@@ -208,19 +212,19 @@ class profile:
         self._turn(before, action)
         self._name_step()
 
-    def _name_step(self):
+    def _name_step(self) -> None:
         if self.record_steps:
             self._step_name = record_function(f"ProfilerStep#{self.step_num}")
             self._step_name.__enter__()
 
-    def _leave_step(self):
+    def _leave_step(self) -> None:
         if self._step_name is not None:
             self._step_name.__exit__(None, None, None)
             self._step_name = None
 
-    def _turn(self, before, after):
+    def _turn(self, before: ProfilerAction, after: ProfilerAction | None) -> None:
         """From one step's action to the next one's; `after` is None at the end."""
-        if (before, after) in _INCORRECT:
+        if after is not None and (before, after) in _INCORRECT:
             warnings.warn(f"Incorrect schedule: {before.name} followed by {after.name}", UserWarning, stacklevel=4)
         saving = before is ProfilerAction.RECORD_AND_SAVE or after is None
         if before in _MEASURING and (saving or after not in _MEASURING):
@@ -232,7 +236,7 @@ class profile:
         if after in _MEASURING and (saving or before not in _MEASURING):
             self.start_trace()
 
-    def prepare_trace(self):
+    def prepare_trace(self) -> None:
         """Makes what the measuring needs. The CPU's time counts only where the CPU is among the activities."""
         cuda = ProfilerActivity.CUDA in self.activities
         if cuda and simulated_clock() is None:
@@ -246,23 +250,22 @@ class profile:
         use_device = "cuda" if cuda and simulated_clock() is not None else None
         self._recorder = Recorder(self.record_shapes, self.profile_memory, self.with_flops, self.with_stack, use_device)
 
-    def start_trace(self):
+    def start_trace(self) -> None:
         """Begins to measure."""
         self._must("starting trace", self._recorder).start()
 
-    def stop_trace(self):
+    def stop_trace(self) -> None:
         """Ends measuring; the events can be read now."""
         recorder = self._must("stopping trace", self._recorder)
         recorder.stop()
         events = recorder.events()
         if self.acc_events:
-            self._kept = events + self._kept
-            events = self._kept
+            self._earlier = events = events + self._earlier
         self._events = EventList(
             events, profile_memory=self.profile_memory, with_flops=self.with_flops, with_stack=self.with_stack
         )
 
-    def _must(self, doing, value):
+    def _must(self, doing: str, value: _T | None) -> _T:
         if value is None:
             raise fail(
                 AssertionError,
@@ -271,25 +274,27 @@ class profile:
             )
         return value
 
-    def events(self):
+    def events(self) -> EventList:
         """All calls that were measured, an EventList. Raises AssertionError before there are any."""
         self._must("accessing events", self._recorder)
         return self._events if self._events is not None else EventList()
 
-    def key_averages(self, group_by_input_shape=False, group_by_stack_n=0, group_by_overload_name=False):
+    def key_averages(
+        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+    ) -> EventList:
         """One FunctionEventAvg per name. Raises AssertionError before anything was measured."""
         self._must("getting key averages", self._recorder)
         return self.events().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
-    def add_metadata(self, key, value):
+    def add_metadata(self, key: str, value: str) -> None:
         """Puts a text under `key` into the traces that are written."""
         self._metadata[key] = value
 
-    def export_chrome_trace(self, path):
+    def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
         """Writes `path` for chrome://tracing and https://ui.perfetto.dev; gzipped if it ends in .gz."""
         recorder = self._must("exporting chrome trace", self._recorder)
         write_chrome_trace(self.events(), path, self._metadata, recorder.base_ns)
 
-    def export_stacks(self, path, metric="self_cpu_time_total"):
+    def export_stacks(self, path: str | os.PathLike[str], metric: str = "self_cpu_time_total") -> None:
         """Writes the callers of all events; see EventList.export_stacks."""
         return self.events().export_stacks(path, metric)

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import enum
 import os
+from collections.abc import Iterable
+from typing import Any
 
 from ..engine.core.errors import fail
 from .devices import give_kernels, lanes, with_bytes
@@ -23,23 +25,25 @@ class DeviceType(enum.Enum):
 class Interval:
     """From `start` to `end`, in µs since the profiler was started."""
 
-    def __init__(self, start, end):
+    def __init__(self, start: float, end: float) -> None:
         self.start, self.end = start, end
 
-    def elapsed_us(self):
+    def elapsed_us(self) -> float:
         """The length in µs."""
         return self.end - self.start
 
 
-def _as_text(name):
+def _as_text(name: str) -> property:
     return property(lambda self: format_time(getattr(self, name)), doc=f"`{name}` as text, with its unit.")
 
 
 class _Formatted:
     """The times of an event or an average as text: `cpu_time_str` for `cpu_time`."""
 
-    device_type, use_device, node_id, overload_name = DeviceType.CPU, None, -1, ""
-    device_time = device_time_total = self_device_time_total = 0
+    device_type, node_id, overload_name = DeviceType.CPU, -1, ""
+    use_device: str | None = None
+    device_time_total: float = 0
+    self_device_time_total: float = 0
     device_memory_usage = self_device_memory_usage = 0
     is_async = is_remote = is_legacy = False
 
@@ -55,22 +59,25 @@ class FunctionEvent(_Formatted):
 
     count = 1
 
-    def __init__(self, id, row, origin, thread):
+    def __init__(self, id: int, row: Any, origin: float, thread: int) -> None:
         start, end = (round((moment - origin) / 1000, 5) for moment in (row.start, row.end))
         self.id, self.thread, self.trace_name = id, thread, row.name
         self.name = self.key = "ProfilerStep*" if row.name.startswith("ProfilerStep#") else row.name
         self.time_range = Interval(start, end)
         self.input_shapes, self.self_cpu_memory_usage = row.shapes, row.allocated
-        self.sequence_nr, self.scope, self.stack, self.flops = row.sequence_nr, row.scope, [], row.flops
+        self.sequence_nr, self.scope, self.flops = row.sequence_nr, row.scope, row.flops
         self.is_python_function = row.python
         self.fwd_thread = thread if row.backward else 0
         self.is_user_annotation = row.scope == USER_SCOPE
-        self.cpu_parent, self.cpu_children, self.kernels = None, [], []
+        self.stack: list[str] = []
+        self.cpu_parent: FunctionEvent | None = None
+        self.cpu_children: list[FunctionEvent] = []
+        self.kernels: list[Any] = []
         self.cpu_memory_usage = self.device_time_total = self.self_device_time_total = 0
         self.self_device_memory_usage = row.on_device
 
     @property
-    def cpu_time_total(self):
+    def cpu_time_total(self) -> float:
         """µs from its start to its end."""
         return self.time_range.elapsed_us()
 
@@ -79,11 +86,11 @@ class FunctionEvent(_Formatted):
     device_time = property(lambda self: self.device_time_total, doc="µs that a device was busy for this call.")
 
     @property
-    def self_cpu_time_total(self):
+    def self_cpu_time_total(self) -> float:
         """µs that were spent in it and in none of the calls inside it."""
         return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (
             f"<FunctionEvent id={self.id} name={self.name} overload_name={self.overload_name} device_type={self.device_type} "
             f"node_id={self.node_id} cpu_time={self.cpu_time_str} start_us={self.time_range.start} end_us={self.time_range.end} "
@@ -118,10 +125,14 @@ class FunctionEventAvg(_Formatted):
     """All calls under one `key`: how many (`count`), their times in µs and the bytes they allocated, summed; `cpu_time`
     is the mean."""
 
-    def __init__(self, key, first=None):
-        self.key, self.count, self.input_shapes, self.stack = key, 0, "", []
-        self.cpu_time_total = self.self_cpu_time_total = self.cpu_memory_usage = self.self_cpu_memory_usage = 0
-        self.flops = self.device_time_total = self.self_device_time_total = 0
+    def __init__(self, key: str, first: FunctionEvent | None = None) -> None:
+        self.key, self.count = key, 0
+        self.input_shapes: Any = ""
+        self.stack: list[str] = []
+        self.cpu_time_total: float = 0
+        self.self_cpu_time_total: float = 0
+        self.cpu_memory_usage = self.self_cpu_memory_usage = self.flops = 0
+        self.device_time_total = self.self_device_time_total = 0
         self.device_memory_usage = self.self_device_memory_usage = 0
         self.device_type = DeviceType.CPU if first is None else first.device_type
         self.use_device = None if first is None else first.use_device
@@ -130,7 +141,7 @@ class FunctionEventAvg(_Formatted):
         self.cpu_parent = None if first is None else first.cpu_parent
         self.cpu_children = [] if first is None else first.cpu_children
 
-    def add(self, other):
+    def add(self, other: FunctionEvent | FunctionEventAvg) -> FunctionEventAvg:
         """Counts an event, or another average, in."""
         self.count += other.count
         self.cpu_time_total += other.cpu_time_total
@@ -145,16 +156,16 @@ class FunctionEventAvg(_Formatted):
         return self
 
     @property
-    def cpu_time(self):
+    def cpu_time(self) -> float:
         """µs of one call, on average."""
         return self.cpu_time_total / self.count if self.count else 0.0
 
     @property
-    def device_time(self):
+    def device_time(self) -> float:
         """µs that a device was busy for one call, on average."""
         return self.device_time_total / self.count if self.count else 0.0
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (
             f"<FunctionEventAvg key={self.key} self_cpu_time={self.self_cpu_time_total_str} cpu_time={self.cpu_time_str} "
             f" self_cuda_time={self.self_device_time_total_str} cuda_time={self.device_time_str} input_shapes={self.input_shapes} "
@@ -165,29 +176,25 @@ class FunctionEventAvg(_Formatted):
 class EventList(list):
     """Events, or averages of events. `str(events)` is their table."""
 
-    def __init__(self, *args, profile_memory=False, with_flops=False, with_stack=False):
+    def __init__(
+        self, *args: Iterable[Any], profile_memory: bool = False, with_flops: bool = False, with_stack: bool = False
+    ) -> None:
         super().__init__(*args)
         self.profile_memory, self.with_flops, self.with_stack = profile_memory, with_flops, with_stack
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.table()
 
     @property
-    def self_cpu_time_total(self):
+    def self_cpu_time_total(self) -> float:
         """µs in all events together, none counted twice."""
         return sum(event.self_cpu_time_total for event in self)
 
     def table(
-        self,
-        sort_by=None,
-        row_limit=100,
-        max_src_column_width=75,
-        max_name_column_width=55,
-        max_shapes_column_width=80,
-        header=None,
-        top_level_events_only=False,
-        time_unit=None,
-    ):
+        self, sort_by: str | None = None, row_limit: int = 100, max_src_column_width: int = 75,
+        max_name_column_width: int | None = 55, max_shapes_column_width: int | None = 80, header: str | None = None,
+        top_level_events_only: bool = False, time_unit: str | None = None,
+    ) -> str:
         """The events as text, one a line.
 
         sort_by: an attribute, largest first: 'cpu_time', 'cpu_time_total', 'self_cpu_time_total', 'cpu_memory_usage',
@@ -195,7 +202,7 @@ class EventList(list):
         'cuda_memory_usage', 'self_cuda_memory_usage'. row_limit: how many, -1 for all. time_unit: 's', 'ms', 'us' for
         one unit in all rows. Raises AttributeError for another sort_by. Source:
         torch.autograd.profiler.EventList.table."""
-        events = self
+        events: list[Any] = self
         if sort_by is not None:
             name = sort_by.replace("cuda", "device").replace("xpu", "device").replace("privateuse1", "device")
             events = sorted(self, key=lambda event: getattr(event, name), reverse=True)
@@ -212,37 +219,39 @@ class EventList(list):
             flops=self.with_flops,
         )
 
-    def key_averages(self, group_by_input_shapes=False, group_by_stack_n=0, group_by_overload_name=False):
+    def key_averages(
+        self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+    ) -> EventList:
         """One FunctionEventAvg per name, in the order of their first calls; when asked per name and shapes, and per the
         `group_by_stack_n` innermost callers (with_stack)."""
-        found = {}
+        averages: dict[tuple, FunctionEventAvg] = {}
         for event in self:
             stack = event.stack[:group_by_stack_n] if group_by_stack_n > 0 else []
             key = (event.key, event.device_type, str(event.input_shapes) if group_by_input_shapes else "", *stack)
-            if key not in found:
-                found[key] = FunctionEventAvg(event.key, event)
-                found[key].stack = stack
+            if key not in averages:
+                averages[key] = FunctionEventAvg(event.key, event)
+                averages[key].stack = stack
                 if group_by_input_shapes:
-                    found[key].input_shapes = event.input_shapes
-            found[key].add(event)
-        return EventList(found.values(), **self._kinds())
+                    averages[key].input_shapes = event.input_shapes
+            averages[key].add(event)
+        return EventList(averages.values(), **self._kinds())
 
-    def _kinds(self):
+    def _kinds(self) -> dict[str, bool]:
         return {kind: getattr(self, kind) for kind in ("profile_memory", "with_flops", "with_stack")}
 
-    def total_average(self):
+    def total_average(self) -> FunctionEventAvg:
         """All events as one FunctionEventAvg with the key 'Total'."""
         total = FunctionEventAvg("Total")
         for event in self:
             total.add(event)
         return total
 
-    def export_chrome_trace(self, path):
+    def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
         """Writes the events to the file `path` for chrome://tracing and https://ui.perfetto.dev. Source:
         torch.autograd.profiler.profile."""
         write_chrome_trace(self, path)
 
-    def export_stacks(self, path, metric):
+    def export_stacks(self, path: str | os.PathLike[str], metric: str) -> None:
         """Writes a line per call with its callers, outermost first, and its `metric` ('self_cpu_time_total') to the
         file `path`, as flame graph tools read them. Raises AssertionError unless the profile was made with_stack,
         ValueError for another metric."""
@@ -270,7 +279,8 @@ def _shown(rows):
     rows = sorted(
         rows, key=lambda row: (row.start, -row.end)
     )  # stable: of two that coincide, the one opened first is the outer
-    hidden, inside = set(), []
+    hidden: set[int] = set()
+    inside: list[Any] = []
     for row in rows:
         while inside and inside[-1].end < row.end:
             inside.pop()
@@ -288,16 +298,16 @@ def events_of(rows, origin, thread=1, changes=(), kernels=(), use_device=None):
     changes: (when in ns, 'allocated' or 'on_device', bytes). kernels: (when it was launched, name, device, stream,
     start, duration), in ns; they follow as events of their own."""
     rows = with_bytes(_shown(rows), changes)
-    events, inside = [], []
+    events: list[FunctionEvent] = []
+    inside: list[tuple[int, FunctionEvent]] = []
     for id, row in enumerate(rows, 1):
         event = FunctionEvent(id, row, origin, thread)
         event.use_device = use_device
         while inside and inside[-1][0] < row.end:
             inside.pop()
         if inside:
-            event.cpu_parent = inside[-1][1]
-            event.cpu_parent.cpu_children.append(event)
-            parent = event.cpu_parent
+            event.cpu_parent = parent = inside[-1][1]
+            parent.cpu_children.append(event)
             event.stack = [parent.name, *parent.stack] if parent.is_python_function else parent.stack
         inside.append((row.end, event))
         events.append(event)
@@ -319,7 +329,9 @@ def events_of(rows, origin, thread=1, changes=(), kernels=(), use_device=None):
 _CATEGORIES = {FUNCTION_SCOPE: "cpu_op", BACKWARD_SCOPE: "cpu_op", USER_SCOPE: "user_annotation"}
 
 
-def write_chrome_trace(events, path, metadata=None, base_ns=0):
+def write_chrome_trace(
+    events: EventList, path: str | os.PathLike[str], metadata: dict[str, str] | None = None, base_ns: int = 0
+) -> None:
     """Writes complete events ('X', times in µs), and an arrow ('s' to 'f') from each forward op to its backward node;
     gzipped if `path` ends in .gz."""
     import gzip

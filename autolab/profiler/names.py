@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import math
 import re
+from typing import Any
 
 _PYTORCH_NAMES = {
     "unsafe_view": "_unsafe_view",
@@ -37,14 +38,14 @@ _PYTORCH_NAMES = {
 
 
 @functools.cache
-def aten_name(op) -> str:
+def aten_name(op: Any) -> str:
     """PyTorch's name of an op: 'aten::mul', also for the variant that multiplies by a number."""
-    found = _PYTORCH_NAMES.get(op.name, op.name)
+    name = _PYTORCH_NAMES.get(op.name, op.name)
     base = re.sub(r"Backward\d*$", "", op.node)
     snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", base).lower()
     if op.name.startswith(snake + "_") or (base.endswith("Backward") and not op.name.endswith("backward")):
-        found = snake
-    return "aten::" + found
+        name = snake
+    return "aten::" + name
 
 
 def _chains(text):
@@ -157,7 +158,7 @@ RENAMED = {"cross_entropy": "cross_entropy_loss", "nll_loss": "nll_loss_nd"} | d
 """Functions that PyTorch shows under another name."""
 
 
-# -- floating-point operations ---------------------------------------------------------------------------------------------
+# -- floating-point operations -----------------------------------------------------------------------------------------
 def flops(name, args):
     """The floating-point operations that PyTorch counts for a call of `name` with tensors, numbers and settings `args`;
     0 for ops that it does not count. A multiplication and the addition that follows are two."""

@@ -7,19 +7,22 @@ Source: https://docs.pytorch.org/docs/2.13/profiler.html, https://docs.pytorch.o
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 import warnings
+from collections.abc import Callable
+from typing import Any, Literal
 
 from ..engine.core.errors import fail
 from .events import USER_SCOPE, DeviceType, EventList, FunctionEvent, FunctionEventAvg, Interval, write_chrome_trace  # noqa: F401 (names of torch.autograd.profiler)
 from .recorder import Recorder, clock, running, simulated_clock
 
 
-def _warn(message, category=UserWarning):
+def _warn(message: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(message, category, stacklevel=4)
 
 
-def check_options(**others):
+def check_options(**others: object) -> None:
     """Raises NotImplementedError for what this profiler does not measure."""
     for name, value in others.items():
         if value:
@@ -43,34 +46,18 @@ class profile:
     torch.autograd.profiler.profile."""
 
     def __init__(
-        self,
-        enabled=True,
-        *,
-        use_cuda=False,
-        use_device=None,
-        record_shapes=False,
-        with_flops=False,
-        profile_memory=False,
-        with_stack=False,
-        with_modules=False,
-        use_kineto=False,
-        use_cpu=True,
-        experimental_config=None,
-        acc_events=False,
-        custom_trace_id_callback=None,
-        post_processing_timeout_s=None,
-        activity_filters=None,
-    ):
+        self, enabled: bool = True, *, use_cuda: bool = False, use_device: str | None = None,
+        record_shapes: bool = False, with_flops: bool = False, profile_memory: bool = False, with_stack: bool = False,
+        with_modules: bool = False, use_kineto: bool = False, use_cpu: bool = True, experimental_config: Any = None,
+        acc_events: bool = False, custom_trace_id_callback: Callable[[], str] | None = None,
+        post_processing_timeout_s: float | None = None, activity_filters: Any = None,
+    ) -> None:
         self.enabled = enabled
-        self.entered, self.function_events, self._recorder, self._finished = (
-            False,
-            EventList() if enabled else None,
-            None,
-            False,
-        )
+        self.entered, self.function_events, self._finished = False, EventList() if enabled else None, False
+        self._recorder: Recorder | None = None
         self.record_shapes, self.profile_memory, self.acc_events = record_shapes, profile_memory, acc_events
         self.with_flops, self.with_stack, self.with_modules = with_flops, with_stack, with_modules
-        self.use_device = None
+        self.use_device: str | None = None
         if not enabled:
             return
         check_options(
@@ -100,7 +87,7 @@ class profile:
         elif use_device is not None:
             _warn(f"The {use_device} is not a valid device option.")
 
-    def __enter__(self):
+    def __enter__(self) -> profile | None:
         if not self.enabled:
             return None
         if self.entered:
@@ -114,8 +101,8 @@ class profile:
         self._recorder.start()
         return self
 
-    def __exit__(self, *exc):
-        if self.enabled:
+    def __exit__(self, *exc: object) -> Literal[False]:
+        if self._recorder is not None:
             self._recorder.stop()
             self.function_events = EventList(
                 self._recorder.events(),
@@ -126,10 +113,10 @@ class profile:
             self._finished = True
         return False
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return str(self.function_events) if self._finished else "<unfinished torch.autograd.profile>"
 
-    def _events(self, name):
+    def _events(self, name: str) -> EventList:
         if self.function_events is None:
             raise fail(
                 AttributeError,
@@ -138,25 +125,32 @@ class profile:
             )
         return self.function_events
 
-    def key_averages(self, group_by_input_shape=False, group_by_stack_n=0, group_by_overload_name=False):
+    def key_averages(
+        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+    ) -> EventList:
         """One FunctionEventAvg per name (and per input shapes, when asked). Source:
         torch.autograd.profiler.profile.key_averages."""
         return self._events("key_averages").key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
-    def table(self, sort_by=None, row_limit=100, **options):
+    def table(
+        self, sort_by: str | None = None, row_limit: int = 100, max_src_column_width: int = 75,
+        max_name_column_width: int | None = 55, max_shapes_column_width: int | None = 80, header: str | None = None,
+        top_level_events_only: bool = False, time_unit: str | None = None,
+    ) -> str:
         """All calls, one a line; see EventList.table."""
-        return self._events("table").table(sort_by, row_limit, **options)
+        widths = max_src_column_width, max_name_column_width, max_shapes_column_width
+        return self._events("table").table(sort_by, row_limit, *widths, header, top_level_events_only, time_unit)
 
-    def total_average(self):
+    def total_average(self) -> FunctionEventAvg:
         """All calls as one average."""
         return self._events("total_average").total_average()
 
     @property
-    def self_cpu_time_total(self):
+    def self_cpu_time_total(self) -> float:
         """µs in all calls, none counted twice."""
         return self._events("self_cpu_time_total").self_cpu_time_total
 
-    def export_chrome_trace(self, path):
+    def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
         """Writes `path` for chrome://tracing and https://ui.perfetto.dev."""
         if self._recorder is None:
             raise fail(
@@ -164,9 +158,9 @@ class profile:
                 "'NoneType' object has no attribute 'save'",
                 "Nothing was measured yet: run code inside `with` first.",
             )
-        write_chrome_trace(self.function_events, path, base_ns=self._recorder.base_ns)
+        write_chrome_trace(self._events("save"), path, base_ns=self._recorder.base_ns)
 
-    def export_stacks(self, path, metric="self_cpu_time_total"):
+    def export_stacks(self, path: str | os.PathLike[str], metric: str = "self_cpu_time_total") -> None:
         """Writes the callers of all events; see EventList.export_stacks."""
         return self._events("export_stacks").export_stacks(path, metric)
 
@@ -175,16 +169,16 @@ class record_function(contextlib.ContextDecorator):
     """`with record_function("name"):` or `@record_function("name")`: an event of that name around the code. Source:
     torch.profiler.record_function."""
 
-    def __init__(self, name, args=None):
+    def __init__(self, name: str, args: str | None = None) -> None:
         self.name, self.args = name, args
-        self._rows = []
+        self._rows: list[list] = []
 
-    def __enter__(self):
+    def __enter__(self) -> record_function:
         thread = threading.get_ident()
         self._rows.append([r.open(self.name, scope=USER_SCOPE) for r in running if r.thread == thread])
         return self
 
-    def __exit__(self, *exc):
+    def __exit__(self, *exc: object) -> Literal[False]:
         now = clock()
         for row in self._rows.pop():
             row.end = row.end or now

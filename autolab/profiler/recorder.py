@@ -76,7 +76,7 @@ class _Row:
     python: bool = False  # a Python function, with_stack
 
 
-# -- kernels tell when they begin ------------------------------------------------------------------------------------------
+# -- kernels tell when they begin --------------------------------------------------------------------------------------
 running: list[Recorder] = []
 _untimed: dict[object, namespaces.Namespace] = {}  # what the timed namespace stands in for
 
@@ -181,7 +181,7 @@ class Recorder(observe.Observer):
             observe.remove(self.host_work)
         running.remove(self)
         if not any(r.state is self.state for r in running):
-            self.state.run = self.state.run.__wrapped__
+            self.state.run = self.state.run.__wrapped__  # type: ignore[attr-defined]
         if not running:
             namespaces._raw.update(_untimed)
             _untimed.clear()
@@ -232,7 +232,7 @@ class Recorder(observe.Observer):
         """The floating-point operations of a call, when they are counted."""
         return flops(name, list(args)) if self.with_flops else 0
 
-    # -- forward -----------------------------------------------------------------------------------------------------------
+    # -- forward -------------------------------------------------------------------------------------------------------
     @_in_its_thread
     def begin(self, node):
         self.functions.append((node, self.open(type(node).function_class.__name__)))
@@ -321,7 +321,7 @@ class Recorder(observe.Observer):
         ref = weakref.ref(owner, gone)
         self._alive[id(ref)] = ref
 
-    # -- devices -----------------------------------------------------------------------------------------------------------
+    # -- devices -------------------------------------------------------------------------------------------------------
     @_in_its_thread
     def launch(self, device, stream, name, start, duration, nbytes):
         if self.use_device == device.type:
@@ -354,7 +354,7 @@ class Recorder(observe.Observer):
         if self.use_device == device.type and self.profile_memory:
             self.device_bytes.append((clock(), "on_device", -nbytes))
 
-    # -- backward ----------------------------------------------------------------------------------------------------------
+    # -- backward ------------------------------------------------------------------------------------------------------
     def _close(self, at):
         if self.evaluating is not None:
             self.evaluated = self.evaluating
