@@ -21,7 +21,7 @@ from autolab.optim.optimizer import Optimizer
 
 Batches = Iterable[Sequence[Any]]
 """A DataLoader or a list of (inputs, targets)."""
-Loaders = tuple[Batches, Batches | None] | list[Batches | None]
+Loaders = tuple[Batches, Batches | None] | list[Any]
 """Batches to train on; batches to validate with, or None."""
 Loss = Callable[[Any, Any], Tensor]
 """A function of (outputs, targets)."""
@@ -100,8 +100,9 @@ class Training:
         epochs: int, *, loss: Loss, scheduler: LRScheduler | None, stopping: EarlyStopping | None, every: int | None,
     ) -> None:
         self.model, self.optimizer, self.loss = model, optimizer, loss
-        self.batches: Batches = loaders[0]
-        self.validation: Batches | None = loaders[1]
+        batches, validation = loaders
+        self.batches: Batches = batches
+        self.validation: Batches | None = validation
         self.epochs, self.scheduler, self.stopping, self.every = epochs, scheduler, stopping, every
         self.epoch, self.done, self.step, self.stopped = 0, 0, 0, False  # done: batches of this epoch
         self._mean, self._rate = _Mean(), _rate(optimizer)

@@ -1,5 +1,10 @@
 """Many images as one (`torchvision.utils`). Source: https://docs.pytorch.org/vision/0.29/utils.html"""
 
+from __future__ import annotations
+
+import os
+from typing import IO
+
 import autolab
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
@@ -31,7 +36,10 @@ def _scaled(images, low, high):
 
 
 @autolab.no_grad()
-def make_grid(tensor, nrow=8, padding=2, normalize=False, value_range=None, scale_each=False, pad_value=0.0):
+def make_grid(
+    tensor: Tensor | list[Tensor], nrow: int = 8, padding: int = 2, normalize: bool = False,
+    value_range: tuple[float, float] | None = None, scale_each: bool = False, pad_value: float = 0.0,
+) -> Tensor:
     """Images (N, C, H, W), or a list of images (C, H, W), as one image (3, H', W') with `nrow` of them in a row.
 
     padding: pixels of `pad_value` around each. normalize: bring numbers from `value_range` = (min, max), by default the
@@ -67,11 +75,15 @@ def make_grid(tensor, nrow=8, padding=2, normalize=False, value_range=None, scal
 
 
 @autolab.no_grad()
-def save_image(tensor, fp, format=None, **options):
-    """Writes `make_grid(tensor, **options)`, numbers from 0 to 1 as bytes, to the file name or object `fp`.
+def save_image(
+    tensor: Tensor | list[Tensor], fp: str | os.PathLike[str] | IO[bytes], format: str | None = None, *, nrow: int = 8,
+    padding: int = 2, normalize: bool = False, value_range: tuple[float, float] | None = None,
+    scale_each: bool = False, pad_value: float = 0.0,
+) -> None:
+    """Writes `make_grid(tensor, …)`, numbers from 0 to 1 as bytes, to the file name or object `fp`.
 
-    format: Pillow's name of the format, by default by the file's ending. Raises ImportError without the package Pillow.
-    Source: torchvision.utils.save_image."""
-    grid = make_grid(tensor, **options)
+    format: Pillow's name of the format, by default by the file's ending. Others: as in `make_grid`. Raises ImportError
+    without the package Pillow. Source: torchvision.utils.save_image."""
+    grid = make_grid(tensor, nrow, padding, normalize, value_range, scale_each, pad_value)
     pixels = grid.mul(255).add(0.5).clamp(0, 255).permute(1, 2, 0).to("cpu", autolab.uint8).numpy()
     pillow().fromarray(pixels).save(fp, format=format)

@@ -4,11 +4,15 @@ Source: A. Krizhevsky, "Learning Multiple Layers of Features from Tiny Images", 
 https://www.cs.toronto.edu/~kriz/cifar.html
 """
 
+from __future__ import annotations
+
 import _codecs
 import os
 import pickle
 import shutil
 import tarfile
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +39,7 @@ class _ArraysOnly(pickle.Unpickler):
         return _HARMLESS[module, name]
 
 
-def read_pickle(path):
+def read_pickle(path: str) -> dict:
     """The dict in a pickled batch. Raises ValueError for a damaged file, or one that holds more than data."""
     try:
         with open(path, "rb") as file:
@@ -80,8 +84,12 @@ class CIFAR10(VisionDataset):
     test_list = [["test_batch", "40351d587109b95175f43aff81a1287e"]]
     meta = {"filename": "batches.meta", "key": "label_names", "md5": "5ff9c542aee3614f3951f8cda6e48888"}
     _label_keys = ("labels", "fine_labels")
+    root: str | os.PathLike[str]
 
-    def __init__(self, root, train=True, transform=None, target_transform=None, download=False):
+    def __init__(
+        self, root: str | os.PathLike[str], train: bool = True, transform: Callable[[Any], Any] | None = None,
+        target_transform: Callable[[Any], Any] | None = None, download: bool = False,
+    ) -> None:
         super().__init__(root, transform=transform, target_transform=target_transform)
         self.train = train
         if download:
@@ -127,16 +135,16 @@ class CIFAR10(VisionDataset):
         self.classes = read_pickle(path)[self.meta["key"]]
         self.class_to_idx = {name: i for i, name in enumerate(self.classes)}
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: int) -> Any:
         return self._sample(picture(self.data[index]), self.targets[index])
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.data)
 
     def _check_integrity(self):
         return all(is_whole(self._path(name), md5) for name, md5 in self.train_list + self.test_list)
 
-    def download(self):
+    def download(self) -> None:
         """Fetch and unpack the archive, unless its files are there. Raises RuntimeError when it cannot be fetched."""
         if self._check_integrity():
             return
@@ -145,10 +153,12 @@ class CIFAR10(VisionDataset):
         os.makedirs(self._path(""), exist_ok=True)
         with tarfile.open(archive) as tar:
             for name in [*(name for name, _ in self.train_list + self.test_list), self.meta["filename"]]:
-                with tar.extractfile(f"{self.base_folder}/{name}") as source, open(self._path(name), "wb") as target:
+                source = tar.extractfile(f"{self.base_folder}/{name}")
+                assert source is not None  # None is for folders
+                with source, open(self._path(name), "wb") as target:
                     shutil.copyfileobj(source, target)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """Which half it is."""
         return f"Split: {'Train' if self.train is True else 'Test'}"
 

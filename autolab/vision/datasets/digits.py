@@ -4,7 +4,11 @@ Source: E. Alpaydin, C. Kaynak, "Optical Recognition of Handwritten Digits", 199
 https://doi.org/10.24432/C50P49 (CC BY 4.0): the 1,797 images of its test set, as scikit-learn ships them.
 """
 
+from __future__ import annotations
+
 from pathlib import Path
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +34,10 @@ class Digits(VisionDataset):
 
     classes = DIGITS
 
-    def __init__(self, train=True, size=8, transform=None, target_transform=None):
+    def __init__(
+        self, train: bool = True, size: int = 8, transform: Callable[[Any], Any] | None = None,
+        target_transform: Callable[[Any], Any] | None = None,
+    ) -> None:
         super().__init__(transform=transform, target_transform=target_transform)
         if size not in _FRAMES:
             raise fail(
@@ -45,18 +52,18 @@ class Digits(VisionDataset):
         part = slice(None, _TRAIN) if train else slice(_TRAIN, None)
         self.data, self.targets = autolab.from_numpy(_enlarged(images[part].numpy(), size)), labels[part].clone()
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: int) -> Any:
         return self._sample(picture(self.data[index].numpy()), int(self.targets[index]))
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.data)
 
     @property
-    def class_to_idx(self):
+    def class_to_idx(self) -> dict[str, int]:
         """The label of each class."""
         return {name: i for i, name in enumerate(self.classes)}
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """Which part it is, and the size."""
         return f"Split: {'Train' if self.train is True else 'Test'}\nSize: {self.size}x{self.size}"
 

@@ -1,6 +1,10 @@
 """Images sorted into one folder per class."""
 
+from __future__ import annotations
+
 import os
+from collections.abc import Callable
+from typing import Any
 
 from autolab.engine.core.errors import fail
 from autolab.vision.datasets.vision import VisionDataset
@@ -9,7 +13,7 @@ from autolab.vision.transforms.images import pillow
 IMG_EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
 
 
-def default_loader(path):
+def default_loader(path: str) -> Any:
     """The file as an RGB Pillow image."""
     with open(path, "rb") as file:
         return pillow().open(file).convert("RGB")
@@ -23,16 +27,14 @@ class DatasetFolder(VisionDataset):
     files.
     """
 
+    root: str | os.PathLike[str]
+
     def __init__(
-        self,
-        root,
-        loader,
-        extensions=None,
-        transform=None,
-        target_transform=None,
-        is_valid_file=None,
-        allow_empty=False,
-    ):
+        self, root: str | os.PathLike[str], loader: Callable[[str], Any],
+        extensions: str | tuple[str, ...] | list[str] | set[str] | None = None,
+        transform: Callable[[Any], Any] | None = None, target_transform: Callable[[Any], Any] | None = None,
+        is_valid_file: Callable[[str], bool] | None = None, allow_empty: bool = False,
+    ) -> None:
         super().__init__(root, transform=transform, target_transform=target_transform)
         if (extensions is None) == (is_valid_file is None):
             raise fail(
@@ -42,8 +44,8 @@ class DatasetFolder(VisionDataset):
             )
         self.loader, self.extensions = loader, extensions
         self.classes, self.class_to_idx = self.find_classes(self.root)
-        endings = tuple(extensions) if isinstance(extensions, (list, set)) else extensions
-        self.samples = list(self._found(is_valid_file or (lambda path: path.lower().endswith(endings))))
+        endings = tuple(extensions) if isinstance(extensions, (list, set)) else extensions or ()
+        self.samples = list(self._files(is_valid_file or (lambda path: path.lower().endswith(endings))))
         self.targets = [target for _, target in self.samples]
         empty = sorted(set(self.classes) - {self.classes[target] for target in self.targets})
         if empty and not allow_empty:
@@ -53,7 +55,7 @@ class DatasetFolder(VisionDataset):
                 message += f"Supported extensions are: {named}"
             raise fail(FileNotFoundError, message, "allow_empty=True accepts classes without files.")
 
-    def find_classes(self, directory):
+    def find_classes(self, directory: str | os.PathLike[str]) -> tuple[list[str], dict[str, int]]:
         """The names of the classes and the number of each: its folders in alphabetical order."""
         classes = sorted(entry.name for entry in os.scandir(directory) if entry.is_dir())
         if not classes:
@@ -61,17 +63,17 @@ class DatasetFolder(VisionDataset):
             raise fail(FileNotFoundError, message, "Put the images of each class into a folder of their own.")
         return classes, {name: i for i, name in enumerate(classes)}
 
-    def _found(self, is_valid_file):
+    def _files(self, is_valid_file):
         for name, target in sorted(self.class_to_idx.items()):
             for folder, _, files in sorted(os.walk(os.path.join(self.root, name), followlinks=True)):
                 paths = (os.path.join(folder, file) for file in sorted(files))
                 yield from ((path, target) for path in paths if is_valid_file(path))
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: int) -> Any:
         path, target = self.samples[index]
         return self._sample(self.loader(path), target)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.samples)
 
 
@@ -79,14 +81,10 @@ class ImageFolder(DatasetFolder):
     """Images root/<class>/…/<file>.png (or .jpg …), as RGB Pillow images; see DatasetFolder."""
 
     def __init__(
-        self,
-        root,
-        transform=None,
-        target_transform=None,
-        loader=default_loader,
-        is_valid_file=None,
-        allow_empty=False,
-    ):
+        self, root: str | os.PathLike[str], transform: Callable[[Any], Any] | None = None,
+        target_transform: Callable[[Any], Any] | None = None, loader: Callable[[str], Any] = default_loader,
+        is_valid_file: Callable[[str], bool] | None = None, allow_empty: bool = False,
+    ) -> None:
         extensions = IMG_EXTENSIONS if is_valid_file is None else None
         super().__init__(root, loader, extensions, transform, target_transform, is_valid_file, allow_empty)
         self.imgs = self.samples

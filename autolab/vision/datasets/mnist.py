@@ -4,16 +4,21 @@ Sources: http://yann.lecun.com/exdb/mnist/ (the format); H. Xiao, K. Rasul, R. V
 https://arxiv.org/abs/1708.07747
 """
 
+from __future__ import annotations
+
 import gzip
 import math
 import os
 import shutil
 import zlib
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 import autolab
 from autolab.engine.core.errors import fail
+from autolab.engine.core.tensor import Tensor
 from autolab.utils.download import from_mirrors
 from autolab.vision.datasets.vision import VisionDataset, picture
 
@@ -26,7 +31,7 @@ def _damaged(path, why):
     return fail(ValueError, f"{path} is damaged: {why}", "Delete it, and pass download=True to fetch it again.")
 
 
-def read_idx(path):
+def read_idx(path: str) -> np.ndarray:
     """The array in an idx file, or in `path`.gz where `path` does not exist.
 
     Raises FileNotFoundError, ValueError for a file that is no idx file, is cut off or too long.
@@ -50,7 +55,7 @@ def read_idx(path):
     return np.frombuffer(content, dtype, offset=start).reshape(shape).astype(dtype.newbyteorder("="))
 
 
-def images_and_labels(images_path, labels_path):
+def images_and_labels(images_path: str, labels_path: str) -> tuple[Tensor, Tensor]:
     """uint8 tensor (N, H, W) and int64 tensor (N,) of two idx files. Raises ValueError when they do not belong
     together."""
     images, labels = read_idx(images_path), read_idx(labels_path)
@@ -78,8 +83,12 @@ class MNIST(VisionDataset):
         ("t10k-labels-idx1-ubyte.gz", "ec29112dd5afa0611ce80d1b7f02629c"),
     ]
     classes = DIGITS
+    root: str | os.PathLike[str]
 
-    def __init__(self, root, train=True, transform=None, target_transform=None, download=False):
+    def __init__(
+        self, root: str | os.PathLike[str], train: bool = True, transform: Callable[[Any], Any] | None = None,
+        target_transform: Callable[[Any], Any] | None = None, download: bool = False,
+    ) -> None:
         super().__init__(root, transform=transform, target_transform=target_transform)
         self.train = train
         if download:
@@ -93,19 +102,19 @@ class MNIST(VisionDataset):
         start = os.path.join(self.raw_folder, "train" if train else "t10k")
         self.data, self.targets = images_and_labels(f"{start}-images-idx3-ubyte", f"{start}-labels-idx1-ubyte")
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: int) -> Any:
         return self._sample(picture(self.data[index].numpy()), int(self.targets[index]))
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.data)
 
     @property
-    def raw_folder(self):
+    def raw_folder(self) -> str:
         """Where the idx files are."""
         return os.path.join(self.root, type(self).__name__, "raw")
 
     @property
-    def class_to_idx(self):
+    def class_to_idx(self) -> dict[str, int]:
         """The label of each class."""
         return {name: i for i, name in enumerate(self.classes)}
 
@@ -118,7 +127,7 @@ class MNIST(VisionDataset):
             for name, _ in self.resources
         )
 
-    def download(self):
+    def download(self) -> None:
         """Fetch and unpack the files that are missing. Raises RuntimeError when no mirror gives one of them."""
         for name, md5 in self.resources:
             packed, unpacked = os.path.join(self.raw_folder, name), self._unpacked(name)
@@ -129,7 +138,7 @@ class MNIST(VisionDataset):
                 shutil.copyfileobj(source, target)
             os.replace(f"{unpacked}.part", unpacked)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """Which half it is."""
         return f"Split: {'Train' if self.train is True else 'Test'}"
 

@@ -3,21 +3,25 @@
 Source: https://docs.pytorch.org/vision/0.28/models.html#general-information-on-pre-trained-weights
 """
 
+from __future__ import annotations
+
 import fnmatch
 import functools
 import hashlib
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, TypeVar
 
 from autolab.engine.core.errors import fail
 
-BUILTIN_MODELS: dict[str, Callable] = {}
+BUILTIN_MODELS: dict[str, Any] = {}
 SHIPPED = Path(__file__).parent / "data"
+_Builder = TypeVar("_Builder", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,7 @@ class Weights:
     transforms: Callable
     meta: dict[str, Any]
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         """Two `partial`s of the same function and arguments are equal transforms."""
 
         def comparable(value):
@@ -48,7 +52,7 @@ class WeightsEnum(Enum):
     """The weights there are for one network; `DEFAULT` is the best of them."""
 
     @classmethod
-    def verify(cls, obj):
+    def verify(cls, obj: Any) -> Any:
         """The member that `obj` is or names; None stays None. Raises TypeError, KeyError when there is none."""
         if obj is None:
             return None
@@ -66,64 +70,72 @@ class WeightsEnum(Enum):
             )
         return obj
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{type(self).__name__}.{self.name}"
 
     @property
-    def url(self):
+    def url(self) -> str:
         """Where PyTorch downloads them from, or the name of the shipped file."""
         return self.value.url
 
     @property
-    def transforms(self):
+    def transforms(self) -> Callable[..., Any]:
         """What makes their preprocessing: call it without arguments."""
         return self.value.transforms
 
     @property
-    def meta(self):
+    def meta(self) -> dict[str, Any]:
         """A dict: `num_params`, `categories` (names of the classes), `license`, `source`, `sha256`, accuracies."""
         return self.value.meta
 
-    def get_state_dict(self, *, progress=True, check_hash=False, **options):
+    def get_state_dict(
+        self, *, progress: bool = True, check_hash: bool = False, model_dir: str | os.PathLike[str] | None = None,
+        map_location: Any = None, file_name: str | None = None,
+    ) -> dict[str, Any]:
         """The tensors by name, from the shipped file, or downloaded once.
 
         check_hash: compare the file's SHA-256 with the one in `meta` (of a download: with the one in the file's name).
-        options: `model_dir`, `map_location`, `file_name` of `torch.hub.load_state_dict_from_url`, for downloads. Raises
-        RuntimeError when the checksum differs, or that says where to put the file when there is no connection.
+        model_dir, map_location, file_name: as in `torch.hub.load_state_dict_from_url`, for downloads (TypeError for
+        others). Raises RuntimeError when the checksum differs, or that says where to put the file when there is no
+        connection.
         """
         from autolab import hub
         from autolab.vision.models import weights
 
+        options = {"model_dir": model_dir, "map_location": map_location, "file_name": file_name}
         if "://" in self.url:
             return hub.load_state_dict_from_url(self.url, progress=progress, check_hash=check_hash, **options)
-        if options:
-            note = f"{self} is shipped with autolab and not downloaded."
-            raise fail(TypeError, f"get_state_dict() got an unexpected keyword argument '{next(iter(options))}'", note)
+        for name, value in options.items():
+            if value is not None:
+                note = f"{self} is shipped with autolab and not downloaded."
+                raise fail(TypeError, f"get_state_dict() got an unexpected keyword argument '{name}'", note)
         path = SHIPPED / self.url
         if check_hash:
             _check_hash(path, self.meta["sha256"])
         return weights.read_shipped(path)
 
 
-def _check_hash(path, expected):
-    found = hashlib.sha256(path.read_bytes()).hexdigest()
-    if found != expected:
-        message = f'invalid hash value (expected "{expected}", got "{found}")'
+def _check_hash(path: Path, expected: str) -> None:
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    if digest != expected:
+        message = f'invalid hash value (expected "{expected}", got "{digest}")'
         raise fail(RuntimeError, message, f"'{path}' is not the file that autolab came with: install autolab again.")
 
 
-def model_builder(known=None):
+def model_builder(known: type[WeightsEnum] | None = None) -> Callable[[_Builder], _Builder]:
     """Makes a builder with torchvision's arguments of a function that builds a network without weights.
 
     known: the weights enum of the network, or None for one that has no pretrained weights. The builder takes `weights`
     (None, a member of the enum or its name, or the path of a file) and loads them.
     """
 
-    def decorate(build):
-        @functools.wraps(build)
-        def builder(*, weights=None, progress=True, **kwargs):
+    def decorate(build: Any) -> Any:
+        @functools.wraps(build, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
+        def builder(
+            *, weights: WeightsEnum | str | os.PathLike[str] | None = None, progress: bool = True, **kwargs: Any
+        ) -> Any:
             if "pretrained" in kwargs and known is not None:
-                weights = known.DEFAULT if kwargs.pop("pretrained") else None
+                weights = known["DEFAULT"] if kwargs.pop("pretrained") else None
                 _warn_of_pretrained(weights)
             if weights is None:
                 return build(**kwargs)
@@ -133,8 +145,9 @@ def model_builder(known=None):
             return model
 
         del builder.__wrapped__  # its signature is not the one that help() shows
-        builder.__doc__ += _WEIGHTS
-        builder.weights_enum = known
+        builder.__annotations__["return"] = build.__annotations__["return"]
+        builder.__doc__ = f"{build.__doc__}{_WEIGHTS}"
+        builder.weights_enum = known  # type: ignore[attr-defined]
         BUILTIN_MODELS[build.__name__] = builder
         return builder
 
@@ -192,7 +205,10 @@ def _warn_of_pretrained(weights):
     warnings.warn(message, stacklevel=3)
 
 
-def list_models(module=None, include=None, exclude=None):
+def list_models(
+    module: ModuleType | None = None, include: str | Iterable[str] | None = None,
+    exclude: str | Iterable[str] | None = None,
+) -> list[str]:
     """The names of all networks in alphabetical order: those that match a pattern of `include` and none of `exclude`.
 
     include, exclude: a pattern like "resnet*", or several. module: only networks built by functions of this module.
@@ -210,7 +226,7 @@ def list_models(module=None, include=None, exclude=None):
     return sorted(chosen)
 
 
-def get_model_builder(name):
+def get_model_builder(name: str) -> Callable[..., Any]:
     """The function that builds the network `name`. Raises ValueError for a name that no network has."""
     try:
         return BUILTIN_MODELS[name.lower()]
@@ -218,12 +234,12 @@ def get_model_builder(name):
         raise fail(ValueError, f"Unknown model {name.lower()}", f"There are {', '.join(list_models())}.") from None
 
 
-def get_model(name, **config):
+def get_model(name: str, **config: Any) -> Any:
     """The network `name`, built with the arguments `config`."""
     return get_model_builder(name)(**config)
 
 
-def get_model_weights(name):
+def get_model_weights(name: str | Callable[..., Any]) -> type[WeightsEnum]:
     """The weights enum of the network `name` (or of its builder). Raises ValueError when it has none."""
     builder = get_model_builder(name) if isinstance(name, str) else name
     enum = getattr(builder, "weights_enum", None)
@@ -232,7 +248,7 @@ def get_model_weights(name):
     return enum
 
 
-def get_weight(name):
+def get_weight(name: str) -> WeightsEnum:
     """The weights by their full name, such as "ResNet18_Weights.IMAGENET1K_V1". Raises ValueError, KeyError."""
     enum_name, dot, member = name.partition(".")
     if not dot:

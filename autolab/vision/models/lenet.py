@@ -3,8 +3,13 @@
 Source: Y. LeCun, L. Bottou, Y. Bengio, P. Haffner, "Gradient-Based Learning Applied to Document Recognition", 1998.
 """
 
+from __future__ import annotations
+
+from typing import Any
+
 from autolab import nn
 from autolab.engine.core.errors import fail
+from autolab.engine.core.tensor import Tensor
 from autolab.vision.models._api import model_builder
 
 
@@ -16,7 +21,7 @@ class LeNet(nn.Module):
     convolutions.
     """
 
-    def __init__(self, num_classes=10, image_size=28):
+    def __init__(self, num_classes: int = 10, image_size: int = 28) -> None:
         super().__init__()
         side = ((image_size - 4) // 2 - 4) // 2  # a 5x5 kernel takes 4 pixels off each side, pooling halves
         if side < 1:
@@ -41,13 +46,13 @@ class LeNet(nn.Module):
             nn.Linear(84, num_classes),
         )
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         """Logits (N, num_classes) of the images `x`."""
         x = self._body(x)
         return self._head(x.view(x.size()[0], -1))
 
 
 @model_builder()
-def lenet5(image_size=32, **kwargs):
+def lenet5(image_size: int = 32, **kwargs: Any) -> LeNet:
     """LeNet-5 for the paper's images, 1x32x32: `LeNet`, 61,706 parameters for ten classes."""
     return LeNet(image_size=image_size, **kwargs)

@@ -6,9 +6,15 @@ https://arxiv.org/abs/1611.05431 (groups and width); torchvision's `models.resne
 in its 3x3 convolution).
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import autolab
 from autolab import nn
 from autolab.engine.core.errors import fail
+from autolab.engine.core.tensor import Tensor
 from autolab.vision.models._api import model_builder
 from autolab.vision.models.weights import ResNet18_Weights, ResNet34_Weights, ResNet50_Weights, ResNetDigits_Weights
 
@@ -30,8 +36,9 @@ class BasicBlock(nn.Module):
     expansion = 1
 
     def __init__(
-        self, inplanes, planes, stride=1, downsample=None, groups=1, base_width=64, dilation=1, norm_layer=None
-    ):
+        self, inplanes: int, planes: int, stride: int = 1, downsample: nn.Module | None = None, groups: int = 1,
+        base_width: int = 64, dilation: int = 1, norm_layer: Callable[[int], nn.Module] | None = None,
+    ) -> None:
         super().__init__()
         norm_layer = norm_layer or nn.BatchNorm2d
         if groups != 1 or base_width != 64:
@@ -43,7 +50,7 @@ class BasicBlock(nn.Module):
         self.conv2, self.bn2 = _conv3x3(planes, planes), norm_layer(planes)
         self.downsample, self.stride = downsample, stride
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         """The block's output."""
         out = self.relu(self.bn1(self.conv1(x)))
         out = self.bn2(self.conv2(out))
@@ -60,8 +67,9 @@ class Bottleneck(nn.Module):
     expansion = 4
 
     def __init__(
-        self, inplanes, planes, stride=1, downsample=None, groups=1, base_width=64, dilation=1, norm_layer=None
-    ):
+        self, inplanes: int, planes: int, stride: int = 1, downsample: nn.Module | None = None, groups: int = 1,
+        base_width: int = 64, dilation: int = 1, norm_layer: Callable[[int], nn.Module] | None = None,
+    ) -> None:
         super().__init__()
         norm_layer = norm_layer or nn.BatchNorm2d
         width, out = int(planes * (base_width / 64.0)) * groups, planes * self.expansion
@@ -71,7 +79,7 @@ class Bottleneck(nn.Module):
         self.relu = nn.ReLU(inplace=True)
         self.downsample, self.stride = downsample, stride
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         """The block's output."""
         out = self.relu(self.bn1(self.conv1(x)))
         out = self.relu(self.bn2(self.conv2(out)))
@@ -82,6 +90,12 @@ class Bottleneck(nn.Module):
 
 class _Stages(nn.Module):
     """What residual networks share: stages of blocks, and their initial values."""
+
+    inplanes: int
+    dilation: int
+    groups: int
+    base_width: int
+    _norm_layer: Callable[[int], nn.Module]
 
     def _make_layer(self, block, planes, blocks, stride=1, dilate=False):
         downsample, out, previous_dilation = None, planes * block.expansion, self.dilation
@@ -119,16 +133,11 @@ class ResNet(_Stages):
     """
 
     def __init__(
-        self,
-        block,
-        layers,
-        num_classes=1000,
-        zero_init_residual=False,
-        groups=1,
-        width_per_group=64,
-        replace_stride_with_dilation=None,
-        norm_layer=None,
-    ):
+        self, block: type[BasicBlock] | type[Bottleneck], layers: Sequence[int], num_classes: int = 1000,
+        zero_init_residual: bool = False, groups: int = 1, width_per_group: int = 64,
+        replace_stride_with_dilation: Sequence[bool] | None = None,
+        norm_layer: Callable[[int], nn.Module] | None = None,
+    ) -> None:
         super().__init__()
         dilate = [False, False, False] if replace_stride_with_dilation is None else replace_stride_with_dilation
         if len(dilate) != 3:
@@ -148,7 +157,7 @@ class ResNet(_Stages):
         self.fc = nn.Linear(512 * block.expansion, num_classes)
         self._reset(zero_init_residual)
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         """Logits (N, num_classes) of the images `x`."""
         x = self.maxpool(self.relu(self.bn1(self.conv1(x))))
         x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
@@ -161,7 +170,7 @@ class DigitsResNet(_Stages):
     Larger images work too, smaller down to 16x16. Module names as in `ResNet`; 77,360 parameters and 65 for each class.
     """
 
-    def __init__(self, num_classes=10):
+    def __init__(self, num_classes: int = 10) -> None:
         super().__init__()
         self._norm_layer = nn.BatchNorm2d
         self.inplanes, self.dilation, self.groups, self.base_width = 16, 1, 1, 64
@@ -175,7 +184,7 @@ class DigitsResNet(_Stages):
         self.fc = nn.Linear(64, num_classes)
         self._reset(zero_init_residual=False)
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         """Logits (N, num_classes) of the images `x`."""
         x = self.relu(self.bn1(self.conv1(x)))
         x = self.layer3(self.layer2(self.layer1(x)))
@@ -183,24 +192,24 @@ class DigitsResNet(_Stages):
 
 
 @model_builder(ResNet18_Weights)
-def resnet18(**kwargs):
+def resnet18(**kwargs: Any) -> ResNet:
     """ResNet-18, 11,689,512 parameters."""
     return ResNet(BasicBlock, [2, 2, 2, 2], **kwargs)
 
 
 @model_builder(ResNet34_Weights)
-def resnet34(**kwargs):
+def resnet34(**kwargs: Any) -> ResNet:
     """ResNet-34, 21,797,672 parameters."""
     return ResNet(BasicBlock, [3, 4, 6, 3], **kwargs)
 
 
 @model_builder(ResNet50_Weights)
-def resnet50(**kwargs):
+def resnet50(**kwargs: Any) -> ResNet:
     """ResNet-50, 25,557,032 parameters."""
     return ResNet(Bottleneck, [3, 4, 6, 3], **kwargs)
 
 
 @model_builder(ResNetDigits_Weights)
-def resnet_digits(**kwargs):
+def resnet_digits(**kwargs: Any) -> DigitsResNet:
     """A small residual network for images of digits, 1x32x32: `DigitsResNet`, 78,010 parameters for ten classes."""
     return DigitsResNet(**kwargs)

@@ -4,7 +4,12 @@ Source: K. He, X. Zhang, S. Ren, J. Sun, "Deep Residual Learning for Image Recog
 https://arxiv.org/abs/1512.03385
 """
 
+from __future__ import annotations
+
+from typing import Any
+
 from autolab import nn
+from autolab.engine.core.tensor import Tensor
 from autolab.vision.models._api import model_builder
 
 _MOMENTUM = 0.9
@@ -37,13 +42,13 @@ class ResBlock(_Residual):
     numbers must be equal.
     """
 
-    def __init__(self, in_chans, out_chans, stride=1):
+    def __init__(self, in_chans: int, out_chans: int, stride: int = 1) -> None:
         super().__init__()
         self.conv1 = nn.Sequential(*_conv_norm(in_chans, out_chans, 3, stride), nn.ReLU())
         self.conv2 = nn.Sequential(*_conv_norm(out_chans, out_chans, 3), nn.ReLU())
         self._shortcut(in_chans, out_chans, stride)
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         """The block's output."""
         return self._add(x, self.conv2(self.conv1(x)))
 
@@ -51,14 +56,14 @@ class ResBlock(_Residual):
 class BottleneckResBlock(_Residual):
     """1x1 to mid_chans channels, 3x3, 1x1 to out_chans channels, and a shortcut. Shapes as in ResBlock."""
 
-    def __init__(self, in_chans, mid_chans, out_chans, stride=1):
+    def __init__(self, in_chans: int, mid_chans: int, out_chans: int, stride: int = 1) -> None:
         super().__init__()
         self.conv1 = nn.Sequential(*_conv_norm(in_chans, mid_chans, 1, stride), nn.ReLU())
         self.conv2 = nn.Sequential(*_conv_norm(mid_chans, mid_chans, 3), nn.ReLU())
         self.conv3 = nn.Sequential(*_conv_norm(mid_chans, out_chans, 1), nn.ReLU())
         self._shortcut(in_chans, out_chans, stride)
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         """The block's output."""
         return self._add(x, self.conv3(self.conv2(self.conv1(x))))
 
@@ -70,7 +75,7 @@ def _stage(in_channels, out_channels):
 class ResNet9(nn.Module):
     """Eight convolutions and a linear layer: input (N, 3, 32, 32), output (N, num_classes) logits."""
 
-    def __init__(self, num_classes=10):
+    def __init__(self, num_classes: int = 10) -> None:
         super().__init__()
         self.conv_stack_1 = nn.Sequential(*_stage(3, 64), *_stage(64, 128), nn.MaxPool2d(kernel_size=2, stride=2))
         self.res_block_2 = ResBlock(128, 128)
@@ -84,7 +89,7 @@ class ResNet9(nn.Module):
         self.max_pool_5 = nn.MaxPool2d(kernel_size=2, stride=2)
         self.fc = nn.Linear(1024, num_classes, bias=True)
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         """Logits (N, num_classes) of the images `x`."""
         x = self.res_block_2(self.conv_stack_1(x))
         x = self.res_block_4(self.conv_stack_3(x))
@@ -92,6 +97,6 @@ class ResNet9(nn.Module):
 
 
 @model_builder()
-def resnet9(**kwargs):
+def resnet9(**kwargs: Any) -> ResNet9:
     """ResNet-9 for colour images, 3x32x32: `ResNet9`, 2,447,946 parameters for ten classes."""
     return ResNet9(**kwargs)

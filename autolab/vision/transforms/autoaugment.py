@@ -4,12 +4,16 @@ Sources: E. Cubuk et al., "RandAugment", https://arxiv.org/abs/1909.13719; S. MÃ
 https://arxiv.org/abs/2103.10158
 """
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
 
 import autolab
 from autolab.engine.core.tensor import Tensor
 from autolab.vision.transforms import functional as F
 from autolab.vision.transforms.fixed import _Transform
+from autolab.vision.transforms.images import Image
 from autolab.vision.transforms.sampling import InterpolationMode
 
 
@@ -53,7 +57,9 @@ def _draw(high):
 class _Augment(_Transform):
     _digits = 0  # how many binary digits Posterize takes away at most
 
-    def __init__(self, num_magnitude_bins, interpolation, fill):
+    def __init__(
+        self, num_magnitude_bins: int, interpolation: InterpolationMode, fill: float | Sequence[float] | None
+    ) -> None:
         super().__init__()
         self.num_magnitude_bins, self.interpolation, self.fill = num_magnitude_bins, interpolation, fill
 
@@ -94,8 +100,9 @@ class RandAugment(_Augment):
     _digits = 4
 
     def __init__(
-        self, num_ops=2, magnitude=9, num_magnitude_bins=31, interpolation=InterpolationMode.NEAREST, fill=None
-    ):
+        self, num_ops: int = 2, magnitude: int = 9, num_magnitude_bins: int = 31,
+        interpolation: InterpolationMode = InterpolationMode.NEAREST, fill: float | Sequence[float] | None = None,
+    ) -> None:
         super().__init__(num_magnitude_bins, interpolation, fill)
         self.num_ops, self.magnitude = num_ops, magnitude
 
@@ -104,7 +111,7 @@ class RandAugment(_Augment):
         moves = {"TranslateX": 150.0 / 331.0 * width, "TranslateY": 150.0 / 331.0 * height}
         return {"ShearX": 0.3, "ShearY": 0.3, "Rotate": 30.0, **moves, **factors}
 
-    def forward(self, img):
+    def forward(self, img: Image) -> Image:
         """The augmented image."""
         for _ in range(self.num_ops):
             img = self._changed(img, lambda magnitudes: self.magnitude)
@@ -121,13 +128,16 @@ class TrivialAugmentWide(_Augment):
 
     _digits = 6
 
-    def __init__(self, num_magnitude_bins=31, interpolation=InterpolationMode.NEAREST, fill=None):
+    def __init__(
+        self, num_magnitude_bins: int = 31, interpolation: InterpolationMode = InterpolationMode.NEAREST,
+        fill: float | Sequence[float] | None = None,
+    ) -> None:
         super().__init__(num_magnitude_bins, interpolation, fill)
 
     def _largest(self, height, width):
         names = ("ShearX", "ShearY", "Brightness", "Color", "Contrast", "Sharpness")
         return {**dict.fromkeys(names, 0.99), "TranslateX": 32.0, "TranslateY": 32.0, "Rotate": 135.0}
 
-    def forward(self, img):
+    def forward(self, img: Image) -> Image:
         """The augmented image."""
         return self._changed(img, lambda magnitudes: _draw(len(magnitudes)))

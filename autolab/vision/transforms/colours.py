@@ -5,6 +5,11 @@ Sources: https://docs.pytorch.org/vision/0.29/transforms.html; for hue A. R. Smi
 (1978).
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 import autolab
@@ -12,6 +17,7 @@ from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
 from autolab.nn import functional as nnf
 from autolab.vision.transforms.images import (
+    Image,
     _largest,
     convert_image_dtype,
     get_dimensions,
@@ -85,7 +91,7 @@ def _operation(name, *args):
     return change
 
 
-def adjust_brightness(img, brightness_factor):
+def adjust_brightness(img: Image, brightness_factor: float) -> Image:
     """Every pixel times `brightness_factor`: 0 is black, 1 the image itself. Raises ValueError for a negative
     factor."""
 
@@ -97,7 +103,7 @@ def adjust_brightness(img, brightness_factor):
     return _of_any_kind(img, _enhanced("Brightness", brightness_factor), on_tensor)
 
 
-def adjust_contrast(img, contrast_factor):
+def adjust_contrast(img: Image, contrast_factor: float) -> Image:
     """Every pixel moved away from the image's mean brightness: 0 is plain grey, 1 the image itself. Raises ValueError
     for a negative factor."""
 
@@ -110,7 +116,7 @@ def adjust_contrast(img, contrast_factor):
     return _of_any_kind(img, _enhanced("Contrast", contrast_factor), on_tensor)
 
 
-def adjust_saturation(img, saturation_factor):
+def adjust_saturation(img: Image, saturation_factor: float) -> Image:
     """Every pixel moved away from its grey: 0 is black and white, 1 the image itself. Raises ValueError for a negative
     factor."""
 
@@ -122,7 +128,7 @@ def adjust_saturation(img, saturation_factor):
     return _of_any_kind(img, _enhanced("Color", saturation_factor), on_tensor)
 
 
-def adjust_hue(img, hue_factor):
+def adjust_hue(img: Image, hue_factor: float) -> Image:
     """The colour circle turned by `hue_factor`, a share of it from -0.5 to 0.5. Raises ValueError for other factors."""
     if not -0.5 <= hue_factor <= 0.5:
         message = f"hue_factor ({hue_factor}) is not in [-0.5, 0.5]."
@@ -173,7 +179,7 @@ def _to_rgb(hue, saturation, value):
     return autolab.cat([autolab.stack(choices, -3).gather(-3, index) for choices in by_sector], -3)
 
 
-def adjust_gamma(img, gamma, gain=1):
+def adjust_gamma(img: Image, gamma: float, gain: float = 1) -> Image:
     """gain * pixel^gamma, pixels counted from 0 to 1: gamma above 1 darkens. Raises ValueError for a negative gamma."""
     if gamma < 0:
         raise fail(ValueError, "Gamma should be a non-negative real number", "1 leaves the image as it is.")
@@ -200,7 +206,7 @@ def _filtered(img, kernel, padding):
     return new if img.is_floating_point() else new.round().to(img.dtype)
 
 
-def adjust_sharpness(img, sharpness_factor):
+def adjust_sharpness(img: Image, sharpness_factor: float) -> Image:
     """The image moved away from a smoothed one: 0 is smooth, 1 the image itself. Raises ValueError for a negative
     factor."""
 
@@ -218,38 +224,38 @@ def adjust_sharpness(img, sharpness_factor):
     return _of_any_kind(img, _enhanced("Sharpness", sharpness_factor), on_tensor)
 
 
-def _two(name, value, kinds, each):
+def _two(name: str, value: Any, kinds: tuple[type, ...], each: str) -> list[Any]:
     if not isinstance(value, (*kinds, list, tuple)):
         raise fail(TypeError, f"{name} should be {each}. Got {type(value)}", "One for both directions, or (x, y).")
-    return [value, value] if isinstance(value, kinds) else list(value)
+    return list(value) if isinstance(value, (list, tuple)) else [value, value]
 
 
-def gaussian_blur(img, kernel_size, sigma=None):
+def gaussian_blur(img: Image, kernel_size: int | Sequence[int], sigma: float | Sequence[float] | None = None) -> Image:
     """Means of `kernel_size` = (columns, rows) neighbours, weighted by a normal distribution of standard deviation
     `sigma` (a number or (x, y); by default 0.15 times the size + 0.35); beyond the edges the image is mirrored.
 
     Raises TypeError, ValueError for sizes that are not odd and deviations that are not positive."""
-    kernel_size = _two("kernel_size", kernel_size, (int,), "int or a sequence of integers")
-    if len(kernel_size) != 2:
-        message = f"If kernel_size is a sequence its length should be 2. Got {len(kernel_size)}"
+    sizes = _two("kernel_size", kernel_size, (int,), "int or a sequence of integers")
+    if len(sizes) != 2:
+        message = f"If kernel_size is a sequence its length should be 2. Got {len(sizes)}"
         raise fail(ValueError, message, "(columns, rows).")
-    if any(n % 2 == 0 or n < 0 for n in kernel_size):
-        message = f"kernel_size should have odd and positive integers. Got {kernel_size}"
+    if any(n % 2 == 0 or n < 0 for n in sizes):
+        message = f"kernel_size should have odd and positive integers. Got {sizes}"
         raise fail(ValueError, message, "The pixel itself stands in the middle.")
     if sigma is None:
-        sigma = [n * 0.15 + 0.35 for n in kernel_size]
-    sigma = _two("sigma", sigma, (int, float), "either float or sequence of floats")
-    sigma = sigma * 2 if len(sigma) == 1 else sigma
-    if len(sigma) != 2:
-        message = f"If sigma is a sequence, its length should be 2. Got {len(sigma)}"
+        sigma = [n * 0.15 + 0.35 for n in sizes]
+    deviations = _two("sigma", sigma, (int, float), "either float or sequence of floats")
+    deviations = deviations * 2 if len(deviations) == 1 else deviations
+    if len(deviations) != 2:
+        message = f"If sigma is a sequence, its length should be 2. Got {len(deviations)}"
         raise fail(ValueError, message, "(x, y).")
-    if min(sigma) <= 0:
-        message = f"sigma should have positive values. Got {[float(s) for s in sigma]}"
+    if min(deviations) <= 0:
+        message = f"sigma should have positive values. Got {[float(s) for s in deviations]}"
         raise fail(ValueError, message, "A standard deviation in pixels.")
 
     def on_tensor(t):
-        x, y = (_bell(n, s, t) for n, s in zip(kernel_size, sigma))
-        columns, rows = (n // 2 for n in kernel_size)
+        x, y = (_bell(n, s, t) for n, s in zip(sizes, deviations))
+        columns, rows = (n // 2 for n in sizes)
         return _filtered(t, y[:, None] @ x[None, :], (columns, columns, rows, rows))
 
     return _of_any_kind(img, lambda image: to_pil_image(on_tensor(pil_to_tensor(image)), mode=image.mode), on_tensor)
@@ -261,7 +267,7 @@ def _bell(n, sigma, img):
     return weights / weights.sum()
 
 
-def invert(img):
+def invert(img: Image) -> Image:
     """The negative."""
 
     def on_tensor(t):
@@ -277,7 +283,7 @@ def _bytes_only(t):
         raise fail(TypeError, message, "ConvertImageDtype(torch.uint8) makes bytes of numbers from 0 to 1.")
 
 
-def posterize(img, bits):
+def posterize(img: Image, bits: int) -> Image:
     """Bytes of which only the first `bits` binary digits are left. Raises ValueError unless 0 <= bits <= 8."""
     if not 0 <= bits <= 8:
         message = f"The number if bits should be between 0 and 8. Got {bits}"
@@ -291,7 +297,7 @@ def posterize(img, bits):
     return _of_any_kind(img, _operation("posterize", bits), on_tensor)
 
 
-def solarize(img, threshold):
+def solarize(img: Image, threshold: float) -> Image:
     """Pixels that reach `threshold` inverted. Raises TypeError for a threshold that none can reach."""
 
     def on_tensor(t):
@@ -304,7 +310,7 @@ def solarize(img, threshold):
     return _of_any_kind(img, _operation("solarize", threshold), on_tensor)
 
 
-def autocontrast(img):
+def autocontrast(img: Image) -> Image:
     """Each channel stretched, so that it has black and white."""
 
     def on_tensor(t):
@@ -319,7 +325,7 @@ def autocontrast(img):
     return _of_any_kind(img, _operation("autocontrast"), on_tensor)
 
 
-def equalize(img):
+def equalize(img: Image) -> Image:
     """Each channel of bytes with all levels of brightness equally frequent, as far as that can be. Raises TypeError for
     others."""
 

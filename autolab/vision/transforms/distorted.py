@@ -1,6 +1,7 @@
 """Random transforms of colours and shapes: they draw from torch's random stream, in torchvision's order."""
 
-import numbers
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import autolab
@@ -8,13 +9,14 @@ from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
 from autolab.vision.transforms import functional as F
 from autolab.vision.transforms.fixed import _Transform
+from autolab.vision.transforms.images import Image, is_number
 from autolab.vision.transforms.randomized import _Chance, _uniform, check_fill, check_two
 from autolab.vision.transforms.sampling import InterpolationMode, mode_of
 
 
 def _range(value, name, center=1, bound=(0, float("inf"))):
     """(low, high) of a number, around `center`, or of two; None where nothing can change."""
-    if isinstance(value, numbers.Number):
+    if is_number(value):
         if value < 0:
             message = f"If {name} is a single number, it must be non negative."
             raise fail(ValueError, message, f"The factor is drawn from {center} - {name} to {center} + {name}.")
@@ -38,19 +40,25 @@ class ColorJitter(_Transform):
     Each is a number d, for factors from 1 - d to 1 + d (hue: from -d to d, a share of the colour circle), or (smallest,
     largest). Raises ValueError, TypeError for others."""
 
-    def __init__(self, brightness=0, contrast=0, saturation=0, hue=0):
+    def __init__(
+        self, brightness: float | Sequence[float] = 0, contrast: float | Sequence[float] = 0,
+        saturation: float | Sequence[float] = 0, hue: float | Sequence[float] = 0,
+    ) -> None:
         super().__init__()
         self.brightness, self.contrast = _range(brightness, "brightness"), _range(contrast, "contrast")
         self.saturation = _range(saturation, "saturation")
         self.hue = _range(hue, "hue", center=0, bound=(-0.5, 0.5))
 
     @staticmethod
-    def get_params(brightness, contrast, saturation, hue):
+    def get_params(
+        brightness: Sequence[float] | None, contrast: Sequence[float] | None, saturation: Sequence[float] | None,
+        hue: Sequence[float] | None,
+    ) -> tuple[Tensor, float | None, float | None, float | None, float | None]:
         """A random order (tensor of four numbers) and the four factors; None for what is None."""
         order = autolab.randperm(4)
         return order, *(None if r is None else _uniform(*r) for r in (brightness, contrast, saturation, hue))
 
-    def forward(self, img):
+    def forward(self, img: Image) -> Image:
         """The image in other colours."""
         changes = (F.adjust_brightness, F.adjust_contrast, F.adjust_saturation, F.adjust_hue)
         order, *factors = self.get_params(self.brightness, self.contrast, self.saturation, self.hue)
@@ -67,13 +75,13 @@ class GaussianBlur(_Transform):
     """The image blurred with a standard deviation drawn from `sigma` = (smallest, largest) or fixed; see
     `functional.gaussian_blur`."""
 
-    def __init__(self, kernel_size, sigma=(0.1, 2.0)):
+    def __init__(self, kernel_size: int | Sequence[int], sigma: float | Sequence[float] = (0.1, 2.0)) -> None:
         super().__init__()
         self.kernel_size = F._pair(kernel_size, "Kernel size should be a tuple/list of two integers")
         if any(n <= 0 or n % 2 == 0 for n in self.kernel_size):
             message = "Kernel size value should be an odd and positive number."
             raise fail(ValueError, message, "The pixel itself stands in the middle.")
-        if isinstance(sigma, numbers.Number):
+        if is_number(sigma):
             if sigma <= 0:
                 message = "If sigma is a single number, it must be positive."
                 raise fail(ValueError, message, "A standard deviation in pixels.")
@@ -84,14 +92,14 @@ class GaussianBlur(_Transform):
         elif not 0.0 < sigma[0] <= sigma[1]:
             message = "sigma values should be positive and of the form (min, max)."
             raise fail(ValueError, message, "(smallest, largest) standard deviation.")
-        self.sigma = sigma
+        self.sigma: Sequence[float] = sigma
 
     @staticmethod
-    def get_params(sigma_min, sigma_max):
+    def get_params(sigma_min: float, sigma_max: float) -> float:
         """A random standard deviation."""
         return _uniform(sigma_min, sigma_max)
 
-    def forward(self, img):
+    def forward(self, img: Image) -> Image:
         """The blurred image."""
         sigma = self.get_params(*self.sigma)
         return F.gaussian_blur(img, list(self.kernel_size), [sigma, sigma])
@@ -101,7 +109,7 @@ class GaussianBlur(_Transform):
 
 
 def _angles(value, name, lengths):
-    if isinstance(value, numbers.Number):
+    if is_number(value):
         if value < 0:
             message = f"If {name} is a single number, it must be positive."
             raise fail(ValueError, message, f"The angle is drawn from -{name} to {name}.")
@@ -114,7 +122,7 @@ def _filled(img, fill):
     """`fill` as torchvision hands it on: for tensors one number per channel."""
     if not isinstance(img, Tensor):
         return fill
-    return [float(fill)] * F.get_dimensions(img)[0] if isinstance(fill, numbers.Number) else [float(v) for v in fill]
+    return [float(fill)] * F.get_dimensions(img)[0] if is_number(fill) else [float(v) for v in fill]
 
 
 class RandomAffine(_Transform):
@@ -125,15 +133,11 @@ class RandomAffine(_Transform):
     ValueError for others."""
 
     def __init__(
-        self,
-        degrees,
-        translate=None,
-        scale=None,
-        shear=None,
-        interpolation=InterpolationMode.NEAREST,
-        fill=0,
-        center=None,
-    ):
+        self, degrees: float | Sequence[float], translate: Sequence[float] | None = None,
+        scale: Sequence[float] | None = None, shear: float | Sequence[float] | None = None,
+        interpolation: InterpolationMode | int = InterpolationMode.NEAREST, fill: float | Sequence[float] | None = 0,
+        center: Sequence[float] | None = None,
+    ) -> None:
         super().__init__()
         self.interpolation, self.degrees = mode_of(interpolation), _angles(degrees, "degrees", (2,))
         for name, value in (("translate", translate), ("scale", scale)):
@@ -151,23 +155,26 @@ class RandomAffine(_Transform):
         self.center = center
 
     @staticmethod
-    def get_params(degrees, translate, scale_ranges, shears, img_size):
+    def get_params(
+        degrees: Sequence[float], translate: Sequence[float] | None, scale_ranges: Sequence[float] | None,
+        shears: Sequence[float] | None, img_size: Sequence[int],
+    ) -> tuple[float, tuple[int, int], float, tuple[float, float]]:
         """A random (angle, (x, y), scale, (shear x, shear y)); `img_size` is (width, height)."""
-        angle, moved, scale = _uniform(*degrees), (0, 0), 1.0
+        angle, across, down, scale = _uniform(*degrees), 0, 0, 1.0
         if translate is not None:
-            moved = tuple(round(_uniform(-share * n, share * n)) for share, n in zip(translate, img_size))
+            across, down = (round(_uniform(-share * n, share * n)) for share, n in zip(translate, img_size))
         if scale_ranges is not None:
             scale = _uniform(*scale_ranges)
         if shears is None:
-            return angle, moved, scale, (0.0, 0.0)
+            return angle, (across, down), scale, (0.0, 0.0)
         lean = _uniform(*shears[:2])
-        return angle, moved, scale, (lean, _uniform(*shears[2:]) if len(shears) == 4 else 0.0)
+        return angle, (across, down), scale, (lean, _uniform(*shears[2:]) if len(shears) == 4 else 0.0)
 
-    def forward(self, img):
+    def forward(self, img: Image) -> Image:
         """The changed image."""
         _, height, width = F.get_dimensions(img)
-        drawn = self.get_params(self.degrees, self.translate, self.scale, self.shear, [width, height])
-        return F.affine(img, *drawn, interpolation=self.interpolation, fill=_filled(img, self.fill), center=self.center)
+        amounts = self.get_params(self.degrees, self.translate, self.scale, self.shear, [width, height])
+        return F.affine(img, *amounts, self.interpolation, _filled(img, self.fill), self.center)
 
     def _settings(self):
         shown = {name: getattr(self, name) for name in ("translate", "scale", "shear")}
@@ -181,26 +188,29 @@ class RandomPerspective(_Transform):
     """The image seen at a slant, with probability `p`: each corner moves inwards by up to `distortion_scale` / 2 of the
     image."""
 
-    def __init__(self, distortion_scale=0.5, p=0.5, interpolation=InterpolationMode.BILINEAR, fill=0):
+    def __init__(
+        self, distortion_scale: float = 0.5, p: float = 0.5,
+        interpolation: InterpolationMode | int = InterpolationMode.BILINEAR, fill: float | Sequence[float] | None = 0,
+    ) -> None:
         super().__init__()
         self.p, self.distortion_scale, self.interpolation = p, distortion_scale, mode_of(interpolation)
         self.fill = check_fill(fill)
 
     @staticmethod
-    def get_params(width, height, distortion_scale):
+    def get_params(width: int, height: int, distortion_scale: float) -> tuple[list[list[int]], list[list[int]]]:
         """The image's four corners, and where they move to."""
         across, down = (int(distortion_scale * (n // 2)) for n in (width, height))
         near = lambda reach: autolab.randint(0, reach + 1, size=(1,)).item()
         far = lambda reach, n: autolab.randint(n - reach - 1, n, size=(1,)).item()
-        moved = [
+        corners = [
             [near(across), near(down)],
             [far(across, width), near(down)],
             [far(across, width), far(down, height)],
             [near(across), far(down, height)],
         ]
-        return [[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]], moved
+        return [[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]], corners
 
-    def forward(self, img):
+    def forward(self, img: Image) -> Image:
         """The image, distorted or not."""
         fill = _filled(img, self.fill)
         if not autolab.rand(1) < self.p:
@@ -215,7 +225,7 @@ class RandomPerspective(_Transform):
 class RandomInvert(_Chance):
     """The negative, with probability `p`."""
 
-    def __init__(self, p=0.5):
+    def __init__(self, p: float = 0.5) -> None:
         super().__init__(p)
 
     def _transformed(self, img):
@@ -225,7 +235,7 @@ class RandomInvert(_Chance):
 class RandomPosterize(_Chance):
     """Bytes of which only `bits` binary digits are left, with probability `p`."""
 
-    def __init__(self, bits, p=0.5):
+    def __init__(self, bits: int, p: float = 0.5) -> None:
         super().__init__(p)
         self.bits = bits
 
@@ -239,7 +249,7 @@ class RandomPosterize(_Chance):
 class RandomSolarize(_Chance):
     """Pixels that reach `threshold` inverted, with probability `p`."""
 
-    def __init__(self, threshold, p=0.5):
+    def __init__(self, threshold: float, p: float = 0.5) -> None:
         super().__init__(p)
         self.threshold = threshold
 
@@ -253,7 +263,7 @@ class RandomSolarize(_Chance):
 class RandomAdjustSharpness(_Chance):
     """Sharper (`sharpness_factor` above 1) or smoother, with probability `p`."""
 
-    def __init__(self, sharpness_factor, p=0.5):
+    def __init__(self, sharpness_factor: float, p: float = 0.5) -> None:
         super().__init__(p)
         self.sharpness_factor = sharpness_factor
 
@@ -267,7 +277,7 @@ class RandomAdjustSharpness(_Chance):
 class RandomAutocontrast(_Chance):
     """Each channel stretched from black to white, with probability `p`."""
 
-    def __init__(self, p=0.5):
+    def __init__(self, p: float = 0.5) -> None:
         super().__init__(p)
 
     def _transformed(self, img):
@@ -277,7 +287,7 @@ class RandomAutocontrast(_Chance):
 class RandomEqualize(_Chance):
     """All levels of brightness equally frequent, with probability `p`."""
 
-    def __init__(self, p=0.5):
+    def __init__(self, p: float = 0.5) -> None:
         super().__init__(p)
 
     def _transformed(self, img):

@@ -1,8 +1,12 @@
 """The transforms as functions (`torchvision.transforms.functional`)."""
 
+from __future__ import annotations
+
 import numbers
 import warnings
 from fractions import Fraction
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -25,10 +29,12 @@ from autolab.vision.transforms.colours import (  # noqa: F401
     solarize,
 )
 from autolab.vision.transforms.images import (  # noqa: F401
+    Image,
     convert_image_dtype,
     get_dimensions,
     get_image_num_channels,
     get_image_size,
+    is_number,
     is_pil,
     pil_of,
     pil_to_tensor,
@@ -50,9 +56,11 @@ __all__ = [
 _PADDING_MODES = ("constant", "edge", "reflect", "symmetric")
 
 
-def _pair(size, message="Please provide only two dimensions (h, w) for size."):
+def _pair(
+    size: int | Sequence[int], message: str = "Please provide only two dimensions (h, w) for size."
+) -> Sequence[int]:
     """(height, width) of one number or of a sequence of one or two. Raises ValueError with `message`."""
-    if isinstance(size, numbers.Number):
+    if is_number(size):
         return int(size), int(size)
     if len(size) == 1:
         return size[0], size[0]
@@ -96,7 +104,9 @@ def _check_padding(padding, fill, padding_mode):
         raise fail(ValueError, message, "(left and right, top and bottom) or (left, top, right, bottom).")
 
 
-def pad(img, padding, fill=0, padding_mode="constant"):
+def pad(
+    img: Image, padding: int | Sequence[int], fill: float | Sequence[float] | None = 0, padding_mode: str = "constant"
+) -> Image:
     """`img` with `padding` more pixels: a number, (left and right, top and bottom) or (left, top, right, bottom).
 
     fill: for padding_mode "constant", one number or (not for tensors) one per channel. Other modes: "edge" repeats the
@@ -104,12 +114,11 @@ def pad(img, padding, fill=0, padding_mode="constant"):
     """
     fill = 0 if fill is None else fill
     _check_padding(padding, fill, padding_mode)
-    if isinstance(padding, numbers.Number):
-        padding = [padding]
-    left, top, right, bottom = padding if len(padding) == 4 else list(padding) * (4 // len(padding))
+    widths = [padding] if is_number(padding) else list(padding)
+    left, top, right, bottom = widths * (4 // len(widths))
     pixels, restore = planes(img)
     if padding_mode == "constant":
-        if isinstance(img, Tensor) and not isinstance(fill, numbers.Number):
+        if isinstance(img, Tensor) and not is_number(fill):
             raise fail(TypeError, "Got inappropriate fill arg", "Tensors take one number.")
         return restore(_framed(pixels, left, top, right, bottom, fill))
     rows, columns = (np.arange(n) for n in pixels.shape[-2:])
@@ -123,11 +132,12 @@ def pad(img, padding, fill=0, padding_mode="constant"):
                 f"{after}) at a dimension of size {len(indices)}",
                 "A mirror image has one pixel less than the image.",
             )
-        places.append(np.pad(indices, (max(before, 0), max(after, 0)), mode=padding_mode))
+        margins = max(before, 0), max(after, 0)
+        places.append(np.pad(indices, margins, mode=padding_mode))  # type: ignore[call-overload]
     return restore(_read(pixels, *places))
 
 
-def crop(img, top, left, height, width):
+def crop(img: Image, top: int, left: int, height: int, width: int) -> Image:
     """The part of `img` with the given upper left corner and size; black where it reaches beyond."""
     pixels, restore = planes(img)
     h, w = pixels.shape[-2:]
@@ -136,7 +146,7 @@ def crop(img, top, left, height, width):
     return restore(_framed(pixels, -left, -top, left + width - w, top + height - h, 0))
 
 
-def center_crop(img, output_size):
+def center_crop(img: Image, output_size: int | Sequence[int]) -> Image:
     """The middle of `img`, (height, width) `output_size`, with a black frame where the image is smaller."""
     height, width = _pair(output_size)
     _, h, w = get_dimensions(img)
@@ -147,7 +157,7 @@ def center_crop(img, output_size):
     return crop(img, round((h - height) / 2), round((w - width) / 2), height, width)
 
 
-def five_crop(img, size):
+def five_crop(img: Image, size: int | Sequence[int]) -> tuple[Image, Image, Image, Image, Image]:
     """The four corners (upper left, upper right, lower left, lower right) and the middle, each of (height, width)
     `size`.
 
@@ -159,22 +169,23 @@ def five_crop(img, size):
         message = f"Requested crop size {(height, width)} is bigger than input size {(h, w)}"
         raise fail(ValueError, message, "Pad the image, or enlarge it with Resize.")
     corners = ((0, 0), (0, w - width), (h - height, 0), (h - height, w - width))
-    return *(crop(img, top, left, height, width) for top, left in corners), center_crop(img, [height, width])
+    one, two, three, four = (crop(img, top, left, height, width) for top, left in corners)
+    return one, two, three, four, center_crop(img, [height, width])
 
 
-def ten_crop(img, size, vertical_flip=False):
+def ten_crop(img: Image, size: int | Sequence[int], vertical_flip: bool = False) -> tuple[Image, ...]:
     """`five_crop` of the image, and of the image flipped, left and right or (`vertical_flip`) top and bottom
     exchanged."""
     flipped = vflip(img) if vertical_flip else hflip(img)
     return five_crop(img, size) + five_crop(flipped, size)
 
 
-def hflip(img):
+def hflip(img: Image) -> Image:
     """Left and right exchanged."""
     return _flipped(img, -1)
 
 
-def vflip(img):
+def vflip(img: Image) -> Image:
     """Top and bottom exchanged."""
     return _flipped(img, -2)
 
@@ -200,7 +211,10 @@ def _resized_size(h, w, size, max_size):
     return (new_long, new_short) if w <= h else (new_short, new_long)
 
 
-def resize(img, size, interpolation=InterpolationMode.BILINEAR, max_size=None, antialias=True):
+def resize(
+    img: Image, size: int | Sequence[int], interpolation: InterpolationMode | int = InterpolationMode.BILINEAR,
+    max_size: int | None = None, antialias: bool | None = True,
+) -> Image:
     """`img` with (height, width) `size`, or with `size` for its shorter side.
 
     antialias: a smaller image's pixels are means of all that they cover (tensors, bilinear and bicubic; Pillow images
@@ -239,12 +253,18 @@ def _as_tensor(img, function):
     return restore(function(autolab.from_numpy(np.ascontiguousarray(pixels))).numpy())
 
 
-def resized_crop(img, top, left, height, width, size, interpolation=InterpolationMode.BILINEAR, antialias=True):
+def resized_crop(
+    img: Image, top: int, left: int, height: int, width: int, size: int | Sequence[int],
+    interpolation: InterpolationMode | int = InterpolationMode.BILINEAR, antialias: bool | None = True,
+) -> Image:
     """`crop`, then `resize`."""
     return resize(crop(img, top, left, height, width), size, interpolation, antialias=antialias)
 
 
-def rotate(img, angle, interpolation=InterpolationMode.NEAREST, expand=False, center=None, fill=None):
+def rotate(
+    img: Image, angle: float, interpolation: InterpolationMode | int = InterpolationMode.NEAREST, expand: bool = False,
+    center: Sequence[float] | None = None, fill: float | Sequence[float] | None = None,
+) -> Image:
     """`img` turned counter-clockwise by `angle` degrees.
 
     expand: enlarge the frame so that nothing is cut off. center: (x, y) from the upper left corner, by default the
@@ -263,7 +283,7 @@ def rotate(img, angle, interpolation=InterpolationMode.NEAREST, expand=False, ce
 def _colour(img, fill):
     """`fill` as a list of floats, one or one per channel. Raises ValueError for another number."""
     channels = get_dimensions(img)[0]
-    fill = [0] if fill is None else [fill] if isinstance(fill, numbers.Number) else list(fill)
+    fill = [0] if fill is None else [fill] if is_number(fill) else list(fill)
     if len(fill) not in (1, channels):
         fails = "does not match" if is_pil(img) else "cannot broadcast to match"
         message = f"The number of elements in 'fill' {fails} the number of channels of the image ({len(fill)} != {channels})"
@@ -287,7 +307,11 @@ def _moved(img, how, data, mode, fill, on_tensor):
     return _as_tensor(img, lambda tensor: on_tensor(tensor, None if fill is None else colour))
 
 
-def affine(img, angle, translate, scale, shear, interpolation=InterpolationMode.NEAREST, fill=None, center=None):
+def affine(
+    img: Image, angle: float, translate: Sequence[int], scale: float, shear: float | Sequence[float],
+    interpolation: InterpolationMode | int = InterpolationMode.NEAREST, fill: float | Sequence[float] | None = None,
+    center: Sequence[float] | None = None,
+) -> Image:
     """`img` sheared by the angles `shear` (a number for x, or (x, y)), enlarged by `scale` and turned clockwise by
     `angle` degrees about `center`, then moved by `translate` = (x, y) pixels.
 
@@ -306,17 +330,16 @@ def affine(img, angle, translate, scale, shear, interpolation=InterpolationMode.
     if not isinstance(shear, (numbers.Number, list, tuple)):
         message = "Shear should be either a single value or a sequence of two values"
         raise fail(TypeError, message, "Angles in degrees.")
-    shear = [shear, 0.0] if isinstance(shear, numbers.Number) else list(shear) * (2 if len(shear) == 1 else 1)
-    if len(shear) != 2:
-        message = f"Shear should be a sequence containing two values. Got {shear}"
+    angles = [shear, 0.0] if is_number(shear) else list(shear) * (2 if len(shear) == 1 else 1)
+    if len(angles) != 2:
+        message = f"Shear should be a sequence containing two values. Got {angles}"
         raise fail(ValueError, message, "Angles in degrees.")
     if center is not None and not isinstance(center, (list, tuple)):
         raise fail(TypeError, "Argument center should be a sequence", "(x, y) in pixels.")
     _, height, width = get_dimensions(img)
     middle = np.array([width * 0.5, height * 0.5])
-    center = middle if center is None else np.asarray(center, float)
-    origin = center if is_pil(img) else center - middle
-    matrix = sampling.inverse_affine(origin, angle, translate, scale, shear)
+    fixed = middle if center is None else np.asarray(center, float)
+    matrix = sampling.inverse_affine(fixed if is_pil(img) else fixed - middle, angle, translate, scale, angles)
     return _moved(img, "AFFINE", matrix, mode, fill, lambda t, colour: sampling.affine(t, matrix, mode, colour))
 
 
@@ -335,7 +358,10 @@ def _solved(matrix, right):
     return [float(np.float32(float(row[-1] / row[k]))) for k, row in enumerate(rows)]
 
 
-def perspective(img, startpoints, endpoints, interpolation=InterpolationMode.BILINEAR, fill=None):
+def perspective(
+    img: Image, startpoints: Sequence[Sequence[int]], endpoints: Sequence[Sequence[int]],
+    interpolation: InterpolationMode | int = InterpolationMode.BILINEAR, fill: float | Sequence[float] | None = None,
+) -> Image:
     """`img` distorted so that the four corners `startpoints` come to lie at `endpoints`, each [x, y] in pixels.
 
     fill: colour of what was outside. Raises ValueError unless there are four of each.
@@ -354,7 +380,7 @@ def perspective(img, startpoints, endpoints, interpolation=InterpolationMode.BIL
     )
 
 
-def normalize(tensor, mean, std, inplace=False):
+def normalize(tensor: Tensor, mean: Sequence[float], std: Sequence[float], inplace: bool = False) -> Tensor:
     """(tensor - mean) / std for each channel of a float tensor (..., C, H, W).
 
     Raises TypeError for what is no float tensor, ValueError for too few dimensions or a standard deviation of zero.
@@ -370,18 +396,18 @@ def normalize(tensor, mean, std, inplace=False):
     if tensor.ndim < 3:
         message = f"Expected tensor to be a tensor image of size (..., C, H, W). Got tensor.size() = {tensor.size()}"
         raise fail(ValueError, message, "A grey image is (1, H, W).")
-    mean, std = (np.asarray(value, tensor.dtype.np) for value in (mean, std))
-    if not std.all():
+    means, stds = (np.asarray(value, tensor.dtype.np) for value in (mean, std))
+    if not stds.all():
         message = f"std evaluated to zero after conversion to {tensor.dtype}, leading to division by zero."
         raise fail(ValueError, message, "A channel that never changes needs no scaling: use 1.")
-    mean, std = (
+    shift, scale = (
         autolab.from_numpy(value.reshape(-1, 1, 1) if value.ndim == 1 else value).to(tensor.device)
-        for value in (mean, std)
+        for value in (means, stds)
     )
-    return tensor.sub_(mean).div_(std) if inplace else (tensor - mean) / std
+    return tensor.sub_(shift).div_(scale) if inplace else (tensor - shift) / scale
 
 
-def rgb_to_grayscale(img, num_output_channels=1):
+def rgb_to_grayscale(img: Image, num_output_channels: int = 1) -> Image:
     """Brightness, 0.299 red + 0.587 green + 0.114 blue, as one channel or as three equal ones.
 
     Raises ValueError for other numbers of channels, TypeError for images that are neither grey nor RGB.
@@ -391,9 +417,8 @@ def rgb_to_grayscale(img, num_output_channels=1):
     if is_pil(img):
         grey = img.convert("L")
         return grey if num_output_channels == 1 else pil_of(np.dstack([np.array(grey)] * 3))
-    if isinstance(img, np.ndarray) and img.ndim == 2:
-        img = img[:, :, None]
-    return _as_tensor(img, lambda tensor: _grey(tensor, num_output_channels))
+    image = img[:, :, None] if isinstance(img, np.ndarray) and img.ndim == 2 else img
+    return _as_tensor(image, lambda tensor: _grey(tensor, num_output_channels))
 
 
 to_grayscale = rgb_to_grayscale
@@ -413,7 +438,7 @@ def _grey(img, channels):
     return grey.expand(img.shape) if channels == 3 else grey  # a grey image keeps its one channel, as in torchvision
 
 
-def erase(img, i, j, h, w, v, inplace=False):
+def erase(img: Any, i: int, j: int, h: int, w: int, v: Any, inplace: bool = False) -> Any:
     """The tensor `img` with its pixels in rows i … i + h, columns j … j + w set to `v`."""
     if not isinstance(img, Tensor):
         raise fail(TypeError, f"img should be Tensor Image. Got {type(img)}", "Put ToTensor() before it.")

@@ -1,17 +1,30 @@
 """The three kinds of images, and how one becomes another."""
 
+from __future__ import annotations
+
+import numbers
 import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 import autolab
+from autolab.engine.core.dtype import dtype as DType
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
+Image = TypeVar("Image", bound=Any)
+"""A Pillow image, a NumPy array (H, W) or (H, W, C), or a tensor (..., H, W): what is given back is of the same
+kind."""
 
 _PIL_DTYPES = {"I": np.int32, "I;16": np.int16, "F": np.float32}  # all other modes: uint8
 
 
-def pillow():
+def pillow() -> Any:
     """The module PIL.Image. Raises ImportError without the package Pillow."""
     try:
         from PIL import Image
@@ -21,13 +34,18 @@ def pillow():
     return Image
 
 
-def is_pil(img):
+def is_number(value: object) -> TypeIs[int | float]:
+    """Whether `value` is a single number: Python's or NumPy's."""
+    return isinstance(value, numbers.Number)
+
+
+def is_pil(img: object) -> bool:
     """Whether `img` is a Pillow image; without Pillow nothing is."""
     loaded = sys.modules.get("PIL.Image")
     return loaded is not None and isinstance(img, loaded.Image)
 
 
-def pil_of(array, mode=None):
+def pil_of(array: np.ndarray, mode: str | None = None) -> Any:
     """A Pillow image of an array (H, W) or (H, W, C)."""
     image = pillow()
     if mode is None or array.dtype == bool:
@@ -41,7 +59,7 @@ def _not_an_image(img, wanted="PIL Image"):
     )
 
 
-def planes(img):
+def planes(img: Any) -> tuple[Any, Callable[[Any], Any]]:
     """The pixels as an array or tensor (..., H, W), and a function that turns such pixels into the kind `img` is."""
     if isinstance(img, Tensor):
         if img.ndim < 2:
@@ -56,10 +74,10 @@ def planes(img):
     array = np.asarray(img)
 
     def image(pixels):
-        made = pil_of(pixels if pixels.ndim == 2 else np.moveaxis(pixels, 0, 2), None if img.mode == "1" else img.mode)
+        copy = pil_of(pixels if pixels.ndim == 2 else np.moveaxis(pixels, 0, 2), None if img.mode == "1" else img.mode)
         if img.mode == "P":
-            made.putpalette(img.getpalette())
-        return made
+            copy.putpalette(img.getpalette())
+        return copy
 
     return (array if array.ndim == 2 else np.moveaxis(array, 2, 0)), image
 
@@ -68,18 +86,18 @@ def _channels_last(pixels):
     return np.moveaxis(pixels, 0, 2)
 
 
-def get_dimensions(img):
+def get_dimensions(img: Any) -> list[int]:
     """[channels, height, width] of an image of any kind."""
     pixels, _ = planes(img)
     return [1 if pixels.ndim == 2 else pixels.shape[-3], *pixels.shape[-2:]]
 
 
-def get_image_size(img):
+def get_image_size(img: Any) -> list[int]:
     """[width, height]."""
     return get_dimensions(img)[:0:-1]
 
 
-def get_image_num_channels(img):
+def get_image_num_channels(img: Any) -> int:
     """How many channels the image has."""
     return get_dimensions(img)[0]
 
@@ -90,7 +108,7 @@ def _pil_pixels(pic):
     return np.moveaxis(array.reshape(pic.size[1], pic.size[0], -1), 2, 0)
 
 
-def to_tensor(pic):
+def to_tensor(pic: Any) -> Tensor:
     """An image as a tensor (C, H, W); bytes become numbers from 0 to 1 of the default dtype, others keep theirs.
 
     Raises TypeError unless `pic` is a Pillow image or NumPy array, ValueError for an array of another than 2 or 3
@@ -116,7 +134,7 @@ def to_tensor(pic):
     return autolab.from_numpy(np.ascontiguousarray(pixels))
 
 
-def pil_to_tensor(pic):
+def pil_to_tensor(pic: Any) -> Tensor:
     """A Pillow image as a tensor (C, H, W) with the same numbers."""
     if not is_pil(pic):
         raise fail(TypeError, f"pic should be PIL Image. Got {type(pic)}", "ToTensor takes NumPy arrays too.")
@@ -128,7 +146,7 @@ _MODES = {1: (), 2: ("LA",), 3: ("RGB", "YCbCr", "HSV"), 4: ("RGBA", "CMYK", "RG
 _GREY = {"uint8": "L", "int16": "I;16", "int32": "I", "float32": "F"}
 
 
-def to_pil_image(pic, mode=None):
+def to_pil_image(pic: Tensor | np.ndarray, mode: str | None = None) -> Any:
     """A Pillow image of a tensor (C, H, W) or (H, W), or of an array (H, W, C) or (H, W); floats count from 0 to 1.
 
     mode: Pillow's name of the colour space, where the number of channels leaves a choice. Raises TypeError, ValueError
@@ -172,7 +190,7 @@ def _largest(dtype):
     return 1 if dtype.is_floating_point or dtype is autolab.bool else autolab.iinfo(dtype).max
 
 
-def convert_image_dtype(image, dtype=autolab.float32):
+def convert_image_dtype(image: Tensor, dtype: DType = autolab.float32) -> Tensor:
     """A tensor image in another dtype, scaled: floats from 0 to 1 against integers from 0 to the largest of their
     dtype.
 

@@ -1,21 +1,26 @@
 """Transforms that draw: from torch's random stream, in torchvision's order (RandomOrder and RandomChoice from
 Python's)."""
 
+from __future__ import annotations
+
 import math
 import numbers
 import random
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import autolab
 from autolab import nn
 from autolab.engine.core.errors import fail
+from autolab.engine.core.tensor import Tensor
 from autolab.vision.transforms import functional as F
 from autolab.vision.transforms.fixed import _Transform, listed
+from autolab.vision.transforms.images import Image, is_number
 from autolab.vision.transforms.sampling import InterpolationMode, mode_of
 
 
-def _uniform(low, high):
+def _uniform(low: float, high: float) -> float:
     return autolab.empty(1).uniform_(float(low), float(high)).item()
 
 
@@ -44,11 +49,11 @@ def _place(free_rows, free_columns):
 class RandomApply(nn.Module):
     """All of `transforms` with probability `p`, else none."""
 
-    def __init__(self, transforms, p=0.5):
+    def __init__(self, transforms: Sequence[Callable[[Any], Any]] | nn.ModuleList, p: float = 0.5) -> None:
         super().__init__()
         self.transforms, self.p = transforms, p
 
-    def forward(self, img):
+    def forward(self, img: Any) -> Any:
         """The image, transformed or not."""
         if self.p < autolab.rand(1):
             return img
@@ -56,24 +61,24 @@ class RandomApply(nn.Module):
             img = transform(img)
         return img
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return listed(type(self).__name__, self.transforms, f"p={self.p}")
 
 
 class _OneOrder:
-    def __init__(self, transforms):
+    def __init__(self, transforms: Sequence[Callable[..., Any]]) -> None:
         if not isinstance(transforms, Sequence):
             raise fail(TypeError, "Argument transforms should be a sequence", "A list of transforms.")
         self.transforms = transforms
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return listed(type(self).__name__, self.transforms)
 
 
 class RandomOrder(_OneOrder):
     """All of `transforms` in an order that Python's `random` draws."""
 
-    def __call__(self, img):
+    def __call__(self, img: Any) -> Any:
         order = list(range(len(self.transforms)))
         random.shuffle(order)
         for i in order:
@@ -84,16 +89,16 @@ class RandomOrder(_OneOrder):
 class RandomChoice(_OneOrder):
     """One of `transforms`, drawn by Python's `random` with weights `p`."""
 
-    def __init__(self, transforms, p=None):
+    def __init__(self, transforms: Sequence[Callable[..., Any]], p: Sequence[float] | None = None) -> None:
         super().__init__(transforms)
         if p is not None and not isinstance(p, Sequence):
             raise fail(TypeError, "Argument p should be a sequence", "One weight for each transform.")
         self.p = p
 
-    def __call__(self, *args):
+    def __call__(self, *args: Any) -> Any:
         return random.choices(self.transforms, weights=self.p)[0](*args)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{super().__repr__()}(p={self.p})"
 
 
@@ -103,13 +108,17 @@ class RandomCrop(_Transform):
     pad_if_needed: pad images that are smaller. Raises ValueError for smaller images otherwise.
     """
 
-    def __init__(self, size, padding=None, pad_if_needed=False, fill=0, padding_mode="constant"):
+    def __init__(
+        self, size: int | Sequence[int], padding: int | Sequence[int] | None = None, pad_if_needed: bool = False,
+        fill: float | Sequence[float] = 0, padding_mode: str = "constant",
+    ) -> None:
         super().__init__()
-        self.size, self.padding, self.pad_if_needed = tuple(F._pair(size)), padding, pad_if_needed
+        height, width = F._pair(size)
+        self.size, self.padding, self.pad_if_needed = (height, width), padding, pad_if_needed
         self.fill, self.padding_mode = fill, padding_mode
 
     @staticmethod
-    def get_params(img, output_size):
+    def get_params(img: Any, output_size: tuple[int, int]) -> tuple[int, int, int, int]:
         """A random (top, left, height, width) for `crop`."""
         (_, h, w), (height, width) = F.get_dimensions(img), output_size
         if h < height or w < width:
@@ -119,7 +128,7 @@ class RandomCrop(_Transform):
             return 0, 0, h, w
         return *_place(h - height, w - width), height, width
 
-    def forward(self, img):
+    def forward(self, img: Image) -> Image:
         """The cropped image."""
         if self.padding is not None:
             img = F.pad(img, self.padding, self.fill, self.padding_mode)
@@ -138,11 +147,11 @@ class RandomCrop(_Transform):
 class _Chance(_Transform):
     """A transform that happens with probability `p`."""
 
-    def __init__(self, p):
+    def __init__(self, p: float) -> None:
         super().__init__()
         self.p = p
 
-    def forward(self, img):
+    def forward(self, img: Image) -> Image:
         """The image, transformed or not."""
         return self._transformed(img) if autolab.rand(1) < self.p else img
 
@@ -153,7 +162,7 @@ class _Chance(_Transform):
 class RandomHorizontalFlip(_Chance):
     """Left and right exchanged with probability `p`."""
 
-    def __init__(self, p=0.5):
+    def __init__(self, p: float = 0.5) -> None:
         super().__init__(p)
 
     def _transformed(self, img):
@@ -163,7 +172,7 @@ class RandomHorizontalFlip(_Chance):
 class RandomVerticalFlip(_Chance):
     """Top and bottom exchanged with probability `p`."""
 
-    def __init__(self, p=0.5):
+    def __init__(self, p: float = 0.5) -> None:
         super().__init__(p)
 
     def _transformed(self, img):
@@ -173,7 +182,7 @@ class RandomVerticalFlip(_Chance):
 class RandomGrayscale(_Chance):
     """Grey, in as many channels, with probability `p`."""
 
-    def __init__(self, p=0.1):
+    def __init__(self, p: float = 0.1) -> None:
         super().__init__(p)
 
     def _transformed(self, img):
@@ -202,15 +211,16 @@ class RandomResizedCrop(_Transform):
     resized."""
 
     def __init__(
-        self, size, scale=(0.08, 1.0), ratio=(3 / 4, 4 / 3), interpolation=InterpolationMode.BILINEAR, antialias=True
-    ):
+        self, size: int | Sequence[int], scale: Sequence[float] = (0.08, 1.0), ratio: Sequence[float] = (3 / 4, 4 / 3),
+        interpolation: InterpolationMode | int = InterpolationMode.BILINEAR, antialias: bool | None = True,
+    ) -> None:
         super().__init__()
         _check_ranges(scale, ratio)
         self.size, self.scale, self.ratio = F._pair(size), scale, ratio
         self.interpolation, self.antialias = mode_of(interpolation), antialias
 
     @staticmethod
-    def get_params(img, scale, ratio):
+    def get_params(img: Any, scale: Sequence[float], ratio: Sequence[float]) -> tuple[int, int, int, int]:
         """A random (top, left, height, width); the middle of the image if ten draws do not fit into it."""
         _, height, width = F.get_dimensions(img)
         for _ in range(10):
@@ -224,7 +234,7 @@ class RandomResizedCrop(_Transform):
             w = round(h * max(ratio))
         return (height - h) // 2, (width - w) // 2, h, w
 
-    def forward(self, img):
+    def forward(self, img: Image) -> Image:
         """The image of (height, width) `size`."""
         box = self.get_params(img, self.scale, self.ratio)
         return F.resized_crop(img, *box, self.size, self.interpolation, antialias=self.antialias)
@@ -240,9 +250,12 @@ class RandomResizedCrop(_Transform):
 class RandomRotation(_Transform):
     """The image turned by an angle drawn from -degrees … degrees, or from (low, high); see `functional.rotate`."""
 
-    def __init__(self, degrees, interpolation=InterpolationMode.NEAREST, expand=False, center=None, fill=0):
+    def __init__(
+        self, degrees: float | Sequence[float], interpolation: InterpolationMode | int = InterpolationMode.NEAREST,
+        expand: bool = False, center: Sequence[float] | None = None, fill: float | Sequence[float] | None = 0,
+    ) -> None:
         super().__init__()
-        if isinstance(degrees, numbers.Number):
+        if is_number(degrees):
             if degrees < 0:
                 message = "If degrees is a single number, it must be positive."
                 raise fail(ValueError, message, "The angle is drawn from -degrees to degrees.")
@@ -255,11 +268,11 @@ class RandomRotation(_Transform):
         self.expand, self.center, self.fill = expand, center, fill
 
     @staticmethod
-    def get_params(degrees):
+    def get_params(degrees: Sequence[float]) -> float:
         """A random angle."""
         return _uniform(*degrees)
 
-    def forward(self, img):
+    def forward(self, img: Image) -> Image:
         """The turned image."""
         return F.rotate(img, self.get_params(self.degrees), self.interpolation, self.expand, self.center, self.fill)
 
@@ -271,7 +284,10 @@ class RandomRotation(_Transform):
 class RandomErasing(_Chance):
     """A random rectangle of a tensor image set to `value`, or to normal noise for "random", with probability `p`."""
 
-    def __init__(self, p=0.5, scale=(0.02, 0.33), ratio=(0.3, 3.3), value=0, inplace=False):
+    def __init__(
+        self, p: float = 0.5, scale: Sequence[float] = (0.02, 0.33), ratio: Sequence[float] = (0.3, 3.3),
+        value: float | Sequence[float] | str = 0, inplace: bool = False,
+    ) -> None:
         super().__init__(p)
         if not isinstance(value, (numbers.Number, str, tuple, list)):
             raise fail(TypeError, "Argument value should be either a number or str or a sequence", "A colour.")
@@ -285,7 +301,9 @@ class RandomErasing(_Chance):
         self.scale, self.ratio, self.value, self.inplace = scale, ratio, value, inplace
 
     @staticmethod
-    def get_params(img, scale, ratio, value=None):
+    def get_params(
+        img: Tensor, scale: Sequence[float], ratio: Sequence[float], value: Sequence[float] | None = None
+    ) -> tuple[int, int, int, int, Tensor]:
         """A random (top, left, height, width, new pixels); the image itself if ten draws do not fit into it."""
         channels, height, width = img.shape[-3:]
         for _ in range(10):
@@ -298,8 +316,8 @@ class RandomErasing(_Chance):
         return 0, 0, height, width, img
 
     def _transformed(self, img):
-        value = [self.value] if isinstance(self.value, numbers.Number) else self.value
-        value = None if value == "random" else [float(v) for v in value]
+        colour = [self.value] if is_number(self.value) else self.value
+        value = None if colour == "random" else [float(v) for v in colour]
         if value is not None and len(value) not in (1, img.shape[-3]):
             message = (
                 f"If value is a sequence, it should have either a single value or {img.shape[-3]} (number of input "

@@ -1,7 +1,10 @@
 """Reading an image between its pixels: resizing, rotating and distorting tensors, with gradients."""
 
+from __future__ import annotations
+
 import math
 from enum import Enum
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +25,7 @@ class InterpolationMode(Enum):
     LANCZOS = "lanczos"
 
 
-def mode_of(interpolation):
+def mode_of(interpolation: InterpolationMode | int) -> InterpolationMode:
     """The InterpolationMode that is meant by itself or by Pillow's number. Raises TypeError for anything else."""
     numbers = ("NEAREST", "LANCZOS", "BILINEAR", "BICUBIC", "BOX", "HAMMING")
     if isinstance(interpolation, int) and 0 <= interpolation < len(numbers):
@@ -100,7 +103,8 @@ def rotate(img, angle, mode, expand, center, fill):
     cx, cy = (0.0, 0.0) if center is None else (center[0] - width / 2, center[1] - height / 2)
     shift = (cx - cos * cx - sin * cy, cy + sin * cx - cos * cy)
     x, y = _centers(*(_rotated_size(cos, sin, shift, width, height) if expand else (width, height)))
-    return _read_at(img, *_moved(img, (cos, sin, shift[0], -sin, cos, shift[1]), x, y), mode, fill)
+    x, y = _moved(img, (cos, sin, shift[0], -sin, cos, shift[1]), x, y)
+    return _read_at(img, x, y, mode, fill)
 
 
 def inverse_affine(center, angle, translate, scale, shear):
@@ -129,7 +133,8 @@ def affine(img, matrix, mode, fill):
     fill: numbers, one or one per channel, or None for 0. Raises ValueError for other modes than nearest and bilinear.
     """
     _check_mode(mode)
-    return _read_at(img, *_moved(img, matrix, *_centers(img.shape[-1], img.shape[-2])), mode, fill)
+    x, y = _moved(img, matrix, *_centers(img.shape[-1], img.shape[-2]))
+    return _read_at(img, x, y, mode, fill)
 
 
 def _real(img):
@@ -184,7 +189,8 @@ def _read_at(img, x, y, mode, fill):
     if mode is InterpolationMode.NEAREST:
         pixels, inside = _pixels(floats, np.rint(rows), np.rint(columns))
         return _cast_back(autolab.where(_beside(img, inside), pixels, around), img.dtype)
-    mixed = covered = 0
+    mixed: Any = 0
+    covered: Any = 0
     for row, column in ((0, 0), (0, 1), (1, 0), (1, 1)):
         near_rows, near_columns = np.floor(rows) + row, np.floor(columns) + column
         pixels, inside = _pixels(floats, near_rows, near_columns)
