@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -29,15 +30,16 @@ DIRECTIONS = ("forward", "backward")
 class ConvExplorer(anywidget.AnyWidget):
     """Shows what `conv2d(image, weight, bias, stride, padding, dilation, groups)` does, one output number at a time.
 
-    image  : (H, W) or (C, H, W): a tensor of autolab or of PyTorch, an array or nested lists. H, W at most 16, C at most 4.
-    weight : (O, C / groups, kh, kw), or (kh, kw) for one filter of one channel, at most 8 filters of 7x7; or an `nn.Conv2d`
-             of either library, which brings its own bias, stride, padding, dilation and groups.
+    image  : (H, W) or (C, H, W): a tensor of autolab or of PyTorch, an array or nested lists. H, W at most 16, C at
+             most 4.
+    weight : (O, C / groups, kh, kw), or (kh, kw) for one filter of one channel, at most 8 filters of 7x7; or an
+             `nn.Conv2d` of either library, which brings its own bias, stride, padding, dilation and groups.
     bias   : (O,), or None.
     stride, padding, dilation, groups : as for `torch.nn.functional.conv2d`; padding may be "same" or "valid".
     gradient : (O, H', W'): what `backward` starts with, d loss / d output; ones (as from `output.sum()`) when None.
 
-    Step s is about output number s, row by row and filter by filter. Forward it is the sum of the products of window and
-    kernel; backward it sends its gradient to both, where the contributions add up. Everything is computed once, in
+    Step s is about output number s, row by row and filter by filter. Forward it is the sum of the products of window
+    and kernel; backward it sends its gradient to both, where the contributions add up. Everything is computed once, in
     float64, by the engine; nothing below needs the kernel of the notebook. Each of these is set from either side:
 
     step      : from 0; a number outside is moved to the nearest step.
@@ -47,9 +49,9 @@ class ConvExplorer(anywidget.AnyWidget):
     playing   : True while it steps on by itself.
     interval  : milliseconds between two steps of playing, at least 50.
 
-    Raises ValueError when something is larger than can be shown or a layer is of another kind, TypeError for what is neither numbers nor Conv2d, and
-    RuntimeError, in PyTorch's words, when sizes do not fit.
-    Source: https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.conv2d.html
+    Raises ValueError when something is larger than can be shown or a layer is of another kind, TypeError for what is
+    neither numbers nor Conv2d, and RuntimeError, in PyTorch's words, when sizes do not fit. Source:
+    https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.conv2d.html
     """
 
     _esm = assets.module("conv")
@@ -60,10 +62,14 @@ class ConvExplorer(anywidget.AnyWidget):
     interval = t.Int(1200).tag(sync=True)
     data = t.Dict().tag(sync=True)
 
-    def __init__(self, image: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
-                 groups: int = 1, *, gradient: Any = None, **traits: Any):
-        conv = _read(image, weight, bias, stride, padding, dilation, groups)
-        super().__init__(data=walk(conv, gradient), **traits)
+    def __init__(
+        self, image: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
+        groups: int = 1, *, gradient: Any = None, step: int = 0, direction: str = "forward",
+        selected: Sequence[int] = (), playing: bool = False, interval: int = 1200,
+    ) -> None:
+        data = walk(_read(image, weight, bias, stride, padding, dilation, groups), gradient)
+        playback = {"step": step, "direction": direction, "playing": playing, "interval": interval}
+        super().__init__(data=data, selected=list(selected), **playback)
 
     @t.validate("step")
     def _step_within(self, proposal: Any) -> int:

@@ -18,17 +18,19 @@ from .device_still import still
 
 
 class DeviceExplorer(anywidget.AnyWidget):
-    """Steps through what devices did: tensors as boxes as long as their memory, copies, queues of kernels, waits, memory over time.
+    """Steps through what devices did: tensors as boxes as long as their memory, copies, queues of kernels, waits,
+    memory over time.
 
     recording : what `autolab.record_devices()` gave, or a DeviceTrace.
 
     step     : index of the step shown, from 0; a number outside is moved to the nearest step.
-    selected : id of what Details describes ("t0" a tensor, "c0" a copy, "k0" a kernel, "w0" a wait, "o0" out of memory), "" for what the
-               step is about; a tensor's name may be assigned: its last tensor of that name.
+    selected : id of what Details describes ("t0" a tensor, "c0" a copy, "k0" a kernel, "w0" a wait, "o0" out of
+               memory), "" for what the step is about; a tensor's name may be assigned: its last tensor of that name.
     playing  : True while it steps on by itself.
     interval : milliseconds between two steps of playing, at least 50.
 
-    These are set from either side; nothing needs the kernel. `trace` is the DeviceTrace shown. A simulated GPU is always called simulated.
+    These are set from either side; nothing needs the kernel. `trace` is the DeviceTrace shown. A simulated GPU is
+    always called simulated.
 
     Raises TypeError for anything but a recording of devices.
     """
@@ -40,7 +42,10 @@ class DeviceExplorer(anywidget.AnyWidget):
     interval = t.Int(1200).tag(sync=True)
     data = t.Dict().tag(sync=True)
 
-    def __init__(self, recording: DeviceRecording | DeviceTrace, **traits: Any):
+    def __init__(
+        self, recording: DeviceRecording | DeviceTrace, *, step: int = 0, selected: str = "", playing: bool = False,
+        interval: int = 1200,
+    ) -> None:
         if not isinstance(recording, DeviceRecording | DeviceTrace):
             raise TypeError(
                 f"DeviceExplorer shows a recording of devices, not {type(recording).__name__}: "
@@ -49,7 +54,7 @@ class DeviceExplorer(anywidget.AnyWidget):
         self.trace = recording if isinstance(recording, DeviceTrace) else recording.trace()
         data = self.trace.to_json()
         data["frames"] = data.pop("steps")
-        super().__init__(data=data, **traits)
+        super().__init__(data=data, step=step, selected=selected, playing=playing, interval=interval)
 
     @t.validate("step")
     def _step_within(self, proposal: Any) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -32,12 +32,14 @@ class ReceptiveField(anywidget.AnyWidget):
     """Shows which part of `image` a chosen number of a feature map depends on, and how strongly.
 
     image   : (H, W), (C, H, W) or (1, C, H, W), H and W at most 64: a tensor of autolab or PyTorch, an array, or lists.
-    network : an `nn.Sequential` of autolab or PyTorch, or a list of modules, up to 16: Conv2d, max and average pooling, adaptive
-              pooling, activations, BatchNorm2d and dropout (both as in evaluation). It is run once and left as it was.
+    network : an `nn.Sequential` of autolab or PyTorch, or a list of modules, up to 16: Conv2d, max and average pooling,
+              adaptive pooling, activations, BatchNorm2d and dropout (both as in evaluation). It is run once and left as
+              it was.
     channel : which channel of every feature map is shown.
 
-    The frame in each earlier map holds what can reach the chosen number at all: from the sizes of kernels, strides, padding
-    and dilation alone. Within it, the gradient of the chosen number, for one of the last map, says what did matter.
+    The frame in each earlier map holds what can reach the chosen number at all: from the sizes of kernels, strides,
+    padding and dilation alone. Within it, the gradient of the chosen number, for one of the last map, says what did
+    matter.
 
     selected : [map, row, column]; map 0 is the image, 1 the result of the first layer. Set from either side.
 
@@ -49,11 +51,11 @@ class ReceptiveField(anywidget.AnyWidget):
     selected = t.List(t.Int()).tag(sync=True)
     data = t.Dict().tag(sync=True)
 
-    def __init__(self, image: Any, network: Any, *, channel: int = 0, **traits: Any):
+    def __init__(self, image: Any, network: Any, *, channel: int = 0, selected: Sequence[int] | None = None):
         data = look(image, _flat(network), channel)
         *_, rows, columns = data["maps"][-1]["size"]
         middle = [len(data["maps"]) - 1, rows // 2, columns // 2]
-        super().__init__(data=data, **{"selected": middle} | traits)
+        super().__init__(data=data, selected=middle if selected is None else list(selected))
 
     @t.validate("selected")
     def _selected_place(self, proposal: Any) -> list[int]:
