@@ -82,8 +82,8 @@ def plot_misclassified(
     classes     : names of the classes.
     ax          : Axes to draw into; default: a new figure.
 
-    Grey images share one scale: the range of the numbers in `images`, widened to reach 0. Colour images are drawn as they
-    are when they lie in 0..1 (integers: 0..255), else stretched to that range, which the title then says. Raises
+    Grey images share one scale: the range of the numbers in `images`, widened to reach 0. Colour images are drawn as
+    they are when they lie in 0..1 (integers: 0..255), else stretched to that range, which the title then says. Raises
     TypeError or ValueError naming the argument that does not fit."""
     pictures = _images(images)
     truth, guess, sure = _answers(targets, predictions)
@@ -222,7 +222,8 @@ def _visible(pictures: np.ndarray) -> tuple[np.ndarray, str]:
 
 
 def _ink(colour: Sequence[float]) -> str:
-    """Black or white, whichever contrasts more with the colour (at least 4.5:1). Source: WCAG 2.2, relative luminance."""
+    """Black or white, whichever contrasts more with the colour (at least 4.5:1). Source: WCAG 2.2, relative
+    luminance."""
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour[:3]]
     luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
     return palette.BLACK if (luminance + 0.05) / 0.05 >= 1.05 / (luminance + 0.05) else palette.PAPER

@@ -5,6 +5,7 @@ Source of the signature and its meaning: torchviz, https://github.com/szagoruyko
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,7 +26,7 @@ class Picture(graphviz.Digraph):
     boxes = 0
     about = "graph"
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<Picture: {self.about}>"
 
     def _repr_mimebundle_(self, include=None, exclude=None, **_):
@@ -35,8 +36,10 @@ class Picture(graphviz.Digraph):
         return self._repr_mimebundle_().get("image/svg+xml")
 
     def pipe(
-        self, format=None, renderer=None, formatter=None, neato_no_op=None, quiet=False, *, engine=None, encoding=None
-    ):
+        self, format: str | None = None, renderer: str | None = None, formatter: str | None = None,
+        neato_no_op: bool | int | None = None, quiet: bool = False, *, engine: str | None = None,
+        encoding: str | None = None,
+    ) -> bytes | str:
         """The picture as bytes (text when `encoding` is given), as `graphviz.Digraph.pipe`.
 
         Without a `dot` program: drawn by pygraphviz, for which only `format` has a meaning. Raises
@@ -48,23 +51,12 @@ class Picture(graphviz.Digraph):
         return data if encoding is None else data.decode(encoding)
 
     def render(
-        self,
-        filename=None,
-        directory=None,
-        view=False,
-        cleanup=False,
-        format=None,
-        renderer=None,
-        formatter=None,
-        neato_no_op=None,
-        quiet=False,
-        quiet_view=False,
-        *,
-        outfile=None,
-        engine=None,
-        raise_if_result_exists=False,
-        overwrite_source=False,
-    ):
+        self, filename: str | os.PathLike[str] | None = None, directory: str | os.PathLike[str] | None = None,
+        view: bool = False, cleanup: bool = False, format: str | None = None, renderer: str | None = None,
+        formatter: str | None = None, neato_no_op: bool | int | None = None, quiet: bool = False,
+        quiet_view: bool = False, *, outfile: str | os.PathLike[str] | None = None, engine: str | None = None,
+        raise_if_result_exists: bool = False, overwrite_source: bool = False,
+    ) -> str:
         """Writes the DOT text and the picture to files and returns the picture's path, as `graphviz.Digraph.render`."""
         if shutil.which("dot"):
             return super().render(

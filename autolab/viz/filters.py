@@ -16,8 +16,9 @@ def plot_filters(
 ) -> Any:
     """Draws the filters of a convolution as heat maps on one scale and returns the matplotlib Axes.
 
-    conv     : a Conv1d, Conv2d or ConvTranspose module, or a weight (out_channels, in_channels / groups, height, width).
-               A filter of a Conv1d, weight (out_channels, in_channels / groups, width), is one picture, channel by row.
+    conv     : a Conv1d, Conv2d or ConvTranspose module, or a weight (out_channels, in_channels / groups, height,
+               width). A filter of a Conv1d, weight (out_channels, in_channels / groups, width), is one picture, channel
+               by row.
     filters  : output channels to draw; default: the first 64, or the first 8 when a filter has several input channels.
     channels : positions along the weight's second dimension to draw; default: the first 8.
     columns  : pictures in a row; default: the input channels of one filter, or as near to a square as possible.

@@ -42,6 +42,6 @@ def instead(bundle: Bundle, widget: object, what: str, picture: str = "") -> Bun
 
 
 def invitation(text: str) -> str:
-    """What is there, and what to do to see it. Of a notebook that it does not trust JupyterLab shows neither widgets nor SVG,
-    only this sentence."""
+    """What is there, and what to do to see it. Of a notebook that it does not trust JupyterLab shows neither widgets
+    nor SVG, only this sentence."""
     return f"{text}: run this cell in Jupyter (Shift+Enter) to see it."

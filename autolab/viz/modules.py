@@ -27,7 +27,8 @@ def draw(
     expanded : modules that are drawn open, by path ("layer1", "layer1.0"); "all"; None: as `explore` begins. A graph
                without modules is in runs of operations, whose names are "ops 1–50".
     rankdir  : "LR" (data flows to the right) or "TB" (down).
-    params, namespace : for tensors only, those of `autolab.trace.trace`: names for tensors, where variable names are looked up.
+    params, namespace : for tensors only, those of `autolab.trace.trace`: names for tensors, where variable names are
+                        looked up.
 
     Raises ValueError for a module that is not in the graph, TypeError for what cannot be drawn. `make_dot` draws every
     operation, as torchviz does.

@@ -1,5 +1,5 @@
-"""One visual language for graphviz, widgets and matplotlib: Okabe and Ito's colours, and never a colour alone. Every colour of the
-project stands here; scripts and style sheets name them (`widgets/assets.py` hands them over).
+"""One visual language for graphviz, widgets and matplotlib: Okabe and Ito's colours, and never a colour alone. Every
+colour of the project stands here; scripts and style sheets name them (`widgets/assets.py` hands them over).
 
 Source: M. Okabe and K. Ito, Color Universal Design (2008), https://jfly.uni-koeln.de/color/
 """
@@ -117,8 +117,8 @@ PATTERNS = {
     "returned": ("stripes", *RETURNED, 90),
     "never": ("dots", *NEVER, 0),
 }
-"""Gradient state -> (what is drawn, paper, ink, degrees it is turned by) of states that a pattern tells, too; scripts have it as
-`PATTERNS`. The others: "none" has no paper, "zero" a plain one, "accumulated" a full one."""
+"""Gradient state -> (what is drawn, paper, ink, degrees it is turned by) of states that a pattern tells, too; scripts
+have it as `PATTERNS`. The others: "none" has no paper, "zero" a plain one, "accumulated" a full one."""
 
 
 def css() -> str:

@@ -1,4 +1,5 @@
-"""What the pictures of networks share: numbers out of either library's tensors, colour scales, and a mosaic of images."""
+"""What the pictures of networks share: numbers out of either library's tensors, colour scales, and a mosaic of
+images."""
 
 from __future__ import annotations
 

@@ -26,9 +26,8 @@ def plot_profile(prof: Any, *, row_limit: int = 12, axes: Any = None, title: str
     axes      : two Axes to draw into; default: a new figure.
 
     Above, a bar per name: the filled part is its own time, the pale one what the calls inside it took as well. Below,
-    every call on a time axis, calls inside it under it; at the bottom what the calls had a GPU do, and when (only a simulated GPU
-    is timed). Raises TypeError or ValueError naming the argument that does not
-    fit."""
+    every call on a time axis, calls inside it under it; at the bottom what the calls had a GPU do, and when (only a
+    simulated GPU is timed). Raises TypeError or ValueError naming the argument that does not fit."""
     events = _events(prof)
     if isinstance(row_limit, bool) or not isinstance(row_limit, int) or row_limit < 1:
         raise ValueError(f"row_limit must be a positive integer, got {row_limit!r}")

@@ -17,8 +17,9 @@ _STYLE_IMPORT = re.compile(r'^@import "\./(\w+)\.css";\n', re.MULTILINE)
 
 @functools.cache
 def module(name: str) -> str:
-    """`static/<name>.js` and all it imports from beside it, as one ES module; `STYLE` in it is `static/<name>.css` after the colours as
-    CSS variables, `PALETTE` the colours that are the same in both themes, `PATTERNS` and `STATES` how gradient states look and what they are called.
+    """`static/<name>.js` and all it imports from beside it, as one ES module; `STYLE` in it is `static/<name>.css`
+    after the colours as CSS variables, `PALETTE` the colours that are the same in both themes, `PATTERNS` and `STATES`
+    how gradient states look and what they are called.
 
     Imports are plain `import { a, b } from "./file.js";`; names are shared, so each must be used once across the files.
     Comments and indentation are left out: a notebook stores this text with every widget.

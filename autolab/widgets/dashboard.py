@@ -1,4 +1,5 @@
-"""The training dashboard: curves of a training while it runs, and the means to pause it and change its learning rate."""
+"""The training dashboard: curves of a training while it runs, and the means to pause it and change its learning
+rate."""
 
 from __future__ import annotations
 
@@ -31,9 +32,9 @@ class TrainingDashboard(anywidget.AnyWidget):
                 "gradient_norms": {layer: norm}, "examples", "confusion"}; all may be missing or None.
                 `autolab.finetune.training(...)` is one.
     optimizer : its optimizer; the control of the learning rate sets `param_groups[i]["lr"]`.
-    predict   : a function that returns (images, targets, predictions), predictions classes or scores: called when a record
-                brings validation numbers. It runs between two steps: put the network into eval mode in it, and back. Twelve
-                images, spread evenly, are shown; all count in the confusion matrix.
+    predict   : a function that returns (images, targets, predictions), predictions classes or scores: called when a
+                record brings validation numbers. It runs between two steps: put the network into eval mode in it, and
+                back. Twelve images, spread evenly, are shown; all count in the confusion matrix.
     classes   : names of the classes.
 
     It is driven by one of
@@ -42,13 +43,14 @@ class TrainingDashboard(anywidget.AnyWidget):
         dashboard.start()          # in the background: the cell ends at once
         dashboard.run_blocking()   # without an event loop, as in a script
 
-    and pauses between two records: by its button, `pause()`, or the kernel's interrupt; `resume()`, the button or running
-    again goes on. While a cell awaits `run()` the buttons answer in kernels with subshells (ipykernel 7 and JupyterLab 4.4
-    or newer). Elsewhere they are out of use that long, and the dashboard says so: use `start()`, or interrupt the kernel.
+    and pauses between two records: by its button, `pause()`, or the kernel's interrupt; `resume()`, the button or
+    running again goes on. While a cell awaits `run()` the buttons answer in kernels with subshells (ipykernel 7 and
+    JupyterLab 4.4 or newer). Elsewhere they are out of use that long, and the dashboard says so: use `start()`, or
+    interrupt the kernel.
 
     Traits: `state` ("idle", "running", "paused", "finished", "stopped", "failed", read only); `learning_rates`, one for
-    each parameter group, set from either side. `history.records` has every record. An error in the training is shown, and
-    raised by `run()` and `run_blocking()`; `start()` prints it.
+    each parameter group, set from either side. `history.records` has every record. An error in the training is shown,
+    and raised by `run()` and `run_blocking()`; `start()` prints it.
 
     Raises TypeError for a training that cannot be iterated over.
     """

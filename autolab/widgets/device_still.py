@@ -40,7 +40,8 @@ def still(trace: DeviceTrace) -> str:
 
 
 def stripes() -> str:
-    """The pattern of simulated devices, light green with stripes, and that of the host's waits, by the ids al-simulated and al-waits."""
+    """The pattern of simulated devices, light green with stripes, and that of the host's waits, by the ids al-simulated
+    and al-waits."""
     return element("defs", _hatch("al-simulated", palette.CUDA, palette.PAPER, 9), _hatch("al-waits", *palette.FREED, 6))
 
 

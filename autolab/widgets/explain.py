@@ -35,16 +35,16 @@ def explain(error: Any = None) -> Explanation | Message:
         h @ w                # RuntimeError: mat1 and mat2 shapes cannot be multiplied
         autolab.explain()    # both operands, their shapes, what they were computed from
 
-    error: the exception; by default the one being handled (inside `except`), else the last that nobody caught. A recording, a trace or a
-    tensor may be given instead: then the first NaN or inf in it is shown.
+    error: the exception; by default the one being handled (inside `except`), else the last that nobody caught. A
+    recording, a trace or a tensor may be given instead: then the first NaN or inf in it is shown.
 
-    It knows of operations that failed (which, with which operands), of backward passes (freed or changed values, who changed them, results of
-    many numbers, graphs that were cut) and, in anomaly mode, of the first NaN. Inside `with autolab.record():` it also has every step
-    before. Of an error of real PyTorch it shows the tensors in the line that raised it. It keeps nothing: what it needs stands on the error
-    and in its traceback.
+    It knows of operations that failed (which, with which operands), of backward passes (freed or changed values, who
+    changed them, results of many numbers, graphs that were cut) and, in anomaly mode, of the first NaN. Inside `with
+    autolab.record():` it also has every step before. Of an error of real PyTorch it shows the tensors in the line that
+    raised it. It keeps nothing: what it needs stands on the error and in its traceback.
 
-    Returns the explorer, whose `text` says the same in words; a short message where there are no tensors to show. Raises TypeError for
-    anything that is neither an exception nor something to explore.
+    Returns the explorer, whose `text` says the same in words; a short message where there are no tensors to show.
+    Raises TypeError for anything that is neither an exception nor something to explore.
 
     Example:
 

@@ -33,20 +33,21 @@ class FreezePanel(anywidget.AnyWidget):
 
     model     : an nn.Module of autolab or of PyTorch.
     optimizer : its optimizer; for the bytes of its state and for the traps between the two.
-    loss      : a result of the network: the graph behind it says where backward stops. It shows only what was trained when
-                it was computed.
+    loss      : a result of the network: the graph behind it says where backward stops. It shows only what was trained
+                when it was computed.
     explorer  : an Explorer of such a result, which this panel marks: `selected` is the operation where backward ends,
                 `dimmed` what it never visits. Without one, `panel.explorer` makes it from `loss` or `forward`.
-    forward   : a function without arguments that runs the network and returns the loss. With it the panel knows the whole
-                graph, whatever is frozen, and "Run forward again" brings the explorer up to date. Running it leaves
-                running statistics, requires_grad and the random stream as they were.
+    forward   : a function without arguments that runs the network and returns the loss. With it the panel knows the
+                whole graph, whatever is frozen, and "Run forward again" brings the explorer up to date. Running it
+                leaves running statistics, requires_grad and the random stream as they were.
     head      : path of the head, for the preset "Head only" and the warning about a frozen one; by default the last
                 module that has parameters.
 
     Traits, set from either side:
 
     trainable : path of a module -> True, False or "mixed", for each that has parameters of its own. Assigning a dict
-                changes the modules named, each with all that lies in it; assigning a list of paths trains exactly those.
+                changes the modules named, each with all that lies in it; assigning a list of paths trains exactly
+                those.
     modes     : path -> "train" or "eval", for each normalisation with running statistics and each dropout.
 
     `report` is what the panel says, as data. A loop that calls `model.train()` sets every mode to train: call `apply()`

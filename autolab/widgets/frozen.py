@@ -91,9 +91,9 @@ def nbytes(tensor: Any) -> int:
 def state_bytes(optimizer: Any, group: dict[str, Any], parameter: Any) -> int | None:
     """Bytes that the optimizer keeps for a parameter once it has been trained; None for an optimizer not known here.
 
-    SGD keeps nothing, with momentum one number per weight; Adam, AdamW, NAdam and RAdam two (AMSGrad three); RMSprop one,
-    and one more each for momentum and `centered`; Adagrad one; Adadelta, Adamax and Rprop two; ASGD one.
-    Source: https://docs.pytorch.org/docs/2.13/optim.html
+    SGD keeps nothing, with momentum one number per weight; Adam, AdamW, NAdam and RAdam two (AMSGrad three); RMSprop
+    one, and one more each for momentum and `centered`; Adagrad one; Adadelta, Adamax and Rprop two; ASGD one. Source:
+    https://docs.pytorch.org/docs/2.13/optim.html
     """
     size = nbytes(parameter)
     for kind in (base.__name__ for base in type(optimizer).__mro__):

@@ -85,7 +85,8 @@ def as_number(value: Any, where: str) -> float:
 
 
 class History:
-    """The records of one training run. `records` has every one of them, numbers only; `to_json()` is bounded in size."""
+    """The records of one training run. `records` has every one of them, numbers only; `to_json()` is bounded in
+    size."""
 
     def __init__(self) -> None:
         self.records: list[dict[str, Any]] = []

@@ -98,16 +98,17 @@ def in_trace(found: list[Layer], seen: Trace) -> Reach | None:
 
 
 def facts(found: list[Layer], seen: Trace) -> dict[str, Any]:
-    """What `in_trace` goes by, as data for `static/frozen.js`: of each node its kind, which parameter it is, whether it could
-    want a gradient, whether it is a number, its module; of each edge its ends, and whether gradients go along it."""
+    """What `in_trace` goes by, as data for `static/frozen.js`: of each node its kind, which parameter it is, whether it
+    could want a gradient, whether it is a number, its module; of each edge its ends, and whether gradients go along
+    it."""
     graph = _Graph(seen, dict(parameters(found)))
     nodes = [[n.kind, graph.named.get(n.id), n.requires_grad, n.shape == (), n.module] for n in seen.nodes]
     return {"nodes": nodes, "edges": [[int(e.parent[1:]), int(e.child[1:]), e.differentiable] for e in seen.edges]}
 
 
 class _Graph:
-    """`wanting`: ids of leaves that want a gradient now; `visited`: of operations that backward comes to; `from_data`: of
-    operations with an operand that is not made of parameters only."""
+    """`wanting`: ids of leaves that want a gradient now; `visited`: of operations that backward comes to; `from_data`:
+    of operations with an operand that is not made of parameters only."""
 
     def __init__(self, seen: Trace, known: Mapping[str, Any]):
         self.known, self.nodes = known, {node.id: node for node in seen.nodes}

@@ -25,8 +25,8 @@ class Run:
     changed : called when `state` changed and after every slice.
 
     An error from `records` ends the run ("failed"); one from `take`, such as a record without numbers, pauses it. Both
-    are kept in `error` and raised. A kernel's interrupt never strikes within a record, where it would end a generator for
-    good: it pauses before the next one, and is then raised as KeyboardInterrupt. A second one strikes at once.
+    are kept in `error` and raised. A kernel's interrupt never strikes within a record, where it would end a generator
+    for good: it pauses before the next one, and is then raised as KeyboardInterrupt. A second one strikes at once.
     """
 
     def __init__(self, records: Iterable[Any], take: Callable[[Any], None], changed: Callable[[], None]):
@@ -195,7 +195,8 @@ def home() -> Callable[[Callable[[], None]], None]:
 
 def hears_while_busy() -> bool:
     """Whether this kernel takes a widget's messages while a cell runs: with subshells, which ipykernel 7 has. True
-    outside of kernels. Source: https://github.com/jupyter/enhancement-proposals/blob/master/91-kernel-subshells/kernel-subshells.md"""
+    outside of kernels. Source:
+    https://github.com/jupyter/enhancement-proposals/blob/master/91-kernel-subshells/kernel-subshells.md"""
     ipython = sys.modules.get("IPython")
     kernel = getattr(ipython.get_ipython(), "kernel", None) if ipython is not None else None
     return kernel is None or bool(getattr(kernel, "_supports_kernel_subshells", False))
