@@ -7,10 +7,11 @@ shows where an error came from.
 
 from __future__ import annotations
 
+import builtins as _builtins
 import functools as _functools
 import importlib as _importlib
 import math as _math
-from typing import Any as _Any
+from typing import Any as _Any, TypeGuard as _TypeGuard
 
 from .engine import documentation as _documentation
 from .engine.core import op as _registry
@@ -111,18 +112,18 @@ def __dir__() -> list[str]:
     return sorted([*globals(), *_LAZY, *_LAZY_NAMES])
 
 
-def is_tensor(obj):
+def is_tensor(obj: object) -> _TypeGuard[Tensor]:
     """Whether `obj` is a Tensor. Source: torch.is_tensor."""
     return isinstance(obj, Tensor)
 
 
-def is_floating_point(input):
+def is_floating_point(input: Tensor) -> _builtins.bool:
     """Whether the tensor's dtype is floating point. Source: torch.is_floating_point."""
     return input.is_floating_point()
 
 
 @_functools.partial(_signatures.front, space="f", name="result_type")
-def result_type(tensor1, tensor2):
+def result_type(tensor1: _Any, tensor2: _Any) -> _dtypes.dtype:
     """The dtype that arithmetic on the two would have. Source: torch.result_type."""
     dims = [t.dtype for t in (tensor1, tensor2) if is_tensor(t) and t.ndim]
     zeros = [t.dtype for t in (tensor1, tensor2) if is_tensor(t) and not t.ndim]

@@ -4,7 +4,9 @@ https://docs.pytorch.org/docs/2.13/backends.html"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from .engine.core.errors import fail
 
@@ -15,7 +17,7 @@ class _Backend:
     """One of PyTorch's backends: `is_available()`, `is_built()` and switches with their defaults. Raises AttributeError
     for other names."""
 
-    def __init__(self, name, *, available=False, **switches):
+    def __init__(self, name: str, *, available: bool = False, **switches: object) -> None:
         vars(self).update({"_name": f"torch.backends.{name}", "_available": available, **switches})
 
     def is_available(self) -> bool:
@@ -23,27 +25,30 @@ class _Backend:
 
     is_built = is_available
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: object) -> None:
         if name.startswith("_") or name not in vars(self):
             raise fail(AttributeError, f"module '{self._name}' has no attribute '{name}'", "autolab has no such switch.")
         vars(self)[name] = value
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         raise fail(AttributeError, f"module '{self._name}' has no attribute '{name}'", "autolab has no such switch.")
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<module '{self._name}'>"
 
 
 class _Cudnn(_Backend):
     """`torch.backends.cudnn`: `enabled`, `benchmark`, `deterministic` … are remembered and without effect."""
 
-    def version(self):
+    def version(self) -> None:
         """None: there is no cuDNN."""
         return None
 
     @contextmanager
-    def flags(self, enabled=False, benchmark=False, benchmark_limit=10, deterministic=False, allow_tf32=True):
+    def flags(
+        self, enabled: bool = False, benchmark: bool = False, benchmark_limit: int | None = 10,
+        deterministic: bool = False, allow_tf32: bool = True,
+    ) -> Iterator[None]:
         """Sets the switches inside a `with` block. Source: torch.backends.cudnn.flags"""
         given = {"enabled": enabled, "benchmark": benchmark, "benchmark_limit": benchmark_limit}
         given |= {"deterministic": deterministic, "allow_tf32": allow_tf32}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .engine.core.errors import fail
@@ -18,20 +20,15 @@ _TOLERANCE = {
 }
 
 
+def _array(x: Any) -> np.ndarray:
+    return x.detach().cpu().numpy() if isinstance(x, Tensor) else np.asarray(x)
+
+
 def assert_close(
-    actual,
-    expected,
-    *,
-    allow_subclasses=True,
-    rtol=None,
-    atol=None,
-    equal_nan=False,
-    check_device=True,
-    check_dtype=True,
-    check_layout=True,
-    check_stride=False,
-    msg=None,
-):
+    actual: Any, expected: Any, *, allow_subclasses: bool = True, rtol: float | None = None, atol: float | None = None,
+    equal_nan: bool = False, check_device: bool = True, check_dtype: bool = True, check_layout: bool = True,
+    check_stride: bool = False, msg: str | None = None,
+) -> None:
     """Raises AssertionError, saying where and by how much, unless |actual - expected| <= atol + rtol |expected|
     everywhere.
 
@@ -42,25 +39,21 @@ def assert_close(
             f"Both 'rtol' and 'atol' must be either specified or unspecified, but got no {'rtol' if rtol is None else 'atol'}.",
             "Give both tolerances or neither.",
         )
-    a, b = (x.detach().cpu().numpy() if isinstance(x, Tensor) else np.asarray(x) for x in (actual, expected))
+    a, b = (_array(x) for x in (actual, expected))
     if a.shape != b.shape:
         raise AssertionError(
             msg or f"The values for attribute 'shape' do not match: {list(a.shape)} != {list(b.shape)}."
         )
-    if check_device and isinstance(actual, Tensor) and isinstance(expected, Tensor) and actual.device != expected.device:
+    tensors = isinstance(actual, Tensor) and isinstance(expected, Tensor)
+    if check_device and tensors and actual.device != expected.device:
         raise AssertionError(
             msg or f"The values for attribute 'device' do not match: {actual.device} != {expected.device}."
         )
-    if (
-        check_dtype
-        and isinstance(actual, Tensor)
-        and isinstance(expected, Tensor)
-        and actual.dtype is not expected.dtype
-    ):
+    if check_dtype and tensors and actual.dtype is not expected.dtype:
         raise AssertionError(
             msg or f"The values for attribute 'dtype' do not match: {actual.dtype} != {expected.dtype}."
         )
-    if rtol is None:
+    if rtol is None or atol is None:
         rtol, atol = (max(pair) for pair in zip(*(_TOLERANCE.get(x.dtype.name, (0.0, 0.0)) for x in (a, b))))
     close = np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
     if close.all():

@@ -6,9 +6,15 @@ import inspect
 import pytest
 
 TYPED = """
-accelerator hub nn nn.functional nn.init nn.utils optim optim.lr_scheduler serialization utils.data widgets
+. accelerator autograd autograd.functional autograd.graph autograd.profiler backends cuda finetune func hub lessons
+lessons.lesson01 lessons.lesson02 lessons.lesson03 linalg nn nn.functional nn.init nn.modules nn.parameter nn.utils
+nn.utils.rnn optim optim.lr_scheduler profiler random serialization special testing utils utils.checkpoint utils.data
+utils.hooks vision vision.datasets vision.models vision.transforms vision.transforms.functional vision.utils viz widgets
 """
-"""The modules of which every public function, class and method has types throughout."""
+"""The modules of which every public function, class and method has types throughout; "." is autolab itself."""
+
+KIT = "finetune lessons vision.utils viz widgets"
+"""The modules without a counterpart in PyTorch, or that say more than it: their functions name every argument."""
 
 OPEN = {"Module.forward", "_SizedByInput.reset_parameters"}
 """What a subclass, or the layer that it is mixed into, defines as it likes."""
@@ -23,7 +29,7 @@ def is_ours(cls):
 def functions(name):
     """(name, function) of what a module names, and of the methods that its classes define themselves or inherit from
     autolab."""
-    module = importlib.import_module(f"autolab.{name}")
+    module = importlib.import_module("autolab" if name == "." else f"autolab.{name}")
     for public in module.__all__:
         value = getattr(module, public)
         if inspect.isclass(value):
@@ -50,3 +56,16 @@ def untyped(f):
 @pytest.mark.parametrize("room", TYPED.split())
 def test_public_functions_have_types(room):
     assert {name: missing for name, f in functions(room) if (missing := untyped(f))} == {}
+
+
+@pytest.mark.parametrize("room", KIT.split())
+def test_the_kit_hides_no_arguments(room):
+    """Behind `**options`, neither help() nor an editor finds them. (A widget's own traits come by their names: of the
+    explorer's there are many.)"""
+    hidden = {
+        name
+        for name, f in functions(room)
+        for parameter in inspect.signature(f).parameters.values()
+        if parameter.kind is parameter.VAR_KEYWORD and not name.startswith("Module.")
+    }
+    assert hidden <= {"Explorer.__init__"}

@@ -208,7 +208,7 @@ class UninitializedTensorMixin:
         return _rebuild_uninitialized, (type(self).__name__, self.requires_grad)
 
 
-def is_lazy(param):
+def is_lazy(param: object) -> bool:
     """Whether `param` is a parameter or a buffer that has no shape yet. Source: torch.nn.parameter.is_lazy."""
     return isinstance(param, UninitializedTensorMixin)
 

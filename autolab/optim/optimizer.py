@@ -400,12 +400,13 @@ class Optimizer:
     def _check_room(self, items):
         """Tries whether what a step allocates fits: state that is not there yet, and for each parameter in turn three
         float64 arrays."""
-        kept, passing = defaultdict(list), defaultdict(set)
+        lasting: defaultdict[Any, list[int]] = defaultdict(list)
+        passing: defaultdict[Any, set[int]] = defaultdict(set)
         for group, parameter, _ in items:
             device = parameter._storage.device
-            kept[device] += [] if self.state.get(parameter) else [parameter.nbytes] * self._buffers(group)
+            lasting[device] += [] if self.state.get(parameter) else [parameter.nbytes] * self._buffers(group)
             passing[device].add(8 * parameter.numel())
-        for device, sizes in kept.items():
+        for device, sizes in lasting.items():
             if device is not CPU:
                 device.backend.try_room(sizes, [[n] * 3 for n in passing[device]])
 
@@ -425,7 +426,7 @@ def _fitted(parameter, value, key=None):
     if isinstance(value, dict):
         return {k: _fitted(parameter, v, k) for k, v in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, str):
-        return type(value)(_fitted(parameter, v) for v in value)
+        return type(value)(_fitted(parameter, v) for v in value)  # type: ignore[call-arg]
     return value
 
 

@@ -2,6 +2,7 @@
 
 import io
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -47,10 +48,8 @@ def load(file, restore, weights_only, pickle_load_args):
         if key not in roots:
             roots[key] = restore(UntypedStorage(raw[key]), location)
         whole = roots[key]
-        if view is None:
-            first, count, name = 0, numel, (key, kind.kind)
-        else:
-            name, first, count = (key, kind.kind, view[0]), view[1], view[2]
+        view_key, first, count = (None, 0, numel) if view is None else view
+        name = key, kind.kind, view_key
         if name not in views:
             part = whole.raw[first * kind.itemsize : (first + count) * kind.itemsize]
             views[name] = Storage(UntypedStorage(part, whole.device), kind.kind)
@@ -83,7 +82,7 @@ def _checked(pid):
 
 def _storages(stream, ids, order):
     """The bytes of each storage by key; they follow the list of keys, each after its number of elements."""
-    declared = {}
+    declared: dict[str, tuple[Any, int]] = {}
     for pid in ids:
         if type(pid) is not tuple or len(pid) != 6 or not isinstance(pid[1], pickles.Named):
             raise refuse(f"a storage is named by {pid!r}")

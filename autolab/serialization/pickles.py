@@ -10,6 +10,7 @@ import pickle
 import pickletools
 import warnings
 from collections import OrderedDict
+from typing import Any
 
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
@@ -50,7 +51,7 @@ class _Interpreter:
             code = self.stream.read(1)
             if not code:
                 raise fail(EOFError, "Ran out of input", "The file is empty or ends too early. " + AGAIN)
-            opcode = pickletools.code2op.get(code.decode("latin1"))
+            opcode = pickletools.code2op.get(code.decode("latin1"))  # type: ignore[attr-defined]
             action = getattr(self, f"_{opcode.name.lower()}", None) if opcode is not None else None
             if action is None:
                 raise refuse(f"Unsupported operand {code[0]}", kind_note(head))
@@ -80,7 +81,7 @@ class _Interpreter:
         return self.stack[-1]
 
     def _pop_mark(self):
-        items = []
+        items: list[Any] = []
         while self.stack:
             item = self.stack.pop()
             if item is _MARK:

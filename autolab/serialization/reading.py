@@ -14,6 +14,7 @@ import struct
 import sys
 import warnings
 import zipfile
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -206,7 +207,7 @@ class Archive:
         array = np.empty(nbytes, np.uint8)
         try:
             with self.zip.open(entry) as record:
-                if record.readinto(memoryview(array)) != nbytes or record.read(1):
+                if record.readinto(array.data) != nbytes or record.read(1):  # type: ignore[attr-defined]
                     raise EOFError("it ends too early")
         except _DAMAGE as error:
             raise corrupted(f"reading file {name}: {error}") from error
@@ -294,6 +295,8 @@ def trusting(stream, persistent_load, pickle_load_args):
 
 
 class _Trusting(pickle.Unpickler):
+    storage: Callable[[Any], Any]
+
     def find_class(self, module, name):
         return find_here(module, name)
 

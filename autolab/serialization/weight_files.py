@@ -207,7 +207,7 @@ def _read_shards(path, map_location):
         if not os.path.isfile(os.path.join(folder, name)):
             note = f"Put it into {folder or '.'}: the weights are in {len(set(files.values()))} files, and all are needed."
             raise fail(FileNotFoundError, f"no weights file '{os.path.join(folder, name)}', named by '{path}'", note)
-    found = {}
+    tensors: dict[str, Tensor] = {}
     for name in sorted(set(files.values())):
         shard = read_weights(os.path.join(folder, name), map_location)
         named = {key for key, place in files.items() if place == name}
@@ -216,5 +216,5 @@ def _read_shards(path, map_location):
             side = "is not in it" if wrong in named else "is in it, but not in the index"
             note = "Index and shards belong to different versions of a model. " + AGAIN
             raise fail(ValueError, f"shard '{name}' does not fit '{path}': '{wrong}' {side}", note)
-        found.update(shard)
-    return OrderedDict((key, found[key]) for key in files)
+        tensors.update(shard)
+    return OrderedDict((key, tensors[key]) for key in files)

@@ -214,7 +214,7 @@ class _Memory:
                 merged[id(span)] = current
             else:
                 current = merged[id(span)] = span
-        order = {}
+        order: dict[int, tuple] = {}
         for span in self.spans:
             root = merged.get(id(span), span)
             order.setdefault(id(root), (met[id(span)], root))
@@ -259,6 +259,8 @@ class Global:
     """Stands for one of PyTorch's functions or classes: pickled as its name."""
 
     _all: dict = {}
+    module: str
+    name: str
 
     def __new__(cls, module, name):
         self = cls._all.get((module, name))
@@ -294,7 +296,7 @@ class _Pickler(_Python):
             return Global("torch.nn.parameter", kind.__name__), (obj.requires_grad,)
         if kind is Parameter:
             name = "_rebuild_parameter_with_state" if attributes else "_rebuild_parameter"
-            arguments = (obj.detach(), bool(obj.requires_grad), OrderedDict())
+            arguments: tuple = (obj.detach(), bool(obj.requires_grad), OrderedDict())
             return Global("torch._utils", name), arguments + ((attributes,) if attributes else ())
         reduced = self._tensor(obj)
         if kind is Tensor and not attributes:
@@ -308,8 +310,8 @@ class _Pickler(_Python):
         return Global("torch._utils", "_rebuild_tensor_v3"), (*arguments, Global("torch", obj.dtype.name))
 
     def _global(self, obj, name=None):
-        found = (obj.module, obj.name) if type(obj) is Global else name_in_files(obj)
-        self.write(pickle.GLOBAL + f"{found[0]}\n{found[1]}\n".encode())
+        module, name = (obj.module, obj.name) if type(obj) is Global else name_in_files(obj)
+        self.write(pickle.GLOBAL + f"{module}\n{name}\n".encode())
         self.memoize(obj)
 
     def save_global(self, obj, name=None):

@@ -5,9 +5,13 @@ to it, with the random numbers of the first time. Sources: https://docs.pytorch.
 B. Xu, C. Zhang, C. Guestrin, "Training Deep Nets with Sublinear Memory Cost", https://arxiv.org/abs/1604.06174
 """
 
+from __future__ import annotations
+
 import contextlib
 import warnings
 import weakref
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from autolab.engine.core.differentiate import backward
 from autolab.engine.autograd.function import Function
@@ -21,15 +25,12 @@ from autolab.engine.exact.random import fork_rng, get_rng_state, set_rng_state
 from autolab.engine.core.tensor import Tensor
 
 __all__ = [
-    "CheckpointError",
-    "CheckpointFunction",
-    "check_backward_validity",
-    "checkpoint",
-    "checkpoint_sequential",
-    "detach_variable",
-    "noop_context_fn",
-    "set_checkpoint_early_stop",
-]
+    "CheckpointError", "CheckpointFunction", "check_backward_validity", "checkpoint", "checkpoint_sequential",
+    "detach_variable", "noop_context_fn", "set_checkpoint_early_stop",
+]  # fmt: skip
+
+Contexts = tuple[contextlib.AbstractContextManager, contextlib.AbstractContextManager]
+"""For the first run, and for the recomputation."""
 
 _SHOULD_PASS = (
     "torch.utils.checkpoint{}: the use_reentrant parameter should be passed explicitly. {} use_reentrant=False is recommended, "
@@ -51,22 +52,16 @@ class CheckpointError(RuntimeError):
     """Recomputing gave other tensors than the first run."""
 
 
-def noop_context_fn():
+def noop_context_fn() -> Contexts:
     """Two contexts that do nothing: for the first run and for the recomputation."""
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 
 def checkpoint(
-    function,
-    *args,
-    use_reentrant=None,
-    context_fn=noop_context_fn,
-    determinism_check="default",
-    debug=False,
-    early_stop=True,
-    preserve_rng_state=True,
-    **kwargs,
-):
+    function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None,
+    context_fn: Callable[[], Contexts] = noop_context_fn, determinism_check: str = "default", debug: bool = False,
+    early_stop: bool = True, preserve_rng_state: bool = True, **kwargs: Any,
+) -> Any:
     """`function(*args, **kwargs)`, whose inner tensors are not kept for backward but computed again there.
 
     use_reentrant: False is the variant to use; True is PyTorch's older one. context_fn: makes two contexts, for the
@@ -93,7 +88,10 @@ def checkpoint(
     return CheckpointFunction.apply(function, preserve_rng_state, *args)
 
 
-def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):
+def checkpoint_sequential(
+    functions: Iterable[Callable[[Any], Any]], segments: int, input: Any, use_reentrant: bool | None = None,
+    **kwargs: Any,
+) -> Any:
     """Run modules one after the other in `segments` pieces, all but the last checkpointed.
 
     functions: an `nn.Sequential` or a list. Raises ValueError for unknown keyword arguments.
@@ -131,7 +129,7 @@ _early_stop: bool | None = None
 
 
 @contextlib.contextmanager
-def set_checkpoint_early_stop(enable):
+def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
     """Inside the `with` block checkpoints stop recomputing early, or do not, whatever their `early_stop` says."""
     global _early_stop
     before, _early_stop = _early_stop, enable
@@ -145,11 +143,10 @@ def set_checkpoint_early_stop(enable):
 
 
 class _Holder:
-    """Stands in a node for a tensor that was not kept. found: the recomputed tensor, by the backward pass that
-    asked."""
+    """Stands in a node for a tensor that was not kept. recomputed: the tensor, by the backward pass that asked."""
 
     def __init__(self):
-        self.found = weakref.WeakKeyDictionary()
+        self.recomputed: weakref.WeakKeyDictionary[Any, Tensor | None] = weakref.WeakKeyDictionary()
 
 
 class _Outside:
@@ -199,7 +196,8 @@ class _Frame:
         self.early_stop = early_stop if _early_stop is None else _early_stop
         self.rng_state = get_rng_state() if preserve_rng_state else None
         self.holders, self.facts = [], []  # in the order of saving: weak references, and what the tensors looked like
-        self.counts = weakref.WeakKeyDictionary()  # backward pass -> how many tensors it has recomputed
+        self.counts: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        """How many tensors each backward pass has recomputed."""
         self.completed = self.backward_inside = False
 
     def forward(self):
@@ -231,7 +229,7 @@ class _Frame:
         if asking not in self.counts:
             self.recompute(asking)
             self.check(asking)
-        tensor = holder.found.get(asking)
+        tensor = holder.recomputed.get(asking)
         if tensor is None:
             raise fail(
                 CheckpointError,
@@ -240,7 +238,7 @@ class _Frame:
                 "details on your use case.",
                 "A recomputed tensor is handed out once and then dropped.",
             )
-        holder.found[asking] = None
+        holder.recomputed[asking] = None
         return tensor
 
     def recompute(self, asking):
@@ -264,7 +262,7 @@ class _Frame:
                 )
             holder = self.holders[number]()
             if holder is not None:
-                holder.found[asking] = tensor
+                holder.recomputed[asking] = tensor
             if self.early_stop and number + 1 == len(self.holders):
                 raise _AllThere
             return tensor
@@ -294,9 +292,10 @@ class _Frame:
             holder = reference()
             if holder is None:
                 continue
-            found = _facts(holder.found[asking])
-            if found != self.facts[number]:
-                wrong += f"tensor at position {number}:\nsaved metadata: {self.facts[number]}\nrecomputed metadata: {found}\n"
+            facts = _facts(holder.recomputed[asking])
+            if facts != self.facts[number]:
+                wrong += f"tensor at position {number}:\nsaved metadata: {self.facts[number]}\n"
+                wrong += f"recomputed metadata: {facts}\n"
         if wrong:
             raise fail(
                 CheckpointError,
@@ -313,7 +312,7 @@ def _facts(tensor):
 # use_reentrant=True --------------------------------------------------------------------------------------------------
 
 
-def detach_variable(inputs):
+def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     """The tensors of the tuple `inputs` outside of any graph, asking for gradients as before."""
     if not isinstance(inputs, tuple):
         message = f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}"
@@ -321,7 +320,7 @@ def detach_variable(inputs):
     return tuple(i.detach().requires_grad_(i.requires_grad) if isinstance(i, Tensor) else i for i in inputs)
 
 
-def check_backward_validity(inputs):
+def check_backward_validity(inputs: Iterable[Any]) -> None:
     """Warns when no tensor asks for a gradient: then there will be none."""
     if not any(i.requires_grad for i in inputs if isinstance(i, Tensor)):
         warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
@@ -331,7 +330,7 @@ class CheckpointFunction(Function):
     """The older variant: the whole call is one node, whose backward runs the function again and backward through it."""
 
     @staticmethod
-    def forward(ctx, run_function, preserve_rng_state, *args):
+    def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
         check_backward_validity(args)
         ctx.run_function = run_function
         ctx.rng_state = get_rng_state() if preserve_rng_state else None
@@ -342,7 +341,7 @@ class CheckpointFunction(Function):
             return run_function(*args)
 
     @staticmethod
-    def backward(ctx, *grads):
+    def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
         if per_thread.state.backward_pass.targets is not None:
             raise fail(
                 RuntimeError,
@@ -357,13 +356,13 @@ class CheckpointFunction(Function):
         with fork_rng(enabled=ctx.rng_state is not None):
             if ctx.rng_state is not None:
                 set_rng_state(ctx.rng_state)
-            inputs = detach_variable(tuple(inputs))
+            leaves = detach_variable(tuple(inputs))
             with enable_grad():
-                outputs = ctx.run_function(*inputs)
+                outputs = ctx.run_function(*leaves)
         outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
         asking = [(o, g) for o, g in zip(outputs, grads) if isinstance(o, Tensor) and o.requires_grad]
         if not asking:
             message = "none of output has requires_grad=True, this checkpoint() is not necessary"
             raise fail(RuntimeError, message, "Nothing inside depends on a parameter or input that asks for a gradient.")
         backward([o for o, _ in asking], [g for _, g in asking])
-        return None, None, *(i.grad if isinstance(i, Tensor) else None for i in inputs)
+        return None, None, *(i.grad if isinstance(i, Tensor) else None for i in leaves)

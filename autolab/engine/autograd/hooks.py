@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable, Iterable
 from itertools import count
+from typing import Any
 
 from ..core.backward import accumulate
 from ..core.device import ARRAYS, copied, plus
@@ -17,18 +19,18 @@ _ids = count()
 class RemovableHandle:
     """What registering a hook returns; `remove()` takes the hook away again. Usable as a context manager."""
 
-    def __init__(self, hooks_dict, *, extra_dict=()):
+    def __init__(self, hooks_dict: dict, *, extra_dict: Iterable[dict] = ()) -> None:
         self._dicts = (hooks_dict, *extra_dict)
         self.id = next(_ids)
 
     @classmethod
-    def add(cls, hooks, fn):
+    def add(cls, hooks: dict, fn: Callable[..., Any]) -> RemovableHandle:
         """Puts `fn` into the dict `hooks`; the handle takes it away again."""
         handle = cls(hooks)
         hooks[handle.id] = fn
         return handle
 
-    def remove(self):
+    def remove(self) -> None:
         """Takes the hook away; a second time without effect."""
         for hooks in self._dicts:
             hooks.pop(self.id, None)

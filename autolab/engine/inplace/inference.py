@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..core.grad_mode import _Mode, per_thread
 
 
@@ -30,8 +32,9 @@ class inference_mode(_Mode):
     With `mode=False` history is recorded inside, whatever is on around it."""
 
     _guard = None
+    mode: bool
 
-    def __new__(cls, mode=True):
+    def __new__(cls, mode: Any = True) -> Any:
         self = object.__new__(cls)
         if callable(mode) and not isinstance(mode, bool):
             self.mode = True
@@ -39,7 +42,7 @@ class inference_mode(_Mode):
         self.mode = bool(mode)
         return self
 
-    def __init__(self, mode=True):
+    def __init__(self, mode: Any = True) -> None:
         pass
 
     def __enter__(self):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import autolab as torch
 
 from ..exercise import Case, Exercise, Mistake
@@ -13,11 +15,11 @@ def leaf(values, dtype=None):
 
 # 01.1 from a picture to the code that makes it ------------------------------------------------------------------------
 
-def graph_text(result, leaves: dict) -> str:
+def graph_text(result: Any, leaves: dict[str, Any]) -> str:
     """The recorded graph as nested calls, such as Mul(Log(Mul(x1, x2)), Sin(x2)); factors and summands in any order."""
     names = {id(t): name for name, t in leaves.items()}
 
-    def text(node) -> str:
+    def text(node: Any) -> str:
         if node is None:
             return "constant"
         if hasattr(node, "variable"):

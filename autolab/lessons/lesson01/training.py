@@ -30,7 +30,7 @@ def named(answer, name):
     names = {getattr(a, "__name__", a) for a in ([answer] if isinstance(answer, (str, type)) else answer)}
     unknown = names - SUSPECTS.keys()
     if unknown:
-        raise ValueError(f"there is no {', '.join(map(str, sorted(unknown)))}; the suspects are {', '.join(SUSPECTS)}")
+        raise ValueError(f"there is no {', '.join(sorted(map(str, unknown)))}; the suspects are {', '.join(SUSPECTS)}")
     return {"named as wrong": name in names}
 
 

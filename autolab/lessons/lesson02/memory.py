@@ -102,7 +102,7 @@ def mean_loss(model, batches):
 
 
 def _tensors(model, batches):
-    total = 0.0
+    total = torch.zeros(())
     for x, y in batches:
         total = total + F.mse_loss(model(x), y)
     return total / len(batches)

@@ -18,7 +18,7 @@ def measured(answer, size, products, queued):
     torch.cuda.synchronize()
     for _ in range(queued):
         other @ other
-    calls = []
+    calls: list[None] = []
 
     def work():
         calls.append(None)

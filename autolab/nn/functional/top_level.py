@@ -3,6 +3,11 @@ other arguments there.
 
 Source: https://docs.pytorch.org/docs/2.13/torch.html"""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from autolab.engine.core.tensor import Tensor
 from autolab.engine.exact import signatures
 from autolab.engine.exact.arguments import overloads
 from autolab.nn import functional as F
@@ -10,31 +15,31 @@ from autolab.nn.functional import bilinear, celu_, cosine_similarity, pairwise_d
 
 
 @overloads()
-def celu(input, alpha=1.0):
+def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
     """`F.celu`. Source: torch.celu."""
     return F.celu(input, alpha)
 
 
 @overloads()
-def selu(input):
+def selu(input: Tensor) -> Tensor:
     """`F.selu`. Source: torch.selu."""
     return F.selu(input)
 
 
 @overloads()
-def threshold(input, threshold, value):
+def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
     """`F.threshold`. Source: torch.threshold."""
     return F.threshold(input, threshold, value)
 
 
-def adaptive_max_pool1d(input, output_size):
+def adaptive_max_pool1d(input: Tensor, output_size: int | tuple[int]) -> tuple[Tensor, Tensor]:
     """(largest numbers, where they were): `F.adaptive_max_pool1d(…, return_indices=True)`. Source:
     torch.adaptive_max_pool1d."""
-    return F.adaptive_max_pool1d(input, output_size, return_indices=True)
+    return F.adaptive_max_pool1d(input, output_size, return_indices=True)  # type: ignore[return-value]
 
 
-def _dropout(name, function, inplace):
-    def call(input, p, train):
+def _dropout(name: str, function: Callable[..., Tensor], inplace: bool) -> Callable[..., Tensor]:
+    def call(input: Tensor, p: float, train: bool) -> Tensor:
         return function(input, p, train, inplace)
 
     call.__name__ = call.__qualname__ = name

@@ -5,7 +5,7 @@ Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.rnn.pack_pad
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import autolab
@@ -53,7 +53,7 @@ class PackedSequence(PackedSequence_):
             )
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
-    def to(self, *args, **kwargs):
+    def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
         """The same with data of another dtype or on another device; `self` when nothing changes."""
         data = self.data.to(*args, **kwargs)
         if data is self.data:
@@ -61,33 +61,33 @@ class PackedSequence(PackedSequence_):
         move = lambda t: None if t is None else t.to(data.device)
         return type(self)(data, self.batch_sizes, move(self.sorted_indices), move(self.unsorted_indices))
 
-    def cuda(self, *args, **kwargs):
+    def cuda(self, *args: Any, **kwargs: Any) -> PackedSequence:
         """On a GPU."""
         return self.to(*args, **kwargs) if args or "device" in kwargs else self.to(device="cuda", **kwargs)
 
-    def cpu(self, *args, **kwargs):
+    def cpu(self, *args: Any, **kwargs: Any) -> PackedSequence:
         """On the CPU."""
         return self.to(*args, device="cpu", **kwargs)
 
     @property
-    def is_cuda(self):
+    def is_cuda(self) -> bool:
         """Whether the data is on a GPU."""
         return self.data.is_cuda
 
-    def pin_memory(self):
+    def pin_memory(self) -> PackedSequence:
         """The same in memory from which copies to a GPU are faster."""
         pin = lambda t: None if t is None else t.pin_memory()
         return type(self)(
             self.data.pin_memory(), self.batch_sizes, pin(self.sorted_indices), pin(self.unsorted_indices)
         )
 
-    def is_pinned(self):
+    def is_pinned(self) -> bool:
         """Whether the data is in such memory."""
         return self.data.is_pinned()
 
 
-def _cast(name, dtype):
-    def cast(self):
+def _cast(name: str, dtype: str) -> Callable[[PackedSequence], PackedSequence]:
+    def cast(self: PackedSequence) -> PackedSequence:
         return self.to(dtype=getattr(autolab, dtype))
 
     cast.__name__, cast.__doc__ = name, f"The same with data of dtype {dtype}."

@@ -159,7 +159,7 @@ class CyclicLR(_Cycle):
     def _init_scale_fn(self):
         if self._scale_fn_custom is None:
             self.scale_mode = "iterations" if self.mode == "exp_range" else "cycle"
-            scales = {
+            scales: dict[str, Callable[[float], float]] = {
                 "triangular": _same_height,
                 "triangular2": _half_each_cycle,
                 "exp_range": functools.partial(_power_of_step, self.gamma),

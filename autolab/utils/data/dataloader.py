@@ -151,6 +151,7 @@ class _Pass:
         self._workers, self._kept = loader.num_workers, loader.persistent_workers
         self._yielded, self._length_told = 0, loader._length_told
         self._pins = loader.pin_memory and accelerator() is not None
+        self._source: Any
         if self._workers:
             self._source = WorkerPass(loader)
         else:

@@ -14,6 +14,7 @@ import signal
 import sys
 import threading
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
@@ -90,7 +91,8 @@ class _Sender(threading.Thread):
 
     def __init__(self, connection):
         super().__init__(daemon=True)
-        self._connection, self._answers = connection, queue.SimpleQueue()
+        self._connection = connection
+        self._answers: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self.put = self._answers.put
 
     def run(self):
@@ -147,12 +149,13 @@ def run(connection, inherited, fetching, place, base_seed, init):
         failure = Failure(error, worker_id)
     sender = _Sender(connection)
     sender.start()
-    current, fetch = None, None
+    current = None
+    fetch: Callable[[Any], Any] | None = None
     for epoch, number, indices in _messages(connection, os.getppid()):
         try:
             if failure is None and epoch != current:
                 current, fetch = epoch, fetching.start()
-            kind, content = ("batch", fetch(indices)) if failure is None else ("error", failure)
+            kind, content = ("error", failure) if fetch is None else ("batch", fetch(indices))
         except StopIteration as error:
             kind, content = ("end", None) if fetching.iterable else ("error", Failure(error, worker_id))
         except Exception as error:

@@ -15,6 +15,7 @@ import time
 import warnings
 import weakref
 from multiprocessing import connection as connections
+from typing import Any
 
 from autolab.engine.core.errors import fail
 from autolab.utils.data import worker
@@ -59,7 +60,8 @@ class _Crew:
     def __init__(self, loader, base_seed):
         context, fetching = context_of(loader.multiprocessing_context), Fetching(loader)
         forked = context.get_start_method() == "fork"
-        self.connections, self.processes = [], []
+        self.connections: list[Any] = []
+        self.processes: list[Any] = []
         self._ended = weakref.finalize(self, _end, self.connections, self.processes, os.getpid())
         for number in range(loader.num_workers):
             ours, theirs = context.Pipe()
@@ -95,7 +97,7 @@ class _Crew:
         """
         sources = {end: number for number, end in enumerate(self.connections)}
         deaths = {process.sentinel: number for number, process in enumerate(self.processes)}
-        ready = connections.wait([*sources, *deaths], timeout)
+        ready: list[Any] = connections.wait([*sources, *deaths], timeout)
         for end in ready:
             if end in sources:
                 try:
@@ -163,7 +165,8 @@ class WorkerPass:
         self._timeout, self._in_order, self._many = loader.timeout or None, loader.in_order, loader.num_workers
         self._prefetch = loader.prefetch_factor * loader.num_workers
         iter(loader._index_sampler)  # PyTorch makes one it does not use: samplers that draw at once draw twice
-        self._epoch, self._crew = 0, _Crew(loader, draw_seed(loader.generator))
+        self._epoch = 0
+        self._crew: Any = _Crew(loader, draw_seed(loader.generator))
         self.restart(loader)
 
     def restart(self, loader):
