@@ -50,10 +50,10 @@ class _Cudnn(_Backend):
         deterministic: bool = False, allow_tf32: bool = True,
     ) -> Iterator[None]:
         """Sets the switches inside a `with` block. Source: torch.backends.cudnn.flags"""
-        given = {"enabled": enabled, "benchmark": benchmark, "benchmark_limit": benchmark_limit}
-        given |= {"deterministic": deterministic, "allow_tf32": allow_tf32}
-        before = {name: getattr(self, name) for name in given}
-        vars(self).update(given)
+        switches = {"enabled": enabled, "benchmark": benchmark, "benchmark_limit": benchmark_limit}
+        switches |= {"deterministic": deterministic, "allow_tf32": allow_tf32}
+        before = {name: getattr(self, name) for name in switches}
+        vars(self).update(switches)
         try:
             yield
         finally:

@@ -139,8 +139,8 @@ def doctor() -> int:
         "PyTorch": _version_of("torch"),
         "course": str(course_source()),
     }
-    for name, found in lines.items():
-        print(f"{name:<14}{found}")
+    for name, finding in lines.items():
+        print(f"{name:<14}{finding}")
     return 0
 
 

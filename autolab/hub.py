@@ -71,8 +71,8 @@ def fetch_weights(
     model_dir = os.path.join(get_dir(), "checkpoints") if model_dir is None else os.fspath(model_dir)
     name = os.path.basename(urlparse(url).path) if file_name is None else file_name
     path = os.path.join(model_dir, name)
-    found = _HASH_IN_NAME.search(name) if check_hash else None
-    prefix = found.group(1) if found and found.group(1) else None
+    match = _HASH_IN_NAME.search(name) if check_hash else None
+    prefix = match.group(1) if match and match.group(1) else None
     if os.path.exists(path) and prefix is None:
         return path
     try:

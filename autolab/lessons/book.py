@@ -74,9 +74,9 @@ def progress(number: str = "01") -> Message:
     module = lesson(number)
     words = {"agrees": "solved", "differs": "tried", "open": "open"}
     rows = tuple((words[record.status.get(id, "open")], f"{id}  {e.title}") for id, e in module.EXERCISES.items())
-    made = [p for id, p in record.predictions.items() if id in module.QUESTIONS and p.made]
-    right = sum(p.came_true is True for p in made)
-    counted = f"Predictions: {len(made)} of {len(module.QUESTIONS)} made, {right} of them came true."
+    answers = [p for id, p in record.predictions.items() if id in module.QUESTIONS and p.made]
+    right = sum(p.came_true is True for p in answers)
+    counted = f"Predictions: {len(answers)} of {len(module.QUESTIONS)} made, {right} of them came true."
     return Message(f"Lesson {number}: {_solved(number)}", rows, (counted,))
 
 
@@ -127,6 +127,6 @@ def _row(e: Exercise, outcome: Outcome) -> str:
         got = {label: got[label] for label in want}
     text = ", ".join(f"{label + ' ' if label not in ('', 'result') else ''}{show(v)}" for label, v in got.items())
     if outcome.state == "differs" and e.tell and isinstance(outcome.got, dict):
-        wanted = ", ".join(f"{label + ' ' if label != 'result' else ''}{show(v)}" for label, v in want.items())
-        text += f" (wanted: {wanted})"
+        expected = ", ".join(f"{label + ' ' if label != 'result' else ''}{show(v)}" for label, v in want.items())
+        text += f" (wanted: {expected})"
     return f"{kind}{outcome.case.text}  gives  {text}"

@@ -39,12 +39,12 @@ def _is_ours(frame: FrameType) -> bool:
 
 def outside(trace: TracebackType | None) -> TracebackType | None:
     """The traceback without the frames that run code of this package, or code that it compiled."""
-    kept = []
+    parts = []
     while trace is not None:
         if not _is_ours(trace.tb_frame):
-            kept.append(trace)
+            parts.append(trace)
         trace = trace.tb_next
     following = None
-    for part in reversed(kept):
+    for part in reversed(parts):
         following = TracebackType(following, part.tb_frame, part.tb_lasti, part.tb_lineno)
     return following

@@ -55,12 +55,12 @@ def give_kernels(events, rows, kernels, origin):
     Returns all Kernels.
 
     kernels: (when it was launched, name, device, stream, start, duration), in ns."""
-    found = []
+    all_kernels = []
     for k, (_, name, device, stream, start, duration) in zip(innermost(rows, [kernel[0] for kernel in kernels]), kernels):
-        found.append(Kernel(name, device, duration / 1000, stream, round((start - origin) / 1000, 5)))
+        all_kernels.append(Kernel(name, device, duration / 1000, stream, round((start - origin) / 1000, 5)))
         if k is not None:
-            events[k].kernels.append(found[-1])
-    return found
+            events[k].kernels.append(all_kernels[-1])
+    return all_kernels
 
 
 def lanes(events, place):

@@ -51,12 +51,12 @@ def aten_name(op: Any) -> str:
 def _chains(text):
     """{innermost or only name: the names from outer to inner} of lines 'a > b > c'; the key is the name that an op has
     here."""
-    found = {}
+    chains = {}
     for line in text.split("\n"):
         if line.strip():
             key, _, names = line.strip().partition(": ")
-            found[f"aten::{key}"] = tuple(f"aten::{name}" for name in names.split(" > "))
-    return found
+            chains[f"aten::{key}"] = tuple(f"aten::{name}" for name in names.split(" > "))
+    return chains
 
 
 LAYERS = _chains("""

@@ -257,9 +257,9 @@ class Recorder(observe.Observer):
 
     def _end_function(self, node, args, sequence_nr, now):
         while self.functions:  # those above it in the list were left by an exception
-            found, row = self.functions.pop()
+            begun, row = self.functions.pop()
             row.end = now
-            if found is node:
+            if begun is node:
                 row.sequence_nr = sequence_nr
                 row.shapes = self.shapes_of(a for a in args if isinstance(a, Tensor))
                 return
@@ -287,15 +287,15 @@ class Recorder(observe.Observer):
         if not self.profile_memory:
             return
         known = [_memory(array) for array in args] + [ref() for ref in self.fresh]
-        for made in result if isinstance(result, (tuple, list)) else (result,):
-            memory = _memory(made._array if isinstance(made, Tensor) else made)
+        for item in result if isinstance(result, (tuple, list)) else (result,):
+            memory = _memory(item._array if isinstance(item, Tensor) else item)
             if id(memory) in self._owners or any(memory is other for other in known):
                 continue
             if isinstance(memory, (np.ndarray, np.generic)):
                 row.allocated += memory.nbytes
                 known.append(memory)
                 self._watch(
-                    made._storage if isinstance(memory, np.generic) and isinstance(made, Tensor) else memory,
+                    item._storage if isinstance(memory, np.generic) and isinstance(item, Tensor) else memory,
                     memory.nbytes,
                 )
                 if self.node_row is not None and isinstance(memory, np.ndarray):
@@ -431,8 +431,9 @@ def _composed_call(name, original, args, kwargs):
     mine = _in_this_thread()
     if not mine:
         return original(*args, **kwargs)
-    given = _given(original, args, kwargs)
-    rows = [r.open(name, r.shapes_of(given), composed=name not in MADE_BY, flops=r.flops_of(name, given)) for r in mine]
+    arguments = _given(original, args, kwargs)
+    composed = name not in MADE_BY
+    rows = [r.open(name, r.shapes_of(arguments), composed=composed, flops=r.flops_of(name, arguments)) for r in mine]
     counts = [len(r.rows) for r in mine]
     try:
         result = original(*args, **kwargs)
@@ -473,8 +474,8 @@ def _how_accumulated(tensor, grad, total):
     """What PyTorch calls how `grad` came into `tensor.grad`, which is now `total`."""
     if total is grad:
         return ("aten::detach", "detach")
-    kept = tensor._grad
-    return ("aten::clone",) if isinstance(kept, Tensor) and not kept._storage.version else ("aten::add_",)
+    own = tensor._grad
+    return ("aten::clone",) if isinstance(own, Tensor) and not own._storage.version else ("aten::add_",)
 
 
 def _memory(array):

@@ -44,10 +44,10 @@ def weights_only_failed(error):
                 "case: WeightsUnpickler error: "
             )
         text += f"\n\n{message}"
-    found = pickle.UnpicklingError(text + _DOCS)
+    failure = pickle.UnpicklingError(text + _DOCS)
     for note in getattr(error, "__notes__", ()):
-        found.add_note(note)
-    return found
+        failure.add_note(note)
+    return failure
 
 
 def corrupted(why, note=AGAIN):

@@ -93,7 +93,7 @@ def _storages(stream, ids, order):
     keys = pickles.load(stream, _no_storage)
     if type(keys) is not list or sorted(map(str, keys)) != sorted(declared):
         raise fail(RuntimeError, "the list of storages does not name those that the tensors need", AGAIN)
-    found = {}
+    contents = {}
     position, size = stream.tell(), stream.getbuffer().nbytes
     for key in keys:
         kind, numel = declared[key]
@@ -108,6 +108,6 @@ def _storages(stream, ids, order):
             message = f"unexpected EOF, expected {missing} more bytes. The file might be corrupted."
             raise fail(RuntimeError, message, "The file ends too early. " + AGAIN)
         raw = np.frombuffer(stream.getbuffer(), np.uint8, numel * kind.itemsize, position).copy()
-        found[key] = raw if order == sys.byteorder else reading.swapped(raw, kind)
+        contents[key] = raw if order == sys.byteorder else reading.swapped(raw, kind)
         position += numel * kind.itemsize
-    return found
+    return contents

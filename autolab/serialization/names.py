@@ -164,10 +164,10 @@ class safe_globals:
 
 def user_globals():
     """What the user allows, by the full name that it has in a file. Raises ValueError, TypeError for a wrong pair."""
-    found = {}
+    by_name = {}
     for entry in _safe:
         if not isinstance(entry, tuple):
-            found[".".join(name_in_files(entry))] = entry
+            by_name[".".join(name_in_files(entry))] = entry
             continue
         note = "Give (object, 'module.name')."
         if len(entry) != 2:
@@ -176,8 +176,8 @@ def user_globals():
         if type(entry[1]) is not str:
             message = f"Expected second item in tuple to be str of callable full path, but got: {type(entry[1])}"
             raise fail(TypeError, message, note)
-        found[entry[1]] = entry[0]
-    return found
+        by_name[entry[1]] = entry[0]
+    return by_name
 
 
 # both directions -----------------------------------------------------------------------------------------------------
@@ -212,21 +212,21 @@ def find_here(module, name):
     for prefix, place in (("torchvision", "autolab.vision"), ("torch", "autolab")):
         if module == prefix or module.startswith(f"{prefix}."):
             return _find_class(place + module[len(prefix) :], name, full)
-    found = importlib.import_module(module)
+    value = importlib.import_module(module)
     for part in name.split("."):
-        found = getattr(found, part)
-    return found
+        value = getattr(value, part)
+    return value
 
 
 def _find_class(module, name, full):
     places = [module, *(f"autolab.{place}" for place in ("nn", "optim", "optim.lr_scheduler"))]
     for place in places:
         try:
-            found = getattr(importlib.import_module(place), name, None)
+            value = getattr(importlib.import_module(place), name, None)
         except ImportError:
             continue
-        if isinstance(found, (type, FunctionType, BuiltinFunctionType)):
-            return found
+        if isinstance(value, (type, FunctionType, BuiltinFunctionType)):
+            return value
     raise fail(
         AttributeError,
         f"Can't get attribute '{name}' on <module '{full.rpartition('.')[0]}'>",

@@ -91,7 +91,7 @@ def load(
     return _read(io.BytesIO(content), None, restore, weights_only, mmap, pickle_load_args)
 
 
-def _wanted_weights_only(given):
+def _wanted_weights_only(weights_only):
     true = ("1", "y", "yes", "true")
     force = os.getenv("TORCH_FORCE_WEIGHTS_ONLY_LOAD", "0").lower() in true
     force_no = os.getenv("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "0").lower() in true
@@ -104,7 +104,7 @@ def _wanted_weights_only(given):
         )
     if force:
         return True
-    return not force_no if given is None else bool(given)
+    return not force_no if weights_only is None else bool(weights_only)
 
 
 def _read(file, path, restore, weights_only, mmap, pickle_load_args):

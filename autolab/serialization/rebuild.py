@@ -81,10 +81,10 @@ class UntypedStorage:
 def device_at(location):
     """The device that a file or `map_location` names. Raises RuntimeError, in torch's words, when it is not here."""
     try:
-        wanted = devices.device(location)
+        target = devices.device(location)
     except RuntimeError:
-        wanted = None
-    if wanted is not None and wanted.type == "cuda":
+        target = None
+    if target is not None and target.type == "cuda":
         import autolab
 
         if not autolab.cuda.is_available():
@@ -96,16 +96,16 @@ def device_at(location):
                 "The file was saved from a GPU. map_location='cpu' loads the same numbers into this computer's memory.",
             )
         count = autolab.cuda.device_count()
-        if (wanted.index or 0) >= count:
+        if (target.index or 0) >= count:
             raise fail(
                 RuntimeError,
-                f"Attempting to deserialize object on CUDA device {wanted.index} but torch.cuda.device_count() is {count}. "
+                f"Attempting to deserialize object on CUDA device {target.index} but torch.cuda.device_count() is {count}. "
                 "Please use torch.load with map_location to map your storages to an existing device.",
                 f"The GPUs here are numbered from 0 to {count - 1}.",
             )
     try:
-        if wanted is not None:
-            return devices.usable(wanted)
+        if target is not None:
+            return devices.usable(target)
     except RuntimeError:
         pass
     raise fail(
@@ -238,18 +238,18 @@ def tensor(storage, storage_offset, size, stride, requires_grad=False, backward_
     """`torch._utils._rebuild_tensor_v2`. Hooks are not restored: they are code."""
     if not isinstance(storage, Storage):
         raise refuse(f"a tensor is made of a storage, but got {type(storage).__name__}")
-    made = storage.tensor(storage_offset, size, stride, storage.kind)
+    t = storage.tensor(storage_offset, size, stride, storage.kind)
     if metadata:
         if type(metadata) is not dict or set(metadata) - {"conj", "neg"}:
             raise refuse("a tensor has unknown metadata")
-        made = _conjugate(made) if metadata.get("conj") else made
-        made = -made if metadata.get("neg") else made
-    return _asking(made, requires_grad)
+        t = _conjugate(t) if metadata.get("conj") else t
+        t = -t if metadata.get("neg") else t
+    return _asking(t, requires_grad)
 
 
-def _conjugate(made):
-    with made.device.backend:
-        return wrap(made.device.xp.conj(made._array), made.dtype, made.device)
+def _conjugate(t):
+    with t.device.backend:
+        return wrap(t.device.xp.conj(t._array), t.dtype, t.device)
 
 
 def tensor_with_dtype(storage, storage_offset, size, stride, requires_grad, backward_hooks, dtype, metadata=None):
@@ -263,11 +263,11 @@ def tensor_with_dtype(storage, storage_offset, size, stride, requires_grad, back
     return _asking(storage.tensor(storage_offset, size, stride, dtype.name), requires_grad)
 
 
-def _asking(made, requires_grad):
+def _asking(t, requires_grad):
     if type(requires_grad) is not bool:
         raise refuse(f"requires_grad is a {type(requires_grad).__name__}")
-    made.requires_grad = requires_grad
-    return made
+    t.requires_grad = requires_grad
+    return t
 
 
 def parameter(data, requires_grad, backward_hooks, state=None):
@@ -283,27 +283,27 @@ def from_type(function, new_type, arguments, state):
     """`torch._tensor._rebuild_from_type_v2`: a tensor with attributes, or of a subclass that is allowed."""
     if function not in (tensor, tensor_with_dtype, parameter) or not _is_tensor_class(new_type):
         raise refuse(f"_rebuild_from_type_v2 got {function!r} for {new_type!r}")
-    made = function(*arguments)
-    if type(made) is not new_type:
-        made.__class__ = new_type
-    return _with_attributes(made, state)
+    t = function(*arguments)
+    if type(t) is not new_type:
+        t.__class__ = new_type
+    return _with_attributes(t, state)
 
 
 def _is_tensor_class(kind):
     return isinstance(kind, type) and issubclass(kind, Tensor)
 
 
-def _with_attributes(made, state):
+def _with_attributes(t, state):
     if isinstance(state, tuple) and len(state) == 2:
         state, slots = state
         if slots:
             raise refuse("a tensor has slots of its own")
     if state is None:
-        return made
+        return t
     if type(state) is not dict or not all(type(name) is str and not name.startswith("__") for name in state):
         raise refuse("a tensor's attributes are no dict of names")
-    hidden = [name for name in state if hasattr(type(made), name)]
+    hidden = [name for name in state if hasattr(type(t), name)]
     if hidden:
         raise refuse(f"a tensor's attribute '{hidden[0]}' would hide one of its own")
-    made.__dict__.update(state)
-    return made
+    t.__dict__.update(state)
+    return t

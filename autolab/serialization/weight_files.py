@@ -62,11 +62,11 @@ def read_weights(path: str | os.PathLike[str], map_location: MapLocation = None)
     """
     path = os.fspath(path)
     if os.path.isdir(path):
-        found = [name for name in _PREFERRED if os.path.isfile(os.path.join(path, name))]
-        if not found:
+        names = [name for name in _PREFERRED if os.path.isfile(os.path.join(path, name))]
+        if not names:
             note = f"Looked for {', '.join(_PREFERRED)}. Name the file itself."
             raise fail(FileNotFoundError, f"no weights in the folder '{path}'", note)
-        path = os.path.join(path, found[0])
+        path = os.path.join(path, names[0])
     if not os.path.isfile(path):
         raise fail(FileNotFoundError, f"no weights file '{path}'", "Is the path right?")
     if path.endswith(_INDEX):
@@ -113,7 +113,7 @@ def load_safetensors(path: str | os.PathLike[str], map_location: MapLocation = N
         entries = library.deserialize(content)
     except library.SafetensorError as error:
         raise fail(ValueError, f"'{path}' is not a whole .safetensors file: {error}", AGAIN) from error
-    found = OrderedDict()
+    tensors = OrderedDict()
     for name, entry in sorted(entries, key=lambda pair: pair[0]):
         kind = _NAMES.get(entry["dtype"])
         if kind is None:
@@ -123,8 +123,8 @@ def load_safetensors(path: str | os.PathLike[str], map_location: MapLocation = N
         size = tuple(entry["shape"])
         strides = tuple(math.prod(size[i + 1 :]) for i in range(len(size)))
         raw = np.frombuffer(bytearray(entry["data"]), np.uint8)
-        found[name] = Storage(UntypedStorage(raw, place), kind).tensor(0, size, strides, kind)
-    return found
+        tensors[name] = Storage(UntypedStorage(raw, place), kind).tensor(0, size, strides, kind)
+    return tensors
 
 
 def _one_device(map_location):

@@ -104,8 +104,8 @@ class Picture(graphviz.Digraph):
         return source, source.with_name(f"{source.name}.{format}"), format
 
     @staticmethod
-    def _only_dot(**given: Any) -> None:
-        used = [name for name, value in given.items() if value is not None]
+    def _only_dot(**settings: Any) -> None:
+        used = [name for name, value in settings.items() if value is not None]
         if used:
             raise layout.LayoutUnavailable(
                 f"{', '.join(used)} needs Graphviz's own `dot` program, which is not on the PATH; install graphviz, or "

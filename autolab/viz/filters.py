@@ -83,14 +83,14 @@ def plot_feature_maps(
 
 def _weight(conv: Any) -> tuple[np.ndarray, int]:
     """The weight as (out_channels, in_channels / groups, ...) and the number of groups."""
-    given = conv if not hasattr(conv, "named_parameters") else getattr(conv, "weight", None)
-    if given is None:
+    tensor = conv if not hasattr(conv, "named_parameters") else getattr(conv, "weight", None)
+    if tensor is None:
         raise fail(
             TypeError,
             f"conv must be a convolution or its weight, got {type(conv).__name__}, which has no weight",
             "Pick one layer of the network, for example plot_filters(model.conv1) or plot_filters(model[0]).",
         )
-    weight = numbers(given, "conv")
+    weight = numbers(tensor, "conv")
     if weight.ndim not in (3, 4) or not weight.size:
         raise fail(
             ValueError,

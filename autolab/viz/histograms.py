@@ -52,9 +52,9 @@ def plot_gradient_histograms(
 
 def _parameters(model: Any, only: str, gradient: bool = False) -> dict[str, Any]:
     if hasattr(model, "named_parameters"):
-        found = dict(model.named_parameters())
+        parameters = dict(model.named_parameters())
     elif isinstance(model, Mapping):
-        found = {str(name): tensor for name, tensor in model.items()}
+        parameters = {str(name): tensor for name, tensor in model.items()}
     else:
         raise fail(
             TypeError,
@@ -63,10 +63,10 @@ def _parameters(model: Any, only: str, gradient: bool = False) -> dict[str, Any]
         )
     if not isinstance(only, str):
         raise fail(TypeError, f"only must be a part of a parameter's name, got {type(only).__name__}", 'Such as "weight".')
-    named = {name: tensor for name, tensor in found.items() if only in name}
+    named = {name: tensor for name, tensor in parameters.items() if only in name}
     if not named:
-        what = f"no parameter with {only!r} in its name" if found else "no parameters"
-        raise fail(ValueError, f"model has {what}", f"Its parameters: {', '.join(found) or 'none'}.")
+        what = f"no parameter with {only!r} in its name" if parameters else "no parameters"
+        raise fail(ValueError, f"model has {what}", f"Its parameters: {', '.join(parameters) or 'none'}.")
     for name, tensor in named.items():
         if gradient and not hasattr(tensor, "grad"):
             kind = type(tensor).__name__

@@ -101,8 +101,8 @@ def write(path: str | os.PathLike[str], widgets: Sequence[Any], title: str = "au
 
 def _as_value(esm: str) -> str:
     """An ES module's text as a function body that returns its default export."""
-    before, found, after = esm.rpartition("export default ")
-    if not found:
+    before, export, after = esm.rpartition("export default ")
+    if not export:
         raise ValueError("the widget's script has no default export")
     return f"{before}return {after}"
 

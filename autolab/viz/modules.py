@@ -61,9 +61,9 @@ def _trace_of(source: Any, params: Mapping[str, Any] | None, namespace: Mapping[
     from ..trace import Recording, trace
 
     if isinstance(source, Trace | Recording):
-        told = [name for name, value in (("params", params), ("namespace", namespace)) if value is not None]
-        if told:
-            raise TypeError(f"{', '.join(told)}: only for tensors; this has been traced already")
+        names = [name for name, value in (("params", params), ("namespace", namespace)) if value is not None]
+        if names:
+            raise TypeError(f"{', '.join(names)}: only for tensors; this has been traced already")
         return source if isinstance(source, Trace) else source.trace()
     return trace(source, params, namespace=namespace, backward=False, formulas=False)
 

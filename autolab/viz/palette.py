@@ -126,8 +126,8 @@ def css() -> str:
 
     def variables(theme: int) -> Iterator[str]:
         for name, pair in THEMES.items():
-            given = JUPYTER.get(name)
-            yield f"--{name}: {f'var({given}, {pair[theme]})' if given else pair[theme]};"
+            theirs = JUPYTER.get(name)
+            yield f"--{name}: {f'var({theirs}, {pair[theme]})' if theirs else pair[theme]};"
 
     fixed = (f"--{name}: {color};" for name, color in FIXED.items())
     # On paper, too, colours are what is to be seen.

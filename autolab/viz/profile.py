@@ -132,12 +132,12 @@ def _depths(events: Any) -> list[int]:
 
 def _queues(events: Any) -> dict[tuple[int, int], list[Any]]:
     """What ran on devices, by device and stream."""
-    found: dict[tuple[int, int], list[Any]] = {}
+    queues: dict[tuple[int, int], list[Any]] = {}
     for event in events:
         for kernel in event.kernels:
             if hasattr(kernel, "start"):  # PyTorch's do not say when
-                found.setdefault((kernel.device, kernel.stream), []).append(kernel)
-    return dict(sorted(found.items()))
+                queues.setdefault((kernel.device, kernel.stream), []).append(kernel)
+    return dict(sorted(queues.items()))
 
 
 def _draw_timeline(ax: Any, events: Any) -> None:

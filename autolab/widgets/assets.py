@@ -26,9 +26,9 @@ def module(name: str) -> str:
 
     Raises FileNotFoundError when a file that is imported does not exist.
     """
-    given = {"STYLE": palette.css() + style(name), "PALETTE": palette.FIXED | palette.DRAWN, "PATTERNS": palette.PATTERNS, "STATES": STATE_WORDS}
+    constants = {"STYLE": palette.css() + style(name), "PALETTE": palette.FIXED | palette.DRAWN, "PATTERNS": palette.PATTERNS, "STATES": STATE_WORDS}
     text = "".join(_strip(part) for part in _ordered(name, []).values())
-    return "".join(f"const {key} = {json.dumps(value)};\n" for key, value in given.items() if key in text or key == "STYLE") + text
+    return "".join(f"const {key} = {json.dumps(value)};\n" for key, value in constants.items() if key in text or key == "STYLE") + text
 
 
 @functools.cache
@@ -54,10 +54,10 @@ def _ordered(name: str, above: list[str]) -> dict[str, str]:
     if name in above:
         return {}
     source = (STATIC / f"{name}.js").read_text(encoding="utf-8")
-    found: dict[str, str] = {}
+    sources: dict[str, str] = {}
     for other in _IMPORT.findall(source):
-        found |= {k: v for k, v in _ordered(other, [*above, name]).items() if k not in found}
-    return found | {name: source}
+        sources |= {k: v for k, v in _ordered(other, [*above, name]).items() if k not in sources}
+    return sources | {name: source}
 
 
 def _strip(source: str) -> str:

@@ -81,10 +81,10 @@ class ConvExplorer(anywidget.AnyWidget):
 
     @t.validate("selected")
     def _selected_cell(self, proposal: Any) -> list[int]:
-        wanted, shape = list(proposal["value"]), self.data["output_shape"]
-        if wanted and (len(wanted) != 3 or not all(0 <= i < n for i, n in zip(wanted, shape))):
-            raise t.TraitError(f"there is no output{wanted}; the output's shape is {shape}: [filter, row, column]")
-        return wanted
+        cell, shape = list(proposal["value"]), self.data["output_shape"]
+        if cell and (len(cell) != 3 or not all(0 <= i < n for i, n in zip(cell, shape))):
+            raise t.TraitError(f"there is no output{cell}; the output's shape is {shape}: [filter, row, column]")
+        return cell
 
     def to_html(self, path: str | os.PathLike[str], title: str = "Convolution, step by step") -> Path:
         """Write the widget, as it stands now, to one HTML file without need of kernel or network; returns the path."""
@@ -154,15 +154,15 @@ def _read(image: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilatio
     return conv
 
 
-def _tensor(name: str, given: Any) -> Any:
+def _tensor(name: str, values: Any) -> Any:
     """A float64 tensor of our own, whichever library the numbers come from."""
-    if hasattr(given, "detach"):
-        given = given.detach().cpu().double().numpy()
+    if hasattr(values, "detach"):
+        values = values.detach().cpu().double().numpy()
     try:
-        return torch.tensor(np.array(given, dtype=np.float64))
+        return torch.tensor(np.array(values, dtype=np.float64))
     except (TypeError, ValueError):
         kind = "numbers or an nn.Conv2d" if name == "weight" else "numbers"
-        raise TypeError(f"{name}: {kind}, not {type(given).__name__}") from None
+        raise TypeError(f"{name}: {kind}, not {type(values).__name__}") from None
 
 
 def _pair(value: Any) -> tuple[int, int]:

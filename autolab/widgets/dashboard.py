@@ -134,18 +134,18 @@ class TrainingDashboard(anywidget.AnyWidget):
 
     @t.validate("learning_rates")
     def _set_rates(self, proposal: Any) -> list[float]:
-        wanted, now = [float(v) for v in proposal["value"]], self._rates()
+        rates, now = [float(v) for v in proposal["value"]], self._rates()
         if self._reader == threading.get_ident():
-            return wanted  # read from the optimizer: nothing to be set there
-        if len(wanted) != len(now):
+            return rates  # read from the optimizer: nothing to be set there
+        if len(rates) != len(now):
             raise t.TraitError(
                 "learning_rates cannot be set: no optimizer= was given" if self.optimizer is None else
-                f"learning_rates: one for each of {len(now)} parameter groups, got {len(wanted)}"
+                f"learning_rates: one for each of {len(now)} parameter groups, got {len(rates)}"
             )  # fmt: skip
-        bad = next((v for v in wanted if not (math.isfinite(v) and v >= 0)), None)
+        bad = next((v for v in rates if not (math.isfinite(v) and v >= 0)), None)
         if bad is not None:
             raise t.TraitError(f"a learning rate is a number of at least 0, got {bad}")
-        for i, (old, new) in enumerate(zip(now, wanted)):
+        for i, (old, new) in enumerate(zip(now, rates)):
             if old != new:
                 group = self.optimizer.param_groups[i]
                 if hasattr(group["lr"], "fill_"):  # PyTorch allows a tensor here
@@ -154,7 +154,7 @@ class TrainingDashboard(anywidget.AnyWidget):
                     group["lr"] = new
                 which = f" of group {i}" if len(now) > 1 else ""
                 self.history.mark(f"learning rate{which} {old:.3g} → {new:.3g}")
-        return wanted
+        return rates
 
     @t.observe("learning_rates")
     def _rates_changed(self, _: Any) -> None:

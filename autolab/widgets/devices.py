@@ -66,14 +66,14 @@ class DeviceExplorer(anywidget.AnyWidget):
 
     @t.validate("selected")
     def _selected_item(self, proposal: Any) -> str:
-        wanted = proposal["value"]
+        name = proposal["value"]
         try:
-            return wanted if wanted == "" else self.trace.item(wanted).id
+            return name if name == "" else self.trace.item(name).id
         except KeyError:
-            named = [tensor for tensor in self.trace.tensors if tensor.name == wanted]
+            named = [tensor for tensor in self.trace.tensors if tensor.name == name]
         if not named:
             known = dict.fromkeys(tensor.name for tensor in self.trace.tensors if tensor.name)
-            raise t.TraitError(f'there is no "{wanted}" in this recording; it has the tensors {", ".join(list(known)[:20])}')
+            raise t.TraitError(f'there is no "{name}" in this recording; it has the tensors {", ".join(list(known)[:20])}')
         return named[-1].id
 
     def to_html(self, path: str | os.PathLike[str], title: str = "autolab devices") -> Path:

@@ -62,11 +62,11 @@ def explain(error: Any = None) -> Explanation | Message:
         trace = error.trace() if isinstance(error, Recording) else as_trace(error)
         return Explanation(causes.of_numbers(trace))
     try:
-        found = causes.of_error(error)
+        cause = causes.of_error(error)
     except Exception as trouble:  # a tensor without a shape, say; whoever asks about an error must not get another one
         why = f"What it was given cannot be drawn ({type(trouble).__name__})."
         return Message(causes.in_words(error)[0], paragraphs=(why, *sentences(error)))
-    if found is not None and found.nodes:
-        return Explanation(found)
+    if cause is not None and cause.nodes:
+        return Explanation(cause)
     title, said = causes.in_words(error)
     return Message(title, paragraphs=tuple(said))

@@ -59,23 +59,23 @@ class ReceptiveField(anywidget.AnyWidget):
 
     @t.validate("selected")
     def _selected_place(self, proposal: Any) -> list[int]:
-        wanted, maps = list(proposal["value"]), self.data["maps"]
-        if len(wanted) != 3 or not 0 <= wanted[0] < len(maps):
-            raise t.TraitError(f"selected is [map, row, column], map from 0 to {len(maps) - 1}; this is {wanted}")
-        size = maps[wanted[0]]["size"][1:]
-        if not all(0 <= i < n for i, n in zip(wanted[1:], size)):
-            raise t.TraitError(f"map {wanted[0]} has {size[0]} rows and {size[1]} columns; there is no {wanted[1:]}")
-        return wanted
+        place, maps = list(proposal["value"]), self.data["maps"]
+        if len(place) != 3 or not 0 <= place[0] < len(maps):
+            raise t.TraitError(f"selected is [map, row, column], map from 0 to {len(maps) - 1}; this is {place}")
+        size = maps[place[0]]["size"][1:]
+        if not all(0 <= i < n for i, n in zip(place[1:], size)):
+            raise t.TraitError(f"map {place[0]} has {size[0]} rows and {size[1]} columns; there is no {place[1:]}")
+        return place
 
     def field(self, selected: list[int] | None = None) -> list[tuple[int, int, int, int]]:
         """(first row, last row, first column, last column) in every map from the image to that of `selected`."""
         number, row, column = self.selected if selected is None else selected
-        found = [(row, row, column, column)]
+        fields = [(row, row, column, column)]
         for layer in reversed(self.data["maps"][1 : number + 1]):
-            top, bottom, left, right = found[0]
+            top, bottom, left, right = fields[0]
             (rows, columns) = layer["rows"], layer["columns"]
-            found.insert(0, (rows[top][0], rows[bottom][1], columns[left][0], columns[right][1]))
-        return found
+            fields.insert(0, (rows[top][0], rows[bottom][1], columns[left][0], columns[right][1]))
+        return fields
 
     def to_html(self, path: str | os.PathLike[str], title: str = "Receptive field") -> Path:
         """Write the widget, as it stands now, to one HTML file without need of kernel or network; returns the path."""
@@ -93,18 +93,18 @@ class ReceptiveField(anywidget.AnyWidget):
 
 def _flat(network: Any) -> list[Any]:
     """The layers in order, containers opened."""
-    found: list[Any] = []
+    layers: list[Any] = []
     for module in network if isinstance(network, (list, tuple)) or type(network).__name__ == "Sequential" else [network]:
-        found += _flat(module) if type(module).__name__ == "Sequential" else [module]
-    for module in found:
+        layers += _flat(module) if type(module).__name__ == "Sequential" else [module]
+    for module in layers:
         if type(module).__name__ not in (*WINDOWED, *ADAPTIVE, *POINTWISE):
             raise TypeError(
                 f"ReceptiveField follows convolution, pooling and layers that work number by number; not "
                 f"{type(module).__name__}. Give the layers before it: network[:n]."
             )
-    if not 0 < len(found) <= MOST_LAYERS:
-        raise ValueError(f"there are {len(found)} layers; ReceptiveField shows 1 to {MOST_LAYERS}")
-    return found
+    if not 0 < len(layers) <= MOST_LAYERS:
+        raise ValueError(f"there are {len(layers)} layers; ReceptiveField shows 1 to {MOST_LAYERS}")
+    return layers
 
 
 def reach(module: Any, size: tuple[int, int], out: tuple[int, int]) -> list[list[list[int]]]:

@@ -98,18 +98,18 @@ class FreezePanel(anywidget.AnyWidget):
     # -- what is set -------------------------------------------------------------------------------------------------
     @t.validate("trainable")
     def _set_trainable(self, proposal: Any) -> dict[str, Any]:
-        given = proposal["value"]
-        if isinstance(given, Mapping):
-            wanted = dict(given)
-            bad = next((v for v in wanted.values() if v not in (True, False, MIXED)), None)
+        paths = proposal["value"]
+        if isinstance(paths, Mapping):
+            flags = dict(paths)
+            bad = next((v for v in flags.values() if v not in (True, False, MIXED)), None)
             if bad is not None:
                 raise t.TraitError(f'trainable: True, False or "mixed" for each path, not {bad!r}')
         else:
-            wanted = {"": False} | dict.fromkeys(given, True)
-        for path in wanted:
+            flags = {"": False} | dict.fromkeys(paths, True)
+        for path in flags:
             self._known(path)
         for layer in self._layers:
-            value = _closest(wanted, layer.path)
+            value = _closest(flags, layer.path)
             for _, parameter in layer.own if value in (True, False) else ():
                 parameter.requires_grad_(bool(value))
         return self._read_trainable()
@@ -121,9 +121,9 @@ class FreezePanel(anywidget.AnyWidget):
                 raise t.TraitError(f'modes: "train" or "eval" for each path, not {mode!r}')
             self._known(path)
         for layer in self._layers:
-            wanted = _closest(proposal["value"], layer.path)
-            if layer.kind and wanted is not None:
-                layer.module.train(wanted == "train")
+            mode = _closest(proposal["value"], layer.path)
+            if layer.kind and mode is not None:
+                layer.module.train(mode == "train")
         return self._read_modes()
 
     @t.observe("trainable", "modes")
@@ -216,8 +216,8 @@ class FreezePanel(anywidget.AnyWidget):
         return rows
 
     def _reach(self) -> Reach:
-        found = in_trace(self._layers, self._trace) if self._trace is not None else None
-        return found or by_order(self._layers)
+        reach = in_trace(self._layers, self._trace) if self._trace is not None else None
+        return reach or by_order(self._layers)
 
     def _report(self) -> None:
         report = self.report
@@ -296,9 +296,9 @@ class FreezePanel(anywidget.AnyWidget):
         return f"FreezePanel({kind}: {cost['trainable']:,} trainable, {cost['frozen']:,} frozen, {traps})"
 
 
-def _closest(given: Mapping[str, Any], path: str) -> Any:
+def _closest(settings: Mapping[str, Any], path: str) -> Any:
     """What is said of a module: under its own path, or the longest path that it lies in; None when nothing is."""
-    return given[max(over, key=len)] if (over := [other for other in given if below(other, path)]) else None
+    return settings[max(over, key=len)] if (over := [other for other in settings if below(other, path)]) else None
 
 
 def subtree(trainable: Mapping[str, Any], path: str) -> bool | str | None:

@@ -50,7 +50,7 @@ def layers(model: Any) -> list[Layer]:
     if not all(hasattr(model, name) for name in ("named_modules", "named_parameters", "training")):
         raise TypeError(f"model must be an nn.Module of autolab or PyTorch, got {type(model).__name__}")
     seen: set[int] = set()
-    found = []
+    tree = []
     for path, module in model.named_modules():
         own = []
         for name, parameter in module.named_parameters(recurse=False):
@@ -58,8 +58,8 @@ def layers(model: Any) -> list[Layer]:
                 own.append((f"{path}.{name}" if path else name, parameter))
                 seen.add(id(parameter))
         level = 1 if not path else path.count(".") + 2
-        found.append(Layer(path, type(module).__name__, level, module, tuple(own), _kind(module)))
-    return found
+        tree.append(Layer(path, type(module).__name__, level, module, tuple(own), _kind(module)))
+    return tree
 
 
 def _kind(module: Any) -> str:
@@ -73,14 +73,14 @@ def below(path: str, other: str) -> bool:
     return path in ("", other) or other.startswith(f"{path}.")
 
 
-def parameters(found: list[Layer]) -> Iterator[tuple[str, Any]]:
+def parameters(layers: list[Layer]) -> Iterator[tuple[str, Any]]:
     """(full name, parameter) of all layers."""
-    return (pair for layer in found for pair in layer.own)
+    return (pair for layer in layers for pair in layer.own)
 
 
-def head(found: list[Layer]) -> str:
+def head(layers: list[Layer]) -> str:
     """Path of the last module with parameters of its own, in the order of registration; "" when there is none."""
-    return next((layer.path for layer in reversed(found) if layer.own), "")
+    return next((layer.path for layer in reversed(layers) if layer.own), "")
 
 
 def nbytes(tensor: Any) -> int:
@@ -124,7 +124,7 @@ def groups_of(optimizer: Any) -> dict[int, dict[str, Any]]:
     return {id(p): group for group in optimizer.param_groups for p in group["params"]}
 
 
-def costs(found: list[Layer], optimizer: Any = None) -> dict[str, Any]:
+def costs(layers: list[Layer], optimizer: Any = None) -> dict[str, Any]:
     """Counts and bytes: `trainable`, `frozen` (numbers), `gradients`, `gradients_saved` (bytes), and with an optimizer
     `state` (bytes it holds or will hold for what is trained), `state_saved` (what it need not keep for what is
     frozen) and `state_left` (what it still holds for frozen parameters). The last three are None where unknown.
@@ -132,7 +132,7 @@ def costs(found: list[Layer], optimizer: Any = None) -> dict[str, Any]:
     counts = {"trainable": 0, "frozen": 0, "gradients": 0, "gradients_saved": 0}
     state: dict[str, int] | None = None if optimizer is None else {"state": 0, "state_saved": 0, "state_left": 0}
     groups = {} if optimizer is None else groups_of(optimizer)
-    for _, parameter in parameters(found):
+    for _, parameter in parameters(layers):
         trained = bool(parameter.requires_grad)
         counts["trainable" if trained else "frozen"] += int(parameter.numel())
         counts["gradients" if trained else "gradients_saved"] += nbytes(parameter)
@@ -140,13 +140,13 @@ def costs(found: list[Layer], optimizer: Any = None) -> dict[str, Any]:
             continue
         held = held_bytes(optimizer, parameter)
         # What is not in the optimizer would be added with the same settings as the rest.
-        wanted = state_bytes(optimizer, groups.get(id(parameter), optimizer.param_groups[0]), parameter)
-        if wanted is None and not held:
+        future = state_bytes(optimizer, groups.get(id(parameter), optimizer.param_groups[0]), parameter)
+        if future is None and not held:
             state = None
         elif trained and id(parameter) in groups:
-            state["state"] += held or wanted or 0
+            state["state"] += held or future or 0
         elif not trained:
-            state["state_saved"] += max(0, (wanted or 0) - held)
+            state["state_saved"] += max(0, (future or 0) - held)
             state["state_left"] += held
     return {**counts, **(state or dict.fromkeys(("state", "state_saved", "state_left")))}
 
@@ -178,7 +178,7 @@ def cost_words(cost: dict[str, Any], optimizer: Any = None) -> list[list[str]]:
     return rows
 
 
-def facts(found: list[Layer], optimizer: Any = None) -> dict[str, Any]:
+def facts(layers: list[Layer], optimizer: Any = None) -> dict[str, Any]:
     """All that costs and warnings go by, as data: what `static/frozen.js` needs to say them for other switches."""
     groups = {} if optimizer is None else groups_of(optimizer)
 
@@ -194,26 +194,26 @@ def facts(found: list[Layer], optimizer: Any = None) -> dict[str, Any]:
     rows = [
         {"path": layer.path, "own": [parameter(*pair) for pair in layer.own], "kind": layer.kind, "mode": layer.mode,
          "drops": layer.kind == "dropout" and bool(layer.module.p)}
-        for layer in found
+        for layer in layers
     ]  # fmt: skip
-    known = {"name": type(optimizer).__name__, "strangers": _strangers(found, optimizer)} if optimizer is not None else None
+    known = {"name": type(optimizer).__name__, "strangers": _strangers(layers, optimizer)} if optimizer is not None else None
     return {"layers": rows, "optimizer": known}
 
 
 # -- the traps ---------------------------------------------------------------------------------------------------------
-def warnings(found: list[Layer], optimizer: Any = None, head_path: str | None = None) -> list[dict[str, str]]:
+def warnings(layers: list[Layer], optimizer: Any = None, head_path: str | None = None) -> list[dict[str, str]]:
     """The traps that are open, each {kind, path, text, tone}; one entry names all layers it is about, `path` is the
     first. tone: "warning", or "note" for what is often wanted."""
-    flags = [p.requires_grad for _, p in parameters(found)]
+    flags = [p.requires_grad for _, p in parameters(layers)]
     out: list[dict[str, str]] = []
     if flags and not any(flags):
         out.append(_warning("all_frozen", [""], "Everything is frozen: backward() would raise “element 0 of tensors does "
                             "not require grad and does not have a grad_fn”."))
     elif flags:
-        out += _frozen_head(found, head(found) if head_path is None else head_path)
+        out += _frozen_head(layers, head(layers) if head_path is None else head_path)
     if optimizer is not None:
-        out += _about_optimizer(found, optimizer)
-    return out + _about_modes(found)
+        out += _about_optimizer(layers, optimizer)
+    return out + _about_modes(layers)
 
 
 def _warning(kind: str, paths: list[str], text: str) -> dict[str, str]:
@@ -236,19 +236,19 @@ def _about(paths: list[str]) -> str:
     return said if said in paths else said[0].upper() + said[1:]
 
 
-def _frozen_head(found: list[Layer], path: str) -> list[dict[str, str]]:
-    inside = [layer for layer in found if below(path, layer.path) and layer.own]
+def _frozen_head(layers: list[Layer], path: str) -> list[dict[str, str]]:
+    inside = [layer for layer in layers if below(path, layer.path) and layer.own]
     if not inside or any(layer.trainable for layer in inside):
         return []
     return [_warning("frozen_head", [path], f"The head ({names([path])}) is frozen: a new head stays as it was "
                      "drawn at random, and only the layers before it learn to live with it.")]
 
 
-def _about_optimizer(found: list[Layer], optimizer: Any) -> list[dict[str, str]]:
+def _about_optimizer(layers: list[Layer], optimizer: Any) -> list[dict[str, str]]:
     groups, out = groups_of(optimizer), []
     moved: dict[str, list[str]] = {}
     left_out: list[str] = []
-    for layer in found:
+    for layer in layers:
         for _, parameter in layer.own:
             group = groups.get(id(parameter))
             why = "" if parameter.requires_grad or group is None else _moves(optimizer, group, parameter)
@@ -264,16 +264,16 @@ def _about_optimizer(found: list[Layer], optimizer: Any) -> list[dict[str, str]]
         paths = list(dict.fromkeys(left_out))
         out.append(_warning("not_in_optimizer", paths, f"{_about(paths)}: trainable, but not in the optimizer: gradients are "
                             "computed and never used. optimizer.add_param_group({\"params\": ...}) adds them."))
-    if strangers := _strangers(found, optimizer):
+    if strangers := _strangers(layers, optimizer):
         is_are = "parameter that is" if strangers == 1 else "parameters that are"
         out.append(_warning("foreign_parameters", [""], f"The optimizer holds {strangers} {is_are} not in this network: it was "
                             "built before layers were replaced. Build it anew."))
     return out
 
 
-def _strangers(found: list[Layer], optimizer: Any) -> int:
+def _strangers(layers: list[Layer], optimizer: Any) -> int:
     """How many parameters of the optimizer are not in the network."""
-    known = {id(p) for _, p in parameters(found)}
+    known = {id(p) for _, p in parameters(layers)}
     return sum(1 for group in optimizer.param_groups for p in group["params"] if id(p) not in known)
 
 
@@ -289,18 +289,18 @@ def _moves(optimizer: Any, group: dict[str, Any], parameter: Any) -> str:
     return ".grad is 0 and not None, and weight decay goes on" if group.get("weight_decay") else ""
 
 
-def _about_modes(found: list[Layer]) -> list[dict[str, str]]:
+def _about_modes(layers: list[Layer]) -> list[dict[str, str]]:
     moving, fixed, noisy = [], [], []
-    owners = [i for i, layer in enumerate(found) if layer.own]
-    for i, layer in enumerate(found):
-        if layer.kind == "norm" and layer.mode == "train" and layer.trainable in (False, None) and _frozen_here(found, i):
+    owners = [i for i, layer in enumerate(layers) if layer.own]
+    for i, layer in enumerate(layers):
+        if layer.kind == "norm" and layer.mode == "train" and layer.trainable in (False, None) and _frozen_here(layers, i):
             moving.append(layer.path)
         elif layer.kind == "norm" and layer.mode == "eval" and layer.trainable:
             fixed.append(layer.path)
         elif layer.kind == "dropout" and layer.mode == "train" and layer.module.p:
             # In the frozen part: what comes before it is frozen, and what comes after it is.
-            before = [found[j] for j in owners if j < i][-1:]
-            after = [found[j] for j in owners if j > i][:1]
+            before = [layers[j] for j in owners if j < i][-1:]
+            after = [layers[j] for j in owners if j > i][:1]
             if after and not any(other.trainable for other in before + after):
                 noisy.append(layer.path)
     out = []
@@ -317,8 +317,8 @@ def _about_modes(found: list[Layer]) -> list[dict[str, str]]:
     return out
 
 
-def _frozen_here(found: list[Layer], i: int) -> bool:
+def _frozen_here(layers: list[Layer], i: int) -> bool:
     """Whether layer i is frozen; one without parameters (affine=False) is when no layer before it is trained."""
-    if found[i].own:
-        return found[i].trainable is False
-    return not any(layer.trainable for layer in found[:i])
+    if layers[i].own:
+        return layers[i].trainable is False
+    return not any(layer.trainable for layer in layers[:i])

@@ -103,27 +103,27 @@ class History:
         kept where the record says none, and where there are several groups.
 
         Raises TypeError, with nothing taken, when the record is no mapping or a number in it is none."""
-        kept = self._read(record)
-        if len(rates) > 1 or (len(rates) and "learning_rate" not in kept):
-            kept["learning_rate"] = list(rates) if len(rates) > 1 else rates[0]
-        self.x = self._place(kept.get("step"))
-        self.records.append(kept)
-        epoch = kept.get("epoch", "")
+        values = self._read(record)
+        if len(rates) > 1 or (len(rates) and "learning_rate" not in values):
+            values["learning_rate"] = list(rates) if len(rates) > 1 else rates[0]
+        self.x = self._place(values.get("step"))
+        self.records.append(values)
+        epoch = values.get("epoch", "")
         if self.table and epoch not in self.table:
             self.epochs.append(self.x)
         row = self.table.setdefault(epoch, {"epoch": epoch})
         row["step"] = self.x
         for name in SCALARS:
-            if name in kept:
-                self.series.setdefault(name, Series()).add(self.x, kept[name])
-                row[name] = digits(kept[name])
-        rate = kept.get("learning_rate")
+            if name in values:
+                self.series.setdefault(name, Series()).add(self.x, values[name])
+                row[name] = digits(values[name])
+        rate = values.get("learning_rate")
         if rate is not None:
             several = rate if isinstance(rate, list) else [rate]
             for i, value in enumerate(several):
                 self.rates.setdefault(f"group {i}" if len(several) > 1 else "learning rate", Series()).add(self.x, value)
             row["learning_rate"] = [digits(v) for v in several]
-        for layer, value in kept.get("gradient_norms", {}).items():
+        for layer, value in values.get("gradient_norms", {}).items():
             self.norms.setdefault(layer, Series(MOST_COLUMNS)).add(self.x, value)
 
     def _place(self, step: float | None) -> float:
@@ -136,7 +136,7 @@ class History:
         where = f"record {len(self.records)}"
         if not isinstance(record, Mapping):
             raise TypeError(f"{where} of the training must be a dict such as {{'step': 1, 'train_loss': 0.5}}, got {record!r}")
-        kept: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for key, value in record.items():
             if value is None or key in ("examples", "confusion"):
                 continue
@@ -144,16 +144,16 @@ class History:
             if key == "gradient_norms":
                 if not isinstance(value, Mapping):
                     raise TypeError(f"{name} must be a dict of layer: norm, got {type(value).__name__}")
-                kept[key] = {str(layer): as_number(v, f"{name}[{layer!r}]") for layer, v in value.items()}
+                values[key] = {str(layer): as_number(v, f"{name}[{layer!r}]") for layer, v in value.items()}
             elif key == "learning_rate" and isinstance(value, (list, tuple)):
-                kept[key] = [as_number(v, name) for v in value]
+                values[key] = [as_number(v, name) for v in value]
             elif key == "epoch" or (isinstance(value, (str, bool)) and key not in SCALARS):
-                kept[key] = value.item() if hasattr(value, "item") else value
+                values[key] = value.item() if hasattr(value, "item") else value
             elif key in (*SCALARS, "learning_rate", "step") or isinstance(value, (int, float)):
-                kept[key] = as_number(value, name)
+                values[key] = as_number(value, name)
             else:
-                kept[key] = value  # not ours: kept as it is
-        return kept
+                values[key] = value  # not ours: kept as it is
+        return values
 
     def mark(self, text: str) -> None:
         """Note that something happened here: it is drawn as a line across the curves."""
@@ -186,26 +186,26 @@ def _thinned(items: list[Any], most: int) -> list[Any]:
 
 
 # -- pictures ----------------------------------------------------------------------------------------------------------
-def read_examples(given: Any, classes: Sequence[str] | None = None) -> tuple[list[dict[str, Any]], Any]:
+def read_examples(source: Any, classes: Sequence[str] | None = None) -> tuple[list[dict[str, Any]], Any]:
     """(examples for the browser, confusion matrix or None) of what `predict` or a record's "examples" gives.
 
-    given: a tuple or dict (images, targets, predictions), images as `viz.plot_misclassified` takes them, predictions
+    source: a tuple or dict (images, targets, predictions), images as `viz.plot_misclassified` takes them, predictions
     class indices or scores (examples, classes). Twelve are shown, spread evenly, because data sets are often
     sorted by class; the confusion matrix counts all of them.
     A dict may bring its own "confusion".
 
     Raises TypeError or ValueError naming what does not fit."""
-    if isinstance(given, Mapping):
-        missing = [key for key in ("images", "targets", "predictions") if key not in given]
+    if isinstance(source, Mapping):
+        missing = [key for key in ("images", "targets", "predictions") if key not in source]
         if missing:
             raise TypeError(f"examples must have images, targets and predictions; there is no {' and no '.join(missing)}")
-        own = given.get("confusion")
-        given = tuple(given[key] for key in ("images", "targets", "predictions"))
+        own = source.get("confusion")
+        source = tuple(source[key] for key in ("images", "targets", "predictions"))
     else:
         own = None
-    if not isinstance(given, tuple) or len(given) != 3:
-        raise TypeError(f"examples must be a tuple (images, targets, predictions) or such a dict, got {type(given).__name__}")
-    images, (truth, guess, sure) = pictures._images(given[0]), pictures._answers(*given[1:])
+    if not isinstance(source, tuple) or len(source) != 3:
+        raise TypeError(f"examples must be a tuple (images, targets, predictions) or such a dict, got {type(source).__name__}")
+    images, (truth, guess, sure) = pictures._images(source[0]), pictures._answers(*source[1:])
     if len(images) != len(truth):
         raise ValueError(f"examples: {len(images)} images, but {len(truth)} targets")
     count = min(MOST_EXAMPLES, len(images))
@@ -227,7 +227,7 @@ def read_examples(given: Any, classes: Sequence[str] | None = None) -> tuple[lis
         }
         for i, picture in zip(shown, levels)
     ]  # fmt: skip
-    matrix = own if own is not None else pictures.confusion_matrix(*given[1:], classes=len(classes) if classes else None)
+    matrix = own if own is not None else pictures.confusion_matrix(*source[1:], classes=len(classes) if classes else None)
     return examples, read_confusion(matrix)
 
 

@@ -46,12 +46,12 @@ def pack(trace: Trace) -> dict[str, Any]:
 
 def formulas(trace: Trace) -> dict[str, str]:
     """MathML for every formula of a trace, by its TeX. One that cannot be converted is left out, and shown as TeX."""
-    found = {tex for part in (trace.nodes, trace.edges) for record in part for tex in (record.tex, record.tex_numbers)}
-    found |= {frame.tex for frame in trace.frames}
+    sources = {tex for part in (trace.nodes, trace.edges) for record in part for tex in (record.tex, record.tex_numbers)}
+    sources |= {frame.tex for frame in trace.frames}
     lines = [line for node in trace.nodes if node.update is not None for line in node.update["lines"]]
-    found |= {line[kind] for line in lines for kind in ("tex", "tex_numbers")}
-    found |= {tex for node in trace.nodes if node.layer is not None for _, _, tex in node.layer["card"]}
-    return {tex: mathml for tex in sorted(found) if tex and (mathml := _mathml(tex))}
+    sources |= {line[kind] for line in lines for kind in ("tex", "tex_numbers")}
+    sources |= {tex for node in trace.nodes if node.layer is not None for _, _, tex in node.layer["card"]}
+    return {tex: mathml for tex in sorted(sources) if tex and (mathml := _mathml(tex))}
 
 
 _OVERLINE = re.compile(r'<mover>((?:(?!<mover>).)*<mo accent="true">&#x02015;</mo></mover>)')
@@ -144,24 +144,24 @@ def _place(name: str | None) -> int:
 
 
 def _table(entries: Iterable[tuple[Any, ...]]) -> dict[str, Any]:
-    found: dict[tuple[Any, ...], int] = {}
-    at = [found.setdefault(entry, len(found)) for entry in entries]
-    return {"table": [list(entry) for entry in found], "at": at}
+    numbers: dict[tuple[Any, ...], int] = {}
+    at = [numbers.setdefault(entry, len(numbers)) for entry in entries]
+    return {"table": [list(entry) for entry in numbers], "at": at}
 
 
 def details(trace: Trace, index: int, selected: str, around: Callable[[str], tuple[list[Any], list[Any]]]) -> dict[str, Any]:
     """What `columns` left out of one step and one node, packed as `pack` does. `around`: (edges to a node, what it
     saved)."""
     frame = trace.frames[index] if 0 <= index < len(trace.frames) else None
-    wanted = {selected} if selected else set()
+    nodes = {selected} if selected else set()
     if frame is not None:
-        wanted |= {frame.node, frame.receiver or frame.node} - {""}
+        nodes |= {frame.node, frame.receiver or frame.node} - {""}
     edges, saved = [], []
-    for node in sorted(wanted):
+    for node in sorted(nodes):
         to, kept = around(node)
         edges += to
         saved += kept
     part = Trace(
-        tuple(trace.node(n) for n in sorted(wanted)), tuple(edges), tuple(saved), () if frame is None else (frame,)
+        tuple(trace.node(n) for n in sorted(nodes)), tuple(edges), tuple(saved), () if frame is None else (frame,)
     )
     return pack(part) | {"formulas": formulas(part)}

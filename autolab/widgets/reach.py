@@ -52,9 +52,9 @@ class Reach:
         return said
 
 
-def by_order(found: list[Layer]) -> Reach:
+def by_order(layers: list[Layer]) -> Reach:
     """As if the layers ran in the order of their registration."""
-    owners = [layer for layer in found if layer.own]
+    owners = [layer for layer in layers if layer.own]
     first = next((i for i, layer in enumerate(owners) if layer.trainable), None)
     if first is None:
         return Reach(None, tuple(layer.path for layer in owners), ())
@@ -65,30 +65,30 @@ def by_order(found: list[Layer]) -> Reach:
     )
 
 
-def in_trace(found: list[Layer], seen: Trace) -> Reach | None:
+def in_trace(layers: list[Layer], seen: Trace) -> Reach | None:
     """What backward would visit of the graph in `seen`, if the graph were made with the parameters as they are now.
 
     None when the graph does not hold a parameter that is trained now: it was made while that one was frozen, or is the
     graph of something else.
     """
-    graph = _Graph(seen, dict(parameters(found)))
+    graph = _Graph(seen, dict(parameters(layers)))
     if not graph.complete():
         return None
     ops = [node for node in seen.nodes if node.kind == "op"]
     end = next((n for n in ops if n.id in graph.visited and n.id in graph.from_data), None)
     end = end or next((n for n in ops if n.id in graph.visited), None)
     met: dict[str, bool] = {}  # layer with parameters -> whether backward comes to an operation that uses them
-    for layer in found:
+    for layer in layers:
         uses = [use for name, _ in layer.own for use in graph.uses(name)]
         if uses:
             met[layer.path] = any(use in graph.visited for use in uses)
-    last = None if end is None else graph.layer_of(end, found)
+    last = None if end is None else graph.layer_of(end, layers)
     # Targets and the like take part in what is visited: they stay as they are.
     beside = {p for op in graph.visited for p, _ in graph.parents[op] if seen.node(p).kind == "data" and graph.is_data(p)}
     return Reach(
         last,
         tuple(path for path, visited in met.items() if not visited),
-        tuple(a.path for a in found if met.get(a.path) and a.trainable is False),
+        tuple(a.path for a in layers if met.get(a.path) and a.trainable is False),
         end.id if end else None,
         tuple(n.id for n in seen.nodes if n.id not in graph.wanting | graph.visited | beside),
         len(graph.visited),
@@ -97,11 +97,11 @@ def in_trace(found: list[Layer], seen: Trace) -> Reach | None:
     )
 
 
-def facts(found: list[Layer], seen: Trace) -> dict[str, Any]:
+def facts(layers: list[Layer], seen: Trace) -> dict[str, Any]:
     """What `in_trace` goes by, as data for `static/frozen.js`: of each node its kind, which parameter it is, whether it
     could want a gradient, whether it is a number, its module; of each edge its ends, and whether gradients go along
     it."""
-    graph = _Graph(seen, dict(parameters(found)))
+    graph = _Graph(seen, dict(parameters(layers)))
     nodes = [[n.kind, graph.named.get(n.id), n.requires_grad, n.shape == (), n.module] for n in seen.nodes]
     return {"nodes": nodes, "edges": [[int(e.parent[1:]), int(e.child[1:]), e.differentiable] for e in seen.edges]}
 
@@ -130,8 +130,8 @@ class _Graph:
     def _parameter(self, node: Node) -> str | None:
         if node.kind == "op":
             return None
-        given = node.name or node.label
-        return given if given in self.known else next((n for n in self.known if given.endswith(f".{n}")), None)
+        name = node.name or node.label
+        return name if name in self.known else next((n for n in self.known if name.endswith(f".{n}")), None)
 
     def _wants(self, node: Node) -> bool:
         name = self.named.get(node.id)
@@ -149,17 +149,17 @@ class _Graph:
 
     def uses(self, name: str) -> list[str]:
         """The operations in which a parameter meets the data: of a weight that is transposed first, the product."""
-        found, level = [], [node_id for node_id, known in self.named.items() if known == name]
+        uses, level = [], [node_id for node_id, known in self.named.items() if known == name]
         while level:
             children = [c for c, before in self.parents.items() if any(p in level for p, _ in before)]
-            found += [c for c in children if c in self.from_data]
+            uses += [c for c in children if c in self.from_data]
             level = [c for c in children if c not in self.from_data]
-        return found
+        return uses
 
-    def layer_of(self, end: Node, found: list[Layer]) -> str | None:
+    def layer_of(self, end: Node, layers: list[Layer]) -> str | None:
         if end.module:
             return end.module
-        for layer in found:
+        for layer in layers:
             if any(end.id in self.uses(name) for name, p in layer.own if p.requires_grad):
                 return layer.path
         return None

@@ -41,19 +41,19 @@ class Run:
     error: BaseException | None
 
     # -- what may be asked -------------------------------------------------------------------------------------------
-    def ask(self, wanted: str) -> None:
+    def ask(self, command: str) -> None:
         """ "run", "pause", "step" or "stop"; when nothing drives the run, something is made to.
 
         Raises RuntimeError when the run is over."""
         self._check()
-        self._wanted = wanted
-        if self._driving or (wanted == "pause" and self.state != "running"):
+        self._wanted = command
+        if self._driving or (command == "pause" and self.state != "running"):
             return
-        if wanted in ("pause", "stop"):
+        if command in ("pause", "stop"):
             self._slice()  # takes no record
         elif self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._begin)
-        elif wanted == "step":
+        elif command == "step":
             self._slice()
         else:
             raise RuntimeError("there is no event loop to train on: call run_blocking()")
@@ -121,13 +121,13 @@ class Run:
 
     def _slice(self) -> bool:
         """Train for 50 ms, or do what else is wanted; whether there is more to come."""
-        wanted = self._wanted
-        if wanted == "stop":
+        command = self._wanted
+        if command == "stop":
             if hasattr(self._records, "close"):
                 self._records.close()  # type: ignore[union-attr]
             self._become("stopped")
             return False
-        if wanted == "pause":
+        if command == "pause":
             self._become("paused")
             return True
         self._become("running")
@@ -142,7 +142,7 @@ class Run:
                     raise KeyboardInterrupt
                 if self._wanted != "run" or time.monotonic() >= end:
                     break
-        if wanted == "step" and self._wanted == "step":
+        if command == "step" and self._wanted == "step":
             self._wanted = "pause"
             self._become("paused")
         self._changed()

@@ -85,10 +85,10 @@ def evaluated(answer, count, rows):
     if result is ...:
         return {"result": result}
     block = rows * WIDTH * 4
-    peak, kept = torch.cuda.max_memory_allocated() - before, torch.cuda.memory_allocated() - before
+    peak, left = torch.cuda.max_memory_allocated() - before, torch.cuda.memory_allocated() - before
     value = result.item() if hasattr(result, "item") else result
     return {"mean loss": value, "type": type(result).__name__, "held no graph": peak < 4 * block,
-            "one batch at a time": peak < (LAYERS + 6) * block, "left behind (bytes)": kept,
+            "one batch at a time": peak < (LAYERS + 6) * block, "left behind (bytes)": left,
             "weights have gradients": any(p.grad is not None for p in model.parameters()),
             "weights still want gradients": all(p.requires_grad for p in model.parameters())}
 

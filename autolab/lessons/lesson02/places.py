@@ -210,10 +210,10 @@ def array_facts(answer, values, device, requires_grad):
     array = answer(t)
     if not isinstance(array, np.ndarray):
         return {"array": array}
-    found = array.copy()
+    content = array.copy()
     if array.flags.writeable:
         array += 1
-    return {"array": found, "writable": bool(array.flags.writeable),
+    return {"array": content, "writable": bool(array.flags.writeable),
             "the tensor after a change of the array": t.detach().cpu().tolist(),
             "t.requires_grad": t.requires_grad}
 

@@ -191,13 +191,13 @@ class Loader:
 @on_simulated
 def arrived(answer, sizes, device):
     loader = Loader([(torch.full((n, 2), float(n)), torch.arange(n)) for n in sizes])
-    found, ahead = [], 0
+    batches, ahead = [], 0
     for number, batch in enumerate(answer(loader, device), 1):
         x, y = batch
         ahead = max(ahead, loader.handed_out - number)
-        found.append((x.cpu().tolist(), y.cpu().tolist(), str(x.device), str(y.device)))
-    return {"sizes": [len(x) for x, *_ in found], "x": [x for x, *_ in found], "y": [y for _, y, *_ in found],
-            "x on": [f[2] for f in found], "y on": [f[3] for f in found], "taken ahead": ahead}
+        batches.append((x.cpu().tolist(), y.cpu().tolist(), str(x.device), str(y.device)))
+    return {"sizes": [len(x) for x, *_ in batches], "x": [x for x, *_ in batches], "y": [y for _, y, *_ in batches],
+            "x on": [f[2] for f in batches], "y on": [f[3] for f in batches], "taken ahead": ahead}
 
 
 def on_device(loader, device):

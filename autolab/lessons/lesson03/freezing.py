@@ -157,9 +157,9 @@ def train_mode(model, how="right"):
 
 def modes(answer, model):
     answer(model)
-    found = {name: "train" if module.training else "eval" for name, module in model.named_children()}
-    told = {name: found[name] for name in ("bn1", "bn2", "dropout", "fc")}
-    return {**told, "momentum": [model.bn1.momentum, model.bn2.momentum]}
+    every = {name: "train" if module.training else "eval" for name, module in model.named_children()}
+    layers = {name: every[name] for name in ("bn1", "bn2", "dropout", "fc")}
+    return {**layers, "momentum": [model.bn1.momentum, model.bn2.momentum]}
 
 
 def _frozen(*names, training=True):

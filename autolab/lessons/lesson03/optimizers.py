@@ -18,9 +18,9 @@ def unfreeze(layer, optimizer, lr, flag=True, add="new", rate=True):
     if flag:
         layer.requires_grad_(True)
     known = {id(p) for group in optimizer.param_groups for p in group["params"]}
-    wanted = [p for p in layer.parameters() if add == "all" or id(p) not in known]
-    if wanted and add != "nothing":
-        optimizer.add_param_group({"params": wanted, **({"lr": lr} if rate else {})})
+    parameters = [p for p in layer.parameters() if add == "all" or id(p) not in known]
+    if parameters and add != "nothing":
+        optimizer.add_param_group({"params": parameters, **({"lr": lr} if rate else {})})
 
 
 @undisturbed

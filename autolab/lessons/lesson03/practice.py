@@ -108,11 +108,11 @@ def loaded(answer, model, state):
     except RuntimeError as error:
         words = "size mismatch" if "size mismatch" in str(error) else "missing or unexpected keys"
         return {"the error": f"RuntimeError about {words}"}
-    wanted = {name: value for name, value in state.items() if not name.startswith("fc.")}
+    in_file = {name: value for name, value in state.items() if not name.startswith("fc.")}
     now = body(model)
-    if not wanted.keys() <= now.keys():
+    if not in_file.keys() <= now.keys():
         return {"the error": None}
-    same = all(name in now and torch.equal(now[name], value) for name, value in wanted.items())
+    same = all(name in now and torch.equal(now[name], value) for name, value in in_file.items())
     return {"the body is that of the file": same, "the head is as it was": torch.equal(model.fc.weight, head),
             "names left out": sorted(names) if isinstance(names, (list, tuple, set)) else names}
 
@@ -168,8 +168,8 @@ def prepare(model, classes, lr, order="right", mode="eval"):
     if order == "head first":
         model.requires_grad_(False)
     if order != "optimizer first":
-        wanted = model.parameters() if order == "all in" else model.fc.parameters()
-        optimizer = torch.optim.SGD(wanted, lr=lr, momentum=0.9)
+        parameters = model.parameters() if order == "all in" else model.fc.parameters()
+        optimizer = torch.optim.SGD(parameters, lr=lr, momentum=0.9)
     model.train(mode == "train")
     return optimizer
 

@@ -21,9 +21,9 @@ def _mapping_like(like, values):
     made."""
     try:
         if isinstance(like, MutableMapping):
-            made = copy.copy(like)
-            made.update(values)
-            return made
+            new = copy.copy(like)
+            new.update(values)
+            return new
         return type(like)(values)
     except TypeError:
         return values
@@ -34,10 +34,10 @@ def _sequence_like(like, values):
     made."""
     try:
         if isinstance(like, MutableSequence):
-            made = copy.copy(like)
+            new = copy.copy(like)
             for i, value in enumerate(values):
-                made[i] = value
-            return made
+                new[i] = value
+            return new
         return type(like)(values)
     except TypeError:
         return values

@@ -186,9 +186,9 @@ class _Pass:
             self._warn_of_length(self._length_told)
         return pinned(batch) if self._pins else batch
 
-    def _warn_of_length(self, told):
+    def _warn_of_length(self, length):
         message = (
-            f"Length of IterableDataset {self._dataset} was reported to be {told}(when accessing "
+            f"Length of IterableDataset {self._dataset} was reported to be {length}(when accessing "
             f"len(dataloader)), but {self._yielded} samples have been fetched. "
         )
         if self._workers:
@@ -255,15 +255,15 @@ def _warn_of_many_workers(num_workers):
 
 def _check_iterable(shuffle, sampler, batch_sampler):
     if shuffle:
-        given = ("shuffle", shuffle)
+        option = ("shuffle", shuffle)
     elif sampler is not None:
-        given = ("sampler", sampler)
+        option = ("sampler", sampler)
     elif batch_sampler is not None:
-        given = ("batch_sampler", batch_sampler)
+        option = ("batch_sampler", batch_sampler)
     else:
         return
     raise fail(
         ValueError,
-        f"DataLoader with IterableDataset: expected unspecified {given[0]} option, but got {given[0]}={given[1]}",
+        f"DataLoader with IterableDataset: expected unspecified {option[0]} option, but got {option[0]}={option[1]}",
         "An iterable data set says its own order.",
     )

@@ -50,8 +50,8 @@ def read_idx(path: str) -> np.ndarray:
     shape = np.frombuffer(content[4:start], ">u4").tolist() if len(content) >= start else []
     expected = start + math.prod(shape) * dtype.itemsize
     if len(shape) != ndim or len(content) != expected:
-        wanted = f"{expected:,} bytes for shape {shape}" if len(shape) == ndim else f"a header of {start} bytes"
-        raise _damaged(path, f"expected {wanted}, found {len(content):,} bytes")
+        amount = f"{expected:,} bytes for shape {shape}" if len(shape) == ndim else f"a header of {start} bytes"
+        raise _damaged(path, f"expected {amount}, found {len(content):,} bytes")
     return np.frombuffer(content, dtype, offset=start).reshape(shape).astype(dtype.newbyteorder("="))
 
 

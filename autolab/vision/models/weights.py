@@ -101,10 +101,10 @@ def read_shipped(path):
     """The tensors of a shipped .safetensors file by name, read without the package safetensors, which few will have."""
     content = path.read_bytes()
     size = int.from_bytes(content[:8], "little")
-    header, data, found = json.loads(content[8 : 8 + size]), content[8 + size :], OrderedDict()
+    header, data, tensors = json.loads(content[8 : 8 + size]), content[8 + size :], OrderedDict()
     for name, entry in header.items():
         if name != "__metadata__":
             first, end = entry["data_offsets"]
             array = np.frombuffer(data[first:end], {"F32": "<f4", "I64": "<i8"}[entry["dtype"]])
-            found[name] = autolab.from_numpy(array.reshape(entry["shape"]).astype(array.dtype.newbyteorder("=")))
-    return found
+            tensors[name] = autolab.from_numpy(array.reshape(entry["shape"]).astype(array.dtype.newbyteorder("=")))
+    return tensors

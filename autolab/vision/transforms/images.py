@@ -53,9 +53,9 @@ def pil_of(array: np.ndarray, mode: str | None = None) -> Any:
     return image.frombytes(mode, (array.shape[1], array.shape[0]), np.ascontiguousarray(array).tobytes())
 
 
-def _not_an_image(img, wanted="PIL Image"):
+def _not_an_image(img, expected="PIL Image"):
     return fail(
-        TypeError, f"img should be {wanted}. Got {type(img)}", "Images are Pillow images, NumPy arrays or tensors."
+        TypeError, f"img should be {expected}. Got {type(img)}", "Images are Pillow images, NumPy arrays or tensors."
     )
 
 
