@@ -186,9 +186,11 @@ class Book:
             found = truth.relation(right, left or symbols["result"], same and known)
             if found:
                 break
+        left = left or symbols["result"]
+        found = found or truth.about(right, left, draft.dtype)
         if not same:
             self.rounded.add(draft.id)
-        return tex, f"{left or symbols['result']} {found or truth.about(draft.dtype)} {right}"
+        return tex, f"{left} {found} {right}" if found else ""
 
     def edges(
         self, edges: list[Edge], aliases: set[str], gradients: dict[str, tuple[Value | None, Value | None]]
@@ -268,6 +270,7 @@ class Book:
                 arrived = formulas.operand(upstream, digits)
                 numbers = rf"{arrived} \cdot {_in_parentheses(equation[-1])}" if arrived and equation[-1] else ""
                 same = bool(numbers) and upstream.is_exact(digits) and set(equation[1::2]) == {truth.EQUAL}  # type: ignore[union-attr]
+            rule = chain
             chain += f" {truth.EQUAL if same else truth.ABOUT} {numbers}" if numbers else ""
             last, result = numbers or chain, formulas.numbers(value, digits, is_column(child))
             if not result or result == last:
@@ -276,7 +279,8 @@ class Book:
             found = truth.relation(last, result, known)
             if found:
                 break
-        return f"{chain} {found or truth.about(value.dtype)} {result}"  # type: ignore[union-attr]
+        found = found or truth.about(last, result, value.dtype)  # type: ignore[union-attr]
+        return f"{chain} {found} {result}" if found else rule
 
     def _derivative(self, child: Draft, rule: str, partial: str, known: float | None, least: int) -> str:
         r"""A local derivative in numbers: `\frac{\partial z}{\partial x} = 2 \cdot 3 = 6`."""
@@ -290,7 +294,8 @@ class Book:
             found = truth.relation(numbers, last, same and exact(known, digits))
             if found:
                 break
-        return f"{partial} {first} {numbers} {found or truth.about(child.dtype)} {last}"
+        found = found or truth.about(numbers, last, child.dtype)
+        return f"{partial} {first} {numbers} {found} {last}" if found else f"{partial}{_is(known)}"
 
 
 def is_column(draft: Draft) -> bool:

@@ -5,6 +5,7 @@ r"""Whether an equation is true as it stands: a formula of numbers in TeX is wor
 
 from __future__ import annotations
 
+import decimal
 import functools
 import math
 import operator
@@ -26,10 +27,16 @@ _NEAR = 0.02
 
 _TOKEN = re.compile(r"\\(?:begin|end)\{bmatrix\}|\\\\|\\[A-Za-z]+|\\[,;]|\d+(?:\.\d+)?|\S")
 _FUNCTIONS: dict[str, Callable[[float], float]] = {
-    "\\tanh": math.tanh, "\\sinh": math.sinh, "\\cosh": math.cosh, "\\sin": math.sin, "\\cos": math.cos,
-    "\\tan": math.tan, "\\arcsin": math.asin, "\\arccos": math.acos, "\\arctan": math.atan, "\\ln": math.log,
-    "\\exp": math.exp,
+    "\\sin": math.sin, "\\cos": math.cos, "\\tan": math.tan, "\\arcsin": math.asin, "\\arccos": math.acos, "\\arctan": math.atan,
 }  # fmt: skip
+_EXPONENTIALS: dict[str, Callable[[Any, Any], Any]] = {  # of e^x and e^-x
+    "\\exp": lambda up, down: up, "\\sinh": lambda up, down: (up - down) / 2, "\\cosh": lambda up, down: (up + down) / 2,
+    "\\tanh": lambda up, down: (up - down) / (up + down), "\\sigma": lambda up, down: up / (up + 1),
+}  # fmt: skip
+_WIDE = decimal.Context(prec=60, Emax=10**6, Emin=-(10**6))
+"""What a difference of two exponentials or logarithms leaves has still more digits than any number shown."""
+_MOST = 10_000
+"""A larger exponent makes a number of too many digits."""
 _COMPARISONS = {
     "<": operator.lt, ">": operator.gt, "=": operator.eq, "\\le": operator.le, "\\ge": operator.ge, "\\ne": operator.ne,
 }  # fmt: skip
@@ -40,8 +47,16 @@ def number(item: float) -> Any:
     return Fraction(repr(item)) if math.isfinite(item) else None
 
 
-def about(dtype: str) -> str:
-    """Between sides that arithmetic in `dtype` makes equal, and no other: an overflow, a sum that was absorbed."""
+def about(left: str, right: str, dtype: str) -> str:
+    """Between sides that arithmetic in `dtype` makes equal, and no other: an overflow, a sum that was absorbed. "" where it does not, as
+    what ran was not the formula step by step: then there is no equation of numbers."""
+    kind = getattr(np, dtype, None)
+    if kind is not None and np.dtype(kind).kind == "f":
+        a, b = evaluate(left, kind), evaluate(right, kind)
+        if a is not None and b is not None and _alike(np.shape(a), np.shape(b)):
+            a, b = (np.ravel(np.asarray(side, dtype=kind)) for side in (a, b))
+            if not np.allclose(a, b, rtol=16 * np.finfo(kind).eps, atol=0, equal_nan=True):
+                return ""
     return rf"\overset{{\mathrm{{{dtype}}}}}{{=}}"
 
 
@@ -103,13 +118,13 @@ def _within(a: Any, b: Any, part: float) -> bool:
 
 
 @functools.lru_cache(maxsize=4096)
-def evaluate(tex: str) -> Any:
+def evaluate(tex: str, kind: Any = None) -> Any:
     """The number (a Fraction or a float) or the array that a formula comes to; None when it is more than numbers and
-    the common signs."""
+    the common signs. kind: a NumPy type in which each step is worked out."""
     if "mathrm" in tex or "partial" in tex:
         return None  # a symbol: most formulas end here
     try:
-        reader = _Reader(_TOKEN.findall(tex))
+        reader = _Reader(_TOKEN.findall(tex), kind)
         with np.errstate(all="ignore"):  # 0 times infinity is nan, and that is an answer
             found = reader.sum()
         return found if reader.at == len(reader.tokens) else None
@@ -120,8 +135,8 @@ def evaluate(tex: str) -> Any:
 class _Reader:
     """A formula's value by recursive descent. Raises ValueError for what it does not know."""
 
-    def __init__(self, tokens: list[str]) -> None:
-        self.tokens, self.at = tokens, 0
+    def __init__(self, tokens: list[str], kind: Any = None) -> None:
+        self.tokens, self.at, self.number = tokens, 0, kind or Fraction
 
     def next(self) -> str:
         return self.tokens[self.at] if self.at < len(self.tokens) else ""
@@ -176,7 +191,7 @@ class _Reader:
     def atom(self) -> Any:
         token = self.next()
         if token[:1].isdigit():
-            return Fraction(self.take())
+            return self.number(self.take())
         if token == "{":
             return self.group()
         self.take()
@@ -196,18 +211,21 @@ class _Reader:
             second = self.sum()
             self.close(")")
             return _each(max if token == "\\max" else min, first, second)
-        if token in _FUNCTIONS:
+        if token in _FUNCTIONS or token == "\\ln" or token in _EXPONENTIALS and (token != "\\sigma" or self.next() in ("(", "\\left")):
             argument = self.atom() if self.next() in ("(", "\\left") else self.power()  # f(x)^2 is the square of f(x)
-            return _each(lambda x: _FUNCTIONS[token](float(x)), argument)
+            return _each(functools.partial(_function, token), argument)
         return self.sign(token)
 
     def sign(self, token: str) -> Any:
         if token == "\\frac":
             return self.group() / self.group()
         if token == "\\sqrt":
-            return _each(lambda x: _root(Fraction(x)), self.group())
+            return _each(_root, self.group())
+        if token == "e" and self.next() == "^":
+            self.take()
+            return _each(_exponential, self.group() if self.next() == "{" else self.atom())
         if token == "e":
-            return math.e
+            return _exponential(self.number(1))
         if token in ("\\pi", "\\infty"):
             return math.pi if token == "\\pi" else math.inf
         if token == "\\sum":
@@ -236,7 +254,7 @@ class _Reader:
             self.take()
             sizes.append(int(self.take()))
         self.take("}")
-        return np.full(sizes if len(sizes) > 1 else (1, *sizes), Fraction(1), dtype=object)
+        return np.full(sizes if len(sizes) > 1 else (1, *sizes), self.number(1), dtype=object)
 
     def comparison(self) -> Any:
         sides, signs = [self.sum()], []
@@ -244,9 +262,9 @@ class _Reader:
             signs.append(_COMPARISONS[self.take()])
             sides.append(self.sum())
         self.take("]")
-        held: Any = Fraction(1)
+        held: Any = self.number(1)
         for sign, a, b in zip(signs, sides, sides[1:]):
-            held = held * _each(lambda x, y, sign=sign: Fraction(sign(x, y)), a, b)
+            held = held * _each(lambda x, y, sign=sign: self.number(int(sign(x, y))), a, b)
         return held
 
     def matrix(self) -> Any:
@@ -259,6 +277,38 @@ class _Reader:
         return np.array(rows, dtype=object)
 
 
+def _is_finite(x: Any) -> bool:
+    return isinstance(x, Fraction) or math.isfinite(x)  # of a fraction too large for a float, math has no answer
+
+
+def _exponential(x: Any) -> Any:
+    if isinstance(x, np.floating):
+        return np.exp(x)
+    if not _is_finite(x):
+        return math.exp(x)
+    if abs(x) > _MOST:
+        return math.nan  # equal to nothing
+    x = Fraction(x)
+    return Fraction(_WIDE.exp(_WIDE.divide(decimal.Decimal(x.numerator), decimal.Decimal(x.denominator))))
+
+
+def _function(name: str, x: Any) -> Any:
+    if isinstance(x, np.floating):
+        return 1 / (1 + np.exp(-x)) if name == "\\sigma" else getattr(np, "log" if name == "\\ln" else name[1:])(x)
+    if name in _FUNCTIONS:
+        return _FUNCTIONS[name](float(x))
+    if name in ("\\tanh", "\\sigma") and x == x:  # nearer to 1 than any number shown, and not 1
+        x = max(-_MOST, min(_MOST, x))
+    if name in _EXPONENTIALS:
+        return _EXPONENTIALS[name](_exponential(x), _exponential(-x))
+    if not _is_finite(x):
+        return x if x > 0 else math.nan
+    if not x > 0:
+        return -math.inf if x == 0 else math.nan
+    x = Fraction(x)
+    return Fraction(_WIDE.subtract(_WIDE.ln(decimal.Decimal(x.numerator)), _WIDE.ln(decimal.Decimal(x.denominator))))
+
+
 def _each(function: Callable[..., Any], *sides: Any) -> Any:
     return np.frompyfunc(function, len(sides), 1)(*sides) if any(np.ndim(s) for s in sides) else function(*sides)
 
@@ -268,6 +318,8 @@ def _matrix_product(a: Any, b: Any) -> Any:
 
 
 def _to_power(base: Any, exponent: Any) -> Any:
+    if isinstance(base, np.floating):
+        return base ** type(base)(exponent)
     if isinstance(base, Fraction) and isinstance(exponent, Fraction) and exponent.denominator == 1 and abs(exponent) <= 400:
         return base**exponent
     if base < 0:
@@ -275,6 +327,9 @@ def _to_power(base: Any, exponent: Any) -> Any:
     return float(base) ** float(exponent)
 
 
-def _root(item: Fraction) -> Any:
+def _root(item: Any) -> Any:
+    if isinstance(item, np.floating):
+        return np.sqrt(item)
+    item = Fraction(item)
     up, down = math.isqrt(item.numerator), math.isqrt(item.denominator)
     return Fraction(up, down) if up * up == item.numerator and down * down == item.denominator else math.sqrt(item)

@@ -190,6 +190,28 @@ def test_an_overflow_is_no_equation_of_numbers():
     assert r"\overset{\mathrm{float32}}{=}" in trace(x * x).nodes[-1].tex_numbers
 
 
+@pytest.mark.parametrize(
+    ("function", "logits", "numbers"),
+    [
+        ("softmax", [1000.0, 1001.25, 999.5], "1001.25"),  # at three digits all would be 1000
+        ("log_softmax", [1000.0, 1001.25, 999.5], "1001.25"),
+        ("log_softmax", [0.25, 0.5, 20.5], r"\overset{\mathrm{float32}}{=}"),  # so it is with these steps in float32, too
+        ("log_softmax", [0.0, 16.0], ""),  # the steps give 0 in float32, and -1.13e-7 without rounding; the kernel, which subtracts first, -1.19e-7
+        ("log_softmax", [100000.3, 100001.7], ""), ("logsumexp", [20000.0, -20000.0], ""),  # too large to be worked out
+    ],
+)  # fmt: skip
+def test_what_cancels_is_no_equation_unless_it_is_one(function, logits, numbers):
+    y = getattr(torch, function)(torch.tensor(logits, requires_grad=True), 0)
+    tex = trace(y, backward=False).nodes[-1].tex_numbers
+    assert numbers in tex if numbers else tex == ""
+
+
+@pytest.mark.parametrize("function", ["sigmoid", "tanh"])
+def test_what_rounding_made_1_is_about_1(function):
+    y = getattr(torch, function)(torch.tensor(30.7, requires_grad=True))
+    assert y.item() == 1 and r" \approx " in trace(y).nodes[-1].tex_numbers
+
+
 def test_a_bound_is_not_below_what_it_bounds():
     for seed in range(20):
         draw = random.Random(seed)
