@@ -280,3 +280,9 @@ def test_the_header_of_the_shipped_file_is_canonical():
     names = [name for name in header if name != "__metadata__"]
     assert size % 8 == 0 and names == sorted(names)
     assert header[names[-1]]["data_offsets"][1] == len(content) - 8 - size
+
+
+def test_shipped_weights_take_no_setting_of_a_download():
+    with pytest.raises(TypeError, match="unexpected keyword argument 'file_name'") as caught:
+        torch.vision.models.ResNetDigits_Weights.DEFAULT.get_state_dict(file_name="digits.pth")
+    assert "shipped with autolab and not downloaded" in caught.value.__notes__[0]
