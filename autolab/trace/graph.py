@@ -13,9 +13,14 @@ from ..engine.core.errors import fail
 from . import again, failures, names, scopes
 from .build import Builder
 from .model import Trace
+from .passes import REENTRANT
 from .reader import is_tensor, reader_for
 
 NO_GRAD = "There is no backward pass: no operand requires grad, or the graph was cut by detach() or no_grad()."
+RERUN = (
+    "No backward pass is shown: checkpoint(use_reentrant=True) ran its part under no_grad, and backward() runs it again and goes back through it "
+    "on its own, which would change .grad. With use_reentrant=False its operations are in the graph."
+)
 REHEARSED = "Rehearsed: this is what backward() would do now; no .grad was changed and nothing was freed."
 
 
@@ -135,6 +140,8 @@ def _rehearse(builder: Builder, roots: list[Any], gradient: Any, namespace: Mapp
     """Adds the backward frames. Returns what `meta` says: ("dry", ...) or ("", why not)."""
     if not any(t.requires_grad for t in roots):
         return "", NO_GRAD
+    if any(draft.grad_fn == REENTRANT for draft in builder.nodes):
+        return "", RERUN
     given = list(gradient) if isinstance(gradient, (list, tuple)) else [gradient] * (1 if len(roots) == 1 else 0)
     given = given or [None] * len(roots)
     if len(given) != len(roots):

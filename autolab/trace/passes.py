@@ -16,6 +16,8 @@ MOST_LOOKED_AT = 2_000_000
 
 CUT = "cut"
 FROZEN = "it is frozen"
+REENTRANT = "CheckpointFunctionBackward"
+HIDDEN = "what checkpoint(use_reentrant=True) runs, under no_grad and then again in backward, may use it all the same"
 NO_GRAD, DETACH = "it was computed under no_grad", "detach() cuts here"
 
 
@@ -163,6 +165,8 @@ class _Account:
         cutter = cutters.get(node_id)
         if cutter is None and self.looked_at > MOST_LOOKED_AT:
             return f"the way back from {result} does not come here"
+        if cutter is None and any(self._node(n).grad_fn == REENTRANT for n in plan.nodes):
+            return f"no way that is shown leads to it from {result}; {HIDDEN}"
         if cutter is None:
             return f"{result} {'does' if len(plan.roots) < 2 else 'do'} not depend on it"
         if cutter == "":

@@ -315,6 +315,9 @@ class _Replay:
             # A custom Function's node is the ctx itself: it is applied, not called.
             results = fn.apply(*grads) if hasattr(fn, "saved_tensors") else fn(*grads)
             results = results if isinstance(results, tuple) else (results,)
+            if len(results) > len(fn.next_functions):  # a custom function has no edge for arguments that are no tensors
+                wanted = iter([r for r, needed in zip(results, fn.needs_input_grad) if needed])
+                results = tuple(None if target is None else next(wanted, None) for target, _ in fn.next_functions)
             self.observer.after_node(fn, results)
         for slot, ((target, nr), grad) in enumerate(zip(fn.next_functions, results)):
             if target is not None and grad is not None:

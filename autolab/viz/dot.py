@@ -15,6 +15,7 @@ import graphviz
 
 from ..trace.graph import trace as trace_of
 from ..trace.model import Node, Saved, Trace
+from ..trace.record import Recording
 from ..trace.text import shape_text
 from . import layout, palette
 from .mime import picture_bundle
@@ -122,14 +123,14 @@ def make_dot(
 ) -> Picture:
     """A picture of the graph behind a result, for autolab and for torch tensors.
 
-    var            : a tensor, or a tuple or list of tensors.
+    var            : a tensor, or a tuple or list of tensors; or what `record()` gave, or its trace: then all that ran is drawn.
     params         : names for tensors: `dict(model.named_parameters())`. Other tensors get their variable's name.
     show_attrs     : list the arguments each operation keeps (`alpha`, `dim` ...).
     show_saved     : draw what each operation saved for its backward: one tab per saved tensor, with version and state.
     max_attr_chars : longer attributes are cut.
 
     Every operand is an edge of its own (`x * x` has two), and depth is not limited. Raises TypeError for anything but
-    tensors, ValueError for max_attr_chars below 1. Source: torchviz.make_dot.
+    tensors and recordings, ValueError for max_attr_chars below 1, and for params with a recording. Source: torchviz.make_dot.
 
     Example:
 
@@ -142,8 +143,11 @@ def make_dot(
         raise TypeError(f"params must be a dict of name: tensor, got {type(params).__name__}")
     if isinstance(max_attr_chars, bool) or not isinstance(max_attr_chars, int) or max_attr_chars < 1:
         raise ValueError(f"max_attr_chars must be a whole number of at least 1, got {max_attr_chars!r}")
+    recorded = var.trace() if isinstance(var, Recording) else var if isinstance(var, Trace) else None
+    if recorded is not None and params is not None:
+        raise ValueError("params gives names to the tensors behind a result; a recording has its own names: leave params out")
     return to_dot(
-        trace_of(var, params, backward=False, formulas=False),
+        trace_of(var, params, backward=False, formulas=False) if recorded is None else recorded,
         show_modules=False,
         show_attrs=show_attrs,
         show_saved=show_saved,

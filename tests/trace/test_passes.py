@@ -464,3 +464,42 @@ def test_what_retain_grad_keeps_adds_up_over_passes_as_in_pytorch():
         would = next(f for f in found.frames if f.event == "accumulate" and found.node(f.node).name == "y")
         assert would.text == "y.grad would become [18, 36]: [6, 12] would be added to what it holds"
         assert y.grad.tolist() == [12.0, 24.0]
+
+
+def test_a_reentrant_checkpoint_is_not_rehearsed_and_what_it_uses_is_not_denied():
+    pytorch = pytest.importorskip("torch")
+    from torch.utils.checkpoint import checkpoint
+
+    x, w = (pytorch.tensor(v, requires_grad=True) for v in (2.0, 3.0))
+    y = checkpoint(lambda x: pytorch.tanh(x * w), x, use_reentrant=True)
+    found = trace_of(y)
+    assert "checkpoint(use_reentrant=True)" in found.meta["why"] and "use_reentrant=False" in found.meta["why"]
+    assert (x.grad, w.grad) == (None, None) and all(f.phase == "forward" for f in found.frames)
+    ours = torch.tensor(2.0, requires_grad=True)
+    result = torch.utils.checkpoint.checkpoint(lambda x: x * ours, torch.tensor(3.0, requires_grad=True), use_reentrant=True)
+    assert "use_reentrant=False" in trace_of(result).meta["why"] and ours.grad is None
+    with pytest.warns(UserWarning, match="use_reentrant"), torch.record() as recording:
+        known = w * 1
+        y = checkpoint(lambda x: pytorch.tanh(x * w), x, use_reentrant=True)
+        y.backward()
+    recorded = recording.trace()
+    why = next(p.never[n.id] for p in recorded.passes for n in recorded.nodes if n.name == "w")
+    assert "depend" not in why and "may use it all the same" in why and known.requires_grad
+
+
+def test_a_custom_function_of_pytorch_with_a_number_first_is_rehearsed():
+    pytorch = pytest.importorskip("torch")
+
+    class Scaled(pytorch.autograd.Function):
+        @staticmethod
+        def forward(ctx, factor, x):
+            ctx.factor = factor
+            return factor * x
+
+        @staticmethod
+        def backward(ctx, grad):
+            return None, ctx.factor * grad
+
+    x = pytorch.tensor(2.0, requires_grad=True)
+    y = Scaled.apply(2.5, x)
+    assert "y would send 2.5 to x" in [f.text for f in trace_of(y).frames]

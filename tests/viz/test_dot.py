@@ -287,3 +287,14 @@ def test_what_is_simulated_says_so():
             drawn = {attrs["label"].split("\\n")[0]: attrs for (attrs,) in statements(picture).values() if "label" in attrs}
             assert "cuda:0 simulated" in drawn["y = sum"]["label"] and drawn["y = sum"]["style"] == "striped"
             assert "simulated" not in drawn["x"]["label"] and "style" not in drawn["x"]
+
+
+def test_a_recording_is_drawn_with_all_that_ran():
+    x = autolab.tensor([2.0, 3.0], requires_grad=True)
+    with autolab.record() as recording:
+        total = (x * x).sum()
+    for what in (recording, recording.trace()):
+        assert "total = sum" in make_dot(what).source
+    assert total.requires_grad
+    with pytest.raises(ValueError, match="leave params out"):
+        make_dot(recording, params={"x": x})
