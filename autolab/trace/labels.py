@@ -289,8 +289,10 @@ class Book:
             same = self.is_exact(child, rule, digits)
             first = truth.EQUAL if same else truth.ABOUT
             last = "" if known is None else formulas.scientific(short(known, digits))
-            if known is None or formulas.is_number(numbers) and truth.evaluate(numbers) == truth.number(known):
+            if known is None:
                 return f"{partial} {first} {numbers}"
+            if formulas.is_number(numbers) and truth.evaluate(numbers) in (truth.number(known), truth.evaluate(last)):
+                return f"{partial} {first} {last}"  # once, and without the parentheses of a factor
             found = truth.relation(numbers, last, same and exact(known, digits))
             if found:
                 break

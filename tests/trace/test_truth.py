@@ -217,3 +217,13 @@ def test_a_bound_is_not_below_what_it_bounds():
         draw = random.Random(seed)
         value = Value.of([draw.uniform(-1, 1) * 10 ** draw.randint(-5, 6) for _ in range(100)])
         assert float(re.search(r"within ±(\S+),", value.text)[1]) >= max(abs(value.stats["min"]), abs(value.stats["max"]))
+
+
+def test_a_derivative_that_is_one_number_is_said_once():
+    x, w = torch.tensor(1.5, requires_grad=True), torch.tensor(-0.7, requires_grad=True)
+    with torch.record() as recording:
+        e = x.exp()
+        y = e * x + w * x
+        y.backward()
+    said = {(e.child, e.slot): e.tex_numbers.rpartition("}")[2].strip() for e in recording.trace().edges if e.differentiable}
+    assert r"\approx 4.48" in said.values() and "= -0.7" in said.values()
