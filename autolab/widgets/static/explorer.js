@@ -22,7 +22,8 @@ class View {
   constructor(model, el) {
     this.model = model;
     this.host = el;
-    this.trace = unpack(model.get("data"));
+    this.data = model.get("data");
+    this.trace = unpack(this.data);
     this.folding = new Folding(this.trace, model.get("folding"));
     this.alone = model.get("live") === false; // an exported page: there is no kernel
     const many = `this graph has ${this.trace.nodes.length.toLocaleString("en")} nodes: its numbers stay in the notebook's kernel`;
@@ -104,7 +105,11 @@ class View {
       "change:dot": () => this.layOut(),
       "msg:custom": (message) => this.onDetails(message),
     };
-    for (const [name, handler] of Object.entries(events)) this.model.on(name, handler);
+    // The parts of another trace are told of one by one, in any order: what is not of this trace is the next view's.
+    for (const [name, handler] of Object.entries(events)) {
+      events[name] = (message) => this.model.get("data") === this.data && handler(message);
+      this.model.on(name, events[name]);
+    }
     const sizes = new ResizeObserver(() => this.fit()), forget = followTheme(this.host, this.root);
     sizes.observe(this.root);
     this.leave = () => {

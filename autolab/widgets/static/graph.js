@@ -398,12 +398,12 @@ function updateTab({ tab, rect, text, full }, saved, would, tight) {
   narrow(text, Number(rect.getAttribute("width")) - 8);
 }
 
-function updateGradient({ grad: strip, node, strip: paper, word, number, gthumb }, state, said, grad) {
+function updateGradient({ g, grad: strip, node, strip: paper, word, number, gthumb }, state, said, grad) {
   strip.dataset.state = state;
   paper.setAttribute("fill", state in PATTERNS ? `url(#al-${state})` : PALETTE.paper);
   word.textContent = said;
   word.removeAttribute("textLength");
-  if (said.length > 11) narrow(word, paper.getBBox().width - 2 * MARGIN_OF_WORDS);
+  if (said.length > 11) narrow(word, Number(g.querySelector(".al-card").getAttribute("width")) - 2 * MARGIN_OF_WORDS);
   number.textContent = state === "zero" && !node.shape?.length ? "0" : gthumb && grad ? "" : brief(grad);
   if (!gthumb) return;
   const w = Number(gthumb.dataset.w), h = Number(gthumb.dataset.h);
