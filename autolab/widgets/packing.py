@@ -60,9 +60,9 @@ _MATRIX = r"\begin{bmatrix}"
 
 
 def _lines(tex: str) -> list[str]:
-    """A chain of equations in pieces that may stand below each other: `y = a b`, `= 2 \\cdot 3`, `= 6`."""
+    """A chain of equations in pieces that may stand below each other: `y = a b`, `= 2 \\cdot 3`, `= 6`; of numbers alone: `2 \\cdot 3`, `= 6`."""
     sides = truth.split(tex)
-    together = 1 if r"\mathrel" in sides[0] or _MATRIX in sides[0] or len(sides) == 3 and tex.count(_MATRIX) > 2 else 3
+    together = 1 if r"\mathrel" in sides[0] or _MATRIX in sides[0] or r"\cdot" in sides[0] or len(sides) == 3 and tex.count(_MATRIX) > 2 else 3
     return [" ".join(sides[:together]), *(" ".join(pair) for pair in zip(sides[together::2], sides[together + 1 :: 2]))]
 
 

@@ -248,3 +248,13 @@ def test_lab_keys_do_not_reach_the_notebook(conv: InLab) -> None:
     for key in ("b", "a", "d", "d"):
         conv.page.keyboard.press(key)
     assert conv.page.evaluate(f"({cells})(jupyterapp.shell.currentWidget)") == count
+
+
+def test_details_stand_beside_the_grids_only_where_all_of_them_are_seen(shown: Exported) -> None:
+    """Also on the way back, whose names are longer."""
+    shown.page.set_viewport_size({"width": 1218, "height": 900})
+    shown.open(ConvExplorer(torch.rand(2, 6, 6), torch.ones(3, 2, 3, 3), stride=2, padding=1))
+    for way in ("Backward", "Forward"):
+        shown.button(way).click()
+        expect(shown.button(way)).to_have_attribute("aria-pressed", "true")
+        assert shown.root.locator(".al-stage").evaluate("stage => stage.scrollWidth <= stage.clientWidth")

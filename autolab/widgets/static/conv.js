@@ -174,10 +174,10 @@ class Convolution {
 
   // Details beside the grids where both are seen whole, below them otherwise.
   fit() {
-    const width = this.root.clientWidth - 24;
-    const wanted = [this.images[0], this.kernels[0], this.output].reduce((sum, g) => sum + Math.max(g.size * g.columns, 100), 130);
-    this.root.classList.toggle("al-beside", wanted + 392 <= width);
+    const width = this.root.clientWidth - 24, parts = [...this.stage.children];
     this.root.classList.toggle("al-narrow", width < 700);
+    // 14 px between the parts of the stage, 18 around them, 392 for Details.
+    this.root.classList.toggle("al-beside", parts.reduce((sum, part) => sum + part.offsetWidth + 14, 396) <= width);
   }
 
   set(name, value) {
@@ -278,6 +278,8 @@ class Convolution {
     this.paint(frame, step, backward);
     this.mark(frame, selected, backward);
     this.describe(selected.length ? data.frames[this.frameOf(selected)] : frame, Boolean(selected.length), backward);
+    // Names are longer on the way back.
+    this.fit();
   }
 
   say(frame, step, backward) {

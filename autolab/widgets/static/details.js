@@ -36,6 +36,11 @@ function settingText(value) {
   return Array.isArray(value) ? `(${value.join(", ")})` : typeof value === "boolean" ? short(value) : String(value);
 }
 
+function attributeText(value) {
+  if (Array.isArray(value)) return `[${value.map(attributeText).join(", ")}]`;
+  return typeof value === "boolean" ? short(value) : JSON.stringify(value);
+}
+
 function settingWords({ optimizer, settings }) {
   const words = Object.entries(settings).map(([name, value]) => `${name} = ${settingText(value)}`);
   return [optimizer, ...words].join(", ");
@@ -431,7 +436,7 @@ export class Details {
     if (node.error) facts.length = 0; // these are about a result
     if (node.mark) facts.unshift(["here", node.mark]);
     for (const [name, value] of Object.entries(node.attrs ?? {}))
-      facts.push([name, typeof value === "boolean" ? short(value) : JSON.stringify(value)]);
+      facts.push([name, attributeText(value)]);
     const sharers = sharersOf(this.trace, node);
     if (sharers.length) facts.push(["shared by", sharers.join(", ")]);
     else if (node.module) facts.push(["module", node.module]);

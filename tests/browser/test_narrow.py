@@ -1,0 +1,68 @@
+"""Exported widgets as narrow as a cell of JupyterLab on a phone: what matters is seen without scrolling to the side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lab import Explorer, Panel
+from playwright.sync_api import Page, expect
+
+import autolab as torch
+from autolab.widgets import FreezePanel, explore
+
+LINES = """element => { const text = document.createRange(); text.selectNodeContents(element);
+  return new Set([...text.getClientRects()].map((line) => Math.round(line.top))).size; }"""
+
+
+@pytest.fixture
+def page_options() -> dict[str, Any]:
+    return {"viewport": {"width": 330, "height": 900}}
+
+
+def opened(page: Page, recording: torch.trace.Recording, folder: Path, step: int) -> Explorer:
+    page.goto(explore(recording, step=step).to_html(folder / "narrow.html").as_uri())
+    shown = Explorer(page)
+    expect(shown.graph).to_be_visible()
+    return shown
+
+
+def test_the_arithmetic_of_a_step_breaks_before_its_result(page: Page, tmp_path: Path) -> None:
+    bias = torch.tensor(1.0, requires_grad=True)
+    optimizer = torch.optim.SGD([bias], lr=0.1, momentum=0.9)
+    with torch.record() as recording:
+        for _ in range(2):
+            (bias * -8.61234).backward()
+            optimizer.step()
+    shown = opened(page, recording, tmp_path, len(recording.trace().frames) - 1)
+    expect(shown.said).to_contain_text("b = momentum * b + bias.grad ≈ 0.9 * (-8.61234)")
+    for math in shown.details.locator("math").all():
+        assert math.evaluate("m => m.getBoundingClientRect().right - m.closest('.al-formula').getBoundingClientRect().right") < 1
+
+
+def test_names_of_facts_are_whole_and_the_state_of_what_was_saved_is_seen(page: Page, tmp_path: Path) -> None:
+    x = torch.tensor([-0.25, 3.0e-6], requires_grad=True)
+    with torch.record() as recording:
+        (x.sigmoid() * x).sum().backward()
+    shown = opened(page, recording, tmp_path, 1)
+    for name in ("grad_fn", "requires_grad"):
+        assert shown.details.get_by_role("term").filter(has_text=name).evaluate(LINES) == 1
+    for number in shown.details.get_by_role("table", name="value of v2").get_by_role("cell").all():
+        assert number.evaluate(LINES) == 1
+    kept = shown.details.get_by_role("table", name="Saved by v2")
+    for state in (kept.get_by_role("columnheader", name="state"), kept.get_by_role("cell", name="alive").first):
+        cell, details = state.bounding_box(), shown.details.bounding_box()
+        assert cell and details and cell["x"] + cell["width"] <= details["x"] + details["width"]
+
+
+def test_switches_of_the_freeze_panel_are_in_sight(page: Page, tmp_path: Path) -> None:
+    network = torch.nn.Sequential(torch.nn.Sequential(torch.nn.Conv2d(1, 4, 3), torch.nn.BatchNorm2d(4)), torch.nn.Dropout(0.3))
+    widget = FreezePanel(network, forward=lambda: network(torch.ones(2, 1, 8, 8)).sum())
+    page.goto(widget.to_html(tmp_path / "freeze.html").as_uri())
+    shown = Panel(page)
+    expect(shown.tree).to_be_visible()
+    room = shown.root.bounding_box()
+    for button in [*shown.tree.get_by_role("switch").all(), *shown.tree.get_by_role("button").all()]:
+        place = button.bounding_box()
+        assert room and place and place["x"] + place["width"] <= room["x"] + room["width"], button.inner_text()
