@@ -73,7 +73,7 @@ _LAZY = {
     "testing": "autolab.testing",
     "serialization": "autolab.serialization",
     "hub": "autolab.hub",
-    "backends": "autolab.backends", "profiler": "autolab.profiler",
+    "backends": "autolab.backends", "profiler": "autolab.profiler", "specimens": "autolab.specimens",
 }
 globals().update(
     {name: f for name, f in _registry.NAMESPACES[""].items() if name not in _LAZY}

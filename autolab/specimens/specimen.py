@@ -1,0 +1,181 @@
+"""A specimen: the engine with one rule exchanged, the belief behind it, and where it shows."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import autolab
+
+from .exchange import Place, exchanged
+from .outcome import Outcome, as_program
+
+MARK = "# wrong"
+"""Ends the lines of a rule that were exchanged. Learners see the rule without it."""
+
+SPECIMENS: dict[int, Specimen] = {}
+"""All of them, by the number of the misconception."""
+
+Program = Callable[..., Any]
+
+
+class Specimen:
+    """A wrong engine: the core's own, with one rule exchanged.
+
+    number, misconception: which one it is of the 25. name: what it is called. belief: what one has to believe to expect
+    what it does. rule: the source of what was exchanged. lines: the numbers of the lines in it that are wrong. stands_for:
+    what it stands in the place of. instead: what the engine has there. shows: what kind of program exposes it.
+    goes_wrong, goes_right: an `Example` of a program on which it differs from the right engine, and of one on which
+    it does not.
+
+    Example:
+
+        >>> s = torch.specimens["set instead of add"]
+        >>> def twice():
+        ...     x = torch.tensor(3., requires_grad=True)
+        ...     (x * x).backward()
+        ...     return x.grad
+        >>> s.run(twice), twice()
+        (tensor(3.), tensor(6.))
+    """
+
+    def __init__(
+        self, number: int, name: str, level: int, belief: str, shows: str, instead: str, rules: dict[Place, Any], source: str,
+        wrong: Program, right: Program,
+    ) -> None:  # fmt: skip
+        self.number = self.misconception = number
+        self.name, self.level, self.belief, self.shows, self.instead = name, level, belief, shows, instead
+        self._rules = rules
+        marked = textwrap.dedent(source).rstrip().splitlines()
+        first = next(i for i, line in enumerate(marked) if line.startswith(("def ", "class ")))
+        marked = marked[first:]
+        self.lines = tuple(i for i, line in enumerate(marked, 1) if line.endswith(MARK))
+        self.rule = "\n".join(line.removesuffix(MARK).rstrip() for line in marked)
+        self.goes_wrong, self.goes_right = Example(self, wrong), Example(self, right)
+
+    @property
+    def stands_for(self) -> tuple[str, ...]:
+        """What the rule stands in the place of: 'autolab.engine.core.backward._Pass.add'."""
+        return tuple(dict.fromkeys(_written(place) for place in self._rules))
+
+    def run(self, program: Program) -> Any:
+        """What `program` returns with this engine.
+
+        program: a function of no arguments, or of one, the module torch. What it raises comes out; the engine is the
+        right one again afterwards, and all the time in other threads. A thread that the program starts has the right
+        one. Raises TypeError when `program` is no such function."""
+        return _run(as_program(program), self._rules)
+
+    def outcome(self, program: Program) -> Outcome:
+        """What `program` gives with this engine: a result, or an error."""
+        run = as_program(program)
+        return Outcome.of(lambda: _run(run, self._rules))
+
+    @property
+    def listing(self) -> str:
+        """The rule with numbers at its lines."""
+        return "\n".join(f"{i:2}  {line}".rstrip() for i, line in enumerate(self.rule.splitlines(), 1))
+
+    def __repr__(self) -> str:
+        where = ", ".join(self.stands_for[:2]) + (" …" if len(self.stands_for) > 2 else "")
+        return f"{self.number}. {self.name}\nBelief: {self.belief}\nIn the place of {where}:\n\n{self.listing}"
+
+    def _repr_markdown_(self) -> str:
+        return f"**{self.number}. {self.name}**\n\nBelief: {self.belief}\n\n```text\n{self.listing}\n```"
+
+
+@dataclass(frozen=True, repr=False)
+class Example:
+    """A program, and what it gives: `right` with the right engine, `wrong` with the specimen, each computed when asked
+    for.
+
+    >>> torch.specimens[3].goes_right
+    def chain(torch):
+        x = torch.tensor(3.0, requires_grad=True)
+        y = torch.exp(x * 2) + 1
+        y.backward()
+        return x.grad
+    <BLANKLINE>
+    right engine:   tensor(806.8576)
+    this specimen:  tensor(806.8576)
+    """
+
+    specimen: Specimen
+    program: Program
+
+    @property
+    def source(self) -> str:
+        """The program's text."""
+        return textwrap.dedent(inspect.getsource(self.program)).rstrip()
+
+    @property
+    def right(self) -> Outcome:
+        """What the right engine gives."""
+        return RIGHT.outcome(self.program)
+
+    @property
+    def wrong(self) -> Outcome:
+        """What the specimen gives."""
+        return self.specimen.outcome(self.program)
+
+    @property
+    def differs(self) -> bool:
+        """Whether the two differ."""
+        return not self.right.same_as(self.wrong)
+
+    def __repr__(self) -> str:
+        return f"{self.source}\n\nright engine:   {self.right}\nthis specimen:  {self.wrong}"
+
+    def _repr_markdown_(self) -> str:
+        return f"```python\n{self.source}\n```\n\n```text\nright engine:   {self.right}\nthis specimen:  {self.wrong}\n```"
+
+
+def _run(program: Callable[[], Any], rules: dict[Place, Any]) -> Any:
+    """What `program` returns with `rules` exchanged; the thread's grad mode is afterwards what it was."""
+    with exchanged(rules), autolab.set_grad_enabled(autolab.is_grad_enabled()):
+        return program()
+
+
+class _Right:
+    """The right engine, as one of those that can be run."""
+
+    name, level, lines, rule, number = "the right engine", 0, (), "", 0
+
+    def outcome(self, program: Program) -> Outcome:
+        run = as_program(program)
+        return Outcome.of(lambda: _run(run, {}))
+
+
+RIGHT = _Right()
+
+
+def specimen(
+    number: int, name: str, *, level: int, belief: str, shows: str, instead: str, places: Any, wrong: Program, right: Program
+) -> Callable[[Any], Any]:  # fmt: skip
+    """Makes a specimen of a rule; a decorator.
+
+    The rule is a function whose first argument is the engine's own, `right`; or, where several are exchanged, a class of
+    them. places: where it stands, pairs (owner, name) or triples with "get" or "set"; for a class a dict of them by the
+    names of its functions."""
+
+    def make(rule: Any) -> Any:
+        named = {name: (vars(rule)[name], where) for name, where in places.items()} if isinstance(places, dict) else {"": (rule, places)}
+        rules = {_place(one): function for function, where in named.values() for one in where}
+        SPECIMENS[number] = Specimen(number, name, level, belief, shows, instead, rules, inspect.getsource(rule), wrong, right)
+        return rule
+
+    return make
+
+
+def _place(where: Iterable[Any]) -> Place:
+    owner, name, *kind = where
+    return owner, name, kind[0] if kind else "call"
+
+
+def _written(place: Place) -> str:
+    owner, name, kind = place
+    home = owner.__name__ if inspect.ismodule(owner) else f"{owner.__module__}.{owner.__qualname__}"
+    return f"{home}.{name}" + ("" if kind == "call" else f" ({kind})")

@@ -1,0 +1,320 @@
+"""Each specimen differs from PyTorch exactly where it says: on its own examples, on those of all others, on random
+programs; and nothing of it is left behind, or seen in another thread."""
+
+import doctest
+import random
+import threading
+import warnings
+from pathlib import Path
+
+import autolab
+import pytest
+from autolab import specimens
+from autolab.specimens.specimen import MARK, RIGHT
+from engine_programs import random_expression, run_dag
+from goldens.oracle import ENGINE, answer
+from goldens.plain import differences, plain
+
+pytestmark = [
+    pytest.mark.skipif(ENGINE != "autolab", reason="specimens are of autolab's engine"),
+    pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf"),
+]
+SUITE = "test_specimens"
+ALL = list(specimens)
+GPU = {21, 22}
+"""Their programs need a GPU: autolab's simulated one; PyTorch has none here, so autolab's right engine stands for it."""
+
+
+def each(of=ALL):
+    return pytest.mark.parametrize("specimen", of, ids=lambda s: f"{s.number} {s.name}")
+
+
+def told(program, torch):
+    """What a program gives, as plain data; of an error its kind and first words."""
+    try:
+        return plain(program(torch))
+    except Exception as error:
+        return f"{type(error).__name__}: {str(error)[:60]}"
+
+
+def in_pytorch(specimen, example):
+    if specimen.number in GPU:
+        return RIGHT.outcome(lambda: told(example.program, autolab)).value
+    name = f"{specimen.number} {example.program.__name__}"
+    return answer(SUITE, name, lambda torch: told(example.program, torch))
+
+
+def differs(specimen, example):
+    return bool(differences(specimen.run(lambda: told(example.program, autolab)), in_pytorch(specimen, example)))
+
+
+def test_there_is_one_for_each_misconception():
+    assert [s.number for s in ALL] == [s.misconception for s in ALL] == list(range(1, 26))
+    assert len({s.name for s in ALL}) == len(specimens) == 25
+
+
+@each()
+def test_a_rule_is_short_and_marks_its_wrong_lines(specimen):
+    lines = specimen.rule.splitlines()
+    assert 1 < len(lines) <= 15 and lines[0].startswith(("def ", "class "))
+    assert specimen.lines and all(1 < n <= len(lines) for n in specimen.lines)
+    assert MARK not in specimen.rule and "wrong" not in repr(specimen)
+    assert specimen.listing.splitlines()[1].startswith(" 2  ")
+    assert specimen.belief.endswith(".") and not specimen.shows.endswith(".")
+
+
+@each()
+def test_it_goes_wrong_where_it_says(specimen):
+    assert differs(specimen, specimen.goes_wrong)
+    assert specimen.goes_wrong.differs
+
+
+@each()
+def test_it_goes_right_where_it_says(specimen):
+    assert not differs(specimen, specimen.goes_right)
+    assert not specimen.goes_right.differs
+
+
+@each()
+def test_the_right_engine_is_pytorch_on_its_examples(specimen):
+    for example in (specimen.goes_wrong, specimen.goes_right):
+        found = RIGHT.outcome(lambda: told(example.program, autolab)).value
+        assert not differences(found, in_pytorch(specimen, example))
+
+
+@each()
+def test_it_goes_wrong_on_the_plain_engine_too(specimen):
+    with autolab.engine.plain():
+        assert specimen.goes_wrong.differs and not specimen.goes_right.differs
+
+
+ALSO = {
+    1: {"4 plus_twice"},  # two passes
+    # what trains
+    2: {"5 unused_parameter", "5 all_used", "12 momentum_without_gradient", "12 plain_without_gradient", "14 nothing_exchanged", "25 loss_falls"},
+    # what uses a tensor twice
+    3: {
+        "1 two_losses", "1 one_loss", "2 some_rounds", "6 of_a_leaf", "7 converted_weight", "7 nothing_converted", "8 leaf_changed_aside",
+        "12 momentum_without_gradient", "12 plain_without_gradient", "15 connected_loss", "16 unequal_vector", "16 vector_of_ones",
+        "18 nothing_outside", "24 finite_branches",
+    },
+    5: {"15 detached_loss"},  # a leaf that gets no gradient
+    17: {"4 plus_twice", "4 square_twice"},  # a graph used again
+}  # fmt: skip
+"""Which specimens differ on examples of others, too, and why."""
+
+
+@each()
+def test_it_differs_on_no_other_example_without_a_reason(specimen):
+    differ = {
+        f"{other.number} {example.program.__name__}"
+        for other in ALL
+        for example in (other.goes_wrong, other.goes_right)
+        if not RIGHT.outcome(example.program).same_as(specimen.outcome(example.program))
+    }
+    assert differ == {f"{specimen.number} {specimen.goes_wrong.program.__name__}"} | ALSO.get(specimen.number, set())
+
+
+# -- random programs -------------------------------------------------------------------------------------------------------
+def drawn(seed):
+    """A random smooth expression of two numbers, as steps, and the program that differentiates it."""
+    steps = random_expression(random.Random(seed), 6)
+
+    def program(torch):
+        leaves = [torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in (0.7, -1.3)]
+        run_dag(torch, steps, leaves)[-1].backward()
+        return [x.grad for x in leaves]
+
+    return steps, program
+
+
+def reached(steps):
+    """The numbers of the values that the result is computed from, itself included, each as often as it is used."""
+    needed, uses = {len(steps) + 1}, []
+    for k in range(len(steps) - 1, -1, -1):
+        if k + 2 in needed:
+            needed |= set(steps[k][1])
+            uses += steps[k][1]
+    return needed, uses
+
+
+def expected_to_differ(number, steps):
+    needed, uses = reached(steps)
+    names = {name for k, (name, _) in enumerate(steps) if k + 2 in needed}
+    if number == 3:  # something is used twice on the way
+        return len(set(uses)) < len(uses)
+    if number == 5:  # a leaf that nothing used
+        return not {0, 1} <= needed
+    return number == 25 and bool(names & {"square", "div_safe"})  # a power
+
+
+SEEDS = range(8)
+
+
+def test_the_random_programs_are_of_all_kinds():
+    for number in (3, 5, 25):
+        assert {expected_to_differ(number, drawn(seed)[0]) for seed in SEEDS} == {True, False}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_programs_differ_where_a_rule_is_at_work(seed):
+    steps, program = drawn(seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        want = answer(SUITE, f"random {seed}", program)
+        assert not differences(plain(program(autolab)), want)
+        wrong = {s.number for s in ALL if differences(plain(s.run(program)), want)}
+    assert wrong == {s.number for s in ALL if expected_to_differ(s.number, steps)}
+
+
+# -- what it leaves behind -------------------------------------------------------------------------------------------------
+def standing():
+    """What stands in each place that a specimen exchanges."""
+    return {(owner, name): vars(owner).get(name) for s in ALL for owner, name, _ in s._rules}
+
+
+def test_everything_is_restored_also_after_an_error():
+    before, grad_mode, observer = standing(), autolab.is_grad_enabled(), autolab.engine.core.observe.observer
+
+    def fails():
+        autolab.set_grad_enabled(False)
+        raise ZeroDivisionError
+
+    for specimen in ALL:
+        with pytest.raises(ZeroDivisionError):
+            specimen.run(fails)
+    assert standing() == before and autolab.is_grad_enabled() is grad_mode
+    assert autolab.engine.core.observe.observer is observer
+
+
+def run_in_thread(action):
+    found = []
+    thread = threading.Thread(target=lambda: found.append(action()))
+    thread.start()
+    thread.join(20)
+    return found[0]
+
+
+@each()
+def test_another_thread_has_the_right_engine_meanwhile(specimen):
+    program = specimen.goes_wrong.program
+    right = told(program, autolab)
+    elsewhere, here = specimen.run(lambda: (run_in_thread(lambda: told(program, autolab)), told(program, autolab)))
+    assert not differences(elsewhere, right) and differences(here, right)
+
+
+def test_threads_may_end_in_any_order():
+    """The second begins within the first and ends after it: it keeps its rule, and the last one tidies up."""
+    specimen, before = specimens["set instead of add"], standing()
+    inside, first_is_over = threading.Event(), threading.Event()
+    found = []
+
+    def second():
+        inside.set()
+        assert first_is_over.wait(20)
+        return specimen.goes_wrong.program(autolab)
+
+    def first():
+        thread.start()
+        assert inside.wait(20)
+
+    thread = threading.Thread(target=lambda: found.append(specimen.run(second)))
+    specimen.run(first)
+    first_is_over.set()
+    thread.join(20)
+    assert found[0].item() == 12 and standing() == before
+
+
+def test_within_a_run_another_specimen_takes_over():
+    def program():
+        return specimens[1].run(specimens[3].goes_wrong.program), specimens[3].goes_wrong.program(autolab)
+
+    inner, outer = specimens[3].run(program)
+    assert (inner.item(), outer.item()) == (39, 12)
+
+
+def test_second_derivatives_have_the_wrong_rule_too():
+    def program(torch):
+        x = torch.tensor(2.0, requires_grad=True)
+        (first,) = torch.autograd.grad(x * x, x, create_graph=True)
+        return first
+
+    assert program(autolab).item() == 4 and specimens[3].run(program).item() == 2
+
+
+def test_a_vector_of_several_shapes():
+    """A number for a matrix: the mean of six gradients; and the graph of the gradient knows it."""
+    def program(torch):
+        x = torch.tensor(2.0, requires_grad=True)
+        (g,) = torch.autograd.grad((x * torch.ones(2, 3)).sum(), x, create_graph=True)
+        return g.detach()
+
+    assert (program(autolab).item(), specimens[23].run(program).item()) == (6, 1)
+
+
+def test_a_part_of_a_leaf_changes_in_place():
+    def program(torch):
+        c = torch.tensor([1.0, 2.0], requires_grad=True)
+        c[:] += 1
+        (c * c).sum().backward()
+        return c.grad
+
+    assert told(program, autolab) == answer(SUITE, "part of a leaf", lambda torch: told(program, torch))
+    assert specimens[8].run(program).tolist() == [4, 6]
+
+
+# -- the catalogue ---------------------------------------------------------------------------------------------------------
+def test_specimens_are_found_by_name_and_number():
+    assert specimens[3] is specimens["set instead of add"] is ALL[2]
+    lines = repr(specimens).splitlines()
+    assert len(lines) == 25 and lines[2].endswith(specimens[3].belief)
+    assert specimens._repr_markdown_().count("\n") == 26
+
+
+@pytest.mark.parametrize("key", [0, 26, "add", None])
+def test_a_specimen_that_is_not_there(key):
+    with pytest.raises(KeyError, match="key should be the name of a specimen or its number, 1 to 25, but is") as caught:
+        specimens[key]
+    assert caught.value.__notes__ == ["print(autolab.specimens) lists them."]
+
+
+@pytest.mark.parametrize(
+    "program, message",
+    [
+        (3, r"program should be a function, but is 3 \(int\)"),
+        (lambda a, b: 0, "program should be a function of no arguments, or of the module torch, but <lambda> takes a, b"),
+        (lambda *, a: 0, "program should be a function of no arguments, or of the module torch, but <lambda> takes a"),
+    ],
+)
+def test_what_is_no_program(program, message):
+    for call in (specimens[3].run, specimens[3].outcome, RIGHT.outcome):
+        with pytest.raises(TypeError, match=message) as caught:
+            call(program)
+        assert caught.value.__notes__
+
+
+def test_an_example_shows_program_and_results():
+    text = repr(specimens[3].goes_wrong)
+    assert "(a * b + b).backward()" in text and text.endswith("right engine:   tensor(39.)\nthis specimen:  tensor(12.)")
+    assert "```python\ndef diamond(torch):" in specimens[3].goes_wrong._repr_markdown_()
+
+
+def test_a_specimen_says_what_it_stands_for():
+    assert specimens[3].stands_for == ("autolab.engine.core.backward._Pass.add",)
+    assert "In the place of autolab.engine.core.backward._Pass.add" in repr(specimens[3])
+
+
+def test_it_is_loaded_on_first_use(tmp_path):
+    import os
+    import subprocess
+    import sys
+
+    code = "import sys, autolab; print('autolab.specimens' in sys.modules, len(autolab.specimens))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
+    assert done.stdout == "False 25\n"
+
+
+def test_the_page_about_them_shows_what_happens():
+    page = Path(autolab.__file__).parents[1] / "docs" / "specimens.md"
+    result = doctest.testfile(str(page), module_relative=False)
+    assert result.attempted > 8 and result.failed == 0
