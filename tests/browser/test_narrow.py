@@ -17,8 +17,8 @@ LINES = """element => { const text = document.createRange(); text.selectNodeCont
 
 
 @pytest.fixture
-def page_options() -> dict[str, Any]:
-    return {"viewport": {"width": 330, "height": 900}}
+def page_options(request: pytest.FixtureRequest) -> dict[str, Any]:
+    return getattr(request, "param", {"viewport": {"width": 330, "height": 900}})
 
 
 def opened(page: Page, recording: torch.trace.Recording, folder: Path, step: int) -> Explorer:
@@ -66,3 +66,13 @@ def test_switches_of_the_freeze_panel_are_in_sight(page: Page, tmp_path: Path) -
     for button in [*shown.tree.get_by_role("switch").all(), *shown.tree.get_by_role("button").all()]:
         place = button.bounding_box()
         assert room and place and place["x"] + place["width"] <= room["x"] + room["width"], button.inner_text()
+
+
+@pytest.mark.parametrize("page_options", [{"viewport": {"width": 1236, "height": 768}}], indirect=True)
+def test_what_would_be_freed_is_said_whole_beside_the_graph(page: Page, tmp_path: Path) -> None:
+    x = torch.tensor(-0.000123456, requires_grad=True)
+    page.goto(explore(x * x, step=5).to_html(tmp_path / "beside.html").as_uri())
+    shown = Explorer(page)
+    expect(shown.graph).to_be_visible()
+    cell, details = shown.details.get_by_role("cell", name="would be freed").first.bounding_box(), shown.details.bounding_box()
+    assert cell and details and cell["x"] + cell["width"] <= details["x"] + details["width"] - 14
