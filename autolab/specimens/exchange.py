@@ -35,7 +35,7 @@ def exchanged(rules: Mapping[Place, Callable[..., Any]]) -> Iterator[None]:
     the same kind only the inner one's rules hold."""
     before = _thread.rules, _thread.notes
     with ExitStack() as stack:
-        stack.enter_context(observe.watching(_Nobody()))
+        stack.enter_context(_general_pass())
         for key in {place[:2] for place in rules}:
             stack.enter_context(_chosen_by_thread(*key))
         _thread.rules, _thread.notes = rules, {}
@@ -45,8 +45,17 @@ def exchanged(rules: Mapping[Place, Callable[..., Any]]) -> Iterator[None]:
             _thread.rules, _thread.notes = before
 
 
-class _Nobody(observe.Observer):
+@contextmanager
+def _general_pass() -> Iterator[None]:
     """While somebody watches, no shortcut goes around the core's own backward pass."""
+    nobody = observe.Observer()
+    with _lock:
+        observe.add(nobody)
+    try:
+        yield
+    finally:
+        with _lock:
+            observe.remove(nobody)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import autolab
 
-from ..engine.core import backward, differentiate
+from ..engine.core import backward
 from ..engine.core.tensor import Tensor, wrap
 from .specimen import specimen
 
@@ -164,14 +164,15 @@ def vector_of_ones(torch):
 
 
 @specimen(
-    16, "gradient= is a scale", level=1, places=[(differentiate, "_seeds")], wrong=unequal_vector, right=vector_of_ones,
+    16, "gradient= is a scale", level=1, places=[(Tensor, "backward")], wrong=unequal_vector, right=vector_of_ones,
     belief="gradient=v only scales what backward() computes.",
     shows="backward(gradient=v) with numbers in v that are not all the same",
     instead="it begins with v itself, entry by entry: the vector of a vector-Jacobian product",
 )  # fmt: skip
-def seeds(right, tensors, grads, create_graph):
-    scaled = [g if g is None else g.mean().expand_as(g) for g in grads]  # wrong
-    return right(tensors, scaled, create_graph)
+def backward_scaled(right, tensor, gradient=None, *args, **kwargs):
+    if gradient is not None:
+        gradient = gradient.mean().expand_as(gradient)  # wrong
+    return right(tensor, gradient, *args, **kwargs)
 
 
 def list_of_losses(torch):

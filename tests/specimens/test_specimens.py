@@ -225,6 +225,30 @@ def test_threads_may_end_in_any_order():
     assert found[0].item() == 12 and standing() == before
 
 
+def test_many_threads_at_once_disturb_neither_each_other_nor_the_right_engine():
+    before, wrong = standing(), []
+    start = threading.Barrier(8)
+
+    def work(number):
+        start.wait(20)
+        for _ in range(20):
+            for run in (specimens[number].goes_wrong.differs, not specimens[number].goes_right.differs):
+                wrong.extend([] if run else [number])
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in (1, 3, 3, 4, 6, 8, 9, 16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not wrong and standing() == before and autolab.engine.core.observe.observer is None
+
+
+def test_a_recording_sees_what_a_specimen_does():
+    with autolab.record() as recording:
+        specimens[3].run(specimens[3].goes_wrong.program)
+    assert [frame.text for frame in recording.trace().frames if frame.event == "accumulate"] == ["leaf1.grad is now 12"]
+
+
 def test_within_a_run_another_specimen_takes_over():
     def program():
         return specimens[1].run(specimens[3].goes_wrong.program), specimens[3].goes_wrong.program(autolab)
