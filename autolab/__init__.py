@@ -14,12 +14,12 @@ import math as _math
 from typing import Any as _Any, TypeGuard as _TypeGuard
 
 from .engine import documentation as _documentation
-from .engine.core import op as _registry
+from .engine.ops import functions as _functions
 from .engine.exact import signatures as _signatures
 from .engine.core import dtype as _dtypes
 from .engine.autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled  # noqa: F401
-from .engine.core.grad_mode import enable_grad, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
-from .engine.inplace.inference import inference_mode
+from .engine.core.grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from .engine.inplace.inference import inference_mode, is_inference_mode_enabled
 from .engine.devices.device import AcceleratorError, OutOfMemoryError, device, get_default_device, set_default_device  # noqa: F401
 from .engine.core.dtype import dtype, get_default_dtype, set_default_dtype  # noqa: F401
 from .engine.exact.dtypes import can_cast, promote_types  # noqa: F401
@@ -35,7 +35,7 @@ from .engine.exact.random import (  # noqa: F401
     seed,
     set_rng_state,
 )
-from .engine.core.size import Size  # noqa: F401
+from .engine.methods.size import Size  # noqa: F401
 from .engine.core.tensor import Tensor  # noqa: F401
 from .engine.exact.layout import layout, strided  # noqa: F401
 
@@ -76,7 +76,7 @@ _LAZY = {
     "backends": "autolab.backends", "profiler": "autolab.profiler", "specimens": "autolab.specimens",
 }
 globals().update(
-    {name: f for name, f in _registry.NAMESPACES[""].items() if name not in _LAZY}
+    {name: f for name, f in _functions.NAMESPACES[""].items() if name not in _LAZY}
 )  # `trace` is a package that can be called
 _LAZY_NAMES = {
     "explain": ("autolab.widgets", "explain"),
@@ -133,5 +133,5 @@ def result_type(tensor1: _Any, tensor2: _Any) -> _dtypes.dtype:
 __all__ = [name for name in sorted({*globals(), *_LAZY_NAMES}) if not name.startswith("_") and name != "annotations"]
 
 _documentation.complete(
-    {"": dict(globals()), "special.": _registry.NAMESPACES["special"], "Tensor.": _documentation.methods(Tensor)}
+    {"": dict(globals()), "special.": _functions.NAMESPACES["special"], "Tensor.": _documentation.methods(Tensor)}
 )

@@ -2,8 +2,8 @@
 from collections.abc import Callable as _Callable
 from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any
 
-from .engine.core.errors import LinAlgError  # noqa: F401
-from .engine.core.op import NAMESPACES as _NAMESPACES
+from .engine.exact.refusals import LinAlgError  # noqa: F401
+from .engine.ops.functions import NAMESPACES as _NAMESPACES
 
 __all__ = ["LinAlgError"]
 __all__ += list(_NAMESPACES["linalg"])

@@ -2,7 +2,7 @@
 from collections.abc import Callable as _Callable
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from .engine.core.op import NAMESPACES as _NAMESPACES
+from .engine.ops.functions import NAMESPACES as _NAMESPACES
 from .engine.core.tensor import Tensor as _Tensor
 
 __all__ = list(_NAMESPACES["special"])

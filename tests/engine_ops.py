@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 import autolab  # noqa: F401 (registers every op)
-from autolab.engine.core.op import NAMESPACES, OPS
+from autolab.engine.ops.functions import NAMESPACES
+from autolab.engine.core.record import OPS
 from autolab.engine.ops.samples import Samples
 from engine_counterparts import COUNTERPARTS, INNER_OUTPUTS, NO_DERIVATIVE
 

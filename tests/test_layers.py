@@ -248,7 +248,7 @@ def test_the_core_imports_nothing_above_it_and_compiles_nothing():
 
 def test_the_reading_order_names_every_file_and_none_imports_a_later_one():
     order = reading_order()
-    assert sorted(order) == sorted(set(core_files()) - {"__init__"}) and len(order) > 15
+    assert sorted(order) == sorted(set(core_files()) - {"__init__"}) and len(order) > 10
     assert later_imports(order, core_files()) == set()
 
 
@@ -272,7 +272,7 @@ def test_functions_of_the_core_are_short_and_explained():
         for statement in ast.parse(source).body:
             if isinstance(statement, (ast.FunctionDef, ast.ClassDef)) and not statement.name.startswith("_"):
                 silent += [] if ast.get_docstring(statement) else [f"{name}.{statement.name}"]
-    assert (long, sorted(set(silent) - {"declared.Declared"})) == ([], [])
+    assert (long, sorted(set(silent))) == ([], [])
 
 
 def test_backward_is_said_in_less_than_ten_lines():

@@ -7,20 +7,21 @@ memory that is changed (`inplace/`), devices, digits and messages (`exact/`), th
 
 import os
 
-from .core import op as registry
 from .core import tensor
+from .autograd import decorators, nodes  # noqa: F401 (before any function is decorated, or operation registered)
 from .devices import device  # noqa: F401 (how devices are named)
 from .inplace import changes, detached, inference, views  # noqa: F401
 from . import ops  # noqa: F401
+from .ops import functions
 from .ops.creation import legacy_constructor
 from . import methods  # noqa: F401
 from .exact import failing, signatures  # noqa: F401
 
 tensor.Tensor.__new__ = staticmethod(legacy_constructor)  # type: ignore[method-assign]
 signatures.put_before_methods(tensor.Tensor)
-_spaces = {space: registry.NAMESPACES[space] for space in ("linalg", "special", "nn.functional")}
-signatures.put_in_front({"f": registry.NAMESPACES[""], "m": registry.METHODS, **_spaces})
-registry.attach_methods(tensor.Tensor)
+_spaces = {space: functions.NAMESPACES[space] for space in ("linalg", "special", "nn.functional")}
+signatures.put_in_front({"f": functions.NAMESPACES[""], "m": functions.METHODS, **_spaces})
+functions.attach_methods(tensor.Tensor)
 
 _plain = True
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from textwrap import indent
 from types import FunctionType
 
-from .core.op import Op
+from .core.record import Op
 
 _PLACEHOLDER = re.compile(r"(?<![A-Za-z])\{([A-Za-z_]\w*)\}")
 

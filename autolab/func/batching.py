@@ -10,7 +10,7 @@ from typing import Any
 
 from ..engine.core.errors import fail
 from ..engine.exact.random import default_generator
-from ..engine.core.op import NAMESPACES
+from ..engine.ops.functions import NAMESPACES
 from ..engine.core.tensor import Tensor
 from . import trees
 

@@ -17,7 +17,7 @@ from ..engine.autograd.functional import unit
 from ..engine.core.grad_mode import enable_grad
 from ..engine.core.errors import fail
 from ..engine.exact.refusals import unsupported
-from ..engine.core.op import NAMESPACES
+from ..engine.ops.functions import NAMESPACES
 from ..engine.core.tensor import Tensor
 from . import trees
 from .arguments import chosen, no_complex, replaced, tensors_of, with_aux

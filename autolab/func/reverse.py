@@ -13,7 +13,7 @@ from ..engine.autograd.functional import unit
 from ..engine.core.grad_mode import enable_grad, is_grad_enabled
 from ..engine.autograd.graph import disable_saved_tensors_hooks
 from ..engine.core.errors import fail
-from ..engine.core.op import NAMESPACES
+from ..engine.ops.functions import NAMESPACES
 from ..engine.core.tensor import Tensor
 from . import trees
 from .arguments import chosen, no_complex, positions, replaced, tensors_of, with_aux

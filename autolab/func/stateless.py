@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..engine.core.errors import fail
-from ..engine.core.op import NAMESPACES
+from ..engine.ops.functions import NAMESPACES
 from ..engine.core.tensor import Tensor
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from autolab.engine.core.dtype import dtype as DType
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import TENSORS
 from autolab.engine.exact.printing import parameter_repr
-from autolab.engine.core.op import NAMESPACES
+from autolab.engine.ops.functions import NAMESPACES
 from autolab.engine.core.tensor import Tensor, wrap
 from autolab.engine.methods.copies import _rebuild as _rebuild_tensor
 from autolab.nn._arguments import DeviceLike

@@ -19,7 +19,7 @@ import autolab
 from autolab.engine.core import observe
 from autolab.engine.core.grad_mode import enable_grad
 from autolab.engine.autograd.hooks import RemovableHandle
-from autolab.engine.core.broadcasting import broadcast_error, outgrown
+from autolab.engine.exact.broadcasting import broadcast_error, outgrown
 from autolab.engine.devices.device import CPU
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor

@@ -47,7 +47,7 @@ def _reporting(f, code, report):
 def _composed(modules):
     """(function, PyTorch's name of it) for every function that PyTorch shows as a call of its own, in the registry and
     `modules`."""
-    from ..engine.core.op import METHODS, NAMESPACES
+    from ..engine.ops.functions import METHODS, NAMESPACES
 
     names: dict[FunctionType, str] = {}
     spaces = [NAMESPACES[""], NAMESPACES["nn.functional"], METHODS]

@@ -102,7 +102,7 @@ class _TimedNamespace(namespaces.Namespace):
 
     def __getattr__(self, name):
         call = super().__getattr__(name)
-        from ..engine.core.op import OPS
+        from ..engine.core.record import OPS
 
         label = aten_name(OPS[name])
 

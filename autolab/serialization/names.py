@@ -16,7 +16,7 @@ from typing import Any
 from autolab.engine.core import dtype as dtypes
 from autolab.engine.devices.device import device
 from autolab.engine.core.errors import fail
-from autolab.engine.core.size import Size
+from autolab.engine.methods.size import Size
 from autolab.engine.core.tensor import Tensor
 from autolab.engine.exact.layout import strided
 from autolab.serialization import rebuild

@@ -25,7 +25,7 @@ from autolab.engine.devices.device import CPU, device
 from autolab.engine.core.dtype import dtype
 from autolab.engine.core.errors import fail
 from autolab.engine.exact.refusals import unsupported
-from autolab.engine.core.size import Size
+from autolab.engine.methods.size import Size
 from autolab.engine.core.tensor import Tensor, materialise, wrap
 from autolab.engine.exact.layout import layout
 from autolab.nn.parameter import Parameter, is_lazy

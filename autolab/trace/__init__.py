@@ -3,7 +3,7 @@
 import sys
 import types
 
-from ..engine.core.op import NAMESPACES
+from ..engine.ops.functions import NAMESPACES
 from .device_model import DeviceTrace
 from .devices import DeviceRecording, record_devices
 from .graph import trace

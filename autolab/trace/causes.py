@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any
 
 from ..engine.core.node import Node
-from ..engine.core.refusals import FREED
+from ..engine.autograd.refusals import FREED
 from ..engine.exact.failing import sentences
 from . import failures, lines, names, words
 from .build import Builder

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..engine.devices import device as devices
 from ..engine.core import observe
-from ..engine.core.storage import Storage
+from ..engine.core.tensor import Storage
 from ..engine.core.tensor import Tensor
 from . import names
 from .device_model import Block, Copy, DeviceInfo, DeviceTrace, Kernel, Refusal, Step, Wait, queue_of

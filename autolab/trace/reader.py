@@ -14,8 +14,9 @@ import numpy as np
 
 from ..engine.devices import device as devices
 from ..engine.core.grad_mode import per_thread
-from ..engine.core.node import Freed, Packed
-from ..engine.core.op import OPS
+from ..engine.core.node import Freed
+from ..engine.autograd.packing import Packed
+from ..engine.core.record import OPS
 from ..engine.core.tensor import Tensor
 from .drafts import Seen
 from .values import Value, type_name
@@ -359,9 +360,9 @@ class Reader:
         return self.facts(item).device if is_tensor(item) else ""
 
     def dtype(self, name: str) -> Any:
-        from ..engine.core.dtype import _by_name
+        from ..engine.core.dtype import BY_NAME
 
-        return _by_name(name)
+        return BY_NAME[name]
 
     def again(self, record: Any, arguments: dict[str, Any], attrs: dict[str, Any]) -> Any:
         """What an operation gives for these arguments."""

@@ -7,7 +7,7 @@ from types import FrameType
 from typing import Any, Self
 
 from ..engine.core import observe
-from ..engine.core.refusals import FREED
+from ..engine.autograd.refusals import FREED
 from . import assigned, failures, lines, names, stack
 from .build import Builder
 from .drafts import Draft, operation_name, plain

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from ..engine.core.op import OPS, Op
+from ..engine.core.record import OPS
+from ..engine.core.record import Op
 from .drafts import operation_name
 from .reader import is_tensor
 

@@ -17,8 +17,8 @@ from autolab.engine.core.differentiate import backward
 from autolab.engine.autograd.function import Function
 from autolab.engine.core.grad_mode import enable_grad, no_grad, per_thread
 from autolab.engine.autograd.graph import saved_tensors_hooks
-from autolab.engine.core.node import Packed
-from autolab.engine.core.refusals import stale
+from autolab.engine.autograd.packing import Packed
+from autolab.engine.autograd.refusals import stale
 from autolab.engine.core.errors import fail
 from autolab.engine.exact.refusals import unsupported
 from autolab.engine.exact.random import fork_rng, get_rng_state, set_rng_state

@@ -409,7 +409,7 @@ def test_observers_are_told(sim):
 
 
 def test_a_kernel_that_falls_back_to_the_host_is_an_error(sim):
-    from autolab.engine.core.op import OPS
+    from autolab.engine.core.record import OPS
 
     with pytest.raises(RuntimeError, match="exp\\(\\): the kernel for cuda:0 returned an array of the host"):
         devices.usable("cuda:0").backend.adopt(OPS["exp"], np.ones(2))

@@ -11,7 +11,7 @@ from goldens.oracle import error_of, same_as_torch
 import autolab
 from autolab.autograd import profiler
 from autolab.profiler.recorder import aten_name
-from autolab.engine.core.op import OPS
+from autolab.engine.core.record import OPS
 
 
 # -- tables ---------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from engine_sharing import differing, shared, table
 from goldens.oracle import answer, engine
 
 import autolab
-from autolab.engine.core.op import METHODS, NAMESPACES
+from autolab.engine.ops.functions import METHODS, NAMESPACES
 
 torch = engine()
 SPACES = {space: NAMESPACES[space] for space in ("", "nn.functional", "linalg", "special")}

@@ -128,7 +128,7 @@ def test_every_formula_of_a_recording_is_mathml(name):
 
 
 def test_every_ops_templates_are_mathml_once_filled():
-    from autolab.engine.core.op import OPS
+    from autolab.engine.core.record import OPS
 
     for op in OPS.values():
         names = dict.fromkeys([*op.params, *op.outputs, "result", "g"], "v_{3}")

@@ -18,8 +18,6 @@ _ENABLED = (
 
 
 class _Anomaly(observe.Observer):
-    looks_for_anomalies = True
-
     def __init__(self, check_nan):
         self.check_nan = check_nan
 

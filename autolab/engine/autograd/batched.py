@@ -6,7 +6,7 @@ import functools
 
 from ..core import differentiate
 from ..core.errors import fail
-from ..core.op import NAMESPACES
+from ..ops.functions import NAMESPACES
 from ..core.tensor import Tensor
 
 

@@ -16,7 +16,7 @@ from ..core.tensor import SMALL, Tensor, materialise, wrap
 from ..inplace.views import View
 from ..core.grad_mode import no_grad, per_thread, set_grad_enabled
 from ..core.node import Node, accumulator, next_sequence_nr
-from ..core.refusals import FREED, stale
+from .refusals import FREED, stale
 
 _LEGACY = (
     "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with static forward method. "

@@ -138,7 +138,7 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
                         "strict mode.",
                     )
                 )
-            from ..core.op import NAMESPACES
+            from ..ops.functions import NAMESPACES
 
             stack = NAMESPACES[""]["stack"]
             rows.append(

@@ -60,14 +60,12 @@ class saved_tensors_hooks:
         if state.hooks_disabled is not None:
             raise fail(RuntimeError, state.hooks_disabled, "Saved-tensor hooks were disabled around this code.")
         self._before = state.saved_hooks
-        state.saved_hooks = (self.pack_hook, self.unpack_hook)
-        state.update()
+        state.saved_hooks, state.special = (self.pack_hook, self.unpack_hook), True
         return self
 
     def __exit__(self, *exc):
         state = per_thread.state
-        state.saved_hooks = self._before
-        state.update()
+        state.saved_hooks, state.special = self._before, state.inference or self._before is not None
 
 
 class save_on_cpu(saved_tensors_hooks):
@@ -130,7 +128,7 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
             current = per_thread.state.backward_pass
             waiting = arrived.get(current)
             if waiting is None:
-                waiting = arrived[current] = [[None] * len(nodes), sum(map(current.will_run, nodes))]
+                waiting = arrived[current] = [[None] * len(nodes), _coming(current, nodes)]
             waiting[0][i] = grad
             waiting[1] -= 1
             if not waiting[1]:
@@ -140,6 +138,18 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
         return hook
 
     return _Handles([t.register_hook(hook_of(i)) for i, t in enumerate(tensors)])
+
+
+def _coming(run, nodes):
+    """How many of `nodes` the backward pass `run` runs, or has run."""
+    if run.targets is not None and any(node in run.waiting for node in nodes):
+        raise fail(
+            RuntimeError,
+            "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is currently not supported.",
+            "autograd.grad() accumulates nothing, so no leaf's node runs. Call backward(), or register hooks on the tensors themselves.",
+        )
+    scheduled = {*run.order, *run.waiting}
+    return sum(node in scheduled for node in nodes)
 
 
 class _Handles(RemovableHandle):

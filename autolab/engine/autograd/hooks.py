@@ -10,8 +10,8 @@ from typing import Any
 from ..core.backward import accumulate
 from ..core.device import ARRAYS, copied, plus
 from ..core.errors import fail
-from ..core.guard import guard
-from ..core.tensor import Tensor
+from ..core.grad_mode import guard, set_grad_enabled
+from ..core.tensor import Tensor, wrap
 
 _ids = count()
 
@@ -81,23 +81,36 @@ class NodeHooks:
             if gs[nr] is None:
                 continue
             if nr in self.tensor:
-                (gs[nr],) = run.through(lambda grads, nr=nr: (run_tensor_hooks(self.tensor[nr], *grads),), gs[nr : nr + 1])
+                (gs[nr],) = _through(run, lambda grads, nr=nr: (run_tensor_hooks(self.tensor[nr], *grads),), gs[nr : nr + 1])
             keeper = self.retain[nr]() if nr in self.retain else None
             if keeper is not None and run.accumulate:
                 _retain(keeper, gs[nr], run.create_graph)
         return gs
 
-    def before(self, run, gs, shown):
-        """The gradients `gs` as the prehooks leave them; they see the first `shown`."""
-        return [*run.through(lambda grads: run_node_hooks(self.pre, grads), gs[:shown]), *gs[shown:]] if self.pre else gs
+    def before(self, run, node, gs):
+        """The gradients `gs` as the prehooks of the node leave them."""
+        if not self.pre:
+            return gs
+        shown = node.differentiable_outputs
+        return [*_through(run, lambda grads: run_node_hooks(self.pre, grads), gs[:shown]), *gs[shown:]]
 
-    def after(self, run, out, gs):
-        """The gradients `out` that the node sends on as the post hooks leave them; `gs` had arrived."""
-        return tuple(run.through(lambda *grads: run_node_hooks(self.post, *grads), out, gs)) if self.post else out
+    def after(self, run, node, out, g):
+        """The gradients `out` that the node sends on as its post hooks leave them; `g` had arrived."""
+        if not self.post:
+            return out
+        gs = g[: node.differentiable_outputs] if node.num_outputs > 1 else (g,)
+        return tuple(_through(run, lambda *grads: run_node_hooks(self.post, *grads), out, gs))
 
     def accumulated(self, run, leaf):
         """Calls the hooks that wait until `leaf.grad` was updated."""
-        run.through(lambda: run_accumulated_hooks(self.post, leaf) or ())
+        _through(run, lambda: run_accumulated_hooks(self.post, leaf) or ())
+
+
+def _through(run, function, *grads):
+    """What a function of the user's, which sees tuples of Tensors and returns one, makes of gradients."""
+    with set_grad_enabled(run.create_graph):
+        result = function(*[tuple([g if g is None or isinstance(g, Tensor) else wrap(g) for g in gs]) for gs in grads])
+    return [t if t is None or run.create_graph else t._array for t in result]
 
 
 def _retain(keeper, g, create_graph):

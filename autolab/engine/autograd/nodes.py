@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core.device import of
+from ..core.device import CPU, filled, of
+from ..core.dtype import FROM_NUMPY
 from ..core.errors import fail
-from ..core.guard import guard
+from ..core.grad_mode import guard
 from ..core.namespaces import raw
-from ..core.node import Freed, Node, Packed, apply_fix
+from ..core.node import AccumulateGrad, Freed, GradientEdge, Node, apply_fix
+from ..core.op import EQUIPMENT
 from ..core.tensor import Tensor, attach, wrap
 from .hooks import NodeHooks
+from .packing import Packed
 
 _SHOWN = (
     ["__call__", "_input_metadata", "_register_hook_dict", "_sequence_nr", "_set_sequence_nr", "metadata", "name"]
@@ -59,8 +62,11 @@ class _Face(Base):
             RuntimeError, "_register_hook_dict is not supported by autolab", "Use register_hook or register_prehook."
         )
 
-    def _raw_saved(self, name):
-        return SavedTensor(self, self._saved_names.index(name))
+    @property
+    def differentiable_outputs(self):
+        """How many gradients hooks are shown: an index that `max` returns beside the maximum is no output of the node
+        in PyTorch."""
+        return self.num_outputs - (len(self.op.nondiff) if self.op is not None else 0)
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
@@ -101,7 +107,8 @@ class _Face(Base):
         names = [n for n in self._saved_names if n is not None]
         saved = [f"_saved_{n}" for n in (*names, *(self.op.constants if self.op else ()))]
         raw = [f"_raw_saved_{n}" for n in names if self.op.save_kinds[self._saved_names.index(n)] in ("input", "output")]
-        return sorted([*dir(object), *raw, *saved, *_SHOWN])
+        leaf = ["variable"] if isinstance(self, AccumulateGrad) else []
+        return sorted([*dir(object), *raw, *saved, *_SHOWN, *leaf])
 
     def _saved_attribute(self, name: str) -> Any:
         """`_saved_<name>`: torch keeps an operand that is a number as a tensor, a double, a long or a bool whatever the
@@ -115,11 +122,59 @@ class _Face(Base):
         if self.saved is None and len(op.rules) > 1 and not op.spread and readers and all(self.inputs[rule] is None for rule in readers):
             return None  # freed, but of this there was nothing
         value = self.unpack(k)
+        if isinstance(value, list):
+            return tuple(value)
         operand = kind == "input" and op.params[op.save_index[k]] in op.operands
         # 2**x is an overload of its own
         if operand and isinstance(value, (bool, int, float, complex)) and name not in ("exponent", "self"):
             return wrap(np.asarray(value))
         return value
+
+
+@functools.partial(attach, to=GradientEdge)
+class _Edge:
+    """The part of GradientEdge that only the user's calls need."""
+
+    def result(self, g):
+        """A tensor like the result that the edge belongs to; like `g`, its gradient, where the node does not know."""
+        node, nr = self
+        if isinstance(node, AccumulateGrad):
+            return node.variable
+        kept = None if nr or node.away else node.value
+        if kept is None and g is not None:
+            return g
+        if kept is None:
+            raise fail(
+                RuntimeError,
+                "grad can be implicitly created only for scalar outputs",
+                "The size of this result was not kept with its node: pass its gradient, or the tensor instead of the edge.",
+            )
+        shape, dtype = kept if isinstance(kept, tuple) else (kept.shape, kept.dtype)
+        like = wrap(filled(CPU, 0, shape, FROM_NUMPY[dtype]))
+        like._req = True
+        return like
+
+
+def _show_saved(op):
+    """Gives the nodes of `op` what torch shows of what they save: `_saved_<name>`, `_raw_saved_<name>`. (A
+    `__getattr__` for all of them would make every look at a node slow: CPython specialises none of a class that has
+    one.)"""
+    for name in filter(None, op.node_class._saved_names):
+        setattr(op.node_class, f"_saved_{name}", property(functools.partial(_saved, name)))
+        setattr(op.node_class, f"_raw_saved_{name}", property(functools.partial(_raw_saved, name)))
+    for name, value in op.constants.items():
+        setattr(op.node_class, f"_saved_{name}", value)
+
+
+def _saved(name, node):
+    return node._saved_attribute(name)
+
+
+def _raw_saved(name, node):
+    return SavedTensor(node, node._saved_names.index(name))
+
+
+EQUIPMENT.append(_show_saved)
 
 
 class SavedTensor:
@@ -132,8 +187,8 @@ class SavedTensor:
     def register_hooks(self, pack_hook, unpack_hook):
         """Replaces the saved tensor by `pack_hook(tensor)`; `unpack_hook` must give it back when the rule needs it."""
         node, k = self._node, self._position
-        saved = node._entries()
-        if isinstance(saved[k], Packed):
+        saved = node.entries()
+        if k < len(saved) and isinstance(saved[k], Packed):
             raise fail(
                 RuntimeError,
                 "A saved tensor can only have one pair of hooks",

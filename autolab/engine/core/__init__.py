@@ -3,19 +3,18 @@
 What a tensor stands on:
 
 1. `errors.py`: how the engine refuses, in PyTorch's words.
-2. `dtype.py`, `size.py`, `device.py`: what its numbers are, how many, and where.
+2. `dtype.py`, `device.py`: what its numbers are, and where.
 3. `observe.py`: who watches, and what they are told. Everything that can be seen of a run is an event here.
-4. `guard.py`, `grad_mode.py`: what threads share; when history is recorded.
-5. `storage.py`, `declared.py` (for type checkers only), `tensor.py`: what a tensor holds, and its place in the graph.
+4. `grad_mode.py`: what threads share; when history is recorded.
+5. `tensor.py`: what a tensor holds, and its place in the graph.
 
 Forward:
 
 6. `record.py`, `namespaces.py`: how an operation is stated, once; the two kinds of numbers that its gradient rules
 compute with.
-7. `refusals.py`, `node.py`: what nodes say when they cannot run; what an operation leaves behind. **What backward is**
-stands in `node.py`.
-8. `broadcasting.py`, `apply.py`: what is said of shapes that do not fit; how an operation runs.
-9. `op.py`: how a record becomes a function, and which code runs it.
+7. `node.py`: what an operation leaves behind. **What backward is** stands here.
+8. `apply.py`: how an operation runs.
+9. `op.py`: how a record becomes an operation that can be called, and which code runs it.
 
 Backward:
 

@@ -12,29 +12,29 @@ from typing import Any
 import numpy as np
 
 from . import observe
-from .broadcasting import broadcast_error, check_shapes
 from .device import CPU, device
 from .dtype import FROM_NUMPY, dtype, get_default_dtype, python_scalar_dtype, result_type_of
-from .errors import WITNESSES, bad_argument, beyond_numpy, fail
+from .errors import WITNESSES, bad_argument
 from .grad_mode import State, per_thread
-from .node import Node, Packed, edge, next_sequence_nr, off_cpu
-from .record import Op
-from .storage import InferenceStorage, View, new_storage
-from .tensor import SMALL, Tensor, contiguous_strides, materialise
+from .node import Node, edge, next_sequence_nr, off_cpu
+from .record import OPS, Op  # noqa: F401 (OPS: for the examples)
+from .tensor import SMALL, InferenceStorage, Tensor, View, materialise, new_storage
 
 
 def reporting(run: Callable[..., Any], op: Op, inplace: bool = False) -> Callable[..., Any]:
-    """`run(op, args)` as a function of the op's arguments. An error passes on as it is, once who witnesses errors knows
-    of it."""
+    """`run(op, args)` as a function of the op's arguments; the `WITNESSES` are told of its errors.
+
+    >>> reporting(apply, OPS["mul"])(torch.tensor(2.), 3.0)
+    tensor(6.)
+    """
 
     def call(*args: Any) -> Any:
         try:
             return run(op, args)
         except Exception as error:
             # no name of its own: what this frame still named would live until the garbage collector comes
-            error = beyond_numpy(error)
             for witness in WITNESSES:
-                witness.failed(op, args, error, inplace)
+                error = witness.failed(op, args, error, inplace)
             if error.__traceback__ is None:
                 raise error from None
             raise
@@ -46,13 +46,9 @@ def apply(op: Op, args: Sequence[Any]) -> Any:
     """Runs `op` on `args` (all of its arguments, in schema order; Tensors, numbers, attributes). Returns a Tensor or a
     tuple.
 
-    >>> from autolab.engine.core.record import OPS
-    >>> from autolab.engine.core.tensor import wrap
-    >>> float(apply(OPS["mul"], (wrap(np.float32(2)), 3.0)))
-    6.0
-
-    Raises TypeError when the first argument is no tensor, RuntimeError in torch's words when shapes, dtypes or devices
-    do not fit."""
+    >>> apply(OPS["mul"], (torch.tensor(2.), 3.0))
+    tensor(6.)
+    """
     tensors, raws = unwrap(op, args)
     where, args, raws = together(op, args, raws, tensors)
     state = per_thread.state
@@ -78,7 +74,7 @@ def apply(op: Op, args: Sequence[Any]) -> Any:
     return op.return_type(outs) if op.return_type is not None else outs
 
 
-# -- unwrap ----------------------------------------------------------------------------------------------------------------
+# -- unwrap ----------------------------------------------------------------------------------------------------------
 _PLAIN_KINDS = {type(None), bool, int, float, str}
 
 
@@ -86,7 +82,6 @@ def unwrap(op: Op, args: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
     """The tensors among `args`, and `args` with the arrays in their place. Raises TypeError when the first argument is
     no tensor.
 
-    >>> from autolab.engine.core.record import OPS
     >>> unwrap(OPS["mul"], (torch.tensor([1., 2.]), 3.0))
     ([tensor([1., 2.])], [array([1., 2.], dtype=float32), 3.0])
     """
@@ -109,14 +104,19 @@ def unwrap(op: Op, args: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
     return tensors, raws
 
 
-def together(op: Op, args: Sequence[Any], raws: list[Any], tensors: list[Tensor]) -> tuple[device, Sequence[Any], list[Any]]:
-    """Where `op` runs; arguments and raw values, all of them there.
+def together(
+    op: Op, args: Sequence[Any], raws: list[Any], tensors: list[Tensor]
+) -> tuple[device, Sequence[Any], list[Any]]:
+    """Where `op` runs: where its tensors are; arguments and raw values, all of them there. The few that may lie
+    elsewhere, and PyTorch's words for the others, are the device's own affair.
 
-    That is where its tensors are. The few that may lie elsewhere, and PyTorch's words for the others, are the device's
-    own affair."""
+    >>> x = torch.ones(2)
+    >>> together(OPS["exp"], (x,), [x.numpy()], [x])
+    (device(type='cpu'), (tensor([1., 1.]),), [array([1., 1.], dtype=float32)])
+    """
     where = tensors[0]._storage.device
     for t in tensors:
-        other = CPU if t._view is None else t._storage.device  # see `storage.AWAY`
+        other = CPU if t._view is None else t._storage.device  # see `AWAY`
         if other is not where:
             backend = (other if where is CPU else where).backend
             found: tuple[device, Sequence[Any], list[Any]] = backend.together(op, args, raws, tensors)
@@ -124,39 +124,26 @@ def together(op: Op, args: Sequence[Any], raws: list[Any], tensors: list[Tensor]
     return where, args, raws
 
 
-# -- promote ---------------------------------------------------------------------------------------------------------------
-def result_dtype(op: Op, args: Sequence[Any], target: tuple[int, ...] | None = None) -> dtype:
-    """The dtype that the operands of `op` are converted to. target: the shape of what is changed in place.
+# -- promote ---------------------------------------------------------------------------------------------------------
+def result_dtype(op: Op, args: Sequence[Any]) -> dtype:
+    """The dtype that the operands of `op` are converted to.
 
-    >>> from autolab.engine.core.record import OPS
     >>> result_dtype(OPS["mul"], (torch.tensor([1, 2]), 0.5)), result_dtype(OPS["mul"], (torch.tensor([1, 2]), 3))
     (torch.float32, torch.int64)
     """
-    dims: list[dtype] = []
-    zeros: list[dtype] = []
-    scalars = []
-    for i in op.broadcast:
-        a = args[i]
-        if a is None:
-            continue
-        if isinstance(a, Tensor):
-            (dims if a._array.ndim else zeros).append(a.dtype)
-        else:
-            scalars.append(a)
+    operands = [args[i] for i in op.broadcast if args[i] is not None]
+    dims = [a.dtype for a in operands if isinstance(a, Tensor) and a._array.ndim]
+    zeros = [a.dtype for a in operands if isinstance(a, Tensor) and not a._array.ndim]
+    scalars = [a for a in operands if not isinstance(a, Tensor)]
     d = result_type_of(dims, zeros, scalars)
     if op.check is not None:
-        try:
-            op.check([*dims, *zeros, *map(python_scalar_dtype, scalars)], d)
-        except NotImplementedError:
-            check_shapes(op, args, target)
-            raise
+        op.check([*dims, *zeros, *map(python_scalar_dtype, scalars)], d)
     return get_default_dtype() if op.dtype == "float" and not d.is_inexact else d
 
 
 def promoted(op: Op, args: Sequence[Any], raws: list[Any], where: device) -> list[Any]:
     """The raw values with all operands of one dtype, as PyTorch has it before a kernel runs.
 
-    >>> from autolab.engine.core.record import OPS
     >>> args = torch.tensor([1, 2]), torch.tensor([0.5, 0.5])
     >>> [a.dtype.name for a in promoted(OPS["mul"], args, [a.numpy() for a in args], CPU)]
     ['float32', 'float32']
@@ -164,53 +151,33 @@ def promoted(op: Op, args: Sequence[Any], raws: list[Any], where: device) -> lis
     if op.dtype is None:
         return raws
     kinds = {a.dtype if isinstance(a, Tensor) else None for a in [args[i] for i in op.broadcast]}
-    # mostly there is nothing to do
     if len(kinds) == 1 and op.check is None and (only := kinds.pop()) is not None and only.is_inexact:
-        return raws
+        return raws  # as mostly
     d = result_dtype(op, args)
     raws = list(raws)
     for i in op.broadcast:
         a = args[i]
         if isinstance(a, Tensor):
             if a.dtype is not d:
-                raws[i] = where.backend.run(per_thread.state, raws[i].astype, d.np, order_of_copies(raws[i]))
+                order = "C" if 0 in raws[i].strides else "K"  # what repeats (`expand`) is written out, as in torch
+                raws[i] = where.backend.run(per_thread.state, raws[i].astype, d.np, order)
         elif a is not None and (not d.is_inexact or python_scalar_dtype(a).is_complex):
             # wraps as torch does, where NumPy would refuse an int out of range
             raws[i] = np.asarray(a).astype(d.np)[()]
     return raws
 
 
-def order_of_copies(array: Any) -> str:
-    """In which order (NumPy's "C" or "K") a copy lies: that of `array`, but row by row where memory repeats (`expand`),
-    as PyTorch has it.
+# -- compute ---------------------------------------------------------------------------------------------------------
+def compute(op: Op, state: State, where: device, raws: Sequence[Any]) -> Any:
+    """Runs the kernel on a device.
 
-    >>> order_of_copies(np.ones((2, 3)).T), order_of_copies(np.broadcast_to(1.0, (2, 3)))
-    ('K', 'C')
-    """
-    return "C" if 0 in array.strides else "K"
-
-
-# -- compute ---------------------------------------------------------------------------------------------------------------
-def compute(op: Op, state: State, where: device, raws: Sequence[Any], target: tuple[int, ...] | None = None) -> Any:
-    """Runs the kernel on a device; shapes that do not broadcast are reported in torch's words. target: the shape of
-    what is changed in place.
-
-    >>> from autolab.engine.core.record import OPS
     >>> compute(OPS["mul"], per_thread.state, CPU, [np.ones(2), 3.0])
     array([3., 3.])
     """
-    try:
-        return where.backend.run(state, op.forward, where.backend.xp, *raws)
-    except ValueError as error:
-        if op.broadcast and "broadcast" in str(error):
-            raise broadcast_error([getattr(raws[i], "shape", ()) for i in op.broadcast]) from None
-        raise
-    except NotImplementedError:
-        check_shapes(op, raws, target)
-        raise
+    return where.backend.run(state, op.forward, where.backend.xp, *raws)
 
 
-# -- wrap ------------------------------------------------------------------------------------------------------------------
+# -- wrap ------------------------------------------------------------------------------------------------------------
 def _output(op: Op, result: Any, args: Sequence[Any], where: device, state: State, several: bool) -> Tensor:
     """What a kernel returned (one of several results) as a Tensor: with memory of its own, or sharing that of its first
     argument."""
@@ -223,15 +190,15 @@ def _output(op: Op, result: Any, args: Sequence[Any], where: device, state: Stat
         t._memory = memory = source._storage
         if memory.array is None:
             memory.array = source._array
-        t._view = View.of(source, state, several, op)
+        t._view = View.of(source, state, several)
     elif state.inference:
-        t._memory, t._view = new_storage(where, InferenceStorage), View.inference()
+        t._memory, t._view = new_storage(where, InferenceStorage), View(None, 0, "inference")
     else:
         t._memory, t._view = new_storage(where), where.backend.marker
     return t
 
 
-# -- record ----------------------------------------------------------------------------------------------------------------
+# -- record ----------------------------------------------------------------------------------------------------------
 def record(op: Op, args: Sequence[Any], outs: tuple[Tensor, ...], state: State, replaced: Tensor | None = None) -> Any:
     """Makes the node of an operation that just ran and hangs it on its outputs. Returns the Node, or None when no
     gradient can flow.
@@ -247,30 +214,25 @@ def record(op: Op, args: Sequence[Any], outs: tuple[Tensor, ...], state: State, 
     if replaced is not None:
         sources = [replaced if s is args[0] else s for s in sources]
         args = replaced, *args[1:]
-    edges: list[Node | None] = []
-    live, numbered, away = False, False, outs[0]._storage.device is not CPU
-    for s in sources:
-        if not isinstance(s, Tensor):
-            edges.append(None)
-            continue
-        edges.append(edge(s))
-        live, numbered = live or s._req, numbered or s._nr > 0
-        away = away or s._view is not None and s._storage.device is not CPU
-    if not live:
+    tensors = [s for s in sources if isinstance(s, Tensor)]
+    edges = [edge(s) if isinstance(s, Tensor) else None for s in sources]  # a view is brought up to date by `edge`
+    if True not in [t._req for t in tensors]:
         return None
+    where = outs[0]._storage.device
+    away = where is not CPU or [t for t in tensors if t._view is not None and t._storage.device is not CPU]
     node: Any = object.__new__(off_cpu(op.node_class) if away else op.node_class)
     node.inputs = tuple(edges)
-    node.input_nrs = tuple([s._nr if isinstance(s, Tensor) else 0 for s in sources]) if numbered else None
+    numbers = tuple([s._nr if isinstance(s, Tensor) else 0 for s in sources])
+    node.input_nrs = numbers if any(numbers) else None
     node.sequence_nr, node.hooks, node.scope = next_sequence_nr(), None, state.scope
     node.saved = save(op, args, outs, edges) if op.save is None else op.save(args, outs, edges)
     if state.saved_hooks is not None:
-        _pack(node, *state.saved_hooks)
+        node.pack(*state.saved_hooks)
     node.fix = _fix(op, sources, outs[0])
-    where = outs[0]._storage.device
-    if away and where is not CPU:
+    if where is not CPU:
         where.backend.across(node, sources)
     node.value = where.backend.keepsake(outs[0]._array, SMALL)
-    node.operands = tuple([_operand_shown(s, e) for s, e in zip(sources, edges)]) if None in edges else None
+    node.operands = tuple([_shown(s) if e is None else None for s, e in zip(sources, edges)]) if None in edges else None
     if op.variadic:
         node.num_outputs = len(outs)
     if node.num_outputs > 1:
@@ -289,32 +251,27 @@ def _fix(op: Op, sources: Sequence[Any], out: Tensor) -> tuple[Any, ...] | None:
     shape, dtype = out._array.shape if op.broadcast else None, out.dtype
     for s in sources:
         if isinstance(s, Tensor) and (s.dtype is not dtype or shape is not None and s._array.shape != shape):
-            return tuple([(None if shape is None else s._array.shape, s.dtype) if isinstance(s, Tensor) else None for s in sources])
+            shapes = [s._array.shape if shape is not None and isinstance(s, Tensor) else None for s in sources]
+            return tuple([(n, s.dtype) if isinstance(s, Tensor) else None for n, s in zip(shapes, sources)])
     return None
 
 
-def _operand_shown(source: Any, its_edge: Node | None) -> Any:
+def _shown(operand: Any) -> Any:
     """What the explorer shows of an operand that is in no graph: small arrays and numbers, of others their (shape,
-    dtype). None of an argument that was left out. Memory of a device is not kept for it."""
-    if its_edge is not None:
-        return None
-    if not isinstance(source, Tensor):
-        return source
-    return source._storage.device.backend.keepsake(source._array, SMALL)
+    dtype). Memory of a device is not kept for it."""
+    return operand._storage.device.backend.keepsake(operand._array, SMALL) if isinstance(operand, Tensor) else operand
 
 
-# -- save ------------------------------------------------------------------------------------------------------------------
+# -- save ------------------------------------------------------------------------------------------------------------
 def save(op: Op, args: Sequence[Any], outs: Sequence[Tensor], edges: Sequence[Node | None]) -> list[Any]:
-    """What a node of `op` keeps for its backward: one entry for each name that its rules read, in the record's order
-    (see `Node.entries`).
+    """What a node of `op` keeps for its backward: one entry (see `Node.entries`) for each name that its rules read.
 
-    args: the arguments of the call. outs: its results. edges: per rule the node that its gradient goes to, or None.
-    Only what some gradient will need is kept; None stands for the rest. A tensor is kept with its version, so that
-    backward notices a change in place.
+    edges: per rule the node that its gradient goes to, or None. Only what some gradient will need is kept; None stands
+    for the rest. A tensor is kept with its version, so that backward notices a change in place.
 
     >>> x = torch.tensor(3., requires_grad=True)
     >>> node = (x * 2).grad_fn
-    >>> node.op.saves, save(node.op, (x, 2), (), node.inputs)  # x is kept for the gradient of 2, which nobody wants
+    >>> node.op.saves, save(node.op, (x, 2), (), node.inputs)  # x is for the gradient of 2, which nobody wants
     (('other', 'self'), [2, None])
     """
     entries: list[Any] = []
@@ -342,28 +299,13 @@ def _operand(a: Any) -> tuple[Any, int | None]:
     if not isinstance(a, Tensor):
         return a, None
     storage = a._storage
-    if storage.__class__ is InferenceStorage:
-        raise inference_saved()
+    if isinstance(storage, InferenceStorage):
+        raise storage.unsaved()
     return a, storage.version
 
 
 def _operands(a: Any) -> tuple[Any, ...]:
     return _operand(a) if isinstance(a, Tensor) else tuple([_operand(t) if isinstance(t, Tensor) else t for t in a])
-
-
-def strides_of(t: Tensor) -> tuple[int, ...]:
-    """`t.stride()`; of matrices without its questions, because every product saves two.
-
-    >>> strides_of(torch.ones(2, 3)), strides_of(torch.ones(2, 3).t())
-    ((3, 1), (1, 3))
-    """
-    d = t._array
-    if d.ndim == 4:  # the tensor may have to be put in order first
-        return tuple(t.stride())
-    if d.flags.c_contiguous:
-        return contiguous_strides(d.shape)
-    size = d.itemsize
-    return tuple([n // size for n in d.strides])
 
 
 def _each(fact: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -382,7 +324,7 @@ FACTS: dict[str, Callable[[Any], Any]] = {
     "sizes": _each(lambda a: a._array.shape),
     "sizes_opt": _each(lambda a: (0,) if a is None else a._array.shape),
     "numel": _each(lambda a: int(a._array.size)),
-    "strides": _each(strides_of),
+    "strides": _each(lambda a: tuple(a.stride())),
     "argsize_0": _each(lambda a: a._array.shape[0]),
     "argsize_1": _each(lambda a: a._array.shape[1]),
     "argsize_2": _each(lambda a: a._array.shape[2]),
@@ -390,28 +332,3 @@ FACTS: dict[str, Callable[[Any], Any]] = {
     "argsize_minus_2": _each(lambda a: a._array.shape[-2]),
 }
 """What is kept of an argument or a result, by what the record asks for."""
-
-
-def inference_saved() -> Exception:
-    """The error for an inference tensor that a node would have to save."""
-    return fail(
-        RuntimeError,
-        "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
-        "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
-        "`torch.no_grad()` instead of `torch.inference_mode()`.",
-        "Inference mode keeps no version counter, so the graph could not notice later changes.",
-    )
-
-
-def _pack(node: Node, pack: Callable[..., Any], unpack: Callable[..., Any]) -> None:
-    """Hands every tensor that `node` saved to the hooks of `saved_tensors_hooks`, and keeps what they return."""
-    packed = list(node.entries())
-    for k, entry in enumerate(node.entries()):
-        if entry.__class__ is not tuple or node.op.save_kinds[k] not in ("input", "output"):
-            continue
-        node.node_hooks()  # the hooks may ask which pass runs, so a shortcut that does not say must not take this graph
-        if node._is_list(k):
-            packed[k] = tuple([Packed.of(t[0], pack, unpack, node) if t.__class__ is tuple else t for t in entry])
-        else:
-            packed[k] = Packed.of(node.unpack(k), pack, unpack, node)
-    node.saved = packed

@@ -13,10 +13,8 @@ from typing import Any
 import numpy as np
 
 from . import namespaces, observe
-from .device import ARRAYS, CPU, copied, filled, of, plus
-from .errors import fail
-from .grad_mode import per_thread, set_grad_enabled
-from .guard import guard
+from .device import ARRAYS, CPU, copied, device, filled, of, plus
+from .grad_mode import guard, per_thread, set_grad_enabled
 from .node import AccumulateGrad, Node, apply_fix
 from .tensor import Tensor, wrap
 
@@ -49,11 +47,10 @@ def steps(
     >>> float(x.grad)
     6.0
 
-    roots: (node, output number) pairs. grads: the raw array arriving at each (a Tensor when create_graph). targets:
-    (node, output number) pairs whose gradients are wanted instead of accumulation; they are the generator's return
-    value, a dict. only: nodes, for `backward(inputs=)`: these run, hooks and all, and what lies on a path to them;
-    everything else stays as it is. accumulate: False computes and reports everything but leaves `.grad` alone (a
-    rehearsal: what backward would do)."""
+    grads: the raw array arriving at each root (a Tensor when create_graph). targets: what gradients are wanted for,
+    instead of accumulation; a dict of them is the generator's return value. only: nodes, for `backward(inputs=)`: these
+    run, hooks and all, and what lies on a path to them. accumulate: False computes and reports everything but leaves
+    `.grad` alone (a rehearsal: what backward would do)."""
     return _Pass(roots, retain_graph, create_graph, targets, accumulate, only).steps(roots, grads)
 
 
@@ -75,11 +72,8 @@ def execute(roots: Sequence[Root], grads: Sequence[Any], **settings: Any) -> dic
                 return end.value or {}
 
 
-class _Stop:
-    """In the place of a gradient: the node need not run."""
-
-
-_STOP = _Stop()
+_STOP = object()
+"""In the place of a gradient: the node need not run."""
 
 
 class _Pass:
@@ -98,17 +92,14 @@ class _Pass:
         self.targets = None if targets is None else set(targets)
         self.captured: dict[Root, Any] = {}
         self.needed: set[Node] | None = None  # the nodes to which gradients go when not all are wanted
-        # node -> gradient so far (a list, one per output, for nodes with several outputs)
-        self.pending: dict[Node, Any] = {}
+        self.pending: dict[Node, Any] = {}  # what has arrived so far; of a node with several outputs a list
         self.wanted = only if self.targets is None else {node for node, _ in self.targets}
         self.order, self.waiting = self.plan([node for node, _ in roots], self.wanted)
-        self._scheduled: set[Node] | None = None
 
-    # -- the plan --------------------------------------------------------------------------------------------------------
+    # -- the plan ----------------------------------------------------------------------------------------------------
     def plan(self, roots: list[Node], wanted: set[Node] | None) -> tuple[list[Node], dict[Node, int]]:
-        """All nodes that must run, newest first, and how many contributions each accumulator waits for.
-
-        wanted: None, or the nodes to which the gradients are wanted."""
+        """All nodes that must run, newest first, and how many contributions each accumulator waits for. wanted: the
+        nodes whose gradients are wanted, None for all."""
         waiting: dict[Node, int] = {node: 0 for node in roots if node.__class__ is AccumulateGrad}
         seen = set(roots)
         queue = [node for node in dict.fromkeys(roots) if node not in waiting]
@@ -124,42 +115,28 @@ class _Pass:
         queue.sort(key=_by_age, reverse=True)
         return (queue, waiting) if wanted is None else self._needed(queue, waiting, wanted)
 
-    def _needed(self, queue: list[Node], waiting: dict[Node, int], wanted: set[Node]) -> tuple[list[Node], dict[Node, int]]:
+    def _needed(
+        self, queue: list[Node], waiting: dict[Node, int], wanted: set[Node]
+    ) -> tuple[list[Node], dict[Node, int]]:
         """Only the nodes on a path from a root to one that is wanted."""
-        needed = {n for n in waiting if n in wanted}
+        self.needed = needed = {n for n in waiting if n in wanted}
         for node in reversed(queue):  # oldest first, so a node's inputs are decided before it
             if node in wanted or any(n in needed for n in node.inputs):
                 needed.add(node)
         order = [node for node in queue if node in needed]
-        counts = {n: 0 for n in waiting if n in needed}
-        for node in order:
-            for n in node.inputs:
-                if n is not None and n in counts:
-                    counts[n] += 1
-        self.needed = needed
+        counts = dict.fromkeys((n for n in waiting if n in needed), 0)
+        for n in [n for node in order for n in node.inputs if n in counts]:
+            counts[n] += 1
         return order, counts
 
-    def will_run(self, node: Node) -> bool:
-        """Whether this pass runs `node`, or has run it. Raises torch's error for a leaf of which `grad()` takes the
-        gradient away."""
-        if self._scheduled is None:
-            self._scheduled = {*self.order, *self.waiting}
-        if self.targets is not None and node in self.waiting:
-            raise fail(
-                RuntimeError,
-                "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is currently not supported.",
-                "autograd.grad() accumulates nothing, so no leaf's node runs. Call backward(), or register hooks on the tensors themselves.",
-            )
-        return node in self._scheduled
-
-    # -- the run ---------------------------------------------------------------------------------------------------------
+    # -- the run -----------------------------------------------------------------------------------------------------
     def steps(self, roots: Sequence[Root], grads: Sequence[Any]) -> Generator[Node, None, dict[Root, Any]]:
         """The generator behind `steps`: announces the pass and its end."""
         state = per_thread.state
         before, state.backward_pass = state.backward_pass, self
         try:
-            if observe.observer is not None:
-                observe.observer.backward_begin(roots, {*self.order, *self.waiting}, self.wanted, self.targets is not None)
+            if (watching := observe.observer) is not None:
+                watching.backward_begin(roots, {*self.order, *self.waiting}, self.wanted, self.targets is not None)
             yield from self.run(roots, grads)
         except Exception as error:
             if observe.observer is not None:
@@ -190,7 +167,7 @@ class _Pass:
                     if g is _STOP:
                         continue
                 if watching is not None:
-                    watching.before_node(node, self._raw_tuple(node, g))
+                    watching.before_node(node, _raws([g] if node.num_outputs == 1 else g or [None] * node.num_outputs))
                 out = self.run_node(node, g)
                 if watching is not None:
                     self.report(watching, node, out)
@@ -213,13 +190,9 @@ class _Pass:
         """The gradients that `node` sends on, one per input: its rules', and what its hooks make of them."""
         if node.num_outputs != 1:
             g = self.filled(node, g)
-        if self.needed is not None and not self.needed.issuperset(node.inputs):
-            out = self.in_part(node, g)
-        else:
-            out = self.gradients(node, g)
-        if node.hooks is not None:
-            out = node.hooks.after(self, out, g[: node.differentiable_outputs] if node.num_outputs > 1 else (g,))
-        return out
+        in_part = self.needed is not None and not self.needed.issuperset(node.inputs)
+        out = self.in_part(node, g) if in_part else self.gradients(node, g)
+        return out if node.hooks is None else node.hooks.after(self, node, out, g)
 
     def gradients(self, node: Node, g: Any) -> Any:
         """What the rules of a node give, computed where the gradient is, or on Tensors when it is to have a graph of
@@ -227,7 +200,7 @@ class _Pass:
         if self.create_graph:
             with set_grad_enabled(True):
                 return apply_fix(namespaces.TRACED, node.fix, node.backward_traced(namespaces.TRACED, g))
-        where = of(g) if g.__class__ is not list and g is not None else of(next((x for x in g or () if x is not None), np.float32(0)))
+        where = CPU if isinstance(g, (np.ndarray, np.generic)) else _place(g)
         m = namespaces.raw(where.xp)
         if where is CPU:
             return apply_fix(m, node.fix, node.backward_raw(m, g))
@@ -241,9 +214,13 @@ class _Pass:
         if not node.plain:
             return self.gradients(node, g)
         wanted = tuple([n if n in self.needed else None for n in node.inputs])
-        # with a graph of its own, the nodes made here may refer to this one
-        out = self.gradients(node if self.create_graph else node.heading_for(wanted), g)
-        return tuple([None if n is None else x for n, x in zip(wanted, out)])
+        alike = node
+        if not self.create_graph:  # else the nodes that are made here may refer to this one
+            alike = object.__new__(node.__class__)
+            alike.inputs, alike.saved, alike.fix = wanted, node.saved, node.fix
+            if node.op.variadic:
+                alike.num_outputs = node.num_outputs
+        return tuple([None if n is None else x for n, x in zip(wanted, self.gradients(alike, g))])
 
     def send(self, node: Node, g: Any, out: Sequence[Any]) -> list[Node]:
         """Hands the gradients `out` of a node, at which `g` had arrived, along its edges. Returns the leaves that now
@@ -272,9 +249,7 @@ class _Pass:
             before = pending.get(node)
             pending[node] = g if before is None else self.add(before, g)
         else:
-            slots = pending.get(node)
-            if slots is None:
-                slots = pending[node] = [None] * node.num_outputs
+            slots = pending.setdefault(node, [None] * node.num_outputs)
             slots[nr] = g if slots[nr] is None else self.add(slots[nr], g)
 
     def add(self, a: Any, b: Any) -> Any:
@@ -285,45 +260,39 @@ class _Pass:
             return a + b
 
     def filled(self, node: Node, gs: Any) -> Any:
-        """Zeros for the outputs of a node where nothing arrived: a rule of several outputs expects a gradient for
-        each."""
-        # custom functions fill in zeros themselves, unless asked not to
+        """Zeros for the outputs of a node where nothing arrived: a rule of several outputs expects a gradient for each.
+        Custom functions fill them in themselves, unless asked not to."""
         if not node.plain or gs is None or node.op.partial:
             return gs
-        where = of(next((getattr(g, "_array", g) for g in gs if g is not None), np.float32(0)))
-        zeros = [
-            None if g is not None or not d.is_inexact else filled(where, 0, shape, d) for g, (shape, d) in zip(gs, node.extra()["shapes"])
-        ]
-        return [g if z is None else wrap(z) if self.create_graph else z for g, z in zip(gs, zeros)]
+        gs, where = list(gs), _place(_raws(gs))
+        for nr, (shape, d) in enumerate(node.extra()["shapes"]):
+            if gs[nr] is None and d.is_inexact:
+                zeros = filled(where, 0, shape, d)
+                gs[nr] = wrap(zeros) if self.create_graph else zeros
+        return gs
 
-    # -- hooks and captures ----------------------------------------------------------------------------------------------
+    # -- hooks and captures ------------------------------------------------------------------------------------------
     def arrived(self, node: Node, g: Any) -> Any:
         """Tensor hooks, retained gradients, captures and prehooks, in torch's order. Returns the gradient, or _STOP
         when the node need not run."""
         hooks, single = node.hooks, node.num_outputs == 1
-        gs = [g] if single else list(g) if g is not None else [None] * node.num_outputs
+        gs = [g] if single else list(g or [None] * node.num_outputs)
         if hooks is not None:
             gs = hooks.arrived(self, gs)
         if self.targets is not None and self.needed is not None:
             runs = any(n in self.needed for n in node.inputs)
             # torch: what a node that also runs captures has not passed its hooks yet
-            seen = ([g] if single else g) if runs else gs
+            seen = [g] if runs and single else g if runs else gs
             for nr in range(node.num_outputs):
                 if (node, nr) in self.targets:
                     self.captured[node, nr] = None if seen is None else seen[nr]
             if not runs:
                 return _STOP
         if hooks is not None:
-            gs = hooks.before(self, gs, node.differentiable_outputs)
+            gs = hooks.before(self, node, gs)
         return gs[0] if single else gs
 
-    def through(self, function: Callable[..., Any], *grads: Sequence[Any]) -> list[Any]:
-        """What a function of the user's, which sees tuples of Tensors and returns one, makes of gradients."""
-        with set_grad_enabled(self.create_graph):
-            result = function(*[tuple([g if g is None or isinstance(g, Tensor) else wrap(g) for g in gs]) for gs in grads])
-        return [t if t is None or self.create_graph else t._array for t in result]
-
-    # -- leaves ----------------------------------------------------------------------------------------------------------
+    # -- leaves ------------------------------------------------------------------------------------------------------
     def finish_leaf(self, node: Any) -> None:
         """All contributions to a leaf are in: hooks, then capture or accumulation. node: its AccumulateGrad."""
         g = self.pending.pop(node, None)
@@ -338,36 +307,43 @@ class _Pass:
                 self.captured[node, 0] = g
             return
         if own_hooks is not None:
-            (g,) = own_hooks.before(self, [g], 1)
+            (g,) = own_hooks.before(self, node, [g])
         trained = leaf._req  # it may have been frozen since the graph was made
         if self.accumulate and trained:
             accumulate(leaf, g, self.create_graph)
             if hooks is not None:
                 hooks.accumulated(self, leaf)
         if own_hooks is not None:
-            own_hooks.after(self, (), (g,))
+            own_hooks.after(self, node, (), g)
         if observe.observer is not None and trained:
             arrived = getattr(g, "_array", g)
             total = leaf._grad if self.accumulate else g if leaf._grad is None else plus(leaf.grad._array, arrived)
             observe.observer.accumulate(leaf, arrived, getattr(total, "_array", total))
 
-    # -- for observers ---------------------------------------------------------------------------------------------------
+    # -- for observers -----------------------------------------------------------------------------------------------
     def report(self, watching: Any, node: Node, out: Sequence[Any]) -> None:
         """Tells an observer what a node computed, and where it goes."""
-        raws = tuple(None if x is None else getattr(x, "_array", x) for x in out)
+        raws = _raws(out)
         watching.after_node(node, raws)
         for slot, (target, g) in enumerate(zip(node.inputs, raws)):
             if target is not None and g is not None:
                 watching.contribution(node, slot, target, 0 if node.input_nrs is None else node.input_nrs[slot], g)
 
-    def _raw_tuple(self, node: Node, g: Any) -> tuple[Any, ...]:
-        gs = (g,) if node.num_outputs == 1 else g or (None,) * node.num_outputs
-        return tuple(None if x is None else getattr(x, "_array", x) for x in gs)
+
+def _place(g: Any) -> device:
+    """Where a raw gradient is, or the first of several."""
+    if g.__class__ in (list, tuple) or g is None:
+        g = next((x for x in g or () if x is not None), np.float32(0))
+    return of(g)
+
+
+def _raws(gs: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple([getattr(g, "_array", g) for g in gs])
 
 
 def own(contribution: Any, g: Any) -> Any:
-    """What may become `.grad`, which must not share memory with a gradient somebody else holds, as `g` that arrived at
-    the node.
+    """What may become `.grad`: it must not share memory with a gradient that somebody else holds, as `g`, which arrived
+    at the node.
 
     >>> g = np.ones(2)
     >>> own(g, g) is g, own(g * 2, g) is g
@@ -378,10 +354,8 @@ def own(contribution: Any, g: Any) -> Any:
 
 
 def accumulate(leaf: Tensor, g: Any, create_graph: bool = False) -> None:
-    """`tensor.grad += g`: in place on the gradient that is there, so that it stays the same object, unless a graph is
-    made of it.
-
-    Threads that accumulate into one leaf come one after the other.
+    """`tensor.grad += g`: in place on the gradient that is there, so that it stays the same object, unless it has a
+    graph. Threads that accumulate into one leaf come one after the other.
 
     >>> x = wrap(np.float64(3))
     >>> accumulate(x, np.float64(2)), accumulate(x, np.float64(5)), float(x.grad)
@@ -405,7 +379,12 @@ def _accumulate_traced(leaf: Any, g: Any) -> None:
 
 
 def add_to_grad(leaf: Tensor, g: Any) -> None:
-    """What `accumulate` does for who holds the guard."""
+    """What `accumulate` does for who holds the guard.
+
+    >>> x = torch.tensor(3.)
+    >>> add_to_grad(x, np.float32(2)), x.grad
+    (None, tensor(2.))
+    """
     before = leaf._grad
     if before is None:
         leaf._grad = g if g.__class__ is not Tensor else g._array

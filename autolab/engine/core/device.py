@@ -1,9 +1,8 @@
 """`device`: the name of the place where a tensor's memory is, and the host, the one place that the core itself knows.
 
-A `device` is a name. The one object that stands for a device in use, such as `CPU`, also has its `backend`, which
-computes there. Storages hold such objects only, so that operations compare them with `is`. `Host` shows what a backend
-is asked; GPUs, real and simulated, are backends that `engine/devices/` adds, as it adds how a name is written
-(`device("cuda:0")`) and `with device:`.
+The one object that stands for a device in use, such as `CPU`, also has its `backend`, which computes there. Storages
+hold such objects only, so that operations compare them with `is`. GPUs, real and simulated, are backends that
+`engine/devices/` adds, as it adds how a name is written (`device("cuda:0")`), shown and compared, and `with device:`.
 """
 
 from __future__ import annotations
@@ -17,8 +16,7 @@ import numpy as np
 class device:
     """`torch.device('cpu')`, `torch.device('cuda:0')`, `torch.device('cuda', 0)`; 'sim:0' is a simulated GPU.
 
-    `with torch.device('cuda'):` makes new tensors there. Raises RuntimeError for a type torch does not know. Source:
-    torch.device.
+    Raises RuntimeError for a type torch does not know. Source: torch.device.
 
     >>> torch.device("cuda", 1).index
     1
@@ -34,34 +32,10 @@ class device:
         def __enter__(self) -> device: ...
         def __exit__(self, *error: object) -> None: ...
 
-    def __init_subclass__(cls) -> None:
-        raise TypeError("type 'torch.device' is not an acceptable base type")
-
     @property
     def xp(self) -> Any:
         """The array module that computes on this device."""
         return self.backend.xp
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"attribute '{name}' of 'torch.device' objects is not writable")
-
-    def __delattr__(self, name: str) -> None:
-        self.__setattr__(name, None)
-
-    def __repr__(self) -> str:
-        return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
-
-    def __str__(self) -> str:
-        return self.type if self.index is None else f"{self.type}:{self.index}"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, device) and self.type == other.type and self.index == other.index
-
-    def __hash__(self) -> int:
-        return hash((self.type, self.index))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return device, (self.type, self.index)
 
 
 def named(kind: str, index: int | None, backend: Any = None) -> device:
@@ -78,11 +52,15 @@ def named(kind: str, index: int | None, backend: Any = None) -> device:
 
 class Host:
     """The CPU as a backend: NumPy. A backend of another device has these, and answers for its arrays and for what
-    crosses to it."""
+    crosses to it.
+
+    >>> CPU.backend.xp.__name__, CPU.backend.to_host(np.ones(2))
+    ('numpy', array([1., 1.]))
+    """
 
     simulated, host, alive = False, True, True
     xp, array = np, np.ndarray
-    marker = None  # what stands in the `_view` slot of the tensors here that are no views; see `storage.View`
+    marker = None  # what stands in the `_view` slot of the tensors here that are no views; see `tensor.View`
 
     def __enter__(self) -> None:
         """Arrays that are made inside `with backend:` lie there."""
@@ -113,8 +91,7 @@ class Host:
 HOST = Host()
 CPU = named("cpu", None, HOST)
 ARRAYS: dict[type, Callable[[Any], device]] = {np.ndarray: lambda array: CPU}
-"""The classes of arrays in use, NumPy's and those of devices since they were first used; and where an array of the
-class is."""
+"""The classes of arrays in use, and where an array of the class is."""
 
 
 def of(array: Any) -> device:

@@ -1,4 +1,4 @@
-"""`backward`, `grad` and calling one node: what the user says, checked and turned into a backward pass.
+"""`backward` and `grad`: what the user says, checked and turned into a backward pass.
 
 Source: https://docs.pytorch.org/docs/2.13/autograd.html"""
 
@@ -11,21 +11,19 @@ from typing import Any
 from . import observe
 from .backward import Root, execute
 from .device import ARRAYS, CPU, copied, filled
-from .dtype import FROM_NUMPY
 from .errors import fail
 from .node import GradientEdge, accumulator
 from .tensor import Tensor, wrap
+
+SHORTCUTS: list[Callable[[Sequence[Root], Sequence[Any], bool], bool]] = []
+"""Faster ways through plain graphs: `shortcut(roots, seeds, retain_graph)` runs the whole pass and says so, or does
+nothing."""
 
 CREATE_GRAPH_WARNING = (
     "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause a memory leak. "
     "We recommend using autograd.grad when creating the graph to avoid this. If you have to use this function, make sure to reset the .grad "
     "fields of your parameters to None after use to break the cycle and avoid the leak."
 )
-
-
-SHORTCUTS: list[Callable[[Sequence[Root], Sequence[Any], bool], bool]] = []
-"""Faster ways through plain graphs: `shortcut(roots, seeds, retain_graph)` runs the whole pass and says so, or does
-nothing."""
 
 
 def backward(
@@ -44,31 +42,21 @@ def backward(
     tensor(8.)
     """
     if inputs is not None and not isinstance(inputs, (Tensor, GradientEdge)) and len(inputs) == 0:
-        raise fail(
-            RuntimeError,
-            "`inputs` argument to `backward()` cannot be empty.",
-            "Leave it out to accumulate into every leaf.",
-        )
-    tensors = (tensors,) if isinstance(tensors, (Tensor, GradientEdge)) else tuple(tensors)
-    if grad_tensors is None and grad_variables is not None:
-        grad_tensors = grad_variables
-    seeds = _seeds(tensors, _as_tuple(grad_tensors, len(tensors)), create_graph)
+        note = "Leave it out to accumulate into every leaf."
+        raise fail(RuntimeError, "`inputs` argument to `backward()` cannot be empty.", note)
+    tensors = _listed(tensors)
+    seeds = _seeds(tensors, grad_variables if grad_tensors is None else grad_tensors, create_graph)
     roots = _roots(tensors)
     retain = create_graph if retain_graph is None else retain_graph
     if create_graph:
         warnings.warn(CREATE_GRAPH_WARNING, UserWarning, stacklevel=3)
     if inputs is None:
-        if create_graph or observe.observer is not None or not any(shortcut(roots, seeds, retain) for shortcut in SHORTCUTS):
+        plain = not create_graph and observe.observer is None
+        if not (plain and any(shortcut(roots, seeds, retain) for shortcut in SHORTCUTS)):
             execute(roots, seeds, retain_graph=retain, create_graph=create_graph)
         return
-    inputs = _wanted(inputs)
-    for t in inputs:
-        if isinstance(t, Tensor) and not t.requires_grad:
-            raise fail(
-                RuntimeError,
-                "can't retain_grad on Tensor that has requires_grad=False",
-                "No gradient is computed for it at all.",
-            )
+    refusal = "can't retain_grad on Tensor that has requires_grad=False", "No gradient is computed for it at all."
+    inputs = _wanted(inputs, *refusal)
     for t in inputs:  # as in PyTorch, which keeps the gradient of a non-leaf from now on
         if isinstance(t, Tensor):
             t.retain_grad()
@@ -99,45 +87,35 @@ def grad(
         (tensor(18.),)
     """
     if materialize_grads and allow_unused is False:
-        raise fail(
-            ValueError,
-            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.",
-            "Materialised gradients are zeros for unused inputs, so unused inputs must be allowed.",
-        )
-    allow_unused = bool(materialize_grads) if allow_unused is None else allow_unused
-    outputs = (outputs,) if isinstance(outputs, (Tensor, GradientEdge)) else tuple(outputs)
-    inputs = _wanted(inputs)
+        message = "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        note = "Materialised gradients are zeros for unused inputs, so unused inputs must be allowed."
+        raise fail(ValueError, message, note)
+    outputs, inputs = _listed(outputs), _listed(inputs)
     if not inputs:
-        raise fail(
-            RuntimeError, "`inputs` argument to `grad()` cannot be empty.", "Name the tensors whose gradients you want."
-        )
-    seeds = _seeds(outputs, _as_tuple(grad_outputs, len(outputs)), create_graph)
+        note = "Name the tensors whose gradients you want."
+        raise fail(RuntimeError, "`inputs` argument to `grad()` cannot be empty.", note)
+    seeds = _seeds(outputs, grad_outputs, create_graph)
     roots = _roots(outputs)
-    for t in inputs:
-        if isinstance(t, Tensor) and not t.requires_grad:
-            raise fail(
-                RuntimeError,
-                "One of the differentiated Tensors does not require grad",
-                "Set requires_grad=True before computing.",
-            )
+    refusal = "One of the differentiated Tensors does not require grad", "Set requires_grad=True before computing."
+    inputs = _wanted(inputs, *refusal)
     keys = [_target(t) for t in inputs]
     retain = create_graph if retain_graph is None else retain_graph
     captured = execute(roots, seeds, retain_graph=retain, create_graph=create_graph, targets=keys)
     for i, k in enumerate(keys):
-        if captured.get(k) is None and not allow_unused:
+        if captured.get(k) is None and not (materialize_grads if allow_unused is None else allow_unused):
             raise fail(
                 RuntimeError,
-                f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True if "
-                "this is the desired behavior.",
+                f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True if this is the "
+                "desired behavior.",
                 "No path leads from the outputs to this input, so the derivative is zero everywhere.",
             )
-    result = [_handed_back(captured.get(k), t if materialize_grads else None, create_graph) for t, k in zip(inputs, keys)]
+    result = [_as_result(captured.get(k), t if materialize_grads else None, create_graph) for t, k in zip(inputs, keys)]
     if observe.observer is not None:
         observe.observer.returned(keys, result)
     return tuple(result)
 
 
-def _handed_back(g: Any, zeros_like: Any, create_graph: bool) -> Tensor | None:
+def _as_result(g: Any, zeros_like: Any, create_graph: bool) -> Tensor | None:
     """A captured gradient as a Tensor that shares memory with no other gradient. zeros_like: what zeros stand for where
     there is none."""
     if g is None and zeros_like is not None:
@@ -150,38 +128,26 @@ def _handed_back(g: Any, zeros_like: Any, create_graph: bool) -> Tensor | None:
     return wrap(copied(g) if is_array and g.base is not None else g)
 
 
-def _as_tuple(grads: Any, n: int) -> tuple[Tensor | None, ...]:
-    """The gradients that a pass begins with, one per tensor; None where none is given."""
-    if grads is None:
-        return (None,) * n
-    if isinstance(grads, Tensor):
-        return (grads,)
-    grads = tuple(grads)
-    for g in grads:
-        if g is not None and not isinstance(g, Tensor):
-            raise fail(
-                TypeError,
-                f"gradients can be either Tensors or None, but got {type(g).__name__}",
-                "Wrap it: torch.tensor(...).",
-            )
-    return tuple(grads)
+def _listed(tensors: Any) -> tuple[Any, ...]:
+    return (tensors,) if isinstance(tensors, (Tensor, GradientEdge)) else tuple(tensors)
 
 
-def _wanted(inputs: Any) -> tuple[Tensor | GradientEdge, ...]:
-    """What gradients are asked for, as a tuple of Tensors and GradientEdges."""
-    inputs = (inputs,) if isinstance(inputs, (Tensor, GradientEdge)) else tuple(inputs)
-    for t in inputs:
+def _wanted(inputs: Any, refusal: str, note: str) -> tuple[Tensor | GradientEdge, ...]:
+    """What gradients are asked for, as a tuple. Raises torch's error for what has none: a tensor that requires no
+    gradient (`refusal` says so), or no tensor."""
+    listed = _listed(inputs)
+    for t in listed:
         if not isinstance(t, (Tensor, GradientEdge)):
-            raise fail(
-                RuntimeError,
-                f"all inputs have to be Tensors or GradientEdges, but got {type(t).__name__}",
-                "Name the tensors themselves.",
-            )
-    return tuple(inputs)
+            message = f"all inputs have to be Tensors or GradientEdges, but got {type(t).__name__}"
+            raise fail(RuntimeError, message, "Name the tensors themselves.")
+    for t in listed:
+        if isinstance(t, Tensor) and not t.requires_grad:
+            raise fail(RuntimeError, refusal, note)
+    return listed
 
 
 def _target(t: Tensor | GradientEdge) -> Root:
-    """The node and output number to which the gradient for `t`, a Tensor or a GradientEdge, goes."""
+    """The node and output number to which the gradient for `t` goes."""
     if not isinstance(t, Tensor):
         return t.node, t.output_nr
     node = t.grad_fn
@@ -191,83 +157,51 @@ def _target(t: Tensor | GradientEdge) -> Root:
 def _roots(tensors: Sequence[Tensor | GradientEdge]) -> list[Root]:
     """Where backward begins: the node of each tensor, and the number of its output. Raises torch's error for one
     without a graph."""
-    roots = []
     for i, t in enumerate(tensors):
-        if isinstance(t, GradientEdge):
-            roots.append((t.node, t.output_nr))
-            continue
-        node = t.grad_fn
-        if node is None and t.requires_grad:
-            node = accumulator(t)
-        if node is None:
+        if isinstance(t, Tensor) and t.grad_fn is None and not (t.requires_grad and accumulator(t)):
             raise fail(
                 RuntimeError,
                 f"element {i} of tensors does not require grad and does not have a grad_fn",
                 "No input of this computation has requires_grad=True (or it ran under no_grad, or was detached), so there is no graph to go "
                 "back through.",
             )
-        roots.append((node, t._nr))
-    return roots
+    return [_target(t) for t in tensors]
 
 
-def _result_at(edge: GradientEdge, g: Tensor | None) -> Tensor:
-    """A tensor like the result that a GradientEdge belongs to; like `g`, its gradient, where the node does not know."""
-    node, nr = edge
-    leaf: Tensor | None = getattr(node, "variable", None)
-    if leaf is not None:
-        return leaf
-    kept = None if nr or node.away else node.value
-    if kept is None:
-        if g is not None:
-            return g
-        raise fail(
-            RuntimeError,
-            "grad can be implicitly created only for scalar outputs",
-            "The size of this result was not kept with its node: pass its gradient, or the tensor instead of the edge.",
-        )
-    shape, dtype = kept if isinstance(kept, tuple) else (kept.shape, kept.dtype)
-    like = wrap(filled(CPU, 0, shape, FROM_NUMPY[dtype]))
-    like._req = True
-    return like
+def _seeds(outputs: Sequence[Any], grads: Any, create_graph: bool) -> list[Any]:
+    """What arrives at each result: the gradient that the user passed, or 1 for a single number. Arrays, or Tensors
+    under create_graph."""
+    grads = (None,) * len(outputs) if grads is None else (grads,) if isinstance(grads, Tensor) else tuple(grads)
+    for g in grads:
+        if g is not None and not isinstance(g, Tensor):
+            message = f"gradients can be either Tensors or None, but got {type(g).__name__}"
+            raise fail(TypeError, message, "Wrap it: torch.tensor(...).")
+    if len(grads) < len(outputs):
+        message = f"got {len(outputs)} tensors and {len(grads)} gradients"
+        raise fail(RuntimeError, message, "Give one gradient per tensor.")
+    results = [t if isinstance(t, Tensor) else t.result(g) for t, g in zip(outputs, grads)]
+    return [_seed(i, t, g, create_graph) for i, (t, g) in enumerate(zip(results, grads))]
 
 
-def _seeds(
-    tensors: Sequence[Tensor | GradientEdge], grads: Sequence[Tensor | None], create_graph: bool
-) -> list[Any]:
-    """What arrives at each result: the given gradient, or 1 for a single number. Arrays, or Tensors under
-    create_graph."""
-    if len(grads) < len(tensors):
-        raise fail(
-            RuntimeError, f"got {len(tensors)} tensors and {len(grads)} gradients", "Give one gradient per tensor."
-        )
-    seeds: list[Any] = []
-    for i, (output, g) in enumerate(zip(tensors, grads)):
-        t = _result_at(output, g) if isinstance(output, GradientEdge) else output
-        if g is None:
-            if t.requires_grad and t._array.size != 1:
-                raise fail(
-                    RuntimeError,
-                    "grad can be implicitly created only for scalar outputs",
-                    f"This tensor has {t._array.size} elements, and a gradient belongs to one number: reduce it (.sum(), .mean()), or pass "
-                    "gradient= with the vector of the vector-Jacobian product.",
-                )
-            where, shape = t._storage.device, t._array.shape
-            one = t.dtype.one if where is CPU and not shape else filled(where, 1, shape, t.dtype)
-            seeds.append(wrap(one) if create_graph else one)
-            continue
-        if g._array.shape != t._array.shape:
+def _seed(i: int, t: Tensor, g: Tensor | None, create_graph: bool) -> Any:
+    """What arrives at the result `t`, output number `i`."""
+    where, shape = t._storage.device, t._array.shape
+    if g is None:
+        if t.requires_grad and t._array.size != 1:
             raise fail(
                 RuntimeError,
-                f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of {t.shape}.",
-                "The vector of a vector-Jacobian product has one entry per output element.",
+                "grad can be implicitly created only for scalar outputs",
+                f"This tensor has {t._array.size} elements, and a gradient belongs to one number: reduce it (.sum(), .mean()), or pass "
+                "gradient= with the vector of the vector-Jacobian product.",
             )
-        if g._storage.device is not t._storage.device:
-            raise fail(
-                RuntimeError,
-                f"invalid gradient at index {i} - expected device {t.device} but got {g.device}",
-                "The gradient has to be where the output is: move it with .to(device).",
-            )
-        if g.dtype is not t.dtype:
-            g = g.to(t.dtype)
-        seeds.append(g if create_graph else g._array)
-    return seeds
+        one = t.dtype.one if where is CPU and not shape else filled(where, 1, shape, t.dtype)
+        return wrap(one) if create_graph else one
+    if g._array.shape != shape:
+        message = f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of {t.shape}."
+        raise fail(RuntimeError, message, "The vector of a vector-Jacobian product has one entry per output element.")
+    if g._storage.device is not where:
+        message = f"invalid gradient at index {i} - expected device {t.device} but got {g.device}"
+        raise fail(RuntimeError, message, "The gradient has to be where the output is: move it with .to(device).")
+    if g.dtype is not t.dtype:
+        g = g.to(t.dtype)
+    return g if create_graph else g._array

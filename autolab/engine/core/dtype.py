@@ -6,9 +6,8 @@ converted before a kernel runs. Source: https://docs.pytorch.org/docs/stable/ten
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
-from typing import Any
-
 import numpy as np
 
 from .errors import fail
@@ -16,63 +15,33 @@ from .errors import fail
 
 class dtype:
     """A data type: `torch.float32`. Attributes: `np` (the NumPy dtype), `itemsize` (bytes), `is_floating_point`,
-    `is_complex`.
+    `is_complex`, `is_signed`; for the engine `is_inexact` (floating or complex: what can have a gradient), `short`
+    ('Float', as in 'torch.FloatTensor'), `np_name` (C++'s name, in messages), `one` (where a backward pass begins).
 
     >>> torch.float32.itemsize, torch.float32.is_floating_point, torch.int64.is_complex
     (4, True, False)
     """
 
-    __slots__ = (
-        "name",
-        "np",
-        "np_name",
-        "itemsize",
-        "is_floating_point",
-        "is_complex",
-        "is_signed",
-        "short",
-        "category",
-        "is_bool",
-        "is_integer",
-        "is_inexact",
-        "scalar",
-        "one",
-        "__weakref__",
+    __slots__ = tuple(
+        "name np np_name itemsize is_floating_point is_complex is_signed short category is_bool is_integer "
+        "is_inexact scalar one __weakref__".split()
     )
 
     def __init__(self, name: str, short: str):
-        self.name = name
-        self.np = np.dtype(name)
-        self.scalar = self.np.type
-        self.one = self.scalar(1)  # where a backward pass begins
-        self.itemsize = self.np.itemsize
-        self.is_bool = self.np.kind == "b"
-        self.is_integer = self.np.kind in "iu"
-        self.is_floating_point = self.np.kind == "f"
-        self.is_complex = self.np.kind == "c"
-        self.is_inexact = self.np.kind in "fc"  # floating or complex: what can have a gradient
-        self.is_signed = self.np.kind in "ifc"
-        self.np_name = {
-            "float64": "double",
-            "float32": "float",
-            "int64": "long int",
-            "int32": "int",
-            "float16": "c10::Half",
-        }.get(name, name)
-        self.short = short  # 'Float', as in 'torch.FloatTensor' and in many messages
-        self.category = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}[self.np.kind]  # torch's word: the higher one wins
+        self.name, self.short, self.np = name, short, np.dtype(name)
+        kind, self.itemsize, self.scalar = self.np.kind, self.np.itemsize, self.np.type
+        self.is_bool, self.is_integer, self.is_signed = kind == "b", kind in "iu", kind in "ifc"
+        self.is_floating_point, self.is_complex, self.is_inexact = kind == "f", kind == "c", kind in "fc"
+        self.category = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}[kind]  # torch's word: the higher one wins
+        cpp = {"float64": "double", "float32": "float", "int64": "long int", "int32": "int", "float16": "c10::Half"}
+        self.np_name = cpp.get(name, name)
+        self.one = self.scalar(1)
 
     def __repr__(self) -> str:
         return f"torch.{self.name}"
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (_by_name, (self.name,))
-
-    def __copy__(self) -> dtype:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> dtype:
-        return self
+    def __reduce__(self) -> str:
+        return "bool_" if self.is_bool else self.name  # as which pickle finds it in this module; a copy is the same
 
     def to_complex(self) -> dtype:
         """The complex dtype of this precision: complex128 for float64, else complex64."""
@@ -81,10 +50,6 @@ class dtype:
     def to_real(self) -> dtype:
         """The dtype of the parts of a complex one; any other itself."""
         return {complex64: float32, complex128: float64}.get(self, self)
-
-
-def _by_name(name: str) -> dtype:
-    return BY_NAME[name]
 
 
 bool_ = dtype("bool", "Bool")
@@ -102,10 +67,7 @@ float64 = double = dtype("float64", "Double")
 complex64 = cfloat = dtype("complex64", "ComplexFloat")
 complex128 = cdouble = dtype("complex128", "ComplexDouble")
 
-ALL = (
-    *(bool_, uint8, int8, int16, int32, int64, uint16, uint32, uint64),
-    *(float16, float32, float64, complex64, complex128),
-)
+ALL = bool_, uint8, int8, int16, int32, int64, uint16, uint32, uint64, float16, float32, float64, complex64, complex128
 BY_NAME = {d.name: d for d in ALL}
 FROM_NUMPY = {d.np: d for d in ALL}
 NUMBERS = (int, float, complex, np.number, np.bool_)
@@ -124,9 +86,7 @@ def get_default_dtype() -> dtype:
 
 
 def set_default_dtype(d: dtype) -> None:
-    """Sets the dtype of floats that name none.
-
-    Raises TypeError for anything but a floating-point dtype. Source: torch.set_default_dtype.
+    """Sets it. Raises TypeError for anything but a floating-point dtype. Source: torch.set_default_dtype.
 
     >>> torch.set_default_dtype(torch.float64)
     >>> torch.ones(1).dtype
@@ -135,26 +95,13 @@ def set_default_dtype(d: dtype) -> None:
     """
     global _default
     if not isinstance(d, dtype) or not d.is_floating_point:
-        raise fail(
-            TypeError,
-            f"only floating-point types are supported as the default type, got {d}",
-            "Gradients need numbers that can change by small amounts, so the default is float32 or float64.",
-        )
+        note = "Gradients need numbers that can change by small amounts, so the default is float32 or float64."
+        raise fail(TypeError, f"only floating-point types are supported as the default type, got {d}", note)
     _default = d
 
 
-def default_complex() -> dtype:
-    """The dtype of complex numbers that name none.
-
-    >>> default_complex()
-    torch.complex64
-    """
-    return _default.to_complex()
-
-
 def python_scalar_dtype(value: object) -> dtype:
-    """The dtype torch gives a Python or NumPy number standing alone: bool, int64, the default float, the default
-    complex.
+    """The dtype that torch gives a number standing alone.
 
     >>> python_scalar_dtype(True), python_scalar_dtype(2), python_scalar_dtype(2.5)
     (torch.bool, torch.int64, torch.float32)
@@ -166,37 +113,26 @@ def python_scalar_dtype(value: object) -> dtype:
     if isinstance(value, (float, np.floating)):
         return _default
     if isinstance(value, (complex, np.complexfloating)):
-        return default_complex()
-    raise fail(
-        RuntimeError,
-        f"Could not infer dtype of {type(value).__name__}",
-        "Only numbers and nested lists of numbers become a tensor.",
-    )
+        return _default.to_complex()
+    note = "Only numbers and nested lists of numbers become a tensor."
+    raise fail(RuntimeError, f"Could not infer dtype of {type(value).__name__}", note)
 
 
-def _promote(a: dtype, b: dtype) -> dtype:
-    if a is b:
-        return a
-    if a.category < b.category:
-        a, b = b, a
-    if a.category > b.category:
-        if a.is_complex and b.is_floating_point and b is float64:
-            return complex128
-        return a
-    if a.is_integer and (a in _WIDE_UNSIGNED or b in _WIDE_UNSIGNED):
-        return _promote_wide_unsigned(a, b)
-    if a.is_integer and a.is_signed != b.is_signed:  # uint8 with a signed type
-        signed = a if a.is_signed else b
-        return int16 if signed is int8 else signed
-    return a if a.itemsize >= b.itemsize else b
+@functools.cache
+def promote_types(a: dtype, b: dtype) -> dtype:
+    """The smallest dtype that holds both, by torch's table. Source: torch.promote_types.
 
-
-_WIDE_UNSIGNED = (uint16, uint32, uint64)
-
-
-def _promote_wide_unsigned(a: dtype, b: dtype) -> dtype:
-    if not a.is_signed and not b.is_signed:
+    >>> torch.promote_types(torch.int32, torch.float16)
+    torch.float16
+    """
+    if a.category != b.category:
+        high, low = (a, b) if a.category > b.category else (b, a)
+        return complex128 if high.is_complex and low is float64 else high
+    if a.is_signed == b.is_signed:
         return a if a.itemsize >= b.itemsize else b
+    signed, unsigned = (a, b) if a.is_signed else (b, a)
+    if unsigned is uint8:
+        return int16 if signed is int8 else signed
     raise fail(
         RuntimeError,
         f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote {a.short} and {b.short}",
@@ -204,44 +140,24 @@ def _promote_wide_unsigned(a: dtype, b: dtype) -> dtype:
     )
 
 
-_TABLE: dict[tuple[dtype, dtype], dtype] = {}
-
-
-def promote_types(a: dtype, b: dtype) -> dtype:
-    """The smallest dtype that holds both, by torch's table. Source: torch.promote_types.
-
-    >>> torch.promote_types(torch.int32, torch.float16)
-    torch.float16
-    """
-    key = (a, b)
-    found = _TABLE.get(key)
-    if found is None:
-        found = _TABLE[key] = _promote(a, b)
-    return found
-
-
 def result_type_of(dim_dtypes: Iterable[dtype], zero_dtypes: Iterable[dtype], scalar_values: Iterable[object]) -> dtype:
-    """Torch's three-level rule: tensors with dimensions decide; 0-d tensors only if of a higher kind; Python numbers
-    last.
-
-    dim_dtypes, zero_dtypes: dtypes of the tensors with and without dimensions. scalar_values: Python numbers.
+    """Torch's three-level rule: tensors with dimensions decide (`dim_dtypes`); 0-d tensors only if of a higher kind
+    (`zero_dtypes`); numbers last (`scalar_values`).
 
     >>> result_type_of([int32], [float64], [])  # a 0-d tensor of a higher kind decides, as a number does
     torch.float64
     >>> result_type_of([float32], [float64], [2.5])
     torch.float32
     """
-    dims: dtype | None = None
-    zeros: dtype | None = None
-    wrapped: dtype | None = None
-    for d in dim_dtypes:
-        dims = d if dims is None else promote_types(dims, d)
-    for d in zero_dtypes:
-        zeros = d if zeros is None else promote_types(zeros, d)
-    for v in scalar_values:
-        d = python_scalar_dtype(v)
-        wrapped = d if wrapped is None else promote_types(wrapped, d)
-    return _combine(dims, _combine(zeros, wrapped)) or _default
+    numbers = _combine(_together(zero_dtypes), _together(map(python_scalar_dtype, scalar_values)))
+    return _combine(_together(dim_dtypes), numbers) or _default
+
+
+def _together(dtypes: Iterable[dtype]) -> dtype | None:
+    first = None
+    for d in dtypes:
+        first = d if first is None else promote_types(first, d)
+    return first
 
 
 def _combine(higher: dtype | None, lower: dtype | None) -> dtype | None:

@@ -1,67 +1,80 @@
-"""Grad modes: `no_grad`, `enable_grad`, `set_grad_enabled`, `inference_mode`; per thread, as in torch.
+"""What threads share, and what each has of its own: its grad mode. `no_grad`, `enable_grad`, `set_grad_enabled`.
 
-Source: https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation"""
+Source: https://docs.pytorch.org/docs/2.13/notes/autograd.html#locally-disabling-gradient-computation"""
+
 from __future__ import annotations
 
 import contextvars
-import functools
-import inspect
+import os
 import threading
+import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .guard import shared
+# -- what threads share ----------------------------------------------------------------------------------------------
+guard = threading.RLock()
+"""Held by whoever reads a leaf's `.grad`, its one node or a tensor's one storage, to write it again: for an addition,
+never for a kernel or a function of the user's. A finalizer may run meanwhile, so the thread may enter again."""
 
 
+class _Shared:
+    """A lock costs 50 to 100 ns, and a step of linear regression would take five. So the only thread there is does
+    without: it says by `inside` that it is amid lines that need the guard, and looks at `several`. A second thread sets
+    `several` and waits until the first is not `inside`: one of the two sees the other."""
+
+    __slots__ = ("several", "inside", "first")
+
+    def __init__(self) -> None:
+        self.several = self.inside = False
+        self.first: int | None = None
+
+    def enter(self) -> None:
+        """Called in each thread before it uses the engine for the first time."""
+        here = threading.get_ident()
+        if self.first is None:
+            self.first = here
+        if here != self.first:
+            self.several = True
+            while self.inside:
+                time.sleep(0)
+
+
+shared = _Shared()
+
+if hasattr(os, "register_at_fork"):  # a child must not wait for a thread that it does not have
+    os.register_at_fork(before=guard.acquire, after_in_parent=guard.release, after_in_child=guard.release)
+
+
+# -- what each thread has --------------------------------------------------------------------------------------------
 class State:
     """What one thread's ops consult: `grad` (is history recorded), `inference`, `run` (calls a kernel without NumPy's
-    float warnings), `special` (inference mode or saved-tensor hooks are on, so ops take the general lane),
-    `saved_hooks` (the active pack and unpack functions, or None), `hooks_disabled` (the message that forbids them, or
-    None), `backward_pass` (the pass that is running, or None), `silence` (how the backward pass silences NumPy's
-    warnings), `module` (the nn.Module whose forward is running, or None), `scope` (where that is; see `Node.scope`)."""
+    float warnings), `special` (inference mode or saved-tensor hooks are on, so no shortcut is taken), `saved_hooks`
+    (the active pack and unpack functions, or None), `hooks_disabled` (the message that forbids them, or None),
+    `backward_pass` (the pass that is running, or None), `module` (the nn.Module whose forward is running, or None),
+    `scope` (where that is, see `Node.scope`), `silence` (of `fast/straight.py`).
 
-    __slots__ = (
-        "grad",
-        "inference",
-        "run",
-        "special",
-        "saved_hooks",
-        "hooks_disabled",
-        "backward_pass",
-        "module",
-        "scope",
-        "silence",
-    )
+    >>> state = State()
+    >>> state.grad, state.run(np.log, 0.0)  # torch warns of no division by zero
+    (True, np.float64(-inf))
+    """
+
+    __slots__ = "grad inference run special saved_hooks hooks_disabled backward_pass module scope silence".split()
 
     def __init__(self) -> None:
         self.grad = True
-        self.inference = False
-        self.special = False
+        self.inference = self.special = False
         self.saved_hooks: tuple[Callable[..., Any], Callable[..., Any]] | None = None
         self.hooks_disabled: str | None = None
         self.backward_pass: Any = None
         self.module: Any = None
         self.scope: Any = None
-        # torch never warns on 1/0 or log(0). np.errstate around each kernel costs 1.2 µs; running it in a context of
-        # its own 20 ns.
+        self.silence: Any = None
+        # np.errstate around each kernel costs 1.2 µs; running it in a context of its own 20 ns
         quiet = contextvars.copy_context()
         quiet.run(np.seterr, all="ignore")
         self.run = quiet.run
-        self.silence = _what_seterr_changed(quiet)
-
-    def update(self) -> None:
-        """Says whether anything is on that the fast lanes do not know."""
-        self.special = self.inference or self.saved_hooks is not None
-
-
-def _what_seterr_changed(quiet: contextvars.Context) -> tuple[contextvars.ContextVar[Any], Any] | None:
-    """(variable, value) of the context variable in which NumPy keeps its error state, by which it is silenced in 0.1
-    µs; None if there is none. It has no public name: it is what `np.seterr` changed."""
-    here = contextvars.copy_context()
-    changed = [(variable, value) for variable, value in quiet.items() if here.get(variable) is not value]
-    return changed[0] if len(changed) == 1 else None
 
 
 class _PerThread(threading.local):
@@ -83,55 +96,14 @@ def is_grad_enabled() -> bool:
     return per_thread.state.grad
 
 
-def is_inference_mode_enabled() -> bool:
-    """Whether inference mode is on in this thread. Source: torch.is_inference_mode_enabled."""
-    return per_thread.state.inference
-
-
+# -- modes -----------------------------------------------------------------------------------------------------------
 class _Mode:
-    """A context manager that is also a decorator for functions and generators."""
+    """A context manager; `autograd/decorators.py` makes of it a decorator, too."""
 
     __slots__ = ()
+    if TYPE_CHECKING:
 
-    def __call__(self, function: Callable[..., Any]) -> Any:
-        if inspect.isgeneratorfunction(function):
-            return self._wrap_generator(function)
-        if inspect.isclass(function):
-            raise TypeError("Decorating classes with a grad mode is not supported; decorate its methods.")
-
-        @functools.wraps(function)
-        def wrapped(*args: Any, **kwargs: Any) -> Any:
-            with self._clone():
-                return function(*args, **kwargs)
-        return wrapped
-
-    def _wrap_generator(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A generator in the mode while it runs; not while its consumer does."""
-        @functools.wraps(function)
-        def wrapped(*args: Any, **kwargs: Any) -> Any:
-            generator = function(*args, **kwargs)
-            try:
-                with self._clone():
-                    value = generator.send(None)
-                while True:
-                    try:
-                        sent = yield value
-                    except GeneratorExit:
-                        with self._clone():
-                            generator.close()
-                        raise
-                    except BaseException as error:  # thrown in by the consumer: the generator may handle it
-                        with self._clone():
-                            value = generator.throw(error)
-                    else:
-                        with self._clone():
-                            value = generator.send(sent)
-            except StopIteration as stop:
-                return stop.value
-        return wrapped
-
-    def _clone(self) -> Any:
-        return self.__class__()
+        def __call__(self, function: Callable[..., Any]) -> Any: ...
 
 
 class no_grad(_Mode):

@@ -15,18 +15,15 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .grad_mode import per_thread
-from .guard import guard, shared
+from .grad_mode import guard, per_thread, shared
 from .record import Op
-from .refusals import freed, stale
-from .storage import nowhere
-from .tensor import Tensor, wrap
+from .tensor import Tensor, nowhere, wrap
 
 sequence = count()
 next_sequence_nr = sequence.__next__
@@ -44,21 +41,10 @@ class Node:
     inputs: one entry per differentiable argument, the node that its gradient goes to or None. input_nrs: to which
     output of that node, None where all are the first. saved: what the rules read (`entries`). fix: per input the (shape
     or None, dtype) its gradient must be brought to, where operands were broadcast or converted; None mostly. value,
-    operands, scope: for the explorer, see docs/contracts.md."""
+    operands, scope: for the explorer, see docs/contracts.md. Hooks, and what users see of a node, are in
+    `autograd/nodes.py`."""
 
-    __slots__ = (
-        "inputs",
-        "input_nrs",
-        "saved",
-        "sequence_nr",
-        "fix",
-        "hooks",
-        "value",
-        "operands",
-        "scope",
-        "_extra",
-        "__weakref__",
-    )
+    __slots__ = tuple("inputs input_nrs saved sequence_nr fix hooks value operands scope _extra __weakref__".split())
     inputs: tuple[Node | None, ...]
     input_nrs: tuple[int, ...] | None
     saved: Any
@@ -78,9 +64,11 @@ class Node:
     away = False  # whether it takes or gives something on another device than the CPU
     frees_all = False  # whether everything saved is a tensor, so that freeing is one assignment
     runs_without_grad = False  # whether the node runs even when nothing arrived (custom functions see zeros)
-    backward_raw: Callable[..., Any]
+    backward_raw: Callable[..., Any]  # on arrays, and on Tensors: `backward`, or what is compiled for it
     backward_traced: Callable[..., Any]
-    if TYPE_CHECKING:  # what `engine/autograd/` adds: hooks, and the rest of torch's public face
+    _freed: Callable[..., Exception]  # what is said of what was freed, or changed since: `autograd/refusals.py`
+    _stale: Callable[..., Exception]
+    if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any: ...
 
@@ -88,83 +76,47 @@ class Node:
         """The node's name as torch gives it: 'MulBackward0', 'torch::autograd::AccumulateGrad'."""
         return self._name
 
-    @property
-    def differentiable_outputs(self) -> int:
-        """How many gradients hooks are shown: an index that `max` returns beside the maximum is no output of the node
-        in PyTorch."""
-        return self.num_outputs - (len(self.op.nondiff) if self.op is not None else 0)
-
-    # -- for the engine --------------------------------------------------------------------------------------------------
-    def step(self, g: Any, retain_graph: bool, oldest: int, leaves: Any, pending: Any) -> Any:
-        """What a faster engine does at a node of a plain graph; None, and nothing done, at one that needs the general
-        pass, as this one."""
-        return None
-
-    def heading_for(self, inputs: tuple[Node | None, ...]) -> Any:
-        """A node that computes what this one does, but only the gradients for `inputs` that are not None. It stands in
-        no graph."""
-        node: Any = object.__new__(self.__class__)
-        node.inputs, node.saved, node.fix = inputs, self.saved, self.fix
-        if self.op.variadic:
-            node.num_outputs = self.num_outputs
-        return node
-
     def extra(self) -> dict[str, Any]:
         """Rarely used facts, in a dict made on demand."""
-        try:
-            return self._extra
-        except AttributeError:  # an unset slot
-            with guard:
-                if not hasattr(self, "_extra"):
-                    self._extra = {}
-            return self._extra
+        with guard:
+            if not hasattr(self, "_extra"):
+                self._extra = {}
+        return self._extra
 
-    # -- what it saved ---------------------------------------------------------------------------------------------------
+    # -- what it saved -----------------------------------------------------------------------------------------------
     def entries(self) -> list[Any]:
         """What was saved, one entry for each name in `op.saves`: an argument as (Tensor, version), or a number; a
-        result as (array, storage, version), for the Tensor itself would hold the node that holds it; anything else as
-        it is. None where no gradient asks for it."""
+        result as (array, storage, version), for the Tensor itself would hold the node that holds it; a `Parcel`;
+        anything else as it is. None where no gradient asks for it."""
         return self.saved if isinstance(self.saved, list) else []
 
-    def replace_entries(self, entries: list[Any]) -> None:
-        """Replaces what was saved."""
-        self.saved = type(self.saved)(entries) if isinstance(self.saved, list) else entries
-
-    def _entries(self) -> list[Any]:
-        """The entries; raises torch's error when they were freed."""
+    def unpack(self, k: int, traced: bool = True) -> Any:
+        """The saved entry `k`: a Tensor, a list of them, a number or None; with `traced=False` arrays for Tensors.
+        Raises torch's error if they were freed, or changed since."""
         if self.saved is None or self.saved.__class__ is Freed:
-            raise freed()
-        return self.entries()
-
-    def unpack(self, k: int) -> Any:
-        """The saved entry `k` as the user sees it: a Tensor, a number, or None. Raises torch's error if a tensor was
-        changed since."""
-        entry = self._entries()[k]
-        kind = self.op.save_kinds[k]
+            raise self._freed()
+        op = self.op
+        entry, kind = self.entries()[k], op.save_kinds[k]
         if entry is None or kind not in ("input", "output"):
             return entry
-        if entry.__class__ is Packed:
-            return entry.tensor(self)
-        if kind == "output":
-            return self._own_output(k, *entry)
-        if entry.__class__ is tuple and isinstance(entry[0], Tensor):
-            return unchanged(self, *entry)
-        if entry.__class__ is tuple and self._is_list(k):
-            return tuple(opened(self, entry, True))
-        return entry
+        if op.lists and self._is_list(k):
+            return opened(self, entry, traced)
+        if kind == "output" and entry.__class__ is tuple:
+            entry = self._own_output(k, *entry)
+        return _opened(self, entry, traced)
 
     def _is_list(self, k: int) -> bool:
         """Whether the entry `k` is of an argument that is a list of tensors."""
         return self.op.save_kinds[k] == "input" and self.op.params[self.op.save_index[k]] in self.op.lists
 
     def _own_output(self, k: int, array: Any, storage: Any, version: int) -> Tensor | None:
-        """A result of this node, as a Tensor again: with this node as its history."""
+        """The result that this node saved, as a Tensor again, a part of its graph."""
         op, nr = self.op, self.op.save_index[k]
-        no_gradient = bool(op.nondiff) and op.outputs[nr] in op.nondiff  # an index, which no node made
+        no_gradient = bool(op.outputs) and op.outputs[nr] in op.nondiff  # as an index, which was made by no node
         if storage.version != version:
             if op.saves[k] in op.hidden:  # PyTorch keeps something else of it: the rule finds it again
                 return None
-            raise stale(self, storage, version, array.shape, array.dtype, None if no_gradient else self, nr)
+            raise self._stale(storage, version, array.shape, array.dtype, None if no_gradient else self, nr)
         t = wrap(storage.array if storage.array is not None and isinstance(array, np.generic) else array)
         t._storage, t._nr = storage, nr
         if not no_gradient:
@@ -196,85 +148,59 @@ class Node:
         return not number or op.params[op.save_index[k]] in op.operands and op.saves[k] not in op.hidden
 
 
+class Parcel:
+    """A saved tensor that is kept in another form, as hooks on saved tensors leave it (`autograd/packing.py`).
+
+    >>> with torch.autograd.graph.saved_tensors_hooks(lambda t: t.tolist(), torch.tensor):
+    ...     y = torch.tensor([1., 2.], requires_grad=True).exp()
+    >>> [isinstance(entry, Parcel) for entry in y.grad_fn.entries()]
+    [True]
+    """
+
+    __slots__ = ()
+
+    def tensor(self, node: Any = None, traced: bool = True) -> Tensor:
+        """The tensor again, `traced`: with the history that it had."""
+        raise NotImplementedError
+
+
 GONE = ("a saved tensor that backward freed",)
 """In the place of a saved tensor that was freed."""
 
 
 class Freed(list[Any]):
     """The entries of a node after a backward pass: numbers and sizes are still there, in the place of tensors is
-    `GONE`."""
+    `GONE`.
 
-
-class Packed:
-    """A saved tensor that hooks took: `value` is what pack returned, `origin` (node, output number) where the tensor
-    came from.
-
-    node is None for an output of the node that saved it, which must not hold itself; origin is None for a tensor
-    without history.
-
-    >>> from autolab.engine.core.node import Packed
-    >>> packed = Packed.of(torch.tensor([1., 2.]), lambda t: t.tolist(), torch.tensor)
-    >>> packed.value, packed.tensor()
-    ([1.0, 2.0], tensor([1., 2.]))
+    >>> y = torch.tensor([1., 2.], requires_grad=True).softmax(0)
+    >>> y.sum().backward()
+    >>> y.grad_fn.op.saves, y.grad_fn.entries() == [GONE, 0]
+    (('result', 'dim'), True)
     """
 
-    __slots__ = ("value", "unpack", "origin")
 
-    def __init__(self, value: Any, unpack: Callable[[Any], Any], origin: tuple[Node | None, int] | None = None) -> None:
-        self.value, self.unpack, self.origin = value, unpack, origin
-
-    @classmethod
-    def of(cls, t: Tensor, pack: Callable[[Tensor], Any], unpack: Callable[[Any], Any], node: Node | None = None) -> Packed:
-        """The tensor `t` as it is kept, by `node`."""
-        origin = None
-        if t.requires_grad:
-            made_by = t.grad_fn
-            origin = (accumulator(t), 0) if made_by is None else (None if made_by is node else made_by, t._nr)
-        return cls(pack(t), unpack, origin)
-
-    def tensor(self, node: Node | None = None) -> Tensor:
-        """What unpack returns, with the history that the tensor had: a second derivative goes on from there."""
-        t: Tensor = self.unpack(self.value)
-        if self.origin is None or t.requires_grad:
-            return t
-        made_by, nr = self.origin
-        t = t.detach()
-        if isinstance(made_by, AccumulateGrad):
-            t._acc = weakref.ref(made_by)
-        else:
-            t._node, t._nr = made_by or node, nr
-        t._req = True
-        return t
-
-
-def unchanged(node: Node, t: Tensor, version: int) -> Tensor:
-    """The tensor that `node` saved when its memory had `version`. Raises torch's error if it was changed in place
-    since."""
-    storage = t._storage
-    if storage.version != version:
-        raise stale(node, storage, version, t._array.shape, t._array.dtype, t._node)
-    return t
-
-
-def opened(node: Node, items: Any, traced: bool) -> list[Any]:
-    """What a rule reads of a list of which `node` saved the tensors with their versions: Tensors when traced, else raw
-    arrays.
+def opened(node: Any, items: Any, traced: bool) -> list[Any]:
+    """What was saved of tensors, each with its version: Tensors when traced, else raw arrays. Raises torch's error for
+    one that was changed in place since.
 
     >>> x = torch.tensor([1., 2.])
     >>> opened(None, [(x, 0), None], traced=False)
     [array([1., 2.], dtype=float32), None]
     """
-    tensors = []
-    for item in items:
-        if item.__class__ is tuple:
-            item = unchanged(node, *item)
-        elif item.__class__ is Packed:
-            item = item.tensor(node)
-        tensors.append(item if traced else _array(item))
-    return tensors
+    return [_opened(node, item, traced) for item in items]
 
 
-# -- backward at one node --------------------------------------------------------------------------------------------------
+def _opened(node: Any, item: Any, traced: bool) -> Any:
+    if item.__class__ is tuple:
+        item, version = item
+        if item._storage.version != version:
+            raise node._stale(item._storage, version, item._array.shape, item._array.dtype, item._node)
+    elif isinstance(item, Parcel):
+        item = item.tensor(node, traced)
+    return item if traced else getattr(item, "_array", item)
+
+
+# -- backward at one node --------------------------------------------------------------------------------------------
 def backward(node: Node, m: Any, g: Any) -> tuple[Any, ...]:
     """What a node does when the gradient `g` of its result arrives: the chain rule.
 
@@ -292,7 +218,7 @@ def backward(node: Node, m: Any, g: Any) -> tuple[Any, ...]:
     op = node.op
     if g.__class__ is not list and (node.num_outputs == 1 if op.variadic else node.num_outputs > 1 and node.direct):
         g = (g,)  # the rules of an operation with several results read a list
-    saved = _values(node, m)
+    saved = {name: node.unpack(k, m.traced) for k, name in enumerate(op.saves)}
     if op.spread:  # one rule for all elements of a list
         ((_, rule, names),) = op.rules
         return tuple(rule(m, g, *[saved[name] for name in names]))
@@ -306,25 +232,7 @@ def backward(node: Node, m: Any, g: Any) -> tuple[Any, ...]:
     )
 
 
-def _values(node: Node, m: Any) -> dict[str, Any]:
-    """What a node saved, by name: arrays, or Tensors where `m` computes with Tensors. Raises when it was freed, or
-    changed in place."""
-    op, values = node.op, {}
-    for k, (name, entry) in enumerate(zip(op.saves, node._entries())):
-        if entry is not None and op.save_kinds[k] in ("input", "output"):
-            if node._is_list(k):
-                entry = opened(node, entry, m.traced)
-            elif entry.__class__ is Packed and not m.traced:
-                entry = _array(entry.unpack(entry.value))
-            else:
-                entry = node.unpack(k)  # checks the version
-                entry = entry if m.traced else _array(entry)
-        values[name] = entry
-    return values
-
-
-def _array(t: Any) -> Any:
-    return getattr(t, "_array", t)
+Node.backward_raw = Node.backward_traced = backward
 
 
 def apply_fix(m: Any, fix: Any, grads: Any) -> Any:
@@ -352,9 +260,9 @@ def apply_fix(m: Any, fix: Any, grads: Any) -> Any:
     return fixed
 
 
-# -- the classes of nodes --------------------------------------------------------------------------------------------------
+# -- the classes of nodes --------------------------------------------------------------------------------------------
 def node_class(op: Op) -> type[Node]:
-    """The class of the nodes of an operation: its name, and what torch shows of what it saves.
+    """The class of the nodes of an operation.
 
     >>> from autolab.engine.core.record import OPS
     >>> node_class(OPS["exp"]).__name__
@@ -369,43 +277,36 @@ def node_class(op: Op) -> type[Node]:
         "plain": True,
         "direct": not op.variadic and set(outputs[1:]) <= set(op.nondiff),
         "frees_all": bool(op.saves) and all(k in ("input", "output") for k in op.save_kinds) and not op.hidden,
-        "backward_raw": backward,
-        "backward_traced": backward,
         "__module__": "builtins",
         "__doc__": f"Backward of `{op.name}`.",
     }
     if not op.variadic:  # else it is set per node
         body["num_outputs"] = len(outputs)
-    body |= {f"_saved_{name}": value for name, value in op.constants.items()}
-    for name in filter(None, body["_saved_names"]):
-        body[f"_saved_{name}"] = property(partial(_saved_attribute, name))
-        body[f"_raw_saved_{name}"] = property(partial(_raw_saved, name))
     return type(op.node, (Node,), body)
-
-
-def _saved_attribute(name: str, node: Node) -> Any:
-    return node._saved_attribute(name)
-
-
-def _raw_saved(name: str, node: Node) -> Any:
-    return node._raw_saved(name)
 
 
 @cache
 def off_cpu(kind: type[Node]) -> type[Node]:
     """The class of those nodes of an op that take or give what lies on another device than the CPU: the same, but that
-    shortcuts through plain graphs leave them to the general pass. So what they would ask about devices is in the graph,
-    and costs other graphs nothing."""
-    body = {"__slots__": (), "direct": False, "away": True, "step": Node.step}
+    shortcuts through plain graphs leave them to the general pass. So asking about devices costs other graphs nothing.
+
+    >>> y = torch.tensor(2., device="sim:0", requires_grad=True) * 3
+    >>> type(y.grad_fn) is off_cpu(y.grad_fn.op.node_class), y.grad_fn.away
+    (True, True)
+    """
+    body = {"__slots__": (), "direct": False, "away": True}
     body |= {"__module__": kind.__module__, "__doc__": kind.__doc__}
     return type(kind.__name__, (kind,), body)
 
 
 class AccumulateGrad(Node):
-    """The end of an edge: adds what arrives to `variable.grad`. One per leaf; the leaf holds it weakly, the graph
-    strongly.
+    """The end of an edge: adds what arrives to `variable.grad`. One per leaf and graph; the leaf holds it weakly, the
+    graph strongly.
 
-    One is made per leaf and graph, so what is the same for all of them stands in the class."""
+    >>> x = torch.tensor(3., requires_grad=True)
+    >>> (x * 2).grad_fn.inputs[0].variable is x
+    True
+    """
 
     __slots__ = ("variable", "version")
     _name = "torch::autograd::AccumulateGrad"
@@ -414,9 +315,6 @@ class AccumulateGrad(Node):
     sequence_nr = ACCUMULATE_NR
     variable: Any
     version: int  # of the leaf when this was made: what tells the explorer that the leaf was changed since
-
-    def __dir__(self) -> list[str]:
-        return sorted([*super().__dir__(), "variable"])
 
     def release(self) -> bool:
         """It saves nothing."""
@@ -441,7 +339,11 @@ def accumulator(leaf: Tensor) -> Any:
 
 
 def new_accumulator(leaf: Tensor) -> AccumulateGrad | None:
-    """An AccumulateGrad for a leaf that has none (any more); see `accumulator`."""
+    """An AccumulateGrad for a leaf that has none (any more); see `accumulator`.
+
+    >>> new_accumulator(torch.tensor(3., requires_grad=True)).name()
+    'torch::autograd::AccumulateGrad'
+    """
     if leaf._acc is nowhere:
         return None
     node = AccumulateGrad()
@@ -472,7 +374,11 @@ def edge(t: Tensor) -> Node | None:
 
 
 class GradientEdge(NamedTuple):
-    """Where a gradient goes: output `output_nr` of `node`. Source: torch.autograd.graph.GradientEdge."""
+    """Where a gradient goes: output `output_nr` of `node`. Source: torch.autograd.graph.GradientEdge.
+
+    >>> GradientEdge(accumulator(torch.tensor(3., requires_grad=True)), 0).node.name()
+    'torch::autograd::AccumulateGrad'
+    """
 
     node: Node
     output_nr: int

@@ -123,8 +123,12 @@ def parsed(schema: str) -> dict[str, Any]:
 _DERIVED = re.compile(r"(.+?)_sym_(sizes_opt|sizes|numel|strides|argsize_[012]|argsize_minus_[12])$")
 
 def plan_saving(op: Op) -> None:
-    """Derives from the rules' signatures what a node saves, and for which gradients; and which arguments are
-    tensors."""
+    """Derives from the rules' signatures what a node saves, and for which gradients; and which arguments are tensors.
+
+    >>> op = OPS["div"]
+    >>> plan_saving(op), op.saves, op.needed_by, op.tensors
+    (None, ('other', 'self'), (frozenset({0, 1}), frozenset({1})), frozenset({0, 1}))
+    """
     op.broadcast = tuple(op.params.index(p) for p in op.operands)
     op.tensors = frozenset(i for i, p in enumerate(op.params) if _is_tensor(op, p))
     rules: list[Rule] = []

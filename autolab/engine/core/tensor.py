@@ -1,41 +1,118 @@
-"""The `Tensor` class: what a tensor holds, and its place in the graph.
+"""What a tensor holds, and its place in the graph.
 
 Everything else that a tensor can do is put on the class later: mathematics by the records of operations, conversions,
-copies and hooks by `engine/methods/`.
+copies, hooks and what is refused by `engine/methods/`.
 """
 
 from __future__ import annotations
 
-import functools
-import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from . import observe
-from .declared import Declared
 from .device import ARRAYS, CPU, copied, of
 from .device import device as Device
-from .dtype import FROM_NUMPY, python_scalar_dtype
+from .dtype import FROM_NUMPY
 from .dtype import dtype as DType
 from .errors import fail
-from .grad_mode import per_thread
-from .guard import guard, shared
-from .size import Size, size_of
-from .storage import AWAY, InferenceStorage, Storage, View, new_storage, nowhere
+from .grad_mode import guard, per_thread, shared
+
+if TYPE_CHECKING:
+    from ..methods.declared import Declared
+else:
+    Declared = object
 
 SMALL = 1024
 """Results of at most this many elements stay with their node, so that a graph can be explored without a recording; of
 bigger ones the node keeps (shape, dtype)."""
 
-NON_LEAF_GRAD = (
-    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during "
-    "autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf "
-    "Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead. See "
-    "github.com/pytorch/pytorch/pull/30531 for more information."
-)
+
+# -- memory ----------------------------------------------------------------------------------------------------------
+class Storage:
+    """What a tensor and its views share. version: how often the memory was modified in place; a node remembers the
+    version it saved and refuses a stale value. array: what owns the memory, set once a view of it is taken.
+
+    >>> x = torch.zeros(3)
+    >>> y = x[1:]
+    >>> _ = y.add_(1)
+    >>> x._storage is y._storage, x._version
+    (True, 1)
+    """
+
+    # No __init__: two plain stores after object.__new__ cost 75 ns, a call of __init__ 145 ns, and one is made per op.
+    __slots__ = ("version", "device", "array", "__weakref__")
+    version: int
+    device: Device
+    array: Any
 
 
+class InferenceStorage(Storage):
+    """Memory of a tensor made under `inference_mode`: it must not enter a graph (`inplace/inference.py`).
+
+    >>> with torch.inference_mode():
+    ...     type(torch.ones(1)._storage).__name__
+    'InferenceStorage'
+    """
+
+    __slots__ = ()
+    uncounted: ClassVar[Any]
+    unsaved: ClassVar[Any]
+
+
+def new_storage(where: Device = CPU, kind: type[Storage] = Storage, version: int = 0, array: Any = None) -> Storage:
+    """A storage that nobody shares yet.
+
+    >>> new_storage().version
+    0
+    """
+    storage: Storage = object.__new__(kind)
+    storage.version, storage.device, storage.array = version, where, array
+    return storage
+
+
+class View:
+    """In the `_view` slot of a tensor that is not plain: what it is a view of, or why a shortcut must leave it alone.
+
+    base: the root tensor whose memory is shared; None for inference tensors and tensors on a device. version: the
+    memory's version for which the view's grad_fn holds. creation: 'default', 'no_grad', 'multi', 'function' or
+    'inference'. `inplace/views.py` tells how history follows when the shared memory changes: `refresh` brings a view's
+    `grad_fn` up to date before anybody looks at it.
+
+    >>> x = torch.zeros(3)
+    >>> x[1:]._view.base is x, x._view
+    (True, None)
+    """
+
+    __slots__ = ("base", "version", "creation")
+    of: ClassVar[Any]
+    refresh: ClassVar[Any]
+    check_inplace: ClassVar[Any]
+    rebase: ClassVar[Any]
+    is_lost: ClassVar[Any]
+
+    def __init__(self, base: Any, version: int, creation: str) -> None:
+        self.base, self.version, self.creation = base, version, creation
+
+
+AWAY = View(None, 0, "default")
+"""The marker of every tensor off the CPU that is no view: shortcuts, which leave alone what has a `_view`, need not ask
+for the device."""
+
+
+def nowhere() -> None:
+    """In the place of a view's AccumulateGrad (`_acc`): it requires grad only because its base does, and no gradient
+    gets from it to the base.
+
+    >>> x = torch.zeros(3)
+    >>> view = x[1:]
+    >>> _ = x.requires_grad_()
+    >>> (view * 1).grad_fn.inputs, view._acc is nowhere
+    ((None, None), True)
+    """
+
+
+# -- the tensor ------------------------------------------------------------------------------------------------------
 class Tensor(Declared):
     """An array that remembers how it was computed. Source: https://docs.pytorch.org/docs/2.13/tensors.html
 
@@ -46,7 +123,7 @@ class Tensor(Declared):
     Inside: `_array` is the raw array (a NumPy scalar for a 0-d result, 8 times faster to compute with), `_storage` what
     its views share, `_node`/`_nr` the node and output number it came from, `_req` whether it needs a gradient, `_view`
     what it is a view of, `_grad` its gradient (a raw array until somebody looks at it), `_acc` the end of the graph's
-    edges that lead to it (see `node.accumulator`).
+    edges that lead to it (see `node.accumulator`), `_hooks` what sees its gradient.
     """
 
     __slots__ = {
@@ -65,10 +142,10 @@ class Tensor(Declared):
     _hooks: Any
     __array_priority__ = 1000  # NumPy operators defer to ours: np.float64(2.) * tensor is a tensor
     __hash__ = object.__hash__
+
     @property
     def _storage(self) -> Storage:
-        """What this tensor shares with its views. Made when somebody asks: most results are neither changed nor looked
-        into."""
+        """What its views share with it. Made when somebody asks: most results are neither changed nor looked into."""
         s = self._memory
         if s is None:
             with guard:  # two threads that ask get the same
@@ -82,16 +159,6 @@ class Tensor(Declared):
         self._memory = storage
 
     @property
-    def shape(self) -> Size:
-        """The sizes of its dimensions, a `Size`. Source: torch.Tensor.shape."""
-        return size_of(self._array.shape)
-
-    @property
-    def device(self) -> Device:
-        """Where its memory is, a `torch.device`. Source: torch.Tensor.device."""
-        return self._storage.device
-
-    @property
     def requires_grad(self) -> bool:
         """Whether a gradient is needed for this tensor. Settable on leaves only."""
         view = self._view
@@ -99,30 +166,7 @@ class Tensor(Declared):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
-        if self._node is not None:
-            cure = (
-                " If you want to use a computed variable in a subgraph that doesn't require differentiation use "
-                "var_no_grad = var.detach()."
-            )
-            raise fail(
-                RuntimeError,
-                f"you can only change requires_grad flags of leaf variables.{'' if value else cure}",
-                "This tensor was computed from others, and requires a gradient already."
-                if value
-                else "This tensor was computed from others; detach() gives the same values outside the graph.",
-            )
-        if value and not self.dtype.is_floating_point:
-            raise fail(
-                RuntimeError,
-                "only Tensors of floating point and complex dtype can require gradients",
-                "A gradient needs values that can change by small amounts; use .float() first.",
-            )
-        if value and self._storage.__class__ is InferenceStorage and not per_thread.state.inference:
-            raise fail(
-                RuntimeError,
-                "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.",
-                "Clone the tensor first: the clone is an ordinary tensor.",
-            )
+        self._check_requiring(value)
         self._req = bool(value)
         if self._acc is nowhere:
             self._acc = None
@@ -141,32 +185,8 @@ class Tensor(Declared):
 
     @grad_fn.setter
     def grad_fn(self, value: object) -> None:
-        raise fail(
-            AttributeError,
-            "attribute 'grad_fn' of 'torch._C.TensorBase' objects is not writable",
-            "The graph is made by operations only.",
-        )
-
-    @property
-    def output_nr(self) -> int:
-        """Which output of its `grad_fn` it is, counted from 0. Source: torch.Tensor.output_nr."""
-        return self._nr
-
-    @property
-    def _version(self) -> int:
-        """How often its memory was changed in place."""
-        if self._storage.__class__ is InferenceStorage:
-            raise fail(
-                RuntimeError,
-                "Inference tensors do not track version counter.",
-                "Make the tensor outside inference_mode.",
-            )
-        return self._storage.version
-
-    @property
-    def _base(self) -> Tensor | None:
-        """The tensor of whose memory it shows a part; None if it is no view."""
-        return None if self._view is None else self._view.base
+        message = "attribute 'grad_fn' of 'torch._C.TensorBase' objects is not writable"
+        raise fail(AttributeError, message, "The graph is made by operations only.")
 
     @property
     def grad(self) -> Tensor | None:
@@ -174,7 +194,7 @@ class Tensor(Declared):
         g = self._grad
         if g is None:
             if self._node is not None and not self.retains_grad:
-                warnings.warn(NON_LEAF_GRAD, UserWarning, stacklevel=2)
+                self._warn_of_no_gradient()
             return None
         return g if isinstance(g, Tensor) else _first_look(self, g)
 
@@ -182,13 +202,14 @@ class Tensor(Declared):
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
             self._check_gradient(value)
-        self._grad = value
-        if observe.observer is not None:
-            observe.observer.grad_set(self)
+        self._set_grad(value)
 
     @grad.deleter
     def grad(self) -> None:
-        self._grad = None
+        self._set_grad(None)
+
+    def _set_grad(self, value: Tensor | None) -> None:
+        self._grad = value
         if observe.observer is not None:
             observe.observer.grad_set(self)
 
@@ -199,7 +220,16 @@ TENSORS: set[type] = {Tensor}
 
 
 def attach(part: type, to: type = Tensor) -> type:
-    """Puts the methods and properties that the class `part` defines on the Tensor class, or on another; a decorator."""
+    """Puts the methods and properties that the class `part` defines on the Tensor class, or on another; a decorator.
+
+    >>> class Point: pass
+    >>> class Length:
+    ...     def length(self):
+    ...         return 5
+    >>> _ = attach(Length, to=Point)
+    >>> Point().length()
+    5
+    """
     for name, value in vars(part).items():
         if hasattr(value, "__get__") and name not in ("__dict__", "__weakref__"):
             setattr(to, name, value)
@@ -223,24 +253,10 @@ def _first_look(t: Tensor, g: Any) -> Any:
         return g
 
 
-@functools.lru_cache(maxsize=1024)
-def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Strides in elements of a row-major array.
-
-    >>> contiguous_strides((2, 3))
-    (3, 1)
-    """
-    strides, step = [], 1
-    for n in reversed(shape):
-        strides.append(step)
-        step *= max(n, 1)
-    return tuple(reversed(strides))
-
-
+# -- tensors and arrays ----------------------------------------------------------------------------------------------
 def wrap(array: Any, dtype: DType | None = None, device: Device | None = None) -> Tensor:
     """A Tensor over `array` without copying, outside any graph; it is where its array is (`device` may say so too).
 
-    >>> import numpy as np
     >>> wrap(np.float32(2)).grad_fn is None
     True
     """
@@ -256,47 +272,29 @@ def wrap(array: Any, dtype: DType | None = None, device: Device | None = None) -
     t._array = array
     t.dtype = FROM_NUMPY[array.dtype] if dtype is None else dtype
     if per_thread.state.inference:
-        t._memory, t._view = new_storage(device, InferenceStorage), View.inference()
+        t._memory, t._view = new_storage(device, InferenceStorage), View(None, 0, "inference")
     elif device is not CPU:
         t._memory = new_storage(device)
     return t
 
 
-def scalar_tensor(value: Any) -> Tensor:
-    """A Python number as a 0-d tensor, with the dtype torch gives it.
-
-    >>> scalar_tensor(True), scalar_tensor(2.5)
-    (tensor(True), tensor(2.5000))
-    """
-    d = python_scalar_dtype(value)
-    return wrap(np.asarray(value, d.np), d)
-
-
 def materialise(t: Tensor) -> Any:
-    """The array of `t`, made one if it is a NumPy scalar: from now on views of the memory can exist.
+    """The array of `t`, made one if it is a NumPy scalar: from now on views of the memory can exist. Convolutions keep
+    a batch of images innermost in memory, which nobody has seen until here: then it is put into PyTorch's order.
 
     >>> x = torch.tensor(1.) * 2
     >>> type(x._array).__name__, type(materialise(x)).__name__, type(x._array).__name__
     ('float32', 'ndarray', 'ndarray')
     """
     owner, d = t._storage.array, t._array  # in this order: `_array` is exchanged before there is an owner
-    if owner is None or d.__class__ is not np.ndarray and isinstance(d, np.generic):
-        with guard:  # of two threads that make views, the first one makes the array
-            d = t._array
-            if d.__class__ is not np.ndarray and isinstance(d, np.generic):
-                d = t._array = np.asarray(d)
-            if t._storage.array is None:
-                if d.ndim == 4 and (t._view is None or t._view is AWAY) and not d.flags.c_contiguous:
-                    d = t._array = row_major(d)
-                t._storage.array = d
+    if owner is not None and (d.__class__ is np.ndarray or not isinstance(d, np.generic)):
+        return d
+    with guard:  # of two threads that make views, the first one makes the array
+        d = t._array
+        if d.__class__ is not np.ndarray and isinstance(d, np.generic):
+            d = t._array = np.asarray(d)
+        if t._storage.array is None:
+            if d.ndim == 4 and t._view in (None, AWAY) and not d.flags.c_contiguous and d.strides[0] < max(d.strides):
+                d = t._array = copied(d)
+            t._storage.array = d
     return d
-
-
-def row_major(d: Any) -> Any:
-    """A batch of images in the order that PyTorch has. Convolutions keep the batch innermost in memory (see `kernels`),
-    which nobody sees until a view of the memory is made: then the tensor's array is replaced by this one.
-
-    >>> row_major(np.ones((2, 3, 4, 5)).transpose(3, 0, 1, 2)).flags.c_contiguous
-    True
-    """
-    return copied(d) if d.strides[0] < max(d.strides) else d

@@ -17,6 +17,7 @@ import numpy
 from ..core.device import ARRAYS, CPU, HOST, copied, device, filled, named, of, plus  # noqa: F401 (found here with the others)
 from ..core.errors import bad_argument, fail
 from ..core.tensor import attach
+from . import events  # noqa: F401 (what observers are told)
 
 _TYPES = (
     "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia, "
@@ -30,7 +31,7 @@ DeviceLike: TypeAlias = device | str | int | None
 # -- names -----------------------------------------------------------------------------------------------------------------
 @functools.partial(attach, to=device)
 class _Names:
-    """The methods of `device` behind its call and `with`."""
+    """How a device is called and shown, and `with device:`."""
 
     def __new__(cls, *args, **kwargs):
         if len(args) == 1 and not kwargs:
@@ -49,6 +50,30 @@ class _Names:
 
     def __exit__(self, *error):
         _per_thread.stack.pop()
+
+    def __init_subclass__(cls):
+        raise TypeError("type 'torch.device' is not an acceptable base type")
+
+    def __setattr__(self, name, value):
+        raise AttributeError(f"attribute '{name}' of 'torch.device' objects is not writable")
+
+    def __delattr__(self, name):
+        self.__setattr__(name, None)
+
+    def __repr__(self):
+        return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
+
+    def __str__(self):
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __eq__(self, other):
+        return isinstance(other, device) and self.type == other.type and self.index == other.index
+
+    def __hash__(self):
+        return hash((self.type, self.index))
+
+    def __reduce__(self):
+        return device, (self.type, self.index)
 
 
 _FORM = re.compile(r"([A-Za-z_]+)(?::(0|[1-9][0-9]*))?")

@@ -10,8 +10,8 @@ import numpy as np
 from ..core.device import CPU, of
 from ..core.errors import fail
 from ..core.grad_mode import per_thread
-from ..core.node import Packed
-from ..core.storage import AWAY
+from ..autograd.packing import Packed
+from ..core.tensor import AWAY
 from ..core.tensor import SMALL, Tensor
 
 _INDEXES = {"index", "index_put"}

@@ -10,9 +10,10 @@ import numpy as np
 
 from ..core.grad_mode import per_thread
 from ..devices.device import CPU, accelerator, usable
-from ..core.dtype import FROM_NUMPY, get_default_dtype
+from ..core.dtype import FROM_NUMPY, get_default_dtype, python_scalar_dtype
 from .dtypes import as_dtype as any_dtype
-from ..core.errors import TOO_MANY, bad_argument, beyond_numpy, fail, misfit, too_many_dimensions, type_name
+from .refusals import TOO_MANY, beyond_numpy, too_many_dimensions
+from ..core.errors import bad_argument, fail, type_name
 from .refusals import unsupported
 from ..core.tensor import Tensor, wrap
 from .layout import strided
@@ -335,7 +336,7 @@ def ints_argument(function, name, position, value):
         raise bad_argument(function, name, position, "tuple of ints", value)
     if value and as_int(value[0]) is None:
         found = f"but found element of type {type_name(value[0])} at pos 0"
-        raise misfit(function, name, position, "tuple of ints", value, found)
+        raise bad_argument(function, name, position, "tuple of ints", value, found)
     return numbers_of(function, name, value)
 
 
@@ -390,6 +391,16 @@ def as_number(value):
     if isinstance(value, Tensor) and not value._array.ndim and not value.requires_grad:
         return value._array.item()
     return None
+
+
+def scalar_tensor(value):
+    """A Python number as a 0-d tensor, with the dtype torch gives it.
+
+    >>> scalar_tensor(True), scalar_tensor(2.5)
+    (tensor(True), tensor(2.5000))
+    """
+    d = python_scalar_dtype(value)
+    return wrap(np.asarray(value, d.np), d)
 
 
 def check_tensor(function, value, name="input", position=1):

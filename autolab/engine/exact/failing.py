@@ -13,6 +13,8 @@ import sys
 from ..core import observe
 from ..core.errors import WITNESSES
 from ..core.tensor import Tensor
+from .broadcasting import misfit
+from .refusals import beyond_numpy
 
 EXPLAIN = ".explain() shows where."
 """How the note ends that names `autolab.explain`; before it stands what the learner's code calls this library."""
@@ -25,12 +27,21 @@ _NAMELESS = {"call", "f", "function", "method", "operator", "slow", "stub", "tar
 
 def failed(op, args, error, inplace=False):
     """What every lane does with an error: `op`, called with `args`, raised it. Of operations inside one another the
-    innermost counts."""
-    if not isinstance(getattr(error, "_autolab_call", ("",))[0], str):
-        return
-    error._autolab_call = op, args
-    point_to_explain(error)
-    _tell(op, args, error, inplace)
+    innermost counts. Returns the error to raise: in PyTorch's words where it came from NumPy."""
+    error = _in_torchs_words(op, args, error, inplace)
+    if isinstance(getattr(error, "_autolab_call", ("",))[0], str):
+        error._autolab_call = op, args
+        point_to_explain(error)
+        _tell(op, args, error, inplace)
+    return error
+
+
+def _in_torchs_words(op, args, error, inplace):
+    if isinstance(error, NotImplementedError):  # no kernel for the dtype: torch looks at the shapes first
+        return misfit(op, args, inplace) or error
+    if isinstance(error, ValueError) and op.broadcast and "broadcast" in str(error):
+        return misfit(op, args, False) or error
+    return beyond_numpy(error)
 
 
 def refused(error):

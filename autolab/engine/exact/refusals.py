@@ -1,8 +1,24 @@
-"""PyTorch's errors for dimensions that are not there, and for arguments that it has and autolab has not."""
+"""PyTorch's errors for dimensions that are not there, for arguments that it has and autolab has not, and for what NumPy
+cannot hold."""
 
 from __future__ import annotations
 
+import math
+import re
+
+import numpy as np
+
 from ..core.errors import fail
+
+TOO_MANY = re.compile(r"\w+\(\) takes .*positional arguments? but \d+ w(as|ere) given")
+"""What Python says of a call with too many arguments."""
+
+
+class LinAlgError(RuntimeError):
+    """A matrix was singular, not positive-definite, or an iteration did not converge (``torch.linalg.LinAlgError``)."""
+
+
+LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"  # the name PyTorch shows in a traceback
 
 
 def unsupported(function, argument, note=None):
@@ -49,3 +65,32 @@ def check_dims(dims, ndim):
                 "Name each dimension once; -1 and ndim - 1 are the same dimension.",
             )
     return wrapped
+
+
+def beyond_numpy(error: Exception) -> Exception:
+    """PyTorch's error for what NumPy could not make room for, or has too many dimensions for NumPy; any other error as
+    it is.
+
+    >>> print(beyond_numpy(ValueError("array is too big")))
+    Storage size calculation overflowed
+    """
+    text = str(error)
+    if isinstance(error, MemoryError):
+        shape, kind = getattr(error, "shape", None), getattr(error, "dtype", np.dtype("byte"))
+        asked = "" if shape is None else f": you tried to allocate {math.prod(shape) * kind.itemsize} bytes"
+        cause = f"DefaultCPUAllocator: can't allocate memory{asked}. Error code 12 (Cannot allocate memory)"
+        message = f"[enforce fail at alloc_cpu.cpp:127] err == 0. {cause}"
+        return fail(RuntimeError, message, "The computer has not that much memory.")
+    if not isinstance(error, ValueError):
+        return error
+    if "array is too big" in text or text.startswith("Maximum allowed"):
+        return fail(RuntimeError, "Storage size calculation overflowed", "So many numbers cannot even be counted in bytes.")
+    if any(words in text for words in ("maximum supported dimension", "number of dimensions must be within", "ndmin must be")):
+        return too_many_dimensions()
+    return error
+
+
+def too_many_dimensions() -> Exception:
+    """The error for a tensor of more dimensions than NumPy has."""
+    message = "tensors of more than 64 dimensions are not supported by autolab"
+    return fail(RuntimeError, message, "PyTorch has no such limit; the arrays of NumPy, which hold the numbers here, have it.")

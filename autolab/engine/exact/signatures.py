@@ -22,7 +22,8 @@ from .arguments import no_match, no_match_of_one, numbers_of
 from ..core.errors import bad_argument
 from ..devices.device import device as device_class
 from ..core.dtype import dtype as dtype_class
-from ..core.errors import beyond_numpy, fail, type_name
+from .refusals import beyond_numpy
+from ..core.errors import fail, type_name
 from .refusals import unsupported
 from ..core.tensor import TENSORS
 from .random import Generator

@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 
 from ..core import differentiate, namespaces, op as registry
-from ..core.node import backward
+from ..core.apply import apply, reporting
+from ..core.node import Node, backward
 from ..core.tensor import Tensor
 from ..inplace import changes
-from . import generated, inplace_lane, lanes, saving, steps, straight
+from ..ops.functions import METHODS, OPERATORS
+from . import generated, inplace_lane, lanes, saved, saving, steps, straight
 
 
 def lane(op):
@@ -27,14 +29,12 @@ def lane_in_place(op):
 
 
 def _equip(op):
-    """Gives the nodes of `op` what is compiled for them."""
+    """Gives `op` what is compiled for it."""
     op.save = functools.partial(_save, op)
-    for name, method in steps.methods(op).items():
-        setattr(op.node_class, name, method)
     if lanes.can_compile(op):
         op.general = lanes.compiled_on_first_use(lanes.make_general, op)
     else:
-        op.general = registry.reporting(registry.apply, op)
+        op.general = reporting(apply, op)
 
 
 def _save(op, args, outs, edges):
@@ -84,10 +84,14 @@ def install():
     namespaces.Namespace.binding = _binding
     _plain_backward = Tensor.backward
     Tensor.backward = _backward(Tensor.backward)
+    for name in steps.SIGNATURES:
+        setattr(Node, name, steps.first(name))
+    # these stay: what a node has saved can be read and freed whichever engine made it
+    Node.entries, Node.release = saved.entries, saved.release
     registry.EQUIPMENT.append(_equip)
     for op in registry.RECORDS:
         _equip(op)
-    for name, (op, of_tensors) in registry.OPERATORS.items():
+    for name, (op, of_tensors) in OPERATORS.items():
         setattr(Tensor, name, lanes.make_operator(op, of_tensors))
     registry.choose_lanes_again()
 
@@ -102,10 +106,13 @@ def remove():
     namespaces.Namespace.binding = _plain_binding
     _plain_backward.__doc__ = Tensor.backward.__doc__  # examples, perhaps
     Tensor.backward = _plain_backward
-    for name in registry.OPERATORS:
-        setattr(Tensor, name, registry.METHODS[name])
+    for name in OPERATORS:
+        setattr(Tensor, name, METHODS[name])
     registry.EQUIPMENT.remove(_equip)
     for op in registry.RECORDS:
         op.save = op.general = None
-        op.node_class.backward_raw = op.node_class.backward_traced = backward
+        for name in set(steps.SIGNATURES) & set(vars(op.node_class)):
+            delattr(op.node_class, name)
+    Node.backward_raw = Node.backward_traced = backward
+    del Node.step
     registry.choose_lanes_again()

@@ -23,15 +23,14 @@ from ..core import observe
 from ..exact import failing
 from ..core.apply import apply, reporting
 from ..core.dtype import FROM_NUMPY, bool_
-from ..core.errors import beyond_numpy
 from ..core.grad_mode import per_thread
 from ..core.node import new_accumulator, sequence
-from ..core.apply import strides_of
-from ..core.storage import Storage
+from ..methods.facts import strides_of
+from ..core.tensor import Storage
 from ..core.tensor import SMALL, TENSORS, Tensor, materialise
 from ..core.device import CPU
 from ..core.dtype import NUMBERS
-from ..core.storage import View
+from ..core.tensor import View
 from .saving import Words, saving
 
 # In the generated code argument number i is `ai` and its raw value `xi`; where it may also be a number or None, `ki`
@@ -201,7 +200,6 @@ _ENVIRONMENT = {
     "materialise": materialise,
     "observe": observe,
     "failing": failing,
-    "beyond_numpy": beyond_numpy,
 }
 
 
@@ -383,8 +381,7 @@ def call(<arguments>):
             observe.observer.forward(op, (<arguments>,), None, <outs>, n)
         return <returned>
     except Exception as error:
-        error = beyond_numpy(error)
-        failing.failed(op, (<arguments>,), error)
+        error = failing.failed(op, (<arguments>,), error)
         if error.__traceback__ is None: raise error from None
         raise
 """
@@ -409,7 +406,7 @@ d = outs[0]._array
 kind = outs[0].dtype
 """
 
-_VIEW = "View(a0, s.version, 'default' if state.grad else 'no_grad') if a0._view is None else View.of(a0, state, False, op)"
+_VIEW = "View(a0, s.version, 'default' if state.grad else 'no_grad') if a0._view is None else View.of(a0, state, False)"
 
 
 def can_compile(op) -> bool:

@@ -15,6 +15,9 @@ from ..core.node import GONE, Freed, Node
 from . import generated
 
 
+_entries, _release = Node.entries, Node.release
+
+
 @functools.cache
 def kinds(op) -> tuple[str, ...]:
     """The kind of each entry: "input", "output", or "" for what takes one place."""
@@ -42,8 +45,8 @@ def flat(entry, kind):
 def entries(node) -> list:
     """`Node.entries` of a node that may have been made by a lane."""
     saved = node.saved
-    if saved.__class__ is not tuple:
-        return Node.entries(node)
+    if saved.__class__ is not tuple or node.op is None:
+        return _entries(node)
     found, rest = [], iter(saved)
     for kind in kinds(node.op):
         if kind == "input":
@@ -64,7 +67,7 @@ def release(node) -> bool:
         node.saved = None
         return there
     if node.saved.__class__ is not tuple:
-        return Node.release(node)
+        return _release(node)
     if not node.op.saves_tensors:
         return False
     left = freeing(node.op, GONE)(node.saved)

@@ -9,31 +9,28 @@ from ..core.device import ARRAYS
 from . import delivery
 from ..core import namespaces
 from . import saved
-from ..core.node import Packed, opened
+from ..core.node import Freed, Parcel, opened
 from ..exact.sums import fitted
-from ..core.refusals import stale
+from ..autograd.refusals import freed, stale
 
 
-def methods(op):
-    """What is compiled for the nodes of an op, by name: its backward and `step`; and how what they keep is read and
-    freed.
+def first(name):
+    """`backward_raw`, `backward_traced` or `step` of all nodes until it is compiled for those of an op.
 
     They are compiled from the record (as dataclasses compile __init__) because a loop over rules and saved entries
     costs 0.9 µs a node and the compiled form 0.35 µs; on a scalar graph that is a quarter of the whole backward pass.
     Compiling waits for the first use: doing it for every op would double the time that `import autolab` takes."""
-    names = [name for name in _SIGNATURES if op.node_class.direct or name != "step"]
-    return {name: _compiled_on_first_use(name, op) for name in names} | {"entries": saved.entries, "release": saved.release}
 
-
-def _compiled_on_first_use(name, op):
     def first(node, *args):
-        setattr(op.node_class, name, _compile(op, name))
+        if name == "step" and not node.direct:
+            return None
+        setattr(node.op.node_class, name, _compile(node.op, name))
         return getattr(node, name)(*args)
 
     return first
 
 
-_SIGNATURES = {
+SIGNATURES = {
     "backward_raw": "def backward_raw(node, m, g):",
     "backward_traced": "def backward_traced(node, m, g):",
     "step": "def step(node, g, retain_graph, oldest, leaves, pending):",
@@ -47,7 +44,7 @@ def _compile(op, name):
     One function a class and not one for all nodes, because CPython 3.11 is quick to read an attribute only where all
     objects that come by are of one class."""
     traced, step = name == "backward_traced", name == "step"
-    lines = [_SIGNATURES[name]]
+    lines = [SIGNATURES[name]]
     if step:
         lines.append(" if node.hooks is not None or node.sequence_nr < oldest: return None")
     lines += [f" {line}" for line in _reading(op, traced)]
@@ -160,10 +157,13 @@ def _handing_on(op, gradients, targets):
 def _unusual(node, traced):
     """What a node saved, hooked or freed, flat as the compiled functions expect it: hooks are called, freed ones
     raise."""
+    if node.saved is None or node.saved.__class__ is Freed:
+        raise freed()
     places = []
-    for e, kind in zip(node._entries(), saved.kinds(node.op)):
-        if e.__class__ is Packed:
-            e = e.tensor(node) if traced else e.unpack(e.value)._array
+    for e, kind in zip(node.entries(), saved.kinds(node.op)):
+        if isinstance(e, Parcel):
+            e = e.tensor(node, traced)
+            e = e if traced else e._array
             places += (e, None) if kind == "input" else (e, None, None)
         else:
             places += saved.flat(e, kind)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..core import observe
 from ..core.apply import compute, promoted, record, reporting, result_dtype, together, unwrap
-from ..core.broadcasting import check_shapes, outgrown
+from ..exact.broadcasting import misfit, outgrown
 from ..core.device import CPU, copied
 from ..core.dtype import bool_
 from ..core.errors import fail
@@ -84,12 +84,11 @@ def _apply_inplace(op, args):
     if device is not here:
         raise device.backend.elsewhere(op, args, here)
     if op.operands:
-        d = result_dtype(op, args, target._array.shape) if op.dtype is not None else target.dtype
+        d = result_dtype(op, args) if op.dtype is not None else target.dtype
         if op.dtype == "bool":
             d = bool_
         elif d.category > target.dtype.category:
-            check_shapes(op, args, target._array.shape)
-            raise fail(
+            raise misfit(op, args, True) or fail(
                 RuntimeError,
                 f"result type {d.short} can't be cast to the desired output type {target.dtype.short}",
                 "An in-place operation keeps the tensor's dtype; convert the tensor first, or use the out-of-place form.",
@@ -102,7 +101,7 @@ def _apply_inplace(op, args):
         if observe.observer is not None:
             observe.observer.forward(op, args, None, (target,), None, inplace=True)
         return target
-    result = compute(op, state, device, raws, target._array.shape)
+    result = compute(op, state, device, raws)
     if result.shape != target._array.shape:
         raise outgrown(target._array.shape, result.shape)
     write_inplace(op, args, result, state)
@@ -150,12 +149,10 @@ def _as_old_as_called(node, target, args):
     the version it was read at: backward would compute with other numbers, and has to say so."""
     storage = target._storage
     if any(isinstance(a, Tensor) and a._storage is storage for a in args[1:]):
-        node.replace_entries(
-            [
-                (e[0], e[1] - 1) if e.__class__ is tuple and e and isinstance(e[0], Tensor) and e[0]._storage is storage else e
-                for e in node.entries()
-            ]
-        )
+        node.saved = [
+            (e[0], e[1] - 1) if e.__class__ is tuple and e and isinstance(e[0], Tensor) and e[0]._storage is storage else e
+            for e in node.entries()
+        ]
 
 
 def _may_take(target, result, args):

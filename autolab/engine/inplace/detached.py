@@ -11,9 +11,9 @@ from ..core import observe
 from ..core.backward import CHECKS
 from ..core.device import CPU
 from ..core.errors import fail
-from ..core.guard import guard
+from ..core.grad_mode import guard
 from ..core.node import next_sequence_nr
-from ..core.storage import AWAY, InferenceStorage, new_storage
+from ..core.tensor import AWAY, InferenceStorage, new_storage
 from ..core.tensor import Tensor, attach, materialise, wrap
 from .views import OVERLAPPING, repeats
 

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
+from ..core.errors import fail
 from ..core.grad_mode import _Mode, per_thread
+from ..core.tensor import InferenceStorage, attach
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether inference mode is on in this thread. Source: torch.is_inference_mode_enabled.
+
+    >>> with torch.inference_mode():
+    ...     torch.is_inference_mode_enabled()
+    True
+    """
+    return per_thread.state.inference
 
 
 class _Guard:
@@ -67,3 +80,22 @@ class inference_mode(_Mode):
 
 
 inference_mode.__module__ = "torch.autograd.grad_mode"  # shown by repr, as torch shows it
+
+
+@functools.partial(attach, to=InferenceStorage)
+class _Refusals:
+    """What is said of memory that was made under `inference_mode`."""
+
+    def uncounted(self):
+        """The error for a question about its version."""
+        return fail(RuntimeError, "Inference tensors do not track version counter.", "Make the tensor outside inference_mode.")
+
+    def unsaved(self):
+        """The error for a node that would have to save it."""
+        return fail(
+            RuntimeError,
+            "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
+            "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
+            "`torch.no_grad()` instead of `torch.inference_mode()`.",
+            "Inference mode keeps no version counter, so the graph could not notice later changes.",
+        )

@@ -7,17 +7,29 @@ import functools
 from ..core.device import CPU
 from ..devices.device import address
 from ..core.errors import fail
-from ..core.guard import guard
+from ..core.grad_mode import guard
 from ..core.node import Node, apply_fix, edge, next_sequence_nr, off_cpu
 from ..core.record import OPS
-from ..core.refusals import freed, re_name
-from ..core.storage import AWAY, InferenceStorage, View, nowhere  # noqa: F401 (AWAY: found here with its like)
+from ..autograd.refusals import freed, re_name
+from ..core.tensor import AWAY, InferenceStorage, View, nowhere  # noqa: F401 (AWAY: found here with its like)
 from ..core.tensor import attach
 
 
 @functools.partial(attach, to=View)
 class _Following:
-    """The methods of `View` that keep a view's history true; `core/storage.py` says what a view is."""
+    """The methods of `View` that make one, and keep its history true; `core/tensor.py` says what a view is."""
+
+    @classmethod
+    def of(cls, source, state, multi):
+        """The record of a new view of `source`."""
+        parent = source._view
+        if parent is not None and source._storage.__class__ is InferenceStorage:
+            return parent
+        base = source if parent is None or parent.base is None else parent.base
+        creation = "inference" if state.inference else "no_grad" if not state.grad else "multi" if multi else "default"
+        if creation == "default" and parent is not None:
+            creation = parent.creation
+        return cls(base, source._storage.version, creation)
 
     def refresh(self, t):
         """Gives `t` a new grad_fn if its memory changed in place since: a strided piece of its base's new value; and

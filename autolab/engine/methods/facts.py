@@ -3,16 +3,18 @@ https://docs.pytorch.org/docs/2.13/tensors.html"""
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..exact.refusals import check_dim, no_dimensions
-from ..core.storage import InferenceStorage
-from ..core.tensor import attach, contiguous_strides, materialise
+from ..core.device import device
+from ..core.tensor import InferenceStorage, Tensor, attach, materialise
 from ..devices import device as devices
 from ..exact.arguments import int_argument
 from ..exact.layout import strided
+from .size import Size, size_of
 
 if TYPE_CHECKING:
     from ..core.tensor import Tensor as Base
@@ -23,6 +25,34 @@ else:
 @attach
 class Facts(Base):
     """The part of the Tensor class that answers such questions."""
+
+    @property
+    def shape(self) -> Size:
+        """The sizes of its dimensions, a `Size`. Source: torch.Tensor.shape."""
+        return size_of(self._array.shape)
+
+    @property
+    def device(self) -> device:
+        """Where its memory is, a `torch.device`. Source: torch.Tensor.device."""
+        return self._storage.device
+
+    @property
+    def output_nr(self) -> int:
+        """Which output of its `grad_fn` it is, counted from 0. Source: torch.Tensor.output_nr."""
+        return self._nr
+
+    @property
+    def _version(self) -> int:
+        """How often its memory was changed in place."""
+        storage = self._storage
+        if isinstance(storage, InferenceStorage):
+            raise storage.uncounted()
+        return storage.version
+
+    @property
+    def _base(self) -> Base | None:
+        """The tensor of whose memory it shows a part; None if it is no view."""
+        return None if self._view is None else self._view.base
 
     @property
     def ndim(self) -> int:
@@ -133,3 +163,32 @@ class Facts(Base):
     def _row_major(self):
         d = materialise(self) if self._array.ndim == 4 else self._array
         return isinstance(d, np.generic) or d.flags.c_contiguous
+
+
+@functools.lru_cache(maxsize=1024)
+def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides in elements of a row-major array.
+
+    >>> contiguous_strides((2, 3))
+    (3, 1)
+    """
+    strides, step = [], 1
+    for n in reversed(shape):
+        strides.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(strides))
+
+
+def strides_of(t: Tensor) -> tuple[int, ...]:
+    """`t.stride()`; of matrices without its questions, because every product saves two.
+
+    >>> strides_of(torch.ones(2, 3)), strides_of(torch.ones(2, 3).t())
+    ((3, 1), (1, 3))
+    """
+    d = t._array
+    if d.ndim == 4:  # the tensor may have to be put in order first
+        return tuple(t.stride())
+    if d.flags.c_contiguous:
+        return contiguous_strides(d.shape)
+    size = d.itemsize
+    return tuple([n // size for n in d.strides])

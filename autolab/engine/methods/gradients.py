@@ -4,14 +4,15 @@ Source: https://docs.pytorch.org/docs/2.13/autograd.html#tensor-autograd-functio
 
 from __future__ import annotations
 
+import warnings
 import weakref
 from typing import TYPE_CHECKING
 
 from ..autograd.hooks import NodeHooks
 from ..core.differentiate import backward
 from ..core.errors import bad_argument, fail
-from ..core.guard import guard
-from ..core.tensor import attach
+from ..core.grad_mode import guard, per_thread
+from ..core.tensor import InferenceStorage, attach
 
 _run = backward
 
@@ -25,12 +26,49 @@ else:
 class Gradients(Base):
     """The part of the Tensor class that concerns gradients, but for `grad` and `requires_grad`."""
 
+    def _warn_of_no_gradient(self):
+        """Says that `.grad` of a result stays empty unless it is retained."""
+        message = (
+            "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during "
+            "autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the "
+            "non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead. See "
+            "github.com/pytorch/pytorch/pull/30531 for more information."
+        )
+        warnings.warn(message, UserWarning, stacklevel=3)
+
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
         """Adds the gradient of this tensor to `.grad` of the leaves it was computed from.
 
         gradient: the vector of the vector-Jacobian product, shaped like this tensor; may be left out for one element.
         Raises RuntimeError when there is no graph or its saved tensors were freed. Source: torch.Tensor.backward."""
         _run(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    def _check_requiring(self, value):
+        """Raises torch's error unless `requires_grad` may be set to `value`."""
+        if self._node is not None:
+            cure = (
+                " If you want to use a computed variable in a subgraph that doesn't require differentiation use "
+                "var_no_grad = var.detach()."
+            )
+            raise fail(
+                RuntimeError,
+                f"you can only change requires_grad flags of leaf variables.{'' if value else cure}",
+                "This tensor was computed from others, and requires a gradient already."
+                if value
+                else "This tensor was computed from others; detach() gives the same values outside the graph.",
+            )
+        if value and not self.dtype.is_floating_point:
+            raise fail(
+                RuntimeError,
+                "only Tensors of floating point and complex dtype can require gradients",
+                "A gradient needs values that can change by small amounts; use .float() first.",
+            )
+        if value and self._storage.__class__ is InferenceStorage and not per_thread.state.inference:
+            raise fail(
+                RuntimeError,
+                "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.",
+                "Clone the tensor first: the clone is an ordinary tensor.",
+            )
 
     def _check_gradient(self, value):
         """Raises torch's error unless `value` may be assigned to `grad`."""

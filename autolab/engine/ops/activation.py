@@ -14,7 +14,8 @@ import numpy as np
 from ..core.errors import fail
 from ..exact.dtype_errors import no_complex, not_implemented
 from ..kernels import elementwise
-from ..core.op import OPS, composite, internal, register
+from ..core.record import OPS
+from .functions import composite, internal, register
 from ..exact.special import erf
 from .shape import row_major
 

@@ -10,7 +10,8 @@ from ..core.apply import result_dtype
 from ..inplace.changes import apply_inplace
 from ..core.dtype import bool_
 from ..core.errors import fail
-from ..core.op import METHODS, OPS, binary_operator, composite, register
+from .functions import METHODS, binary_operator, composite, register
+from ..core.record import OPS
 from ..core.tensor import Tensor
 
 

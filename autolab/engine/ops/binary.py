@@ -16,7 +16,7 @@ from ..inplace.changes import apply_inplace
 from ..core.errors import fail
 from ..exact.dtype_errors import WHOLE, no_kernel, not_implemented
 from .overloading import BINARY, BINARY_METHOD, public
-from ..core.op import METHODS, NAMESPACES, register
+from .functions import METHODS, NAMESPACES, register
 from .return_types import return_type
 from ..core.tensor import Tensor
 from .powers import power

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..devices import demands
 from ..core.errors import fail
-from ..core.op import internal
+from .functions import internal
 from .activation import floating
 from .loss import MEAN, NONE, SUM
 

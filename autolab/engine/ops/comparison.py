@@ -16,8 +16,10 @@ from ..core.dtype import FROM_NUMPY
 from ..core.errors import fail
 from ..exact.dtype_errors import no_kernel, not_implemented
 from .overloading import BINARY, BINARY_METHOD, public
-from ..core.op import METHODS, register, variant
-from ..core.tensor import Tensor, scalar_tensor, wrap
+from .functions import METHODS, register
+from ..core.op import variant
+from ..core.tensor import Tensor, wrap
+from ..exact.arguments import scalar_tensor
 from .selection import only_tensors
 
 

@@ -18,7 +18,7 @@ from ..core.errors import fail
 from ..kernels import convolution as kernels
 from ..kernels import threads
 from ..kernels.layout import Geometry
-from ..core.op import composite, register
+from .functions import composite, register
 from .convolution_arguments import check_dtypes, check_numbers, check_shapes, check_transposed, ints, named_padding, numbers, output_size
 from .shape import unsqueeze
 

@@ -6,7 +6,7 @@ import warnings
 
 from ..exact.arguments import int_argument, ints_argument
 from ..core.errors import fail
-from ..core.op import NAMESPACES
+from .functions import NAMESPACES
 
 
 def output_size(spatial, kernel, stride, padding, dilation, transposed=False, output_padding=None):

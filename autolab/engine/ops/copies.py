@@ -19,11 +19,12 @@ from ..exact.dtypes import as_dtype
 from ..core.dtype import dtype as dtype_class
 from ..core.errors import fail
 from ..exact.refusals import unsupported
-from ..core.op import LANES, METHODS, NAMESPACES, composite, register
-from ..core.tensor import Tensor, scalar_tensor, wrap
-from ..core.broadcasting import broadcast_error, outgrown
+from ..core.op import LANES
+from .functions import METHODS, NAMESPACES, composite, register
+from ..core.tensor import Tensor, wrap
+from ..exact.arguments import scalar_tensor
+from ..exact.broadcasting import broadcast_error, outgrown
 from ..inplace.views import overlapping_operands, partly_overlap, repeats
-from ..core.apply import order_of_copies
 
 ROW_MAJOR = "row-major"
 """What `contiguous` asks of `clone`; a user's memory formats are refused."""
@@ -57,6 +58,16 @@ alias = register(
     vjp_latex={"self": "{g}"},
     samples=lambda s: [s.randn(3)],
 )
+
+def order_of_copies(array) -> str:
+    """In which order (NumPy's "C" or "K") a copy lies: that of `array`, but row by row where memory repeats (`expand`),
+    as PyTorch has it.
+
+    >>> order_of_copies(np.ones((2, 3)).T), order_of_copies(np.broadcast_to(1.0, (2, 3)))
+    ('K', 'C')
+    """
+    return "C" if 0 in array.strides else "K"
+
 
 to_copy = register(
     "to_copy(self, dtype)",

@@ -6,7 +6,7 @@ import numpy as np
 from ..core.errors import fail
 from ..kernels.reduce import reduce
 from .overloading import public
-from ..core.op import METHODS, register
+from .functions import METHODS, register
 from .reduction import _sum, axes, differentiable_dtype, flag, spread, sum_op, the_dims
 from .shape import row_major
 

@@ -15,9 +15,9 @@ from ..core.grad_mode import per_thread
 from ..core.dtype import ALL, get_default_dtype, promote_types, python_scalar_dtype
 from ..exact.dtypes import from_numpy_dtype
 from ..core.errors import fail
-from ..core.op import NAMESPACES, composite
+from .functions import NAMESPACES, composite
 from ..exact.rounding import cast
-from ..core.size import Size
+from ..methods.size import Size
 from ..core.tensor import Tensor, materialise, wrap
 
 _COPY = (

@@ -8,7 +8,7 @@ from ..exact.dtype_errors import not_implemented
 from ..exact.dtypes import as_dtype
 from ..kernels.reduce import accumulate
 from .overloading import public
-from ..core.op import register
+from .functions import register
 from .return_types import return_type
 from .extremes import zeros_for
 from .indexing import written

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ..core.errors import fail
-from ..core.op import composite
+from .functions import composite
 from .matmul import bmm, permuted
 from .transposition import permute_op
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from ..devices import demands
 from ..core.errors import fail
 from ..kernels.scatter import add_at
-from ..core.op import register
+from .functions import register
 
 
 def _embedding(xp, weight, indices, padding_idx, scale_grad_by_freq, sparse):

@@ -7,7 +7,7 @@ import numpy as np
 from ..core.dtype import int64
 from ..core.errors import fail
 from ..exact.refusals import check_dim
-from ..core.op import METHODS, NAMESPACES, composite, register
+from .functions import METHODS, NAMESPACES, composite, register
 from .shape import sizes_from, unsqueeze, view_op
 
 
@@ -99,7 +99,7 @@ METHODS["broadcast_to"] = broadcast_to
 @composite()
 def broadcast_tensors(*tensors):
     """All tensors expanded to their common shape. Source: torch.broadcast_tensors."""
-    from ..core.broadcasting import broadcast_error
+    from ..exact.broadcasting import broadcast_error
 
     try:
         shape = np.broadcast_shapes(*(t.shape for t in tensors))

@@ -14,7 +14,7 @@ from ..exact.refusals import check_dim
 from ..exact.dtype_errors import no_complex, not_implemented
 from ..kernels.reduce import reduce
 from .overloading import public
-from ..core.op import METHODS, register
+from .functions import METHODS, register
 from .return_types import return_type
 from ..core.tensor import Tensor
 from .reduction import axes, dtype_of, flag, is_int, one_dim, restored, the_dims

@@ -12,7 +12,7 @@ from ..core.errors import bad_argument
 from ..core.dtype import complex128
 from ..core.errors import fail
 from .overloading import public
-from ..core.op import NAMESPACES, composite
+from .functions import NAMESPACES, composite
 from ..core.tensor import Tensor
 
 _TORCH = NAMESPACES[""]

@@ -14,10 +14,10 @@ from ..core.errors import bad_argument
 from ..exact.arguments import overloads, pop_size, shape_of
 from ..core.dtype import float64, get_default_dtype, int64, python_scalar_dtype
 from ..core.errors import fail
-from ..core.op import composite
+from .functions import composite
 from ..exact.rounding import cast, fma
 from ..core.tensor import Tensor
-from ..core.apply import order_of_copies
+from .copies import order_of_copies
 
 
 # -- constants ---------------------------------------------------------------------------------------------------------

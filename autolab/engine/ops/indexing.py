@@ -17,8 +17,9 @@ from ..core.errors import fail
 from ..exact.refusals import check_dim
 from ..kernels.scatter import add_at
 from ..devices.placement import common_device, device_error, gathered
-from ..core.op import METHODS, NAMESPACES, composite, register
-from ..core.tensor import Tensor, scalar_tensor, wrap
+from .functions import METHODS, NAMESPACES, composite, register
+from ..core.tensor import Tensor, wrap
+from ..exact.arguments import scalar_tensor
 from ..inplace.views import overlap
 from .index_keys import as_coordinates, as_index, check_mask, consumed_by
 from .shape import unsqueeze

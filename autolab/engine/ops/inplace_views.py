@@ -16,7 +16,9 @@ from ..inplace.changes import _before
 from ..inplace.changes import check_inplace
 from ..core.errors import fail
 from ..exact.refusals import unsupported
-from ..core.op import METHODS, NAMESPACES, OPS, variant
+from .functions import METHODS, NAMESPACES
+from ..core.record import OPS
+from ..core.op import variant
 from ..core.tensor import materialise
 from .shape import sizes_from
 from .strided import strided_arguments

@@ -14,7 +14,7 @@ import numpy as np
 from ..core.errors import fail
 from ..exact.refusals import unsupported
 from ..kernels.taps import Reading, Tap
-from ..core.op import composite, register
+from .functions import composite, register
 
 _MODES = "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
 _CUBIC = -0.75  # the constant A of Keys, "Cubic convolution interpolation for digital image processing" (1981)

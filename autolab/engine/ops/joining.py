@@ -10,7 +10,8 @@ from ..exact.arguments import int_argument, ints_argument, mismatch
 from ..core.errors import fail
 from ..exact.refusals import check_dim, no_dimensions
 from .overloading import public
-from ..core.op import METHODS, NAMESPACES, OPS, composite, register
+from .functions import METHODS, NAMESPACES, composite, register
+from ..core.record import OPS
 from ..core.tensor import Tensor
 from .shape import row_major
 

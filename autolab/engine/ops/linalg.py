@@ -10,9 +10,10 @@ import numpy as np
 
 from ..devices import device as devices
 from ..core.dtype import FROM_NUMPY
-from ..core.errors import LinAlgError, fail
+from ..exact.refusals import LinAlgError
+from ..core.errors import fail
 from ..exact.dtype_errors import not_implemented
-from ..core.op import METHODS, NAMESPACES, composite, register
+from .functions import METHODS, NAMESPACES, composite, register
 from .return_types import return_type
 from ..core.tensor import wrap
 

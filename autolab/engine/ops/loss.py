@@ -16,7 +16,8 @@ from ..devices import demands
 from ..core.dtype import FROM_NUMPY, promote_types
 from ..core.errors import fail
 from ..exact.dtype_errors import not_implemented
-from ..core.op import OPS, internal
+from ..core.record import OPS
+from .functions import internal
 from .activation import floating
 
 NONE, MEAN, SUM = 0, 1, 2

@@ -11,7 +11,7 @@ from ..exact.arguments import check_tensors
 from ..core.errors import fail
 from ..exact.refusals import check_dim
 from ..kernels.threads import product
-from ..core.op import METHODS, NAMESPACES, composite, register
+from .functions import METHODS, NAMESPACES, composite, register
 from ..core.tensor import Tensor
 from .expand import expand_op
 from .shape import squeeze_product, unsafe_view, unsqueeze, view_op
@@ -375,7 +375,7 @@ def _batched(input, other):
     try:
         batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     except ValueError:
-        from ..core.broadcasting import broadcast_error
+        from ..exact.broadcasting import broadcast_error
 
         raise broadcast_error([a.shape[:-2], b.shape[:-2]]) from None
     size = math.prod(batch)

@@ -15,7 +15,7 @@ from ..core.errors import fail
 from ..exact.refusals import check_dim
 from ..kernels.reduce import reduce
 from .overloading import public
-from ..core.op import METHODS, NAMESPACES, register
+from .functions import METHODS, NAMESPACES, register
 from .arithmetic import _no_bool as no_masks
 from .reduction import axes, dtype_of, restored, the_dims
 

@@ -14,7 +14,7 @@ import numpy as np
 from ..core.dtype import FROM_NUMPY
 from ..core.errors import fail
 from ..kernels import normalization as kernels
-from ..core.op import METHODS, composite, register
+from .functions import METHODS, composite, register
 
 
 def _inside(schema, **record):

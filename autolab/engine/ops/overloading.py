@@ -6,9 +6,10 @@ import functools
 import re
 
 from ..exact.arguments import _MISSING, _missing, no_match
-from ..core.errors import TOO_MANY, bad_argument
+from ..exact.refusals import TOO_MANY
+from ..core.errors import bad_argument
 from ..exact.refusals import unsupported
-from ..core.op import METHODS, NAMESPACES, refused
+from .functions import METHODS, NAMESPACES, refused
 from ..core.tensor import Tensor
 
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input"}

@@ -8,7 +8,7 @@ from ..exact.arguments import check_tensor
 from ..core.errors import bad_argument
 from ..core.errors import fail
 from ..kernels.scatter import add_at
-from ..core.op import composite, register
+from .functions import composite, register
 from ..exact.signatures import check_settings
 from .indexing import slice_op
 

@@ -11,7 +11,7 @@ import numpy as np
 from ..exact.arguments import check_tensor
 from ..core.errors import bad_argument
 from ..core.errors import fail
-from ..core.op import composite, register
+from .functions import composite, register
 from ..core.tensor import Tensor
 
 

@@ -7,12 +7,12 @@ import numpy as np
 
 from ..devices import demands
 from ..exact.arguments import as_number, held_by
-from ..core.broadcasting import broadcast_error
+from ..exact.broadcasting import broadcast_error
 from ..core.dtype import FROM_NUMPY, int64
 from ..core.errors import fail
 from ..exact.refusals import check_dim, unsupported
 from ..kernels.scatter import add_at
-from ..core.op import METHODS, composite, register
+from .functions import METHODS, composite, register
 from ..core.tensor import Tensor, wrap
 from .indexing import written
 

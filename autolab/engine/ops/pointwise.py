@@ -14,7 +14,8 @@ from ..exact import precise, special
 from ..inplace.changes import apply_inplace
 from ..core.errors import fail
 from ..exact.dtype_errors import no_complex, not_implemented
-from ..core.op import METHODS, NAMESPACES, composite, register, variant
+from .functions import METHODS, NAMESPACES, composite, register
+from ..core.op import variant
 
 _SPECIAL = NAMESPACES["special"]
 

@@ -13,7 +13,7 @@ from ..core.dtype import FROM_NUMPY
 from ..core.errors import fail
 from ..kernels import pooling as kernels
 from ..kernels.pooling import Windows
-from ..core.op import register
+from .functions import register
 from ..core.tensor import wrap
 
 
@@ -103,7 +103,7 @@ def _max_samples(s):
 
 def _winners(node):
     """PyTorch keeps the winners' indices; here they are found again from what was saved."""
-    node._entries()
+    node.unpack(0)  # raises where it was freed
     x, *options = (
         node._saved_attribute(name) for name in ("self", "kernel_size", "stride", "padding", "dilation", "ceil_mode")
     )

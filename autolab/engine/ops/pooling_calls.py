@@ -8,7 +8,7 @@ from __future__ import annotations
 from ..exact.arguments import Passed, as_int, bool_argument, check_tensor, int_argument, ints_argument, overloads
 from ..core.errors import fail
 from ..exact.refusals import check_dim
-from ..core.op import composite
+from .functions import composite
 from .pooling import (
     adaptive_avg_pool,
     adaptive_max_pool,

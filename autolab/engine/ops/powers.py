@@ -7,7 +7,7 @@ import numpy as np
 from ..inplace.changes import apply_inplace
 from ..core.dtype import bool_
 from ..core.errors import fail
-from ..core.op import METHODS, binary_operator, composite, register
+from .functions import METHODS, binary_operator, composite, register
 from ..core.tensor import Tensor
 from .arithmetic import operator_method
 

@@ -15,7 +15,7 @@ from ..core.errors import bad_argument
 from ..core.grad_mode import per_thread
 from ..inplace.changes import check_inplace, write_inplace
 from ..core.errors import fail
-from ..core.op import composite, register
+from .functions import composite, register
 from ..exact.rounding import cast, each, fma
 from ..core.tensor import Tensor
 from ..inplace.views import repeats

@@ -9,7 +9,7 @@ from ..core.dtype import NUMBERS
 from ..core.errors import bad_argument
 from ..core.errors import fail
 from ..exact.refusals import check_dim, check_dims, no_dimensions
-from ..core.op import composite, register
+from .functions import composite, register
 from ..core.tensor import Tensor
 from .shape import row_major, sizes_from, view_op
 

@@ -23,7 +23,7 @@ from ..core.errors import fail
 from ..exact.refusals import check_dim, check_dims
 from ..kernels.reduce import reduce
 from .overloading import public
-from ..core.op import METHODS, register
+from .functions import METHODS, register
 from ..core.tensor import Tensor
 from .expand import everywhere
 from .shape import row_major

@@ -11,7 +11,8 @@ from ..inplace.changes import apply_inplace
 from ..core.errors import fail
 from ..exact.dtype_errors import no_kernel, not_implemented
 from .overloading import BINARY, BINARY_METHOD, public
-from ..core.op import METHODS, NAMESPACES, composite, register, variant
+from .functions import METHODS, NAMESPACES, composite, register
+from ..core.op import variant
 from ..core.tensor import Tensor
 
 
@@ -56,7 +57,7 @@ round_decimals = register("round_decimals(self, decimals)", forward=_round_decim
 
 
 def _round(self, decimals):
-    from ..core.op import OPS
+    from ..core.record import OPS
     return (OPS["round"], (self,)) if decimals is None else (round_decimals, (self, decimals))
 
 

@@ -11,10 +11,10 @@ from ..exact import draws, random
 from ..exact.arguments import OPTIONS, Options, as_int, as_number, check_fits, check_tensor, mismatch
 from ..core.errors import bad_argument
 from ..exact.arguments import overloads, pop_size, shape_of
-from ..core.broadcasting import broadcast_error
+from ..exact.broadcasting import broadcast_error
 from ..core.dtype import FROM_NUMPY, int64
 from ..core.errors import fail
-from ..core.op import NAMESPACES, composite, register
+from .functions import NAMESPACES, composite, register
 from ..core.tensor import Tensor, wrap
 from .filling import like
 

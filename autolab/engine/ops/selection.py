@@ -8,13 +8,14 @@ import numpy as np
 from ..exact.arguments import as_number, check_fits, held_by, mismatch
 from ..core.dtype import NUMBERS
 from ..core.errors import bad_argument
-from ..core.broadcasting import broadcast_error
+from ..exact.broadcasting import broadcast_error
 from ..inplace.changes import apply_inplace
 from ..core.dtype import bool_, get_default_dtype, uint8
 from ..core.errors import fail
 from .overloading import public
-from ..core.op import METHODS, NAMESPACES, register
-from ..core.tensor import Tensor, scalar_tensor
+from .functions import METHODS, NAMESPACES, register
+from ..core.tensor import Tensor
+from ..exact.arguments import scalar_tensor
 
 
 def only_tensors(op, inplace=False, function=False):

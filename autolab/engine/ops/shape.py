@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.errors import fail
 from ..exact.refusals import check_dim, check_dims
-from ..core.op import METHODS, NAMESPACES, composite, register
+from .functions import METHODS, NAMESPACES, composite, register
 from ..core.tensor import materialise
 
 

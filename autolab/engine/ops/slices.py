@@ -19,7 +19,7 @@ from ..core.errors import fail
 from ..exact.refusals import check_dim, no_dimensions
 from ..kernels.scatter import add_at
 from .overloading import public
-from ..core.op import METHODS, register
+from .functions import METHODS, register
 from ..core.tensor import Tensor
 from .indexing import at, written
 

@@ -17,7 +17,7 @@ from ..exact.refusals import check_dim
 from ..exact.dtype_errors import not_implemented
 from ..kernels.reduce import reduce
 from .overloading import public
-from ..core.op import NAMESPACES, composite, internal
+from .functions import NAMESPACES, composite, internal
 from .activation import floating, logistic
 from .shape import row_major
 

@@ -10,9 +10,10 @@ from ..exact.refusals import check_dim
 from ..exact.dtype_errors import no_complex, not_implemented
 from ..kernels.scatter import add_at
 from .overloading import public
-from ..core.op import composite
+from .functions import composite
 from .return_types import return_type
-from ..core.tensor import Tensor, scalar_tensor, wrap
+from ..core.tensor import Tensor, wrap
+from ..exact.arguments import scalar_tensor
 from .extremes import picked, picked_rule
 from .reduction import is_int, one_dim
 from .remainder import not_differentiable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..devices.device import address
 from ..core.errors import fail
 from ..kernels.scatter import add_at
-from ..core.op import composite, register
+from .functions import composite, register
 from ..core.tensor import materialise
 from ..inplace.views import extent, laid_out
 

@@ -9,7 +9,7 @@ from ..exact.arguments import check_tensor
 from ..core.errors import fail
 from ..exact.refusals import check_dim
 from .overloading import public
-from ..core.op import METHODS, NAMESPACES, composite, register
+from .functions import METHODS, NAMESPACES, composite, register
 from .shape import sizes_from
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..exact import precise
 from ..core.errors import fail
-from ..core.op import METHODS, NAMESPACES
+from .functions import METHODS, NAMESPACES
 from .pointwise import elementwise
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable as _Callable
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from autolab.engine.exact import signatures as _signatures
-from autolab.engine.core.op import NAMESPACES
+from autolab.engine.ops.functions import NAMESPACES
 from autolab.engine.core.tensor import Tensor as _Tensor
 from autolab.nn.functional import activation
 from autolab.nn.functional.activation import *  # noqa: F403

@@ -15,7 +15,7 @@ from autolab.engine.core.errors import fail
 from autolab.engine.exact.refusals import check_dim
 from autolab.engine.exact.dtype_errors import not_implemented
 from autolab.engine.ops.activation import SELU_ALPHA, SELU_SCALE
-from autolab.engine.core.op import OPS
+from autolab.engine.core.record import OPS
 from autolab.engine.exact.signatures import check_settings, marked
 from autolab.engine.core.dtype import dtype as DType
 from autolab.engine.core.tensor import Tensor

@@ -11,7 +11,7 @@ import warnings
 import autolab
 from autolab.engine.core.errors import fail
 from autolab.engine.exact.refusals import unsupported
-from autolab.engine.core.op import NAMESPACES
+from autolab.engine.ops.functions import NAMESPACES
 from autolab.nn.functional.basic import dropout
 from autolab.engine.core.tensor import Tensor
 

@@ -11,7 +11,7 @@ from autolab.engine.core.grad_mode import no_grad
 from autolab.engine.core.errors import fail
 from autolab.engine.exact.refusals import unsupported
 from autolab.engine.ops.further.distances import distance_norm
-from autolab.engine.core.op import OPS
+from autolab.engine.core.record import OPS
 from autolab.engine.exact.signatures import check_settings, marked
 from autolab.engine.core.tensor import Tensor
 

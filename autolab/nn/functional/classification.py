@@ -10,7 +10,7 @@ from autolab.engine.core.errors import fail
 from autolab.engine.exact.refusals import no_dimensions
 from autolab.engine.exact.dtype_errors import not_implemented
 from autolab.engine.ops.class_losses import kernel_name
-from autolab.engine.core.op import OPS
+from autolab.engine.core.record import OPS
 from autolab.engine.exact.signatures import check_settings
 from autolab.nn.functional.activation import log_softmax
 from autolab.nn.functional.loss import check_tensors, legacy_reduction, not_differentiable, reduction_number

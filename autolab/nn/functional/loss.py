@@ -15,9 +15,9 @@ import numpy as np
 import autolab
 from autolab.engine.exact.arguments import check_tensors as check_all
 from autolab.engine.core.grad_mode import is_grad_enabled, no_grad
-from autolab.engine.core.broadcasting import broadcast_error, outgrown
+from autolab.engine.exact.broadcasting import broadcast_error, outgrown
 from autolab.engine.core.errors import fail
-from autolab.engine.core.op import OPS
+from autolab.engine.core.record import OPS
 from autolab.engine.exact.signatures import check_settings
 from autolab.nn.functional.activation import logsigmoid
 from autolab.nn.functional.basic import pairwise_distance

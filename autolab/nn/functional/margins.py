@@ -7,7 +7,7 @@ from autolab.engine.exact.arguments import as_number
 from autolab.engine.core.errors import bad_argument
 from autolab.engine.core.errors import fail
 from autolab.engine.exact.dtype_errors import not_implemented
-from autolab.engine.core.op import OPS
+from autolab.engine.core.record import OPS
 from autolab.nn.functional.loss import check_tensors, legacy_reduction, not_differentiable, reduction_number
 from autolab.engine.core.tensor import Tensor
 

@@ -10,7 +10,8 @@ from autolab.engine.exact.arguments import check_tensor
 from autolab.engine.core.errors import fail
 from autolab.engine.exact.dtype_errors import not_implemented
 from autolab.engine.ops.normalization import batch_normalized
-from autolab.engine.core.op import NAMESPACES, OPS
+from autolab.engine.ops.functions import NAMESPACES
+from autolab.engine.core.record import OPS
 from autolab.engine.exact.signatures import check_settings
 from autolab.engine.core.tensor import Tensor
 

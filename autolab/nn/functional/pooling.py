@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import math
 
 import autolab
-from autolab.engine.core.op import NAMESPACES
+from autolab.engine.ops.functions import NAMESPACES
 from autolab.engine.core.tensor import Tensor
 
 

@@ -7,7 +7,7 @@ Source: aten/src/ATen/native/RNN.cpp, without its fused kernels, so that every g
 from typing import Any, NamedTuple
 
 import autolab
-from autolab.engine.core.op import NAMESPACES
+from autolab.engine.ops.functions import NAMESPACES
 from autolab.nn.functional.basic import dropout
 
 _linear = NAMESPACES["nn.functional"]["linear"]

@@ -9,7 +9,7 @@ from ...exact.arguments import check_tensors
 from ...core.errors import fail
 from ...exact.refusals import check_dim
 from ...kernels.threads import product
-from ...core.op import composite, register
+from ..functions import composite, register
 from ..indexing import written
 from ..matmul import _c_name, addmm_op, check_addmm, check_expand, no_masks, sum_of
 

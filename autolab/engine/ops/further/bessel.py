@@ -11,7 +11,7 @@ import numpy as np
 
 from ...exact.dtype_errors import not_implemented
 from ...exact import precise, rounding
-from ...core.op import NAMESPACES, register
+from ..functions import NAMESPACES, register
 
 _I0_NEAR = (
     -4.41534164647933937950e-18, 3.33079451882223809783e-17, -2.43127984654795469359e-16, 1.71539128555513303061e-15,

@@ -9,7 +9,7 @@ from ...exact.arguments import check_tensor
 from ...core.dtype import NUMBERS
 from ...core.errors import fail
 from ..overloading import public
-from ...core.op import METHODS, register
+from ..functions import METHODS, register
 from ...core.tensor import Tensor
 
 

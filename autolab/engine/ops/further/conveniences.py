@@ -16,8 +16,9 @@ from ...core.dtype import bool_, complex128, float64, get_default_dtype, int64
 from ...core.errors import fail
 from ...exact.refusals import check_dim, check_dims, no_dimensions
 from ..overloading import public
-from ...core.op import METHODS, NAMESPACES, OPS, composite
-from ...core.size import Size
+from ..functions import METHODS, NAMESPACES, composite
+from ...core.record import OPS
+from ...methods.size import Size
 from ...core.tensor import Tensor
 from ..indexing import slice_op
 from .. import arithmetic, joining, pointwise  # noqa: F401 (what is named below is registered first)

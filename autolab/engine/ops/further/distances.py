@@ -11,10 +11,10 @@ import numpy as np
 
 from ...exact.arguments import as_number, check_tensor
 from ...core.errors import bad_argument
-from ...core.broadcasting import broadcast_error
+from ...exact.broadcasting import broadcast_error
 from ...core.errors import fail
 from ..overloading import public
-from ...core.op import METHODS, NAMESPACES, internal
+from ..functions import METHODS, NAMESPACES, internal
 from ..norm import vector_norm_op
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...exact.dtype_errors import not_implemented
-from ...core.op import register
+from ..functions import register
 from ..selection import only_tensors
 
 

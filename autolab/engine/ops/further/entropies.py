@@ -12,7 +12,8 @@ from ...exact import special
 from ...exact.arguments import mismatch
 from ...core.dtype import NUMBERS
 from ..overloading import BINARY, public
-from ...core.op import NAMESPACES, OPS, register
+from ..functions import NAMESPACES, register
+from ...core.record import OPS
 from ...core.tensor import Tensor
 
 _SPECIAL = NAMESPACES["special"]

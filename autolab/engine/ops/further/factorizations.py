@@ -12,10 +12,11 @@ import numpy as np
 
 from ...devices import device as devices
 from ...core.dtype import bool_
-from ...core.errors import LinAlgError, fail
+from ...exact.refusals import LinAlgError
+from ...core.errors import fail
 from ...exact.refusals import unsupported
 from ...exact.dtype_errors import not_implemented
-from ...core.op import METHODS, NAMESPACES, composite, register
+from ..functions import METHODS, NAMESPACES, composite, register
 from ..return_types import return_type
 from ...core.tensor import Tensor
 from ..linalg import _mt, _square, all_finite, batch_element, zero_pivot

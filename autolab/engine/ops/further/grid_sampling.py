@@ -15,7 +15,7 @@ from ...core.dtype import int64
 from ...core.errors import fail
 from ...exact.refusals import unsupported
 from ...exact.dtype_errors import not_implemented
-from ...core.op import composite, internal
+from ..functions import composite, internal
 from ...exact.signatures import check_settings
 from ..reduction import dtype_of
 

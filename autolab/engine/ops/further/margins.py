@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...core.op import internal
+from ..functions import internal
 from ..loss import MEAN, NONE
 from ..remainder import not_differentiable
 

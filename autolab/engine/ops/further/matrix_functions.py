@@ -14,7 +14,7 @@ from ...core.errors import bad_argument
 from ...core.dtype import FROM_NUMPY, int64, promote_types
 from ...core.errors import fail
 from ...exact.refusals import check_dim
-from ...core.op import METHODS, NAMESPACES, composite, register
+from ..functions import METHODS, NAMESPACES, composite, register
 from ...core.tensor import Tensor
 from ..indexing import slice_op
 from ..linalg import _mt, _square, inv, solve

@@ -11,7 +11,7 @@ from ...exact.arguments import check_tensors
 from ...core.errors import fail
 from ...exact.refusals import check_dim
 from ..overloading import public
-from ...core.op import register
+from ..functions import register
 from ...inplace.views import laid_out
 from ..indexing import at
 from ..rearrange import _writable_diagonal

@@ -7,7 +7,8 @@ from ...core.errors import bad_argument
 from ...core.errors import fail
 from ...exact.refusals import check_dim
 from ..overloading import public
-from ...core.op import NAMESPACES, OPS
+from ..functions import NAMESPACES
+from ...core.record import OPS
 from ...core.tensor import Tensor
 from ..sorting import sort
 

@@ -14,7 +14,8 @@ from ...core.errors import bad_argument
 from ...inplace.changes import apply_inplace
 from ...core.errors import fail
 from ...exact.dtype_errors import not_implemented
-from ...core.op import OPS, composite, internal
+from ...core.record import OPS
+from ..functions import composite, internal
 from ...core.tensor import Tensor, wrap
 from ..shape import row_major
 

@@ -9,12 +9,12 @@ import numpy as np
 
 from ...devices import demands
 from ...exact.arguments import check_tensors, overloads
-from ...core.broadcasting import broadcast_error
+from ...exact.broadcasting import broadcast_error
 from ...core.dtype import FROM_NUMPY
 from ...core.errors import fail
 from ...exact.refusals import check_dim
 from ...kernels.scatter import add_at
-from ...core.op import composite, register
+from ..functions import composite, register
 from ..indexing import written
 from ..picking import _along, _check_scatter, _row, _used
 

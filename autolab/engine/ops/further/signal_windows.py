@@ -9,7 +9,7 @@ import math
 
 from ...exact.arguments import Options, int_argument
 from ...core.errors import fail
-from ...core.op import NAMESPACES, composite
+from ..functions import NAMESPACES, composite
 
 _TORCH = NAMESPACES[""]
 

@@ -13,7 +13,7 @@ import numpy as np
 from ...devices import demands
 from ...core.dtype import FROM_NUMPY, int64
 from ...core.errors import fail
-from ...core.op import composite, register
+from ..functions import composite, register
 from ...core.tensor import Tensor
 from ..shape import squeeze_dim, unsqueeze
 

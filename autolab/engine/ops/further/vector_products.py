@@ -14,7 +14,7 @@ from ...core.errors import fail
 from ...exact.refusals import check_dim
 from ...exact.dtype_errors import no_kernel
 from ..overloading import public
-from ...core.op import METHODS, NAMESPACES, composite, register
+from ..functions import METHODS, NAMESPACES, composite, register
 from ...core.tensor import Tensor
 from ..indexing import written
 from ..matmul import check_expand, times

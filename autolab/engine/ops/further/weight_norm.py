@@ -1,7 +1,7 @@
 """Weights as a length times a direction. Source: Salimans and Kingma, "Weight Normalization" (2016);
 torch.nn.utils.weight_norm."""
 
-from ...core.op import METHODS, composite, internal
+from ..functions import METHODS, composite, internal
 from ..norm import vector_norm_op
 
 

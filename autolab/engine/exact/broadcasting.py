@@ -7,24 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from .errors import fail
-from .record import Op
+from ..core.errors import fail
+from ..core.record import Op
+from ..core.tensor import Tensor
 
 
-def check_shapes(op: Op, args: Sequence[Any], target: tuple[int, ...] | None = None) -> None:
-    """Raises torch's error for operands whose shapes do not broadcast, or not to the shape `target` of what is changed
-    in place.
-
-    For an op that has no kernel for its operands' dtype: torch looks at the shapes first."""
-    shapes = [args[i].shape for i in op.broadcast if hasattr(args[i], "shape")]
-    if not shapes:
-        return
+def misfit(op: Op, args: Sequence[Any], inplace: bool) -> Exception | None:
+    """Torch's error for operands whose shapes do not broadcast, or not to the shape of the first one, which is changed
+    in place; None where they do."""
+    shapes = [args[i]._array.shape for i in op.broadcast if isinstance(args[i], Tensor)]
     try:
         together = np.broadcast_shapes(*shapes)
     except ValueError:
-        raise broadcast_error(shapes) from None
-    if target is not None and together != target:
-        raise outgrown(target, together)
+        return broadcast_error(shapes)
+    return outgrown(shapes[0], together) if inplace and shapes and together != shapes[0] else None
 
 
 def broadcast_error(shapes: Sequence[tuple[int, ...]]) -> Exception:

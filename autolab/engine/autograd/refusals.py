@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
-from . import observe
-from .dtype import FROM_NUMPY
-from .errors import fail
+from . import anomaly
+from ..core.dtype import FROM_NUMPY
+from ..core.errors import fail
+from ..core.node import Node
+from ..core.tensor import attach
 
 FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved "
@@ -61,7 +64,7 @@ def re_name(name: str) -> str:
 
 def _where_hint() -> str:
     """The last sentence of a version error, in torch's words."""
-    if observe.looks_for_anomalies():
+    if anomaly.is_anomaly_enabled():
         return (
             "Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in question was changed "
             "in there or anywhere later. Good luck!"
@@ -70,3 +73,8 @@ def _where_hint() -> str:
         "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
         "torch.autograd.set_detect_anomaly(True, check_nan=False)."
     )
+
+
+@functools.partial(attach, to=Node)
+class _Refusals:
+    _freed, _stale = staticmethod(freed), stale

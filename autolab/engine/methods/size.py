@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Iterable
-from functools import partial
 from typing import Any, SupportsIndex
 
 
 class Size(tuple[int, ...]):
-    """The shape of a tensor; a tuple in every respect, and `Size` stays `Size` under slicing, `+` and `*`.
+    """The shape of a tensor, a tuple in every respect; slicing, `+` and `*` give a `Size` again. Raises TypeError for
+    an item that is no integer. Source: https://pytorch.org/docs/stable/size.html
 
-    `Size([2, 3])` prints as ``torch.Size([2, 3])``. Items are anything with ``__index__``.
-
-    Raises TypeError when an item is not an integer.
-    Source: https://pytorch.org/docs/stable/size.html
+    >>> torch.ones(2, 3).shape + (4,), torch.Size([2, 3]).numel()
+    (torch.Size([2, 3, 4]), 6)
     """
 
     __slots__ = ()
@@ -58,4 +57,4 @@ class Size(tuple[int, ...]):
         return Size, (tuple(self),)
 
 
-size_of: partial[Size] = partial(tuple.__new__, Size)  # no checks: for shapes that are known to be tuples of ints
+size_of: functools.partial[Size] = functools.partial(tuple.__new__, Size)  # no checks: for what is known to be a shape

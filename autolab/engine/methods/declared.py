@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .tensor import Tensor
+    from ..core.device import device as torch_device
+    from ..core.tensor import Tensor
+    from .size import Size
 
     class Declared:
         """Operators give tensors; further methods are named in `METHODS`."""
 
         data: Tensor
 
+        @property
+        def shape(self) -> Size: ...
+        @property
+        def device(self) -> torch_device: ...
         def __init__(self, *args: Any, **kwargs: Any) -> None: ...
         def __getattr__(self, name: str) -> Any: ...
         def __getitem__(self, key: Any) -> Tensor: ...
