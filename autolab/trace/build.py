@@ -6,7 +6,7 @@ back on the walk for history that is older than the recording.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -82,7 +82,7 @@ class Builder:
     def leaf(self, tensor: Any) -> str:
         """The node of a tensor that requires grad and has no grad_fn; a new one when its value changed in place."""
         found = self.by_tensor.get(tensor)
-        if found is not None and self.draft(found).version == self.reader.facts(tensor).version:
+        if found is not None and self.draft(found).version == self.reader.version(tensor):
             return found
         grad = self.reader.grad(tensor)
         draft = self.add(
@@ -128,7 +128,7 @@ class Builder:
     def _unchanged(self, node_id: str, tensor: Any) -> bool:
         """Whether a tensor still has the value that its node shows; only the version tells."""
         known = self.draft(node_id).version
-        return known is None or not is_tensor(tensor) or known == self.reader.facts(tensor).version
+        return known is None or not is_tensor(tensor) or known == self.reader.version(tensor)
 
     def _register(self, tensor: Any, draft: Draft) -> None:
         self.by_tensor.put(tensor, draft.id)
@@ -399,7 +399,7 @@ class Builder:
         draft = self.draft(node_id)
         draft.parameter = draft.parameter or is_parameter(tensor)
         if draft.kind == "data" and draft.version is None:
-            draft.version = self.reader.facts(tensor).version  # the graph keeps but the array
+            draft.version = self.reader.version(tensor)  # the graph keeps but the array
         if draft.kind == "op" and self.reader.grad_fn(tensor) is not None:
             nr = tensor.output_nr
             self.settle(node_id, nr, tensor)
@@ -438,8 +438,23 @@ class Builder:
         return found
 
     # -- the end -----------------------------------------------------------------------------------
-    def finish(self, meta: dict[str, Any], updates: Updates | None = None, marks: Iterable[Mark] = ()) -> Trace:
-        """The frozen trace. `meta` as in `model.Trace`; of a recording also what changed leaves, and where its code was."""
+    def finish(self, meta: dict[str, Any]) -> Trace:
+        """The frozen trace. `meta` as in `model.Trace`."""
+        return self.ended(meta)()
+
+    def ended(self, meta: dict[str, Any], updates: Updates | None = None, marks: Iterable[Mark] = ()) -> Callable[[], Trace]:
+        """What writes out the trace, from what tensors and nodes say now; of a recording also from what changed leaves, and where its code was."""
+        grads, states = [self._grad_of(draft) for draft in self.nodes], self._states()
+        return lambda: self._written(meta, updates, marks, grads, states)
+
+    def forget(self) -> None:
+        """The recording is over: lets go of what is no part of its trace."""
+        self._constants.clear()
+        self.film.forget()
+
+    def _written(
+        self, meta: dict[str, Any], updates: Updates | None, marks: Iterable[Mark], grads: list[Value | None], states: dict[str, dict[str, str]] | None
+    ) -> Trace:
         groups = scopes.groups(self.nodes, self.edges)
         fill_devices(self.nodes, self.edges)
         name_overwritten(self.nodes)
@@ -452,16 +467,16 @@ class Builder:
         edges = book.edges(self.edges, aliases(self.nodes, self.edges), self.film.seen_gradients())
         if updates is not None:
             groups = updates.groups(groups, list(marks), book)
-        nodes = tuple(self._freeze(draft, book, updates) for draft in self.nodes)
+        nodes = tuple(self._freeze(draft, grad, book, updates) for draft, grad in zip(self.nodes, grads))
         frozen = {d.id for d in self.nodes if d.parameter and not d.requires_grad}
         frames, passes = self.film.develop(nodes, edges, frozen, book)
         away = {n.device for n in nodes} - {"", "cpu"}
         if away:
             unknown = {"title": "", "simulated": False}
             meta = meta | {"devices": {name: self.reader.titles.get(name, unknown) for name in sorted(away)}}
-        return Trace(nodes, edges, self._saved_now(), frames, groups, passes, meta)
+        return Trace(nodes, edges, self._saved_in(states), frames, groups, passes, meta)
 
-    def _freeze(self, d: Draft, book: labels.Book, updates: Updates | None) -> Node:
+    def _freeze(self, d: Draft, grad: Value | None, book: labels.Book, updates: Updates | None) -> Node:
         tex, tex_numbers = book.forward(d)
         update = updates.describe(d, book) if updates is not None else None
         return Node(
@@ -476,7 +491,7 @@ class Builder:
             d.device,
             d.requires_grad,
             d.value,
-            self._grad_of(d),
+            grad,
             d.grad_before,
             d.source,
             d.module,
@@ -503,16 +518,22 @@ class Builder:
         grad = None if tensor is None else self.reader.grad(tensor)
         return None if grad is None else self.value_of(grad)
 
-    def _saved_now(self) -> tuple[Saved, ...]:
-        """The saved tensors with their state at the end; what a node that is gone had saved was freed with it."""
+    def _states(self) -> dict[str, dict[str, str]] | None:
+        """Of a recording, in which state what each node saved is by now, by name."""
         if not self.recording:
-            return tuple(item.saved for item in self.saved)
+            return None
         states: dict[str, dict[str, str]] = {}
         for item in self.saved:
             if item.saved.node not in states:
                 fn = item.grad_fn()
                 kept = [] if fn is None else self.reader.saved(fn)
                 states[item.saved.node] = {n: e.state for n, e in kept if isinstance(e, SavedEntry)}
+        return states
+
+    def _saved_in(self, states: dict[str, dict[str, str]] | None) -> tuple[Saved, ...]:
+        """The saved tensors with their state at the end; what a node that is gone had saved was freed with it."""
+        if states is None:
+            return tuple(item.saved for item in self.saved)
         # A list of tensors that was freed comes back as one entry under the list's name.
         return tuple(
             replace(item.saved, state=states[item.saved.node].get(item.saved.name, "freed")) for item in self.saved

@@ -91,9 +91,9 @@ class Film(Observer):
             Shot("update", "update", self.run, by, receiver=leaf.id, state=state, value=leaf.value, total=grad)
         )
 
-    def leaves(self) -> list[Any]:
-        """The tensors that are leaves now, each once."""
-        held = ((leaf, self.builder.draft(leaf).tensor()) for leaf in self._grads)
+    def leaves(self, with_grad: bool = False) -> list[Any]:
+        """The tensors that are leaves now, each once; `with_grad`: those only whose `.grad` was seen."""
+        held = ((leaf, self.builder.draft(leaf).tensor()) for leaf, grad in self._grads.items() if grad is not None or not with_grad)
         return [tensor for leaf, tensor in held if tensor is not None and self.builder.by_tensor.get(tensor) == leaf]
 
     def check_grads(self, note: str = "") -> None:
@@ -354,6 +354,11 @@ class Film(Observer):
             self.free(node)
 
     # -- the end -----------------------------------------------------------------------------------
+    def forget(self) -> None:
+        """Lets go of gradients."""
+        self._sums.clear()
+        self._arrived = self._to_free = None
+
     def seen_gradients(self) -> dict[str, tuple[Value | None, Value | None]]:
         """edge id -> (gradient of the child when its rule ran, contribution to the parent), of the last run."""
         return {shot.edge: (shot.upstream, shot.value) for shot in self.shots if shot.edge is not None}

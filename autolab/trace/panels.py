@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -88,6 +88,11 @@ class Statistics:
     run: int = 0
     edge: str | None = None
     type: str = "statistics"
+
+    def __call__(self) -> Statistics:
+        """The table with its numbers as JSON."""
+        columns = [column | {"values": [_four(v) for v in column["values"]]} for column in self.columns]
+        return replace(self, columns=columns)
 
 
 def _shared(count: int, side: int) -> int:
@@ -333,8 +338,8 @@ def rows_of(sizes: cards.Sizes, x: np.ndarray) -> np.ndarray:
 
 
 def column(name: str, values: Any, used: bool, rows: int, run: int = 0, edge: str | None = None) -> dict[str, Any]:
-    kept = [_four(v) for v in np.asarray(values).ravel()[:rows]]
-    return {"name": name, "values": kept, "used": used, "run": run, "edge": edge}
+    """One column; the values are a copy, which the finished table writes out."""
+    return {"name": name, "values": np.array(np.ravel(values)[:rows]), "used": used, "run": run, "edge": edge}
 
 
 def statistics(view: View, columns: dict[str, tuple[Any, bool]]) -> Statistics:

@@ -140,7 +140,7 @@ class Pictures:
         if parent is not None and nr == 0 and (saved is None or saved.saved.state != "modified"):
             made = builder.draft(parent)
             tensor = made.tensor() if made.tensor is not None else None
-            if tensor is not None and made.version == builder.reader.facts(tensor).version:
+            if tensor is not None and made.version == builder.reader.version(tensor):
                 return np.asarray(builder.reader.array(tensor))
         if saved is None or saved.saved.state != "alive" or saved.saved.shape is None:
             return None
@@ -245,7 +245,7 @@ class Pictures:
             "names": f"{', '.join([*names, f'y is {book.label(draft.id)}'])}.",
             "card": [list(line) for line in lines],
             # copied: CPython 3.13 clears an object's own when it is collected
-            "panels": [dict(vars(panel() if callable(panel) else panel)) for panel in layer.panels],
+            "panels": [dict(vars(panel())) for panel in layer.panels],
             "missing": layer.missing,
         }
 

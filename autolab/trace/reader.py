@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,7 +73,11 @@ def _public_saved_names(node_class: Any) -> tuple[str, ...]:
 
 def is_tensor(item: Any) -> bool:
     """Whether `item` is a tensor of a library that keeps a graph (autolab or torch)."""
-    kind = type(item)
+    return _keeps_a_graph(type(item))
+
+
+@functools.lru_cache(maxsize=1024)
+def _keeps_a_graph(kind: type) -> bool:
     return hasattr(kind, "grad_fn") and hasattr(kind, "requires_grad") and hasattr(kind, "retain_grad")
 
 
@@ -134,9 +138,13 @@ class Reader:
             tensor._array.shape,
             dtype_name(tensor.dtype),
             device_name(tensor.device),
-            None if tensor.is_inference() else tensor._version,
+            self.version(tensor),
             tensor.nbytes,
         )
+
+    def version(self, tensor: Any) -> int | None:
+        """How many operations changed it in place; None where nobody counts them."""
+        return None if tensor.is_inference() else tensor._version
 
     def grad(self, tensor: Any) -> Any:
         """`.grad` as a tensor, or None; does not warn for a non-leaf."""
@@ -159,12 +167,16 @@ class Reader:
         """Whether it is a tensor of this library."""
         return isinstance(item, Tensor)
 
-    def shares(self, a: Any, b: Any) -> bool:
-        """Whether two tensors have memory in common."""
-        if a._storage is b._storage:
-            return True
-        one, other = a._array, b._array
-        return isinstance(one, np.ndarray) and isinstance(other, np.ndarray) and bool(np.may_share_memory(one, other))
+    def sharing(self, tensor: Any) -> Callable[[Any], bool]:
+        """A function that tells whether another tensor has memory in common with this one."""
+
+        def shares(other: Any) -> bool:
+            if tensor._storage is other._storage:
+                return True
+            one, two = tensor._array, other._array
+            return isinstance(one, np.ndarray) and isinstance(two, np.ndarray) and bool(np.may_share_memory(one, two))
+
+        return shares
 
     def lost_base(self, tensor: Any, changes: bool) -> Any:
         """What a view is a view of, where that is why it may not be changed (`changes`), or where a change of it cut the view off; else None."""

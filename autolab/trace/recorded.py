@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import FrameType
 from typing import Generic, TypeVar
 
@@ -17,9 +18,12 @@ class Recorded(observe.Observer, Generic[Data]):
     _call: str
     _running = False
     _trace: Data | None = None
+    _write_out: Callable[[], Data] | None = None  # what makes it of what the block has left, once it is asked for
 
     def trace(self) -> Data:
         """The recording as data; inside the block, of what happened so far. Raises RuntimeError before the block."""
+        if self._write_out is not None:
+            self._trace, self._write_out = self._write_out(), None
         if self._trace is not None:
             return self._trace
         if not self._running:
@@ -31,17 +35,18 @@ class Recorded(observe.Observer, Generic[Data]):
         return self._render(self.trace())
 
     def __str__(self) -> str:
-        return self.text() if self._trace is not None or self._running else repr(self)
+        return self.text() if self._is_over or self._running else repr(self)
 
     def __repr__(self) -> str:
-        if self._trace is None:
-            state = "running" if self._running else "empty; use it with `with`"
-        else:
-            state = self._summary(self._trace)
+        state = self._summary(self.trace()) if self._is_over else "running" if self._running else "empty; use it with `with`"
         return f"<{type(self).__name__}: {state}>"
 
+    @property
+    def _is_over(self) -> bool:
+        return self._trace is not None or self._write_out is not None
+
     def _check_new(self) -> None:
-        if self._running or self._trace is not None:
+        if self._running or self._is_over:
             raise RuntimeError(f"a recording can be made only once; call {self._call}() again for another one")
 
     def _so_far(self, frame: FrameType | None) -> Data:

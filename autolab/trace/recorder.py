@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from types import FrameType
 from typing import Any, Self
 
@@ -42,11 +43,12 @@ class Recorder(Recorded[Trace]):
         self._error: dict[str, Any] | None = None
         self._passes: dict[int, Source | None] = {}  # backward pass -> the line that began it
         self._running_node: Any = lambda: None
+        self._has_nodes: bool | None = None  # known when the block is over
 
     @property
     def has_nodes(self) -> bool:
         """Whether anything was recorded."""
-        return bool(self._builder.nodes if self._trace is None else self._trace.nodes)
+        return bool(self._builder.nodes) if self._has_nodes is None else self._has_nodes
 
     def _new_builder(self) -> Builder:
         return Builder(Reader(), weak=True)
@@ -81,9 +83,11 @@ class Recorder(Recorded[Trace]):
         self._failures.settle()
         if error is not None:
             self._ended_by(error)
-        self._trace, self._running = self._so_far(names.caller()), False
+        self._has_nodes = self.has_nodes
+        self._write_out, self._running = self._ended(names.caller()), False
+        self._builder.forget()
         self._builder = self._new_builder()  # what it knew is in the trace
-        self._updates, self._marks = Updates(self._builder), []
+        self._updates, self._marks, self._parameters = Updates(self._builder), [], Parameters(self._builder)
 
     def _ended_by(self, error: BaseException) -> None:
         """Notes the error that ended the block: of the operation that failed, of a backward pass, or of the learner's own code."""
@@ -118,6 +122,10 @@ class Recorder(Recorded[Trace]):
         return f"{len(trace.nodes):,} nodes, {len(trace.frames):,} steps"
 
     def _so_far(self, frame: FrameType | None) -> Trace:
+        return self._ended(frame)()
+
+    def _ended(self, frame: FrameType | None) -> Callable[[], Trace]:
+        """What writes out the trace of what happened up to now; it needs no tensor any more."""
         builder = self._builder
         self._failures.settle()
         for name, tensor in names.tensors(names.namespace(frame)):
@@ -129,7 +137,7 @@ class Recorder(Recorded[Trace]):
         why = "" if builder.film.run else "No backward pass ran while this was recorded."
         if not builder.nodes:
             why = "Nothing was recorded: no operation on a tensor ran in the block."
-        return builder.finish(
+        return builder.ended(
             {
                 "library": builder.reader.library,
                 "source": "recording",
@@ -334,10 +342,10 @@ class Recorder(Recorded[Trace]):
         """`parent`, which gets the name "w.grad" when `tensor` is the gradient of a named leaf."""
         draft = self._builder.draft(parent[0])
         if draft.kind == "data" and not draft.name:
-            for other in self._builder.nodes:
-                leaf = other.tensor() if other.kind == "leaf" and other.name and other.tensor is not None else None
-                if leaf is not None and self._builder.reader.grad(leaf) is tensor:
-                    draft.name = f"{other.name}.grad"
+            for leaf in self._builder.film.leaves(True):
+                name = self._builder.draft(self._builder.by_tensor.get(leaf)).name
+                if name and self._builder.reader.grad(leaf) is tensor:
+                    draft.name = f"{name}.grad"
         return parent
 
     def _draft(self, record_: Any, op: Any, outputs: tuple[Any, ...], node: Any, inplace: bool, leaf: Any) -> Draft:
@@ -408,7 +416,7 @@ class Recorder(Recorded[Trace]):
         whole.source, whole.tensor, whole.version = (
             draft.source,
             builder.by_tensor.hold(base),
-            builder.reader.facts(base).version,
+            builder.reader.version(base),
         )
         builder.by_tensor.put(base, whole.id)
         builder.film.computed(whole)

@@ -1,6 +1,6 @@
 """The same trace from a real PyTorch graph: the public attributes of tensors and grad_fn nodes, nothing else.
 
-Nothing here is imported unless a torch tensor turns up, so torch stays optional."""
+This is imported where a torch tensor turns up and nowhere else, so torch stays optional."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import functools
 import heapq
 import itertools
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
+import torch
 
 from .drafts import operation_name
 from .reader import UNKNOWN, Facts, Reader, device_name, dtype_name
@@ -88,8 +89,6 @@ class TorchReader(Reader):
             _HeldNodes(roots, self._walked)
 
     def array(self, tensor: Any) -> Any:
-        import torch
-
         tensor = tensor.detach().cpu()
         if tensor.dtype == torch.bfloat16:  # NumPy has no such type; every bfloat16 is a float32
             tensor = tensor.float()
@@ -100,13 +99,8 @@ class TorchReader(Reader):
             return tensor.clone().numpy()
 
     def facts(self, tensor: Any) -> Facts:
-        version = None if tensor.is_inference() else tensor._version
         return Facts(
-            tuple(tensor.shape),
-            dtype_name(tensor.dtype),
-            device_name(tensor.device),
-            version,
-            tensor.numel() * tensor.element_size(),
+            tuple(tensor.shape), dtype_name(tensor.dtype), device_name(tensor.device), self.version(tensor), tensor.numel() * tensor.element_size()
         )
 
     def data_key(self, item: Any) -> Any:
@@ -125,8 +119,6 @@ class TorchReader(Reader):
         return grad if snapshot is None else snapshot
 
     def plus(self, a: Any, b: Any) -> Any:
-        import torch
-
         with torch.no_grad():
             return getattr(a, "tensor", a) + b
 
@@ -134,12 +126,10 @@ class TorchReader(Reader):
         return self.plus(tensor.detach(), grad)
 
     def same(self, a: Any, b: Any) -> bool:
-        import torch
-
         a = getattr(a, "tensor", a)
         if a is None or a.data_ptr() == b.data_ptr() and a.shape == b.shape and a.stride() == b.stride():
             return True
-        return a.shape == b.shape and torch.allclose(a, b, rtol=0, atol=0, equal_nan=True)
+        return a.shape == b.shape and (torch.equal(a, b) or torch.allclose(a, b, rtol=0, atol=0, equal_nan=True))
 
     def grad_fn(self, tensor: Any) -> Any:
         try:
@@ -151,12 +141,11 @@ class TorchReader(Reader):
         return tensor.untyped_storage().data_ptr() or None
 
     def owns(self, item: Any) -> bool:
-        import torch
-
         return isinstance(item, torch.Tensor)
 
-    def shares(self, a: Any, b: Any) -> bool:
-        return self.memory(a) is not None and self.memory(a) == self.memory(b)
+    def sharing(self, tensor: Any) -> Callable[[Any], bool]:
+        memory = self.memory(tensor)
+        return lambda other: memory is not None and self.memory(other) == memory
 
     def lost_base(self, tensor: Any, changes: bool) -> Any:
         return tensor._base if changes and tensor._is_view() else None
@@ -169,8 +158,6 @@ class TorchReader(Reader):
         return lambda: memory, tensor._version
 
     def grad_enabled(self) -> bool:
-        import torch
-
         return torch.is_grad_enabled()
 
     def sequence_nr(self, node: Any) -> int:
@@ -207,8 +194,6 @@ class TorchReader(Reader):
         return frozenset(n for n in self._saved_names(node) if hasattr(type(node), f"_raw_saved_{n}"))
 
     def without_grad(self) -> Any:
-        import torch
-
         return torch.no_grad()
 
     def kept(self, node: Any) -> dict[str, Any]:
@@ -221,8 +206,6 @@ class TorchReader(Reader):
         return item.detach()
 
     def dtype(self, name: str) -> Any:
-        import torch
-
         return getattr(torch, name)
 
     def again(self, record: Any, arguments: dict[str, Any], attrs: dict[str, Any]) -> Any:
@@ -239,13 +222,9 @@ class TorchReader(Reader):
         raise NotImplementedError(found)
 
     def _ones_like(self, root: Any) -> Any:
-        import torch
-
         return torch.ones_like(root, requires_grad=False).detach()
 
     def replay(self, roots: list[Any], gradients: list[Any], observer: Any) -> None:
-        import torch
-
         with torch.no_grad():
             _Replay(self, observer).run(roots, gradients)
 
@@ -283,8 +262,6 @@ class _Replay:
     def _function(tensor: Any) -> Any:
         if tensor.grad_fn is not None:
             return tensor.grad_fn
-        import torch
-
         with (
             torch.enable_grad()
         ):  # a leaf's AccumulateGrad is public only as the next function of something computed from it
@@ -358,8 +335,6 @@ _REAL = {"ReshapeAliasBackward0": "reshape"}
 @functools.cache
 def _overloads(name: str) -> list[Any]:
     """The forms of an operation of PyTorch's, without those that write into a tensor that is given."""
-    import torch
-
     packets = [p for n in (name, f"_{name}") if (p := getattr(torch.ops.aten, n, None)) is not None]
     found = [getattr(packet, n) for packet in packets for n in packet.overloads()]
     return [f for f in found if not any(a.alias_info is not None and a.alias_info.is_write for a in f._schema.arguments)]

@@ -173,12 +173,12 @@ class TorchRecording(Recorder):
             return op.name if record is None else operation_name(record.node)
         return super()._operation(op, record)
 
-    def _so_far(self, frame: FrameType | None) -> Any:
+    def _ended(self, frame: FrameType | None) -> Any:
         with Silence(self._events):
             held = [t for d in self._builder.nodes if d.tensor is not None and (t := d.tensor()) is not None]
             self.reader.nodes.reach(held)
-            trace = super()._so_far(frame)
+            write_out = super()._ended(frame)
             self.reader.snapshots.settle()
             self.reader.nodes.reached.clear()
-            return trace
+            return write_out
 

@@ -11,8 +11,10 @@ import weakref
 from collections import deque
 from typing import Any
 
+import torch
+
 from .reader import Facts, Reader
-from .values import Value
+from .values import Value, seen
 
 MOST_KEPT = 1 << 28
 """So many bytes are kept at most; then what is kept is turned into statistics and samples, as a trace has them."""
@@ -25,21 +27,26 @@ RECENT = 8
 
 
 class Snapshot:
-    """One tensor at one moment. It lives as long as its value is open, or somebody adds to it."""
+    """One tensor at one moment. It lives as long as its numbers were not looked at, or somebody adds to it."""
 
-    __slots__ = ("__weakref__", "facts", "reader", "tensor", "value")
+    __slots__ = ("__weakref__", "facts", "looked", "reader", "tensor", "value")
 
     def __init__(self, reader: Reader, tensor: Any, facts: Facts) -> None:
-        self.reader, self.tensor, self.facts = reader, tensor, facts
-        self.value = Value.later(self._find)
+        self.reader, self.tensor, self.facts, self.looked = reader, tensor, facts, False
+        self.value = Value.later(lambda: self._look()())
 
-    def _find(self) -> Value:
-        return Value.of(self.reader.array(self.tensor), self.facts.dtype)
+    def _look(self) -> Any:
+        self.looked = True
+        return seen(self.reader.array(self.tensor), self.facts.dtype)
 
     def settle(self) -> None:
         """Looks at the numbers now."""
-        if self.value.is_open:
-            self.value.shape  # noqa: B018
+        if not self.looked:
+            self.value.will_be(self._look())
+
+
+_NOTHING: tuple[Any, int, int | None, Any] = (lambda: None), 0, None, None
+"""Instead of (a weak reference to a tensor, its memory, its version, its snapshot)."""
 
 
 class Snapshots:
@@ -52,18 +59,28 @@ class Snapshots:
         self._of_memory: dict[Any, list[Any]] = {}
         self._recent: deque[Snapshot] = deque(maxlen=RECENT)
         self._bytes = 0
+        self._last = _NOTHING
 
     def of(self, tensor: Any) -> Snapshot | None:
         """The snapshot of a tensor, None for one without numbers of its own (sparse, on no device)."""
-        facts = self.reader.facts(tensor)
+        last, memory, version, found = self._last
+        if last() is tensor and memory == tensor.data_ptr() and version == tensor._version:  # the same gradient comes by three times
+            return found
         if not has_numbers(tensor):
             return None
+        found, kept = self._find(tensor)
+        self._last = (weakref.ref(tensor), tensor.data_ptr(), found.facts.version, found) if kept else _NOTHING
+        return found
+
+    def _find(self, tensor: Any) -> tuple[Snapshot, bool]:
+        """(the snapshot, whether a change would be seen)"""
+        facts = self.reader.facts(tensor)
         storage = tensor.untyped_storage()
         memory = storage.data_ptr()
         key = memory, tensor.storage_offset(), facts[:2], tensor.stride(), facts.version
         known = self._known.get(key) if facts.version is not None else None
         if known is not None:
-            return known
+            return known, True
         alias = tensor.detach()
         shared = facts.version is None or not storage.resizable()
         found: Snapshot = Snapshot(self.reader, alias.clone() if shared else alias, facts)
@@ -78,10 +95,11 @@ class Snapshots:
             self._bytes += facts.bytes
             if self._bytes > MOST_KEPT:
                 self.settle()
-        return found
+        return found, not shared
 
     def before_change(self, tensor: Any) -> None:
         """The memory of `tensor` is about to be changed."""
+        self._last = _NOTHING
         for key, held in self._of_memory.pop(tensor.untyped_storage().data_ptr(), ()) if has_numbers(tensor) else ():
             snapshot: Snapshot | None = held()
             if snapshot is not None and self._known.get(key) is snapshot:
@@ -95,11 +113,10 @@ class Snapshots:
         self._recent.clear()
         self._of_memory.clear()
         self._known.clear()
+        self._last = _NOTHING
         self._bytes = 0
 
 
 def has_numbers(tensor: Any) -> bool:
     """Whether a tensor lies in memory that can be read: no sparse one, none of the device "meta", none in the making by a transform."""
-    import torch
-
     return tensor.layout is torch.strided and tensor.device.type != "meta" and type(tensor) in (torch.Tensor, torch.nn.Parameter)

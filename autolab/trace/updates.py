@@ -69,7 +69,7 @@ class Updates:
 
     def update(self, optimizer: Any, group: dict[str, Any], parameter: Any, over: bool) -> None:
         if not over:
-            facts = optimizers.Facts("", dict(group))
+            facts = optimizers.Facts("", {name: item for name, item in group.items() if name != "params"})
             facts.before, facts.grad, facts.state_before = self._numbers(optimizer, parameter)
             state = optimizer.state.get(parameter, {})
             facts.kept = frozenset(name for name, value in state.items() if value is not None)
@@ -131,7 +131,8 @@ class Updates:
 
     def owner(self, tensor: Any) -> Any:
         """The known leaf whose memory `tensor` shares, as `w.data` and `w[0]` do; None when there is none."""
-        return next((leaf for leaf in self.film.leaves() if leaf is not tensor and self.builder.reader.shares(leaf, tensor)), None)
+        shares = self.builder.reader.sharing(tensor)
+        return next((leaf for leaf in self.film.leaves() if leaf is not tensor and shares(leaf)), None)
 
     def partly(self, leaf: Any, draft: Draft) -> None:
         """`draft` changed a view of a leaf in place."""
@@ -168,7 +169,7 @@ class Updates:
 
     def grad_changed(self, grad: Any) -> None:
         """A tensor was changed in place that may be some leaf's `.grad`."""
-        for leaf in self.film.leaves() if not self.clearing and not self.film.running else ():
+        for leaf in self.film.leaves(True) if not self.clearing and not self.film.running else ():
             if self.builder.reader.grad(leaf) is grad:
                 self.film.check_grad(self.builder.by_tensor.get(leaf))
 

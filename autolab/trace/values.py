@@ -19,8 +19,8 @@ ALL = 17
 BIG = 1 << 14
 """From this many numbers on, statistics are found piece by piece: a copy in float64 would take most of the time."""
 
-PIECE = 1 << 13
-"""So many numbers at a time: they stay in the cache, and OpenBLAS multiplies them without waking its threads."""
+PIECE, ROWS = 1 << 16, 16
+"""So many numbers at a time stay in the cache; so many of them are added in float32, and their sums in float64."""
 
 GOLDEN = (5**0.5 - 1) / 2
 """The fractions of its multiples spread most evenly over 0 to 1."""
@@ -109,7 +109,7 @@ class _Later:
     """Where a value keeps how it is found, as long as nobody has asked."""
 
     __slots__ = ("_make",)
-    _make: Callable[[], Value]
+    _make: Callable[[], dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,35 +136,28 @@ class Value(_Later):
     def of(cls, array: Any, dtype: str = "") -> Value:
         """The value of an array (anything `numpy.asarray` takes); `dtype` names the type where NumPy has none
         (bfloat16)."""
-        if not isinstance(array, np.generic):
-            array = np.asarray(array)
-        shape, dtype = array.shape, dtype or type_name(array.dtype)
-        if not shape:
-            data = number(array[()])
-            return cls((), dtype, data, None, None, short(data))
-        if array.size <= WHOLE:
-            data = _nested(array)
-            return cls(shape, dtype, data, _stats(array), None, _bounded(_short_text(data)))
-        stats = _stats(array)
-        sample = [number(item) for item in array[np.unravel_index(_picks(array.size), shape)]]
-        about = f", {extent(stats)}, std {short(stats['std'])}" if stats else ""
-        return cls(shape, dtype, None, stats, sample, f"{dtype}[{', '.join(map(str, shape))}]{about}")
+        return cls.later(seen(array, dtype))
 
     @classmethod
-    def later(cls, make: Callable[[], Value]) -> Value:
-        """The value that `make()` gives; it is called when something is asked for first, and then forgotten."""
+    def later(cls, make: Callable[[], dict[str, Any]]) -> Value:
+        """The value with the fields that `make()` gives; it is called when something is asked for first, and then forgotten. Where it gives
+        another `_make` instead of some fields, these are found when they are asked for."""
         value: Value = object.__new__(cls)
-        object.__setattr__(value, "_make", make)
+        value.will_be(make)
         return value
+
+    def will_be(self, make: Callable[[], dict[str, Any]]) -> None:
+        """Another way to find an open value."""
+        object.__setattr__(self, "_make", make)
 
     def __getattr__(self, name: str) -> Any:
         # Reached where an attribute is missing: a value made by `later` has none until now.
         if name not in _FIELDS:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         found = self._make()
-        for field in _FIELDS:
-            object.__setattr__(self, field, getattr(found, field))
         object.__delattr__(self, "_make")
+        for field, item in found.items():
+            object.__setattr__(self, field, item)
         return getattr(self, name)
 
     @property
@@ -248,31 +241,75 @@ def _bounded(text: str, limit: int = 72) -> str:
     return text if len(text) <= limit else text[: text.rindex(", ", 0, limit - 6)] + ", ...]"
 
 
+def seen(array: Any, dtype: str = "") -> Callable[[], dict[str, Any]]:
+    """Looks at an array, which may change after that, and gives a function for `Value.later` that puts what was seen into words."""
+    if not isinstance(array, np.generic):
+        array = np.asarray(array)
+    shape, dtype = array.shape, dtype or type_name(array.dtype)
+    if array.size <= WHOLE:
+        return functools.partial(_fields_of_few, np.array(array), dtype)
+    flat = array.reshape(-1) if array.flags.c_contiguous else array
+    picks = _picks(array.size)
+    picked = flat[picks] if flat.ndim == 1 else array[np.unravel_index(picks, shape)]
+    return functools.partial(_fields_of_many, shape, dtype, _stats(array), picked)
+
+
+def _fields_of_few(array: np.ndarray, dtype: str) -> dict[str, Any]:
+    data = _nested(array)
+    text = _bounded(_short_text(data)) if array.shape else short(data)
+    stats = _stats(array) if array.shape else None
+    return {"shape": array.shape, "dtype": dtype, "data": data, "stats": stats, "sample": None, "text": text}
+
+
+def _fields_of_many(shape: tuple[int, ...], dtype: str, stats: dict[str, Any] | None, picked: np.ndarray) -> dict[str, Any]:
+    about = f", {extent(stats)}, std {short(stats['std'])}" if stats else ""
+    text = f"{dtype}[{', '.join(map(str, shape))}]{about}"
+    sample = lambda: {"sample": [number(item) for item in picked]}  # noqa: E731 - few ask for it
+    return {"shape": shape, "dtype": dtype, "data": None, "stats": stats, "text": text, "_make": sample}
+
+
 def _stats_of_many(array: np.ndarray) -> dict[str, Any] | None:
-    """The same as `_stats` of float32 numbers; None where one of them is not finite, or they hardly differ."""
-    low, high = float(array.min()), float(array.max())
-    if not (math.isfinite(low) and math.isfinite(high)):
-        return None
-    flat, wide = array.ravel(order="K"), np.empty(PIECE)
-    total = squares = 0.0
+    """The same as `_stats` of short floats; None where one of them is not finite, or the first guess at their mean was bad."""
+    flat = array.ravel(order="K")
+    near = flat[:: flat.size // 1024].mean(dtype=np.float32)  # what differs from it is added, so that no digits cancel
+    low, high, total, squares = math.inf, -math.inf, 0.0, 0.0
+    wide, sums = np.empty(PIECE, np.float32), np.empty(PIECE // ROWS, np.float32)
     for i in range(0, flat.size, PIECE):
-        piece = wide[: min(PIECE, flat.size - i)]
-        np.copyto(piece, flat[i : i + PIECE])
-        total += float(piece.sum())
-        squares += float(piece @ piece)
-    mean = total / flat.size
-    variance = squares / flat.size - mean * mean
-    if variance < mean * mean * 1e-6:  # too few digits are left
+        piece = flat[i : i + PIECE]
+        least, most = float(piece.min()), float(piece.max())
+        low, high = min(low, least), max(high, most)
+        np.subtract(piece, near, wide[: piece.size])
+        rest = wide[: piece.size + -piece.size % ROWS]
+        rest[piece.size :] = 0
+        rows, part = rest.reshape(ROWS, -1), sums[: rest.size // ROWS]
+        total += float(np.add.reduce(rows, 0, None, part).sum(dtype=np.float64))
+        # Scaled to about 1: a processor is slow with squares that are next to nothing, and others have no place in float32.
+        scale = 2.0 ** -min(126, max(-126, math.frexp(max(most - near, near - least))[1]))
+        np.multiply(rest, np.float32(scale), rest)
+        np.multiply(rest, rest, rest)
+        squares += float(np.add.reduce(rows, 0, None, part).sum(dtype=np.float64)) / scale**2
+    if not math.isfinite(squares):
         return None
-    found = {"min": low, "max": high, "mean": mean, "std": math.sqrt(variance)}
+    mean, deviation = low, 0.0
+    if low < high:
+        shift = total / flat.size
+        variance = squares / flat.size - shift * shift
+        if shift * shift > variance * 100:
+            return None
+        deviation = math.sqrt(variance)
+        mean = round(float(near) + shift, 8 - math.floor(math.log10(deviation)))  # further digits are not certain
+    found = {"min": low, "max": high, "mean": mean, "std": deviation}
     return {name: float(f"{item:.7g}") for name, item in found.items()} | {"nan": 0, "inf": 0}
 
 
 def _stats(array: np.ndarray) -> dict[str, Any] | None:
     if array.size == 0 or array.dtype.kind not in "iuf":
         return None
-    if array.size >= BIG and array.dtype == np.float32 and (found := _stats_of_many(array)) is not None:
-        return found
+    if array.size >= BIG and array.dtype.kind == "f" and array.dtype.itemsize <= 4:
+        with np.errstate(all="ignore"):
+            found = _stats_of_many(array)
+        if found is not None:
+            return found
     wide = array.astype(np.float64, copy=False)
     nan, inf = int(np.isnan(wide).sum()), int(np.isinf(wide).sum())
     finite = wide[np.isfinite(wide)] if nan or inf else wide
