@@ -108,15 +108,17 @@ class TorchReader(Reader):
         return (item.data_ptr(), tuple(item.shape), tuple(item.stride())) if item.numel() else id(item)
 
     def value(self, tensor: Any) -> Value | None:  # type: ignore[override]
-        snapshot = self.snapshots.of(tensor)
-        return None if snapshot is None else snapshot.value
+        return self.snapshots.value(tensor)
 
     def arriving(self, grad: Any) -> Any:
         return grad.detach() if grad is not None and grad.requires_grad else grad
 
     def kept_gradient(self, grad: Any) -> Any:
         snapshot = self.snapshots.of(grad)
-        return grad if snapshot is None else snapshot
+        if snapshot is None:
+            return grad
+        snapshot.is_part = True
+        return snapshot
 
     def plus(self, a: Any, b: Any) -> Any:
         with torch.no_grad():

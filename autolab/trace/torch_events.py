@@ -240,7 +240,7 @@ class Events:
             self._meet_clearing()
         for name in schema.changes:
             for tensor in tensors_in(arguments.get(name)):
-                self.recording.reader.snapshots.before_change(tensor)
+                self.recording.reader.snapshots.before_change(tensor, name in schema.writes)
 
     @quietly
     def failed(self, schema: Schema, arguments: dict[str, Any], error: BaseException) -> None:
@@ -272,7 +272,7 @@ class Events:
     def before(self, name: str, func: Any, args: Any) -> None:
         if name in _SHARED:
             for tensor in tensors_in(args):
-                self.recording.reader.snapshots.before_change(tensor)
+                self.recording.reader.snapshots.before_change(tensor, False)
         else:
             self._meet_clearing()
 

@@ -7,6 +7,7 @@ one, which costs more."""
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections import deque
 from typing import Any
@@ -27,12 +28,13 @@ RECENT = 8
 
 
 class Snapshot:
-    """One tensor at one moment. It lives as long as its numbers were not looked at, or somebody adds to it."""
+    """One tensor at one moment. It lives as long as its numbers were not looked at, or as it is part of a sum that is under way."""
 
-    __slots__ = ("__weakref__", "facts", "looked", "reader", "tensor", "value")
+    __slots__ = ("__weakref__", "facts", "is_part", "looked", "reader", "tensor", "value")
 
     def __init__(self, reader: Reader, tensor: Any, facts: Facts) -> None:
-        self.reader, self.tensor, self.facts, self.looked = reader, tensor, facts, False
+        self.reader, self.tensor, self.facts = reader, tensor, facts
+        self.looked, self.is_part = False, False
         self.value = Value.later(lambda: self._look()())
 
     def _look(self) -> Any:
@@ -60,9 +62,22 @@ class Snapshots:
         self._recent: deque[Snapshot] = deque(maxlen=RECENT)
         self._bytes = 0
         self._last = _NOTHING
+        self._values: dict[int, Any] = {}  # id of a big tensor -> (it, its memory, its version, its value)
+
+    def value(self, tensor: Any) -> Value | None:
+        """The value of a tensor, None for one without numbers of its own (sparse, on no device)."""
+        item, memory, version, value = self._values.get(id(tensor), _NOTHING)
+        if item() is tensor and memory == tensor.data_ptr() and version == tensor._version:
+            return value
+        found = self.of(tensor)
+        if found is None:
+            return None
+        if found.looked and self._last[3] is found:
+            self._values[id(tensor)] = weakref.ref(tensor, functools.partial(_gone, self._values, id(tensor))), *self._last[1:3], found.value
+        return found.value
 
     def of(self, tensor: Any) -> Snapshot | None:
-        """The snapshot of a tensor, None for one without numbers of its own (sparse, on no device)."""
+        """The snapshot of a tensor, None for one without numbers of its own."""
         last, memory, version, found = self._last
         if last() is tensor and memory == tensor.data_ptr() and version == tensor._version:  # the same gradient comes by three times
             return found
@@ -97,14 +112,17 @@ class Snapshots:
                 self.settle()
         return found, not shared
 
-    def before_change(self, tensor: Any) -> None:
-        """The memory of `tensor` is about to be changed."""
-        self._last = _NOTHING
+    def before_change(self, tensor: Any, counted: bool) -> None:
+        """The memory of `tensor` is about to be changed; `counted`: as its version will say."""
+        if not counted:
+            self._last = _NOTHING
+            self._values.clear()
         for key, held in self._of_memory.pop(tensor.untyped_storage().data_ptr(), ()) if has_numbers(tensor) else ():
             snapshot: Snapshot | None = held()
             if snapshot is not None and self._known.get(key) is snapshot:
                 del self._known[key]
-                snapshot.tensor = snapshot.tensor.clone()
+                if snapshot.is_part or not snapshot.looked:
+                    snapshot.tensor = snapshot.tensor.clone()
 
     def settle(self) -> None:
         """Keeps numbers only, and no tensor."""
@@ -113,8 +131,13 @@ class Snapshots:
         self._recent.clear()
         self._of_memory.clear()
         self._known.clear()
+        self._values.clear()
         self._last = _NOTHING
         self._bytes = 0
+
+
+def _gone(values: dict[int, Any], key: int, _: Any) -> None:
+    values.pop(key, None)
 
 
 def has_numbers(tensor: Any) -> bool:

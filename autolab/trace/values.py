@@ -19,8 +19,9 @@ ALL = 17
 BIG = 1 << 14
 """From this many numbers on, statistics are found piece by piece: a copy in float64 would take most of the time."""
 
-PIECE, ROWS = 1 << 16, 16
-"""So many numbers at a time stay in the cache; so many of them are added in float32, and their sums in float64."""
+PIECE, ROW = 1 << 16, 1 << 10
+"""So many numbers at a time stay in the cache; so many of them BLAS adds in float32 (in several sums, and without waking its threads), and their
+sums are added in float64."""
 
 GOLDEN = (5**0.5 - 1) / 2
 """The fractions of its multiples spread most evenly over 0 to 1."""
@@ -273,21 +274,21 @@ def _stats_of_many(array: np.ndarray) -> dict[str, Any] | None:
     flat = array.ravel(order="K")
     near = flat[:: flat.size // 1024].mean(dtype=np.float32)  # what differs from it is added, so that no digits cancel
     low, high, total, squares = math.inf, -math.inf, 0.0, 0.0
-    wide, sums = np.empty(PIECE, np.float32), np.empty(PIECE // ROWS, np.float32)
+    wide, ones = np.empty(PIECE, np.float32), np.ones((ROW, 1), np.float32)
     for i in range(0, flat.size, PIECE):
         piece = flat[i : i + PIECE]
         least, most = float(piece.min()), float(piece.max())
         low, high = min(low, least), max(high, most)
         np.subtract(piece, near, wide[: piece.size])
-        rest = wide[: piece.size + -piece.size % ROWS]
+        rest = wide[: piece.size + -piece.size % ROW]
         rest[piece.size :] = 0
-        rows, part = rest.reshape(ROWS, -1), sums[: rest.size // ROWS]
-        total += float(np.add.reduce(rows, 0, None, part).sum(dtype=np.float64))
-        # Scaled to about 1: a processor is slow with squares that are next to nothing, and others have no place in float32.
-        scale = 2.0 ** -min(126, max(-126, math.frexp(max(most - near, near - least))[1]))
-        np.multiply(rest, np.float32(scale), rest)
-        np.multiply(rest, rest, rest)
-        squares += float(np.add.reduce(rows, 0, None, part).sum(dtype=np.float64)) / scale**2
+        rows = rest.reshape(-1, 1, ROW)
+        total += float((rows @ ones).sum(dtype=np.float64))
+        reach, scale = max(most - near, near - least), 1.0
+        if not 1e-12 < reach < 1e12:  # the squares have no place in float32
+            scale = 2.0 ** -min(126, max(-126, math.frexp(reach)[1]))
+            np.multiply(rest, np.float32(scale), rest)
+        squares += float((rows @ rest.reshape(-1, ROW, 1)).sum(dtype=np.float64)) / scale**2
     if not math.isfinite(squares):
         return None
     mean, deviation = low, 0.0
