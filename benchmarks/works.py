@@ -72,6 +72,10 @@ WORKS = {
     "resnet18_head": Work(
         "resnet18", "ResNet-18, step of the last layer only, 5 images 224 x 224", target={2: 1.3}, cannot=_BIG, **_NET
     ),
+    "recorded": Work(
+        "recording", "PyTorch's ResNet-18, forward and backward, 4 images 224 x 224, recorded against unwatched", target={1: 1.5}
+    ),
+    "recorded_trace": Work("recording", "the same, and its trace written out"),
     **{
         f"growth_{batch}_{depth}": Work("growth", f"training step of {depth} layers of 64, batch {batch}")
         for depth in DEPTHS
@@ -89,6 +93,10 @@ def build(backend: str, work: str):
         from . import networks
 
         return networks.build(backend, work)
+    if WORKS[work].part == "recording":
+        from . import recording
+
+        return recording.build(backend, work)
     module = {"mygrad": _mygrad, "autograd": _autograd, "tinygrad": _tinygrad, "numpy": _numpy}.get(backend, _tensor_backend)
     return module(backend)[work]()
 

@@ -37,6 +37,11 @@ def test_every_backend_computes_the_same_numbers(backend, work):
             np.testing.assert_allclose(a, b, rtol=2e-4, atol=1e-6)
 
 
+def test_a_recorded_step_is_the_same_step():
+    pytest.importorskip("torch")
+    assert numbers(build("autolab", "recorded_trace")) == numbers(build("torch", "recorded_trace"))
+
+
 def test_resnet9_trains_alike_in_double_precision(request):
     torch = pytest.importorskip("torch")
     losses = []
