@@ -14,6 +14,7 @@ import numpy as np
 
 from . import labels, scopes
 from .drafts import Draft, SavedDraft, Seen, aliases, fill_devices, name_overwritten, operation_name, place, plain, slot_names
+from .saving import States, states_now, with_states
 from .film import Film
 from .model import Edge, Node, Output, Saved, Trace
 from .pictures import Pictures
@@ -444,7 +445,8 @@ class Builder:
 
     def ended(self, meta: dict[str, Any], updates: Updates | None = None, marks: Iterable[Mark] = ()) -> Callable[[], Trace]:
         """What writes out the trace, from what tensors and nodes say now; of a recording also from what changed leaves, and where its code was."""
-        grads, states = [self._grad_of(draft) for draft in self.nodes], self._states()
+        grads = [self._grad_of(draft) for draft in self.nodes]
+        states = states_now(self.saved, self.reader) if self.recording else None
         return lambda: self._written(meta, updates, marks, grads, states)
 
     def forget(self) -> None:
@@ -452,9 +454,7 @@ class Builder:
         self._constants.clear()
         self.film.forget()
 
-    def _written(
-        self, meta: dict[str, Any], updates: Updates | None, marks: Iterable[Mark], grads: list[Value | None], states: dict[str, dict[str, str]] | None
-    ) -> Trace:
+    def _written(self, meta: dict[str, Any], updates: Updates | None, marks: Iterable[Mark], grads: list[Any], states: States | None) -> Trace:
         groups = scopes.groups(self.nodes, self.edges)
         fill_devices(self.nodes, self.edges)
         name_overwritten(self.nodes)
@@ -474,7 +474,7 @@ class Builder:
         if away:
             unknown = {"title": "", "simulated": False}
             meta = meta | {"devices": {name: self.reader.titles.get(name, unknown) for name in sorted(away)}}
-        return Trace(nodes, edges, self._saved_in(states), frames, groups, passes, meta)
+        return Trace(nodes, edges, with_states(self.saved, states), frames, groups, passes, meta)
 
     def _freeze(self, d: Draft, grad: Value | None, book: labels.Book, updates: Updates | None) -> Node:
         tex, tex_numbers = book.forward(d)
@@ -517,25 +517,3 @@ class Builder:
             return self.film.last_grad(draft.id)
         grad = None if tensor is None else self.reader.grad(tensor)
         return None if grad is None else self.value_of(grad)
-
-    def _states(self) -> dict[str, dict[str, str]] | None:
-        """Of a recording, in which state what each node saved is by now, by name."""
-        if not self.recording:
-            return None
-        states: dict[str, dict[str, str]] = {}
-        for item in self.saved:
-            if item.saved.node not in states:
-                fn = item.grad_fn()
-                kept = [] if fn is None else self.reader.saved(fn)
-                states[item.saved.node] = {n: e.state for n, e in kept if isinstance(e, SavedEntry)}
-        return states
-
-    def _saved_in(self, states: dict[str, dict[str, str]] | None) -> tuple[Saved, ...]:
-        """The saved tensors with their state at the end; what a node that is gone had saved was freed with it."""
-        if states is None:
-            return tuple(item.saved for item in self.saved)
-        # A list of tensors that was freed comes back as one entry under the list's name.
-        return tuple(
-            replace(item.saved, state=states[item.saved.node].get(item.saved.name, "freed")) for item in self.saved
-        )
-

@@ -73,11 +73,12 @@ def _public_saved_names(node_class: Any) -> tuple[str, ...]:
 
 def is_tensor(item: Any) -> bool:
     """Whether `item` is a tensor of a library that keeps a graph (autolab or torch)."""
-    return _keeps_a_graph(type(item))
+    kind: Any = type(item)
+    return _keeps_a_graph(kind)
 
 
 @functools.lru_cache(maxsize=1024)
-def _keeps_a_graph(kind: type) -> bool:
+def _keeps_a_graph(kind: Any) -> bool:
     return hasattr(kind, "grad_fn") and hasattr(kind, "requires_grad") and hasattr(kind, "retain_grad")
 
 

@@ -82,7 +82,9 @@ class RecordingReader(TorchReader):
         return None if self.events is None else self.events.scope
 
     def saved(self, node: Any) -> Iterator[tuple[str, Any]]:
-        if packs():
+        packed = f"{self.nodes.key} packed"  # said on the node: looking would call the hooks after their block, too
+        if packed in node.metadata or packs():
+            node.metadata[packed] = True
             for name in self._tensor_names(node):
                 yield name, SavedEntry(name, None, "alive")
             return

@@ -198,6 +198,36 @@ def test_the_line_is_the_learners():
     assert source.file == "test_torch_record.py" and source.text.startswith("torch.nn.functional.softplus(")
 
 
+@pytest.mark.parametrize("library", [autolab, torch], ids=lambda library: library.__name__)
+def test_tensors_may_be_compared(library):
+    with autolab.record() as recording:
+        library.tensor([1.0, 2.0]) == library.tensor([1.0, 3.0])  # noqa: B015
+    node = recording.trace().nodes[-1]
+    assert node.op == "eq" and node.value.data == [True, False]
+
+
+def test_what_hooks_have_taken_is_not_asked_for_when_their_block_is_over():
+    x = torch.ones(2, requires_grad=True)
+    asked = []
+    with autolab.record() as recording:
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: t, asked.append):
+            y = x * x
+    assert asked == [] and recording.trace().saved[0].missing and y.requires_grad
+
+
+def test_a_recording_that_nobody_read_keeps_no_parameter():
+    model = torch.nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    with autolab.record() as recording:
+        model(torch.ones(1, 2)).sum().backward()
+        optimizer.step()
+    gone = [weakref.ref(p) for p in model.parameters()]
+    del model, optimizer
+    gc.collect()
+    assert [r() for r in gone] == [None, None]
+    assert [g.kind for g in recording.trace().groups] == ["module", "step"]
+
+
 def test_memory_that_was_looked_at_can_still_be_resized():
     x = torch.arange(10.0, requires_grad=True)
     with autolab.record() as recording:
@@ -212,9 +242,13 @@ def test_statistics_of_many_numbers_are_those_of_few():
     from autolab.trace import values
 
     numbers = torch.randn(100_003, generator=torch.Generator().manual_seed(0)).numpy() * 3 + 100
-    many = values._stats_of_many(numbers)
-    wide = numbers.astype("float64")
+    many, wide = values._stats_of_many(numbers), numbers.astype("float64")
     assert many["mean"] == float(f"{wide.mean():.7g}") and many["std"] == float(f"{wide.std():.7g}")
+    for some in (numbers, numbers * 1e-30, numbers - 100, numbers * 0 + 0.1, numbers.clip(100) * 1e25):
+        many, wide = values._stats_of_many(some), some.astype("float64")
+        assert many["min"] == float(f"{wide.min():.7g}") and many["max"] == float(f"{wide.max():.7g}")
+        assert abs(many["mean"] - wide.mean()) < 3e-8 * wide.std() + 5.1e-7 * abs(wide.mean())
+        assert abs(many["std"] - wide.std()) <= 5e-7 * wide.std() + 1e-12
     numbers[7] = float("nan")
     assert values._stats_of_many(numbers) is None and values._stats(numbers)["nan"] == 1
 
