@@ -11,6 +11,7 @@ import pytest
 import autolab
 from autolab import engine
 from autolab.engine import core
+from autolab.engine.core.record import parsed
 
 FILES = sorted(path.stem for path in Path(core.__file__).parent.glob("[!_]*.py"))
 
@@ -97,3 +98,17 @@ def test_it_takes_effect_at_once_and_until_it_is_undone():
         assert not engine.is_plain()
     finally:
         engine.plain(before)
+
+
+@pytest.mark.parametrize("schema", ["f", "f(a b)", "f(a,,b)", "f(a=)", "f(a, b=(1, 2)", "f(Tensor)(x)"])
+def test_what_is_no_schema_is_refused(schema):
+    with pytest.raises(ValueError, match="is not of the form"):
+        parsed(schema)
+
+
+def test_a_schema_says_what_is_a_tensor_and_what_may_be_left_out():
+    fields = parsed("f(self, Tensor[] tensors, p=(1, 2), s='mean', *, Tensor w=None, eps=-1e-5)")
+    assert fields["params"] == ("self", "tensors", "p", "s", "w", "eps")
+    assert fields["defaults"] == {"p": (1, 2), "s": "mean", "w": None, "eps": -1e-5}
+    assert (fields["typed"], fields["lists"]) == (("tensors", "w"), ("tensors",))
+    assert fields["keyword_only"] == {"w", "eps"}

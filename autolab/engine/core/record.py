@@ -8,6 +8,7 @@ nodes from it.
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -88,39 +89,39 @@ class Op:
         return f"<Op {self.name}({', '.join(self.params)})>"
 
 
-_TYPED = re.compile(r"\bTensor(\[\])? (\w+)")
+_PARAMETER = re.compile(r"\s*(?:(Tensor(?:\[\])?) )?(\*|\w+)(?:\s*=\s*((?:\([^)]*\)|[^,(])+))?\s*(?:,|$)")
 
 
 def parsed(schema: str) -> dict[str, Any]:
-    """What a schema says, as fields of an `Op`.
+    """What a schema says, as fields of an `Op`. Raises ValueError for anything that is no name with arguments.
 
     >>> fields = parsed("gather(self, dim, Tensor index, *, sparse_grad=False)")
     >>> fields["params"], fields["defaults"], fields["typed"]
     (('self', 'dim', 'index', 'sparse_grad'), {'sparse_grad': False}, ('index',))
-
-    Raises ValueError for anything that is no name with arguments."""
+    """
     match = re.fullmatch(r"(\w+)\((.*)\)", schema.strip(), re.DOTALL)
-    if not match:
+    if not match or _PARAMETER.sub("", match[2]):
         raise ValueError(f"schema {schema!r} is not of the form name(arguments)")
-    typed = [(bool(brackets), p) for brackets, p in _TYPED.findall(match[2])]
-    bare = _TYPED.sub(lambda one: one[2], match[2])
-    function = ast.parse(f"def f({bare}): pass").body[0]
-    assert isinstance(function, ast.FunctionDef)
-    a = function.args
-    positional, keyword_only = [p.arg for p in a.args], [p.arg for p in a.kwonlyargs]
-    defaults = dict(zip(positional[len(positional) - len(a.defaults) :], map(ast.literal_eval, a.defaults)))
-    defaults |= {p: ast.literal_eval(d) for p, d in zip(keyword_only, a.kw_defaults) if d is not None}
+    parameters = _PARAMETER.findall(match[2])
+    names = [name for _, name, _ in parameters]
+    star = names.index("*") if "*" in names else len(names)
     return {
         "name": match[1],
-        "params": (*positional, *keyword_only),
-        "defaults": defaults,
-        "keyword_only": frozenset(keyword_only),
-        "typed": tuple(p for _, p in typed),
-        "lists": tuple(p for is_list, p in typed if is_list),
+        "params": tuple(name for name in names if name != "*"),
+        "defaults": {name: _constant(default) for _, name, default in parameters if default},
+        "keyword_only": frozenset(names[star + 1 :]),
+        "typed": tuple(name for kind, name, _ in parameters if kind),
+        "lists": tuple(name for kind, name, _ in parameters if kind == "Tensor[]"),
     }
 
 
+@functools.cache  # the same few for all operations
+def _constant(default: str) -> Any:
+    return ast.literal_eval(default.strip())
+
+
 _DERIVED = re.compile(r"(.+?)_sym_(sizes_opt|sizes|numel|strides|argsize_[012]|argsize_minus_[12])$")
+
 
 def plan_saving(op: Op) -> None:
     """Derives from the rules' signatures what a node saves, and for which gradients; and which arguments are tensors.
