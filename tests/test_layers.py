@@ -181,7 +181,7 @@ def test_no_function_of_the_package_is_long():
 
 # -- the engine's core -----------------------------------------------------------------------------------------------------
 CORE = PACKAGE / "engine" / "core"
-CODE_LINES = 2500  # without blank lines, comments, docstrings and the examples in them: those are what the room is for
+LINES, CODE_LINES = 2680, 1500  # with and without blank lines, comments, docstrings and the examples in them
 
 
 def core_files() -> dict[str, str]:
@@ -253,8 +253,9 @@ def test_the_reading_order_names_every_file_and_none_imports_a_later_one():
 
 
 def test_the_core_is_small():
-    lines = {name: code_lines(source) for name, source in core_files().items()}
-    assert sum(lines.values()) <= CODE_LINES, lines
+    lines = {name: (len(source.splitlines()), code_lines(source)) for name, source in core_files().items()}
+    assert sum(all_of_it for all_of_it, _ in lines.values()) <= LINES, lines
+    assert sum(code for _, code in lines.values()) <= CODE_LINES, lines
 
 
 def functions(source: str):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 
-from ..core.grad_mode import _Mode
+from ..core.grad_mode import _Mode, per_thread, set_grad_enabled
 from ..core.tensor import attach
 
 
@@ -55,3 +55,18 @@ class _Decorator:
 
     def _clone(self):
         return self.__class__()
+
+
+@functools.partial(attach, to=set_grad_enabled)
+class _Setting:
+    """The same of `set_grad_enabled`, which has set the mode when it turns out to be a decorator."""
+
+    def __call__(self, function):
+        per_thread.state.grad = self._before
+        return _Mode.__call__(self, function)
+
+    def __repr__(self):
+        return f"{type(self).__module__}.{type(self).__name__}(mode={self.mode})"
+
+    def _clone(self):
+        return self.__class__(self.mode)

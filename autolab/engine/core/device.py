@@ -1,8 +1,7 @@
 """`device`: the name of the place where a tensor's memory is, and the host, the one place that the core itself knows.
 
-The one object that stands for a device in use, such as `CPU`, also has its `backend`, which computes there. Storages
-hold such objects only, so that operations compare them with `is`. GPUs, real and simulated, are backends that
-`engine/devices/` adds, as it adds how a name is written (`device("cuda:0")`), shown and compared, and `with device:`.
+The one object that stands for a device in use, such as `CPU`, also has its `backend`, which computes there. Operations
+compare such objects with `is`. `engine/devices/` adds GPUs, real and simulated, and how a name is written and shown.
 """
 
 from __future__ import annotations
@@ -54,8 +53,8 @@ class Host:
     """The CPU as a backend: NumPy. A backend of another device has these, and answers for its arrays and for what
     crosses to it.
 
-    >>> CPU.backend.xp.__name__, CPU.backend.to_host(np.ones(2))
-    ('numpy', array([1., 1.]))
+    >>> CPU.backend.xp.__name__, CPU.backend.adopt(None, 1.0)
+    ('numpy', array(1.))
     """
 
     simulated, host, alive = False, True, True
@@ -75,13 +74,6 @@ class Host:
     def adopt(self, op: Any, result: Any) -> Any:
         """What the kernel of `op` returned, as an array (or NumPy scalar) of this device."""
         return result if result.__class__ is np.ndarray or isinstance(result, np.generic) else np.asarray(result)
-
-    def synchronize(self) -> None:
-        """Waits until everything asked for is done."""
-
-    def to_host(self, array: Any, pinned: bool = False, non_blocking: bool = False) -> Any:
-        """The array in host memory."""
-        return array
 
     def keepsake(self, array: Any, most: int) -> Any:
         """What the explorer is shown of a result: itself if it has at most `most` elements, else (shape, dtype)."""

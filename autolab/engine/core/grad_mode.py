@@ -160,21 +160,11 @@ class set_grad_enabled(_Mode):
         self._before, self.mode = state.grad, bool(mode)
         state.grad = self.mode
 
-    def __call__(self, function: Callable[..., Any]) -> Any:
-        per_thread.state.grad = self._before
-        return super().__call__(function)
-
     def __enter__(self) -> None:
         per_thread.state.grad = self.mode
 
     def __exit__(self, *exc: object) -> None:
         per_thread.state.grad = self._before
-
-    def __repr__(self) -> str:
-        return f"{type(self).__module__}.{type(self).__name__}(mode={self.mode})"
-
-    def _clone(self) -> Any:
-        return self.__class__(self.mode)
 
 
 for _cls in (no_grad, enable_grad, set_grad_enabled):

@@ -52,10 +52,9 @@ def raw(xp: Any) -> Namespace:
     >>> raw(np) is raw(np)
     True
     """
-    found = _raw.get(xp)
-    if found is None:
-        found = _raw[xp] = Namespace(traced=False, xp=xp)
-    return found
+    if xp not in _raw:
+        _raw[xp] = Namespace(traced=False, xp=xp)
+    return _raw[xp]
 
 
 def forget() -> None:

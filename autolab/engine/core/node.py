@@ -124,8 +124,7 @@ class Node:
         return t
 
     def release(self) -> bool:
-        """Frees the saved tensors, keeps plain attributes. Returns whether there were any that a second backward would
-        miss."""
+        """Frees the saved tensors, keeps plain attributes. Returns whether there were any."""
         if not self.op.saves_tensors or self.saved is None or self.saved.__class__ is Freed:
             return False
         if self.frees_all:
@@ -339,7 +338,7 @@ def accumulator(leaf: Tensor) -> Any:
 
 
 def new_accumulator(leaf: Tensor) -> AccumulateGrad | None:
-    """An AccumulateGrad for a leaf that has none (any more); see `accumulator`.
+    """An AccumulateGrad for a leaf that has none (any more).
 
     >>> new_accumulator(torch.tensor(3., requires_grad=True)).name()
     'torch::autograd::AccumulateGrad'
@@ -347,8 +346,7 @@ def new_accumulator(leaf: Tensor) -> AccumulateGrad | None:
     if leaf._acc is nowhere:
         return None
     node = AccumulateGrad()
-    node.variable = leaf
-    node.hooks = None
+    node.variable, node.hooks = leaf, None
     node.version = 0 if leaf._memory is None else leaf._memory.version
     if not shared.several:
         leaf._acc = weakref.ref(node)

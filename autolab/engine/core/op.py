@@ -30,7 +30,7 @@ EQUIPMENT: list[Callable[[Op], None]] = []
 """What else is done with a new record: a faster engine adds what it has compiled."""
 
 FORGETTING: list[Callable[[], None]] = [namespaces.forget]
-"""What is called when lanes change, for whoever keeps a lane to save itself a question."""
+"""What is called when lanes change, for whoever remembers one."""
 
 
 def register(
@@ -44,8 +44,7 @@ def register(
     """Registers an operation and returns its record.
 
     schema: `"sum(self, dim=None, keepdim=False, *, dtype=None)"`: torch's C++ argument names; `Tensor index`, `Tensor[]
-    tensors` where neither a rule nor `operands` says that it is one. The other fields are those of `Op`. Raises
-    ValueError when the record contradicts itself.
+    tensors` where nothing else says so. The other fields are those of `Op`. Raises ValueError for contradictions.
 
     >>> double = register("_double(self)", forward=lambda xp, self: self * 2, vjp={"self": lambda m, g: g * 2})
     >>> x = torch.tensor(4., requires_grad=True)

@@ -1,8 +1,7 @@
 """The `Op` record: an operation is stated once, and everything else is derived from the record.
 
 Here is what a record says, and what follows from it without running anything: which arguments are tensors, what a node
-of the operation saves for its gradients, and which gradient reads what. `op.py` makes functions, methods and classes of
-nodes from it.
+of the operation saves, and which gradient reads what.
 """
 
 from __future__ import annotations
@@ -44,38 +43,31 @@ class Op:
     view: bool = False
     outputs: tuple[str, ...] = ()
     nondiff: tuple[str, ...] = ()
-    # of several outputs: the rules take None for a gradient that did not come, where others get zeros
-    partial: bool = False
+    partial: bool = False  # of several outputs: rules take None for a gradient that did not come, others get zeros
     node: str = ""
     also_saves: tuple[str, ...] = ()
-    # saved for our rules, but not by torch: no `_saved_` attribute; an output changed since comes as None
-    hidden: tuple[str, ...] = ()
-    # `_saved_` attributes of torch, the same for every node: alpha=1
-    constants: dict[str, Any] = field(default_factory=dict)
+    hidden: tuple[str, ...] = ()  # saved, but not by torch: no `_saved_` attribute; None for an output changed since
+    constants: dict[str, Any] = field(default_factory=dict)  # `_saved_` attributes that need no saving: alpha=1
     inplace: bool = False
-    # what the in-place form has otherwise: the name of its node, a rule
-    inplace_fields: dict[str, Any] = field(default_factory=dict)
+    inplace_fields: dict[str, Any] = field(default_factory=dict)  # what the in-place form has otherwise: a rule
     variadic: bool = False  # the number of outputs depends on the arguments (split, unbind)
     latex: str = ""
     vjp_latex: dict[str, str] = field(default_factory=dict)
     samples: Callable[..., Any] | None = None
     fused: Callable[..., Any] | None = None  # on raw arrays, all gradients at once: fused(m, g, wanted, name=saved, …)
     fast: Callable[..., Any] | None = None  # the kernel without xp and attributes, for the fast lanes: operator.mul
-    # check(dtypes of the operands, promoted dtype) raises where torch refuses them
-    check: Callable[..., Any] | None = None
+    check: Callable[..., Any] | None = None  # check(dtypes of operands, promoted dtype) raises what torch raises
     doc: str = ""
     # derived here
     saves: tuple[str, ...] = ()  # what a node of this op may save, in order; None in an entry that was not needed
     save_kinds: tuple[str, ...] = ()  # 'input', 'output', 'attr', 'derived:…'
     save_index: tuple[int, ...] = ()  # the argument or output number each entry comes from
     rules: tuple[Rule, ...] = ()  # one per differentiable argument
-    # per save: the numbers of the rules that read it; None = always saved
-    needed_by: tuple[frozenset[int] | None, ...] = ()
+    needed_by: tuple[frozenset[int] | None, ...] = ()  # per save: numbers of the rules that read it; None = always
     broadcast: tuple[int, ...] = ()  # positions of operands
     tensors: frozenset[int] = frozenset()  # positions of what is a tensor, or may be one
     saves_tensors: bool = False
-    # whether the one differentiable argument is a list, so that the rule returns a gradient per element
-    spread: bool = False
+    spread: bool = False  # the one differentiable argument is a list: the rule returns a gradient per element
     # filled in by `op.py`, and by faster engines
     node_class: Any = None
     return_type: Callable[..., Any] | None = None
@@ -143,7 +135,6 @@ def plan_saving(op: Op) -> None:
     op.rules = tuple(rules)
     sources = [_source(op, name) for name in op.saves]
     op.save_kinds, op.save_index = tuple(kind for kind, _ in sources), tuple(index for _, index in sources)
-    # as in torch
     always = {name for name, (kind, _) in zip(op.saves, sources) if kind == "attr" or name in op.also_saves}
     op.needed_by = tuple(None if name in always else frozenset(readers[name]) for name in op.saves)
     op.saves_tensors = any(kind in ("input", "output") for kind in op.save_kinds)
@@ -155,8 +146,7 @@ def _is_tensor(op: Op, param: str) -> bool:
 
 
 def _source(op: Op, name: str) -> tuple[str, int]:
-    """Where a node finds `name`, which a rule reads: the kind of the entry, and which argument or output it is
-    about."""
+    """Where a node finds `name`, which a rule reads: the kind of the entry, and of which argument or output."""
     outputs = op.outputs or ("result",)
     if name in outputs:
         return "output", outputs.index(name)

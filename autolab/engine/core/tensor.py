@@ -1,8 +1,5 @@
-"""What a tensor holds, and its place in the graph.
-
-Everything else that a tensor can do is put on the class later: mathematics by the records of operations, conversions,
-copies, hooks and what is refused by `engine/methods/`.
-"""
+"""What a tensor holds, and its place in the graph. All else that it can do is put on the class later: mathematics by the
+records of operations, conversions, copies, hooks and what is refused by `engine/methods/`."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy
 
-from ..core.device import ARRAYS, CPU, HOST, copied, device, filled, named, of, plus  # noqa: F401 (found here with the others)
+from ..core.device import ARRAYS, CPU, HOST, Host, copied, device, filled, named, of, plus  # noqa: F401 (found here with the others)
 from ..core.errors import bad_argument, fail
 from ..core.tensor import attach
 from . import events  # noqa: F401 (what observers are told)
@@ -74,6 +74,18 @@ class _Names:
 
     def __reduce__(self):
         return device, (self.type, self.index)
+
+
+@functools.partial(attach, to=Host)
+class _Transfers:
+    """What the host answers where other devices copy and wait."""
+
+    def synchronize(self):
+        """Waits until everything asked for is done."""
+
+    def to_host(self, array, pinned=False, non_blocking=False):
+        """The array in host memory."""
+        return array
 
 
 _FORM = re.compile(r"([A-Za-z_]+)(?::(0|[1-9][0-9]*))?")
