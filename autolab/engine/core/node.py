@@ -374,8 +374,8 @@ def edge(t: Tensor) -> Node | None:
 class GradientEdge(NamedTuple):
     """Where a gradient goes: output `output_nr` of `node`. Source: torch.autograd.graph.GradientEdge.
 
-    >>> GradientEdge(accumulator(torch.tensor(3., requires_grad=True)), 0).node.name()
-    'torch::autograd::AccumulateGrad'
+    >>> torch.autograd.graph.get_gradient_edge(torch.ones(2, requires_grad=True) * 3).node.name()
+    'MulBackward0'
     """
 
     node: Node

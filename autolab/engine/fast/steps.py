@@ -22,6 +22,7 @@ def first(name):
     Compiling waits for the first use: doing it for every op would double the time that `import autolab` takes."""
 
     def first(node, *args):
+        """For the engine: what the node does in backward, compiled at the first call."""
         if name == "step" and not node.direct:
             return None
         setattr(node.op.node_class, name, _compile(node.op, name))
