@@ -100,20 +100,31 @@ class Folded:
 
 class Folding:
     """`parts` by id, outer before inner; `home`: the innermost part of each operation; `held`: the innermost parts
-    that a leaf or constant is drawn in, when it is not drawn outside."""
+    that a leaf or constant is drawn in, when it is not drawn outside.
+
+    Drawn from top to bottom, a network has its parameters inside the cards of the operations. `rows`: operation -> what is in
+    its card: parameters, buffers, numbers, and operations on nothing else (`weight.t()`); `within`: the first card that each
+    of these is in. `single`: modules of which only one operation has a card; it stands for them."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.parts: dict[str, Part] = {}
         self.home: dict[str, str] = {}
-        self._folded: tuple[frozenset[str], Folded] | None = None  # the last answer: it is often asked for again
+        self._folded: tuple[tuple[frozenset[str], bool], Folded] | None = None  # the last answer: it is often asked for again
         self._aliases = {edge.id for edge in trace.edges if edge.alias}
         self._sort_groups()
         self._sort_runs()
         self.parts = dict(sorted(self.parts.items(), key=lambda item: len(self._around(item[0]))))
         self.held = self._sort_leaves()
+        self.rows, self.within = self._sort_rows()
+        self.single = self._find_single()
         self.steps = self._find_steps()
         self._count()
+
+    @property
+    def network(self) -> bool:
+        """Whether modules made it."""
+        return any(group.kind == "module" for group in self.trace.groups)
 
     # -- parts -------------------------------------------------------------------------------------
     def _sort_groups(self) -> None:
@@ -194,7 +205,8 @@ class Folding:
                 homes.setdefault(edge.parent, {})[self.home.get(edge.child)] = None
                 if (edge.parent, group_of.get(edge.child)) in owned:
                     inside.add(edge.parent)
-        variables = [n for n in homes if n not in inside and not _number(self.trace.node(n))]
+        self._owned = inside | {n for n in homes if _number(self.trace.node(n))}
+        variables = [n for n in homes if n not in self._owned]
         kept = set(variables) if len(variables) <= MOST_VARIABLES else set()
         held = {
             node: [home for home in found if home is not None]
@@ -215,6 +227,56 @@ class Folding:
                     found[node] = [place]
         self._after = set(found)
         return found
+
+    def _sort_rows(self) -> tuple[dict[str, list[str]], dict[str, str]]:
+        operands: dict[str, list[str]] = {}
+        users: dict[str, dict[str, None]] = {}
+        for edge in self.trace.edges:
+            if not edge.update:
+                operands.setdefault(edge.child, []).append(edge.parent)
+                users.setdefault(edge.parent, {})[edge.child] = None
+        inside = {n for n in self.held if n in self._owned}
+        roots = set(self.trace.meta.get("roots", ()))
+        found: list[str] = []  # operations on nothing but what a module holds
+        after: dict[str, str] = {}  # such an operation that nothing uses -> the next one of its module
+        last: dict[str | None, list[str]] = {}
+        for node in self.trace.nodes:
+            home = self.home.get(node.id)
+            if node.kind != "op" or home is None:
+                continue
+            if node.id not in roots and operands.get(node.id) and inside.issuperset(operands[node.id]):
+                inside.add(node.id)
+                found.append(node.id)
+                if node.id not in users:
+                    last.setdefault(home, []).append(node.id)
+            else:
+                after |= dict.fromkeys(last.pop(home, ()), node.id)
+        within: dict[str, str] = {}
+        for op in reversed(found):
+            card = next(iter(users[op])) if len(users.get(op, ())) == 1 else after.get(op)
+            if card is not None and self.home.get(card) == self.home[op]:
+                within[op] = within.get(card, card)
+        cards: dict[str, dict[str, None]] = {}
+        for node in self.trace.nodes:
+            if node.id in within:
+                cards.setdefault(within[node.id], {})[node.id] = None
+            elif node.id in self._owned and node.id in self.held:
+                for user in users.get(node.id, ()):
+                    cards.setdefault(within.get(user, user), {})[node.id] = None
+        cards = dict(sorted(cards.items(), key=lambda item: int(item[0][1:])))
+        first: dict[str, str] = {}
+        for card, rows in cards.items():
+            first |= {row: card for row in rows if row not in first}
+        return {card: list(rows) for card, rows in cards.items()}, first
+
+    def _find_single(self) -> dict[str, str]:
+        """Modules of which only one operation has a card, and that operation."""
+        cards: dict[str, list[str]] = {}
+        for node in self.trace.nodes:
+            if node.ran and node.id not in self.within:
+                for part in self._around(self.home.get(node.id)):
+                    cards.setdefault(part, []).append(node.id)
+        return {part: ops[0] for part, ops in cards.items() if len(ops) == 1 and self.parts[part].kind == "module"}
 
     def _find_steps(self) -> list[tuple[str, str]]:
         """Each update with the last operation before its step: a step stands after the loss."""
@@ -306,32 +368,45 @@ class Folding:
         return self._around(self._home(item))
 
     # -- what is drawn -----------------------------------------------------------------------------
-    def fold(self, expanded: Iterable[str]) -> Folded:
-        """What is drawn when the parts `expanded` are open; one inside a closed part does not count."""
-        wanted = frozenset(expanded)
+    def fold(self, expanded: Iterable[str], rows: bool = False) -> Folded:
+        """What is drawn when the parts `expanded` are open; one inside a closed part does not count.
+
+        rows: as from top to bottom: parameters are rows of cards, and an open module of a single operation is that card,
+        which needs no opening where it has no rows."""
+        plain = [part for part, op in self.single.items() if op not in self.rows] if rows else []
+        wanted = frozenset(expanded) | frozenset(plain), rows
         if self._folded is None or self._folded[0] != wanted:
-            self._folded = wanted, self._fold(wanted)
+            self._folded = wanted, self._fold(*wanted)
         return self._folded[1]
 
-    def _fold(self, expanded: frozenset[str]) -> Folded:
+    def _fold(self, expanded: frozenset[str], rows: bool) -> Folded:
         closed: dict[str | None, str | None] = {None: None}  # part -> the outermost closed one around it, or None
+        frame_of: dict[str | None, str | None] = {None: None}  # part -> the innermost one that has a frame or is a box
         for part in self.parts.values():
             closed[part.id] = closed[part.parent] or (None if part.id in expanded else part.id)
+            frame_of[part.id] = frame_of[part.parent] if rows and part.id in self.single else part.id
+        within = self.within if rows else {}
         boxes: dict[str, Box] = {}
 
         def box(key: str, of: str, home: str | None) -> str:
             hidden = closed[home]
             if hidden is not None:
-                boxes.setdefault(hidden, Box(hidden, hidden, self.parts[hidden].parent))
+                boxes.setdefault(hidden, Box(hidden, hidden, frame_of[self.parts[hidden].parent]))
                 return hidden
-            boxes.setdefault(key, Box(key, of, home))
+            boxes.setdefault(key, Box(key, of, frame_of[home]))
             return key
 
         links: dict[Any, Link] = {}
         for edge in self.trace.edges:
-            end = box(edge.child, edge.child, self._home(edge.child))
-            key, home = self._start(edge)
-            start = box(key, edge.parent, home)
+            child = within.get(edge.child, edge.child)
+            end = box(child, child, self._home(child))
+            if edge.parent in within:
+                if not edge.update:
+                    continue  # it stays inside a card
+                start = box(within[edge.parent], within[edge.parent], self.home[within[edge.parent]])
+            else:
+                key, home = self._start(edge)
+                start = box(key, edge.parent, home)
             if start != end:
                 single = start[0] == "n" and end[0] == "n"
                 link = links.setdefault(
@@ -340,12 +415,13 @@ class Folding:
                 )
                 link.edges.append(edge.id)
         for node in self.trace.nodes:
-            if node.ran or node.id not in self.held:
+            if node.id not in within and (node.ran or node.id not in self.held):
                 box(node.id, node.id, self.home.get(node.id))
         self._repeat_leaves(boxes, list(links.values()))
-        frames = [part for part in self.parts if part in expanded and closed[part] is None]
+        frames = [part for part in self.parts if part in expanded and closed[part] is None and frame_of[part] == part]
         in_order = sorted(boxes.items(), key=lambda item: ("_" in item[0], self.place(item[1].of)))
-        order = {(closed[self.home.get(op)] or op, closed[self.home.get(update)] or update): None for op, update in self.steps}
+        shown = {node: within.get(node, node) for pair in self.steps for node in pair}
+        order = {tuple(closed[self.home.get(shown[n])] or shown[n] for n in pair): None for pair in self.steps}
         return Folded(dict(in_order), list(links.values()), frames, [(a, b) for a, b in order if a != b])
 
     def place(self, item: str) -> int:
@@ -392,6 +468,9 @@ class Folding:
             "aliases": sorted(self._aliases),
             "steps": [list(pair) for pair in self.steps],
             "held": {node: [places[home] for home in homes] for node, homes in self.held.items()},
+            "network": self.network,
+            "rows": self.rows,
+            "single": self.single,
         }
 
 

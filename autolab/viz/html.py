@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from . import layout, palette
+from . import palette
 
 # What anywidget gives a widget's script, as far as it needs it: state with change events, and no kernel to send to.
 HOST = """
@@ -57,12 +57,12 @@ def page(widgets: Sequence[Any], title: str = "autolab") -> str:
     """
     scripts: dict[str, str] = {}  # each kind of widget brings its script, and its style, once
     styles: dict[str, None] = {STYLE: None}
-    places, lays_out = [], False
+    places, drawing = [], ""
     for widget in widgets:
         name = scripts.setdefault(widget._esm, f"widget{len(scripts)}")
         styles[getattr(widget, "_css", "")] = None
         known = _state(widget)
-        lays_out = lays_out or bool(known.get("folding", {}).get("parts")) or known.get("svg") == ""
+        drawing = drawing or (widget.drawing_script() if hasattr(widget, "drawing_script") else "")
         state = f'<script type="application/json">{_inline(json.dumps(known, separators=(",", ":")))}</script>'
         of = escape(str(getattr(widget, "model_id", "")))
         places.append(f'<div class="autolab" data-script="{name}" data-model="{of}">{state}</div>')
@@ -72,7 +72,7 @@ def page(widgets: Sequence[Any], title: str = "autolab") -> str:
         f'<link rel="icon" href="data:,"><title>{escape(title)}</title><style>{"".join(styles)}</style>'
     )
     # What opens and closes on the page is laid out there, and what nothing has laid out before.
-    viz = f'<script type="text/plain" id="autolab-viz">{_inline(layout.viz_js())}</script>' if lays_out else ""
+    viz = f'<script type="text/plain" id="autolab-viz">{_inline(drawing)}</script>' if drawing else ""
     main = "\n".join(["<main>", f"<h1>{escape(title)}</h1>", *places, "</main>"])
     body = "\n".join([main, viz, *modules])
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>{body}</body></html>\n'
@@ -87,7 +87,7 @@ def _state(widget: Any) -> dict[str, Any]:
 
 def _module(name: str, esm: str) -> str:
     places = f"document.querySelectorAll('[data-script=\"{name}\"]')"
-    widget = f"const {name} = (() => {{{_as_value(esm)}}})();\n"
+    widget = f"const {name} = (() => {{{as_value(esm)}}})();\n"
     script = f"{HOST}{widget}for (const place of {places}) await show({name}, place);"
     return f'<script type="module">{_inline(script)}</script>'
 
@@ -99,7 +99,7 @@ def write(path: str | os.PathLike[str], widgets: Sequence[Any], title: str = "au
     return path
 
 
-def _as_value(esm: str) -> str:
+def as_value(esm: str) -> str:
     """An ES module's text as a function body that returns its default export."""
     before, export, after = esm.rpartition("export default ")
     if not export:

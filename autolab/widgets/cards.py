@@ -17,8 +17,8 @@ from .svg import LINE, PAD, TAB, TEXT, TITLE, device_look, double, element, fit,
 
 MAX_TABS = 3
 
-_GRADIENTS = {"accumulated": BACKWARD, "returned": palette.RETURNED[0], "contribution": palette.PARTIAL[0], "freed": palette.FREED[0]}
-_BORDERS = {"returned": (palette.RETURNED[1], "6 2"), "never": (palette.NEVER[1], "1.5 3"), "freed": (palette.FREED[1], "3 2")}
+GRADIENT_FILLS = {"accumulated": BACKWARD, "returned": palette.RETURNED[0], "contribution": palette.PARTIAL[0], "freed": palette.FREED[0]}
+GRADIENT_BORDERS = {"returned": (palette.RETURNED[1], "6 2"), "never": (palette.NEVER[1], "1.5 3"), "freed": (palette.FREED[1], "3 2")}
 
 
 class Card:
@@ -120,9 +120,9 @@ class Card:
 
     def _gradient(self, y: float) -> str:
         w, h, grad, state = self.width, self.strip, self.grad, self.state
-        fill = _GRADIENTS.get(state, PAPER)
+        fill = GRADIENT_FILLS.get(state, PAPER)
         # Patterns have ids, of which two pictures on a page must not have the same: here a border of its own stands for them.
-        border, dashes = _BORDERS.get(state, (None, None))
+        border, dashes = GRADIENT_BORDERS.get(state, (None, None))
         drawn = grad is None or (grad.shape and self.thumb[0])
         number = "" if drawn or grad is None else grad.text if grad.shape == () else heat.brief(grad)
         outline = f"M1 {y:g}H{w - 1}V{y + h - 7:g}q0 6 -6 6H7q-6 0 -6 -6Z"
@@ -161,10 +161,11 @@ def gradients(trace: Trace) -> dict[str, list[Value | None]]:
 class PartCard:
     """What is drawn for a closed part: name, type, how much is in it, the shape of its result, how far its gradients are.
 
-    As `Card`: `draw()` gives SVG, `width` and `height` its size."""
+    As `Card`: `draw()` gives SVG, `width` and `height` its size. said: the longest words for its gradients, where it is to be
+    small: in two lines, as among cards with rows; lines that leave it say the shape."""
 
-    def __init__(self, part: Part, look: tuple[str | None, str] = (None, PAPER), wrong: str = ""):
-        self.part, self.top, self.look, self.wrong = part, 0, look, wrong
+    def __init__(self, part: Part, look: tuple[str | None, str] = (None, PAPER), wrong: str = "", said: list[str] | None = None):
+        self.part, self.top, self.look, self.wrong, self.said = part, 0, look, wrong, said
         self.title, self.kind = fit(part.name, TITLE, 150, bold=True), fit(part.type, TEXT, 160)
         self.size = part.amount + (f" · {count_words(part.parameters)} parameters" if part.parameters else "")
         self.shape = "" if part.shape is None else shape_text(part.shape)
@@ -172,9 +173,18 @@ class PartCard:
         self.width = round(max(widest, text_width(self.title, TITLE, True) + 30, 96) + 2 * PAD)
         self.strip = LINE + 4 if part.requires_grad else 0
         self.height = 26 + (4 if wrong else 3) * LINE + 6 + self.strip
+        if said is not None:
+            self.split = PAD + round(text_width(self.title, TITLE, True)) + 6
+            self.word = round(max(text_width(word, TEXT) for word in said))
+            first = self.split - PAD + text_width(self.kind, TEXT) + 24
+            second = text_width(self.size, TEXT) + (self.word + text_width("grad", TEXT) + 24 if self.strip else 0)
+            self.width = round(max(first, second, text_width(wrong, TEXT), 96) + 2 * PAD)
+            self.height = 23 + (2 if wrong else 1) * LINE + 1
 
     def draw(self) -> str:
         w, h = self.width, self.height
+        if self.said is not None:
+            return self._small()
         box = {"x": 0, "y": 0, "width": w, "height": h, "rx": 6}
         pile = element("path", class_="al-pile", d=f"M6 -5H{w - 1}q6 0 6 6V{h - 6}", fill="none", stroke=RULE)
         border = (palette.BAD, 2.5) if self.wrong else (FORWARD, 1.6)
@@ -197,6 +207,31 @@ class PartCard:
                 label("al-word", w - PAD, y + 15, "", text_anchor="end"),
             ]
             parts.append(element("g", *strip, class_="al-grad", data_state="none"))
+        return "".join(parts) + rings(w, h)
+
+
+    def _small(self) -> str:
+        w, h, y = self.width, self.height, self.height - LINE - 1
+        box = {"x": 0, "y": 0, "width": w, "height": h, "rx": 6}
+        border = (palette.BAD, 2.5) if self.wrong else (FORWARD, 1.6)
+        parts = [element("path", class_="al-pile", d=f"M6 -4H{w - 1}q5 0 5 5V{h - 6}", fill="none", stroke=RULE)]
+        paint = {"fill": self.look[1], "stroke": border[0], "stroke_width": border[1]}
+        parts.append(element("rect", class_="al-card", data_device=self.look[0], **box, **paint))
+        parts.append(label("al-title", PAD, 16.5, self.title, font_size=TITLE, font_weight="bold"))
+        parts.append(label("al-kind", self.split, 16.5, self.kind, fill=palette.MUTED))
+        parts.append(sign(w - 20, 3, "M3 8H13M8 3V13"))
+        if self.wrong:
+            parts += [label("al-cut", PAD, 37, self.wrong, fill=palette.ALARM), double(w, 0, h)]
+        if self.strip:
+            outline = f"M1 {y:g}H{w - 1}V{h - 7:g}q0 6 -6 6H7q-6 0 -6 -6Z"
+            strip = [
+                element("path", class_="al-strip", d=outline, fill=PAPER),
+                element("path", class_="al-rule", d=f"M1 {y:g}H{w - 1}", stroke=RULE, fill="none"),
+                label("al-gradname", w - PAD - self.word - 8, y + 14, "grad", text_anchor="end"),
+                label("al-word", w - PAD, y + 14, "", text_anchor="end"),
+            ]
+            parts.append(element("g", *strip, class_="al-grad", data_state="none"))
+        parts.append(label("al-value", PAD, y + 14, self.size))
         return "".join(parts) + rings(w, h)
 
 

@@ -1,4 +1,4 @@
-"""viz.js for notebooks: kept once, so that explorers open and close their parts when the kernel is gone.
+"""viz.js, and the script that draws with it, for notebooks: kept once, so that explorers open and close their parts when the kernel is gone.
 
 Every widget of a notebook is saved with its state. viz.js in each explorer's would be 1.1 MB a widget, so it has a
 widget of its own, which the explorers name: 0.6 MB a notebook, whatever the number of explorers, and nothing where no
@@ -14,12 +14,12 @@ import gzip
 import anywidget
 import traitlets as t
 
-from ..viz import layout
+from ..viz import html, layout
 from . import assets
 
 
 class LayoutEngine(anywidget.AnyWidget):
-    """A widget that is never shown. `source`: viz.js, compressed by gzip, as base64."""
+    """A widget that is never shown. `source`: `script()`, compressed by gzip, as base64."""
 
     _esm = assets.module("engine")
     source = t.Unicode("").tag(sync=True)
@@ -43,4 +43,9 @@ def engine() -> str:
 
 @functools.cache
 def _packed() -> str:
-    return base64.b64encode(gzip.compress(layout.viz_js().encode(), 6, mtime=0)).decode()
+    return base64.b64encode(gzip.compress(script().encode(), 6, mtime=0)).decode()
+
+
+def script() -> str:
+    """viz.js as an ES module that exports also `drawing`, what draws an explorer's graph with it."""
+    return f"{layout.viz_js()}\nexport const drawing = (() => {{{html.as_value(assets.module('drawing'))}}})();\n"

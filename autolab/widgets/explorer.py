@@ -17,13 +17,12 @@ from ..trace.model import Trace
 from ..viz import html, layout
 from ..viz.mime import Bundle, instead
 from . import assets
-from .engine import engine
-from .geometry import geometry
+from .engine import engine, script
 from .packing import BIG, columns, details, formulas, pack
 from .picture import Cards, Picture
 
 MOST_BOXES = 2000  # Graphviz needs a second for these, and minutes for ten times as many
-RANKDIRS = ("LR", "TB")  # data flows left to right; top to bottom where the page is narrow
+RANKDIRS = ("LR", "TB")  # data flows left to right, or top to bottom
 
 
 class Explorer(anywidget.AnyWidget):
@@ -35,6 +34,9 @@ class Explorer(anywidget.AnyWidget):
     interval : milliseconds between two steps of playing, at least 50.
     expanded : ids of the parts that are open: modules ("g3") and, where there are no modules, runs of operations ("r0");
                a module's path may be assigned ("layer1.0"). A part inside a closed one does not show.
+    rankdir  : "TB", the default for what modules made: data flows from top to bottom, parameters stand in the cards of their
+               operations, calls of a recurrent module side by side; or "LR": from left to right, all of them boxes of their own
+               (then from top to bottom where the page is narrow).
     dimmed   : ids of nodes that are marked as frozen: backward would not come to them (FreezePanel sets it).
 
     These are set from either side. Everything else is worked out once in the kernel, so stepping, playing and
@@ -52,6 +54,7 @@ class Explorer(anywidget.AnyWidget):
     interval = t.Int(1200).tag(sync=True)
     expanded = t.List(t.Unicode()).tag(sync=True)
     dimmed = t.List(t.Unicode()).tag(sync=True)
+    rankdir = t.Unicode("LR").tag(sync=True)
     data = t.Dict().tag(sync=True)  # the trace, packed
     folding = t.Dict().tag(sync=True)  # the parts, and which node is in which
     formulas = t.Dict().tag(sync=True)  # TeX -> MathML
@@ -61,11 +64,12 @@ class Explorer(anywidget.AnyWidget):
     engine = t.Unicode("").tag(sync=True)  # id of the LayoutEngine; "" where nothing opens
     live = t.Bool(True).tag(sync=True)  # whether a kernel may be there; not on an exported page
 
-    def __init__(self, trace: Trace, expanded: list[str] | None = None, **traits: Any):
+    def __init__(self, trace: Trace, expanded: list[str] | None = None, rankdir: str | None = None, **traits: Any):
         self._take(trace)
         super().__init__(**self._packed(), **traits)
         with self._without_drawing():
-            self.expanded = self._cards.folding.first() if expanded is None else expanded
+            self.rankdir = self._first_rankdir() if rankdir is None else rankdir
+            self.expanded = self._folding.first() if expanded is None else expanded
         self._draw()
         self.on_msg(self._on_message)
 
@@ -76,7 +80,7 @@ class Explorer(anywidget.AnyWidget):
             self.step, self.selected, self.playing, self.dimmed = 0, "", False, []
             packed = self._packed()
             self.folding, self.formulas, self.engine = packed["folding"], packed["formulas"], packed["engine"]
-            self.expanded = self._cards.folding.first()
+            self.rankdir, self.expanded = self._first_rankdir(), self._folding.first()
             self.data = packed["data"]
             self._draw()
 
@@ -85,17 +89,28 @@ class Explorer(anywidget.AnyWidget):
         boxes = len(folding.fold(folding.first()).boxes)
         if boxes > MOST_BOXES:
             raise ValueError(f"even folded, this graph has {boxes:,} boxes; the explorer draws up to {MOST_BOXES:,}")
-        self.trace, self._cards = trace, Cards(trace, folding)
+        self.trace, self._folding = trace, folding
+        self._all_cards: dict[bool, Cards] = {}
         self._around: dict[str, tuple[list[Any], list[Any]]] | None = None
         self._drawn: dict[tuple[str, ...], tuple[dict[str, Any], str]] = {}
+
+    @property
+    def _cards(self) -> Cards:
+        rows = self.rankdir == "TB" and self._folding.network
+        if rows not in self._all_cards:
+            self._all_cards[rows] = Cards(self.trace, self._folding, rows)
+        return self._all_cards[rows]
+
+    def _first_rankdir(self) -> str:
+        return "TB" if self._folding.network else "LR"
 
     def _packed(self) -> dict[str, Any]:
         big = len(self.trace.nodes) >= BIG
         return {
             "data": columns(self.trace) if big else pack(self.trace),
             "formulas": {} if big else formulas(self.trace),
-            "folding": self._cards.folding.to_json(),
-            "engine": engine() if self._cards.folding.parts else "",
+            "folding": self._folding.to_json(),
+            "engine": engine() if self._folding.parts else "",
         }
 
     @contextmanager
@@ -108,29 +123,35 @@ class Explorer(anywidget.AnyWidget):
 
     @t.validate("expanded")
     def _expanded_parts(self, proposal: Any) -> list[str]:
-        folding = self._cards.folding
+        folding = self._folding
         try:
             wanted = folding.named(proposal["value"])
         except ValueError as error:
             raise t.TraitError(str(error)) from None
-        boxes = len(folding.fold(wanted).boxes)
+        boxes = len(folding.fold(wanted, self._cards.rows).boxes)
         if boxes > MOST_BOXES:
             raise t.TraitError(f"with these parts open there are {boxes:,} boxes to draw; up to {MOST_BOXES:,} can be")
         return wanted
 
-    @t.observe("expanded")
+    @t.validate("rankdir")
+    def _known_rankdir(self, proposal: Any) -> str:
+        if proposal["value"] not in RANKDIRS:
+            raise t.TraitError(f'rankdir must be "LR" (left to right) or "TB" (top to bottom), got {proposal["value"]!r}')
+        return str(proposal["value"])
+
+    @t.observe("expanded", "rankdir")
     def _expanded_changed(self, _: Any) -> None:
         if not getattr(self, "_quiet", True):
             self._draw()
 
     def _draw(self) -> None:
         self._picture = Picture(self.trace, self.expanded, self._cards)
-        known = self._drawn.get(tuple(self.expanded))
+        known = self._drawn.get(self._key())
         if known is not None:
             self.layouts, self.dot = known[0], {}
             self.svg = known[1]
             return
-        dots = {rankdir: self._picture.dot(rankdir) for rankdir in RANKDIRS}
+        dots = {rankdir: self._picture.dot(rankdir) for rankdir in (RANKDIRS if self.rankdir == "LR" else ("TB",))}
         try:
             self._lay_out(_layouts(dots))
         except layout.LayoutUnavailable:
@@ -161,7 +182,7 @@ class Explorer(anywidget.AnyWidget):
     def _on_message(self, _: Any, content: dict[str, Any], buffers: Any) -> None:
         if content.get("kind") == "need-viz":
             try:
-                self.send({"kind": "viz", "source": layout.viz_js()})
+                self.send({"kind": "viz", "source": script()})
             except OSError as error:
                 self.send(
                     {
@@ -170,7 +191,8 @@ class Explorer(anywidget.AnyWidget):
                     }
                 )
         elif content.get("kind") == "layouts":
-            if content.get("for", self.expanded) == self.expanded:  # else something was opened or closed meanwhile
+            drawn = content.get("for", self.expanded), content.get("rankdir", self.rankdir)
+            if drawn == (self.expanded, self.rankdir):  # else something was opened, closed or turned meanwhile
                 self._lay_out(content["svgs"])
 
         elif content.get("kind") == "need-details":
@@ -186,18 +208,25 @@ class Explorer(anywidget.AnyWidget):
         return details(self.trace, step, selected, self._around.__getitem__)
 
     def _lay_out(self, svgs: dict[str, str]) -> None:
-        layouts = {rankdir: geometry(svg) for rankdir, svg in svgs.items()}
-        svg = self._picture.svg(layouts["LR"])
-        self._drawn[tuple(self.expanded)] = layouts, svg
+        layouts = {rankdir: self._picture.places(svg) for rankdir, svg in svgs.items()}
+        svg = self._picture.svg(layouts[self.rankdir])
+        self._drawn[self._key()] = layouts, svg
         if len(self._drawn) > 12:
             del self._drawn[next(iter(self._drawn))]
         self.layouts, self.dot = layouts, {}
         self.svg = svg
 
+    def _key(self) -> tuple[str, ...]:
+        return self.rankdir, *self.expanded
+
     def export_state(self) -> dict[str, Any]:
         """The state that a page without kernel needs: it lays out and draws what is opened, and the whole graph where
         nothing has laid it out yet."""
         return self.get_state() | {"live": False, "engine": "", "dot": {}}
+
+    def drawing_script(self) -> str:
+        """What a page without kernel draws this with; "" where nothing opens, turns or is to be drawn at first."""
+        return script() if self._folding.parts or self._folding.network or not self.svg else ""
 
     def to_html(self, path: str | os.PathLike[str], title: str = "autolab explorer") -> Path:
         """Write the explorer, as it stands now, to one HTML file without need of kernel or network; returns the path.
@@ -228,6 +257,7 @@ def explore(
     playing: bool = False,
     interval: int = 1200,
     expanded: list[str] | None = None,
+    rankdir: str | None = None,
     namespace: Mapping[str, Any] | None = None,
     gradient: Any = None,
     backward: bool = True,
@@ -237,7 +267,7 @@ def explore(
     """Step through a computation: an Explorer for a result tensor, a recording, or a Trace.
 
     root_or_recording: a tensor of autolab or of real PyTorch, or a list of them; what `autolab.record()` gave; a Trace.
-    step, selected, playing, interval, expanded: how it begins (see Explorer).
+    step, selected, playing, interval, expanded, rankdir: how it begins (see Explorer).
     params, namespace, gradient, backward, values, formulas: for tensors only, those of `autolab.trace.trace`, such as `params={"w": w}` for
     names and `gradient=` for results of more than one number. formulas None: unless the graph has 4,000 operations or more.
 
@@ -253,7 +283,7 @@ def explore(
     trace = as_trace(
         root_or_recording, params, namespace=namespace, gradient=gradient, backward=backward, values=values, formulas=formulas
     )
-    return Explorer(trace, expanded, step=step, selected=selected, playing=playing, interval=interval)
+    return Explorer(trace, expanded, rankdir, step=step, selected=selected, playing=playing, interval=interval)
 
 
 def as_trace(

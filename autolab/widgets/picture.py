@@ -12,13 +12,16 @@ import math
 from collections.abc import Collection
 from typing import Any
 
-from ..trace.folding import Folding, Link
-from ..trace.model import Saved, Trace
+from ..trace.folding import Folding, Link, Part
+from ..trace.model import Node, Saved, Trace
 from ..trace.text import shape_text
-from ..viz.palette import BACKWARD, FORWARD, LEAF, PAPER
+from ..trace.words import STATE_WORDS, state_word
+from ..viz.palette import BACKWARD, FORWARD, LEAF, MUTED, PAPER
 from ..viz.palette import DATA as RULE
 from .cards import Card, Header, PartCard, gradients
-from .svg import FONT, STRIPES, TEXT, bytes_each, device_look, element, fit, label, size_words
+from .geometry import geometry
+from .rows import Row, RowsCard, row_name
+from .svg import FONT, STRIPES, TEXT, bytes_each, device_look, element, fit, label, size_words, text_width
 
 PILL = (50, 20)
 HEADER = (6, 5)  # where a frame's header stands in it
@@ -28,8 +31,11 @@ MAX_PILLS = 150
 class Cards:
     """The cards of a trace's nodes and parts, each made when it is asked for."""
 
-    def __init__(self, trace: Trace, folding: Folding):
-        self.trace, self.folding = trace, folding
+    def __init__(self, trace: Trace, folding: Folding, rows: bool = False):
+        """rows: those of operations have their parameters inside, and parts are small: from top to bottom."""
+        self.trace, self.folding, self.rows = trace, folding, rows
+        self.rehearsed = trace.meta.get("backward") == "dry"
+        self.used = {edge.parent for edge in trace.edges}
         self.grads, self.ends = gradients(trace), trace.states(len(trace.frames) - 1)
         self.names = {f.receiver: f.name for f in trace.frames if f.event == "return" and f.state == "returned"}
         self.saved: dict[str, list[Saved]] = {}
@@ -44,9 +50,9 @@ class Cards:
         for node in trace.nodes:
             for of in folding.opening(node.id) if node.error or node.mark else ():
                 self.wrong.setdefault(of, "an operation failed" if node.error else node.mark)
-        self._made: dict[str, Card | PartCard] = {}
+        self._made: dict[str, Card | PartCard | RowsCard] = {}
 
-    def __call__(self, of: str) -> Card | PartCard:
+    def __call__(self, of: str) -> Card | PartCard | RowsCard:
         """The card of a node or closed part, by its id."""
         if of not in self._made:
             self._made[of] = self._part(of) if of in self.folding.parts else self._node(of)
@@ -54,10 +60,41 @@ class Cards:
 
     def _part(self, of: str) -> PartCard:
         part = self.folding.parts[of]
-        return PartCard(part, device_look(self.trace.node(part.last), self.devices), self.wrong.get(of, ""))
+        said = (["part would be in"] if self.rehearsed else ["in progress", "returned"]) if self.rows else None
+        return PartCard(part, device_look(self.trace.node(part.last), self.devices), self.wrong.get(of, ""), said)
 
-    def _node(self, of: str) -> Card:
+    def _with_rows(self, node: Node) -> RowsCard:
+        parts = [self.folding.parts[part] for part in self.folding.opening(node.id) if part in self.folding.single]
+        title, kind = node.made or node.id, node.op
+        if parts:
+            kind = parts[-1].type if node.requires_grad else f"{parts[-1].type} · {title}"
+            title = ".".join(part.name for part in parts)
+        inside = [self.trace.node(n) for n in self.folding.rows.get(node.id, ())]
+        rows = [self._row(node, f"{node.made or node.id}.grad")] if node.requires_grad else []
+        rows += [self._row(n, row_name(n)) for n in inside if n.requires_grad]
+        others = dict.fromkeys(n.name.removeprefix(f"{n.module}.") or n.label for n in inside if not n.requires_grad and n.kind == "data")
+        look = device_look(node, self.devices)
+        wrong = [words for n in (node, *inside) for words in (n.error.partition(":")[0], n.mark) if words]
+        notes = [(words, True) for words in dict.fromkeys([*wrong, *([f"cut: {node.cut}"] if node.cut else [])])]
+        notes += [] if look[0] is None else [(f"{node.device} simulated" if look[0] == "sim" else node.device, False)]
+        shown = node.shape is not None and not node.error and (node.shape == () or node.id not in self.used)
+        value = "" if not shown else node.value.text if node.shape == () and node.value else shape_text(node.shape or ())
+        saved = [s.id for n in (node, *inside) for s in self.saved.get(n.id, ())]
+        closes = parts[0].id if parts and node.id in self.folding.rows else ""
+        return RowsCard(node, title, kind, rows, list(others), notes, value, saved, look, closes)
+
+    def _row(self, node: Node, name: str) -> Row:
+        state, given = self.ends[node.id], self.names.get(node.id)
+        word = fit(state_word(state, given or "", self.rehearsed), TEXT, 150)
+        said = [STATE_WORDS["contribution"][1] if self.rehearsed else "accumulated"]
+        said += [] if given is None else [fit(state_word("returned", given), TEXT, 150)]
+        numbers = [g.text for g in self.grads[node.id] if g is not None and g.shape == ()]
+        return Row(node.id, name, word, state, said, numbers)
+
+    def _node(self, of: str) -> Card | RowsCard:
         node = self.trace.node(of)
+        if self.rows and node.kind == "op":
+            return self._with_rows(node)
         # In a frame the module need not be said again.
         said = node.kind == "op" and of not in self.folding.home
         kind = self.types.get(node.module, "")
@@ -66,8 +103,9 @@ class Cards:
         size = size_words(math.prod(node.shape) * bytes_each(node.dtype)) if start and node.shape is not None else ""
         sharers = len(self.trace.sharers(of))
         note = f"{start} → {node.device}, {size}" if size else f"shared by {sharers} calls" if sharers else ""
-        rehearsed = self.trace.meta.get("backward") == "dry"
-        return Card(node, self.saved.get(of, []), self.grads[of], module, note, self.devices, self.ends[of], self.names.get(of), rehearsed)
+        return Card(
+            node, self.saved.get(of, []), self.grads[of], module, note, self.devices, self.ends[of], self.names.get(of), self.rehearsed
+        )
 
 
 class Picture:
@@ -79,26 +117,38 @@ class Picture:
         self.cards = cards or Cards(trace, Folding(trace))
         self.folding = self.cards.folding
         self.expanded = self.folding.first() if expanded is None else list(expanded)
-        self.folded = self.folding.fold(self.expanded)
+        self.folded = self.folding.fold(self.expanded, self.cards.rows)
+        self._edges = {edge.id: edge for edge in trace.edges}
         self.headers = {part: Header(self.folding.parts[part]) for part in self.folded.frames}
         self.pills: set[str] = set()
-        if len(self.folded.links) <= MAX_PILLS:
+        self.shapes = {link.id: words for link in self.folded.links if (words := self._shape(link))} if self.cards.rows else {}
+        again = {link.id: self._again(link) for link in self.folded.links} if self.cards.rows else {}
+        self.again = {link: calls for link, calls in again.items() if calls}
+        if not self.cards.rows and len(self.folded.links) <= MAX_PILLS:
             self.pills = {link.id for link in self.folded.links if link.differentiable and _has_pill(link)}
 
     def dot(self, rankdir: str) -> str:
         """DOT with sizes and ids only; `rankdir` "LR" or "TB". What Graphviz makes of it is read by `geometry`."""
         boxes = self.folded.boxes
         inside: dict[str | None, list[str]] = {}
-        for key, box in boxes.items():
-            card = self.cards(box.of)
-            inside.setdefault(box.frame, []).append(_box(key, card.width, card.height))
+        backbone = self._backbone() if self.cards.rows else set()
+        straight = {key for pair in backbone for key in pair}
+        for key in sorted(boxes, key=lambda key: key not in straight):  # what stands beside the way comes at its right
+            card = self.cards(boxes[key].of)
+            inside.setdefault(boxes[key].frame, []).append(_box(key, card.width, card.height))
         enter, leave = ("w", "e") if rankdir == "LR" else ("n", "s")  # a line goes straight through its pill
-        lines = []
+        for key, (before, frame) in self._beside(backbone).items() if self.cards.rows else ():
+            inside[frame].append(f"{{rank=same; {before} -> {key} [style=invis];}}")
+        lines: list[str] = []
         for link in self.folded.links:
             # The way from result to result runs straight; leaves stand beside it.
             of, start, end, name = boxes[link.start].of, link.start, link.end, link.id
             weight = 8 if of in self.folding.parts or self.trace.node(of).ran else 1
-            if name in self.pills:
+            if link.id in self.again:
+                continue  # drawn by `places`
+            if self.cards.rows:
+                lines.append(self._straight(link, backbone))
+            elif name in self.pills:
                 around = self._around_both(boxes[start].frame, boxes[end].frame)
                 inside.setdefault(around, []).append(_box(name, *PILL))
                 lines.append(f'{start} -> {name}:{enter} [id="{name}a", weight={weight}];')
@@ -106,15 +156,97 @@ class Picture:
             else:
                 lines.append(f'{start} -> {end} [id="{name}a", weight={weight}, minlen=2];')
         lines += [f"{start} -> {end} [style=invis, weight=0];" for start, end in self.folded.order]
-        head = f"digraph {{ rankdir={rankdir}; nodesep=0.24; ranksep=0.15; edge [arrowhead=none];"
+        lines += self._columns(inside) if self.cards.rows else []
+        space = "nodesep=0.12; ranksep=0.02" if self.cards.rows else "nodesep=0.24; ranksep=0.15"
+        head = f"digraph {{ rankdir={rankdir}; {space}; edge [arrowhead=none];"
         frames = [line for part in self.folded.frames if self._frame_around(part) is None for line in self._cluster(part, inside)]
         return "\n".join([head, 'node [shape=box, fixedsize=true, label=""];', *frames, *inside.get(None, []), *lines, "}"])
+
+    def _backbone(self) -> set[tuple[str, str]]:
+        """The longest way through the picture, box by box: it is drawn straight, and what skips a part of it beside it."""
+        made = {key: box.of in self.folding.parts or self.trace.node(box.of).ran for key, box in self.folded.boxes.items()}
+        places = {key: i for i, key in enumerate(sorted(made, key=made.__getitem__))}  # what nothing made comes first
+        into: dict[str, list[str]] = {}
+        for link in self.folded.links:
+            if places[link.start] < places[link.end] and not link.update:
+                into.setdefault(link.end, []).append(link.start)
+        length: dict[str, int] = {}
+        for key in places:
+            length[key] = 1 + max((length[start] for start in into.get(key, ())), default=0)
+        found, at = set(), max(length, key=length.__getitem__, default="")
+        while at in into:
+            before = max(into[at], key=length.__getitem__)
+            found.add((before, at))
+            at = before
+        return found
+
+    def _beside(self, backbone: set[tuple[str, str]]) -> dict[str, tuple[str, str | None]]:
+        """What only a box of the backbone uses, and nothing leads to: (the box before that one, the frame of both)."""
+        before = {end: start for start, end in backbone}
+        boxes, ends = self.folded.boxes, {link.end for link in self.folded.links}
+        used: dict[str, set[str]] = {}
+        for link in self.folded.links:
+            used.setdefault(link.start, set()).add(link.end)
+        found = {}
+        for key, users in used.items():
+            start = before.get(next(iter(users)))
+            if len(users) == 1 and start not in (None, key) and key not in ends and boxes[start].frame == boxes[key].frame:
+                found[key] = start, boxes[key].frame
+        return found
+
+    def _again(self, link: Link) -> tuple[str, str] | None:
+        """The two calls of one module that a line leads from and to, as the state of a recurrent one: they stand side by side."""
+        starts, ends = ({_call(self.folding.parts[p])[0]: p for p in self._in(self.folded.boxes[key].of) if p in self.folding.parts}
+                        for key in (link.start, link.end))  # fmt: skip
+        for path, start in starts.items():
+            end = self.folding.parts[ends.get(path, start)]
+            if _call(self.folding.parts[start])[1] < _call(end)[1] and self.folding.parts[start].parent == end.parent:
+                return start, end.id
+        return None
+
+    def _columns(self, inside: dict[str | None, list[str]]) -> list[str]:
+        """Puts calls into columns, the earlier at the left: what is not seen stands above each, in one row."""
+        follow = dict(sorted(self.again.values()))
+        first: dict[str, str] = {}
+        for key, box in self.folded.boxes.items():
+            for part in self._in(box.of):
+                first.setdefault(part, key)
+        parts = dict.fromkeys(part for pair in follow.items() for part in pair)
+        for start, end in follow.items():
+            around = self._visible(self.folding.parts[start].parent)
+            inside.setdefault(around, []).append(f"{{rank=same; above_{start} -> above_{end} [style=invis];}}")
+        return [f"above_{p} [style=invis, width=0, height=0]; above_{p} -> {first[p]} [style=invis, weight=20];" for p in parts]
+
+    def _visible(self, part: str | None) -> str | None:
+        """The innermost open part that has a frame, from this one outwards."""
+        while part is not None and part not in self.folded.frames:
+            part = self._frame_around(part)
+        return part
+
+    def _in(self, of: str) -> list[str]:
+        return [*self.folding.opening(of), of]
+
+    def _straight(self, link: Link, backbone: set[tuple[str, str]]) -> str:
+        words = self.shapes.get(link.id)
+        weight = 100 if (link.start, link.end) in backbone else 1
+        size = f'FIXEDSIZE="TRUE" WIDTH="{text_width(words, TEXT) + 9:.0f}" HEIGHT="1"' if words else ""
+        label = f' label=<<TABLE BORDER="1" CELLBORDER="0" CELLPADDING="0" CELLSPACING="0" {size}><TR><TD></TD></TR></TABLE>>' if words else ""
+        return f'{link.start} -> {link.end} [id="{link.id}a", weight={weight}{label}];'
+
+    def _shape(self, link: Link) -> str:
+        """The shape of what flows along a line; how many tensors where there are several."""
+        edges = [self._edges[edge] for edge in link.edges]
+        sources = {(edge.parent, edge.parent_nr) for edge in edges}
+        if len(sources) > 1:
+            return f"{len(sources):,} tensors"
+        shape = self.trace.node(edges[0].parent).shape
+        return "" if shape is None else shape_text(shape)
 
     def _cluster(self, part: str, inside: dict[str | None, list[str]]) -> list[str]:
         header = self.headers[part]
         size = f'FIXEDSIZE="TRUE" WIDTH="{header.width}" HEIGHT="{header.height}"'
         label = f'<<TABLE BORDER="0" CELLBORDER="0" CELLPADDING="0" CELLSPACING="0"><TR><TD {size}></TD></TR></TABLE>>'
-        lines = [f"subgraph cluster_{part} {{ id={part}; margin=12; labeljust=l; label={label};", *inside.get(part, [])]
+        lines = [f"subgraph cluster_{part} {{ id={part}; margin={5 if self.cards.rows else 12}; labeljust=l; label={label};", *inside.get(part, [])]
         for other in self.folded.frames:
             if self._frame_around(other) == part:
                 lines += self._cluster(other, inside)
@@ -132,6 +264,18 @@ class Picture:
         while b is not None and b not in chain:
             b = self._frame_around(b)
         return b
+
+    def places(self, svg: str) -> dict[str, Any]:
+        """Where Graphviz put everything (see `geometry`), and the lines that lead from one column to the next."""
+        found = geometry(svg)
+        lines = {link.id: link for link in self.folded.links}
+        for link, (_, call) in self.again.items():
+            (x, y), (end, down) = (found["nodes"][key] for key in (lines[link].start, lines[link].end))
+            x += self.cards(self.folded.boxes[lines[link].start].of).width / 2
+            end -= self.cards(self.folded.boxes[lines[link].end].of).width / 2
+            found["edges"][link] = across(x, y, end, down, found["frames"][call][0] - 4 if call in found["frames"] else end - 14)
+            found["heads"][link], found["labels"][link] = [end, down, 0.0], [x - 3, y - 9]
+        return found
 
     def svg(self, geometry: dict[str, Any]) -> str:
         """The whole picture as SVG that stands alone, and whose parts the widget finds by class and data attribute."""
@@ -155,8 +299,8 @@ class Picture:
             name = "al-node al-part" if box.of in self.folding.parts else "al-node"
             parts.append(element("g", card.draw(), class_=name, **data, transform=moved))
         frame = {"viewBox": f"0 0 {size['width']} {size['height']}", "font_family": FONT}
-        opened = " ".join(self.expanded)
-        return element("svg", *parts, xmlns="http://www.w3.org/2000/svg", **size, data_open=opened, **frame)
+        look = {"data_open": " ".join(self.expanded), "data_rankdir": "TB" if self.cards.rows else None}
+        return element("svg", *parts, xmlns="http://www.w3.org/2000/svg", **size, **look, **frame)
 
     def _header(self, part: str, geometry: dict[str, Any]) -> str:
         header, (x, y) = self.headers[part], geometry["frames"][part][:2]
@@ -175,6 +319,9 @@ class Picture:
             path += element("path", class_="al-inline", d=geometry["edges"][link.id], fill="none", stroke=PAPER, stroke_width=1.4)
         head = element("path", class_="al-head", d="M0 0L-10 -4.5L-10 4.5Z", fill=color, transform=place)
         pill = self._pill(link, geometry["pills"][link.id]) if link.id in geometry["pills"] else ""
+        if link.id in self.shapes:
+            at, look = geometry["labels"][link.id], {"fill": MUTED, "stroke": PAPER, "stroke_width": 3, "paint_order": "stroke"}
+            pill = label("al-shape", at[0] + 9, at[1] + 4.5, self.shapes[link.id], **look)
         return element("g", path, head, pill, class_="al-edge", data_id=link.id)
 
     def _pill(self, link: Link, center: list[float]) -> str:
@@ -194,6 +341,22 @@ class Picture:
             visibility=None if words else "hidden",
             transform=f"translate({center[0]:g} {center[1]:g})",
         )
+
+
+def across(x: float, y: float, end: float, down: float, turn: float) -> str:
+    """The path of a line from the right side of a box to the left side of one in the next column: it goes up or down at `turn`."""
+    way, round_ = (1 if down > y else -1), 8
+    if abs(down - y) < 2 * round_ or turn < x + round_:
+        middle = (x + end) / 2
+        return f"M{x:g},{y:g}C{middle:g},{y:g} {middle:g},{down:g} {end:g},{down:g}"
+    first = f"M{x:g},{y:g}H{turn - round_:g}Q{turn:g},{y:g} {turn:g},{y + way * round_:g}"
+    return f"{first}V{down - way * round_:g}Q{turn:g},{down:g} {min(turn + round_, end):g},{down:g}H{end:g}"
+
+
+def _call(part: Part) -> tuple[str, int]:
+    """A module's path, and which call it is."""
+    path, _, call = part.label.partition(" (call ")
+    return path, int(call[:-1] or 1)
 
 
 def _has_pill(link: Link) -> bool:

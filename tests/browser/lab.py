@@ -54,15 +54,20 @@ def offline(browser: Browser, **options: Any) -> Iterator[Page]:
 
 
 def script_says(page: Page, widget: str, names: str, function: str, *given: Any) -> Any:
-    """What a JavaScript `function` of (m, ...given) returns, m being the widget's script with its inner `names` exported."""
+    """What a JavaScript `function` of (m, ...given) returns, m being the widget's script with its inner `names` exported.
+    Of "explorer drawing", each name is the first script's that has it."""
     page.goto("about:blank")
-    module = f"{assets.module(widget)}\nexport {{ {names} }};"
+    modules, wanted = [], names.split(", ")
+    for text in map(assets.module, widget.split()):
+        there = [name for name in wanted if re.search(rf"^(?:function|class|const) {name}\b", text, re.MULTILINE)]
+        wanted = [name for name in wanted if name not in there]
+        modules.append(f"{text}\nexport {{ {', '.join(there)} }};")
     return page.evaluate(
-        f"""async ([module, given]) => {{
-              const m = await import(URL.createObjectURL(new Blob([module], {{ type: "text/javascript" }})));
-              return ({function})(m, ...given);
+        f"""async ([modules, given]) => {{
+              const of = (text) => import(URL.createObjectURL(new Blob([text], {{ type: "text/javascript" }})));
+              return ({function})(Object.assign({{}}, ...(await Promise.all(modules.map(of)))), ...given);
             }}""",
-        [module, given],
+        [modules, given],
     )
 
 

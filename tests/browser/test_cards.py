@@ -18,8 +18,8 @@ from autolab.widgets.packing import pack
 from autolab.widgets.cards import Header
 from autolab.widgets.picture import Cards
 
-DRAW = """(m, data, packed) => {
-    const trace = m.unpack(data), cards = new m.Cards(trace, new m.Folding(trace, packed));
+DRAW = """(m, data, packed, rankdir) => {
+    const trace = m.unpack(data), cards = new m.Cards(trace, new m.Folding(trace, packed, rankdir));
     const all = (ids, of) => Object.fromEntries(ids.map((id) => [id, (({ width, height, markup }) => [width, height, markup])(of(id))]));
     const parts = packed.parts.map(({ id }) => id);
     return [all([...parts, ...trace.nodes.map(({ id }) => id)], (id) => cards.of(id)), all(parts, (id) => cards.header(id))];
@@ -53,16 +53,17 @@ def hostile() -> Trace:
     return recording.trace()
 
 
+@pytest.mark.parametrize("rankdir", ["LR", "TB"])
 @pytest.mark.parametrize("make", [learners_trace, lenet, chain, hostile, *CASES], ids=lambda make: make.__name__)
-def test_script_and_kernel_draw_the_same_cards(page: Page, make: Any) -> None:
+def test_script_and_kernel_draw_the_same_cards(page: Page, make: Any, rankdir: str) -> None:
     seen = recorded(make).trace() if make in CASES else make()
     folding = Folding(seen)
-    cards = Cards(seen, folding)
+    cards = Cards(seen, folding, rankdir == "TB" and folding.network)
     ids = [*folding.parts, *(node.id for node in seen.nodes)]
     ours = [{of: [c.width, c.height, c.draw()] for of, c in drawn.items()}
             for drawn in ({of: cards(of) for of in ids}, {of: Header(part) for of, part in folding.parts.items()})]  # fmt: skip
     data, packed = json.loads(json.dumps([pack(seen), folding.to_json()]))
-    theirs = script_says(page, "explorer", "unpack, Folding, Cards", DRAW, data, packed)
+    theirs = script_says(page, "explorer drawing", "unpack, Folding, Cards", DRAW, data, packed, rankdir)
     assert theirs == ours
 
 
@@ -72,7 +73,7 @@ def test_a_letter_is_as_wide_in_both(page: Page) -> None:
     texts = ["".join(map(chr, range(32, 127))), "𝄞é—", "", "conv1.weight", "a" * 60]
     said = script_says(
         page,
-        "explorer",
+        "drawing",
         "widthOf, cut",
         "(m, texts) => texts.map((t) => [m.widthOf(t, 13), m.widthOf(t, 15, true), m.cut(t, 13, 120), m.cut(t, 15, 120, true)])",
         texts,

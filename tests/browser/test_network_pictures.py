@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ torch.manual_seed(0)
 model = models.resnet18()
 images, labels = torch.randn(2, 3, 32, 32), torch.tensor([1, 2])
 loss = torch.nn.functional.cross_entropy(model(images), labels)
-explorer = torch.explore(loss)
+explorer = torch.explore(loss, rankdir="LR")
 explorer
 """
 LONG = """
@@ -267,6 +268,12 @@ def test_nothing_is_cut_off_or_hard_to_read(offline: Network) -> None:
     assert offline.pane("scrollWidth") <= offline.pane("clientWidth") + 1
 
 
+PLACES = """(m, state, expanded, rankdir, svg) => {
+    const trace = m.unpack(state.data), folding = new m.Folding(trace, state.folding, rankdir);
+    return new m.Drawing(folding, folding.fold(new Set(expanded)), new m.Cards(trace, folding)).places(svg);
+}"""
+
+
 def test_script_and_kernel_fold_alike(page: Page) -> None:
     """`folding.js`, `draw.js` and `states.js` against folding.py, picture.py and geometry.py."""
     torch.manual_seed(0)
@@ -281,30 +288,40 @@ def test_script_and_kernel_fold_alike(page: Page) -> None:
             shared(torch.ones(2, 3)).sum().backward()
             optimizer.step()
             optimizer.zero_grad()
-    for seen in (trace(shared(torch.ones(2, 3)).sum()), trace(h), loop.trace()):
-        widget = explore(seen)
+    cell, hidden = nn.LSTMCell(3, 3), None
+    for _ in range(3):
+        hidden = cell(torch.ones(2, 3), hidden)
+    normed = nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3), nn.ReLU())
+    with torch.record() as training:
+        normed(torch.ones(4, 3)).sum().backward()
+    traces = [trace(shared(torch.ones(2, 3)).sum()), trace(h), loop.trace(), trace(hidden[0].sum()), training.trace()]
+    for seen, rankdir in product(traces, ("LR", "TB")):
+        widget = explore(seen, rankdir=rankdir)
+        ways = list(widget.layouts)
         folding = Folding(widget.trace)
         states = [[], list(folding.parts), list(folding.parts)[::2], widget.expanded]
         state = json.loads(json.dumps(widget.get_state(["data", "folding"])))
         read = script_says(
             page,
-            "explorer",
+            "explorer drawing",
             "unpack, Folding, Drawing, Cards",
-            """(m, state, expanded) => {
-                const trace = m.unpack(state.data), folding = new m.Folding(trace, state.folding), cards = new m.Cards(trace, folding);
+            """(m, state, expanded, rankdir, ways) => {
+                const trace = m.unpack(state.data), folding = new m.Folding(trace, state.folding, rankdir), cards = new m.Cards(trace, folding);
                 return expanded.map((open) => {
                     const folded = folding.fold(new Set(open));
                     const drawing = new m.Drawing(folding, folded, cards);
                     return { boxes: [...folded.boxes].map(([key, { of, frame }]) => [key, of, frame]),
                              links: folded.links, frames: folded.frames,
-                             dot: [drawing.dot("LR"), drawing.dot("TB")] };
+                             dot: ways.map((way) => drawing.dot(way)) };
                 });
             }""",
             state,
             states,
+            rankdir,
+            ways,
         )
         for expanded, found in zip(states, read, strict=True):
-            folded = folding.fold(expanded)
+            folded = folding.fold(expanded, widget._cards.rows)
             assert found["frames"] == folded.frames
             assert sorted(map(tuple, found["boxes"])) == sorted(
                 ((b.key, b.of, b.frame) for b in folded.boxes.values()), key=lambda b: b[0]
@@ -312,12 +329,12 @@ def test_script_and_kernel_fold_alike(page: Page) -> None:
             links = [{k: getattr(link, k) for k in link.__slots__} for link in folded.links]
             assert found["links"] == links
             widget.expanded = expanded
-            drawn = [sorted(widget._picture.dot(d).splitlines()) for d in ("LR", "TB")]
+            drawn = [sorted(widget._picture.dot(d).splitlines()) for d in ways]
             assert [sorted(d.splitlines()) for d in found["dot"]] == drawn
-            places = script_says(page, "explorer", "placesIn", "(m, svg) => m.placesIn(svg)", _graphviz(widget))
-            ours = widget.layouts["LR"]
+            places = script_says(page, "explorer drawing", "unpack, Folding, Drawing, Cards", PLACES, state, expanded, rankdir, _graphviz(widget))
+            ours = widget.layouts[rankdir]
             assert {k: places[k] for k in ("width", "height")} == {k: ours[k] for k in ("width", "height")}
-            for kind in ("nodes", "pills", "heads", "frames", "edges"):
+            for kind in ("nodes", "pills", "heads", "frames", "edges", "labels"):
                 assert set(places[kind]) == set(ours[kind])
                 for name in ours[kind]:
                     numbers = [_numbers(found[kind][name])[: 2 if kind == "heads" else None] for found in (places, ours)]
@@ -331,7 +348,7 @@ def _numbers(place: Any) -> list[float]:
 def _graphviz(widget: Any) -> str:
     from autolab.viz import layout
 
-    return layout.render(widget._picture.dot("LR")).decode()
+    return layout.render(widget._picture.dot(widget.rankdir)).decode()
 
 
 def test_a_long_graph_is_in_runs_and_steps_quickly(page: Page, tmp_path: Path) -> None:

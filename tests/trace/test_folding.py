@@ -202,3 +202,45 @@ def test_what_the_script_gets_says_the_same(resnet):
     for node, place in zip(resnet.trace.nodes, data["home"], strict=True):
         assert resnet.home.get(node.id) == (ids[place] if place >= 0 else None)
     assert data["parts"][ids.index("g5")]["shape"] == [2, 64, 8, 8]
+
+
+
+def test_parameters_are_rows_of_the_cards_that_use_them():
+    model, x = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.ReLU()), torch.ones(2, 3)
+    with torch.record() as recording:
+        model(x).sum().backward()
+    folding = Folding(recording.trace())
+    node = folding.trace.node
+    counter = "1.num_batches_tracked"  # what is added to it concerns nothing else: not a card of its own
+    assert {node(op).op: [node(row).label for row in rows] for op, rows in folding.rows.items()} == {
+        "addmm": ["0.weight", "v1", "0.bias"],  # v1: the weight, transposed
+        "native_batch_norm": [counter, "1", f"{counter}(2)", "1.weight", "1.bias", "1.running_mean", "1.running_var"],
+    }
+    opened = folding.fold(folding.parts, rows=True)
+    assert [node(box.of).label for box in opened.boxes.values()] == ["x", "v2", "v3", "v4", "v5"] and len(opened.links) == 4
+    assert opened.frames == [] and {folding.parts[part].label for part in folding.single} == {"0", "1", "2"}
+    closed = [box.of for box in folding.fold([], rows=True).boxes.values()]
+    labels = [folding.parts[of].label if of in folding.parts else node(of).label for of in closed]
+    assert sorted(labels) == ["0", "1", "v4", "v5", "x"], "what has no rows is a card, not a closed part"
+
+
+def test_only_what_a_module_holds_is_in_a_card():
+    w, x = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0)
+    folding = Folding(trace(w * w * x + 1))
+    assert not folding.rows and not folding.single and not folding.network
+    assert folding.fold([], rows=True) == folding.fold([])
+
+
+def test_a_shared_parameter_is_in_each_card_that_uses_it_and_its_step_begins_at_the_first():
+    layer = nn.Linear(3, 3)
+    optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
+    with torch.record() as recording:
+        layer(layer(torch.ones(3))).sum().backward()
+        optimizer.step()
+    folding = Folding(recording.trace())
+    weight = next(n.id for n in folding.trace.nodes if n.name == "weight")
+    cards = [op for op, rows in folding.rows.items() if weight in rows]
+    assert len(cards) == 2 and folding.within[weight] == cards[0]
+    folded = folding.fold(folding.parts, rows=True)
+    step = next(n.id for n in folding.trace.nodes if n.label == "step of weight")
+    assert [link.start for link in folded.links if link.end == step] == [cards[0]]

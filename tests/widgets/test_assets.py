@@ -8,22 +8,24 @@ from autolab.viz import palette
 from autolab.widgets import assets, heat
 
 FILES = assets.files("explorer")
+DRAWING = assets.files("drawing")
 
 
-def test_every_file_stands_after_what_it_imports():
+@pytest.mark.parametrize(("files", "count"), [(FILES, 16), (DRAWING, 9)], ids=["explorer", "drawing"])
+def test_every_file_stands_after_what_it_imports(files, count):
     seen = []
-    for path in FILES:
+    for path in files:
         source = path.read_text()
         for other in re.findall(r'from "\./(\w+)\.js"', source):
             assert other in seen or f'from "./{path.stem}.js"' in (path.parent / f"{other}.js").read_text(), (
                 f"{path.stem} uses {other} before it is there"
             )
         seen.append(path.stem)
-    assert seen[-1] == "explorer" and len(seen) == len(set(seen)) == 17
+    assert seen[-1] == files[-1].stem and len(seen) == len(set(seen)) == count
 
 
 def test_what_is_imported_is_exported_there():
-    for path in FILES:
+    for path in [*FILES, *DRAWING]:
         for names, other in re.findall(r'import \{([^}]*)\} from "\./(\w+)\.js"', path.read_text()):
             exported = re.findall(
                 r"^export (?:async )?(?:function|class|const) (\w+)",
@@ -33,10 +35,11 @@ def test_what_is_imported_is_exported_there():
             assert {name.strip() for name in names.split(",")} <= set(exported), f"{path.stem} imports from {other}"
 
 
-def test_top_level_names_are_used_once():
+@pytest.mark.parametrize("files", [FILES, DRAWING], ids=["explorer", "drawing"])
+def test_top_level_names_are_used_once(files):
     names = [
         name
-        for path in FILES
+        for path in files
         for line in re.findall(
             r"^(?:export )?(?:async )?(?:function|class|const|let) ([\w, =]+)", path.read_text(), re.MULTILINE
         )

@@ -41,7 +41,7 @@ def found():
 
 @pytest.fixture
 def explorer(found):
-    return Explorer(found)
+    return Explorer(found, rankdir="LR")
 
 
 def drawn(explorer, name):
@@ -56,7 +56,7 @@ def test_a_network_begins_closed_and_opens_by_path(explorer):
     assert drawn(explorer, "al-header") == explorer.expanded and len(drawn(explorer, "al-part")) == 10
     assert ET.fromstring(explorer.svg).get("data-open") == " ".join(explorer.expanded)
     assert set(explorer.layouts["LR"]["frames"]) == set(explorer.layouts["TB"]["frames"]) == set(explorer.expanded)
-    assert Explorer(explorer.trace, expanded=["3.0", "3"]).svg == explorer.svg
+    assert Explorer(explorer.trace, expanded=["3.0", "3"], rankdir="LR").svg == explorer.svg
 
 
 def test_frames_hold_their_boxes(explorer):
@@ -95,7 +95,7 @@ def test_what_was_drawn_is_drawn_at_once_again(explorer, monkeypatch):
 
 def test_the_browser_lays_out_what_is_opened_where_there_is_no_graphviz(found, monkeypatch):
     monkeypatch.setenv("AUTOLAB_LAYOUT", "browser")
-    explorer = Explorer(found)
+    explorer = Explorer(found, rankdir="LR")
     monkeypatch.delenv("AUTOLAB_LAYOUT")
     svgs = lambda: {d: layout.render(explorer._picture.dot(d)).decode() for d in ("LR", "TB")}
     explorer._on_message(explorer, {"kind": "layouts", "svgs": svgs(), "for": []}, [])
@@ -159,14 +159,13 @@ def test_counting_operations_ends_early():
 def test_the_layout_engine_is_kept_once_and_only_where_something_opens(explorer, sample):
     from ipywidgets import Widget
 
-    from autolab.viz import layout
-    from autolab.widgets.engine import LayoutEngine, engine
+    from autolab.widgets.engine import LayoutEngine, engine, script
 
     assert explorer.engine == Explorer(explorer.trace).engine == engine() != ""
     assert Explorer(sample).engine == "", "a graph without parts needs none"
     kept, before = engine.__globals__["_engines"][0], engine()
     assert isinstance(kept, LayoutEngine)
-    assert gzip.decompress(base64.b64decode(kept.source)).decode() == layout.viz_js()
+    assert gzip.decompress(base64.b64decode(kept.source)).decode() == script()
     explorer.show(sample)
     assert explorer.engine == ""
     Widget.close_all()

@@ -242,7 +242,6 @@ def test_a_parameter_that_two_calls_share_says_so():
 @pytest.mark.parametrize(("inside", "width"), [(10.4, 10), (10.5, 11), (11.5, 12)])
 def test_a_half_goes_up_as_in_the_browser(inside, width):
     """`placesIn` in draw.js rounds so: a page without kernel has to find the same size."""
-    svg = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {inside} {inside}"><g class="graph" transform="translate(4 4)"/></svg>'
-    empty = geometry(svg.replace(f"{inside} {inside}", "0 0"))
-    found = geometry(svg)
+    svg = '<svg xmlns="http://www.w3.org/2000/svg"><g class="graph"><g id="n0" class="node"><polygon points="{}"/></g></g></svg>'
+    empty, found = geometry(svg.format("4,4 4,4")), geometry(svg.format(f"4,4 {4 + inside},{4 + inside}"))
     assert [found[side] - empty[side] for side in ("width", "height")] == [width, width]

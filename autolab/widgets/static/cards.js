@@ -1,69 +1,11 @@
 // The cards of nodes, closed parts and frames, where no kernel can draw them: the same SVG as Card, PartCard and Header in
 // cards.py make (a test compares them). Of a big trace, whose numbers are not here, they are drawn without.
 import { brief, cellsOf, rowsOf, shapeWords, sizeWords } from "./values.js";
+import { GRADIENT_BORDERS, GRADIENT_FILLS, RowsCard, inModule, rowName } from "./rows.js";
+import { LINE, PAD, TAB, TEXT, TITLE, cut, double, labelled, markup, plainly, rings, rounded, sign, widthOf } from "./svg.js";
 import { madeOf, sharersOf } from "./states.js";
 
-const TITLE = 15, TEXT = 13, PAD = 8, LINE = 18, TAB = 19, MAX_TABS = 3, THUMB = 32, CELL = 12, MOST_CELLS = 8;
-const WIDTHS = new Map(
-  [
-    [230, "'ijl|"],
-    [290, " !,./:;I[]ft()"],
-    [340, 'r-`"*'],
-    [500, "ckszvxyJ{}"],
-    [610, "ABEFKPSTVXYZL"],
-    [720, "CDHNRUw&"],
-    [780, "GOQ"],
-    [850, "mMW%@"],
-  ].flatMap(([width, letters]) => [...letters].map((c) => [c, width])),
-);
-
-// Width of text in Helvetica; `text_width` in svg.py.
-function widthOf(text, size, bold = false) {
-  return (([...text].reduce((sum, c) => sum + (WIDTHS.get(c) ?? 560), 0) * size) / 1000) * (bold ? 1.12 : 1.04);
-}
-
-function cut(text, size, width, bold = false) {
-  if (widthOf(text, size, bold) <= width) return text;
-  const letters = [...text];
-  while (letters.length && widthOf(`${letters.join("")}…`, size, bold) > width) letters.pop();
-  return `${letters.join("")}…`;
-}
-
-// As Python rounds: halves go to the even number.
-function rounded(value) {
-  return value % 1 === 0.5 && Math.floor(value) % 2 === 0 ? Math.floor(value) : Math.round(value);
-}
-
-const ESCAPED = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;" };
-const escaped = (text) => String(text).replace(/[&<>"']/g, (c) => ESCAPED[c]);
-const plainly = (value) => (typeof value === "number" ? String(Number(value.toPrecision(6))) : escaped(value));
-
-function markup(tag, attributes, ...inside) {
-  const words = Object.entries(attributes).filter(([, value]) => value !== null).map(([name, value]) => ` ${name}="${plainly(value)}"`).join("");
-  return inside.length ? `<${tag}${words}>${inside.join("")}</${tag}>` : `<${tag}${words}/>`;
-}
-
-function labelled(name, x, y, words, look = {}) {
-  return markup("text", { class: name, x, y, "font-size": TEXT, fill: PALETTE.ink, ...look }, escaped(words));
-}
-
-function rings(w, h) {
-  const ring = ([name, by]) => markup("rect", { class: name, x: -by, y: -by, width: w + 2 * by, height: h + 2 * by, rx: by + 5, fill: "none", stroke: "none" });
-  return [["al-ring", 4], ["al-pick", 8]].map(ring).join("");
-}
-
-// The inner line of the double border of what is wrong.
-function double(w, y, h) {
-  const place = { x: 3, y: y + 3, width: w - 6, height: h - 6, rx: 5 };
-  return markup("rect", { class: "al-wrongline", ...place, fill: "none", stroke: PALETTE["bad-line"], "stroke-width": 1.2 });
-}
-
-// A plus or minus in a square: what a click does.
-function sign(x, y, path) {
-  const square = markup("rect", { class: "al-sign", width: 16, height: 16, rx: 3, fill: PALETTE.paper, stroke: PALETTE.data });
-  const line = markup("path", { class: "al-signline", d: path, fill: "none", stroke: PALETTE.ink, "stroke-width": 1.6 });
-  return markup("g", { transform: `translate(${x} ${y})` }, square, line);
-}
+const MAX_TABS = 3, THUMB = 32, CELL = 12, MOST_CELLS = 8;
 
 const titled = (words) => labelled("al-title", PAD, 18, words, { "font-size": TITLE, "font-weight": "bold" });
 const bottomOf = (w, h, y) => `M1 ${plainly(y)}H${w - 1}V${plainly(h - 7)}q0 6 -6 6H7q-6 0 -6 -6Z`;
@@ -157,9 +99,8 @@ class NodeCard {
   }
 
   gradient(y) {
-    const { width: w, strip: h, grad, state } = this, fill = { accumulated: PALETTE.vermillion, returned: PALETTE.returned, contribution: PALETTE.partial, freed: PALETTE.freed }[state];
-    const borders = { returned: [PALETTE["returned-stripe"], "6 2"], never: [PALETTE["never-dot"], "1.5 3"], freed: [PALETTE["freed-stripe"], "3 2"] };
-    const [stroke, dashes] = borders[state] ?? [null, null];
+    const { width: w, strip: h, grad, state } = this, fill = GRADIENT_FILLS[state];
+    const [stroke, dashes] = GRADIENT_BORDERS[state] ?? [null, null];
     const drawn = grad === null || (grad.shape.length && this.thumb[0]);
     const number = drawn ? "" : grad.shape.length ? brief(grad) : grad.text;
     return markup(
@@ -185,8 +126,9 @@ function tabWords({ name, bytes, version }) {
 }
 
 class PartCard {
-  constructor(part, look, wrong) {
-    Object.assign(this, { part, look, wrong });
+  // said: the longest words for its gradients, where it is to be small; else null.
+  constructor(part, look, wrong, said) {
+    Object.assign(this, { part, look, wrong, said });
     this.title = cut(part.name, TITLE, 150, true);
     this.kind = cut(part.type, TEXT, 160);
     this.size = part.amount + (part.parameters ? ` · ${countWords(part.parameters)} parameters` : "");
@@ -195,9 +137,41 @@ class PartCard {
     this.width = rounded(Math.max(widest, widthOf(this.title, TITLE, true) + 30, 96) + 2 * PAD);
     this.strip = part.requires_grad ? LINE + 4 : 0;
     this.height = 26 + (wrong ? 4 : 3) * LINE + 6 + this.strip;
+    if (!said) return;
+    this.split = PAD + rounded(widthOf(this.title, TITLE, true)) + 6;
+    this.word = rounded(Math.max(...said.map((word) => widthOf(word, TEXT))));
+    const first = this.split - PAD + widthOf(this.kind, TEXT) + 24;
+    const second = widthOf(this.size, TEXT) + (this.strip ? this.word + widthOf("grad", TEXT) + 24 : 0);
+    this.width = rounded(Math.max(first, second, widthOf(wrong, TEXT), 96) + 2 * PAD);
+    this.height = 23 + (wrong ? 2 : 1) * LINE + 1;
+  }
+
+  small() {
+    const { width: w, height: h, strip, wrong } = this, y = h - LINE - 1, box = { x: 0, y: 0, width: w, height: h, rx: 6 };
+    const [stroke, thick] = wrong ? [PALETTE["bad-line"], 2.5] : [PALETTE.blue, 1.6];
+    const parts = [
+      markup("path", { class: "al-pile", d: `M6 -4H${w - 1}q5 0 5 5V${h - 6}`, fill: "none", stroke: PALETTE.data }),
+      markup("rect", { class: "al-card", "data-device": this.look[0], ...box, fill: this.look[1], stroke, "stroke-width": thick }),
+      labelled("al-title", PAD, 16.5, this.title, { "font-size": TITLE, "font-weight": "bold" }),
+      labelled("al-kind", this.split, 16.5, this.kind, { fill: PALETTE.muted }),
+      sign(w - 20, 3, "M3 8H13M8 3V13"),
+      ...(wrong ? [labelled("al-cut", PAD, 37, wrong, { fill: PALETTE.alarm }), double(w, 0, h)] : []),
+    ];
+    if (strip) {
+      const inside = [
+        markup("path", { class: "al-strip", d: bottomOf(w, h, y), fill: PALETTE.paper }),
+        ruleAt(w, y),
+        labelled("al-gradname", w - PAD - this.word - 8, y + 14, "grad", { "text-anchor": "end" }),
+        labelled("al-word", w - PAD, y + 14, "", { "text-anchor": "end" }),
+      ];
+      parts.push(markup("g", { class: "al-grad", "data-state": "none" }, ...inside));
+    }
+    parts.push(labelled("al-value", PAD, y + 14, this.size));
+    return parts.join("") + rings(w, h);
   }
 
   draw() {
+    if (this.said) return this.small();
     const { width: w, height: h, strip, wrong } = this, box = { x: 0, y: 0, width: w, height: h, rx: 6 };
     const [stroke, thick] = wrong ? [PALETTE["bad-line"], 2.5] : [PALETTE.blue, 1.6];
     const parts = [
@@ -250,6 +224,7 @@ export class Cards {
   constructor(trace, folding) {
     Object.assign(this, { trace, folding, made: new Map(), headers: new Map() });
     this.devices = trace.meta.devices ?? {};
+    this.used = new Set(trace.edges.map(({ parent }) => parent));
     this.types = new Map(trace.groups.map((group) => [group.path, group.type]));
     this.saved = new Map();
     for (const saved of trace.saved) this.saved.has(saved.node) ? this.saved.get(saved.node).push(saved) : this.saved.set(saved.node, [saved]);
@@ -292,11 +267,12 @@ export class Cards {
   }
 
   part(id) {
-    const part = this.folding.byId.get(id);
-    return new PartCard(part, this.look(this.nodeAt(part.last)), this.wrong.get(id) ?? "");
+    const part = this.folding.byId.get(id), said = rehearsed(this.trace) ? ["part would be in"] : ["in progress", "returned"];
+    return new PartCard(part, this.look(this.nodeAt(part.last)), this.wrong.get(id) ?? "", this.folding.down ? said : null);
   }
 
   node(id) {
+    if (this.folding.down && this.nodeAt(id).kind === "op") return this.withRows(this.nodeAt(id));
     const node = this.nodeAt(id), said = node.kind === "op" && this.folding.home.get(id) === null;
     const kind = this.types.get(node.module) ?? "";
     const module = !said ? "" : kind === "" || kind === node.module ? node.module : `${node.module} · ${kind}`;
@@ -304,6 +280,28 @@ export class Cards {
     const size = start && node.shape ? sizeWords(node.shape.reduce((a, b) => a * b, 1) * bytesEach(node.dtype)) : "";
     const note = size ? `${start} → ${node.device}, ${size}` : sharers ? `shared by ${sharers} calls` : "";
     return new NodeCard(node, this.saved.get(id) ?? [], this.grads.get(id) ?? [], module, note, this.look(node), this.told(id));
+  }
+
+  withRows(node) {
+    const { folding } = this, parts = folding.around(node.id).filter((part) => folding.single.has(part)).map((part) => folding.byId.get(part));
+    const made = madeOf(node) || node.id, inside = (folding.rows.get(node.id) ?? []).map((id) => this.nodeAt(id)), all = [node, ...inside];
+    const title = parts.length ? parts.map(({ name }) => name).join(".") : made;
+    const kind = !parts.length ? node.op : node.requires_grad ? parts.at(-1).type : `${parts.at(-1).type} · ${made}`;
+    const rows = node.requires_grad ? [this.row(node, `${made}.grad`)] : [];
+    rows.push(...inside.filter((n) => n.requires_grad).map((n) => this.row(n, rowName(n))));
+    const others = [...new Set(inside.filter((n) => !n.requires_grad && n.kind === "data").map(inModule))];
+    const look = this.look(node), wrong = all.flatMap(({ error, mark }) => [error.split(":")[0], mark]).filter(Boolean);
+    const notes = [...new Set([...wrong, ...(node.cut ? [`cut: ${node.cut}`] : [])])].map((words) => [words, true]);
+    if (look[0] !== null) notes.push([look[0] === "sim" ? `${node.device} simulated` : node.device, false]);
+    const shown = node.shape && !node.error && (!node.shape.length || !this.used.has(node.id));
+    const value = !shown ? "" : !node.shape.length && node.value ? node.value.text : shapeWords(node.shape);
+    const saved = all.flatMap(({ id }) => this.saved.get(id) ?? []).map(({ id }) => id);
+    return new RowsCard(node, title, kind, rows, others, notes, value, saved, look, parts.length && folding.rows.has(node.id) ? parts[0].id : "");
+  }
+
+  row({ id }, name) {
+    const { state, word, said } = this.told(id), numbers = (this.grads.get(id) ?? []).filter((g) => g && !g.shape.length).map((g) => g.text);
+    return { of: id, name, state, word: cut(word, TEXT, 150), said: [said[0], ...said.slice(1).map((w) => cut(w, TEXT, 150))], numbers };
   }
 
   told(id) {

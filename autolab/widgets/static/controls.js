@@ -15,11 +15,11 @@ const ICONS = {
   fit: "M2 2h5v2H4v3H2zM9 2h5v5h-2V4H9zM2 9h2v3h3v2H2zM12 9h2v5H9v-2h3z",
 };
 
-function icon(name) {
+export function icon(path) {
   return svgEl(
     "svg",
     { viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true", class: "al-icon" },
-    svgEl("path", { d: ICONS[name] }),
+    svgEl("path", { d: path }),
   );
 }
 
@@ -27,12 +27,13 @@ function button(name, key, picture, onclick) {
   return h(
     "button",
     { type: "button", "aria-label": name, title: key ? `${name} (${key})` : name, onclick },
-    icon(picture),
+    icon(ICONS[picture]),
   );
 }
 
 export class Controls {
-  constructor(model, zoom) {
+  // zoom(way): what the buttons at the right do, where there are any; `more`: what stands beside them.
+  constructor(model, zoom, more = "") {
     this.model = model;
     const by = (step) => () => goTo(model, step());
     this.play = h("button", {
@@ -88,6 +89,7 @@ export class Controls {
           button("Zoom out", "-", "out", () => zoom(-1)),
           button("Zoom in", "+", "in", () => zoom(1)),
           button("Fit", "0", "fit", () => zoom(0)),
+          more,
         ),
     );
   }
@@ -106,7 +108,7 @@ export class Controls {
     if (this.play.getAttribute("aria-label") === name) return;
     this.play.setAttribute("aria-label", name);
     this.play.title = `${name} (space)`;
-    this.play.replaceChildren(icon(name.toLowerCase()), h("span", { "aria-hidden": "true", text: name }));
+    this.play.replaceChildren(icon(ICONS[name.toLowerCase()]), h("span", { "aria-hidden": "true", text: name }));
   }
 }
 
@@ -123,7 +125,7 @@ export function onKey(event, model, nodes, more = {}) {
     model.set("selected", node.dataset.id);
     model.save_changes();
   };
-  const use = () => (node.hasAttribute("aria-expanded") ? node.dispatchEvent(new MouseEvent("click")) : select());
+  const use = () => (node.hasAttribute("aria-expanded") ? (node.querySelector(".al-close") ?? node).dispatchEvent(new MouseEvent("click")) : select());
   const move = (by) => node && nodes[nodes.indexOf(node) + by]?.focus();
   const keys = {
     ArrowRight: () => goTo(model, step + 1),

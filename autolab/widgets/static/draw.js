@@ -1,6 +1,9 @@
 // The picture of a folded graph where no kernel can draw it: the same DOT, places and lines as picture.py and geometry.py
 // make, with the cards of cards.js.
 
+import { TEXT, labelled, rounded, widthOf } from "./svg.js";
+import { grouped, shapeWords } from "./values.js";
+
 const FORWARD = PALETTE.blue, LEAF = PALETTE.leaf, RULE = PALETTE.data, PAPER = PALETTE.paper;
 const MAX_PILLS = 150, PILL = [50, 20], HEADER = [6, 5], MARGIN = 6;
 const NUMBERS = /-?\d+(?:\.\d+)?(?:e-?\d+)?/g;
@@ -10,7 +13,9 @@ export class Drawing {
     Object.assign(this, { folding, folded, cards });
     const pill = ({ start, end, edges }) => edges.length > 1 || (start[0] === "n" && end[0] === "n");
     const few = folded.links.length <= MAX_PILLS;
-    this.pills = new Set(few ? folded.links.filter((l) => l.differentiable && pill(l)).map((l) => l.id) : []);
+    this.shapes = new Map(folding.down ? folded.links.map((link) => [link.id, this.shapeOf(link)]).filter(([, words]) => words) : []);
+    this.again = new Map(folding.down ? folded.links.map((link) => [link.id, this.callsOf(link)]).filter(([, calls]) => calls) : []);
+    this.pills = new Set(few && !folding.down ? folded.links.filter((l) => l.differentiable && pill(l)).map((l) => l.id) : []);
   }
 
   parentOf(part) {
@@ -20,36 +25,126 @@ export class Drawing {
   dot(rankdir) {
     const { boxes, links, frames, order } = this.folded, inside = new Map(), lines = [];
     const put = (frame, line) => (inside.get(frame) ?? inside.set(frame, []).get(frame)).push(line);
-    for (const [key, { of, frame }] of boxes) put(frame, box(key, this.cards.of(of)));
+    const { down } = this.folding, backbone = down ? this.backbone() : new Map(), straight = new Set([...backbone].flat());
+    const first = [...boxes.keys()].sort((a, b) => straight.has(b) - straight.has(a));
+    for (const key of first) put(boxes.get(key).frame, box(key, this.cards.of(boxes.get(key).of)));
+    if (down) for (const [key, before] of this.beside(backbone)) put(boxes.get(key).frame, `{rank=same; ${before} -> ${key} [style=invis];}`);
     const [enter, leave] = rankdir === "LR" ? ["w", "e"] : ["n", "s"];
     for (const { id, start, end } of links) {
+      if (this.again.has(id)) continue;
       const { of, frame } = boxes.get(start);
       const weight = this.folding.isPart(of) || this.folding.trace.nodes[Number(of.slice(1))].kind.match(/op|update/) ? 8 : 1;
-      if (this.pills.has(id)) {
+      if (down) lines.push(this.straight(id, start, end, backbone));
+      else if (this.pills.has(id)) {
         put(this.aroundBoth(frame, boxes.get(end).frame), box(id, { width: PILL[0], height: PILL[1] }));
         lines.push(`${start} -> ${id}:${enter} [id="${id}a", weight=${weight}];`);
         lines.push(`${id}:${leave} -> ${end} [id="${id}b", weight=${weight}];`);
       } else lines.push(`${start} -> ${end} [id="${id}a", weight=${weight}, minlen=2];`);
     }
     for (const [start, end] of order) lines.push(`${start} -> ${end} [style=invis, weight=0];`);
+    if (down) lines.push(...this.columns(put));
+    const space = down ? "nodesep=0.12; ranksep=0.02" : "nodesep=0.24; ranksep=0.15";
     const cluster = (part) => {
       const { width, height } = this.cards.header(part), size = `FIXEDSIZE="TRUE" WIDTH="${width}" HEIGHT="${height}"`;
       const label = `<<TABLE BORDER="0" CELLBORDER="0" CELLPADDING="0" CELLSPACING="0"><TR><TD ${size}></TD></TR></TABLE>>`;
       return [
-        `subgraph cluster_${part} { id=${part}; margin=12; labeljust=l; label=${label};`,
+        `subgraph cluster_${part} { id=${part}; margin=${down ? 5 : 12}; labeljust=l; label=${label};`,
         ...(inside.get(part) ?? []),
         ...frames.filter((other) => this.parentOf(other) === part).flatMap(cluster),
         "}",
       ];
     };
     return [
-      `digraph { rankdir=${rankdir}; nodesep=0.24; ranksep=0.15; edge [arrowhead=none];`,
+      `digraph { rankdir=${rankdir}; ${space}; edge [arrowhead=none];`,
       'node [shape=box, fixedsize=true, label=""];',
       ...frames.filter((part) => this.parentOf(part) === null).flatMap(cluster),
       ...(inside.get(null) ?? []),
       ...lines,
       "}",
     ].join("\n");
+  }
+
+  // The longest way through the picture, end -> start of each of its lines.
+  backbone() {
+    const { boxes } = this.folded, into = new Map(), length = new Map(), found = new Map();
+    const made = (key) => this.folding.isPart(boxes.get(key).of) || /op|update/.test(this.folding.trace.nodes[Number(boxes.get(key).of.slice(1))].kind);
+    const places = new Map([...boxes.keys()].sort((a, b) => made(a) - made(b)).map((key, i) => [key, i])); // what nothing made comes first
+    for (const { start, end, update } of this.folded.links)
+      if (places.get(start) < places.get(end) && !update) into.has(end) ? into.get(end).push(start) : into.set(end, [start]);
+    const longest = (keys) => keys.reduce((best, key) => (length.get(key) > length.get(best) ? key : best));
+    for (const key of places.keys()) length.set(key, 1 + Math.max(0, ...(into.get(key) ?? []).map((start) => length.get(start))));
+    let at = length.size ? longest([...length.keys()]) : "";
+    while (into.has(at)) {
+      found.set(at, longest(into.get(at)));
+      at = found.get(at);
+    }
+    return found;
+  }
+
+  // What only a box of the backbone uses and nothing leads to -> the box before that one.
+  beside(backbone) {
+    const { boxes, links } = this.folded, ends = new Set(links.map(({ end }) => end)), used = new Map(), found = new Map();
+    for (const { start, end } of links) used.has(start) ? used.get(start).add(end) : used.set(start, new Set([end]));
+    for (const [key, users] of used) {
+      const before = backbone.get([...users][0]);
+      if (users.size === 1 && before && before !== key && !ends.has(key) && boxes.get(before).frame === boxes.get(key).frame) found.set(key, before);
+    }
+    return found;
+  }
+
+  straight(id, start, end, backbone) {
+    const words = this.shapes.get(id), weight = backbone.get(end) === start ? 100 : 1;
+    const size = words && `FIXEDSIZE="TRUE" WIDTH="${rounded(widthOf(words, TEXT) + 9)}" HEIGHT="1"`;
+    const label = words ? ` label=<<TABLE BORDER="1" CELLBORDER="0" CELLPADDING="0" CELLSPACING="0" ${size}><TR><TD></TD></TR></TABLE>>` : "";
+    return `${start} -> ${end} [id="${id}a", weight=${weight}${label}];`;
+  }
+
+  shapeOf({ edges }) {
+    const found = edges.map((id) => this.folding.trace.edges[Number(id.slice(1))]), sources = new Set(found.map((e) => `${e.parent} ${e.parent_nr}`));
+    if (sources.size > 1) return `${grouped(sources.size)} tensors`;
+    const { shape } = this.folding.trace.nodes[Number(found[0].parent.slice(1))];
+    return shape ? shapeWords(shape) : "";
+  }
+
+  // The two calls of one module that a line leads from and to; null for others.
+  callsOf({ start, end }) {
+    const { byId } = this.folding, { boxes } = this.folded;
+    const called = (key) => this.in(boxes.get(key).of).filter((id) => byId.has(id)).map((id) => [callOf(byId.get(id))[0], byId.get(id)]);
+    const ends = new Map(called(end));
+    for (const [path, from] of called(start)) {
+      const to = ends.get(path) ?? from;
+      if (callOf(from)[1] < callOf(to)[1] && from.parent === to.parent) return [from.id, to.id];
+    }
+    return null;
+  }
+
+  in(of) {
+    return [...this.folding.opening(of), of];
+  }
+
+  columns(put) {
+    const pairs = [...this.again.values()].sort(([a, c], [b, d]) => (a < b ? -1 : a > b ? 1 : c < d ? -1 : 1)), follow = new Map(pairs), first = new Map();
+    for (const [key, { of }] of this.folded.boxes) for (const part of this.in(of)) if (!first.has(part)) first.set(part, key);
+    for (const [start, end] of follow) {
+      let around = this.parentOf(start);
+      while (around !== null && !this.folded.frames.includes(around)) around = this.parentOf(around);
+      put(around, `{rank=same; above_${start} -> above_${end} [style=invis];}`);
+    }
+    const parts = new Set([...follow].flat());
+    return [...parts].map((p) => `above_${p} [style=invis, width=0, height=0]; above_${p} -> ${first.get(p)} [style=invis, weight=20];`);
+  }
+
+  // Sizes and places in Graphviz's SVG, and the lines that lead from one column to the next.
+  places(picture) {
+    const found = placesIn(picture), lines = new Map(this.folded.links.map((link) => [link.id, link]));
+    for (const [id, [, call]] of this.again) {
+      const { start, end } = lines.get(id), card = (key) => this.cards.of(this.folded.boxes.get(key).of).width / 2;
+      const [left, y] = found.nodes[start], [right, down] = found.nodes[end], x = left + card(start), at = right - card(end);
+      found.edges[id] = across(x, y, at, down, found.frames[call] ? found.frames[call][0] - 4 : at - 14);
+      found.heads[id] = [at, down, 0];
+      found.labels[id] = [x - 3, y - 9];
+    }
+    return found;
   }
 
   aroundBoth(a, b) {
@@ -78,7 +173,7 @@ export class Drawing {
       parts.push(`<g class="${name}" ${data} transform="translate(${x - w / 2} ${y - h / 2})">${inside}</g>`);
     }
     const size = `width="${width}" height="${height}" viewBox="0 0 ${width} ${height}"`;
-    const head = `<svg xmlns="http://www.w3.org/2000/svg" ${size} data-open="${open.join(" ")}"`;
+    const head = `<svg xmlns="http://www.w3.org/2000/svg" ${size} data-open="${open.join(" ")}"${this.folding.down ? ' data-rankdir="TB"' : ""}`;
     return `${head} font-family="Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif">${parts.join("")}</svg>`;
   }
 
@@ -94,8 +189,28 @@ export class Drawing {
     const path = `<path class="al-line" d="${d}" fill="none" stroke="${color}" stroke-width="${update ? 4.2 : 1.6}"/>${inner}`;
     const place = `translate(${x} ${y}) rotate(${angle})`;
     const head = `<path class="al-head" d="M0 0L-10 -4.5L-10 4.5Z" fill="${color}" transform="${place}"/>`;
-    return `<g class="al-edge" data-id="${id}">${path}${head}${this.pills.has(id) ? pill(places.pills[id]) : ""}</g>`;
+    return `<g class="al-edge" data-id="${id}">${path}${head}${this.pills.has(id) ? pill(places.pills[id]) : this.shapes.has(id) ? shapeAt(places.labels[id], this.shapes.get(id)) : ""}</g>`;
   }
+}
+
+function callOf({ label }) {
+  const [path, call] = label.split(" (call ");
+  return [path, call ? parseInt(call) : 1];
+}
+
+// A line from the right side of a box to the left side of one in the next column: it goes up or down at `turn`.
+function across(x, y, end, down, turn) {
+  const way = down > y ? 1 : -1, round = 8;
+  if (Math.abs(down - y) < 2 * round || turn < x + round) {
+    const middle = (x + end) / 2;
+    return `M${x},${y}C${middle},${y} ${middle},${down} ${end},${down}`;
+  }
+  const first = `M${x},${y}H${turn - round}Q${turn},${y} ${turn},${y + way * round}`;
+  return `${first}V${down - way * round}Q${turn},${down} ${Math.min(turn + round, end)},${down}H${end}`;
+}
+
+function shapeAt([x, y], words) {
+  return labelled("al-shape", x + 9, y + 4.5, words, { fill: PALETTE.muted, stroke: PAPER, "stroke-width": 3, "paint-order": "stroke" });
 }
 
 function pill([x, y]) {
@@ -113,28 +228,32 @@ function box(name, { width, height }) {
 
 // Sizes and places by id in Graphviz's SVG, as `geometry` in geometry.py reads them.
 export function placesIn(picture) {
-  const root = new DOMParser().parseFromString(picture, "image/svg+xml").documentElement;
-  const graph = root.querySelector("g.graph"), view = root.getAttribute("viewBox").split(/[ ,]+/).map(Number);
-  const [, dx, dy] = /translate\(([-\d.]+)[ ,]+([-\d.]+)\)/.exec(graph.getAttribute("transform")).map(Number);
+  const graph = new DOMParser().parseFromString(picture, "image/svg+xml").querySelector("g.graph");
   const round = (v) => Math.round(v * 10) / 10;
-  const pointsOf = (g, shape, attribute) => {
-    const numbers = (g.querySelector(shape)?.getAttribute(attribute) ?? "").match(NUMBERS) ?? [];
-    const points = [];
-    for (let i = 0; i + 1 < numbers.length; i += 2)
-      points.push([round(Number(numbers[i]) + dx + MARGIN), round(Number(numbers[i + 1]) + dy + MARGIN)]);
+  const pairs = (words) => {
+    const numbers = words?.match(NUMBERS) ?? [], points = [];
+    for (let i = 0; i + 1 < numbers.length; i += 2) points.push([Number(numbers[i]), Number(numbers[i + 1])]);
     return points;
   };
-  const found = { width: Math.round(view[2] + 2 * MARGIN), height: Math.round(view[3] + 2 * MARGIN) };
-  Object.assign(found, { nodes: {}, pills: {}, edges: {}, heads: {}, frames: {} });
+  const corners = (g) => pairs(g.querySelector("polygon")?.getAttribute("points"));
+  const drawn = [...graph.querySelectorAll("g")].filter((g) => ["node", "cluster", "edge"].includes(g.getAttribute("class")));
+  const points = new Map(drawn.map((g) => [g, g.querySelector("path") ? pairs(g.querySelector("path").getAttribute("d")) : corners(g)]));
+  const all = [...points.values()].flat(), [left, top, right, bottom] = sides(all.length ? all : [[0, 0]]);
+  const moved = ([x, y]) => [round(x - left + MARGIN), round(y - top + MARGIN)];
+  const found = { width: Math.round(right - left + 2 * MARGIN), height: Math.round(bottom - top + 2 * MARGIN) };
+  Object.assign(found, { nodes: {}, pills: {}, edges: {}, heads: {}, frames: {}, labels: {} });
   const lines = new Map();
-  for (const g of graph.querySelectorAll("g")) {
+  for (const g of drawn) {
     const name = g.id, kind = g.getAttribute("class");
-    if (kind === "edge") lines.set(name, pointsOf(g, "path", "d"));
-    if (kind !== "node" && kind !== "cluster") continue;
-    const points = pointsOf(g, "polygon", "points"), xs = points.map((p) => p[0]), ys = points.map((p) => p[1]);
-    const [left, top, right, bottom] = [Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)];
-    if (kind === "cluster") found.frames[name] = [left, top, round(right - left), round(bottom - top)];
-    else found[name[0] === "e" ? "pills" : "nodes"][name] = [round((left + right) / 2), round((top + bottom) / 2)];
+    if (kind === "edge") {
+      lines.set(name, points.get(g).map(moved));
+      const [x, above, , below] = sides(corners(g));
+      if (Number.isFinite(x)) found.labels[name.slice(0, -1)] = moved([x, (above + below) / 2]);
+      continue;
+    }
+    const [x, y, xx, yy] = sides(points.get(g).map(moved));
+    if (kind === "cluster") found.frames[name] = [x, y, round(xx - x), round(yy - y)];
+    else found[name[0] === "e" ? "pills" : "nodes"][name] = [round((x + xx) / 2), round((y + yy) / 2)];
   }
   for (const [name, points] of lines) {
     if (!name.endsWith("a")) continue;
@@ -142,6 +261,13 @@ export function placesIn(picture) {
     found.edges[edge] = curve(points) + (rest ? "L" + curve(rest).slice(1) : "");
     found.heads[edge] = headOf(rest ?? points);
   }
+  return found;
+}
+
+// Left, top, right and bottom of points.
+function sides(points) {
+  const found = [Infinity, Infinity, -Infinity, -Infinity];
+  for (const [x, y] of points) [found[0], found[1], found[2], found[3]] = [Math.min(found[0], x), Math.min(found[1], y), Math.max(found[2], x), Math.max(found[3], y)];
   return found;
 }
 

@@ -10,8 +10,8 @@ import { Finder } from "./search.js";
 import { Graph } from "./graph.js";
 import { Details } from "./details.js";
 import { Controls, onKey } from "./controls.js";
+import { Turning } from "./view.js";
 import { quietWhilePlaying, startClock } from "./player.js";
-import { Cards } from "./cards.js";
 import { layOut, drawHere, engineOf } from "./layout.js";
 
 const DETAILS_WIDTH = 380;
@@ -24,7 +24,8 @@ class View {
     this.host = el;
     this.data = model.get("data");
     this.trace = unpack(this.data);
-    this.folding = new Folding(this.trace, model.get("folding"));
+    this.foldings = {};
+    this.folding = this.foldingOf(model.get("rankdir"));
     this.alone = model.get("live") === false; // an exported page: there is no kernel
     const many = `this graph has ${this.trace.nodes.length.toLocaleString("en")} nodes: its numbers stay in the notebook's kernel`;
     if (this.trace.columns) this.trace.absent = this.alone ? many : "asked of the kernel";
@@ -37,7 +38,8 @@ class View {
     this.details = h("div", { class: "al-details", role: "group", "aria-label": "Details", tabindex: "0" });
     this.sentence = h("p", { class: "al-sentence", role: "status", "aria-live": "polite", "aria-atomic": "true" });
     this.camera = new Camera(this.pane, () => this.fit(), () => this.graph?.svg.clientWidth || 1);
-    this.controls = new Controls(model, (way) => this.camera.step(way));
+    this.turning = new Turning(() => this.turn());
+    this.controls = new Controls(model, (way) => this.camera.step(way), this.turning.element);
     this.finder = new Finder(this.trace, this.folding, {
       show: (id) => this.show(id),
       open: (parts) => this.open(parts),
@@ -74,6 +76,10 @@ class View {
     this.play();
   }
 
+  foldingOf(rankdir) {
+    return (this.foldings[rankdir] ??= new Folding(this.trace, this.model.get("folding"), rankdir));
+  }
+
   // What autolab.explain() found.
   explanation() {
     const said = this.trace.meta.explanation;
@@ -100,6 +106,7 @@ class View {
       "change:step": () => this.update(true),
       "change:selected": () => this.update(false),
       "change:playing": () => this.play(),
+      "change:rankdir": () => this.turning.update(this.model.get("rankdir")),
       "change:dimmed": () => this.update(false),
       "change:svg": () => this.drawGraph(),
       "change:dot": () => this.layOut(),
@@ -121,6 +128,7 @@ class View {
   }
 
   play() {
+    this.turning.update(this.model.get("rankdir"));
     quietWhilePlaying(this.sentence, this.model);
     this.controls.update();
     this.shown = ""; // a screen reader reads what is written anew
@@ -139,6 +147,7 @@ class View {
       if (!this.drawing) this.silent = false;
       before?.stop();
       const layouts = this.model.get("layouts");
+      this.folding = this.finder.folding = this.foldingOf(layouts.LR ? "LR" : "TB");
       this.graph = new Graph(this.pane, this.trace, this.folding, markup, layouts, {
         select: (id) => this.select(id),
         toggle: (id) => this.toggle(id),
@@ -163,6 +172,15 @@ class View {
       if (this.graph) this.finder.say(text);
       else this.pane.replaceChildren(h("p", { class: "al-error", role: "alert", text }));
     });
+  }
+
+  // From top to bottom, or from left to right.
+  turn() {
+    const open = [...this.graph.open];
+    this.model.set("rankdir", this.model.get("rankdir") === "TB" ? "LR" : "TB");
+    this.waiting(true);
+    if (this.alone) this.drawHere(open);
+    else this.askFor(open);
   }
 
   toggle(part) {
@@ -211,10 +229,10 @@ class View {
   }
 
   drawHere(wanted, engine) {
-    this.cards ??= new Cards(this.trace, this.folding);
+    const folding = this.foldingOf(this.model.get("rankdir"));
     const draw = async () => {
       this.drawing = true;
-      await drawHere(this.model, this.folding, this.cards, wanted, engine).catch((error) => this.giveUp(error.message, true));
+      await drawHere(this.model, folding, wanted, engine).catch((error) => this.giveUp(error.message, true));
       this.drawing = false;
     };
     setTimeout(draw, 20); // first a paint: laying out keeps the browser busy
@@ -226,6 +244,7 @@ class View {
     this.finder.say(`This cannot be drawn: ${reason}.`);
     if (!this.graph) this.pane.replaceChildren(h("p", { class: "al-error", role: "alert", text: `The graph cannot be drawn: ${reason}` }));
     if (here) return;
+    this.model.set("rankdir", this.graph.rankdir);
     this.model.set("expanded", [...this.graph.open]);
     this.model.save_changes();
   }
@@ -252,17 +271,17 @@ class View {
   fit() {
     const width = this.root.clientWidth - 24;
     if (!this.graph || width <= 0) return;
-    const least = this.graph.size("LR").width * 0.85;
+    const turned = this.graph.rankdir === "TB", least = this.graph.size(this.graph.rankdir).width * 0.85;
     const beside = width >= 860 && least <= width - DETAILS_WIDTH - 12;
     const narrow = width < 700;
     if (width !== this.width) this.text.forgetHeight();
     this.width = width;
     this.root.classList.toggle("al-beside", beside);
     this.root.classList.toggle("al-narrow", narrow);
-    const down = narrow && least > width;
+    const down = turned || (narrow && least > width);
     this.graph.arrange(down ? "TB" : "LR");
     // A graph that runs down the page is scrolled through; one that runs across it should be seen whole.
-    const height = down ? Infinity : parseFloat(getComputedStyle(this.pane).maxHeight) - 4;
+    const height = down && !turned ? Infinity : parseFloat(getComputedStyle(this.pane).maxHeight) - 4;
     this.graph.resize(this.pane.clientWidth - 2, height || Infinity, this.camera.zoom);
     this.update(false);
     if (!this.settled) this.settle();

@@ -1,10 +1,16 @@
-// Which parts of a graph are open, and what is drawn then: the same as `Folding.fold` in trace/folding.py.
+// Which parts of a graph are open, and what is drawn then: the same as `Folding.fold` in trace/folding.py. From top to bottom
+// (`rankdir` "TB"), what `rows` says is inside the cards of operations, and modules in `single` are the card of an operation.
 import { timelineOf } from "./states.js";
 
 const ALIAS_FROM = 4;
 
 export class Folding {
-  constructor(trace, { parts, home, held, aliases, steps }) {
+  constructor(trace, { parts, home, held, aliases, steps, network, rows, single }, rankdir = "LR") {
+    const down = network && rankdir === "TB";
+    this.rows = new Map(down ? Object.entries(rows) : []);
+    this.within = new Map([...this.rows].reverse().flatMap(([op, inside]) => inside.map((node) => [node, op]))); // its first card
+    this.single = new Map(down ? Object.entries(single) : []);
+    this.down = down;
     this.trace = trace;
     this.steps = steps;
     this.parts = parts;
@@ -35,24 +41,41 @@ export class Folding {
     return this.isPart(id) ? this.chains.get(this.byId.get(id).parent) : this.around(id);
   }
 
-  // The box that shows a node when `expanded` (a Set) is open: a closed part around it, or itself.
+  // A module that is one card without rows is never closed.
+  isOpen(part, expanded) {
+    return expanded.has(part) || (this.single.has(part) && !this.rows.has(this.single.get(part)));
+  }
+
+  // The box that shows a node when `expanded` (a Set) is open: a closed part around it, the card it is in, or itself.
   boxOf(node, expanded) {
-    return this.around(node).find((part) => !expanded.has(part)) ?? node;
+    const card = this.within.get(node) ?? node;
+    return this.around(card).find((part) => !this.isOpen(part, expanded)) ?? card;
+  }
+
+  // What shows a node or part: a box, or the open part itself, which has a frame.
+  shownAs(id, expanded) {
+    if (!this.isPart(id)) return this.boxOf(id, expanded);
+    return [...this.opening(id), id].find((part) => !this.isOpen(part, expanded)) ?? this.single.get(id) ?? id;
   }
 
   fold(expanded) {
     const closed = new Map([[null, null]]); // part -> the outermost closed one around it, or null
-    for (const { id, parent } of this.parts) closed.set(id, closed.get(parent) ?? (expanded.has(id) ? null : id));
+    const frameOf = new Map([[null, null]]); // part -> the innermost one that has a frame or is a box
+    for (const { id, parent } of this.parts) {
+      closed.set(id, closed.get(parent) ?? (this.isOpen(id, expanded) ? null : id));
+      frameOf.set(id, this.single.has(id) ? frameOf.get(parent) : id);
+    }
     const boxes = new Map(), links = new Map();
     const box = (key, of, home) => {
       const hidden = closed.get(home), shown = hidden ?? key;
       if (!boxes.has(shown))
-        boxes.set(shown, hidden ? { of: hidden, frame: this.byId.get(hidden).parent } : { of, frame: home });
+        boxes.set(shown, hidden ? { of: hidden, frame: frameOf.get(this.byId.get(hidden).parent) } : { of, frame: frameOf.get(home) });
       return shown;
     };
     for (const edge of this.trace.edges) {
-      const end = box(edge.child, edge.child, this.homeOf(edge.child));
-      const [key, home] = this.startOf(edge), start = box(key, edge.parent, home);
+      const child = this.within.get(edge.child) ?? edge.child, end = box(child, child, this.homeOf(child)), card = this.within.get(edge.parent);
+      if (card && !edge.update) continue; // it stays inside a card
+      const [key, home] = card ? [card, this.homeOf(card)] : this.startOf(edge), start = box(key, card ?? edge.parent, home);
       if (start === end) continue;
       const single = start[0] === "n" && end[0] === "n";
       const { id, differentiable, update } = edge, name = single ? id : `${start} ${end} ${differentiable} ${update}`;
@@ -60,11 +83,11 @@ export class Folding {
       links.get(name).edges.push(edge.id);
     }
     for (const { id, kind } of this.trace.nodes)
-      if (kind === "op" || kind === "update" || !this.held.has(id)) box(id, id, this.home.get(id));
+      if (!this.within.has(id) && (kind === "op" || kind === "update" || !this.held.has(id))) box(id, id, this.home.get(id));
     this.repeatLeaves(boxes, [...links.values()]);
-    const frames = this.parts.map((part) => part.id).filter((id) => expanded.has(id) && closed.get(id) === null);
+    const frames = this.parts.map((part) => part.id).filter((id) => expanded.has(id) && closed.get(id) === null && frameOf.get(id) === id);
     const rank = ([key, { of }]) => (key.includes("_") ? this.trace.nodes.length : 0) + this.placeOf(of);
-    const shown = (node) => closed.get(this.home.get(node)) ?? node, order = new Map();
+    const shown = (node) => closed.get(this.home.get(node)) ?? this.within.get(node) ?? node, order = new Map();
     for (const pair of this.steps.map((nodes) => nodes.map(shown))) if (pair[0] !== pair[1]) order.set(pair.join(), pair);
     return { boxes: new Map([...boxes].sort((a, b) => rank(a) - rank(b))), links: [...links.values()], frames, order: [...order.values()] };
   }

@@ -22,11 +22,13 @@ export class Graph {
     this.svg.setAttribute("aria-label", "Computation graph");
     this.svg.prepend(defs());
     pane.replaceChildren(this.svg);
-    this.direction = "LR";
+    this.rankdir = this.direction = layouts.LR ? "LR" : "TB";
     this.open = new Set((this.svg.dataset.open ?? "").split(" ").filter(Boolean));
     this.links = new Map(folding.fold(this.open).links.map((link) => [link.id, link]));
     this.nodeById = new Map(trace.nodes.map((node) => [node.id, node]));
     this.edgeById = new Map(trace.edges.map((edge) => [edge.id, edge]));
+    // A card that stands for a module begins with its name.
+    this.moduleOf = new Map([...folding.single].map(([part, op]) => [op, [folding.byId.get(part).label, folding.byId.get(part).type]]));
     this.cards = [...this.svg.querySelectorAll(".al-node:not(.al-part)")].map((g) => this.prepareCard(g, actions));
     this.parts = [...this.svg.querySelectorAll(".al-part")].map((g) => this.preparePart(g, actions));
     this.headers = [...this.svg.querySelectorAll(".al-header")].map((g) => this.prepareHeader(g, actions));
@@ -40,20 +42,28 @@ export class Graph {
     g.classList.add(`al-${node.kind}`);
     const shape = g.querySelector(".al-card"), of = (name) => Number(shape.getAttribute(name));
     if (g.querySelector(".al-grad")) g.classList.add("al-wants");
-    for (const tab of g.querySelectorAll(".al-tab")) tab.append(svgEl("title", { text: keptWords(this.trace, tab.dataset.saved) }));
-    g.classList.toggle("al-wrong", Boolean(node.error || node.mark));
+    for (const tab of g.querySelectorAll(".al-tab"))
+      tab.append(svgEl("title", { text: tab.dataset.saved.split(" ").map((id) => keptWords(this.trace, id)).join("\n") }));
+    g.classList.toggle("al-wrong", Boolean(node.error || node.mark || g.querySelector(".al-wrongline")));
     // Last, so that nothing covers it; seen while the value or the gradient holds NaN or inf.
     g.append(svgEl("rect", { class: "al-inner", x: 3, y: of("y") + 3, rx: 5, width: of("width") - 6, height: of("height") - 6 }));
     g.addEventListener("click", () => actions.select(node.id));
     g.addEventListener("focus", () => actions.select(node.id));
+    const close = g.querySelector(".al-close"), within = (this.folding.rows.get(node.id) ?? []).map((id) => this.nodeById.get(id));
+    if (close) {
+      g.setAttribute("aria-expanded", "true");
+      onlyHere(close, () => actions.toggle(close.dataset.part));
+    }
     const part = (name) => g.querySelector(name);
     return {
       g,
       node,
+      within,
+      rows: [...g.querySelectorAll(".al-grad[data-of]")].map((row) => this.prepareRow(row, actions)),
       value: part(".al-value"),
       valueText: part(".al-value")?.textContent,
       thumb: part(".al-thumb"),
-      grad: part(".al-grad"),
+      grad: part(".al-grad:not([data-of])"),
       number: part(".al-number"),
       word: part(".al-word"),
       strip: part(".al-strip"),
@@ -63,8 +73,16 @@ export class Graph {
         rect: tab.querySelector("rect"),
         text: tab.querySelector("text"),
         full: tab.querySelector("text").textContent,
+        count: within.length || g.querySelector(".al-grad[data-of]") ? tab.dataset.saved.split(" ").length : 0,
       })),
     };
+  }
+
+  // The gradient of an operation's result, or of a parameter in its card; a click on it selects that.
+  prepareRow(g, { select }) {
+    const of = (name) => g.querySelector(name), node = this.nodeById.get(g.dataset.of);
+    onlyHere(g, () => select(node.id));
+    return { g, node, grad: g, strip: of(".al-strip"), number: of(".al-number"), word: of(".al-word") };
   }
 
   // A closed part: a button that opens it.
@@ -72,7 +90,7 @@ export class Graph {
     const part = this.folding.byId.get(g.dataset.id), of = (name) => g.querySelector(name);
     asToggle(g, false, () => actions.toggle(part.id));
     g.classList.toggle("al-wrong", Boolean(g.querySelector(".al-wrongline")));
-    return { g, part, value: of(".al-value"), grad: of(".al-grad"), strip: of(".al-strip"), word: of(".al-word") };
+    return { g, part, value: of(".al-value"), full: of(".al-value").textContent, grad: of(".al-grad"), strip: of(".al-strip"), word: of(".al-word") };
   }
 
   // The label of an open part: a button that closes it.
@@ -93,9 +111,7 @@ export class Graph {
 
   // The box of a node or part, or of the closed part that holds it; the header of an open part.
   elementOf(id) {
-    const shown = this.folding.isPart(id)
-      ? [...this.folding.opening(id), id].find((part) => !this.open.has(part)) ?? id
-      : this.folding.boxOf(id, this.open);
+    const shown = this.folding.shownAs(id, this.open);
     return this.svg.querySelector(`.al-node[data-id="${shown}"], .al-header[data-id="${shown}"]`);
   }
 
@@ -198,7 +214,7 @@ export class Graph {
     g.classList.toggle("al-now-forward", phase === "forward");
     g.classList.toggle("al-now-backward", phase === "backward");
     g.classList.toggle("al-now-update", phase === "update");
-    box.value.textContent = done ? (part.shape ? shapeWords(part.shape) : "") : computed ? `${grouped(computed)} of ${grouped(part.ops)} ${part.kind === "step" ? "done" : "computed"}` : "…";
+    box.value.textContent = done ? box.full : computed ? `${grouped(computed)} of ${grouped(part.ops)} ${part.kind === "step" ? "done" : "computed"}` : "…";
     if (box.grad) {
       box.strip.setAttribute("fill", state in PATTERNS ? `url(#al-${state})` : PALETTE.paper);
       box.grad.dataset.state = state;
@@ -213,14 +229,17 @@ export class Graph {
   }
 
   updateCard(card, frame, now, selected, dim) {
-    const { g, node } = card, known = now.computed.has(node.id), state = now.states[node.id];
-    const grad = ["none", "never", "freed"].includes(state) ? null : now.gradients[node.id], why = now.why[node.id];
-    const word = stateWord(this.trace, state, now.returnedAs[node.id]);
-    const about = frame && (frame.node === node.id || (frame.receiver === node.id && frame.event !== "free"));
-    const phase = about && (frame.phase !== "forward" || frame.node === node.id) ? frame.phase : "";
+    const { g, node } = card, known = now.computed.has(node.id), { state, grad, word, why } = this.gradientOf(node, now);
+    const ids = [node.id, ...card.within.map(({ id }) => id)];
+    const about = frame && (ids.includes(frame.node) || (ids.includes(frame.receiver) && frame.event !== "free"));
+    const phase = about && (frame.phase !== "forward" || ids.includes(frame.node)) ? frame.phase : "";
     const failed = about && frame.event === "error";
-    const picked = selected === node.id, tabs = card.tabs.map(({ tab }) => now.saved[tab.dataset.saved]);
-    if (!differs(card, [known, state, word, why, grad, phase, failed, picked, dim, ...tabs])) return;
+    const picked = selected === node.id, tabs = card.tabs.map(({ tab }) => together(tab.dataset.saved.split(" ").map((id) => now.saved[id])));
+    const rows = card.rows.map((row) => [row, this.gradientOf(row.node, now), selected === row.node.id, now.dimmed.has(row.node.id)]);
+    const looks = rows.flatMap(([, { state, word, grad }, ...marks]) => [state, word, grad, ...marks]);
+    const wanted = frame && card.rows.length ? [frame.node, frame.event === "free" ? null : frame.receiver] : [];
+    for (const { g: row, node: { id } } of card.rows) row.classList.toggle("al-about", wanted.includes(id));
+    if (!differs(card, [known, state, word, why, grad, phase, failed, picked, dim, ...tabs, ...looks])) return;
     g.classList.toggle("al-pending", !known);
     g.classList.toggle("al-hasbad", holdsBad(node, known, grad));
     g.classList.toggle("al-failed", Boolean(failed));
@@ -230,16 +249,27 @@ export class Graph {
     g.classList.toggle("al-selected", picked);
     g.setAttribute("aria-pressed", String(picked));
     g.classList.toggle("al-dimmed", dim);
-    g.setAttribute("aria-label", this.nameOf(node, known, why ? `${word}: ${why}` : word, grad));
+    const inside = rows.filter(([{ node: n }]) => n !== node).map(([{ node: n }, { word }]) => `${n.name || madeOf(n)} ${shapeWords(n.shape ?? [])}, gradient ${word}`);
+    g.setAttribute("aria-label", [this.nameOf(node, known, why ? `${word}: ${why}` : word, grad), ...inside].join("; "));
+    for (const [row, now, picked, dimmed] of rows) {
+      row.g.classList.toggle("al-picked", picked);
+      row.g.classList.toggle("al-dimmed", dimmed);
+      updateRow(row, now);
+    }
     if (card.value) card.value.textContent = known ? card.valueText : "…";
     if (card.thumb) card.thumb.style.display = known ? "" : "none";
     card.tabs.forEach((tab, i) => updateTab(tab, tabs[i], rehearsed(this.trace)));
     if (card.grad) updateGradient(card, state, word, grad);
   }
 
+  gradientOf({ id }, now) {
+    const state = now.states[id], grad = ["none", "never", "freed"].includes(state) ? null : now.gradients[id];
+    return { state, grad, word: stateWord(this.trace, state, now.returnedAs[id]), why: now.why[id] };
+  }
+
   // `said`: the word for the state of its gradient, and why there is never one.
   nameOf(node, known, said, grad) {
-    const parts = [`${madeOf(node)}, ${kindWords(node)}`];
+    const parts = [...(this.moduleOf.get(node.id) ?? []), `${madeOf(node)}, ${kindWords(node)}`];
     if (node.mark) parts.push(node.mark);
     parts.push(
       !known
@@ -388,11 +418,11 @@ function holdsBad(node, known, grad) {
 }
 
 // What would be freed has the look of it; that it would stands below, at the gradient.
-function updateTab({ tab, rect, text, full }, saved, would, tight) {
+function updateTab({ tab, rect, text, full, count }, saved, would, tight) {
   const gone = (saved === "freed" && !would) || saved === "modified";
   tab.dataset.state = saved;
   rect.setAttribute("fill", saved === "freed" ? "url(#al-hatch)" : saved ? PALETTE.saved : "none");
-  text.textContent = !saved ? "" : gone ? `${full.split(" · ")[0]} · ${saved}` : full;
+  text.textContent = !saved ? "" : count ? `${count} ${gone ? saved : "saved"}` : gone ? `${full.split(" · ")[0]} · ${saved}` : full;
   if (!tight || !saved) return;
   text.removeAttribute("textLength");
   narrow(text, Number(rect.getAttribute("width")) - 8);
@@ -409,6 +439,27 @@ function updateGradient({ g, grad: strip, node, strip: paper, word, number, gthu
   const w = Number(gthumb.dataset.w), h = Number(gthumb.dataset.h);
   const frame = { x: -2, y: -2, width: w + 4, height: h + 4, fill: PALETTE.paper, stroke: "none" };
   gthumb.replaceChildren(grad ? svgEl("rect", frame) : "", ...thumbCells(grad, w, h));
+}
+
+// Of a row only the number of the card's own result is shown, and only where it is one.
+function updateRow({ g, node, strip, number, word }, { state, word: said, grad }) {
+  g.dataset.state = state;
+  strip.setAttribute("fill", state in PATTERNS ? `url(#al-${state})` : PALETTE.paper);
+  word.textContent = said;
+  if (number) number.textContent = node.shape?.length ? "" : state === "zero" ? "0" : brief(grad);
+}
+
+// The state of several saved tensors: the worst of them.
+function together(states) {
+  return ["modified", "alive", "freed"].find((state) => states.includes(state)) ?? states[0];
+}
+
+// A click on it does this, and nothing else.
+function onlyHere(g, act) {
+  g.addEventListener("click", (event) => {
+    event.stopPropagation();
+    act();
+  });
 }
 
 function pillWords(sent) {

@@ -1,7 +1,6 @@
-// Layout in the browser, for a kernel that has no Graphviz and for pages without a kernel. viz.js is never stored with a
-// widget: a kernel sends it on request, an exported page brings it along and answers itself, and in a notebook whose kernel
-// is gone it is taken from the one model that `engine` names (see engine.py).
-import { Drawing, placesIn } from "./draw.js";
+// Layout in the browser, for a kernel that has no Graphviz and for pages without a kernel. viz.js, and what draws with it
+// (drawing.js), are never stored with a widget: a kernel sends them on request, an exported page brings them along and answers
+// itself, and in a notebook whose kernel is gone they are taken from the one model that `engine` names (see engine.py).
 
 let loaded = null; // once for all explorers of a page
 
@@ -41,16 +40,20 @@ async function load(model, engine) {
   const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
   try {
     const library = await import(/* webpackIgnore: true */ url);
-    return await (library.instance ?? library.default.instance)();
+    return { viz: await (library.instance ?? library.default.instance)(), drawing: library.drawing };
   } finally {
     URL.revokeObjectURL(url);
   }
 }
 
-async function pictures(model, dots, engine = null) {
+async function loadOnce(model, engine = null) {
   loaded ??= load(model, engine);
   loaded.catch(() => (loaded = null));
-  const viz = await loaded;
+  return loaded;
+}
+
+async function pictures(model, dots, engine) {
+  const { viz } = await loadOnce(model, engine);
   return Object.fromEntries(
     Object.entries(dots).map(([direction, dot]) => [direction, viz.renderString(dot, { format: "svg" })]),
   );
@@ -59,15 +62,18 @@ async function pictures(model, dots, engine = null) {
 // The kernel gets the layout and makes the picture.
 export async function layOut(model) {
   const dots = model.get("dot");
-  model.send({ kind: "layouts", svgs: await pictures(model, dots), for: model.get("expanded") });
+  model.send({ kind: "layouts", svgs: await pictures(model, dots), for: model.get("expanded"), rankdir: model.get("rankdir") });
 }
 
 // No kernel: the picture is made here.
-export async function drawHere(model, folding, cards, expanded, engine = null) {
-  const drawing = new Drawing(folding, folding.fold(new Set(expanded)), cards);
-  const svgs = await pictures(model, { LR: drawing.dot("LR"), TB: drawing.dot("TB") }, engine);
-  const layouts = { LR: placesIn(svgs.LR), TB: placesIn(svgs.TB) };
+export async function drawHere(model, folding, expanded, engine = null) {
+  const { Cards, Drawing } = (await loadOnce(model, engine)).drawing;
+  folding.cards ??= new Cards(folding.trace, folding);
+  const drawing = new Drawing(folding, folding.fold(new Set(expanded)), folding.cards);
+  const rankdir = model.get("rankdir"), dots = (rankdir === "TB" ? ["TB"] : ["LR", "TB"]).map((way) => [way, drawing.dot(way)]);
+  const svgs = await pictures(model, Object.fromEntries(dots), engine);
+  const layouts = Object.fromEntries(Object.entries(svgs).map(([way, svg]) => [way, drawing.places(svg)]));
   model.set("layouts", layouts);
   model.set("expanded", expanded);
-  model.set("svg", drawing.svg(layouts.LR, expanded));
+  model.set("svg", drawing.svg(layouts[rankdir], expanded));
 }

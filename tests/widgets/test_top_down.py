@@ -1,0 +1,149 @@
+"""Networks from top to bottom: how large they are drawn, what is straight, what stands in a card."""
+
+import xml.etree.ElementTree as ET
+
+import pytest
+import traitlets
+
+import autolab as torch
+from autolab import nn
+from autolab.vision import models
+from autolab.widgets import Explorer, explore
+
+SVG = "{http://www.w3.org/2000/svg}"
+LEAST = 0.85  # of a unit is drawn: text of 13 units is then 11 px
+
+
+def recorded(model, *inputs):
+    with torch.record() as recording:
+        model(*inputs).sum().backward()
+    return recording
+
+
+@pytest.fixture(scope="module")
+def resnet():
+    torch.manual_seed(0)
+    return explore(recorded(models.resnet18(), torch.randn(2, 3, 32, 32)))
+
+
+@pytest.fixture(scope="module")
+def recurrent():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.cell, self.head = nn.LSTMCell(3, 4), nn.Linear(4, 1)
+
+        def forward(self, steps):
+            state = None
+            for x in steps:
+                state = self.cell(x, state)
+            return self.head(state[0])
+
+    torch.manual_seed(0)
+    return explore(recorded(Net(), torch.randn(4, 2, 3)))
+
+
+def open_all(explorer):
+    explorer.expanded = list(explorer._folding.parts)
+    return explorer.layouts["TB"]
+
+
+def words(explorer, node):
+    root = ET.fromstring(explorer.svg)
+    card = next(g for g in root.iter(f"{SVG}g") if g.get("data-id") == node)
+    return [t.text for t in card.iter(f"{SVG}text") if t.text]
+
+
+def test_resnet_18_is_no_larger_than_torchview_draws_it_and_closed_it_fits_a_screen(resnet):
+    places = open_all(resnet)
+    assert places["width"] * LEAST <= 435 and places["height"] * LEAST <= 5155, "torchview's: 435 x 5,155 px"
+    resnet.expanded = []
+    places = resnet.layouts["TB"]
+    assert places["width"] * LEAST <= 1280 and places["height"] * LEAST <= 720
+
+
+def test_the_backbone_is_straight_and_what_skips_is_beside_it(resnet):
+    places = open_all(resnet)
+    way = {key for pair in resnet._picture._backbone() for key in pair}
+    assert len(way) > 60 and len({places["nodes"][key][0] for key in way}) == 1
+    shortcut = [n.id for n in resnet.trace.nodes if n.module.startswith("layer2.0.downsample") and n.op == "convolution"]
+    assert shortcut and places["nodes"][shortcut[0]][0] > places["nodes"][next(iter(way))][0]
+
+
+def test_nothing_overlaps(resnet, recurrent):
+    for explorer in (resnet, recurrent):
+        places, boxes = open_all(explorer), []
+        for key, box in explorer._picture.folded.boxes.items():
+            card, (x, y) = explorer._cards(box.of), places["nodes"][key]
+            boxes.append((x - card.width / 2, y - card.height / 2, x + card.width / 2, y + card.height / 2))
+        for i, (left, top, right, bottom) in enumerate(boxes):
+            assert 0 < left and right < places["width"] and 0 < top and bottom < places["height"]
+            for other in boxes[:i]:
+                assert right <= other[0] or other[2] <= left or bottom <= other[1] or other[3] <= top
+
+
+def test_calls_of_a_recurrent_module_are_columns_in_their_order(recurrent):
+    places = open_all(recurrent)
+    cells = [part.id for part in recurrent._folding.parts.values() if part.type == "LSTMCell"]
+    frames = [places["frames"][cell] for cell in cells]
+    assert len(frames) == 4
+    for (x, y, width, height), after in zip(frames, frames[1:]):
+        assert x + width < after[0], "one beside the other"
+        assert y < after[1] + after[3] and after[1] < y + height, "and not one below the other"
+    again = recurrent._picture.again
+    assert len(again) == 6, "h and c go on three times"
+    for link in again:
+        x, y = places["nodes"][next(a.end for a in recurrent._picture.folded.links if a.id == link)]
+        assert places["heads"][link][1:] == [y, 0.0] and places["heads"][link][0] < x
+
+
+def test_a_layer_called_twice_is_no_column_where_something_is_between():
+    relu = nn.ReLU()
+    explorer = explore(recorded(nn.Sequential(nn.Linear(2, 2), relu, nn.Linear(2, 2), relu), torch.ones(1, 2)))
+    assert explorer._picture.again == {} and len({round(x) for x, _ in explorer.layouts["TB"]["nodes"].values()}) <= 2
+
+
+def test_a_card_has_module_parameters_and_what_was_saved():
+    explorer = explore(recorded(nn.Sequential(nn.Linear(3, 4), nn.ReLU()), torch.ones(2, 3)))
+    linear = next(n.id for n in explorer.trace.nodes if n.op == "addmm")
+    weight = ["weight [4, 3]", "accumulated", "v1 · t [3, 4]", "freed", "bias [4]", "accumulated"]
+    assert words(explorer, linear) == ["0", "Linear", "1 saved", "v2.grad", "freed", *weight]
+
+
+def test_each_line_says_the_shape_of_what_flows_along_it(resnet):
+    resnet.expanded = []
+    root = ET.fromstring(resnet.svg)
+    said = {g.get("data-id"): [t.text for t in g.iter(f"{SVG}text")] for g in root.iter(f"{SVG}g") if g.get("class") == "al-edge"}
+    assert all(len(found) == 1 for found in said.values())
+    assert [found[0] for found in said.values()][:3] == ["[2, 3, 32, 32]", "[2, 64, 16, 16]", "[2, 64, 16, 16]"]
+
+
+def test_networks_run_down_and_other_graphs_from_left_to_right(sample):
+    model = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
+    down, across = explore(recorded(model, torch.ones(1, 2))), Explorer(sample)
+    assert (down.rankdir, set(down.layouts)) == ("TB", {"TB"}) and (across.rankdir, set(across.layouts)) == ("LR", {"LR", "TB"})
+    first = down.svg
+    down.rankdir = "LR"
+    assert set(down.layouts) == {"LR", "TB"} and len(down.layouts["LR"]["nodes"]) > 5
+    down.rankdir = "TB"
+    assert down.svg == first
+    across.rankdir = "TB"
+    assert set(across.layouts) == {"TB"} and len(across.layouts["TB"]["nodes"]) == len(sample.nodes), "parameters only of modules"
+    down.show(sample)
+    assert down.rankdir == "LR"
+    assert explore(recorded(model, torch.ones(1, 2)), rankdir="LR").rankdir == "LR"
+    for wrong in ("down", "tb", ""):
+        with pytest.raises(traitlets.TraitError, match=r'rankdir must be "LR" \(left to right\) or "TB" \(top to bottom\), got'):
+            down.rankdir = wrong
+
+
+def test_what_is_wrong_inside_a_card_is_said_on_it():
+    layer = nn.Linear(2, 2)
+    with torch.record() as recording:
+        try:
+            layer(torch.ones(1, 3))
+        except RuntimeError:
+            pass
+    explorer = explore(recording)
+    failed = next(n for n in explorer.trace.nodes if n.error)
+    assert "RuntimeError" in words(explorer, explorer._folding.within.get(failed.id, failed.id))
