@@ -1,6 +1,6 @@
 // The Details: what this step does, and everything known about the node that is looked at.
 import { breakable, fitFormulas, h, nameScrollers } from "./dom.js";
-import { againNote, valueView, shapeWords, sizeWords, words, short, isBad } from "./values.js";
+import { againNote, grouped, valueView, shapeWords, sizeWords, words, short, isBad } from "./values.js";
 import { arrivedAt, soFar, edgesInto, madeOf, sentAlong, sharersOf, whyMissing } from "./states.js";
 import { mood, rehearsed, stateWord } from "./moods.js";
 import { keptTable } from "./kept.js";
@@ -44,6 +44,10 @@ function attributeText(value) {
 function settingWords({ optimizer, settings }) {
   const words = Object.entries(settings).map(([name, value]) => `${name} = ${settingText(value)}`);
   return [optimizer, ...words].join(", ");
+}
+
+function smallButton(text, onclick) {
+  return h("button", { type: "button", class: "al-small", text, onclick });
 }
 
 export class Details {
@@ -351,6 +355,15 @@ export class Details {
     );
   }
 
+  // Where the node was computed, or changed; of a leaf, where its first gradient came.
+  toStep({ id }, frame) {
+    const { frames } = this.trace, own = frames.findIndex((f) => f.node === id && ["compute", "update", "error"].includes(f.event));
+    const step = own < 0 ? frames.findIndex((f) => f.receiver === id) : own;
+    if (step < 0 || frames[step] === frame) return null;
+    const word = own < 0 ? "First gradient:" : { compute: "Computed in", update: "Changed in", error: "Failed in" }[frames[step].event];
+    return smallButton(`${word} step ${grouped(step + 1)}`, () => this.actions.goTo(step));
+  }
+
   line({ file, line, text }, before = "") {
     return h(
       "div",
@@ -376,14 +389,8 @@ export class Details {
         "div",
         { class: "al-heading" },
         title,
-        picked
-          ? h("button", {
-              type: "button",
-              class: "al-small",
-              onclick: () => this.actions.select(""),
-              text: "Follow the steps",
-            })
-          : null,
+        picked ? this.toStep(node, frame) : null,
+        picked ? smallButton("Follow the steps", () => this.actions.select("")) : null,
       ),
     );
     if (known && node.error) box.append(h("p", { class: "al-bad", text: `${node.call} failed: there is no result.` }));

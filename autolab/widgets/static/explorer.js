@@ -10,12 +10,14 @@ import { Finder } from "./search.js";
 import { Graph } from "./graph.js";
 import { Details } from "./details.js";
 import { Controls, onKey } from "./controls.js";
-import { Turning } from "./view.js";
-import { quietWhilePlaying, startClock } from "./player.js";
+import { Pace, Turning } from "./view.js";
+import { goTo, quietWhilePlaying, startClock } from "./player.js";
 import { layOut, drawHere, engineOf } from "./layout.js";
 
 const DETAILS_WIDTH = 380;
 const PATIENCE = 15000, BUSY = 1500, UNANSWERED = 2500; // ms that an answer of the kernel is waited for; where the browser can draw itself
+const BARS = 124; // px: what JupyterLab's own bars take of a window's height
+const LEAST_ROOM = 440, LEAST_PANE = 180, LEAST_DETAILS = 180; // px that the widget, the graph and Details have in any window
 const MANY = 30; // nodes from which on a search box helps
 
 class View {
@@ -39,7 +41,9 @@ class View {
     this.sentence = h("p", { class: "al-sentence", role: "status", "aria-live": "polite", "aria-atomic": "true" });
     this.camera = new Camera(this.pane, () => this.fit(), () => this.graph?.svg.clientWidth || 1);
     this.turning = new Turning(() => this.turn());
+    this.pace = new Pace(model);
     this.controls = new Controls(model, (way) => this.camera.step(way), this.turning.element);
+    this.controls.count.after(this.pace.element);
     this.finder = new Finder(this.trace, this.folding, {
       show: (id) => this.show(id),
       open: (parts) => this.open(parts),
@@ -59,12 +63,13 @@ class View {
       this.explanation(),
       this.sentence,
       this.why(),
-      h("div", { class: "al-main" }, h("div", { class: "al-left" }, this.pane, (this.legend = legend(this.trace)), deviceLegend(this.trace.meta.devices)), this.details),
+      (this.main = h("div", { class: "al-main" }, h("div", { class: "al-left" }, this.pane, (this.legend = legend(this.trace)), deviceLegend(this.trace.meta.devices)), this.details)),
     );
     shadow.append(this.root);
     this.formulas = { ...model.get("formulas") };
     this.text = new Details(this.details, this.trace, this.formulas, {
       select: (id) => this.select(id),
+      goTo: (step) => goTo(model, step),
       layersAround: (id) => this.layersAround(id),
     });
     this.root.addEventListener("keydown", (event) =>
@@ -106,6 +111,7 @@ class View {
       "change:step": () => this.update(true),
       "change:selected": () => this.update(false),
       "change:playing": () => this.play(),
+      "change:interval": () => this.pace.update(),
       "change:rankdir": () => this.turning.update(this.model.get("rankdir")),
       "change:dimmed": () => this.update(false),
       "change:svg": () => this.drawGraph(),
@@ -119,7 +125,13 @@ class View {
     }
     const sizes = new ResizeObserver(() => this.fit()), forget = followTheme(this.host, this.root);
     sizes.observe(this.root);
+    const resized = () => {
+      this.text.forgetHeight();
+      this.fit();
+    };
+    addEventListener("resize", resized);
     this.leave = () => {
+      removeEventListener("resize", resized);
       for (const [name, handler] of Object.entries(events)) this.model.off(name, handler);
       sizes.disconnect();
       forget();
@@ -278,13 +290,25 @@ class View {
     this.width = width;
     this.root.classList.toggle("al-beside", beside);
     this.root.classList.toggle("al-narrow", narrow);
+    this.bound(beside, narrow);
     const down = turned || (narrow && least > width);
     this.graph.arrange(down ? "TB" : "LR");
     // A graph that runs down the page is scrolled through; one that runs across it should be seen whole.
     const height = down && !turned ? Infinity : parseFloat(getComputedStyle(this.pane).maxHeight) - 4;
     this.graph.resize(this.pane.clientWidth - 2, height || Infinity, this.camera.zoom);
+    if (!beside && !narrow) this.details.style.maxHeight = `${Math.max(LEAST_DETAILS, this.rest - this.main.firstChild.offsetHeight - 12)}px`;
     this.update(false);
     if (!this.settled) this.settle();
+  }
+
+  // Buttons, sentence, graph and formula are seen at once in a window of usual height: the graph and Details scroll by themselves. Where
+  // an output is a frame that grows with it, the screen says what is usual.
+  bound(beside, narrow) {
+    const high = window === top ? innerHeight - BARS : Math.max(innerHeight, 0.7 * screen.availHeight);
+    this.rest = Math.max(LEAST_ROOM, high) - (this.main.offsetTop - this.root.offsetTop) - 12;
+    const left = this.rest - (this.main.firstChild.offsetHeight - this.pane.offsetHeight); // less the legend
+    this.pane.style.maxHeight = narrow ? "" : `${Math.max(LEAST_PANE, left - (beside ? 0 : LEAST_DETAILS + 12))}px`;
+    this.details.style.maxHeight = beside ? `${Math.max(LEAST_DETAILS, this.rest)}px` : "";
   }
 
   update(moved) {
@@ -293,6 +317,7 @@ class View {
       frame = trace.frames[index],
       selected = model.get("selected");
     this.controls.update();
+    this.pace.update();
     const words = frame ? frame.text + this.where(frame) : "";
     if (this.shown !== `${index} ${words}`) {
       this.shown = `${index} ${words}`;
