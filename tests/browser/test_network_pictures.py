@@ -143,7 +143,7 @@ def test_the_step_stays_in_sight_when_all_is_opened_and_closed(page: Page, tmp_p
     head = nn.Sequential(nn.Flatten(), nn.Linear(256, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10))
     loss = nn.functional.cross_entropy(head(features(torch.randn(4, 1, 28, 28))), torch.tensor([0, 1, 2, 3]))
     for step in (0, 40):
-        page.goto(torch.explore(loss, step=step).to_html(tmp_path / "lenet.html").as_uri())
+        page.goto(torch.explore(loss, step=step, rankdir="LR").to_html(tmp_path / "lenet.html").as_uri())
         shown = Network(page)
         expect(shown.graph).to_be_visible()
         for button, count in (("Expand all", 20), ("Collapse all", 0)):

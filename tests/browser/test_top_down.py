@@ -88,14 +88,14 @@ def test_a_small_graph_its_sentence_and_its_formula_fit_a_notebook_on_a_small_sc
 ) -> None:
     x = torch.tensor(2.0, requires_grad=True)
     b = x * x
-    fork = explore(3 * x * b + b, step=9).to_html(tmp_path / "fork.html")
+    fork = explore(3 * x * b + b).to_html(tmp_path / "fork.html")
     page.set_viewport_size({"width": width, "height": 768})
-    for path in (fork, exported):
+    for path, step in ((fork, 6), (exported, 4)):  # a contribution; a value
         page.goto(path.as_uri())
         shown = Explorer(page)
         expect(shown.graph).to_be_visible()
-        shown.slider.fill("9")
-        boxes = [box.bounding_box() for box in (shown.root, shown.said, shown.graph, shown.details.locator(".al-formula").first)]
+        shown.slider.fill(str(step))
+        boxes = [box.bounding_box() for box in (shown.root, shown.said, shown.graph, shown.details.locator(".al-step .al-formula").first)]
         whole, *seen = boxes
         assert whole and whole["height"] <= 768 - 92 - 24, "JupyterLab's bars and what is above a cell's output"
         pane = shown.graph.evaluate("svg => { const box = svg.parentElement.getBoundingClientRect(); return [box.top, box.bottom]; }")

@@ -284,7 +284,7 @@ class View {
     const width = this.root.clientWidth - 24;
     if (!this.graph || width <= 0) return;
     const turned = this.graph.rankdir === "TB", least = this.graph.size(this.graph.rankdir).width * 0.85;
-    const beside = width >= 860 && least <= width - DETAILS_WIDTH - 12;
+    const beside = width >= (turned ? 700 : 860) && least <= width - DETAILS_WIDTH - 12;
     const narrow = width < 700;
     if (width !== this.width) this.text.forgetHeight();
     this.width = width;
