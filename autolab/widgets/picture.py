@@ -76,6 +76,8 @@ class Cards:
         look = device_look(node, self.devices)
         wrong = [words for n in (node, *inside) for words in (n.error.partition(":")[0], n.mark) if words]
         notes = [(words, True) for words in dict.fromkeys([*wrong, *([f"cut: {node.cut}"] if node.cut else [])])]
+        calls = max((len(self.trace.sharers(n.id)) for n in inside), default=0)
+        notes += [(f"parameters shared by {calls} calls", False)] if calls else []
         notes += [] if look[0] is None else [(f"{node.device} simulated" if look[0] == "sim" else node.device, False)]
         shown = node.shape is not None and not node.error and (node.shape == () or node.id not in self.used)
         value = "" if not shown else node.value.text if node.shape == () and node.value else shape_text(node.shape or ())

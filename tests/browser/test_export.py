@@ -270,7 +270,7 @@ def test_script_and_kernel_agree_on_states_numbers_and_colours(page: Page) -> No
 def test_a_shared_parameter_names_the_calls_that_use_it(offline: Offline, tmp_path: Path) -> None:
     layer = autolab.nn.Linear(3, 3)
     loss = autolab.nn.Sequential(layer, autolab.nn.ReLU(), layer)(autolab.ones(2, 3)).sum()
-    shown = offline.open(explore(loss).to_html(tmp_path / "shared.html"))
+    shown = offline.open(explore(loss, rankdir="LR").to_html(tmp_path / "shared.html"))
     weight = shown.node("weight").first
     expect(weight).to_have_accessible_name(re.compile("shared by 0 and 0 \\(call 2\\)"))
     expect(weight).to_contain_text("shared by 2 calls")

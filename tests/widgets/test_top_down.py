@@ -110,6 +110,12 @@ def test_a_card_has_module_parameters_and_what_was_saved():
     assert words(explorer, linear) == ["0", "Linear", "1 saved", "v2.grad", "freed", *weight]
 
 
+def test_a_card_says_when_other_calls_use_its_parameters_too(recurrent):
+    open_all(recurrent)
+    gates = [op for op, rows in recurrent._folding.rows.items() if any(recurrent.trace.node(row).name == "cell.weight_hh" for row in rows)]
+    assert len(gates) == 4 and all("parameters shared by 4 calls" in words(recurrent, op) for op in gates)
+
+
 def test_each_line_says_the_shape_of_what_flows_along_it(resnet):
     resnet.expanded = []
     root = ET.fromstring(resnet.svg)

@@ -292,6 +292,8 @@ export class Cards {
     const others = [...new Set(inside.filter((n) => !n.requires_grad && n.kind === "data").map(inModule))];
     const look = this.look(node), wrong = all.flatMap(({ error, mark }) => [error.split(":")[0], mark]).filter(Boolean);
     const notes = [...new Set([...wrong, ...(node.cut ? [`cut: ${node.cut}`] : [])])].map((words) => [words, true]);
+    const calls = Math.max(0, ...inside.map((n) => sharersOf(this.trace, n).length));
+    if (calls) notes.push([`parameters shared by ${calls} calls`, false]);
     if (look[0] !== null) notes.push([look[0] === "sim" ? `${node.device} simulated` : node.device, false]);
     const shown = node.shape && !node.error && (!node.shape.length || !this.used.has(node.id));
     const value = !shown ? "" : !node.shape.length && node.value ? node.value.text : shapeWords(node.shape);

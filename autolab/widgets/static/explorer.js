@@ -63,7 +63,7 @@ class View {
       this.explanation(),
       this.sentence,
       this.why(),
-      (this.main = h("div", { class: "al-main" }, h("div", { class: "al-left" }, this.pane, (this.legend = legend(this.trace)), deviceLegend(this.trace.meta.devices)), this.details)),
+      (this.main = h("div", { class: "al-main" }, h("div", { class: "al-left al-graphside" }, this.pane, (this.legend = legend(this.trace)), deviceLegend(this.trace.meta.devices)), this.details)),
     );
     shadow.append(this.root);
     this.formulas = { ...model.get("formulas") };
@@ -164,6 +164,7 @@ class View {
         select: (id) => this.select(id),
         toggle: (id) => this.toggle(id),
       });
+      this.legend.querySelector(".al-key-local").parentElement.hidden = this.folding.down; // no line has one there
       this.waiting(false);
       this.settled = false;
       this.fit();
@@ -296,7 +297,7 @@ class View {
     // A graph that runs down the page is scrolled through; one that runs across it should be seen whole.
     const height = down && !turned ? Infinity : parseFloat(getComputedStyle(this.pane).maxHeight) - 4;
     this.graph.resize(this.pane.clientWidth - 2, height || Infinity, this.camera.zoom);
-    if (!beside && !narrow) this.details.style.maxHeight = `${Math.max(LEAST_DETAILS, this.rest - this.main.firstChild.offsetHeight - 12)}px`;
+    if (!beside && !narrow) this.details.style.maxHeight = `${Math.max(LEAST_DETAILS, this.rest - this.pane.offsetHeight - 12)}px`;
     this.update(false);
     if (!this.settled) this.settle();
   }
@@ -305,9 +306,9 @@ class View {
   // an output is a frame that grows with it, the screen says what is usual.
   bound(beside, narrow) {
     const high = window === top ? innerHeight - BARS : Math.max(innerHeight, 0.7 * screen.availHeight);
-    this.rest = Math.max(LEAST_ROOM, high) - (this.main.offsetTop - this.root.offsetTop) - 12;
-    const left = this.rest - (this.main.firstChild.offsetHeight - this.pane.offsetHeight); // less the legend
-    this.pane.style.maxHeight = narrow ? "" : `${Math.max(LEAST_PANE, left - (beside ? 0 : LEAST_DETAILS + 12))}px`;
+    const legends = [...this.main.querySelectorAll(".al-legend")].reduce((sum, legend) => sum + legend.offsetHeight + 6, 0);
+    this.rest = Math.max(LEAST_ROOM, high) - (this.main.offsetTop - this.root.offsetTop) - legends - 12;
+    this.pane.style.maxHeight = narrow ? "" : `${Math.max(LEAST_PANE, this.rest - (beside ? 0 : LEAST_DETAILS + 12))}px`;
     this.details.style.maxHeight = beside ? `${Math.max(LEAST_DETAILS, this.rest)}px` : "";
   }
 

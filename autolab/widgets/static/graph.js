@@ -249,7 +249,10 @@ export class Graph {
     g.classList.toggle("al-selected", picked);
     g.setAttribute("aria-pressed", String(picked));
     g.classList.toggle("al-dimmed", dim);
-    const inside = rows.filter(([{ node: n }]) => n !== node).map(([{ node: n }, { word, why }]) => `${n.name || madeOf(n)} ${shapeWords(n.shape ?? [])}, gradient ${why ? `${word}: ${why}` : word}`);
+    const inside = rows.filter(([{ node: n }]) => n !== node).map(([{ node: n }, { word, why }]) => {
+      const sharers = sharersOf(this.trace, n), shared = sharers.length ? `, shared by ${sharers.join(" and ")}` : "";
+      return `${n.name || madeOf(n)} ${shapeWords(n.shape ?? [])}${shared}, gradient ${why ? `${word}: ${why}` : word}`;
+    });
     g.setAttribute("aria-label", [this.nameOf(node, known, why ? `${word}: ${why}` : word, grad), ...inside].join("; "));
     for (const [row, now, picked, dimmed] of rows) {
       row.g.classList.toggle("al-picked", picked);
