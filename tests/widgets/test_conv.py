@@ -242,7 +242,7 @@ def test_the_script_is_one_module_with_the_explorers_look():
     declared = r"^(?:export )?(?:async )?(?:function|class|const|let) (\w+)"
     names = [name for source in sources for name in re.findall(declared, source, re.MULTILINE)]
     assert sorted(names) == sorted(set(names))
-    assert assets.style("conv").startswith(assets.style("explorer")) and ".al-frame-now" in assets.style("conv")
+    assert assets.style("conv").startswith(assets.style("shared")) and ".al-frame-now" in assets.style("conv")
     files = assets.files("conv")
     for path in files:
         for wanted, other in re.findall(r'import \{([^}]*)\} from "\./(\w+)\.js"', path.read_text()):

@@ -115,7 +115,7 @@ export class Controls {
 // Arrows, Home and End step; space plays; up and down move between nodes; Escape lets go of the selected node.
 // `more`: further keys, as "n" or "Shift+ArrowLeft", and what they do.
 export function onKey(event, model, nodes, more = {}) {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input[type=search], input[type=number], select")) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("[type=search],[type=number],select")) return;
   const target = event.target,
     node = target.closest(".al-node, .al-header"),
     slider = target.matches("input[type=range]");

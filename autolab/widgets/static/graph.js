@@ -238,7 +238,7 @@ export class Graph {
     const rows = card.rows.map((row) => [row, this.gradientOf(row.node, now), selected === row.node.id, now.dimmed.has(row.node.id)]);
     const looks = rows.flatMap(([, { state, word, grad }, ...marks]) => [state, word, grad, ...marks]);
     const wanted = frame && card.rows.length ? [frame.node, frame.event === "free" ? null : frame.receiver] : [];
-    for (const { g: row, node: { id } } of card.rows) row.classList.toggle("al-about", wanted.includes(id));
+    for (const { g: row, node: { id } } of card.rows) row.classList.toggle("al-here", wanted.includes(id));
     if (!differs(card, [known, state, word, why, grad, phase, failed, picked, dim, ...tabs, ...looks])) return;
     g.classList.toggle("al-pending", !known);
     g.classList.toggle("al-hasbad", holdsBad(node, known, grad));

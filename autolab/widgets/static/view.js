@@ -50,7 +50,7 @@ export class Pace {
     this.field.max = Math.max(1, count);
     this.field.disabled = !count;
     if (this.field.getRootNode().activeElement !== this.field || Number(this.field.value) !== this.model.get("step") + 1) this.field.value = count ? this.model.get("step") + 1 : "";
-    this.speed.title = `Speed of playing: a step every ${interval / 1000} s`;
+    this.element.title = `Speed of playing: a step every ${interval / 1000} s`;
     if (Number(this.speed.value) === interval) return;
     const known = SPEEDS.some(([, time]) => time === interval) ? SPEEDS : [...SPEEDS, [`${interval} ms`, interval]];
     this.speed.replaceChildren(...known.map(([text, value]) => h("option", { value, text, selected: value === interval })));
