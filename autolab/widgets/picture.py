@@ -45,7 +45,9 @@ class Cards:
         self.sent = {f.edge: f.value for f in trace.frames if f.edge is not None and f.value is not None}
         self.devices: dict[str, Any] = trace.meta.get("devices", {})
         copied = {node.id for node in trace.nodes if node.op == "to_copy" and trace.copied(node)}
-        self.copies = {edge.id for edge in trace.edges if edge.child in copied}  # what flows along these goes to another device
+        self.copies = {
+            edge.id for edge in trace.edges if edge.child in copied
+        }  # what flows along these goes to another device
         self.wrong: dict[str, str] = {}  # part -> what is wrong with a node in it
         for node in trace.nodes:
             for of in folding.opening(node.id) if node.error or node.mark else ():
@@ -72,7 +74,9 @@ class Cards:
         inside = [self.trace.node(n) for n in self.folding.rows.get(node.id, ())]
         rows = [self._row(node, f"{node.made or node.id}.grad")] if node.requires_grad else []
         rows += [self._row(n, row_name(n)) for n in inside if n.requires_grad]
-        others = dict.fromkeys(n.name.removeprefix(f"{n.module}.") or n.label for n in inside if not n.requires_grad and n.kind == "data")
+        others = dict.fromkeys(
+            n.name.removeprefix(f"{n.module}.") or n.label for n in inside if not n.requires_grad and n.kind == "data"
+        )
         look = device_look(node, self.devices)
         wrong = [words for n in (node, *inside) for words in (n.error.partition(":")[0], n.mark) if words]
         notes = [(words, True) for words in dict.fromkeys([*wrong, *([f"cut: {node.cut}"] if node.cut else [])])]
@@ -80,7 +84,9 @@ class Cards:
         notes += [(f"parameters shared by {calls} calls", False)] if calls else []
         notes += [] if look[0] is None else [(f"{node.device} simulated" if look[0] == "sim" else node.device, False)]
         shown = node.shape is not None and not node.error and (node.shape == () or node.id not in self.used)
-        value = "" if not shown else node.value.text if node.shape == () and node.value else shape_text(node.shape or ())
+        value = (
+            "" if not shown else node.value.text if node.shape == () and node.value else shape_text(node.shape or ())
+        )
         saved = [s.id for n in (node, *inside) for s in self.saved.get(n.id, ())]
         closes = parts[0].id if parts and node.id in self.folding.rows else ""
         return RowsCard(node, title, kind, rows, list(others), notes, value, saved, look, closes)
@@ -106,7 +112,15 @@ class Cards:
         sharers = len(self.trace.sharers(of))
         note = f"{start} → {node.device}, {size}" if size else f"shared by {sharers} calls" if sharers else ""
         return Card(
-            node, self.saved.get(of, []), self.grads[of], module, note, self.devices, self.ends[of], self.names.get(of), self.rehearsed
+            node,
+            self.saved.get(of, []),
+            self.grads[of],
+            module,
+            note,
+            self.devices,
+            self.ends[of],
+            self.names.get(of),
+            self.rehearsed,
         )
 
 
@@ -123,7 +137,9 @@ class Picture:
         self._edges = {edge.id: edge for edge in trace.edges}
         self.headers = {part: Header(self.folding.parts[part]) for part in self.folded.frames}
         self.pills: set[str] = set()
-        self.shapes = {link.id: words for link in self.folded.links if (words := self._shape(link))} if self.cards.rows else {}
+        self.shapes = (
+            {link.id: words for link in self.folded.links if (words := self._shape(link))} if self.cards.rows else {}
+        )
         again = {link.id: self._again(link) for link in self.folded.links} if self.cards.rows else {}
         self.again = {link: calls for link, calls in again.items() if calls}
         if not self.cards.rows and len(self.folded.links) <= MAX_PILLS:
@@ -161,12 +177,21 @@ class Picture:
         lines += self._columns(inside) if self.cards.rows else []
         space = "nodesep=0.12; ranksep=0.02" if self.cards.rows else "nodesep=0.24; ranksep=0.15"
         head = f"digraph {{ rankdir={rankdir}; {space}; edge [arrowhead=none];"
-        frames = [line for part in self.folded.frames if self._frame_around(part) is None for line in self._cluster(part, inside)]
-        return "\n".join([head, 'node [shape=box, fixedsize=true, label=""];', *frames, *inside.get(None, []), *lines, "}"])
+        frames = [
+            line
+            for part in self.folded.frames
+            if self._frame_around(part) is None
+            for line in self._cluster(part, inside)
+        ]
+        return "\n".join(
+            [head, 'node [shape=box, fixedsize=true, label=""];', *frames, *inside.get(None, []), *lines, "}"]
+        )
 
     def _backbone(self) -> set[tuple[str, str]]:
         """The longest way through the picture, box by box: it is drawn straight, and what skips a part of it beside it."""
-        made = {key: box.of in self.folding.parts or self.trace.node(box.of).ran for key, box in self.folded.boxes.items()}
+        made = {
+            key: box.of in self.folding.parts or self.trace.node(box.of).ran for key, box in self.folded.boxes.items()
+        }
         places = {key: i for i, key in enumerate(sorted(made, key=made.__getitem__))}  # what nothing made comes first
         into: dict[str, list[str]] = {}
         for link in self.folded.links:
@@ -192,7 +217,12 @@ class Picture:
         found = {}
         for key, users in used.items():
             start = before.get(next(iter(users)))
-            if len(users) == 1 and start not in (None, key) and key not in ends and boxes[start].frame == boxes[key].frame:
+            if (
+                len(users) == 1
+                and start not in (None, key)
+                and key not in ends
+                and boxes[start].frame == boxes[key].frame
+            ):
                 found[key] = start, boxes[key].frame
         return found
 
@@ -217,7 +247,10 @@ class Picture:
         for start, end in follow.items():
             around = self._visible(self.folding.parts[start].parent)
             inside.setdefault(around, []).append(f"{{rank=same; above_{start} -> above_{end} [style=invis];}}")
-        return [f"above_{p} [style=invis, width=0, height=0]; above_{p} -> {first[p]} [style=invis, weight=20];" for p in parts]
+        return [
+            f"above_{p} [style=invis, width=0, height=0]; above_{p} -> {first[p]} [style=invis, weight=20];"
+            for p in parts
+        ]
 
     def _visible(self, part: str | None) -> str | None:
         """The innermost open part that has a frame, from this one outwards."""
@@ -232,7 +265,11 @@ class Picture:
         words = self.shapes.get(link.id)
         weight = 100 if (link.start, link.end) in backbone else 1
         size = f'FIXEDSIZE="TRUE" WIDTH="{text_width(words, TEXT) + 9:.0f}" HEIGHT="1"' if words else ""
-        label = f' label=<<TABLE BORDER="1" CELLBORDER="0" CELLPADDING="0" CELLSPACING="0" {size}><TR><TD></TD></TR></TABLE>>' if words else ""
+        label = (
+            f' label=<<TABLE BORDER="1" CELLBORDER="0" CELLPADDING="0" CELLSPACING="0" {size}><TR><TD></TD></TR></TABLE>>'
+            if words
+            else ""
+        )
         return f'{link.start} -> {link.end} [id="{link.id}a", weight={weight}{label}];'
 
     def _shape(self, link: Link) -> str:
@@ -248,7 +285,10 @@ class Picture:
         header = self.headers[part]
         size = f'FIXEDSIZE="TRUE" WIDTH="{header.width}" HEIGHT="{header.height}"'
         label = f'<<TABLE BORDER="0" CELLBORDER="0" CELLPADDING="0" CELLSPACING="0"><TR><TD {size}></TD></TR></TABLE>>'
-        lines = [f"subgraph cluster_{part} {{ id={part}; margin={5 if self.cards.rows else 12}; labeljust=l; label={label};", *inside.get(part, [])]
+        lines = [
+            f"subgraph cluster_{part} {{ id={part}; margin={5 if self.cards.rows else 12}; labeljust=l; label={label};",
+            *inside.get(part, []),
+        ]
         for other in self.folded.frames:
             if self._frame_around(other) == part:
                 lines += self._cluster(other, inside)
@@ -275,7 +315,9 @@ class Picture:
             (x, y), (end, down) = (found["nodes"][key] for key in (lines[link].start, lines[link].end))
             x += self.cards(self.folded.boxes[lines[link].start].of).width / 2
             end -= self.cards(self.folded.boxes[lines[link].end].of).width / 2
-            found["edges"][link] = across(x, y, end, down, found["frames"][call][0] - 4 if call in found["frames"] else end - 14)
+            found["edges"][link] = across(
+                x, y, end, down, found["frames"][call][0] - 4 if call in found["frames"] else end - 14
+            )
             found["heads"][link], found["labels"][link] = [end, down, 0.0], [x - 3, y - 9]
         return found
 
@@ -301,8 +343,8 @@ class Picture:
             name = "al-node al-part" if box.of in self.folding.parts else "al-node"
             parts.append(element("g", card.draw(), class_=name, **data, transform=moved))
         frame = {"viewBox": f"0 0 {size['width']} {size['height']}", "font_family": FONT}
-        look = {"data_open": " ".join(self.expanded), "data_rankdir": "TB" if self.cards.rows else None}
-        return element("svg", *parts, xmlns="http://www.w3.org/2000/svg", **size, **look, **frame)
+        marks: dict[str, Any] = {"data_open": " ".join(self.expanded), "data_rankdir": "TB" if self.cards.rows else None}
+        return element("svg", *parts, xmlns="http://www.w3.org/2000/svg", **size, **marks, **frame)
 
     def _header(self, part: str, geometry: dict[str, Any]) -> str:
         header, (x, y) = self.headers[part], geometry["frames"][part][:2]
@@ -318,11 +360,16 @@ class Picture:
         stroke = {"fill": "none", "stroke": color, "stroke_width": width}
         path = element("path", class_="al-line", d=geometry["edges"][link.id], **stroke)
         if link.update:  # a double line
-            path += element("path", class_="al-inline", d=geometry["edges"][link.id], fill="none", stroke=PAPER, stroke_width=1.4)
+            path += element(
+                "path", class_="al-inline", d=geometry["edges"][link.id], fill="none", stroke=PAPER, stroke_width=1.4
+            )
         head = element("path", class_="al-head", d="M0 0L-10 -4.5L-10 4.5Z", fill=color, transform=place)
         pill = self._pill(link, geometry["pills"][link.id]) if link.id in geometry["pills"] else ""
         if link.id in self.shapes:
-            at, look = geometry["labels"][link.id], {"fill": MUTED, "stroke": PAPER, "stroke_width": 3, "paint_order": "stroke"}
+            at, look = (
+                geometry["labels"][link.id],
+                {"fill": MUTED, "stroke": PAPER, "stroke_width": 3, "paint_order": "stroke"},
+            )
             pill = label("al-shape", at[0] + 9, at[1] + 4.5, self.shapes[link.id], **look)
         return element("g", path, head, pill, class_="al-edge", data_id=link.id)
 

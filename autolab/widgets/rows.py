@@ -65,12 +65,20 @@ class RowsCard:
         self.node, self.rows, self.notes, self.value, self.saved, self.look = node, rows, notes, value, saved, look
         self.title, self.kind = fit(title, TITLE, 130, bold=True), fit(kind, TEXT, 130)
         all_of = ", ".join(others)
-        self.others = all_of if text_width(all_of, TEXT) <= 190 else f"{fit(others[0], TEXT, 120)} and {len(others) - 1} more"
+        self.others = (
+            all_of if text_width(all_of, TEXT) <= 190 else f"{fit(others[0], TEXT, 120)} and {len(others) - 1} more"
+        )
         self.split = SIDE + round(text_width(self.title, TITLE, True)) + 6
         self.tab = round(text_width(saved_words(len(saved), "modified"), TEXT)) + 8 if saved else 0
         self.end = 24 if closes else 4  # what stands right of the tab
-        widths = [self.split - SIDE + text_width(self.kind, TEXT) + GAP + self.tab + self.end - 4, text_width(self.others, TEXT)]
-        widths += [text_width(words, TEXT) for words, _ in notes] + [text_width(value, TEXT), *(row.width for row in rows)]
+        widths = [
+            self.split - SIDE + text_width(self.kind, TEXT) + GAP + self.tab + self.end - 4,
+            text_width(self.others, TEXT),
+        ]
+        widths += [text_width(words, TEXT) for words, _ in notes] + [
+            text_width(value, TEXT),
+            *(row.width for row in rows),
+        ]
         self.width = round(max(60, *widths) + 2 * SIDE)
         lines = len(notes) + bool(self.value) + bool(self.others) + len(rows)
         self.height = TOP + LINE * lines + 2
@@ -90,11 +98,21 @@ class RowsCard:
             parts.append(self._tab())
         y = TOP
         for words, alarm in self.notes:
-            parts.append(label("al-cut" if alarm else "al-where", SIDE, y + 14, words, fill=palette.ALARM if alarm else palette.MUTED))
+            parts.append(
+                label(
+                    "al-cut" if alarm else "al-where",
+                    SIDE,
+                    y + 14,
+                    words,
+                    fill=palette.ALARM if alarm else palette.MUTED,
+                )
+            )
             y += LINE
         for name, words in (("al-value", self.value), ("al-where", self.others)):
             if words:
-                parts.append(label(name, SIDE, y + 14, words, fill=palette.MUTED if name == "al-where" else palette.INK))
+                parts.append(
+                    label(name, SIDE, y + 14, words, fill=palette.MUTED if name == "al-where" else palette.INK)
+                )
                 y += LINE
         for row in self.rows:
             parts.append(self._row(row, y))
@@ -118,7 +136,9 @@ class RowsCard:
             "g",
             element("path", class_="al-strip", d=outline, fill=fill, stroke=border, stroke_dasharray=dashes),
             element("path", class_="al-rule", d=f"M1 {y:g}H{w - 1}", stroke=RULE, fill="none"),
-            "" if row.of == self.node.id else element("rect", class_="al-leafmark", x=1, y=y, width=3, height=LINE, fill=LEAF),
+            ""
+            if row.of == self.node.id
+            else element("rect", class_="al-leafmark", x=1, y=y, width=3, height=LINE, fill=LEAF),
             label("al-gradname", SIDE, y + 14, row.name),
             label("al-number", at, y + 14, number) if row.of == self.node.id else "",
             label("al-word", w - SIDE, y + 14, row.word, text_anchor="end"),

@@ -48,8 +48,12 @@ def test_gradients_of_parameters_are_told_in_the_card(offline: Explorer) -> None
     names = ["v5.grad", "weight [2, 8]", "v4 · t [8, 2]", "bias [2]"]
     assert rows(offline, "2, Linear") == [[name, "not yet"] for name in names]
     offline.slider.fill("26")
-    assert rows(offline, "2, Linear") == [list(pair) for pair in zip(names, ["freed", "accumulated", "freed", "accumulated"])]
-    card = offline.graph.get_by_role("button", name=re.compile("^2, Linear, v5, result of addmm, .*; 2.weight .*, gradient accumulated"))
+    assert rows(offline, "2, Linear") == [
+        list(pair) for pair in zip(names, ["freed", "accumulated", "freed", "accumulated"])
+    ]
+    card = offline.graph.get_by_role(
+        "button", name=re.compile("^2, Linear, v5, result of addmm, .*; 2.weight .*, gradient accumulated")
+    )
     expect(card).to_have_attribute("aria-expanded", "true")
     expect(card.locator(".al-tabname")).to_have_text("2 freed")
     card.get_by_text("weight [2, 8]").click()
@@ -95,13 +99,22 @@ def test_a_small_graph_its_sentence_and_its_formula_fit_a_notebook_on_a_small_sc
         shown = Explorer(page)
         expect(shown.graph).to_be_visible()
         shown.slider.fill(str(step))
-        boxes = [box.bounding_box() for box in (shown.root, shown.said, shown.graph, shown.details.locator(".al-step .al-formula").first)]
+        boxes = [
+            box.bounding_box()
+            for box in (shown.root, shown.said, shown.graph, shown.details.locator(".al-step .al-formula").first)
+        ]
         whole, *seen = boxes
         assert whole and whole["height"] <= 768 - 92 - 24, "JupyterLab's bars and what is above a cell's output"
-        pane = shown.graph.evaluate("svg => { const box = svg.parentElement.getBoundingClientRect(); return [box.top, box.bottom]; }")
+        pane = shown.graph.evaluate(
+            "svg => { const box = svg.parentElement.getBoundingClientRect(); return [box.top, box.bottom]; }"
+        )
         details = shown.details.bounding_box()
-        assert details and seen[2] and seen[2]["y"] + seen[2]["height"] <= details["y"] + details["height"], "the formula is seen"
-        assert seen[1] and pane[0] <= seen[1]["y"] and seen[1]["y"] + seen[1]["height"] <= pane[1] + 1, "the whole graph is seen"
+        assert details and seen[2] and seen[2]["y"] + seen[2]["height"] <= details["y"] + details["height"], (
+            "the formula is seen"
+        )
+        assert seen[1] and pane[0] <= seen[1]["y"] and seen[1]["y"] + seen[1]["height"] <= pane[1] + 1, (
+            "the whole graph is seen"
+        )
 
 
 def test_a_step_by_its_number_its_speed_and_a_nodes_own_step(offline: Explorer) -> None:

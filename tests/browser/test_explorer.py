@@ -124,7 +124,7 @@ def test_click_and_focus_select_a_node(notebook: Notebook) -> None:
 def test_tab_reaches_everything(notebook: Notebook) -> None:
     notebook.root.focus()
     reached = []
-    for _ in range(30):
+    for _ in range(33):
         notebook.page.keyboard.press("Tab")
         reached.append(
             notebook.root.evaluate(
@@ -132,7 +132,8 @@ def test_tab_reaches_everything(notebook: Notebook) -> None:
                            return e ? e.getAttribute('aria-label') || e.textContent : ''; }"""
             )
         )
-    names = ["First step", "Previous step", "Play", "Next step", "Last step", "Step", "Zoom out", "Zoom in", "Fit"]
+    names = ["First step", "Previous step", "Play", "Next step", "Last step", "Step", "Step number", "Speed"]
+    names += ["Zoom out", "Zoom in", "Fit", "Top to bottom"]
     assert reached[: len(names)] == names
     nodes = [name.partition(",")[0] for name in reached[len(names) : len(names) + len(TRACE.nodes)]]
     assert nodes == [node.label for node in TRACE.nodes]

@@ -66,7 +66,9 @@ def test_the_backbone_is_straight_and_what_skips_is_beside_it(resnet):
     places = open_all(resnet)
     way = {key for pair in resnet._picture._backbone() for key in pair}
     assert len(way) > 60 and len({places["nodes"][key][0] for key in way}) == 1
-    shortcut = [n.id for n in resnet.trace.nodes if n.module.startswith("layer2.0.downsample") and n.op == "convolution"]
+    shortcut = [
+        n.id for n in resnet.trace.nodes if n.module.startswith("layer2.0.downsample") and n.op == "convolution"
+    ]
     assert shortcut and places["nodes"][shortcut[0]][0] > places["nodes"][next(iter(way))][0]
 
 
@@ -112,14 +114,22 @@ def test_a_card_has_module_parameters_and_what_was_saved():
 
 def test_a_card_says_when_other_calls_use_its_parameters_too(recurrent):
     open_all(recurrent)
-    gates = [op for op, rows in recurrent._folding.rows.items() if any(recurrent.trace.node(row).name == "cell.weight_hh" for row in rows)]
+    gates = [
+        op
+        for op, rows in recurrent._folding.rows.items()
+        if any(recurrent.trace.node(row).name == "cell.weight_hh" for row in rows)
+    ]
     assert len(gates) == 4 and all("parameters shared by 4 calls" in words(recurrent, op) for op in gates)
 
 
 def test_each_line_says_the_shape_of_what_flows_along_it(resnet):
     resnet.expanded = []
     root = ET.fromstring(resnet.svg)
-    said = {g.get("data-id"): [t.text for t in g.iter(f"{SVG}text")] for g in root.iter(f"{SVG}g") if g.get("class") == "al-edge"}
+    said = {
+        g.get("data-id"): [t.text for t in g.iter(f"{SVG}text")]
+        for g in root.iter(f"{SVG}g")
+        if g.get("class") == "al-edge"
+    }
     assert all(len(found) == 1 for found in said.values())
     assert [found[0] for found in said.values()][:3] == ["[2, 3, 32, 32]", "[2, 64, 16, 16]", "[2, 64, 16, 16]"]
 
@@ -127,19 +137,26 @@ def test_each_line_says_the_shape_of_what_flows_along_it(resnet):
 def test_networks_run_down_and_other_graphs_from_left_to_right(sample):
     model = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
     down, across = explore(recorded(model, torch.ones(1, 2))), Explorer(sample)
-    assert (down.rankdir, set(down.layouts)) == ("TB", {"TB"}) and (across.rankdir, set(across.layouts)) == ("LR", {"LR", "TB"})
+    assert (down.rankdir, set(down.layouts)) == ("TB", {"TB"}) and (across.rankdir, set(across.layouts)) == (
+        "LR",
+        {"LR", "TB"},
+    )
     first = down.svg
     down.rankdir = "LR"
     assert set(down.layouts) == {"LR", "TB"} and len(down.layouts["LR"]["nodes"]) > 5
     down.rankdir = "TB"
     assert down.svg == first
     across.rankdir = "TB"
-    assert set(across.layouts) == {"TB"} and len(across.layouts["TB"]["nodes"]) == len(sample.nodes), "parameters only of modules"
+    assert set(across.layouts) == {"TB"} and len(across.layouts["TB"]["nodes"]) == len(sample.nodes), (
+        "parameters only of modules"
+    )
     down.show(sample)
     assert down.rankdir == "LR"
     assert explore(recorded(model, torch.ones(1, 2)), rankdir="LR").rankdir == "LR"
     for wrong in ("down", "tb", ""):
-        with pytest.raises(traitlets.TraitError, match=r'rankdir must be "LR" \(left to right\) or "TB" \(top to bottom\), got'):
+        with pytest.raises(
+            traitlets.TraitError, match=r'rankdir must be "LR" \(left to right\) or "TB" \(top to bottom\), got'
+        ):
             down.rankdir = wrong
 
 
