@@ -18,7 +18,7 @@ import torch
 
 from .drafts import operation_name
 from .reader import UNKNOWN, Facts, Reader, device_name, dtype_name
-from .torch_snapshots import Snapshots
+from .torch_snapshots import Snapshots, memory_of
 from .values import Value
 
 
@@ -105,7 +105,7 @@ class TorchReader(Reader):
 
     def data_key(self, item: Any) -> Any:
         # A saved tensor unpacks to a new object each time, unless the learner still holds the original.
-        return (item.data_ptr(), tuple(item.shape), tuple(item.stride())) if item.numel() else id(item)
+        return (item.data_ptr(), tuple(item.shape), tuple(item.stride())) if item.numel() and memory_of(item) is not None else id(item)
 
     def value(self, tensor: Any) -> Value | None:  # type: ignore[override]
         return self.snapshots.value(tensor)
@@ -140,7 +140,7 @@ class TorchReader(Reader):
             return None
 
     def memory(self, tensor: Any) -> Any:
-        return tensor.untyped_storage().data_ptr() or None
+        return memory_of(tensor) or None
 
     def owns(self, item: Any) -> bool:
         return isinstance(item, torch.Tensor)

@@ -19,6 +19,7 @@ from . import stack
 from .torch_calls import Call, Function, Schema, schema_of, tensors_in
 from .torch_pass import Pass
 from .torch_silence import Silence, quietly
+from .torch_snapshots import has_numbers, is_transformed
 
 if TYPE_CHECKING:
     from .torch_record import TorchRecording
@@ -31,6 +32,12 @@ _SHARED = frozenset(["numpy", "__array__", "__dlpack__", "data_ptr"])
 REENTRANT = (
     "checkpoint(use_reentrant=True) goes back through a graph of its own, which a recording does not see: the operations inside, and the gradients "
     "of what only they use, are missing from it. With use_reentrant=False they are recorded, computed again in the backward pass."
+)
+
+
+TRANSFORM = (
+    "a transform of torch.func (grad, vjp, jvp, jacrev, hessian, ...) computes with tensors that have no numbers until it is over: a recording has "
+    "the arithmetic that it comes down to, but no graph and no backward pass of it. loss.backward() and torch.autograd.grad() are recorded whole"
 )
 
 
@@ -62,8 +69,8 @@ class _Operation:
 
 
 def _alike(a: Any, b: Any) -> bool:
-    same = a is not b and a.dtype == b.dtype and a.shape == b.shape and a.data_ptr() == b.data_ptr()
-    return same and a.layout is torch.strided and a.stride() == b.stride()
+    same = a is not b and a.dtype == b.dtype and a.shape == b.shape and has_numbers(a) and has_numbers(b)
+    return same and a.data_ptr() == b.data_ptr() and a.stride() == b.stride()
 
 
 class _Calls(TorchFunctionMode):
@@ -128,6 +135,9 @@ class _Operations(TorchDispatchMode):
         if events.passes and not on:
             return result  # a rule's own arithmetic; a result that is held would not become a leaf's `.grad` as it is
         results, given = tensors_in(result), tensors_in(arguments)
+        if any(map(is_transformed, (*results, *given))):
+            events.meet_transform()
+            return result
         if not on and events.in_function(results):
             return result
         if results and given and not schema.silent:
@@ -176,6 +186,7 @@ class Events:
         self._names: dict[int, tuple[Any, dict[int, str]]] = {}  # id of a module -> (it, the paths of what is in it)
         self.told: Any = None  # the scope of the operation that is being told
         self.modules: list[tuple[Any, Any]] = []  # (module, its scope), of calls that are running
+        self._said_transform = False
         self.clearing: Any = None  # the optimizer or module whose zero_grad() is under way
 
     def __enter__(self) -> None:
@@ -233,6 +244,13 @@ class Events:
             results = results[: max(1, len(outputs))]
         self.recording.forward(call, call.args(), None, tuple(results), node if operation.enabled else None, schema.in_place)
         self.told = None
+
+    @quietly
+    def meet_transform(self) -> None:
+        """Says, once, that a transform is not recorded."""
+        if not self._said_transform:
+            self._said_transform = True
+            warn(TRANSFORM, stack.at_torch(False).frame)
 
     @quietly
     def before_change(self, schema: Schema, arguments: dict[str, Any]) -> None:
@@ -301,7 +319,11 @@ class Events:
     def backward(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """`func` is one of the calls that go backward."""
         self.end_clearing()
-        return Pass(self, func, args, kwargs).run()
+        watched = Pass(self, func, args, kwargs)
+        if any(map(is_transformed, (*watched.roots, *(watched.inputs or ())))):
+            self.meet_transform()
+            return func(*args, **kwargs)
+        return watched.run()
 
     # -- modules -----------------------------------------------------------------------------------
     @property

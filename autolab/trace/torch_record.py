@@ -74,6 +74,7 @@ class RecordingReader(TorchReader):
         self.saved_of: Any = None  # of the builder
         self.draft: Any = None
         self.nodes = SeenNodes()
+        self.packed = f"{self.nodes.key}: packed"
 
     def seen_nodes(self, weak: bool) -> Seen:
         return self.nodes
@@ -82,11 +83,10 @@ class RecordingReader(TorchReader):
         return None if self.events is None else self.events.scope
 
     def saved(self, node: Any) -> Iterator[tuple[str, Any]]:
-        packed = f"{self.nodes.key} packed"  # said on the node: looking would call the hooks after their block, too
-        if packed in node.metadata or packs():
-            node.metadata[packed] = True
+        if self.packed in node.metadata or packs():  # looking would call the hooks, after their block too
+            state = node.metadata.setdefault(self.packed, "alive")
             for name in self._tensor_names(node):
-                yield name, SavedEntry(name, None, "alive")
+                yield name, SavedEntry(name, None, state)
             return
         yield from super().saved(node)
 
@@ -159,6 +159,11 @@ class TorchRecording(Recorder):
     def before_node(self, node: Any, grads: Any) -> None:
         self._running_node = lambda: node
         self._builder.film.before_node(node, grads)
+
+    def free(self, node: Any) -> None:
+        super().free(node)
+        if self.reader.packed in node.metadata:
+            node.metadata[self.reader.packed] = "freed"
 
     def backward_end(self, error: BaseException | None) -> None:
         super().backward_end(error)

@@ -84,10 +84,10 @@ class Snapshots:
         if not has_numbers(tensor):
             return None
         found, kept = self._find(tensor)
-        self._last = (weakref.ref(tensor), tensor.data_ptr(), found.facts.version, found) if kept else _NOTHING
+        self._last = (weakref.ref(tensor), tensor.data_ptr(), found.facts.version, found) if found is not None and kept else _NOTHING
         return found
 
-    def _find(self, tensor: Any) -> tuple[Snapshot, bool]:
+    def _find(self, tensor: Any) -> tuple[Snapshot | None, bool]:
         """(the snapshot, whether a change would be seen)"""
         facts = self.reader.facts(tensor)
         storage = tensor.untyped_storage()
@@ -97,8 +97,10 @@ class Snapshots:
         if known is not None:
             return known, True
         alias = tensor.detach()
+        if memory_of(alias) is None:
+            return None, False  # within a transform of torch.func, which wraps whatever is computed
         shared = facts.version is None or not storage.resizable()
-        found: Snapshot = Snapshot(self.reader, alias.clone() if shared else alias, facts)
+        found = Snapshot(self.reader, alias.clone() if shared else alias, facts)
         self._all.add(found)
         if not shared:
             self._known[key] = found
@@ -142,4 +144,22 @@ def _gone(values: dict[int, Any], key: int, _: Any) -> None:
 
 def has_numbers(tensor: Any) -> bool:
     """Whether a tensor lies in memory that can be read: no sparse one, none of the device "meta", none in the making by a transform."""
+    return _lies_in_memory(tensor) and memory_of(tensor) is not None
+
+
+def is_transformed(tensor: Any) -> bool:
+    """Whether it is in the making by a transform of `torch.func`: it looks like any tensor, and has no memory."""
+    return _lies_in_memory(tensor) and memory_of(tensor) is None
+
+
+def _lies_in_memory(tensor: Any) -> bool:
     return tensor.layout is torch.strided and tensor.device.type != "meta" and type(tensor) in (torch.Tensor, torch.nn.Parameter)
+
+
+def memory_of(tensor: Any) -> int | None:
+    """Where a tensor's memory begins; None for one that has none of its own, as those that a transform of `torch.func` makes."""
+    try:
+        tensor.data_ptr()
+        return int(tensor.untyped_storage().data_ptr())
+    except (NotImplementedError, RuntimeError):
+        return None

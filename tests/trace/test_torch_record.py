@@ -280,6 +280,27 @@ def test_compiled_code_runs_as_it_is_written_and_says_so():
     assert [n.op for n in recording.trace().nodes if n.kind == "op"] == ["mul", "tanh", "sum"]
 
 
+FUNC = torch.func
+TRANSFORMS = {
+    "grad": lambda x: FUNC.grad(lambda a: (a * a).sum())(x),
+    "vjp": lambda x: FUNC.vjp(lambda a: a * 2, x)[1](x)[0],
+    "jacrev": lambda x: FUNC.jacrev(lambda a: a * 2)(x),
+    "hessian": lambda x: FUNC.hessian(lambda a: (a**3).sum())(x),
+    "per sample": lambda x: FUNC.vmap(FUNC.grad(lambda a: a * a))(x),
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_a_transform_runs_and_says_what_is_not_recorded(name):
+    x = torch.tensor([1.0, 2.0])
+    with pytest.warns(UserWarning, match="a transform of torch.func"), autolab.record() as recording:
+        found = TRANSFORMS[name](x)
+        y = (x.requires_grad_() * 3).sum()
+        y.backward()
+    assert torch.equal(found, TRANSFORMS[name](x.detach()))
+    assert [n.op for n in recording.trace("torch").nodes if n.grad_fn][-2:] == ["mul", "sum"] and x.grad.tolist() == [3, 3]
+
+
 def changed_in_place():
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     y = x.exp()
