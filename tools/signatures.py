@@ -1,12 +1,15 @@
-"""Writes `autolab/engine/signatures.txt`: PyTorch's signatures of the functions and methods that autolab has, where
+"""Writes `autolab/engine/exact/signatures.txt`: PyTorch's signatures of the functions and methods that autolab has, where
 they take more than tensors.
 
     python tools/signatures.py          needs PyTorch 2.13; they are read from its type stubs, those of torch.linalg from its schemas
 
+PyTorch's functions in Python are not among them: they bind as Python does.
+
 One line per name: where it is (`f` torch, `m` Tensor, `linalg`, `special`, `nn.functional`), the name, and its forms in
 PyTorch's order. `Number?` may be None; `int[1]` is a list that one int may stand for; a `size` may be a tensor of one
 whole number, also of one dimension; an `operand` is a tensor that may be a number; `~` are forms that PyTorch takes and
-does not list. A method of which nothing is listed has the function's forms, without `input` and `out`.
+does not list; OPTIONS is what functions that make tensors take by keyword. A method of which nothing is listed has the function's
+forms, without `input` and `out`.
 """
 
 import ast
@@ -19,7 +22,7 @@ import torch
 import autolab
 
 HOME = Path(torch.__file__).parent
-TABLE = Path(autolab.__file__).parent / "engine" / "signatures.txt"
+TABLE = Path(autolab.__file__).parent / "engine" / "exact" / "signatures.txt"
 KINDS = {
     "_int": "int", "_float": "float", "_bool": "bool", "Number": "Number", "_dtype": "dtype", "str": "str", "_size": "int[]",
     "Sequence[_int]": "int[]",
@@ -28,6 +31,7 @@ KINDS = {
     "tuple[Tensor, ...] | list[Tensor]": "Tensor[]", "Tensor | tuple[Tensor, ...] | list[Tensor]": "Tensor[]", "number": "Number", "int": "int",
     "float": "float", "bool": "bool", "List[int]": "int[]", "List[Tensor]": "Tensor[]",
 }  # fmt: skip
+OPTIONS = "dtype? dtype=None, layout? layout=None, device? device=None, bool? pin_memory=False, bool? requires_grad=False"
 LEFT_OUT = (" | torch.SymInt | torch.SymFloat", " | SymInt", " | _complex", "torch.")
 CASTS = "float double half int long short char byte bool cfloat cdouble cpu"
 DIVIDED = ["operand other", "operand other, *, str? rounding_mode", "Number other, *, str? rounding_mode"]
@@ -48,9 +52,26 @@ TYPED_BY_HAND = {  # whose stub does not say what the parser takes, or that do n
     ("m", "size"): ["int? dim=None"],
     **{("f", name): ["Tensor input"] for name in ("det", "slogdet", "inverse", "matrix_exp", "square_", "negative_")},
     ("linalg", "matrix_exp"): ["Tensor input"],
+    **{("special", name): [f"{form}, *, Tensor? out=None" for form in ("Tensor input, Tensor other", "Number self, Tensor other",
+                                                                      "Tensor input, Number other")] for name in ("xlogy", "xlog1py")},
     ("nn.functional", "one_hot"): ["Tensor tensor, size num_classes=-1"],
-    **{("f", name): [] for name in ("split", "full")},
-    **{("m", name): [] for name in ("split", "new", "type", "to")},
+    ("f", "range"): [f"Number start, Number end, Number step=1, *, Tensor? out=None, {OPTIONS}"],
+    ("f", "split"): [],
+    ("f", "gradient"): [
+        f"Tensor input, *, {form}, int edge_order=1"
+        for form in ("int[] dim", "Number spacing, int[] dim", "Number? spacing=None, int? dim=None", "Number[] spacing, int? dim=None",
+                     "Number[] spacing, int[] dim", "Tensor[] spacing, int? dim=None", "Tensor[] spacing, int[] dim")
+    ],
+    **{("f", name): ["operand input, Tensor other, *, Tensor? out=None", "Tensor input, Number other"] for name in ("floor_divide", "true_divide")},
+    **{("m", name): ["operand other", "Number other"] for name in ("floor_divide", "floor_divide_", "true_divide", "true_divide_")},
+    ("m", "xlogy"): ["Tensor other", "Number other"],
+    **{("m", name): [] for name in ("split", "new", "type")},
+    ("m", "to"): [f"{form}, bool non_blocking=False, bool copy=False, *, format? memory_format=None"
+                  for form in ("device? device=None, dtype? dtype=None", "dtype dtype", "Tensor tensor")],
+    ("f", "tensor"): ["object data, *, dtype? dtype=None, device? device=None, bool? requires_grad=False, bool? pin_memory=False"],
+    ("m", "new_tensor"): ["object data, *, dtype? dtype=None, device? device=None, bool? requires_grad=False, bool? pin_memory=False"],
+    ("f", "as_tensor"): ["object data, *, dtype? dtype=None, device? device=None"],
+    ("f", "asarray"): ["object obj, *, dtype? dtype=None, device? device=None, bool? copy=None, bool? requires_grad=None"],
 }
 # whose other operand may be a number
 NUMBERS_TOO = {"add", "div", "divide", "mul", "multiply", "sub", "subtract", "true_divide", "copy", "floor_divide"}
@@ -89,15 +110,19 @@ def schemas(prefix, names):
     """The same of functions of which there are only schemas."""
     found = {}
     for name in names:
-        for s in torch._C._jit_get_schemas_for_operator(f"aten::{prefix}{name}"):
+        known = torch._C._jit_get_schemas_for_operator(f"aten::{prefix}{name}")
+        written_into = [[(a.name, str(a.type)) for a in s.arguments[:-1]] for s in known if [a.name for a in s.arguments if a.is_out] == ["out"]]
+        for s in known:
             if not any(a.is_out for a in s.arguments):
-                found.setdefault(name, []).append([_argument(prefix, a) for a in s.arguments])
+                form = [_argument(prefix, a) for a in s.arguments]
+                out = [("out", "Tensor | None", "None", True)] if [(a.name, str(a.type)) for a in s.arguments] in written_into else []
+                found.setdefault(name, []).append(form + out)
     return found
 
 
 def _argument(prefix, a):
     default = repr(a.default_value) if a.has_default_value() else None
-    return "input" if a.name == "self" else a.name, _dtype(prefix, a), default, a.kwarg_only
+    return "input" if a.name == "self" and str(a.type) == "Tensor" else a.name, _dtype(prefix, a), default, a.kwarg_only
 
 
 def _dtype(prefix, argument):
@@ -128,8 +153,9 @@ def as_method(form):
 
 
 def worth(forms):
-    """Whether there is more to check than tensors."""
-    return any(not part.startswith(("Tensor", "operand", "*")) for form in forms for part in form.split(", ") if part)
+    """Whether there is more to check than that operands are tensors or numbers."""
+    parts = [part for form in forms for part in form.split(", ") if part]
+    return any(not part.startswith(("Tensor input", "operand", "Tensor? out", "*")) for part in parts)
 
 
 def lines():
@@ -144,6 +170,7 @@ def lines():
     ]
     functions = {}
     for space, forms, module, torchs in public:
+        forms = dict.fromkeys(n for s, n in TYPED_BY_HAND if s == space) | forms
         names = {n for n in forms if not n.startswith("_") and type(getattr(torchs, n, None)) in PARSED}
         for name in sorted(n for n in names if callable(getattr(module, n, None))):
             texts = TYPED_BY_HAND.get((space, name))
@@ -154,11 +181,14 @@ def lines():
                 functions[name] = texts
             whole = functions.get(name) or functions.get(name.removesuffix("_")) or []
             derived = [as_method(f) for f in whole if not f.startswith("~")]
-            # most functions that make tensors check their options themselves
-            made = any(" requires_grad" in t for t in texts) and not name.endswith(("_window", "_indices"))
+            # what makes tensors; the stubs also have forms that the parser does not list
+            if any(OPTIONS in t for t in texts):
+                texts = [t for t in texts if " requires_grad" not in t or OPTIONS in t]
+            composed = not hasattr(getattr(module, name), "op")
             by_hand = (space, name) in TYPED_BY_HAND and texts
-            if (by_hand or worth(texts + derived * (space == "m"))) and not made and not (space == "m" and texts == derived):
-                yield f"{space} {name}: {'; '.join(texts)}"
+            checked = by_hand or composed and any(texts) or worth(texts + derived * (space == "m"))
+            if checked and not (space == "m" and texts == derived):
+                yield f"{space} {name}: {'; '.join(texts)}".replace(OPTIONS, "OPTIONS")
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ def complete(spaces: Mapping[str, Mapping[str, object]]) -> None:
                 continue
             done.add(id(f))
             op = getattr(f, "op", None)
-            if type(f) is FunctionType and isinstance(op, Op) and not hasattr(f, "body"):
+            if type(f) is FunctionType and isinstance(op, Op):
                 f.__doc__ = _of_record(op, name, f.__doc__, "self" if space == "Tensor." else "input")
             example = examples().get(space + name) or (examples().get(name) if space == "Tensor." and callable(f) else None)
             if example:

@@ -158,8 +158,8 @@ def test_unsupported_arguments_are_refused():
         pytest.skip("PyTorch supports them")
     import autolab as torch
     t = torch.ones(2)
-    for make in (lambda: torch.zeros(2, out=t), lambda: torch.rand(2, out=t), lambda: torch.ones(2, layout=object())):
-        with pytest.raises(NotImplementedError, match=r"^\w+\(\): argument '(out|layout)' is not supported by autolab"):
+    for make in (lambda: torch.zeros(2, out=t), lambda: torch.rand(2, out=t)):
+        with pytest.raises(NotImplementedError, match=r"^\w+\(\): argument 'out' is not supported by autolab"):
             make()
 
 

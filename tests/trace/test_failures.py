@@ -67,7 +67,7 @@ def test_the_failed_operation_is_drawn_with_both_operands():
          [("self", (3,), "float32", "cpu"), ("other", (), "int", "")]),
         (lambda: torch.stack([torch.ones(3).to("sim"), torch.ones(3)]), "stack", "stack(v1, c2)",
          [("tensors[0]", (3,), "float32", "sim:0"), ("tensors[1]", (3,), "float32", "cpu")]),
-        (lambda: torch.ones(3, 3).matmul("abc"), "matmul", None, [("input", (3, 3), "float32", "cpu")]),
+        (lambda: torch.ones(3, 3).matmul("abc"), "matmul", None, [("self", (3, 3), "float32", "cpu")]),
         (lambda: torch.ones(3).index_select(0, torch.tensor([7])), "index_select", None,
          [("self", (3,), "float32", "cpu"), ("index", (1,), "int64", "cpu")]),
     ],

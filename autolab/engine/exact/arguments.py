@@ -1,28 +1,19 @@
 """Checking the arguments of functions that make tensors, with PyTorch's words for what does not fit."""
 
-import functools
 import math
 import operator
-import re
 from marshal import dumps
 
 import numpy as np
 
-from ..core.grad_mode import per_thread
-from ..devices.device import CPU, accelerator, usable
 from ..core.dtype import FROM_NUMPY, get_default_dtype, python_scalar_dtype
-from .dtypes import as_dtype as any_dtype
-from .refusals import TOO_MANY, beyond_numpy, too_many_dimensions
 from ..core.errors import bad_argument, fail, type_name
-from .refusals import unsupported
+from ..core.grad_mode import per_thread
 from ..core.tensor import Tensor, wrap
+from ..devices.device import CPU, accelerator, usable
+from .dtypes import as_dtype
 from .layout import strided
-
-OPTIONS = (
-    "Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, "
-    "bool pin_memory = False, bool requires_grad = False"
-)
-"""How PyTorch writes the options of a creation function in its error messages."""
+from .refusals import beyond_numpy, too_many_dimensions, unsupported
 
 _OVERFLOW_NAMES = {  # what C++ calls a dtype when a number does not fit it
     "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t", "uint16": "uint16_t",
@@ -31,58 +22,11 @@ _OVERFLOW_NAMES = {  # what C++ calls a dtype when a number does not fit it
 }  # fmt: skip
 
 
-def mismatch(message):
-    """A TypeError that says why arguments fit no signature; where there are several, `overloads` lists them instead."""
-    error = fail(TypeError, message, "help(the function) shows what it takes.")
+def mismatch():
+    """The TypeError for arguments that each fit but go together in no form; what binds the call words it."""
+    error = TypeError("received an invalid combination of arguments")
     error.is_mismatch = True
     return error
-
-
-_MISSING = re.compile(r"\w+\(\) missing \d+ required positional arguments?: (.*)")
-
-
-def overloads(*signatures, method=False, name=None, types=False):
-    """Gives a public function PyTorch's errors for arguments that do not fit; what is given by keyword has no position
-    in them.
-
-    method: whether the first argument is self. name: the public name, where it is not the function's own. signatures:
-    how PyTorch writes them, where it has several; a `mismatch`, a missing argument or too many of them then become the
-    error that lists them all, and with `types` an argument of the wrong type does, too (in creation functions it has an
-    error of its own). Without, only the words for missing arguments change.
-    """
-
-    def decorate(function):
-        public = name or function.__name__
-
-        @functools.wraps(function)
-        def checked(*args, **kwargs):
-            try:
-                return function(*args, **kwargs)
-            except MemoryError as error:
-                raise beyond_numpy(error) from None
-            except TypeError as error:
-                text = str(error)
-                absent, too_many = _MISSING.match(text), TOO_MANY.match(text)
-                misfit = getattr(error, "misfit", None)
-                wrong = types and (misfit or text.startswith(f"{public}() got an unexpected keyword argument"))
-                if signatures and (absent or too_many or wrong or hasattr(error, "is_mismatch")):
-                    raise no_match(public, args[method:], kwargs, signatures) from None
-                if misfit and misfit[0] in kwargs:
-                    raise bad_argument(public, misfit[0], None, *misfit[1:]) from None
-                if absent:
-                    raise _missing(public, re.findall(r"'(\w+)'", absent[1])) from None
-                if too_many and method:  # PyTorch does not count self
-                    text = re.sub(r"\d+", lambda n: str(int(n[0]) - 1), text)
-                    raise fail(TypeError, text, "help(the method) shows what it takes.") from None
-                raise
-
-        checked.__code__ = checked.__code__.replace(co_name=public)  # what recordings and tracebacks call it
-        checked.composed = function  # what a profiler listens to
-        if types:
-            checked.checks_itself = True
-        return checked
-
-    return decorate
 
 
 def no_match(function, args, kwargs, signatures):
@@ -132,17 +76,10 @@ def _detailed(value, wanted):
     name = type_name(value)
     if isinstance(value, (tuple, list)):
         inner = ", ".join(type_name(v) for v in value)
-        name = f"tuple of ({inner})" if isinstance(value, tuple) else f"list of [{inner}]"
+        name = f"tuple of ({inner}{',' * (len(value) == 1)})" if isinstance(value, tuple) else f"list of [{inner}]"
     number = isinstance(value, (int, float, complex)) and not isinstance(value, bool)
     fits = name.replace("._C", "") == wanted or (wanted == "Number" and number) or (wanted == "tuple of ints" and name.startswith(("tuple", "list")))
     return name if fits else f"!{name}!"
-
-
-def _missing(function, names):
-    plural = "s" if len(names) == 1 else ""  # PyTorch has it the wrong way round
-    listed = ", ".join(f'"{name}"' for name in names)
-    message = f"{function}() missing {len(names)} required positional argument{plural}: {listed}"
-    return fail(TypeError, message, "Add what is named.")
 
 
 class Options:
@@ -159,33 +96,18 @@ class Options:
         device = None
         for name, value in given.items():
             if name == "dtype":
-                self.dtype = None if value is None else self._as_dtype(value)
+                self.dtype = None if value is None else as_dtype(value)
             elif name == "device":
                 device = value
             elif name == "requires_grad":
-                if not isinstance(value, bool):
-                    raise mismatch(f"{function}(): argument 'requires_grad' must be bool, not {type(value).__name__}")
-                self.requires_grad = value
+                self.requires_grad = bool(value)
             else:
                 self._check_rest(name, value)
         self.device = usable(device)
         if self.requires_grad and self.dtype is not None:
             self._check_differentiable(self.dtype)
 
-    def _as_dtype(self, value):
-        try:
-            return any_dtype(value)
-        except TypeError:
-            name = type(value).__name__
-            raise mismatch(f"{self.function}(): argument 'dtype' must be torch.dtype, not {name}") from None
-
     def _check_rest(self, name, value):
-        if name not in ("out", "layout", "pin_memory", "memory_format"):
-            raise mismatch(f"{self.function}() got an unexpected keyword argument '{name}'")
-        if name == "out" and value is not None and not isinstance(value, Tensor):
-            raise mismatch(f"{self.function}(): argument 'out' must be Tensor, not {type(value).__name__}")
-        if name == "layout" and isinstance(value, str):
-            raise mismatch(f"{self.function}(): argument 'layout' must be torch.layout, not {type(value).__name__}")
         if name == "pin_memory" and value:
             self.pinned = True
             if accelerator() is not None:
@@ -242,61 +164,21 @@ class Options:
             raise fail(RuntimeError, message, "A gradient needs numbers that can change by small amounts: 1. for 1.")
 
 
-def shape_of(function, args, position=1):
+def shape_of(function, args):
     """The shape given as `f(2, 3)` or `f((2, 3))`, as a tuple.
 
     Raises TypeError for what is no int, RuntimeError for a negative size.
     """
-    single = len(args) == 1
-    items = args[0] if single and isinstance(args[0], (tuple, list)) else args
-    shape = []
-    for i, item in enumerate(items):
-        try:
-            shape.append(operator.index(item))
-        except TypeError:
-            raise _bad_size(function, args, items, i, position) from None
-    if items and isinstance(items[0], bool):
-        raise _bad_size(function, args, items, 0, position)
+    shape = numbers_of(function, "size", args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args)
     if any(size < 0 for size in shape):
         negative = next(size for size in shape if size < 0)
-        message = f"Trying to create tensor with negative dimension {negative}: {shape}"
+        message = f"Trying to create tensor with negative dimension {negative}: {list(shape)}"
         raise fail(RuntimeError, message, "A size counts elements; only view() and reshape() take -1.")
     if len(shape) > 64:
         raise too_many_dimensions()
     if math.prod(shape) >= 1 << 61:
-        raise fail(RuntimeError, f"Storage size calculation overflowed with sizes={shape}", "So many numbers cannot even be counted in bytes.")
-    return tuple(shape)
-
-
-def _bad_size(function, args, items, i, position):
-    got, note = type(items[i]).__name__, "Sizes are whole numbers: f(2, 3) or f((2, 3))."
-    if i:
-        problem = f'failed to unpack the object at pos {i + 1} with error "type must be tuple of ints,but got {got}"'
-        return fail(TypeError, f"{function}(): argument 'size' {problem}", note)
-    if items is not args:
-        found = f"must be tuple of ints, but found element of type {got} at pos 0"
-        return fail(TypeError, f"{function}(): argument 'size' (position {position}) {found}", note)
-    if len(args) > 1:
-        return mismatch(f"{function}() takes {position} positional argument but {len(args)} were given")
-    found = f"must be tuple of ints, not {got}"
-    return fail(TypeError, f"{function}(): argument 'size' (position {position}) {found}", note)
-
-
-def pop_size(function, args, options):
-    """The shape from positional arguments or from `size=`, which is taken out of `options`.
-
-    Raises TypeError when there is none or both.
-    """
-    if "size" in options:
-        if args:
-            raise mismatch(f"{function}() got multiple values for argument 'size'")
-        size = options.pop("size")
-        if not isinstance(size, (tuple, list)):
-            raise mismatch(f"{function}(): argument 'size' must be tuple of ints, not {type(size).__name__}")
-        return shape_of(function, (size,))
-    if not args:
-        raise mismatch(f'{function}() missing 1 required positional arguments: "size"')
-    return shape_of(function, args)
+        raise fail(RuntimeError, f"Storage size calculation overflowed with sizes={list(shape)}", "So many numbers cannot even be counted in bytes.")
+    return shape
 
 
 def as_int(value):
@@ -335,9 +217,13 @@ def ints_argument(function, name, position, value):
     if not isinstance(value, (tuple, list)):
         raise bad_argument(function, name, position, "tuple of ints", value)
     if value and as_int(value[0]) is None:
-        found = f"but found element of type {type_name(value[0])} at pos 0"
-        raise bad_argument(function, name, position, "tuple of ints", value, found)
+        raise misfit_in_list(function, name, position, "tuple of ints", value)
     return numbers_of(function, name, value)
+
+
+def misfit_in_list(function, name, position, kind, value):
+    """PyTorch's TypeError for a list of which the first element is none of its kind."""
+    return bad_argument(function, name, position, kind, value, f"but found element of type {type_name(value[0])} at pos 0")
 
 
 def numbers_of(function, name, value):
@@ -393,22 +279,6 @@ def as_number(value):
     return None
 
 
-def scalar_tensor(value):
-    """A Python number as a 0-d tensor, with the dtype torch gives it.
-
-    >>> scalar_tensor(True), scalar_tensor(2.5)
-    (tensor(True), tensor(2.5000))
-    """
-    d = python_scalar_dtype(value)
-    return wrap(np.asarray(value, d.np), d)
-
-
-def check_tensor(function, value, name="input", position=1):
-    """Raises PyTorch's TypeError unless `value` is a Tensor."""
-    if not isinstance(value, Tensor):
-        raise bad_argument(function, name, position, "Tensor", value)
-
-
 def check_tensors(function, first=1, /, *, or_none=False, **given):
     """Raises PyTorch's TypeError for the first of `given` that is no Tensor (nor None, where it may be); `first`: the
     position of the first."""
@@ -451,3 +321,13 @@ def held_by(value, dtype):
         value = int(value)
         return value if value >= 0 or dtype.is_signed else value & int(np.iinfo(dtype.np).max)
     return value
+
+
+def scalar_tensor(value):
+    """A Python number as a 0-d tensor, with the dtype torch gives it.
+
+    >>> scalar_tensor(True), scalar_tensor(2.5)
+    (tensor(True), tensor(2.5000))
+    """
+    d = python_scalar_dtype(value)
+    return wrap(np.asarray(value, d.np), d)

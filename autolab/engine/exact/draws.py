@@ -6,7 +6,6 @@ import warnings
 import numpy as np
 
 from . import random
-from .arguments import mismatch
 from ..core.dtype import FROM_NUMPY
 from ..core.errors import fail
 
@@ -15,13 +14,9 @@ CPP_NAMES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "i
 """What C++ calls the dtypes, as messages show it."""
 
 
-def source(function, generator):
-    """The Generator to draw from: the one given, or the global one for None. Raises TypeError for anything else."""
-    if generator is None:
-        return random.default_generator
-    if not isinstance(generator, random.Generator):
-        raise mismatch(f"{function}(): argument 'generator' must be torch.Generator, not {type(generator).__name__}")
-    return generator
+def source(generator):
+    """The Generator to draw from: the one given, or the global one for None."""
+    return random.default_generator if generator is None else generator
 
 
 def arranged(values, target):

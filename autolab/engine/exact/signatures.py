@@ -10,138 +10,31 @@ of arguments, and raises PyTorch's errors.
 from __future__ import annotations
 
 import functools
-import operator
 from inspect import CO_VARARGS, CO_VARKEYWORDS
 from pathlib import Path
-from types import FunctionType, NoneType
+from types import FunctionType
 
-import numpy as np
-
-from ..fast import generated
-from .arguments import no_match, no_match_of_one, numbers_of
-from ..core.errors import bad_argument
-from ..devices.device import device as device_class
-from ..core.dtype import dtype as dtype_class
-from .refusals import beyond_numpy
-from ..core.errors import fail, type_name
-from .refusals import unsupported
+from ..core.errors import fail
+from ..exact.refusals import beyond_numpy
 from ..core.tensor import TENSORS
-from .random import Generator
-from ..core.tensor import Tensor
-from .layout import layout
+from ..fast import generated
+from .arguments import no_match, no_match_of_one
+from .kinds import INTS, LISTED_TENSORS, Parameter, an_index
+from .refusals import unsupported
 
-NUMPY_NAMES = {"dim": ("axis",), "keepdim": ("keepdims",), "input": ("x", "a", "x1"), "other": ("x2",)}
-"""What NumPy's users may write for an argument."""
-
-_SHOWN = {
-    "operand": "Tensor", "size": "int",
-    "dtype": "torch.dtype", "device": "torch.device", "layout": "torch.layout", "format": "torch.memory_format", "Generator": "torch.Generator",
-    "int[]": "tuple of ints", "Tensor[]": "tuple of Tensors", "float[]": "tuple of floats", "Number[]": "tuple of Scalars",
-}  # fmt: skip
-_PLAIN = {
-    "int": {int}, "size": {int}, "bool": {bool}, "float": {float, int}, "Number": {float, int, complex, bool}, "str": {str}, "dtype": {dtype_class},
-    "Tensor": TENSORS, "operand": {Tensor, float, int, complex, bool},
-}  # fmt: skip
-"""The classes of which a value fits a kind as it is."""
-
-
-# -- what fits -------------------------------------------------------------------------------------------------------------
-def _number(value):
-    """Whether a tensor counts as a number."""
-    return isinstance(value, Tensor) and not value.ndim and not value.requires_grad
-
-
-def _an_int(value):
-    if isinstance(value, (bool, np.bool_)):
-        return False
-    return isinstance(value, (int, np.integer)) or _number(value) and value.dtype.is_integer
-
-
-def _an_index(value):
-    """What stands first in a list of ints."""
-    return _an_int(value) or isinstance(value, Tensor) and value.dtype.is_integer and value.numel() == 1
-
-
-def _a_float(value):
-    return isinstance(value, (float, int, np.floating, np.integer, np.bool_)) or _number(value)
-
-
-_FITS = {
-    "Tensor": lambda v: isinstance(v, Tensor),
-    "operand": lambda v: isinstance(v, (Tensor, complex, np.complexfloating)) or _a_float(v),
-    "int": _an_int,
-    "size": _an_index,
-    "bool": lambda v: isinstance(v, bool),
-    "float": _a_float,
-    "Number": lambda v: _a_float(v) or isinstance(v, (complex, np.complexfloating)),
-    "str": lambda v: isinstance(v, str),
-    "dtype": lambda v: isinstance(v, dtype_class) or v in (float, int, bool, complex),
-    "device": lambda v: isinstance(v, (str, device_class)) or _an_int(v),
-    "layout": lambda v: isinstance(v, layout),
-    "format": lambda v: False,  # there is none here
-    "Generator": lambda v: isinstance(v, Generator),
-    "Tensor[]": lambda v: isinstance(v, (tuple, list)),
-    "int[]": lambda v: isinstance(v, (tuple, list)) and (not v or _an_index(v[0])),
-    "float[]": lambda v: isinstance(v, (tuple, list)) and (not v or _a_float(v[0])),
-    "Number[]": lambda v: isinstance(v, (tuple, list)) and (not v or _a_float(v[0])),
-}  # fmt: skip
-
-
-class Parameter:
-    """One argument of a form."""
-
-    __slots__ = ("kind", "name", "names", "none", "empty", "one", "optional", "keyword_only", "text")
-
-    def __init__(self, text, keyword_only):
-        declared, _, default = text.partition("=")
-        kind, self.name = declared.split(" ")
-        self.empty = default in ("()", "[]")  # what None stands for
-        self.none = kind.endswith("?") or default == "None" or self.empty  # whether None means that it was left out
-        self.kind = kind.rstrip("?").replace("[1]", "[]")
-        self.one = "[1]" in kind  # whether one number may stand for the list
-        self.optional, self.keyword_only = bool(default), keyword_only
-        self.names = (self.name, *NUMPY_NAMES.get(self.name, ()))
-        self.text = f"{self.shown} {self.name}" + (f" = {default}" if default not in ("", "...") else "")
-
-    @property
-    def shown(self):
-        """What PyTorch calls its kind."""
-        return _SHOWN.get(self.kind, self.kind)
-
-    def fits(self, value):
-        return _FITS[self.kind](value) or self.one and _an_index(value)
-
-    def brought(self, function, value):
-        """`value`, which fits, as the function's body wants it: with Python's numbers.
-
-        Raises TypeError for a later element of a list that is none of its kind."""
-        kind = self.kind
-        if value is None:
-            return () if self.empty else None
-        if kind == "int[]":
-            return numbers_of(function, self.name, value) if isinstance(value, (tuple, list)) else operator.index(value)
-        if kind in ("int", "size"):
-            return operator.index(value)
-        if isinstance(value, np.generic) or kind in ("float", "Number") and isinstance(value, Tensor):
-            return value.item()
-        if kind == "Tensor[]" and value.__class__ in (tuple, list):
-            for place, item in enumerate(value):
-                if not isinstance(item, Tensor) and item is not None:
-                    message = f"expected Tensor as element {place} in argument 0, but got {type_name(item)}"
-                    raise fail(TypeError, message, f"'{self.name}' is a list of tensors.")
-        return value
+_OPTIONS = "dtype? dtype=None, layout? layout=None, device? device=None, bool? pin_memory=False, bool? requires_grad=False"
 
 
 class Form:
     """One signature."""
 
     def __init__(self, text):
-        self.hidden, text = text.startswith("~"), text.lstrip("~")
+        self.hidden, text = text.startswith("~"), text.lstrip("~").replace("OPTIONS", _OPTIONS)
         before, star, after = text.partition("*, ")
-        self.parameters = [Parameter(p, False) for p in before.split(", ") if p] + [Parameter(p, True) for p in after.split(", ") if p]
+        self.parameters = [Parameter(p) for p in before.split(", ") if p] + [Parameter(p, True) for p in after.split(", ") if p]
         positional = [p for p in self.parameters if not p.keyword_only]
         self.most, self.least = len(positional), sum(not p.optional for p in self.parameters)
-        self.spread = len(positional) == 1 and positional[0].kind == "int[]"  # `view(2, 3)` for `view((2, 3))`
+        self.spread = len(positional) == 1 and positional[0].spread  # `view(2, 3)` for `view((2, 3))`
         shown = [p.text for p in self.parameters]
         if star:
             shown.insert(len(positional), "*")
@@ -169,17 +62,15 @@ class Form:
                 if strict:
                     raise _missing(function, [q.name for q in self.parameters[self.parameters.index(p) :] if not q.optional])
                 return None
-            if value is None and p.none:
-                pass
-            elif not p.fits(value):
-                if self.spread and positional and not place and (len(args) > 1 or _an_index(value)):
-                    if _an_index(value):
+            if not p.fits(value):
+                if self.spread and positional and not place and (len(args) > 1 or an_index(value)):
+                    if an_index(value):
                         bound.append((p, args, True))
                         place = len(args)
                         continue
                     return self._too_many(function, args) if strict else None
                 if strict:
-                    raise _no_fit(function, p, value, None if not positional else place + 1)
+                    raise p.refused(function, value, place + 1 if positional else None)
                 return None
             bound.append((p, value, positional))
             place += positional
@@ -211,14 +102,6 @@ class Form:
 _ABSENT = object()
 
 
-def _no_fit(function, p, value, position):
-    if position and p.kind.endswith("[]") and isinstance(value, (tuple, list)):
-        where = f"argument '{p.name}' (position {position})"
-        message = f"{function}(): {where} must be {p.shown}, but found element of type {type_name(value[0])} at pos 0"
-        return fail(TypeError, message, f"'{p.name}' was given {value!r:.60}.")
-    return bad_argument(function, p.name, position, p.shown, value)
-
-
 def _missing(function, names):
     listed = ", ".join(f'"{name}"' for name in names)
     plural = "s" if len(names) == 1 else ""  # PyTorch has it the wrong way round
@@ -244,28 +127,20 @@ def bound(function, forms, args, kwargs):
     return forms[0], forms[0].bind(function, args, kwargs, strict=True)
 
 
-def check_settings(function, *settings):
-    """Raises PyTorch's TypeError for the first of `settings`, (name, position, kind, value), that is none of its kind.
-
-    For what PyTorch writes in Python: there `function`, which it calls, looks at them."""
-    for name, position, kind, value in settings:
-        allowed = kind.rstrip("?")
-        if value.__class__ in _PLAIN.get(allowed, ()) or value is None and allowed != kind or _FITS[allowed](value):
-            continue
-        if allowed.endswith("[]") and isinstance(value, (tuple, list)):
-            raise _no_fit(function, Parameter(f"{allowed} {name}", False), value, position)
-        raise bad_argument(function, name, position, _SHOWN.get(allowed, allowed), value)
-
-
 def marked(inplace):
     """What ends the name of a function in place."""
     return "_" if inplace else ""
 
 
+def named(function, args, kwargs):
+    """The arguments of a method, without `self`, by their names."""
+    return {p.name: p.brought(function, value) for p, value, _ in bound(function, forms_of("m", function), args, kwargs)[1]}
+
+
 def sizes(function, args, kwargs):
     """The list of ints that a method of one list, `view(2, 3)`, was called with."""
     (p, value, _), *_ = bound(function, forms_of("m", function), args, kwargs)[1]
-    if p.kind == "dtype":
+    if p.name == "dtype":
         note = "Reinterpreting the bytes of a tensor is not differentiable; use .to(dtype) to convert values."
         raise unsupported(function, "dtype", note)
     return p.brought(function, value)
@@ -301,12 +176,12 @@ def _without_input(text):
 class _Front:
     """What the front of one function knows; it learns it at the first call."""
 
-    __slots__ = ("space", "name", "body", "inner", "code", "names", "forms", "slots", "known", "environment")
+    __slots__ = ("space", "name", "body", "code", "names", "forms", "slots", "known", "quick", "environment")
 
     def __init__(self, body, space, name):
-        self.space, self.name, self.body, self.inner, self.forms = space, name, body, getattr(body, "body", body), None
+        self.space, self.name, self.body, self.forms = space, name, body, None
         # now: while a profiler runs, functions have other code, which takes anything
-        self.code = signature_of(self.inner)
+        self.code = signature_of(body)
 
     def learn(self):
         """Fills in the classes of arguments that pass."""
@@ -314,21 +189,28 @@ class _Front:
         named = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         self.names = None if code.co_flags & CO_VARKEYWORDS else named
         self.slots, self.known, self.forms = [set() for _ in range(code.co_argcount)], {}, forms_of(self.space, self.name)
+        self.quick = {}
         for form in self.forms:
+            if form.hidden:
+                continue
+            if form.least <= form.most:
+                positional = form.parameters[: form.most]
+                self.quick.setdefault(form.most, []).append(([p.name for p in positional], [p.classes() for p in positional]))
             for place, p in enumerate(form.parameters, self.space == "m"):
                 if not p.keyword_only and place < len(self.slots):
-                    self.slots[place] |= _classes(p)
+                    self.slots[place] |= p.classes()
                 if self.names is None or p.name in named:
-                    self.known[p.name] = self.known.get(p.name, set()) | _classes(p)
+                    self.known[p.name] = self.known.get(p.name, set()) | p.classes()
         if self.space == "m":
             self.slots[0] |= TENSORS
         self.environment |= {f"s{i}": s for i, s in enumerate(self.slots)} | {"known": self.known}
 
     def unusual(self, args, kwargs):
-        """The arguments as `inner` wants them, by position and by keyword."""
+        """The arguments as `body` wants them, by position and by keyword."""
         if self.forms is None:
             self.learn()
-        if len(args) <= len(self.slots):  # a loop: what comes here often is a list of ints or of tensors
+        more = self.code.co_flags & CO_VARARGS
+        if len(args) <= len(self.slots) and not more:  # a loop: what comes here often is a list of ints or of tensors
             known = self.known
             for value, classes in zip(args, self.slots):
                 if value.__class__ not in classes and not _passes(value, classes):
@@ -336,15 +218,27 @@ class _Front:
             else:
                 if not kwargs or all(_passes(v, known.get(k, ())) for k, v in kwargs.items()):
                     return args, kwargs
+        before = args[: self.space == "m"]
+        by_name = len(self.slots) == len(before) and not more
+        if by_name and not kwargs:  # mostly the arguments fit a form as they are
+            for names, classes in self.quick.get(len(args) - len(before), ()):
+                if all(value.__class__ in c for value, c in zip(args[len(before) :], classes)):
+                    return before, dict(zip(names, args[len(before) :]))
         form, found = self.bound(args, kwargs)
-        return _call(self.shown, form, found, args[: self.space == "m"], self.names)
+        if by_name:
+            return before, {p.name: p.brought(self.shown, value) for p, value, _ in found}
+        return _call(self.shown, form, found, before, self.names, more)
 
     def bound(self, args, kwargs):
-        return bound(self.shown, self.forms, args[self.space == "m" :], kwargs)
+        args = args[self.space == "m" :]
+        if self.space == "m" and not any(form.parameters for form in self.forms):
+            given = f"arguments ({len(args)} given)" if args else "keyword arguments"
+            raise fail(TypeError, f"TensorBase.{self.name}() takes no {given}", "It only looks at the tensor itself.")
+        return bound(self.shown, self.forms, args, kwargs)
 
     def by_name(self, args, kwargs):
         """The arguments of a call by name, with what was left out: what a recording shows of a call that failed."""
-        function = self.inner
+        function = self.body
         while hasattr(function, "__wrapped__"):
             function = function.__wrapped__
         code = self.code
@@ -365,12 +259,12 @@ class _Front:
         """The error to raise for `error`, which a call of the body came to."""
         if isinstance(error, (ValueError, MemoryError)):
             return beyond_numpy(error)
-        if error.__traceback__.tb_next is None:  # the arguments did not bind
+        # the arguments did not bind, or are of several forms
+        if error.__traceback__.tb_next is None or hasattr(error, "is_mismatch"):
             if self.forms is None:
                 self.learn()
             self.bound(args, kwargs)
-        told = getattr(self.body, "told", None)
-        return error if told is None else told(error, args, kwargs)
+        return error
 
 
 def signature_of(function):
@@ -381,32 +275,21 @@ def signature_of(function):
 
 
 def front(body, space, name):
-    """The public function that checks what `body` is called with.
-
-    A `body` may be a wrapper with `body`, what it calls, and `told`, which words errors that are raised in there."""
+    """The public function that checks what `body` is called with."""
     known = _Front(body, space, name)
-    inner, code = known.inner, signature_of(known.inner)
-    environment = {"body": inner, "all_ints": _all_ints, "known": _NOTHING}
+    code = known.code
+    environment = {"body": body, "all_ints": _all_ints, "known": _NOTHING}
     environment |= {name: getattr(known, name) for name in ("unusual", "reworded", "by_name")}
     for i in range(code.co_argcount):
         environment[f"s{i}"] = _NOTHING
     known.environment = environment
     call = FunctionType(_code(code.co_argcount, bool(code.co_flags & CO_VARARGS)).replace(co_name=name, co_qualname=name), environment, name)
-    call.__doc__, call.__module__ = inner.__doc__, inner.__module__
-    call.__dict__ |= inner.__dict__ | {"composed": getattr(body, "composed", inner), "__wrapped__": inner, "checks_itself": True}
+    call.__doc__, call.__module__ = body.__doc__, body.__module__
+    call.__dict__ |= body.__dict__ | {"composed": body, "__wrapped__": body, "checks_itself": True}
     return call
 
 
 _NOTHING: dict = {}
-# stand among the classes where a list of ints, or of tensors, may
-_INTS, _TENSORS = type("_INTS", (), {}), type("_TENSORS", (), {})
-
-
-def _classes(p):
-    plain = {_INTS} if p.kind == "int[]" else {_TENSORS} if p.kind == "Tensor[]" else set(_PLAIN.get(p.kind, ()))
-    if p.one:
-        plain |= _PLAIN[p.kind[:-2]]
-    return plain | {NoneType} if p.none and not p.empty else plain
 
 
 def _passes(value, classes):
@@ -414,14 +297,14 @@ def _passes(value, classes):
         return True
     if value.__class__ is not list and value.__class__ is not tuple:
         return False
-    if _INTS in classes and _all_ints(value):
+    if INTS in classes and _all_ints(value):
         return True
-    return _TENSORS in classes and TENSORS.issuperset([item.__class__ for item in value])
+    return LISTED_TENSORS in classes and TENSORS.issuperset([item.__class__ for item in value])
 
 
-def _call(function, form, found, before, names):
+def _call(function, form, found, before, names, more):
     """(arguments by position, by keyword) for a body with the arguments `names` (None: any): by keyword what was given
-    so, if it has that name."""
+    so, if it has that name. more: whether a list of ints is spread over its arguments by position."""
     given = {p.name: p.brought(function, value) for p, value, _ in found}
     by_name = {p.name: given[p.name] for p, _, positional in found if not positional}
     names = by_name if names is None else names
@@ -430,6 +313,8 @@ def _call(function, form, found, before, names):
             if by_name.pop(p.name) is not None:
                 raise unsupported(function, p.name)
             del given[p.name]
+    if more and form.spread:
+        by_name.pop(form.parameters[0].name, None)
     unnamed = [i for i, p in enumerate(form.parameters) if p.name in given and not (p.name in by_name and p.name in names)]
     args = []
     for p in form.parameters[: max(unnamed, default=-1) + 1]:
@@ -451,7 +336,7 @@ def _all_ints(values):
 def _code(count, more):
     """Code of a front for a body of `count` arguments by position; more: whether it takes further ones, which are
     ints."""
-    odd = [] if more else [f"n > {count}"]
+    odd = [f"n <= {count}" if more else f"n > {count}"]
     odd += [f"n > {i} and args[{i}].__class__ not in s{i}" for i in range(count)]
     odd += [f"n > {count} and not all_ints(args[{count}:])"] if more else []
     lines = [
@@ -473,19 +358,39 @@ def _code(count, more):
     return generated.function("call", "\n".join(lines), {}, f"front of a function of {count} arguments{' or more' if more else ''}").__code__
 
 
-OWN = {"m": {"view", "reshape", "permute", "expand"}}
-"""What has no front: methods that are called often and look at their list of ints themselves, by `sizes`."""
+OWN = {"m": {"view", "reshape", "permute", "expand", "to"}, "nn.functional": {"linear"}}
+"""What has no front: what is called often and looks at its arguments itself (methods of a list of ints by `sizes`, others
+by `named`)."""
 
 
 def put_in_front(spaces):
-    """Puts fronts before the functions of the registry that `signatures.txt` names. spaces: what it calls them, and
-    where they are."""
+    """Compiles the functions of records, and puts fronts before those that `signatures.txt` names. spaces: what it
+    calls them, and where they are."""
     for space, functions in spaces.items():
+        for name, f in functions.items():
+            if hasattr(f, "place"):
+                functions[name] = _compiled(f.op, f.__name__, f.place, "self" if space == "m" else "input")
         names = {n for s, n in table() if s == space}
         names |= {n for n in functions if space == "m" and forms_exist(n)}
         for name in sorted(names & functions.keys() - OWN.get(space, set())):
             if isinstance(functions[name], FunctionType) and not hasattr(functions[name], "checks_itself"):
                 functions[name] = front(functions[name], space, name)
+
+
+@functools.cache
+def _compiled(op, name, place, first):
+    """The public function of a record, with the arguments of its schema: Python itself binds calls, and `help()` tells
+    them."""
+    shown = {p: first if p == "self" else p for p in op.params}
+    listed = [f"{shown[p]}=_{p}" if p in op.defaults else shown[p] for p in op.params]
+    if op.keyword_only:
+        listed.insert(len(op.params) - len(op.keyword_only), "*")
+    # two statements: CPython 3.11 is slow to look for a method where there is a slot
+    source = f"def {name}({', '.join(listed)}):\n call = _op.{place}\n return call({', '.join(shown.values())})"
+    environment = {"_op": op} | {f"_{p}": value for p, value in op.defaults.items()}
+    call = generated.function(name, source, environment, f"front of {name}")
+    call.__doc__, call.__module__, call.op = op.doc, __name__, op
+    return call
 
 
 def put_before_methods(cls):

@@ -20,6 +20,10 @@ def lane(op):
         return lanes.make_binary(op)
     if op.fast is not None and len(op.params) == len(op.defaults) + 1:
         return lanes.make_unary(op)
+    return _general(op)
+
+
+def _general(op):
     return lanes.make_general(op) if lanes.can_compile(op) else None
 
 
@@ -31,10 +35,13 @@ def lane_in_place(op):
 def _equip(op):
     """Gives `op` what is compiled for it."""
     op.save = functools.partial(_save, op)
-    if lanes.can_compile(op):
-        op.general = lanes.compiled_on_first_use(lanes.make_general, op)
-    else:
-        op.general = reporting(apply, op)
+
+    def first_call(*args):  # compiling all would add 60 ms to `import autolab`
+        if op.general is first_call:
+            op.general = _general(op) or reporting(apply, op)
+        return op.general(*args)
+
+    op.general = first_call
 
 
 def _save(op, args, outs, edges):

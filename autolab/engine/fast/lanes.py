@@ -210,28 +210,6 @@ def _compile_lane(op, name, source, slow):
     return generated.function("call", source, _ENVIRONMENT | own, f"{name} of {op.name}")
 
 
-def compiled_on_first_use(make, op):
-    """The lane `make(op)`, compiled when it is first called: compiling all would add 60 ms to `import autolab`. Returns
-    a stub in its place; `stub.lane()` is the lane itself, compiled now if need be, for whoever wants to call it
-    directly."""
-
-    def stub(*args):
-        return stub.lane()(*args)
-
-    compiled = []
-
-    def lane():
-        if not compiled:
-            compiled.append(make(op))
-            for place in ("call", "general"):
-                if getattr(op, place) is stub:
-                    setattr(op, place, compiled[0])
-        return compiled[0]
-
-    stub.lane = lane
-    return stub
-
-
 # -- the fast lane ---------------------------------------------------------------------------------------------------------
 _BINARY = """
 def call(a0, a1):

@@ -6,8 +6,7 @@ make is the one that `saved.py` describes.
 
 from __future__ import annotations
 
-from . import generated
-from . import saved
+from . import generated, saved
 from ..core.apply import FACTS
 
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 import operator
 
 
-from ..core.dtype import NUMBERS
+from ..core.dtype import bool_
 from ..core.apply import result_dtype
 from ..inplace.changes import apply_inplace
-from ..core.dtype import bool_
 from ..core.errors import fail
-from .functions import METHODS, binary_operator, composite, register
+from .functions import METHODS, binary_operator, composite, internal, register
 from ..core.record import OPS
-from ..core.tensor import Tensor
-
+from .overloading import operators
 
 
 def _add(xp, self, other):
@@ -46,13 +44,11 @@ def _no_bool(dtypes, promoted):
         )
 
 
-add = register(
+add = internal(
     "add(self, other)",
     forward=_add,
     fast=operator.add,
     dtype="promote",
-    method=False,
-    function=False,
     constants={"alpha": 1},
     vjp={"self": lambda m, g: g, "other": lambda m, g: g},
     latex=r"{self} + {other}",
@@ -65,14 +61,12 @@ add = register(
     ],
 )
 
-sub = register(
+sub = internal(
     "sub(self, other)",
     forward=_subtract,
     fast=operator.sub,
     dtype="promote",
     check=_no_bool,
-    method=False,
-    function=False,
     constants={"alpha": 1},
     vjp={"self": lambda m, g: g, "other": lambda m, g: -g},
     latex=r"{self} - {other}",
@@ -98,13 +92,11 @@ mul = register(
     doc="Product, element by element, with broadcasting. Source: torch.mul",
 )
 
-div = register(
+div = internal(
     "div(self, other)",
     forward=lambda xp, self, other: xp.true_divide(self, other),
     fast=operator.truediv,
     dtype="float",
-    method=False,
-    function=False,
     vjp={"self": lambda m, g, other: g / other, "other": lambda m, g, self, other: -g * ((self / other) / other)},
     latex=r"\frac{{self}}{{other}}",
     vjp_latex={"self": r"\frac{{g}}{{other}}", "other": r"-{g} \cdot \frac{{self}}{{other}^{2}}"},
@@ -135,13 +127,11 @@ neg = register(
     doc="Minus each element. Source: torch.neg",
 )
 
-rsub = register(
+rsub = internal(
     "rsub(self, other)",
     forward=_subtract_from,
     dtype="promote",
     check=_no_bool,
-    method=False,
-    function=False,
     vjp={"self": lambda m, g: -g},
     node="RsubBackward1",
     also_saves=("other",),
@@ -152,13 +142,11 @@ rsub = register(
     samples=lambda s: [(s.randn(3), 1.5)],
 )
 
-rsub_tensor = register(
+rsub_tensor = internal(
     "rsub_tensor(self, other)",
     forward=_subtract_from,
     dtype="promote",
     check=_no_bool,
-    method=False,
-    function=False,
     vjp={"self": lambda m, g: -g, "other": lambda m, g: g},
     node="RsubBackward0",
     constants={"alpha": 1},
@@ -170,34 +158,28 @@ rsub_tensor = register(
 
 # torch's own rules multiply by plain numbers with these; users never call them, but see the names in graphs of
 # gradients
-add_scalar = register(
+add_scalar = internal(
     "add_scalar(self, other)",
     forward=lambda xp, self, other: self + other,
     node="AddBackward1",
-    method=False,
-    function=False,
     vjp={"self": lambda m, g: g},
     latex=r"{self} + {other}",
     vjp_latex={"self": r"{g}"},
     samples=lambda s: [(s.randn(3), 2.5)],
 )
-mul_scalar = register(
+mul_scalar = internal(
     "mul_scalar(self, other)",
     forward=lambda xp, self, other: self * other,
     node="MulBackward1",
-    method=False,
-    function=False,
     vjp={"self": lambda m, g, other: m.mul_scalar(g, other)},
     latex=r"{self} \cdot {other}",
     vjp_latex={"self": r"{g} \cdot {other}"},
     samples=lambda s: [(s.randn(3), 2.5)],
 )
-div_scalar = register(
+div_scalar = internal(
     "div_scalar(self, other)",
     forward=lambda xp, self, other: self / other,
     node="DivBackward1",
-    method=False,
-    function=False,
     vjp={"self": lambda m, g, other: m.div_scalar(g, other)},
     latex=r"\frac{{self}}{{other}}",
     vjp_latex={"self": r"\frac{{g}}{{other}}"},
@@ -222,51 +204,30 @@ def _scaled(op, self, other, alpha):
     return other * alpha
 
 
-def _tensor_or_number(name, x):
-    if not isinstance(x, (Tensor, *NUMBERS)):
-        raise fail(
-            TypeError,
-            f"{name}(): argument 'other' (position 1) must be Tensor, not {type(x).__name__}",
-            "Arithmetic works between tensors and numbers; make a tensor of it first.",
-        )
-
-
-@composite(method=True, function=False, name="add")
-def add_method(self, other, *, alpha=1):
-    """`self + alpha * other`. Source: torch.add."""
-    _tensor_or_number("add", other)
-    return add.call(self, _scaled(add, self, other, alpha))
-
-
-@composite(name="add")
+@composite("add", method=True)
 def add_function(input, other, *, alpha=1):
     """`input + alpha * other`, with broadcasting. Source: torch.add."""
-    return add_method(input, other, alpha=alpha)
+    return add.call(input, _scaled(add, input, other, alpha))
 
 
-@composite(method=True, function=False, name="sub")
-def sub_method(self, other, *, alpha=1):
-    """`self - alpha * other`. Source: torch.sub."""
-    _tensor_or_number("sub", other)
-    return sub.call(self, _scaled(sub, self, other, alpha))
-
-
-@composite(name="sub")
+@composite("sub", method=True)
 def sub_function(input, other, *, alpha=1):
     """`input - alpha * other`, with broadcasting. Source: torch.sub."""
-    return sub_method(input, other, alpha=alpha)
+    return sub.call(input, _scaled(sub, input, other, alpha))
 
 
-METHODS["subtract"] = sub_method
+METHODS["subtract"] = sub_function
 METHODS["multiply"] = METHODS["mul"]
 METHODS["negative"] = METHODS["neg"]
 
 
-def _divide(self, other, rounding_mode):
+@composite("div", method=True)
+def div_function(input, other, *, rounding_mode=None):
+    """`input / other`, with broadcasting; integers give the default float dtype. Source: torch.div."""
     if rounding_mode is None:
-        return div.call(self, other)
+        return div.call(input, other)
     if rounding_mode in ("floor", "trunc"):
-        return OPS["div_mode"].call(self, other, rounding_mode)  # in remainder.py
+        return OPS["div_mode"].call(input, other, rounding_mode)  # in remainder.py
     raise fail(
         RuntimeError,
         f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'",
@@ -274,19 +235,7 @@ def _divide(self, other, rounding_mode):
     )
 
 
-@composite(method=True, function=False, name="div")
-def div_method(self, other, *, rounding_mode=None):
-    """`self / other`; integers give the default float dtype. Source: torch.div."""
-    return _divide(self, other, rounding_mode)
-
-
-@composite(name="div")
-def div_function(input, other, *, rounding_mode=None):
-    """`input / other`, with broadcasting; integers give the default float dtype. Source: torch.div."""
-    return _divide(input, other, rounding_mode)
-
-
-METHODS["divide"] = METHODS["true_divide"] = div_method
+METHODS["divide"] = METHODS["true_divide"] = div_function
 
 
 def _inplace_scaled(name, op):
@@ -302,7 +251,7 @@ def _inplace_scaled(name, op):
 
 METHODS["subtract_"] = sub_ = _inplace_scaled("sub_", sub)
 add_ = _inplace_scaled("add_", add)
-METHODS["multiply_"] = mul_ = METHODS["mul_"]
+METHODS["multiply_"] = METHODS["mul_"]
 
 
 def div_(self, other, *, rounding_mode=None):
@@ -312,27 +261,10 @@ def div_(self, other, *, rounding_mode=None):
     return div.change(self, other)
 
 
-
 METHODS["div_"] = METHODS["divide_"] = METHODS["true_divide_"] = div_
 
 
 # -- operators -------------------------------------------------------------------------------------------------------------
-def operator_method(name, lane):
-    """Makes `lane` the operator `name`: NotImplemented for what is neither a tensor nor a number."""
-
-    def method(self, other):
-        if (
-            other.__class__ is not Tensor
-            and other.__class__ is not float
-            and not isinstance(other, (Tensor, *NUMBERS))
-        ):
-            return NotImplemented
-        return lane(self, other)
-
-    method.__name__ = name
-    METHODS[name] = method
-
-
 for _name, _op in {
     "__add__": add,
     "__radd__": add,
@@ -343,15 +275,7 @@ for _name, _op in {
 }.items():
     binary_operator(_name, _op)
 
-for _name, _lane in {
-    "__rsub__": rsub.call,
-    "__rtruediv__": lambda self, other: self.reciprocal() * other,
-    "__iadd__": add_,
-    "__isub__": sub_,
-    "__imul__": mul_,
-    "__itruediv__": div_,
-}.items():
-    operator_method(_name, _lane)
-
+operators(rsub=lambda self, other: rsub.call(self, other), rtruediv=lambda self, other: self.reciprocal() * other,
+          iadd=add_, isub=sub_, imul=lambda self, other: mul.change(self, other), itruediv=div_)
 METHODS["__neg__"] = METHODS["neg"]
 METHODS["__pos__"] = lambda self: self

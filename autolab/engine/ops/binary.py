@@ -9,20 +9,16 @@ from typing import Any
 import numpy as np
 
 from ..exact import precise
-from ..exact.arguments import check_tensor, mismatch
-from ..core.dtype import NUMBERS
-from ..core.errors import bad_argument
 from ..inplace.changes import apply_inplace
 from ..core.errors import fail
 from ..exact.dtype_errors import WHOLE, no_kernel, not_implemented
-from .overloading import BINARY, BINARY_METHOD, public
-from .functions import METHODS, NAMESPACES, register
+from .functions import METHODS, NAMESPACES, composite, internal, register
 from .return_types import return_type
 from ..core.tensor import Tensor
 from .powers import power
 from .reduction import dtype_of
 from .remainder import not_differentiable
-from .selection import only_tensors
+from .overloading import overloaded
 
 
 def _atan2(xp, self, other):
@@ -40,39 +36,37 @@ def _inverse_square(m, self, other):
 
 _PAIRS = lambda s: [(s.away_from_zero(3), s.away_from_zero(3)), (s.away_from_zero(2, 3), s.away_from_zero(3))]
 
-only_tensors(register("atan2(self, other)", forward=_atan2, dtype="float", check=no_kernel("atan2_cpu", "Complex"),
-                      method=False, function=False,
-                      vjp={"self": lambda m, g, self, other: g * other * _inverse_square(m, self, other),
-                           "other": lambda m, g, self, other: g * -self * _inverse_square(m, self, other)},
-                      latex=r"\mathrm{atan2}({self}, {other})", samples=_PAIRS,
-                      vjp_latex={"self": r"{g} \cdot \frac{{other}}{{self}^{2} + {other}^{2}}",
-                                 "other": r"-{g} \cdot \frac{{self}}{{self}^{2} + {other}^{2}}"},
-                      doc="The angle of the point (x=other, y=self), in (-pi, pi]. Source: torch.atan2"), inplace=True)
-only_tensors(register("hypot(self, other)", forward=lambda xp, self, other: xp.hypot(self, other), dtype="promote",
-                      check=no_kernel("hypot_cpu", *WHOLE),
-                      method=False, function=False,
-                      vjp={"self": lambda m, g, self, result: g * self / result,
-                           "other": lambda m, g, other, result: g * other / result},
-                      latex=r"\sqrt{{self}^{2} + {other}^{2}}", samples=_PAIRS,
-                      vjp_latex={"self": r"{g} \cdot \frac{{self}}{{result}}",
-                                 "other": r"{g} \cdot \frac{{other}}{{result}}"},
-                      doc="The length of the hypotenuse. Source: torch.hypot"), inplace=True)
-only_tensors(register("logaddexp(self, other)", forward=lambda xp, self, other: xp.logaddexp(self, other),
-                      dtype="promote", check=no_kernel("logaddexp_cpu", *WHOLE), method=False,
-                      function=False, vjp={"self": lambda m, g, self, other: g / (1 + m.exp(other - self)),
-                                           "other": lambda m, g, self, other: g / (1 + m.exp(self - other))},
-                      latex=r"\ln (e^{{self}} + e^{{other}})", samples=_PAIRS,
-                      vjp_latex={"self": r"\frac{{g}}{1 + e^{{other} - {self}}}",
-                                 "other": r"\frac{{g}}{1 + e^{{self} - {other}}}"},
-                      doc="log(exp(x) + exp(y)) without overflow. Source: torch.logaddexp"))
-only_tensors(register("logaddexp2(self, other)", forward=lambda xp, self, other: xp.logaddexp2(self, other),
-                      dtype="promote", check=no_kernel("logaddexp2_cpu", *WHOLE), method=False,
-                      function=False, vjp={"self": lambda m, g, self, other: g / (1 + m.exp2(other - self)),
-                                           "other": lambda m, g, self, other: g / (1 + m.exp2(self - other))},
-                      latex=r"\log_2 (2^{{self}} + 2^{{other}})", samples=_PAIRS,
-                      vjp_latex={"self": r"\frac{{g}}{1 + 2^{{other} - {self}}}",
-                                 "other": r"\frac{{g}}{1 + 2^{{self} - {other}}}"},
-                      doc="log2(2**x + 2**y) without overflow. Source: torch.logaddexp2"))
+register("atan2(self, Tensor other)", forward=_atan2, dtype="float", check=no_kernel("atan2_cpu", "Complex"), inplace="method",
+         vjp={"self": lambda m, g, self, other: g * other * _inverse_square(m, self, other),
+              "other": lambda m, g, self, other: g * -self * _inverse_square(m, self, other)},
+         latex=r"\mathrm{atan2}({self}, {other})", samples=_PAIRS,
+         vjp_latex={"self": r"{g} \cdot \frac{{other}}{{self}^{2} + {other}^{2}}",
+                    "other": r"-{g} \cdot \frac{{self}}{{self}^{2} + {other}^{2}}"},
+         doc="The angle of the point (x=other, y=self), in (-pi, pi]. Source: torch.atan2")
+register("hypot(self, Tensor other)", forward=lambda xp, self, other: xp.hypot(self, other), dtype="promote",
+         check=no_kernel("hypot_cpu", *WHOLE), inplace="method",
+         vjp={"self": lambda m, g, self, result: g * self / result,
+              "other": lambda m, g, other, result: g * other / result},
+         latex=r"\sqrt{{self}^{2} + {other}^{2}}", samples=_PAIRS,
+         vjp_latex={"self": r"{g} \cdot \frac{{self}}{{result}}",
+                    "other": r"{g} \cdot \frac{{other}}{{result}}"},
+         doc="The length of the hypotenuse. Source: torch.hypot")
+register("logaddexp(self, Tensor other)", forward=lambda xp, self, other: xp.logaddexp(self, other),
+         dtype="promote", check=no_kernel("logaddexp_cpu", *WHOLE),
+         vjp={"self": lambda m, g, self, other: g / (1 + m.exp(other - self)),
+              "other": lambda m, g, self, other: g / (1 + m.exp(self - other))},
+         latex=r"\ln (e^{{self}} + e^{{other}})", samples=_PAIRS,
+         vjp_latex={"self": r"\frac{{g}}{1 + e^{{other} - {self}}}",
+                    "other": r"\frac{{g}}{1 + e^{{self} - {other}}}"},
+         doc="log(exp(x) + exp(y)) without overflow. Source: torch.logaddexp")
+register("logaddexp2(self, Tensor other)", forward=lambda xp, self, other: xp.logaddexp2(self, other),
+         dtype="promote", check=no_kernel("logaddexp2_cpu", *WHOLE),
+         vjp={"self": lambda m, g, self, other: g / (1 + m.exp2(other - self)),
+              "other": lambda m, g, self, other: g / (1 + m.exp2(self - other))},
+         latex=r"\log_2 (2^{{self}} + 2^{{other}})", samples=_PAIRS,
+         vjp_latex={"self": r"\frac{{g}}{1 + 2^{{other} - {self}}}",
+                    "other": r"\frac{{g}}{1 + 2^{{self} - {other}}}"},
+         doc="log2(2**x + 2**y) without overflow. Source: torch.logaddexp2")
 
 METHODS["arctan2"] = NAMESPACES[""]["arctan2"] = METHODS["atan2"]
 METHODS["arctan2_"] = METHODS["atan2_"]
@@ -98,36 +92,27 @@ def _xlogy_number_rule(m, g, self, other):
     return g * math.log(other) if other > 0 else m.masked_fill(m.xlogy_number(g, other), self == 0, 0)
 
 
-_XLOGY: dict[str, Any] = {"forward": _xlogy, "dtype": "float", "operands": ("self", "other"), "method": False, "function": False,
+_XLOGY: dict[str, Any] = {"forward": _xlogy, "dtype": "float", "operands": ("self", "other"),
           "latex": r"{self} \cdot \ln {other}"}
-xlogy_op = register("xlogy(self, other)", vjp={"self": _xlogy_rule,
+xlogy_op = internal("xlogy(self, other)", vjp={"self": _xlogy_rule,
                                                "other": lambda m, g, self, other: g * self / other},
                     vjp_latex={"self": r"{g} \cdot \ln {other}", "other": r"{g} \cdot \frac{{self}}{{other}}"},
                     samples=lambda s: [(s.randn(3), s.positive(3)), (s.randn(2, 3), s.positive(3))], **_XLOGY)
-xlogy_of_number = register("xlogy_of_number(self, other)", vjp={"other": lambda m, g, self, other: g * self / other},
+xlogy_of_number = internal("xlogy_of_number(self, other)", vjp={"other": lambda m, g, self, other: g * self / other},
                            node="XlogyBackward1",
                            vjp_latex={"other": r"{g} \cdot \frac{{self}}{{other}}"},
                            samples=lambda s: [(1.5, s.positive(3))], **_XLOGY)
-xlogy_number = register("xlogy_number(self, other)", vjp={"self": _xlogy_number_rule}, node="XlogyBackward2",
+xlogy_number = internal("xlogy_number(self, other)", vjp={"self": _xlogy_number_rule}, node="XlogyBackward2",
                         vjp_latex={"self": r"{g} \cdot \ln {other}"}, samples=lambda s: [(s.randn(3), 1.5)],
                         **_XLOGY | {"operands": ("self",)})
 
 
-@public("xlogy", (BINARY[0], "Number self, Tensor other, *, Tensor out = None", BINARY[1]), BINARY_METHOD, op=xlogy_op)
-def xlogy(input, other):
-    """input * log(other), and 0 where input is 0; one of them may be a number. Source: torch.xlogy."""
-    if not (isinstance(input, (Tensor, *NUMBERS)) and isinstance(other, (Tensor, *NUMBERS))):
-        raise mismatch("operands")
-    if not isinstance(input, Tensor):
-        return xlogy_of_number.call(input, other)
-    return (xlogy_op if isinstance(other, Tensor) else xlogy_number).call(input, other)
+overloaded("xlogy", xlogy_op, xlogy_number, xlogy_of_number, inplace=False, doc="input * log(other), and 0 where input is 0; one may be a number.")
 
 
-@public("xlogy_", (BINARY[0], BINARY[1]), BINARY_METHOD, op=xlogy_op)
+@composite(method=True)
 def xlogy_(input, other):
     """In-place `xlogy`. Source: torch.Tensor.xlogy_."""
-    if not isinstance(other, (Tensor, *NUMBERS)):
-        raise mismatch("operands")
     return apply_inplace(xlogy_op if isinstance(other, Tensor) else xlogy_number, (input, other))
 
 
@@ -141,32 +126,18 @@ def _copysign_rule(m, g, self, result):
 
 
 _COPYSIGN: dict[str, Any] = {"forward": lambda xp, self, other: xp.copysign(self, other), "dtype": "float",
-             "operands": ("self", "other"), "method": False,
-             "function": False, "latex": r"\left| {self} \right| \cdot \mathrm{sgn}({other})"}
+             "operands": ("self", "other"), "latex": r"\left| {self} \right| \cdot \mathrm{sgn}({other})"}
 _SIGNS = r"{g} \cdot \mathrm{sgn}({self}) \cdot \mathrm{sgn}({other})"
-copysign_tensor = register("copysign_tensor(self, other)", node="CopysignBackward0",
+copysign_tensor = internal("copysign_tensor(self, other)", node="CopysignBackward0",
                            vjp_latex={"self": _SIGNS, "other": "0"},
                            vjp={"self": _copysign_rule, "other": lambda m, g: m.zeros_like(g)}, samples=_PAIRS,
                            **_COPYSIGN)
-copysign_scalar = register("copysign_scalar(self, other)", node="CopysignBackward1", vjp={"self": _copysign_rule},
+copysign_scalar = internal("copysign_scalar(self, other)", node="CopysignBackward1", vjp={"self": _copysign_rule},
                            vjp_latex={"self": _SIGNS},
                            samples=lambda s: [(s.away_from_zero(3), -1.0)], **_COPYSIGN)
 
 
-@public("copysign", BINARY, BINARY_METHOD, op=copysign_tensor)
-def copysign(input, other):
-    """The size of `input` with the sign of `other` (a tensor or a number). Source: torch.copysign."""
-    if not isinstance(other, (Tensor, *NUMBERS)):
-        raise mismatch("operands")
-    return (copysign_tensor if isinstance(other, Tensor) else copysign_scalar).call(input, other)
-
-
-@public("copysign_", methods=BINARY_METHOD, function=False, op=copysign_tensor)
-def copysign_(input, other):
-    """In-place `copysign`. Source: torch.Tensor.copysign_."""
-    if not isinstance(other, (Tensor, *NUMBERS)):
-        raise mismatch("operands")
-    return apply_inplace(copysign_tensor if isinstance(other, Tensor) else copysign_scalar, (input, other))
+overloaded("copysign", copysign_tensor, copysign_scalar, doc="The size of `input` with the sign of `other` (a tensor or a number).")
 
 
 def _heaviside(xp, self, values):
@@ -176,12 +147,12 @@ def _heaviside(xp, self, values):
     return xp.where(xp.isnan(self), 0, xp.heaviside(self, values)).astype(self.dtype)[()]
 
 
-only_tensors(not_differentiable("heaviside(self, values)", "heaviside", differentiable=("self", "values"), dtype=None,
-                                operands=("self", "values"), forward=_heaviside,
-                                latex=r"[{self} > 0] + {values} \cdot [{self} = 0]",
-                                samples=lambda s: [(s.randn(3), s.randn(3))],
-                                doc="0 below 0, 1 above, `values` at 0. It has no derivative. Source: torch.heaviside"),
-             inplace=True)
+not_differentiable("heaviside(self, Tensor values)", "heaviside", differentiable=("self", "values"), dtype=None,
+                   operands=("self", "values"), forward=_heaviside,
+                   latex=r"[{self} > 0] + {values} \cdot [{self} = 0]",
+                   samples=lambda s: [(s.randn(3), s.randn(3))],
+                   doc="0 below 0, 1 above, `values` at 0. It has no derivative. Source: torch.heaviside",
+      public=True, inplace="method")
 
 
 # -- powers of two, neighbours among floats ------------------------------------------------------------------------------
@@ -191,68 +162,63 @@ def _ldexp_whole(xp, self, other):
     return xp.ldexp(self, other.astype(np.int32))  # C's int, as in torch: larger exponents wrap
 
 
-_LDEXP: dict[str, Any] = {"node": "LdexpBackward0", "method": False, "function": False, "latex": r"{self} \cdot 2^{{other}}",
+_LDEXP: dict[str, Any] = {"node": "LdexpBackward0", "latex": r"{self} \cdot 2^{{other}}",
           "vjp_latex": {"self": r"{g} \cdot 2^{{other}}", "other": r"{g} \cdot {result} \cdot \ln 2"}}
-ldexp_op = register("ldexp(self, other)", forward=lambda xp, self, other: self * power(xp, other.dtype.type(2), other),
+ldexp_op = internal("ldexp(self, other)", forward=lambda xp, self, other: self * power(xp, other.dtype.type(2), other),
                     dtype="float", operands=("self", "other"),
                     vjp={"self": lambda m, g, other: g * m.pow_base(2.0, other),
                          "other": lambda m, g, result: m.mul_scalar(g * result, math.log(2))},
                     samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3))], **_LDEXP)
 # torch's rule for `self` has a whole 2**other: 0 for a negative exponent
-ldexp_whole = register("ldexp_whole(self, other)", forward=_ldexp_whole, operands=("self", "other"),
+ldexp_whole = internal("ldexp_whole(self, other)", forward=_ldexp_whole, operands=("self", "other"),
                        vjp={"self": lambda m, g, other: m.masked_fill(m.ldexp_whole(g, other), other < 0, 0)},
                        also_saves=("result",), samples=lambda s: [(s.randn(3), s.integers(4, 3)), (s.randn(2, 3), s.integers(9, 3))],
                        **_LDEXP | {"vjp_latex": {"self": r"{g} \cdot 2^{{other}} \cdot [{other} \ge 0]"}})
 
 
-def _ldexp_call(name, input, other):
-    for position, (argument, value) in enumerate((("input", input), ("other", other)), 1):
-        if not isinstance(value, Tensor):
-            raise bad_argument(name, argument, position, "Tensor", value)
+def _ldexp_op(input, other):
     return ldexp_whole if input.dtype.is_floating_point and not other.dtype.is_inexact else ldexp_op
 
 
-@public("ldexp", op=ldexp_op)
+@composite(method=True)
 def ldexp(input, other):
     """input * 2**other. Raises TypeError for numbers. Source: torch.ldexp."""
-    return _ldexp_call("ldexp", input, other).call(input, other)
+    return _ldexp_op(input, other).call(input, other)
 
 
-@public("ldexp_", op=ldexp_op)
+@composite(method=True)
 def ldexp_(input, other):
     """In-place `ldexp`. Raises RuntimeError where `input` cannot hold the result. Source: torch.ldexp_."""
-    op = _ldexp_call("ldexp_", input, other)
+    op = _ldexp_op(input, other)
     if not input.dtype.is_inexact:
         raise fail(RuntimeError, f"ldexp can't be cast to the desired output type {input.dtype.short}",
                    "The result is a float; an in-place operation keeps the tensor's dtype.")
     return apply_inplace(op, (input, other))
 
 
-frexp_op = register("frexp(self)", forward=lambda xp, self: xp.frexp(self), outputs=("mantissa", "exponent"), nondiff=("exponent",),
-                    vjp={"self": lambda m, g, exponent: g[0] / m.exp2(m.to_copy(exponent, dtype_of(g[0])))}, method=False, function=False,
+frexp_op = internal("frexp(self)", forward=lambda xp, self: xp.frexp(self), outputs=("mantissa", "exponent"), nondiff=("exponent",),
+                    vjp={"self": lambda m, g, exponent: g[0] / m.exp2(m.to_copy(exponent, dtype_of(g[0])))},
                     return_type=return_type("frexp", ("mantissa", "exponent")), latex=r"\mathrm{frexp}({self})",
                     vjp_latex={"self": r"{g} \cdot 2^{-{exponent}}"},
                     samples=lambda s: [np.array([0.6, -1.3, 5.2]), np.array([[0.3, 0.7]])])
 
 
-@public("frexp", op=frexp_op)
+@composite(method=True)
 def frexp(input):
     """(mantissa, exponent) with input = mantissa * 2**exponent and 0.5 <= |mantissa| < 1; 0 stays 0.
 
     Raises RuntimeError for whole numbers. Source: torch.frexp."""
-    check_tensor("frexp", input)
     if not input.dtype.is_floating_point:
         raise fail(RuntimeError, "torch.frexp() only supports floating-point dtypes", "Only these have a mantissa: call .float() first.")
     return frexp_op.call(input)
 
 
-only_tensors(register("nextafter(self, other)", forward=lambda xp, self, other: xp.nextafter(self, other),
-                      dtype="promote", check=no_kernel("nextafter_cpu", *WHOLE, "Complex"), method=False,
-                      function=False, latex=r"\mathrm{nextafter}({self}, {other})",
-                      vjp={"self": lambda m, g, self, other: m.masked_fill(g, self == other, 0),
-                           "other": lambda m, g, self, other: m.zeros_like(g)},
-                      vjp_latex={"self": r"{g} \cdot [{self} \ne {other}]", "other": "0"}, samples=_PAIRS,
-                      doc="The float next to `input` in the direction of `other`. Source: torch.nextafter"), inplace=True)
+register("nextafter(self, Tensor other)", forward=lambda xp, self, other: xp.nextafter(self, other),
+         dtype="promote", check=no_kernel("nextafter_cpu", *WHOLE, "Complex"), inplace="method", latex=r"\mathrm{nextafter}({self}, {other})",
+         vjp={"self": lambda m, g, self, other: m.masked_fill(g, self == other, 0),
+              "other": lambda m, g, self, other: m.zeros_like(g)},
+         vjp_latex={"self": r"{g} \cdot [{self} \ne {other}]", "other": "0"}, samples=_PAIRS,
+         doc="The float next to `input` in the direction of `other`. Source: torch.nextafter")
 
 
 # -- fused formulas ----------------------------------------------------------------------------------------------------
@@ -276,39 +242,30 @@ def _c_name(d):
             "int32": "int"}.get(d.name, d.name)
 
 
-_LERP: dict[str, Any] = {"forward": _lerp, "operands": ("self", "end", "weight"), "method": False, "function": False,
+_LERP: dict[str, Any] = {"forward": _lerp, "operands": ("self", "end", "weight"),
          "latex": r"{self} + {weight} \cdot ({end} - {self})"}
 _LERP_TEX = {"self": r"{g} \cdot (1 - {weight})", "end": r"{g} \cdot {weight}"}
-lerp_scalar = register("lerp_scalar(self, end, weight)", node="LerpBackward0", **_LERP | {"operands": ("self", "end")},
+lerp_scalar = internal("lerp_scalar(self, end, weight)", node="LerpBackward0", **_LERP | {"operands": ("self", "end")},
                        vjp_latex=_LERP_TEX,
                        vjp={"self": lambda m, g, weight: g * (1 - weight), "end": lambda m, g, weight: g * weight},
                        samples=lambda s: [(s.randn(3), s.randn(3), 0.3), (s.randn(2, 3), s.randn(3), 0.8)])
-lerp_tensor = register("lerp_tensor(self, end, weight)", node="LerpBackward1", **_LERP,
+lerp_tensor = internal("lerp_tensor(self, end, weight)", node="LerpBackward1", **_LERP,
                        vjp={"self": lambda m, g, weight: g * (1 - weight), "end": lambda m, g, weight: g * weight,
                             "weight": lambda m, g, self, end: g * (end - self)},
                        vjp_latex={**_LERP_TEX, "weight": r"{g} \cdot ({end} - {self})"},
                        samples=lambda s: [(s.randn(3), s.randn(3), s.uniform(0.1, 0.4, 3))])
 
-def _lerp_op(end, weight):
-    if not isinstance(end, Tensor) or not isinstance(weight, (Tensor, *NUMBERS)):
-        raise mismatch("end, weight")
-    return lerp_tensor if isinstance(weight, Tensor) else lerp_scalar
-
-
-_LERP_FORMS = ("Tensor end, Tensor weight", "Tensor end, Number weight")
-
-
-@public("lerp", [f"Tensor input, {form}, *, Tensor out = None" for form in _LERP_FORMS], _LERP_FORMS, op=lerp_scalar)
+@composite(method=True)
 def lerp(input, end, weight):
     """From `input` (weight 0) to `end` (weight 1) in a straight line; weight is a number or a tensor. Source:
     torch.lerp."""
-    return _lerp_op(end, weight).call(input, end, weight)
+    return (lerp_tensor if isinstance(weight, Tensor) else lerp_scalar).call(input, end, weight)
 
 
-@public("lerp_", methods=_LERP_FORMS, function=False)
+@composite(method=True, function=False)
 def lerp_(self, end, weight):
     """In-place `lerp`. Source: torch.Tensor.lerp_."""
-    return apply_inplace(_lerp_op(end, weight), (self, end, weight))
+    return apply_inplace(lerp_tensor if isinstance(weight, Tensor) else lerp_scalar, (self, end, weight))
 
 
 def _three(name, self, tensor1, tensor2):
@@ -358,7 +315,7 @@ register("addcmul(self, tensor1, tensor2, *, value=1)", forward=_addcmul, inplac
                     "tensor2": r"{g} \cdot {value} \cdot {tensor1}"},
          samples=lambda s: [(s.randn(3), s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3), s.randn(2, 1), 0.5)],
          doc="input + value * tensor1 * tensor2. Source: torch.addcmul")
-addcdiv_op = register("addcdiv(self, tensor1, tensor2, *, value=1)", forward=_addcdiv, method=False, function=False, **_THREE,
+addcdiv_op = internal("addcdiv(self, tensor1, tensor2, *, value=1)", forward=_addcdiv, **_THREE,
          vjp={"self": lambda m, g: g, "tensor1": lambda m, g, tensor2, value: g * (value / tensor2),
               "tensor2": lambda m, g, tensor1, tensor2, value: -g * (_scaled(value, tensor1) / (tensor2 * tensor2))},
          latex=r"{self} + {value} \cdot \frac{{tensor1}}{{tensor2}}",
@@ -368,14 +325,14 @@ addcdiv_op = register("addcdiv(self, tensor1, tensor2, *, value=1)", forward=_ad
                             (s.randn(2, 3), s.randn(3), s.away_from_zero(2, 1), 0.5)])
 
 
-@public("addcdiv", op=addcdiv_op)
+@composite(method=True)
 def addcdiv(input, tensor1, tensor2, *, value=1):
     """input + value * tensor1 / tensor2. Raises RuntimeError where both are whole numbers. Source: torch.addcdiv."""
     _no_whole_quotient(tensor1, tensor2)
     return addcdiv_op.call(input, tensor1, tensor2, value)
 
 
-@public("addcdiv_", function=False)
+@composite(method=True, function=False)
 def addcdiv_(self, tensor1, tensor2, *, value=1):
     """In-place `addcdiv`. Source: torch.Tensor.addcdiv_."""
     _no_whole_quotient(tensor1, tensor2)

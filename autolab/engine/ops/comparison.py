@@ -9,18 +9,15 @@ import operator
 import numpy as np
 
 from ..exact.arguments import mismatch
-from ..core.dtype import NUMBERS
-from ..core.errors import bad_argument
 from ..inplace.changes import apply_inplace
 from ..core.dtype import FROM_NUMPY
 from ..core.errors import fail
 from ..exact.dtype_errors import no_kernel, not_implemented
-from .overloading import BINARY, BINARY_METHOD, public
-from .functions import METHODS, register
+from .overloading import operators, overloaded
+from .functions import METHODS, NAMESPACES, composite, internal, register
 from ..core.op import variant
 from ..core.tensor import Tensor, wrap
 from ..exact.arguments import scalar_tensor
-from .selection import only_tensors
 
 
 # -- comparisons -------------------------------------------------------------------------------------------------------
@@ -28,16 +25,10 @@ def _comparison(name, function, ufunc, sign, aliases, doc):
     op = register(f"{name}(self, other)", forward=lambda xp, self, other: getattr(xp, ufunc)(self, other),
                   fast=function, dtype="bool",
                   check=None if name in ("eq", "ne") else no_kernel(f"{name}_cpu", "Complex"),
-                  operands=("self", "other"), method=False, function=False, latex=rf"{{self}} {sign} {{other}}",
+                  operands=("self", "other"), latex=rf"{{self}} {sign} {{other}}",
+                  doc=f"{doc}, element by element: a bool tensor. Source: torch.{name}.",
                   samples=lambda s: [(s.randn(3), s.randn(3)), (s.integers(3, 2, 3), s.integers(3, 3)),
                                      (s.integers(3, 4), 1)])
-    lane = op.call
-
-    def call(input, other):
-        if not isinstance(input, Tensor) or not isinstance(other, (Tensor, *NUMBERS)):
-            raise mismatch("operands")
-        return lane(input, other)
-
     # changed in place, the operands get gradients of 0
     title, zero = name.capitalize(), lambda m, g: m.zeros_like(g)
     by_number = variant(op, node=f"{title}Backward0", vjp={"self": zero})
@@ -46,18 +37,11 @@ def _comparison(name, function, ufunc, sign, aliases, doc):
     def in_place(self, other):
         return apply_inplace(by_tensor if isinstance(other, Tensor) else by_number, (self, other))
 
-    def operator_method(self, other):
-        if other.__class__ is not Tensor and not isinstance(other, (Tensor, *NUMBERS)):
-            return NotImplemented
-        return lane(self, other)
-
-    call.__doc__ = f"{doc}, element by element: a bool tensor. Source: torch.{name}"
     in_place.__doc__ = f"In-place `{name}`: 1 or 0. Source: torch.Tensor.{name}_"
-    operator_method.__name__ = f"__{name}__"
-    METHODS[f"__{name}__"] = operator_method
-    for alias in (name, *aliases):
-        public(alias, BINARY, BINARY_METHOD, op=op)(call)
-        METHODS[f"{alias}_"] = in_place
+    operators(**{name: op.call})
+    METHODS[f"{name}_"] = in_place
+    for alias in aliases:
+        NAMESPACES[""][alias], METHODS[alias], METHODS[f"{alias}_"] = NAMESPACES[""][name], METHODS[name], in_place
 
 
 _comparison("eq", operator.eq, "equal", "=", (), "Whether the elements are equal")
@@ -70,12 +54,10 @@ _comparison("ge", operator.ge, "greater_equal", r"\ge", ("greater_equal",), "Whe
 
 # -- logic -------------------------------------------------------------------------------------------------------------
 def _logic(name, sign, doc):
-    op = register(f"{name}(self, other)", forward=lambda xp, self, other: getattr(xp, name)(self, other),
-                  operands=("self", "other"),
-                  method=False, function=False, latex=rf"{{self}} {sign} {{other}}",
-                  doc=f"{doc}, element by element. Source: torch.{name}",
-                  samples=lambda s: [(s.booleans(4), s.booleans(4)), (s.integers(2, 2, 3), s.booleans(3))])
-    only_tensors(op, inplace=True)
+    register(f"{name}(self, Tensor other)", forward=lambda xp, self, other: getattr(xp, name)(self, other), inplace="method",
+             operands=("self", "other"), latex=rf"{{self}} {sign} {{other}}",
+             doc=f"{doc}, element by element. Source: torch.{name}",
+             samples=lambda s: [(s.booleans(4), s.booleans(4)), (s.integers(2, 2, 3), s.booleans(3))])
 
 
 _logic("logical_and", r"\land", "Whether both are nonzero")
@@ -95,30 +77,13 @@ def _bits(name, ufunc, torch_kernel, symbol, dunder, doc):
             raise not_implemented(torch_kernel, d)
         return getattr(xp, ufunc)(self, other)
 
-    op = register(f"{name}(self, other)", forward=forward, dtype="promote", operands=("self", "other"), method=False,
-                  function=False,
+    op = internal(f"{name}(self, other)", forward=forward, dtype="promote", operands=("self", "other"),
                   latex=rf"{{self}} \mathbin{{\mathrm{{{symbol}}}}} {{other}}",
                   samples=lambda s: [(s.integers(8, 4), s.integers(4, 4)), (s.integers(8, 4), 1)])
 
-    def call(input, other):
-        if not (isinstance(input, (Tensor, *NUMBERS)) and isinstance(other, (Tensor, *NUMBERS))):
-            raise mismatch("operands")
-        return op.call(input, other)
-
-    def in_place(self, other):
-        return apply_inplace(op, (self, other))
-
-    def operator_method(self, other):
-        return op.call(self, other) if isinstance(other, (Tensor, *NUMBERS)) else NotImplemented
-
-    def swapped(self, other):
-        return op.call(other, self) if isinstance(other, NUMBERS) else NotImplemented
-
-    call.__doc__ = f"{doc}; integer and bool tensors only. Source: torch.{name}"
-    in_place.__doc__ = f"In-place `{name}`. Source: torch.Tensor.{name}_."
-    public(name, (BINARY[0], "Number self, Tensor other", BINARY[1]), BINARY_METHOD, op=op)(call)
-    METHODS[f"{name}_"] = METHODS[f"__i{dunder}__"] = in_place
-    METHODS[f"__{dunder}__"], METHODS[f"__r{dunder}__"] = operator_method, swapped
+    overloaded(name, op, op, op, doc=f"{doc}; integer and bool tensors only.")
+    METHODS[f"__i{dunder}__"] = METHODS[f"{name}_"]
+    operators(**{dunder: op.call, f"r{dunder}": lambda self, other: op.call(other, self)})
 
 
 _bits("bitwise_and", "bitwise_and", "bitwise_and_cpu", "and", "and", "The bits set in both")
@@ -187,52 +152,39 @@ def _isclose(xp, self, other, rtol, atol, equal_nan):
     return close | (xp.isfinite(gap) & (gap <= atol + xp.abs(rtol * other)))
 
 
-isclose_op = register("isclose(self, other, rtol=1e-05, atol=1e-08, equal_nan=False)", forward=_isclose,
-                      operands=("self", "other"), method=False,
-                      function=False, latex=r"\left| {self} - {other} \right| \le {atol} + {rtol} \cdot \left| "
+isclose_op = internal("isclose(self, other, rtol=1e-05, atol=1e-08, equal_nan=False)", forward=_isclose,
+                      operands=("self", "other"),
+                      latex=r"\left| {self} - {other} \right| \le {atol} + {rtol} \cdot \left| "
                                             r"{other} \right|",
                       samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3), 0.5)])
 
 
-def _two_tensors(name, other):
-    if not isinstance(other, Tensor):
-        raise bad_argument(name, "other", 2, "Tensor", other)
-
-
-@public("isclose")
+@composite(method=True)
 def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Whether |input - other| <= atol + rtol |other|, element by element. equal_nan: two nans count as equal.
 
     Raises RuntimeError when the dtypes differ. Source: torch.isclose."""
-    _two_tensors("isclose", other)
     return isclose_op.call(input, other, rtol, atol, equal_nan)
 
 
-@public("allclose")
+@composite(method=True)
 def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Whether all elements are close (see `isclose`): a Python bool. Source: torch.allclose."""
-    _two_tensors("allclose", other)
     return bool(isclose_op.call(input, other, rtol, atol, equal_nan)._array.all())
 
 
-@public("equal")
+@composite(method=True)
 def equal(input, other):
     """Whether both tensors have the same shape and the same elements: a Python bool. Source: torch.equal."""
-    _two_tensors("equal", other)
     return input._array.shape == other._array.shape and bool(np.all(input._array == other._array))
 
 
-_ISIN = ("Tensor elements, Tensor test_elements", "Number element, Tensor test_elements",
-         "Tensor elements, Number test_element")
-
-
-@public("isin", [f"{form}, *, bool assume_unique = False, bool invert = False, Tensor out = None" for form in _ISIN],
-        method=False)
+@composite()
 def isin(elements, test_elements, *, assume_unique=False, invert=False):
     """Whether each element is among `test_elements`; one of them may be a number. assume_unique only saves time.
     Source: torch.isin."""
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
-        raise mismatch("elements")
+        raise mismatch()
     elements, test_elements = (a if isinstance(a, Tensor) else scalar_tensor(a) for a in (elements, test_elements))
     xp = elements.device.xp
     return wrap(xp.isin(elements._array, test_elements._array, assume_unique=assume_unique, invert=invert),

@@ -13,13 +13,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..exact.arguments import Passed, check_tensors, overloads
+from ..exact.arguments import Passed
 from ..core.errors import fail
 from ..kernels import convolution as kernels
 from ..kernels import threads
 from ..kernels.layout import Geometry
-from .functions import composite, register
-from .convolution_arguments import check_dtypes, check_numbers, check_shapes, check_transposed, ints, named_padding, numbers, output_size
+from .functions import composite, internal
+from .convolution_arguments import check_dtypes, check_numbers, check_shapes, check_transposed, named_padding, numbers, output_size
 from .shape import unsqueeze
 
 
@@ -116,7 +116,7 @@ def _samples(s):
 
 
 def _inside(schema, **record):
-    return register(schema, method=False, function=False, **record)
+    return internal(schema, **record)
 
 
 convolution_op = _inside(
@@ -224,16 +224,10 @@ _passed = Passed()
 def _convolved(name, dims, input, weight, bias, stride, padding, dilation, groups, output_padding=0, transposed=False):
     """Checks in PyTorch's order, then the op; an input without batch dimension gets one for the op."""
     given = stride, padding, dilation, groups, output_padding
-    try:
-        about = name, input._array.shape, input.dtype, weight._array.shape, weight.dtype, bias if bias is None else (bias._array.shape, bias.dtype)
-        settings = _passed.find(given, about)
-    except AttributeError:  # no tensors
-        about = settings = None
+    about = name, input._array.shape, input.dtype, weight._array.shape, weight.dtype, bias if bias is None else (bias._array.shape, bias.dtype)
+    settings = _passed.find(given, about)
     if settings is not None:
         return convolution_op.call(input, weight, bias, *settings)
-    check_tensors(name, input=input, weight=weight)
-    check_tensors(name, 3, bias=bias, or_none=True)
-    stride, padding, dilation, groups, output_padding = ints(name, *given, transposed)
     if input.ndim not in (dims + 1, dims + 2):
         raise fail(
             RuntimeError,
@@ -283,15 +277,8 @@ def _convolved(name, dims, input, weight, bias, stride, padding, dilation, group
 
 
 # -- public functions ------------------------------------------------------------------------------------------------------
-_FORMS = tuple(
-    f"Tensor input, Tensor weight, Tensor bias = None, tuple of ints stride = 1, {padding}, tuple of ints dilation = 1, int groups = 1"
-    for padding in ("tuple of ints padding = 0", 'str padding = "valid"')
-)
-
-
 @composite()
 @composite(namespace="nn.functional")
-@overloads(*_FORMS, types=True)
 def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     """Cross-correlation of sequences (N, C, L) with filters (O, C / groups, K): (N, O, L'); without N too.
 
@@ -302,7 +289,6 @@ def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
 
 @composite()
 @composite(namespace="nn.functional")
-@overloads(*_FORMS, types=True)
 def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     """Cross-correlation of images (N, C, H, W) with filters (O, C / groups, KH, KW): (N, O, H', W'); without N too.
 
@@ -313,7 +299,6 @@ def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
 
 @composite()
 @composite(namespace="nn.functional")
-@overloads()
 def conv_transpose1d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
     """The adjoint of `conv1d`: (N, C, L) and (C, O / groups, K) give (N, O, L').
 
@@ -326,7 +311,6 @@ def conv_transpose1d(input, weight, bias=None, stride=1, padding=0, output_paddi
 
 @composite()
 @composite(namespace="nn.functional")
-@overloads()
 def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
     """The adjoint of `conv2d`: (N, C, H, W) and (C, O / groups, KH, KW) give (N, O, H', W').
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 
-from ..exact.arguments import int_argument, ints_argument
 from ..core.errors import fail
 from .functions import NAMESPACES
 
@@ -21,28 +20,10 @@ def output_size(spatial, kernel, stride, padding, dilation, transposed=False, ou
     )
 
 
-def ints(function, stride, padding, dilation, groups, output_padding, transposed):
-    """These arguments as ints and tuples of ints; a padding of `conv1d` and `conv2d` may be a name.
-
-    Raises PyTorch's TypeError for the first that is neither (floats, a bool as first number), in the order of the
-    function's signature."""
-    stride = ints_argument(function, "stride", 4, stride)
-    if transposed or not isinstance(padding, str):
-        padding = ints_argument(function, "padding", 5, padding)
-    if transposed:
-        output_padding = ints_argument(function, "output_padding", 6, output_padding)
-    else:
-        dilation = ints_argument(function, "dilation", 6, dilation)
-    groups = int_argument(function, "groups", 7, groups)
-    if transposed:
-        dilation = ints_argument(function, "dilation", 8, dilation)
-    return stride, padding, dilation, groups, output_padding
-
-
 def numbers(name, value, dims, n):
     """`value` as a tuple of `n` ints; one number counts for every one of the `dims` dimensions that a function moves
     along."""
-    values = (value,) * dims if value.__class__ is int else value
+    values = (value,) * dims if value.__class__ is int else tuple(value)
     if len(values) == 1:
         return values * n
     if len(values) != n:

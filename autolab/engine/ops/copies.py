@@ -9,18 +9,17 @@ import numpy as np
 from ..exact import sums as cascade
 from ..core import observe
 from ..devices import device as devices
-from ..exact.arguments import as_number, bool_argument, held_by, mismatch, overloads
-from ..core.errors import bad_argument
+from ..exact.arguments import as_number, bool_argument, held_by
+from ..core.errors import bad_argument, fail
 from ..core.grad_mode import per_thread
 from ..core.apply import apply, record
 from ..inplace.changes import check_inplace, check_written_once, write_inplace
-from ..core.dtype import ALL, bool_, complex64, float16, float32, float64, int8, int16, int32, int64, uint8
+from ..core.dtype import ALL, bool_, complex64, dtype as dtype_class, float16, float32, float64, int8, int16, int32, int64, uint8
 from ..exact.dtypes import as_dtype
-from ..core.dtype import dtype as dtype_class
-from ..core.errors import fail
 from ..exact.refusals import unsupported
+from ..exact.signatures import named
+from .functions import METHODS, NAMESPACES, composite, internal, register
 from ..core.op import LANES
-from .functions import METHODS, NAMESPACES, composite, register
 from ..core.tensor import Tensor, wrap
 from ..exact.arguments import scalar_tensor
 from ..exact.broadcasting import broadcast_error, outgrown
@@ -28,6 +27,16 @@ from ..inplace.views import overlapping_operands, partly_overlap, repeats
 
 ROW_MAJOR = "row-major"
 """What `contiguous` asks of `clone`; a user's memory formats are refused."""
+
+
+def order_of_copies(array) -> str:
+    """In which order (NumPy's "C" or "K") a copy lies: that of `array`, but row by row where memory repeats (`expand`),
+    as PyTorch has it.
+
+    >>> order_of_copies(np.ones((2, 3)).T), order_of_copies(np.broadcast_to(1.0, (2, 3)))
+    ('K', 'C')
+    """
+    return "C" if 0 in array.strides else "K"
 
 
 def _cloned(xp, self, memory_format):
@@ -59,39 +68,23 @@ alias = register(
     samples=lambda s: [s.randn(3)],
 )
 
-def order_of_copies(array) -> str:
-    """In which order (NumPy's "C" or "K") a copy lies: that of `array`, but row by row where memory repeats (`expand`),
-    as PyTorch has it.
-
-    >>> order_of_copies(np.ones((2, 3)).T), order_of_copies(np.broadcast_to(1.0, (2, 3)))
-    ('K', 'C')
-    """
-    return "C" if 0 in array.strides else "K"
-
-
-to_copy = register(
+to_copy = internal(
     "to_copy(self, dtype)",
     forward=lambda xp, self, dtype: self.astype(dtype.np, order=order_of_copies(self)),
     vjp={"self": lambda m, g: g},
-    method=False,
-    function=False,
     latex=r"{self}",
     vjp_latex={"self": "{g}"},
 )
 
-zeros_like_op = register(
+zeros_like_op = internal(
     "zeros_like(self)",
     forward=lambda xp, self: xp.zeros_like(self),
-    method=False,
-    function=False,
     latex="0",
     samples=lambda s: [s.randn(2)],
 )
-ones_like_op = register(
+ones_like_op = internal(
     "ones_like(self)",
     forward=lambda xp, self: xp.ones_like(self),
-    method=False,
-    function=False,
     latex="1",
     samples=lambda s: [s.randn(2)],
 )
@@ -104,12 +97,10 @@ def _sum_to(xp, self, shape):
     return xp.add.reduce(self, axis=axes).reshape(shape) if axes else self
 
 
-sum_to = register(
+sum_to = internal(
     "sum_to(self, shape)",
     forward=_sum_to,
     vjp={"self": lambda m, g, self_sym_sizes: m.expand(g, self_sym_sizes)},
-    method=False,
-    function=False,
     latex=r"\sum {self}",
     vjp_latex={"self": "{g}"},
     samples=lambda s: [(s.randn(2, 3), (3,)), (s.randn(2, 3), (2, 1)), (s.randn(2, 3), ())],
@@ -117,11 +108,9 @@ sum_to = register(
 
 
 # -- writing into memory ---------------------------------------------------------------------------------------------------
-copy_op = register(
+copy_op = internal(
     "copy(self, source)",
     forward=lambda xp, self, source: xp.broadcast_to(source, self.shape),
-    method=False,
-    function=False,
     vjp={"self": lambda m, g: m.zeros_like(g), "source": lambda m, g: g},
     operands=("source",),
     node="CopyBackwards",
@@ -130,34 +119,28 @@ copy_op = register(
     samples=lambda s: [(s.randn(2, 3), s.randn(2, 3))],
 )
 copy_op.node_class._name = "torch::autograd::CopyBackwards"
-zero_op = register(
+zero_op = internal(
     "zero(self)",
     forward=lambda xp, self: xp.zeros_like(self),
     vjp={"self": lambda m, g: m.zeros_like(g)},
-    method=False,
-    function=False,
     latex="0",
     vjp_latex={"self": "0"},
     samples=lambda s: [s.randn(3)],
 )
-fill_op = register(
+fill_op = internal(
     "fill(self, value)",
     forward=lambda xp, self, value: xp.full_like(self, value),
     vjp={"self": lambda m, g: m.zeros_like(g)},
     node="FillBackward2",
-    method=False,
-    function=False,
     latex="{value}",
     vjp_latex={"self": "0"},
     samples=lambda s: [(s.randn(3), 2.5)],
 )
-fill_tensor_op = register(
+fill_tensor_op = internal(
     "fill_tensor(self, value)",
     forward=lambda xp, self, value: xp.full_like(self, value),
     vjp={"self": lambda m, g: m.zeros_like(g), "value": lambda m, g: m.sum(g)},
     node="FillBackward3",
-    method=False,
-    function=False,
     latex="{value}",
     vjp_latex={"self": "0", "value": r"\sum {g}"},
     samples=lambda s: [(s.randn(3), s.randn())],
@@ -260,14 +243,12 @@ def transfer(array, source, target, pinned=False, non_blocking=False):
     return target.backend.from_peer(array, source.backend)
 
 
-to_device = register(
+to_device = internal(
     "to_device(self, device, source=None)",
     forward=lambda xp, self, device, source: transfer(self, devices.of(self), device),
     node="ToCopyBackward0",
     vjp={"self": lambda m, g, source: m.to_device(g, source)},
     hidden=("source",),
-    method=False,
-    function=False,
     latex=r"{self}",
     vjp_latex={"self": "{g}"},
 )
@@ -287,34 +268,22 @@ def _moved(self, device, non_blocking=False):
 LANES.insert(0, lambda op: (lambda self, device, source=None: _moved(self, device)) if op is to_device else None)
 
 
-_FLAGS = "bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None"
-
-
 @composite(method=True, function=False)
-@overloads(f"torch.device device = None, torch.dtype dtype = None, {_FLAGS}", f"torch.dtype dtype, {_FLAGS}", f"Tensor tensor, {_FLAGS}",
-           method=True, types=True)
-def to(self, *args, device=None, dtype=None, non_blocking=False, copy=False, memory_format=None):
+def to(self, *args, **kwargs):
     """The tensor with another dtype and/or on another device; itself when nothing changes.
 
     `to(device, dtype, non_blocking, copy)`, `to(dtype, non_blocking, copy)` or `to(other, non_blocking, copy)`. What
     moved is no leaf: its gradient goes back to this tensor. non_blocking: the host does not wait for the copy, where
     this tensor is pinned. Raises AssertionError for cuda where there is none. Source: torch.Tensor.to."""
-    if memory_format is not None or not {non_blocking.__class__, copy.__class__} <= {bool}:
-        raise mismatch("to(): a flag is no bool")
-    flags = []
-    for position, a in enumerate(args):
-        if position == 0 and isinstance(a, Tensor):
-            dtype, device = a.dtype, a.device
-        elif isinstance(a, dtype_class) or a in (int, float, bool):
-            dtype = as_dtype(a)
-        elif position == 0 and (isinstance(a, (str, devices.device)) or (isinstance(a, int) and not isinstance(a, bool))):
-            device = a
-        elif isinstance(a, bool) and len(flags) < 2:
-            flags.append(a)
-        elif a is not None:
-            raise mismatch("to(): give a dtype (torch.float64), a device ('cpu') or another tensor to imitate")
-    flags += [non_blocking, copy][len(flags) :]
-    non_blocking, copy = flags[0], flags[1]
+    if len(args) == 1 and args[0].__class__ is dtype_class and not kwargs:
+        return _cast(self, args[0])
+    given = named("to", args, kwargs)
+    if given.get("memory_format") is not None:
+        raise unsupported("to", "memory_format")
+    device, dtype, tensor = map(given.get, ("device", "dtype", "tensor"))
+    non_blocking, copy = given.get("non_blocking", False), given.get("copy", False)
+    if tensor is not None:
+        dtype, device = tensor.dtype, tensor.device
     target = self._storage.device if device is None else devices.usable(device)
     dtype = self.dtype if dtype is None else as_dtype(dtype)
     if target is self._storage.device:
@@ -413,7 +382,7 @@ def cuda(self, device=None, non_blocking=False, memory_format=None):
 @composite(method=True, function=False)
 def type_as(self, other):
     """This tensor with the dtype and on the device of `other`. Source: torch.Tensor.type_as."""
-    return to(self, other)
+    return to(self, tensor=other)
 
 
 @composite(method=True, function=False, name="type")

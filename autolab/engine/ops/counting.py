@@ -5,9 +5,8 @@ import numpy as np
 
 from ..core.errors import fail
 from ..kernels.reduce import reduce
-from .overloading import public
-from .functions import METHODS, register
-from .reduction import _sum, axes, differentiable_dtype, flag, spread, sum_op, the_dims
+from .functions import METHODS, composite, internal
+from .reduction import _sum, axes, differentiable_dtype, spread, sum_op, the_dims
 from .shape import row_major
 
 
@@ -19,14 +18,11 @@ def _truth(name, ufunc, tex, doc):
         found = row_major(xp, reduce(xp, ufunc, self.astype(bool, copy=False), axes(self, dim), keepdim))
         return found.astype(self.dtype) if self.dtype == np.uint8 else found
 
-    op = register(f"{name}(self, dim=None, keepdim=False)", forward=forward, method=False, function=False, latex=tex,
+    op = internal(f"{name}(self, dim=None, keepdim=False)", forward=forward, latex=tex,
                   samples=lambda s: [s.booleans(4), (s.booleans(2, 3), (1,), True), (s.integers(2, 3), (0,))])
-    forms = ("tuple of ints dim = None, bool keepdim = False", "int dim, bool keepdim = False")
-
-    @public(name, ["Tensor input, *, Tensor out = None",
-                   *(f"Tensor input, {form}, *, Tensor out = None" for form in forms)], ["", *forms], op=op)
+    @composite(name, method=True)
     def call(input, dim=None, keepdim=False):
-        return op.call(input, None if dim is None else the_dims(name, dim, input._array.ndim), keepdim)
+        return op.call(input, None if dim is None else the_dims(dim, input._array.ndim), keepdim)
 
     call.__doc__ = f"{doc} along `dim`, or of all: a bool tensor (uint8 for uint8). Source: torch.{name}"
 
@@ -34,16 +30,15 @@ def _truth(name, ufunc, tex, doc):
 _truth("all", "logical_and", r"\prod_{{dim}} [{self} \ne 0]", "Whether no element is zero")
 _truth("any", "logical_or", r"[\sum_{{dim}} [{self} \ne 0] > 0]", "Whether some element is nonzero")
 
-count_op = register("count_nonzero(self, dim=None)", method=False, function=False, latex=r"\sum_{{dim}} [{self} \ne 0]",
+count_op = internal("count_nonzero(self, dim=None)", latex=r"\sum_{{dim}} [{self} \ne 0]",
                     forward=lambda xp, self, dim: row_major(xp, xp.add.reduce(self != 0, axis=axes(self, dim), dtype=np.int64)),
                     samples=lambda s: [s.booleans(4), (s.integers(2, 2, 3), (1,))])
 
 
-@public("count_nonzero", ("Tensor input, int dim = None", "Tensor input, tuple of ints dim"),
-        ("int dim = None", "tuple of ints dim"), op=count_op)
+@composite(method=True)
 def count_nonzero(input, dim=None):
     """How many elements are nonzero, in all or along `dim`: int64. Source: torch.count_nonzero."""
-    return count_op.call(input, None if dim is None else the_dims("count_nonzero", dim, input._array.ndim))
+    return count_op.call(input, None if dim is None else the_dims(dim, input._array.ndim))
 
 
 # -- ignoring nan ------------------------------------------------------------------------------------------------------
@@ -56,22 +51,21 @@ def _nansum_rule(m, g, self, dim, keepdim):
     return m.masked_fill(spread(m, g, dim, keepdim, tuple(self.shape)), m.isnan(self), 0)
 
 
-nansum_op = register("nansum(self, dim=None, keepdim=False, *, dtype=None)", forward=_nansum, method=False,
-                     function=False, vjp={"self": _nansum_rule},
+nansum_op = internal("nansum(self, dim=None, keepdim=False, *, dtype=None)", forward=_nansum,
+                     vjp={"self": _nansum_rule},
                      latex=r"\sum_{{dim}} {self}", vjp_latex={"self": r"{g} \cdot [{self} = {self}]"},
                      samples=lambda s: [s.randn(3), (s.randn(2, 3), (1,), True)])
 
 
-@public("nansum", op=nansum_op)
+@composite(method=True)
 def nansum(input, dim=None, keepdim=False, *, dtype=None):
     """The sum, nan counted as 0. Source: torch.nansum."""
-    flag("nansum", keepdim)
-    dims = None if dim is None else the_dims("nansum", dim, input._array.ndim, listed=False)
+    dims = None if dim is None else the_dims(dim, input._array.ndim)
     differentiable_dtype(input, dtype)
     return nansum_op.call(input, dims, keepdim, dtype)
 
 
-@public("nanmean")
+@composite(method=True)
 def nanmean(input, dim=None, keepdim=False, *, dtype=None):
     """The mean of the elements that are not nan. Raises RuntimeError for whole numbers. Source: torch.nanmean."""
     if not input.dtype.is_inexact:
@@ -79,5 +73,5 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None):
                    f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype.short}",
                    "Whole numbers are never nan.")
     there = METHODS["logical_not"](METHODS["isnan"](input))
-    dims = None if dim is None else the_dims("nanmean", dim, input._array.ndim, listed=False)
+    dims = None if dim is None else the_dims(dim, input._array.ndim)
     return nansum(input, dim, keepdim, dtype=dtype) / sum_op.call(there, dims, keepdim, None)

@@ -10,7 +10,7 @@ import warnings
 import numpy as np
 
 from ..devices import device as devices
-from ..exact.arguments import Options, no_match, overloads, shape_of
+from ..exact.arguments import Options, no_match, shape_of
 from ..core.grad_mode import per_thread
 from ..core.dtype import ALL, get_default_dtype, promote_types, python_scalar_dtype
 from ..exact.dtypes import from_numpy_dtype
@@ -239,7 +239,6 @@ def _warn_of_arrays(data):
 
 # -- public functions --------------------------------------------------------------------------------------------------
 @composite()
-@overloads()
 def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
     """A new leaf with a copy of `data`: a number, nested lists of numbers, a NumPy array or a tensor.
 
@@ -253,7 +252,6 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
 
 
 @composite(method=True, function=False)
-@overloads(method=True)
 def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """`torch.tensor(data)` with this tensor's dtype and device unless others are named.
 
@@ -267,7 +265,6 @@ def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, layo
 
 
 @composite()
-@overloads()
 def as_tensor(data, dtype=None, device=None):
     """`data` as a tensor without a copy where there need be none: a tensor stays itself, an array shares its memory.
 

@@ -7,13 +7,13 @@ from ..core.errors import fail
 from ..exact.dtype_errors import not_implemented
 from ..exact.dtypes import as_dtype
 from ..kernels.reduce import accumulate
-from .overloading import public
-from .functions import register
+from .functions import composite, internal
 from .return_types import return_type
 from .extremes import zeros_for
 from .indexing import written
-from .reduction import differentiable_dtype, one_dim
+from .reduction import differentiable_dtype
 from .shape import row_major
+from ..exact.refusals import check_dim
 
 
 # -- cumsum, cumprod ---------------------------------------------------------------------------------------------------
@@ -38,7 +38,7 @@ def reversed_cumsum(m, x, dim):
     return m.flip(m.cumsum(m.flip(x, (dim,)), dim), (dim,)) if len(x.shape) else x
 
 
-cumsum_op = register("cumsum(self, dim, *, dtype=None)", forward=_running("add"), method=False, function=False,
+cumsum_op = internal("cumsum(self, dim, *, dtype=None)", forward=_running("add"),
                      vjp={"self": lambda m, g, dim: reversed_cumsum(m, g, dim)},
                      latex=r"\sum_{j \le i} {self}_j", vjp_latex={"self": r"\sum_{j \ge i} {g}_j"},
                      samples=lambda s: [(s.randn(4), 0), (s.randn(2, 3), 1), (s.randn(2, 3), -2)])
@@ -76,7 +76,7 @@ def _cumprod_with_zeros(m, g, self, dim, result):
     return m.where(before, earlier, m.where(first, at_first, 0.0))
 
 
-cumprod_op = register("cumprod(self, dim, *, dtype=None)", forward=_running("multiply"), method=False, function=False,
+cumprod_op = internal("cumprod(self, dim, *, dtype=None)", forward=_running("multiply"),
                       vjp={"self": _cumprod_rule},
                       latex=r"\prod_{j \le i} {self}_j",
                       vjp_latex={"self": r"\sum_{k \ge i} {g}_k \cdot \prod_{j \le k, j \ne i} {self}_j"},
@@ -88,9 +88,9 @@ cumprod_op = register("cumprod(self, dim, *, dtype=None)", forward=_running("mul
 def _in_place(op):
     name = op.name + "_"
 
-    @public(name, function=False)
+    @composite(name, method=True, function=False)
     def call(self, dim, *, dtype=None):
-        dim = one_dim(op.name, dim, self._array.ndim)
+        check_dim(dim, self._array.ndim)
         wanted = self.dtype if dtype is None else as_dtype(dtype)
         if wanted is not self.dtype:
             kinds = [_C_NAMES.get(d.name, d.name) for d in (self.dtype, wanted)]
@@ -105,9 +105,9 @@ _C_NAMES = {"float32": "float", "float64": "double", "int64": "long int", "int32
 
 
 def _along(op, name, doc):
-    @public(name, op=op)
+    @composite(name, method=True)
     def call(input, dim, *, dtype=None):
-        dim = one_dim(name, dim, input._array.ndim)
+        check_dim(dim, input._array.ndim)
         differentiable_dtype(input, dtype)
         return op.call(input, dim, dtype)
 
@@ -142,17 +142,18 @@ def _logcumsumexp_rule(m, g, self, dim, result):
     return part(g) - part(-g)
 
 
-logcumsumexp_op = register("logcumsumexp(self, dim)", forward=_logcumsumexp, method=False, function=False,
+logcumsumexp_op = internal("logcumsumexp(self, dim)", forward=_logcumsumexp,
                            vjp={"self": _logcumsumexp_rule},
                            latex=r"\ln \sum_{j \le i} e^{{self}_j}",
                            vjp_latex={"self": r"\sum_{j \ge i} {g}_j \cdot e^{{self}_i - {result}_j}"},
                            samples=lambda s: [(s.randn(4), 0), (s.randn(2, 3), 1)])
 
 
-@public("logcumsumexp", op=logcumsumexp_op)
+@composite(method=True)
 def logcumsumexp(input, dim):
     """log of the running sum of exp(x) along `dim`, without overflow. Source: torch.logcumsumexp."""
-    return logcumsumexp_op.call(input, one_dim("logcumsumexp", dim, input._array.ndim))
+    check_dim(dim, input._array.ndim)
+    return logcumsumexp_op.call(input, dim)
 
 
 # -- running extremes --------------------------------------------------------------------------------------------------
@@ -175,16 +176,16 @@ def _extreme_rule(m, g, self, indices, dim):
 
 
 def _running_extreme(name, ufunc, doc):
-    op = register(f"{name}(self, dim)", forward=_extreme(ufunc), outputs=("values", "indices"), nondiff=("indices",),
-                  method=False, function=False,
+    op = internal(f"{name}(self, dim)", forward=_extreme(ufunc), outputs=("values", "indices"), nondiff=("indices",),
                   return_type=return_type(name, ("values", "indices")), latex=rf"\{name[3:]}_{{j \le i}} {{self}}_j",
                   vjp={"self": _extreme_rule},
                   vjp_latex={"self": r"\mathrm{scatter}({g})"},
                   samples=lambda s: [(s.distinct(5), 0), (s.distinct(2, 3), 1)])
 
-    @public(name, op=op)
+    @composite(name, method=True)
     def call(input, dim):
-        return op.call(input, one_dim(name, dim, input._array.ndim))
+        check_dim(dim, input._array.ndim)
+        return op.call(input, dim)
 
     call.__doc__ = f"{doc} along `dim`: (values, indices). Source: torch.{name}"
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from ..devices import demands
 from ..core.errors import fail
 from ..kernels.scatter import add_at
-from .functions import register
+from .functions import internal, register
 
 
 def _embedding(xp, weight, indices, padding_idx, scale_grad_by_freq, sparse):
@@ -58,10 +58,8 @@ register(
     doc="Rows of `weight` by index; `nn.functional.embedding` takes the index first. Source: torch.embedding",
 )
 
-register(
+internal(
     "embedding_dense_backward(grad_output, Tensor indices, num_weights, padding_idx, scale_grad_by_freq)",
-    method=False,
-    function=False,
     forward=_dense_backward,
     node="EmbeddingDenseBackwardBackward0",
     vjp={"grad_output": lambda m, g, indices, padding_idx: _dense_backward_rule(m, g, indices, padding_idx)},

@@ -7,7 +7,7 @@ import numpy as np
 from ..core.dtype import int64
 from ..core.errors import fail
 from ..exact.refusals import check_dim
-from .functions import METHODS, NAMESPACES, composite, register
+from .functions import METHODS, NAMESPACES, composite, internal
 from .shape import sizes_from, unsqueeze, view_op
 
 
@@ -62,12 +62,10 @@ def _check_negative(size, offset, shape):
             raise fail(RuntimeError, "numel: integer multiplication overflow", note)
 
 
-expand_op = register(
+expand_op = internal(
     "expand(self, size)",
     forward=_expand,
     view=True,
-    method=False,
-    function=False,
     vjp={"self": lambda m, g, self_sym_sizes: m.sum_to(g, self_sym_sizes)},
     latex="{self}",
     vjp_latex={"self": "{g}"},
@@ -115,11 +113,9 @@ def _repeat_rule(m, g, repeats, self_sym_sizes):
     return m.reshape_raw(summed, self_sym_sizes)
 
 
-repeat_op = register(
+repeat_op = internal(
     "repeat(self, repeats)",
     forward=lambda xp, self, repeats: xp.tile(self, repeats),
-    method=False,
-    function=False,
     vjp={"self": _repeat_rule},
     latex=r"\mathrm{repeat}({self})",
     vjp_latex={"self": r"\sum_{\text{copies}} {g}"},

@@ -13,11 +13,10 @@ from ..core.errors import fail
 from ..exact.refusals import check_dim
 from ..exact.dtype_errors import no_complex, not_implemented
 from ..kernels.reduce import reduce
-from .overloading import public
-from .functions import METHODS, register
+from .functions import METHODS, composite, internal
 from .return_types import return_type
 from ..core.tensor import Tensor
-from .reduction import axes, dtype_of, flag, is_int, one_dim, restored, the_dims
+from .reduction import axes, dtype_of, restored, the_dims
 from .shape import row_major
 
 
@@ -38,8 +37,7 @@ def picked_rule(m, g, dim, indices, keepdim, self_sym_sizes):
 def picked(name, schema, forward, node, **fields):
     """Registers an op with the results `values` and `indices`, whose gradient goes to the elements named by
     `indices`."""
-    return register(schema, forward=forward, node=node, outputs=("values", "indices"), nondiff=("indices",),
-                    method=False, function=False,
+    return internal(schema, forward=forward, node=node, outputs=("values", "indices"), nondiff=("indices",),
                     return_type=return_type(name, ("values", "indices")), vjp_latex={"self": r"\mathrm{scatter}({g})"},
                     **fields)
 
@@ -74,8 +72,6 @@ def _nonempty(name, self, dim):
 
 
 _ABSENT = object()
-_MAX_FORMS = ("Tensor input, *, Tensor out = None", "Tensor input, Tensor other, *, Tensor out = None",
-              "Tensor input, int dim, bool keepdim = False, *, tuple of Tensors out = None")
 
 
 def _extreme(name, pick, pair, doc):
@@ -90,8 +86,7 @@ def _extreme(name, pick, pair, doc):
         return at_indices(xp, self, xp.expand_dims(getattr(xp, pick)(self, axis=dim), dim), dim, keepdim)
 
     title = name.capitalize()
-    all_op = register(f"{name}_all(self)", forward=whole, node=f"{title}Backward1", vjp={"self": _share_rule},
-                      method=False, function=False,
+    all_op = internal(f"{name}_all(self)", forward=whole, node=f"{title}Backward1", vjp={"self": _share_rule},
                       latex=rf"\{name} {{self}}", vjp_latex={"self": _SHARED},
                       samples=lambda s: [s.distinct(4), s.distinct(2, 3)])
     dim_op = picked(name, f"{name}_dim(self, dim, keepdim=False)", along, f"{title}Backward0",
@@ -99,17 +94,16 @@ def _extreme(name, pick, pair, doc):
                     latex=rf"\{name}_{{{{dim}}}} {{self}}",
                     samples=lambda s: [(s.distinct(2, 3), 1), (s.distinct(2, 3), 0, True), (s.distinct(4), -1)])
 
-    @public(name, _MAX_FORMS, ("", "Tensor other", "int dim, bool keepdim = False"), op=dim_op)
+    @composite(name, method=True)
     def call(input, dim=_ABSENT, keepdim=_ABSENT, *, other=None):
         if other is not None or isinstance(dim, Tensor):
             return METHODS[pair](input, dim if other is None else other)
-        if dim is _ABSENT and keepdim is _ABSENT:
+        if dim is _ABSENT:
+            if keepdim is not _ABSENT:
+                raise mismatch()
             _nonempty(name, input, None)
             return all_op.call(input)
-        if not is_int(dim):
-            raise mismatch("dim")
         keepdim = False if keepdim is _ABSENT else keepdim
-        flag(name, keepdim)
         check_dim(dim, input._array.ndim)
         _nonempty(name, input, dim)
         return dim_op.call(input, dim, keepdim)
@@ -145,16 +139,15 @@ def _aminmax_rule(m, g, self, dim, keepdim, min, max):
 
 
 def _amax(name, ufunc, doc):
-    op = register(f"{name}(self, dim=(), keepdim=False)", vjp={"self": _amax_rule}, method=False, function=False,
+    op = internal(f"{name}(self, dim=(), keepdim=False)", vjp={"self": _amax_rule},
                   forward=lambda xp, self, dim, keepdim: row_major(xp, reduce(xp, ufunc, self, axes(self, dim), keepdim)),
                   latex=rf"\{name[1:]}_{{{{dim}}}} {{self}}",
                   vjp_latex={"self": _SHARED.replace(r"\sum", r"\sum_{{dim}}")},
                   samples=lambda s: [s.distinct(4), (s.distinct(2, 3), (1,)), (s.distinct(2, 3, 2), (0, 2), True)])
 
-    @public(name, op=op)
+    @composite(name, method=True)
     def call(input, dim=(), keepdim=False):
-        dim = the_dims(name, () if dim is None else dim, input._array.ndim, listed=False)
-        flag(name, keepdim)
+        dim = the_dims(() if dim is None else dim, input._array.ndim)
         _nonempty(name, input, dim or None)
         return op.call(input, dim, keepdim)
 
@@ -165,21 +158,21 @@ def _amax(name, ufunc, doc):
 _amax("amax", "maximum", "largest")
 _amax("amin", "minimum", "smallest")
 
-aminmax_op = register("aminmax(self, *, dim=None, keepdim=False)", outputs=("min", "max"),
+aminmax_op = internal("aminmax(self, *, dim=None, keepdim=False)", outputs=("min", "max"),
                       return_type=return_type("aminmax", ("min", "max")),
                       forward=lambda xp, self, dim, keepdim: tuple(row_major(xp, reduce(xp, f, self, axes(self, dim), keepdim))
                                                                    for f in ("minimum", "maximum")),
-                      vjp={"self": _aminmax_rule}, method=False, function=False, latex=r"\min {self}, \max {self}",
+                      vjp={"self": _aminmax_rule}, latex=r"\min {self}, \max {self}",
                       vjp_latex={"self": r"{g} \cdot [{self} = {result}]"},
                       samples=lambda s: [s.distinct(4), (s.distinct(2, 3), {"dim": 1}),
                                          (s.distinct(2, 3), {"dim": 0, "keepdim": True})])
 
 
-@public("aminmax", op=aminmax_op)
+@composite(method=True)
 def aminmax(input, *, dim=None, keepdim=False):
     """(min, max), of all elements or along one dimension. Source: torch.aminmax."""
     if dim is not None:
-        one_dim("aminmax", dim, input._array.ndim)
+        check_dim(dim, input._array.ndim)
     _nonempty("aminmax", input, dim)
     return aminmax_op.call(input, dim, keepdim)
 
@@ -193,13 +186,12 @@ def _position(name, doc):
             return xp.asarray(found).reshape((1,) * self.ndim) if keepdim else found
         return getattr(xp, name)(self, axis=dim, keepdims=keepdim)
 
-    op = register(f"{name}(self, dim=None, keepdim=False)", forward=forward, method=False, function=False,
+    op = internal(f"{name}(self, dim=None, keepdim=False)", forward=forward,
                   latex=rf"\mathrm{{{name}}}_{{{{dim}}}} {{self}}",
                   samples=lambda s: [s.distinct(4), (s.distinct(2, 3), 1), (s.distinct(2, 3), 0, True)])
 
-    @public(name, op=op)
+    @composite(name, method=True)
     def call(input, dim=None, keepdim=False):
-        flag(name, keepdim)
         if input.dtype.is_bool:
             raise fail(RuntimeError, f"{name}(): does not support bool input",
                        "Convert the mask to numbers first: mask.int().")
@@ -208,7 +200,8 @@ def _position(name, doc):
                 raise fail(IndexError, f"{name}(): Expected reduction dim to be specified for input.numel() == 0.",
                            "There is no element to point at.")
         else:
-            _nonempty(name, input, one_dim(name, dim, input._array.ndim))
+            check_dim(dim, input._array.ndim)
+            _nonempty(name, input, dim)
         return op.call(input, dim, keepdim)
 
     call.__doc__ = (f"Where the {doc} element is: in the flattened tensor, or along `dim`. nan counts as such. "
@@ -261,8 +254,8 @@ def _median_dim(skip_nan):
 
 def _median(name, skip_nan, doc):
     title = name.capitalize()
-    all_op = register(f"{name}_all(self)", forward=_median_all(skip_nan), node=f"{title}Backward0",
-                      vjp={"self": _share_rule}, method=False, function=False,
+    all_op = internal(f"{name}_all(self)", forward=_median_all(skip_nan), node=f"{title}Backward0",
+                      vjp={"self": _share_rule},
                       latex=r"\mathrm{median}({self})", vjp_latex={"self": _SHARED},
                       samples=lambda s: [s.distinct(5), s.distinct(2, 3)])
     dim_op = picked(name, f"{name}_dim(self, dim, keepdim=False)", _median_dim(skip_nan), f"{title}Backward1",
@@ -270,12 +263,12 @@ def _median(name, skip_nan, doc):
                     latex=r"\mathrm{median}_{{dim}}({self})",
                     samples=lambda s: [(s.distinct(2, 3), 1), (s.distinct(3, 2), 0, True)])
 
-    @public(name, op=dim_op)
+    @composite(name, method=True)
     def call(input, dim=_ABSENT, keepdim=False):
         if dim is _ABSENT:
             return all_op.call(input)
-        _nonempty(name, input, one_dim(name, dim, input._array.ndim))
-        flag(name, keepdim)
+        check_dim(dim, input._array.ndim)
+        _nonempty(name, input, dim)
         return dim_op.call(input, dim, keepdim)
 
     call.__doc__ = f"{doc} Of two middle elements the lower one; with `dim` (values, indices). Source: torch.{name}"
@@ -298,10 +291,10 @@ kthvalue_op = picked("kthvalue", "kthvalue(self, k, dim=-1, keepdim=False)", _kt
                      latex=r"{self}_{({k})}", samples=lambda s: [(s.distinct(4), 2), (s.distinct(2, 3), 3, 1, True)])
 
 
-@public("kthvalue", op=kthvalue_op)
+@composite(method=True)
 def kthvalue(input, k, dim=-1, keepdim=False):
     """(values, indices) of the k-th smallest element along `dim`, counted from 1. Source: torch.kthvalue."""
-    one_dim("kthvalue", dim, input._array.ndim, 3)
+    check_dim(dim, input._array.ndim)
     if not 1 <= k <= (input._array.shape[dim] if input._array.ndim else 1):
         raise fail(RuntimeError,
                    f"kthvalue(): selected number k out of range for dimension {dim % max(input._array.ndim, 1)}",
@@ -345,10 +338,11 @@ mode_op = picked("mode", "mode(self, dim=-1, keepdim=False)", _mode, "ModeBackwa
                  samples=lambda s: [s.distinct(4), (s.distinct(2, 3), 1, True)])
 
 
-@public("mode", op=mode_op)
+@composite(method=True)
 def mode(input, dim=-1, keepdim=False):
     """(values, indices) of the most frequent element along `dim`: the smallest of several, at its last place. Source:
     torch.mode."""
-    _nonempty("mode", input, one_dim("mode", dim, input._array.ndim))
+    check_dim(dim, input._array.ndim)
+    _nonempty("mode", input, dim)
     return mode_op.call(input, dim, keepdim)
 

@@ -7,42 +7,35 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..exact.arguments import check_tensor, check_tensors
-from ..core.errors import bad_argument
+from ..core.errors import bad_argument, fail
 from ..core.dtype import complex128
-from ..core.errors import fail
-from .overloading import public
 from .functions import NAMESPACES, composite
 from ..core.tensor import Tensor
 
 _TORCH = NAMESPACES[""]
 
 
-@public("is_nonzero")
+@composite(method=True)
 def is_nonzero(input):
     """Whether the only element is not 0. Raises RuntimeError unless there is one element. Source: torch.is_nonzero."""
-    check_tensor("is_nonzero", input)
     return bool(input)
 
 
-@public("is_same_size")
+@composite(method=True)
 def is_same_size(input, other):
     """Whether both tensors have the same shape. Source: torch.is_same_size."""
-    check_tensors("is_same_size", 1, input=input, other=other)
     return input.shape == other.shape
 
 
-@public("is_signed")
+@composite(method=True)
 def is_signed(input):
     """Whether numbers of the tensor's dtype have a sign: not so for uint8 and bool. Source: torch.is_signed."""
-    check_tensor("is_signed", input)
     return input.dtype.is_signed
 
 
-@public("is_inference", method=False)
+@composite()
 def is_inference(input):
     """Whether the tensor was made under `inference_mode`. Source: torch.is_inference."""
-    check_tensor("is_inference", input)
     return input.is_inference()
 
 
@@ -93,8 +86,7 @@ def map_(self, tensor, callable):
     return _one_by_one("map_", self, (tensor.expand(self.shape),), callable)
 
 
-@public("detach_", method=False)
+@composite()
 def detach_(input):
     """`input.detach_()`. Source: torch.detach_."""
-    check_tensor("detach_", input)
     return input.detach_()

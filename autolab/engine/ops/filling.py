@@ -9,9 +9,7 @@ import warnings
 
 import numpy as np
 
-from ..exact.arguments import OPTIONS, Options, as_int, as_number, check_fits, check_tensor, held_by, mismatch
-from ..core.errors import bad_argument
-from ..exact.arguments import overloads, pop_size, shape_of
+from ..exact.arguments import check_fits, held_by, Options, shape_of
 from ..core.dtype import float64, get_default_dtype, int64, python_scalar_dtype
 from ..core.errors import fail
 from .functions import composite
@@ -24,52 +22,39 @@ from .copies import order_of_copies
 @composite()
 def zeros(*size, **options):
     """Zeros of the given shape: `zeros(2, 3)` or `zeros((2, 3))`. Source: torch.zeros."""
-    shape, made = pop_size("zeros", size, options), Options("zeros", options)
+    shape, made = shape_of("zeros", size), Options("zeros", options)
     return made.computed(lambda xp: xp.zeros(shape, made.dtype_or_default().np))
 
 
 @composite()
 def ones(*size, **options):
     """Ones of the given shape. Source: torch.ones."""
-    shape, made = pop_size("ones", size, options), Options("ones", options)
+    shape, made = shape_of("ones", size), Options("ones", options)
     return made.computed(lambda xp: xp.ones(shape, made.dtype_or_default().np))
 
 
 @composite()
 def empty(*size, **options):
     """A tensor of the given shape whose values are whatever was in that memory. Source: torch.empty."""
-    shape, made = pop_size("empty", size, options), Options("empty", options)
+    shape, made = shape_of("empty", size), Options("empty", options)
     return made.computed(lambda xp: xp.empty(shape, made.dtype_or_default().np))
 
 
 @composite()
-@overloads()
 def full(size, fill_value, **options):
     """`fill_value` (a number) in every place of the given shape; its type decides the dtype unless one is named.
 
     Raises RuntimeError when the dtype cannot hold the value. Source: torch.full.
     """
-    if not isinstance(size, (tuple, list)):
-        raise bad_argument("full", "size", 1, "tuple of ints", size)
-    value = _number("full", fill_value, 2)
     made = Options("full", options)
-    dtype = made.dtype or python_scalar_dtype(value)
-    return _filled(made, shape_of("full", (size,)), dtype, value)
+    return _filled(made, shape_of("full", size), made.dtype or python_scalar_dtype(fill_value), fill_value)
 
 
 @composite()
-@overloads()
 def scalar_tensor(s, **options):
     """The number `s` as a 0-d tensor of the default float dtype or the one named. Source: torch.scalar_tensor."""
     made = Options("scalar_tensor", options)
-    return _filled(made, (), made.dtype_or_default(), _number("scalar_tensor", s, 1))
-
-
-def _number(function, value, position, name="fill_value"):
-    number = as_number(value)
-    if number is None:
-        raise bad_argument(function, name, position, "Number", value)
-    return number
+    return _filled(made, (), made.dtype_or_default(), s)
 
 
 def _filled(made, shape, dtype, value, like=None):
@@ -92,7 +77,6 @@ def like(function, input, options):
 
 
 def _like(function, input, options):
-    check_tensor(function, input)
     return Options(function, {"dtype": input.dtype, "device": input.device} | _given(options))
 
 
@@ -101,7 +85,6 @@ def _given(options):
 
 
 @composite()
-@overloads()
 def zeros_like(input, **options):
     """Zeros with the shape, dtype and device of `input`; never requiring grad by itself. Source: torch.zeros_like."""
     made = _like("zeros_like", input, options)
@@ -109,7 +92,6 @@ def zeros_like(input, **options):
 
 
 @composite()
-@overloads()
 def ones_like(input, **options):
     """Ones with the shape, dtype and device of `input`. Source: torch.ones_like."""
     made = _like("ones_like", input, options)
@@ -117,7 +99,6 @@ def ones_like(input, **options):
 
 
 @composite()
-@overloads()
 def empty_like(input, **options):
     """Uninitialised memory with the shape, dtype and device of `input`. Source: torch.empty_like."""
     made = _like("empty_like", input, options)
@@ -127,17 +108,14 @@ def empty_like(input, **options):
 
 
 @composite()
-@overloads()
 def full_like(input, fill_value, **options):
     """`fill_value` everywhere, with the shape, dtype and device of `input`. Source: torch.full_like."""
     made = _like("full_like", input, options)
-    return _filled(made, input._array.shape, made.dtype, _number("full_like", fill_value, 2), input)
+    return _filled(made, input._array.shape, made.dtype, fill_value, input)
 
 
-def _new(function, self, args, options):
-    shape = pop_size(function, args, options)
-    made = Options(function, {"dtype": self.dtype, "device": self.device} | _given(options))
-    return made, shape
+def _new(function, self, size, options):
+    return _like(function, self, options), shape_of(function, size)
 
 
 @composite(method=True, function=False)
@@ -162,27 +140,23 @@ def new_empty(self, *size, **options):
 
 
 @composite(method=True, function=False)
-@overloads(method=True)
 def new_full(self, size, fill_value, **options):
     """`fill_value` in the given shape, with this tensor's dtype and device. Source: torch.Tensor.new_full."""
-    made, shape = _new("new_full", self, (size,), options)
-    return _filled(made, shape, made.dtype, _number("new_full", fill_value, 2))
+    made, shape = _new("new_full", self, size, options)
+    return _filled(made, shape, made.dtype, fill_value)
 
 
 # -- ranges ------------------------------------------------------------------------------------------------------------
 @composite()
-@overloads(
-    f"Number end, *, {OPTIONS}",
-    f"Number start, Number end, *, {OPTIONS.partition(', ')[2]}",
-    f"Number start, Number end, Number step = 1, *, {OPTIONS}",
-)
-def arange(*bounds, start=None, end=None, step=None, **options):
+def arange(*, start=0, end, step=1, **options):
     """Numbers from `start` (0) up to but not including `end`, `step` (1) apart.
 
     int64 if all three are whole numbers, else of the default float dtype.
     Raises RuntimeError when the step leads away from `end`. Source: torch.arange.
     """
-    start, end, step = _bounds(bounds, start, end, step)
+    if any(isinstance(number, complex) for number in (start, end, step)):
+        message = "value cannot be converted to type double without overflow"
+        raise fail(RuntimeError, message, "Complex numbers have no order.")
     made = Options("arange", options)
     whole = all(isinstance(number, int) for number in (start, end, step))
     dtype = made.dtype or (int64 if whole else get_default_dtype())
@@ -196,27 +170,6 @@ def arange(*bounds, start=None, end=None, step=None, **options):
     _check_range(start, end, step)
     values = _int_range if dtype.is_integer else _float_range
     return made.generated(values(start, end, step, dtype))
-
-
-def _bounds(bounds, start, end, step):
-    if len(bounds) == 1 and end is None:
-        if as_number(bounds[0]) is None:
-            raise bad_argument("arange", "end", 1, "Number", bounds[0])
-        end = bounds[0]
-    else:
-        named = [name for name, value in (("start", start), ("end", end), ("step", step)) if value is not None]
-        if len(bounds) > 3 or set(("start", "end", "step")[: len(bounds)]) & set(named):
-            raise mismatch("arange() takes end, or start and end, or start, end and step")
-        start, end, step = tuple(bounds) + (start, end, step)[len(bounds) :]
-        if None in bounds:
-            raise mismatch("arange() takes numbers")
-    numbers = tuple(as_number(n) for n in (0 if start is None else start, end, 1 if step is None else step))
-    if None in numbers:
-        raise mismatch("arange() takes numbers")
-    if any(isinstance(number, complex) for number in numbers):
-        message = "value cannot be converted to type double without overflow"
-        raise fail(RuntimeError, message, "Complex numbers have no order.")
-    return numbers
 
 
 def _check_range(start, end, step):
@@ -256,7 +209,6 @@ def _float_range(start, end, step, dtype):
 
 
 @composite(name="range")
-@overloads(name="range")
 def inclusive_range(start, end, step=1, **options):
     """Numbers from `start` up to and including `end`; PyTorch advises `arange` instead. Source: torch.range."""
     message = (
@@ -270,12 +222,7 @@ def inclusive_range(start, end, step=1, **options):
     return made.generated(cast(start + i * step, made.dtype_or_default().np))
 
 
-_STEPS = tuple(f"{a} start, {b} end, int steps, {{}}*, {OPTIONS}" for a, b in
-               (("Tensor", "Tensor"), ("Number", "Tensor"), ("Tensor", "Number"), ("Number", "Number")))  # fmt: skip
-
-
 @composite()
-@overloads(*(signature.format("") for signature in _STEPS))
 def linspace(start, end, steps, **options):
     """`steps` numbers evenly from `start` to `end`, both included; counted from both ends, as PyTorch does.
 
@@ -287,7 +234,6 @@ def linspace(start, end, steps, **options):
 
 
 @composite()
-@overloads(*(signature.format("float base = 10.0, ") for signature in _STEPS))
 def logspace(start, end, steps, base=10.0, **options):
     """`base ** x` for `steps` values of x evenly from `start` to `end`. Float results are correctly rounded, which
     PyTorch's own may miss by a few units in the last place. Source: torch.logspace.
@@ -310,10 +256,7 @@ def _line(function, start, end, steps):
             f"and end with {dims[1]} dimension(s)."
         )
         raise fail(RuntimeError, message, "Take one element, for example t[0].")
-    ends = tuple(as_number(t.detach() if isinstance(t, Tensor) else t) for t in (start, end))
-    steps = as_int(steps)
-    if None in ends or steps is None:
-        raise mismatch(f"{function}() takes two numbers and a number of steps")
+    ends = tuple(t.detach()._array.item() if isinstance(t, Tensor) else t for t in (start, end))
     if steps < 0:
         raise fail(RuntimeError, "number of steps must be non-negative", "It counts the values, both ends included.")
     return *ends, steps
@@ -347,25 +290,17 @@ def _line_values(function, start, end, steps, dtype):
 
 # -- matrices and grids ------------------------------------------------------------------------------------------------
 @composite()
-@overloads(f"int n, *, {OPTIONS}", f"int n, int m, *, {OPTIONS}")
-def eye(*sizes, **options):
+def eye(n, m=None, **options):
     """The identity matrix with `n` rows and `m` (or `n`) columns: `eye(n)`, `eye(n, m)`. Source: torch.eye."""
-    sizes = sizes + tuple(options.pop(name) for name in ("n", "m") if name in options)
-    if not 1 <= len(sizes) <= 2:
-        raise mismatch("eye() takes n, or n and m")
-    numbers = [as_int(size) for size in sizes]
-    if None in numbers:
-        raise bad_argument("eye", "n", 1, "int", sizes[0]) if len(sizes) == 1 else mismatch("eye() takes whole numbers")
-    for name, number in zip("nm", numbers, strict=False):
-        if number < 0:
+    for name, number in (("n", n), ("m", m)):
+        if number is not None and number < 0:
             message = f"{name} must be greater or equal to 0, got {number}"
             raise fail(RuntimeError, message, "It counts rows or columns.")
     made = Options("eye", options)
-    return made.computed(lambda xp: xp.eye(*numbers, dtype=made.dtype_or_default().np))
+    return made.computed(lambda xp: xp.eye(n, m, dtype=made.dtype_or_default().np))
 
 
 @composite()
-@overloads()
 def tril_indices(row, col, offset=0, **options):
     """Row and column numbers of the lower triangle of a `row` x `col` matrix, as a (2, n) int64 tensor.
 
@@ -375,7 +310,6 @@ def tril_indices(row, col, offset=0, **options):
 
 
 @composite()
-@overloads()
 def triu_indices(row, col, offset=0, **options):
     """Row and column numbers of the upper triangle of a `row` x `col` matrix, as a (2, n) int64 tensor.
 

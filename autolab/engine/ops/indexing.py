@@ -9,18 +9,16 @@ import numpy as np
 
 from ..devices import demands
 from ..exact.arguments import as_number, held_by
-from ..core.errors import bad_argument
+from ..core.errors import bad_argument, fail
 from ..core.grad_mode import per_thread
-from ..inplace.views import overlapping_operands
+from ..inplace.views import overlap, overlapping_operands
 from ..inplace.changes import check_inplace, write_inplace
-from ..core.errors import fail
 from ..exact.refusals import check_dim
 from ..kernels.scatter import add_at
 from ..devices.placement import common_device, device_error, gathered
-from .functions import METHODS, NAMESPACES, composite, register
+from .functions import METHODS, NAMESPACES, composite, internal
 from ..core.tensor import Tensor, wrap
 from ..exact.arguments import scalar_tensor
-from ..inplace.views import overlap
 from .index_keys import as_coordinates, as_index, check_mask, consumed_by
 from .shape import unsqueeze
 
@@ -46,12 +44,10 @@ def _select(xp, self, dim, index):
     return self[(slice(None),) * dim + (index, ...)]
 
 
-select_op = register(
+select_op = internal(
     "select(self, dim, index)",
     forward=_select,
     view=True,
-    method=False,
-    function=False,
     vjp={"self": lambda m, g, self_sym_sizes, dim, index: m.select_spread(g, self_sym_sizes, dim, index)},
     latex=r"{self}_{{index}}",
     vjp_latex={"self": r"{g} \text{ at } {index}"},
@@ -65,11 +61,9 @@ def _select_spread(xp, self, shape, dim, index):
     return out
 
 
-select_spread = register(
+select_spread = internal(
     "select_spread(self, shape, dim, index)",
     forward=_select_spread,
-    method=False,
-    function=False,
     node="SelectBackwardBackward0",
     vjp={"self": lambda m, g, dim, index: m.select(g, dim, index)},
     latex=r"{self} \text{ at } {index}",
@@ -77,11 +71,9 @@ select_spread = register(
     samples=lambda s: [(s.randn(3), (2, 3), 0, 1)],
 )
 
-slice_op = register(
+slice_op = internal(
     "slice(self, dim=0, start=None, end=None, step=1)",
     view=True,
-    method=False,
-    function=False,
     forward=lambda xp, self, dim, start, end, step: self[at(dim, slice(start, end, step))],
     vjp={
         "self": lambda m, g, self_sym_sizes, dim, start, end, step: m.slice_spread(
@@ -100,11 +92,9 @@ def _slice_spread(xp, self, shape, dim, start, end, step):
     return out
 
 
-slice_spread = register(
+slice_spread = internal(
     "slice_spread(self, shape, dim, start, end, step)",
     forward=_slice_spread,
-    method=False,
-    function=False,
     node="SliceBackwardBackward0",
     vjp={"self": lambda m, g, dim, start, end, step: m.slice(g, dim, start, end, step)},
     latex=r"{self} \text{ at } {start}:{end}",
@@ -175,21 +165,17 @@ def _index_spread(xp, self, shape, indices):
     return out
 
 
-index_op = register(
+index_op = internal(
     "index(self, Tensor[] indices)",
     forward=_index,
-    method=False,
-    function=False,
     vjp={"self": lambda m, g, self_sym_sizes, indices: m.index_spread(g, self_sym_sizes, indices)},
     latex=r"{self}[{indices}]",
     vjp_latex={"self": r"\sum {g} \text{ at } {indices}"},
     samples=lambda s: [(s.randn(3), [s.index([0, 2, 2])]), (s.randn(2, 3), [None, s.index([0, 2])])],
 )
-index_spread = register(
+index_spread = internal(
     "index_spread(self, shape, Tensor[] indices)",
     forward=_index_spread,
-    method=False,
-    function=False,
     vjp={"self": lambda m, g, indices: m.index(g, indices)},
     latex=r"\sum {self} \text{ at } {indices}",
     vjp_latex={"self": r"{g}[{indices}]"},
@@ -224,12 +210,10 @@ def _cleared(m, g, indices, accumulate):
     return m.index_put(g, indices, m.zeros_like(m.index(g, indices)), False)
 
 
-index_put_op = register(
+index_put_op = internal(
     "index_put(self, Tensor[] indices, values, accumulate=False)",
     forward=_index_put,
     hidden=("values_sym_sizes",),
-    method=False,
-    function=False,
     vjp={
         "self": _cleared,
         "values": lambda m, g, values_sym_sizes, indices: m.sum_to(m.index(g, indices), values_sym_sizes),

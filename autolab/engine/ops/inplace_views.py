@@ -12,8 +12,7 @@ import math
 from ..core import observe
 from ..core.grad_mode import per_thread
 from ..core.apply import compute, record
-from ..inplace.changes import _before
-from ..inplace.changes import check_inplace
+from ..inplace.changes import _before, check_inplace
 from ..core.errors import fail
 from ..exact.refusals import unsupported
 from .functions import METHODS, NAMESPACES

@@ -14,14 +14,14 @@ import numpy as np
 from ..core.errors import fail
 from ..exact.refusals import unsupported
 from ..kernels.taps import Reading, Tap
-from .functions import composite, register
+from .functions import composite, internal
 
 _MODES = "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
 _CUBIC = -0.75  # the constant A of Keys, "Cubic convolution interpolation for digital image processing" (1981)
 
 
 def _inside(schema, **record):
-    return register(schema, method=False, function=False, **record)
+    return internal(schema, **record)
 
 
 # -- what each output reads ----------------------------------------------------------------------------------------------

@@ -6,11 +6,10 @@ import itertools
 
 import numpy as np
 
-from ..exact.arguments import int_argument, ints_argument, mismatch
+from ..exact.arguments import int_argument, ints_argument
 from ..core.errors import fail
 from ..exact.refusals import check_dim, no_dimensions
-from .overloading import public
-from .functions import METHODS, NAMESPACES, composite, register
+from .functions import METHODS, NAMESPACES, composite, internal
 from ..core.record import OPS
 from ..core.tensor import Tensor
 from .shape import row_major
@@ -32,13 +31,11 @@ def _cat_rule(m, g, tensors_sym_sizes, dim):
     return grads
 
 
-cat_op = register(
+cat_op = internal(
     "cat(Tensor[] tensors, dim=0)",
     forward=_cat,
     hidden=("tensors_sym_sizes",),
     vjp={"tensors": _cat_rule},
-    method=False,
-    function=False,
     latex=r"[{tensors}]",
     vjp_latex={"tensors": r"\mathrm{part}({g})"},
     samples=lambda s: [([s.randn(2, 3), s.randn(1, 3)], 0)],
@@ -49,11 +46,9 @@ def _narrow(xp, self, dim, start, length):
     return self[(slice(None),) * dim + (slice(start, start + length),)]
 
 
-narrow_raw = register(
+narrow_raw = internal(
     "narrow_raw(self, dim, start, length)",
     forward=_narrow,
-    method=False,
-    function=False,
     node="SliceBackward0",
     vjp={"self": lambda m, g, self_sym_sizes, dim, start: m.pad_raw(g, self_sym_sizes, dim, start)},
     latex=r"\mathrm{part}({self})",
@@ -68,11 +63,9 @@ def _pad(xp, self, shape, dim, start):
     return out
 
 
-pad_raw = register(
+pad_raw = internal(
     "pad_raw(self, shape, dim, start)",
     forward=_pad,
-    method=False,
-    function=False,
     node="SliceBackwardBackward0",
     vjp={"self": lambda m, g, self_sym_sizes, dim, start: m.narrow_raw(g, dim, start, self_sym_sizes[dim])},
     latex=r"\mathrm{pad}({self})",
@@ -139,12 +132,10 @@ def cat(tensors, dim=0, *, out=None):
 for _name in ("concat", "concatenate"):
     NAMESPACES[""][_name] = cat
 
-stack_op = register(
+stack_op = internal(
     "stack(Tensor[] tensors, dim=0)",
     forward=lambda xp, tensors, dim: row_major(xp, xp.stack(tensors, dim)),
     hidden=("tensors_sym_sizes",),
-    method=False,
-    function=False,
     vjp={
         "tensors": lambda m, g, tensors_sym_sizes, dim: [
             m.reshape_raw(m.narrow_raw(g, dim, i, 1), s) for i, s in enumerate(tensors_sym_sizes)
@@ -202,12 +193,10 @@ def _sections(xp, self, sizes, dim):
     return tuple(xp.split(self, edges, dim))
 
 
-split_op = register(
+split_op = internal(
     "split(self, split_size, dim=0)",
     variadic=True,
     view=True,
-    method=False,
-    function=False,
     vjp={"self": _split_rule},
     forward=lambda xp, self, split_size, dim: _sections(xp, self, _equal(self.shape[dim], split_size), dim),
     also_saves=("split_size",),
@@ -215,12 +204,10 @@ split_op = register(
     vjp_latex={"self": r"[{g}]"},
     samples=lambda s: [(s.randn(5), 2, 0), (s.randn(2, 4), 2, 1)],
 )
-split_with_sizes_op = register(
+split_with_sizes_op = internal(
     "split_with_sizes(self, split_sizes, dim=0)",
     variadic=True,
     view=True,
-    method=False,
-    function=False,
     vjp={"self": _split_rule},
     forward=lambda xp, self, split_sizes, dim: _sections(xp, self, split_sizes, dim),
     also_saves=("split_sizes",),
@@ -228,13 +215,11 @@ split_with_sizes_op = register(
     vjp_latex={"self": r"[{g}]"},
     samples=lambda s: [(s.randn(5), [2, 3], 0)],
 )
-unbind_op = register(
+unbind_op = internal(
     "unbind(self, dim=0)",
     variadic=True,
     view=True,
     forward=lambda xp, self, dim: tuple(self[(slice(None),) * dim + (i, ...)] for i in range(self.shape[dim])),
-    method=False,
-    function=False,
     vjp={"self": lambda m, g, dim: m.stack(list(g), dim)},
     latex=r"\mathrm{entry}({self})",
     vjp_latex={"self": r"[{g}]"},
@@ -350,10 +335,8 @@ def tensor_split(input, indices_or_sections, dim=0):
 def _along(name, wanted, dim_of, doc):
     """`tensor_split` along a fixed dimension; a number of pieces has to divide its size."""
 
-    @public(name, ("Tensor input, int sections", "Tensor input, tuple of ints indices"), ("int sections", "tuple of ints indices"))
+    @composite(name, method=True)
     def call(input, indices_or_sections):
-        if not isinstance(indices_or_sections, (int, list, tuple)):
-            raise mismatch("sections")
         ndim = input._array.ndim
         if ndim < wanted:
             message = f"torch.{name} requires a tensor with at least {wanted} dimension, but got a tensor with {ndim} dimensions!"
@@ -395,13 +378,11 @@ def _block_diag_rule(m, g, tensors_sym_sizes):
     return grads
 
 
-block_diag_op = register(
+block_diag_op = internal(
     "block_diag(Tensor[] tensors)",
     forward=_block_diag,
     hidden=("tensors_sym_sizes",),
     vjp={"tensors": _block_diag_rule},
-    method=False,
-    function=False,
     latex=r"\mathrm{diag}({tensors})",
     vjp_latex={"tensors": r"\mathrm{part}({g})"},
     samples=lambda s: [([s.randn(2, 2), s.randn(1, 3)],)],

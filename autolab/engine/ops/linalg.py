@@ -13,7 +13,7 @@ from ..core.dtype import FROM_NUMPY
 from ..exact.refusals import LinAlgError
 from ..core.errors import fail
 from ..exact.dtype_errors import not_implemented
-from .functions import METHODS, NAMESPACES, composite, register
+from .functions import METHODS, NAMESPACES, composite, internal, register
 from .return_types import return_type
 from ..core.tensor import wrap
 
@@ -122,25 +122,21 @@ def _inv(xp, A):
         raise
 
 
-inv_op = register(
+inv_op = internal(
     "linalg_inv(A)",
     forward=_inv,
     outputs=("inverse",),
     node="LinalgInvExBackward0",
-    method=False,
-    function=False,
     vjp={"A": lambda m, g, inverse: -m.matmul_raw(_mt(m, inverse), m.matmul_raw(g, _mt(m, inverse)))},
     latex=r"{A}^{-1}",
     vjp_latex={"A": r"-{inverse}^{T} \, {g} \, {inverse}^{T}"},
     samples=lambda s: [s.spd(3)],
 )
 
-matmul_raw = register(
+matmul_raw = internal(
     "matmul_raw(self, other)",
     forward=lambda xp, self, other: xp.matmul(self, other),
     node="BmmBackward0",
-    method=False,
-    function=False,
     vjp={
         "self": lambda m, g, other, self_sym_sizes: m.sum_to(m.matmul_raw(g, _mt(m, other)), self_sym_sizes),
         "other": lambda m, g, self, other_sym_sizes: m.sum_to(m.matmul_raw(_mt(m, self), g), other_sym_sizes),
@@ -170,12 +166,10 @@ def _det_rule(m, g, A, result):
     return m.unsqueeze(m.unsqueeze(g * result, -1), -1) * _mt(m, m.linalg_inv(A))
 
 
-det_op = register(
+det_op = internal(
     "linalg_det(A)",
     forward=_det,
     node="LinalgDetBackward0",
-    method=False,
-    function=False,
     vjp={"A": _det_rule},
     latex=r"\det {A}",
     vjp_latex={"A": r"{g} \, \det {A} \, {A}^{-T}"},
@@ -200,14 +194,12 @@ def _slogdet(xp, A):
     return xp.asarray(sign, A.dtype), xp.asarray(log, A.dtype)
 
 
-slogdet_op = register(
+slogdet_op = internal(
     "linalg_slogdet(A)",
     forward=_slogdet,
     outputs=("sign", "logabsdet"),
     nondiff=("sign",),
     node="LinalgSlogdetBackward0",
-    method=False,
-    function=False,
     return_type=return_type("linalg_slogdet", ("sign", "logabsdet")),
     vjp={"A": lambda m, g, A: m.unsqueeze(m.unsqueeze(g[1], -1), -1) * _mt(m, m.linalg_inv(A))},
     latex=r"\ln |\det {A}|",
@@ -269,12 +261,10 @@ def _solve_rule_A(m, g, A, result):
     return -m.matmul_raw(gb, _mt(m, result))
 
 
-solve_op = register(
+solve_op = internal(
     "linalg_solve(A, B)",
     forward=_solve,
     node="LinalgSolveExBackward0",
-    method=False,
-    function=False,
     vjp={"A": _solve_rule_A, "B": lambda m, g, A: m.linalg_solve(_mt(m, A), g)},
     latex=r"{A}^{-1} {B}",
     vjp_latex={"A": r"-{A}^{-T} {g} \, {result}^{T}", "B": r"{A}^{-T} {g}"},
@@ -332,13 +322,11 @@ def _cholesky_rule(m, g, L):
     return 0.5 * (s + _mt(m, s))
 
 
-cholesky_op = register(
+cholesky_op = internal(
     "linalg_cholesky(A)",
     forward=_cholesky,
     outputs=("L",),
     node="LinalgCholeskyExBackward0",
-    method=False,
-    function=False,
     vjp={"A": _cholesky_rule},
     latex=r"\mathrm{chol}({A})",
     vjp_latex={"A": r"{L}^{-T} \Phi({L}^{T} {g}) {L}^{-1}"},
@@ -382,13 +370,11 @@ def _eigh_rule(m, g, eigenvalues, eigenvectors):
     return 0.5 * (s + _mt(m, s))
 
 
-eigh_op = register(
+eigh_op = internal(
     "linalg_eigh(A)",
     forward=_eigh,
     outputs=("eigenvalues", "eigenvectors"),
     node="LinalgEighBackward0",
-    method=False,
-    function=False,
     return_type=return_type("linalg_eigh", ("eigenvalues", "eigenvectors")),
     vjp={"A": _eigh_rule},
     latex=r"\mathrm{eigh}({A})",

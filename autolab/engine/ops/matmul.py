@@ -7,11 +7,10 @@ import math
 
 import numpy as np
 
-from ..exact.arguments import check_tensors
-from ..core.errors import fail
+from ..core.errors import bad_argument, fail
 from ..exact.refusals import check_dim
 from ..kernels.threads import product
-from .functions import METHODS, NAMESPACES, composite, register
+from .functions import METHODS, NAMESPACES, composite, internal
 from ..core.tensor import Tensor
 from .expand import expand_op
 from .shape import squeeze_product, unsafe_view, unsqueeze, view_op
@@ -92,11 +91,9 @@ def _towards_second(m, g, first, sizes, strides):
     return m.mm(m.t(first), g)
 
 
-mm_op = register(
+mm_op = internal(
     "mm(self, mat2)",
     forward=_mm,
-    method=False,
-    function=False,
     vjp={
         "self": lambda m, g, mat2, self_sym_sizes, self_sym_strides: _towards_first(m, g, mat2, self_sym_sizes, self_sym_strides),
         "mat2": lambda m, g, self, mat2_sym_sizes, mat2_sym_strides: _towards_second(m, g, self, mat2_sym_sizes, mat2_sym_strides),
@@ -106,11 +103,9 @@ mm_op = register(
     vjp_latex={"self": r"{g} \, {mat2}^{T}", "mat2": r"{self}^{T} \, {g}"},
     samples=lambda s: [(s.randn(2, 3), s.randn(3, 4)), (s.randn(1, 3), s.randn(3, 1))],
 )
-mv_op = register(
+mv_op = internal(
     "mv(self, vec)",
     forward=_mv,
-    method=False,
-    function=False,
     vjp={
         "self": lambda m, g, vec: m.mm(m.unsqueeze(g, 1), m.unsqueeze(vec, 0)),
         "vec": lambda m, g, self: m.mv(m.t(self), g),
@@ -119,21 +114,17 @@ mv_op = register(
     vjp_latex={"self": r"{g} \, {vec}^{T}", "vec": r"{self}^{T} \, {g}"},
     samples=lambda s: [(s.randn(2, 3), s.randn(3))],
 )
-dot_op = register(
+dot_op = internal(
     "dot(self, tensor)",
     forward=_dot,
-    method=False,
-    function=False,
     vjp={"self": lambda m, g, tensor: g * tensor, "tensor": lambda m, g, self: g * self},
     latex=r"{self}^{T} \, {tensor}",
     vjp_latex={"self": r"{g} \, {tensor}", "tensor": r"{g} \, {self}"},
     samples=lambda s: [(s.randn(3), s.randn(3))],
 )
-bmm_op = register(
+bmm_op = internal(
     "bmm(self, mat2)",
     forward=_bmm,
-    method=False,
-    function=False,
     vjp={
         "self": lambda m, g, mat2: m.bmm(g, m.transpose(mat2, 1, 2)),
         "mat2": lambda m, g, self: m.bmm(m.transpose(self, 1, 2), g),
@@ -151,11 +142,9 @@ def _addmm(xp, self, mat1, mat2, beta, alpha):
     return result + self if beta == 1 and alpha == 1 else sum_of(self, beta, result, alpha)
 
 
-addmm_op = register(
+addmm_op = internal(
     "addmm(self, mat1, mat2, *, beta=1, alpha=1)",
     forward=_addmm,
-    method=False,
-    function=False,
     vjp={
         "self": lambda m, g, beta, self_sym_sizes: times(m.sum_to(g, self_sym_sizes), beta),
         "mat1": lambda m, g, mat2, alpha, mat1_sym_sizes, mat1_sym_strides: times(
@@ -188,8 +177,6 @@ def _product_error(a, b):
 @composite(method=True)
 def mm(input, mat2):
     """The product of two matrices, (n, k) and (k, m). Raises RuntimeError when they do not fit. Source: torch.mm."""
-    if not isinstance(mat2, Tensor):
-        check_tensors("mm", input=input, mat2=mat2)
     for name, x in (("self", input), ("mat2", mat2)):
         if x.ndim != 2:
             raise fail(
@@ -210,8 +197,6 @@ def mm(input, mat2):
 @composite(method=True)
 def mv(input, vec):
     """The product of a matrix (n, k) and a vector (k). Source: torch.mv."""
-    if not isinstance(vec, Tensor):
-        check_tensors("mv", input=input, vec=vec)
     if input.ndim != 2 or vec.ndim != 1:
         raise fail(
             RuntimeError,
@@ -235,8 +220,6 @@ def mv(input, vec):
 @composite(method=True)
 def dot(input, tensor):
     """The inner product of two vectors of one length. Source: torch.dot."""
-    if not isinstance(tensor, Tensor):
-        check_tensors("dot", input=input, tensor=tensor)
     if input.ndim != 1 or tensor.ndim != 1:
         raise fail(
             RuntimeError,
@@ -268,8 +251,6 @@ def vdot(input, other):
 @composite(method=True)
 def bmm(input, mat2):
     """Batches of matrix products: (b, n, k) and (b, k, m). Source: torch.bmm."""
-    if not isinstance(mat2, Tensor):
-        check_tensors("bmm", input=input, mat2=mat2)
     for x in (input, mat2):
         if x.ndim != 3:
             raise fail(
@@ -338,8 +319,6 @@ def check_expand(shape, target):
 @composite(method=True)
 def matmul(input, other):
     """`input @ other` for vectors, matrices and batches of matrices, by torch's rules. Source: torch.matmul."""
-    if not isinstance(other, Tensor):
-        check_tensors("matmul", input=input, other=other)
     n, k = input._array.ndim, other._array.ndim
     if n == 2 and k == 2:
         return mm(input, other)
@@ -406,12 +385,9 @@ NAMESPACES["linalg"]["matmul"] = matmul
 @composite(namespace="nn.functional")
 def linear(input, weight, bias=None):
     """`input @ weight.T + bias`: (…, in), (out, in), (out) -> (…, out). Source: torch.nn.functional.linear."""
-    try:
-        rows = input._array.ndim == 2
-    except AttributeError:
-        check_tensors("linear", input=input)
-        raise
-    if rows and bias is not None:
+    if not isinstance(input, Tensor):
+        raise bad_argument("linear", "input", 1, "Tensor", input)
+    if input._array.ndim == 2 and bias is not None:
         return addmm(bias, input, t_op.call(weight))
     if not input.ndim or not weight.ndim:
         message = f"both arguments to linear need to be at least 1D, but they are {input.ndim}D and {weight.ndim}D"
@@ -428,7 +404,6 @@ def linear(input, weight, bias=None):
 @composite(method=True)
 def inner(input, other):
     """Inner products along the last dimension of both. Source: torch.inner."""
-    check_tensors("inner", input=input, other=other)
     if not input.ndim or not other.ndim:
         return input * other
     if input.shape[-1] != other.shape[-1]:
@@ -492,7 +467,6 @@ def permuted(x, order):
 @composite()
 def kron(input, other):
     """The Kronecker product. Source: torch.kron."""
-    check_tensors("kron", input=input, other=other)
     n = max(input.ndim, other.ndim)
     a_shape = (1,) * (n - input.ndim) + tuple(input.shape)
     b_shape = (1,) * (n - other.ndim) + tuple(other.shape)

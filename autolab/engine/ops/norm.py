@@ -6,16 +6,13 @@ import math
 import numpy as np
 
 from ..exact import sums as cascade
-from ..exact.arguments import check_tensor
-from ..core.errors import bad_argument
 from ..core.apply import result_dtype
 from ..inplace.changes import apply_inplace
 from ..exact.dtypes import as_dtype
 from ..core.errors import fail
 from ..exact.refusals import check_dim
 from ..kernels.reduce import reduce
-from .overloading import public
-from .functions import METHODS, NAMESPACES, register
+from .functions import METHODS, NAMESPACES, composite, internal
 from .arithmetic import _no_bool as no_masks
 from .reduction import axes, dtype_of, restored, the_dims
 
@@ -23,8 +20,6 @@ from .reduction import axes, dtype_of, restored, the_dims
 # -- vector norm -------------------------------------------------------------------------------------------------------
 def _check_norm(x, ord, dtype=None):
     """Raises torch's errors for an order that is no number and for the norm of whole numbers, or as such."""
-    if not isinstance(ord, (int, float, np.number)):
-        raise bad_argument("linalg_vector_norm", "ord", 2, "Number", ord)
     if not x.dtype.is_inexact:
         raise fail(RuntimeError, f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype.short}",
                    "A length is seldom a whole number: write x.float() first.")
@@ -89,9 +84,9 @@ def _vector_norm_rule(m, g, self, ord, result, dim, keepdim):
                           None if dim == () else dim)
 
 
-vector_norm_op = register("linalg_vector_norm(self, ord=2, dim=None, keepdim=False, *, dtype=None)",
+vector_norm_op = internal("linalg_vector_norm(self, ord=2, dim=None, keepdim=False, *, dtype=None)",
                           forward=_vector_norm, vjp={"self": _vector_norm_rule},
-                          method=False, function=False, latex=r"\left\| {self} \right\|_{{ord}}",
+                          latex=r"\left\| {self} \right\|_{{ord}}",
                           vjp_latex={"self": r"{g} \cdot \frac{{self}}{{result}}"},
                           samples=lambda s: [s.randn(3), (s.randn(2, 3), 2, (1,), True), (s.randn(2, 3), 1, (0,)),
                                              (s.randn(4), 3), (s.randn(4), 1.5),
@@ -99,14 +94,14 @@ vector_norm_op = register("linalg_vector_norm(self, ord=2, dim=None, keepdim=Fal
                                              (s.distinct(2, 3), -math.inf, (1,))])
 
 
-@public("vector_norm", namespace="linalg", method=False, op=vector_norm_op)
+@composite(namespace="linalg")
 def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
     """(sum |x|^ord)^(1/ord) along `dim` or of all elements; ord 0 counts nonzeros, inf and -inf take the largest and
     smallest size.
 
     Raises RuntimeError for whole numbers. Source: torch.linalg.vector_norm."""
     _check_norm(x, ord, dtype)
-    dim = None if dim is None else the_dims("linalg_vector_norm", dim, x._array.ndim, 3, listed=False)
+    dim = None if dim is None else the_dims(dim, x._array.ndim)
     return vector_norm_op.call(x, ord, dim, keepdim, dtype)
 
 
@@ -115,7 +110,7 @@ def _singular_values(x, dims):
     return NAMESPACES["linalg"]["svdvals"](METHODS["movedim"](x, dims, (-2, -1)))
 
 
-@public("matrix_norm", namespace="linalg", method=False)
+@composite(namespace="linalg")
 def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     """The norm of matrices lying in the two dimensions `dim`: 'fro', 'nuc', or 1, -1, 2, -2, inf, -inf.
 
@@ -128,7 +123,7 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
         raise fail(RuntimeError, "linalg.matrix_norm: The input tensor A must have at least 2 dimensions.",
                    "A vector has a vector_norm.")
     _check_norm(A, 2)
-    dims = tuple(check_dim(d, ndim) for d in the_dims("linalg_matrix_norm", dim, ndim, 3, listed=False))
+    dims = tuple(check_dim(d, ndim) for d in the_dims(dim, ndim))
     if dtype is not None:
         A = METHODS["to"](A, dtype)
     if ord == "fro":
@@ -144,7 +139,7 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
 
 
 # -- norm of anything --------------------------------------------------------------------------------------------------
-@public("norm", namespace="linalg", method=False)
+@composite("norm", namespace="linalg")
 def linalg_norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
     """The norm of a vector or matrix, by the number of dimensions; without `ord` the 2-norm of all elements. Source:
     torch.linalg.norm."""
@@ -161,12 +156,12 @@ def linalg_norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
     return vector_norm(A, ord, dim, keepdim, dtype=dtype)
 
 
-@public("norm")
+@composite(method=True)
 def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
     """The p-norm of all elements or along `dim`. Source: torch.norm."""
     if isinstance(p, str) and p != "fro":
         return matrix_norm(input, p, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
-    return vector_norm(input, 2 if p == "fro" else 2.0 if p is None else p, dim, keepdim, dtype=dtype)
+    return NAMESPACES["linalg"]["vector_norm"](input, 2 if p == "fro" else 2.0 if p is None else p, dim, keepdim, dtype=dtype)
 
 
 # -- distance ----------------------------------------------------------------------------------------------------------
@@ -174,9 +169,9 @@ def _dist_rule(m, g, self, other, p, result):
     return _norm_gradient(m, g, self - other, p, result, None)
 
 
-dist_op = register("dist(self, other, p=2)", forward=lambda xp, self, other, p: _vector_norm(xp, xp.subtract(self, other), p,
+dist_op = internal("dist(self, other, p=2)", forward=lambda xp, self, other, p: _vector_norm(xp, xp.subtract(self, other), p,
                                                                                    None, False, None),
-         dtype="promote", operands=("self", "other"), method=False, function=False,
+         dtype="promote", operands=("self", "other"),
          vjp={"self": _dist_rule, "other": lambda m, g, self, other, p, result:
                                                            -_dist_rule(m, g, self, other, p, result)},
          latex=r"\left\| {self} - {other} \right\|_{{p}}",
@@ -187,11 +182,9 @@ dist_op = register("dist(self, other, p=2)", forward=lambda xp, self, other, p: 
          doc="The p-norm of the difference. Source: torch.dist")
 
 
-@public("dist", op=dist_op)
+@composite(method=True)
 def dist(input, other, p=2):
     """The p-norm of input - other. Raises RuntimeError for masks and whole numbers. Source: torch.dist."""
-    check_tensor("dist", input)
-    check_tensor("dist", other, "other", 2)
     kind = result_dtype(dist_op, (input, other, p))
     no_masks([input.dtype, other.dtype], kind)
     if not kind.is_inexact:
@@ -223,17 +216,13 @@ def _renorm_rule(m, g, self, p, dim, maxnorm):
     return m.where(length > maxnorm, maxnorm * inverse * (g - inverse * change), g)
 
 
-renorm_op = register("renorm(self, p, dim, maxnorm)", forward=_renorm, vjp={"self": _renorm_rule}, method=False, function=False,
+renorm_op = internal("renorm(self, p, dim, maxnorm)", forward=_renorm, vjp={"self": _renorm_rule},
                      latex=r"{self} \cdot \min(1, \frac{{maxnorm}}{\left\| {self} \right\|_{{p}}})",
                      vjp_latex={"self": r"{g} \cdot \frac{\partial {result}}{\partial {self}}"},
                      samples=lambda s: [(s.randn(2, 3), 2, 0, 0.5), (s.randn(2, 3), 1, -1, 1.2), (s.randn(2, 3, 2), 3, 1, 1.0)])
 
 
-def _renorm_arguments(name, x, p, dim, maxnorm):
-    check_tensor(name, x)
-    for position, (argument, value) in ((2, ("p", p)), (4, ("maxnorm", maxnorm))):
-        if not isinstance(value, (int, float, np.number)):
-            raise bad_argument(name, argument, position, "Number", value)
+def _renorm_arguments(x, p, dim, maxnorm):
     if p <= 0:
         raise fail(RuntimeError, "renorm: non-positive-norm not supported", "p is the order of the norm: 2 for the usual length.")
     if maxnorm < 0:
@@ -246,16 +235,16 @@ def _renorm_arguments(name, x, p, dim, maxnorm):
     return x, p, dim, maxnorm
 
 
-@public("renorm", op=renorm_op)
+@composite(method=True)
 def renorm(input, p, dim, maxnorm):
     """A copy in which each slice along `dim` that has a p-norm above maxnorm is scaled down to it.
 
     Raises RuntimeError for less than two dimensions, and unless p is positive and maxnorm 0 or more. Source:
     torch.renorm."""
-    return renorm_op.call(*_renorm_arguments("renorm", input, p, dim, maxnorm))
+    return renorm_op.call(*_renorm_arguments(input, p, dim, maxnorm))
 
 
-@public("renorm_", function=False, op=renorm_op)
+@composite(method=True, function=False)
 def renorm_(self, p, dim, maxnorm):
     """`renorm` in place. Source: torch.Tensor.renorm_."""
-    return apply_inplace(renorm_op, _renorm_arguments("renorm_", self, p, dim, maxnorm))
+    return apply_inplace(renorm_op, _renorm_arguments(self, p, dim, maxnorm))

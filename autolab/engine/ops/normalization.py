@@ -14,11 +14,11 @@ import numpy as np
 from ..core.dtype import FROM_NUMPY
 from ..core.errors import fail
 from ..kernels import normalization as kernels
-from .functions import METHODS, composite, register
+from .functions import METHODS, composite, internal
 
 
 def _inside(schema, **record):
-    return register(schema, method=False, function=False, **record)
+    return internal(schema, **record)
 
 
 def _refuse_integers(name, x):

@@ -1,97 +1,51 @@
-"""Public functions that torch has in several forms: one Python body, and torch's errors for arguments that fit no
-form."""
+"""Functions of two operands of which one may be a number: torch has a form, and a node, for each case.
+
+That the arguments are tensors or numbers is checked before anything here runs (`exact/signatures.py`)."""
+
 from __future__ import annotations
 
-import functools
-import re
-
-from ..exact.arguments import _MISSING, _missing, no_match
-from ..exact.refusals import TOO_MANY
-from ..core.errors import bad_argument
-from ..exact.refusals import unsupported
-from .functions import METHODS, NAMESPACES, refused
+from ..core.dtype import NUMBERS
+from .functions import METHODS, composite
 from ..core.tensor import Tensor
-
-NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input"}
-"""Keywords that NumPy's users write, and torch's for them."""
-
-BINARY = ("Tensor input, Tensor other, *, Tensor out = None", "Tensor input, Number other, *, Tensor out = None")
-BINARY_METHOD = ("Tensor other", "Number other")
-_POSITION = re.compile(r"\(position (\d)\)")
-_UNEXPECTED = "got an unexpected keyword argument"
+from ..exact.arguments import mismatch
+from ..inplace.changes import apply_inplace
 
 
-def public(name, functions=(), methods=(), *, function=True, method=True, namespace="", op=None, doc=None):
-    """Makes the decorated body `torch.<name>` and `Tensor.<name>`; doc: its docstring, where it has none of its own.
+def overloaded(name, of_tensors, of_number, number_first=None, *, doc, namespace="", inplace=True):
+    """Makes `name(input, other)` public: it runs `of_tensors`, `of_number` where the second operand is a number,
+    `number_first` where the first one is.
 
-    functions, methods: the forms that torch lists in its errors, for the function and for the method, where it has
-    several. The body raises `arguments.mismatch` when its arguments fit none, and `arguments.bad_argument` with the
-    function's position."""
-    def decorate(body):
-        body.__name__ = body.__qualname__ = name
-        body.__doc__ = body.__doc__ or doc
-        if function:
-            NAMESPACES[namespace][name] = _entry(body, name, functions, False, op)
-        if method:
-            METHODS[name] = _entry(body, name, methods, True, op)
-        return body
-    return decorate
+    inplace: makes `x.<name>_(other)` public, too. Returns the function."""
 
+    def chosen(input, other):
+        if isinstance(input, Tensor):
+            return of_tensors if isinstance(other, Tensor) else of_number
+        if number_first is None or not isinstance(other, Tensor):
+            raise mismatch()
+        return number_first
 
-def _entry(body, name, forms, method, op):
-    first = body.__code__.co_varnames[0]
+    def call(input, other):
+        return chosen(input, other).call(input, other)
 
-    def told(error, args, kwargs):
-        """The error to raise for `error`, which a call with these arguments came to."""
-        if not method and args and not isinstance(args[0], Tensor):
-            alone = not forms and first == "input" and refused(name, error, args)
-            if alone or _of_no_tensor(error):
-                return alone or bad_argument(name, "input", 1, "Tensor", args[0])
-        return error if isinstance(error, AttributeError) else _in_torchs_words(error, name, args[method:], kwargs, forms, method)
+    def in_place(self, other):
+        return apply_inplace(chosen(self, other), (self, other))
 
-    @functools.wraps(body)
-    def call(*args, **kwargs):
-        named = _torchs_names(name, kwargs) if kwargs else kwargs
-        try:
-            return body(*args, **named)
-        except (AttributeError, TypeError) as error:
-            other = told(error, args, kwargs)
-            if other is error:
-                raise
-            raise other from None
-
-    call.op, call.body, call.told = op, body, told
-    return call
+    call.__doc__ = f"{doc} Source: torch.{namespace and namespace + '.'}{name}."
+    if inplace:
+        in_place.__doc__ = f"In-place `{name}`. Source: torch.Tensor.{name}_."
+        composite(f"{name}_", method=True, function=False)(in_place)
+    return composite(name, namespace=namespace, method=not namespace)(call)
 
 
-def _of_no_tensor(error):
-    """Whether `error` came because the first argument is no tensor: it has no `_array`, or an op of another name
-    refused it."""
-    return isinstance(error, AttributeError) or "argument 'input' (position 1) must be Tensor" in str(error)
+_OPERANDS = (Tensor, *NUMBERS)
 
 
-def _torchs_names(name, kwargs):
-    named = {NUMPY_NAMES.get(k, k): v for k, v in kwargs.items()}
-    if len(named) < len(kwargs):
-        twice = next(k for k in kwargs if NUMPY_NAMES.get(k) in kwargs)
-        raise TypeError(f"{name}() got an unexpected keyword argument '{twice}'")
-    return named
+def operators(**methods):
+    """Makes `methods` the Tensor methods `__<name>__` for tensors and numbers; others get NotImplemented."""
+    for name, run in methods.items():
 
+        def method(self, other, run=run):
+            return run(self, other) if isinstance(other, _OPERANDS) else NotImplemented
 
-def _in_torchs_words(error, name, args, kwargs, forms, method):
-    text = str(error)
-    absent, many = _MISSING.match(text), TOO_MANY.match(text)
-    unexpected = _UNEXPECTED in text and text.startswith(f"{name}()")
-    if unexpected and "out" in kwargs:
-        return unsupported(name, "out")
-    if forms and (hasattr(error, "is_mismatch") or absent or many or unexpected):
-        return no_match(name, args, kwargs, forms)
-    if absent:
-        return _missing(name, re.findall(r"'(\w+)'", absent[1]))
-    place = _POSITION.search(text)
-    own = place and text.startswith((f"{name}()", f"linalg_{name}()"))
-    if own and any(f"argument '{k}'" in text for k in kwargs):  # given by keyword: torch names no position
-        error.args = (text.replace(f" {place[0]}", ""),)
-    elif own and method:  # torch does not count self
-        error.args = (text.replace(place[0], f"(position {int(place[1]) - 1})"),)
-    return error
+        method.__name__ = f"__{name}__"
+        METHODS[f"__{name}__"] = method

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..exact.arguments import check_tensor
-from ..core.errors import bad_argument
-from ..core.errors import fail
+from ..exact.arguments import check_tensors
+from ..core.errors import bad_argument, fail
 from ..kernels.scatter import add_at
-from .functions import composite, register
-from ..exact.signatures import check_settings
+from .functions import composite, internal
+from ..exact.kinds import check_settings
 from .indexing import slice_op
 
 _SUPPORTED = (
@@ -19,7 +18,7 @@ _SUPPORTED = (
 
 
 def _inside(schema, **record):
-    return register(schema, method=False, function=False, **record)
+    return internal(schema, **record)
 
 
 # -- constants -----------------------------------------------------------------------------------------------------------
@@ -235,7 +234,7 @@ def pad(input, pad, mode="constant", value=None):
 
     mode: 'constant' (`value`, default 0), 'reflect', 'replicate', 'circular'. Raises RuntimeError when the sizes do not
     fit, NotImplementedError for an unknown mode. Source: torch.nn.functional.pad."""
-    check_tensor("pad", input)
+    check_tensors("pad", input=input)
     check_settings("pad", ("mode", 3, "str", mode), ("value", 4, "float?", value))
     pad = _numbers(pad)
     if len(pad) % 2:

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..exact.arguments import check_tensor
-from ..core.errors import bad_argument
-from ..core.errors import fail
-from .functions import composite, register
+from ..exact.arguments import check_tensors
+from ..core.errors import bad_argument, fail
+from .functions import composite, internal
 from ..core.tensor import Tensor
 
 
 def _inside(schema, **record):
-    return register(schema, method=False, function=False, **record)
+    return internal(schema, **record)
 
 
 # -- patches -------------------------------------------------------------------------------------------------------------
@@ -139,7 +138,7 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
     fits.
 
     Source: torch.nn.functional.unfold."""
-    check_tensor("im2col", input)
+    check_tensors("im2col", input=input)
     options = _options(kernel_size, dilation, padding, stride)
     size = tuple(input.shape[-2:])
     if input.ndim in (3, 4) and 0 in input.shape[input.ndim - 3 :] or input.ndim > 4:
@@ -171,7 +170,7 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     """Columns (N, C * kh * kw, number of patches) as images (N, C, *output_size); patches that overlap are summed.
 
     Raises RuntimeError when the sizes do not fit. Source: torch.nn.functional.fold."""
-    check_tensor("col2im", input)
+    check_tensors("col2im", input=input)
     output_size = _pair("output_size", output_size)
     options = _options(kernel_size, dilation, padding, stride)
     kernel_size = options[0]
@@ -244,7 +243,6 @@ def _check_factor(function, name, input, factor):
             f"{function}(): argument '{name}' (position 2) must be int, not {type(factor).__name__}",
             "It counts pixels.",
         )
-    check_tensor(function, input)
     if input.ndim < 3:
         raise fail(
             RuntimeError,

@@ -12,7 +12,7 @@ from ..core.dtype import FROM_NUMPY, int64
 from ..core.errors import fail
 from ..exact.refusals import check_dim, unsupported
 from ..kernels.scatter import add_at
-from .functions import METHODS, composite, register
+from .functions import METHODS, composite, internal, register
 from ..core.tensor import Tensor, wrap
 from .indexing import written
 
@@ -136,11 +136,9 @@ def _scatter_add(xp, self, dim, index, src):
     return out
 
 
-scatter_op = register(
+scatter_op = internal(
     "scatter(self, dim, Tensor index, src)",
     forward=_scatter,
-    method=False,
-    function=False,
     vjp={
         "self": lambda m, g, dim, index: m.scatter_value(g, dim, index, 0.0),
         "src": lambda m, g, dim, index: m.gather(g, dim, index),
@@ -149,22 +147,18 @@ scatter_op = register(
     vjp_latex={"self": r"{g} \text{ without } {index}", "src": r"{g}[{index}]"},
     samples=lambda s: [(s.randn(2, 3), 1, s.index([[0, 2], [1, 0]]), s.randn(2, 2))],
 )
-scatter_value = register(
+scatter_value = internal(
     "scatter_value(self, dim, Tensor index, value)",
     forward=_scatter,
     node="ScatterBackward1",
-    method=False,
-    function=False,
     vjp={"self": lambda m, g, dim, index: m.scatter_value(g, dim, index, 0.0)},
     latex=r"{self}[{index}] := {value}",
     vjp_latex={"self": r"{g} \text{ without } {index}"},
     samples=lambda s: [(s.randn(2, 3), 1, s.index([[0, 2], [1, 0]]), 1.5)],
 )
-scatter_add_op = register(
+scatter_add_op = internal(
     "scatter_add(self, dim, Tensor index, src)",
     forward=_scatter_add,
-    method=False,
-    function=False,
     vjp={"self": lambda m, g, dim: g, "src": lambda m, g, dim, index: m.gather(g, dim, index)},
     latex=r"{self}[{index}] \mathrel{+}= {src}",
     vjp_latex={"self": r"{g}", "src": r"{g}[{index}]"},
@@ -288,11 +282,9 @@ masked_select = register(
     samples=lambda s: [(s.randn(3), s.index([1, 0, 1]) > 0)],
     doc="The entries where the mask is True. Source: torch.masked_select",
 )
-masked_spread = register(
+masked_spread = internal(
     "masked_spread(self, shape, Tensor mask)",
     forward=_masked_spread,
-    method=False,
-    function=False,
     vjp={"self": lambda m, g, mask: m.masked_select(g, mask)},
     latex=r"{self} \text{ at } {mask}",
     vjp_latex={"self": r"{g}[{mask}]"},

@@ -14,7 +14,7 @@ from ..exact import precise, special
 from ..inplace.changes import apply_inplace
 from ..core.errors import fail
 from ..exact.dtype_errors import no_complex, not_implemented
-from .functions import METHODS, NAMESPACES, composite, register
+from .functions import METHODS, NAMESPACES, composite, internal, register
 from ..core.op import variant
 
 _SPECIAL = NAMESPACES["special"]
@@ -148,20 +148,20 @@ elementwise("tanh(self)", precise.unary("tanh"), lambda m, g, result: m.tanh_bac
             doc="The hyperbolic tangent: squeezes each element between -1 and 1.")
 
 # ops of their own, as in torch, so that a backward pass costs one kernel and its graph carries torch's names
-register("sigmoid_backward(grad_output, output)",
+internal("sigmoid_backward(grad_output, output)",
          forward=lambda xp, grad_output, output: grad_output * (1 - output) * output,
          vjp={"grad_output": lambda m, g, output: m.sigmoid_backward(g, output),
               "output": lambda m, g, grad_output, output: g * grad_output * (-2 * output + 1)},
-         node="SigmoidBackwardBackward0", method=False, function=False,
+         node="SigmoidBackwardBackward0",
          latex=r"{grad_output} \cdot (1 - {output}) \cdot {output}",
          vjp_latex={"grad_output": r"{g} \cdot (1 - {output}) \cdot {output}",
                     "output": r"{g} \cdot {grad_output} \cdot (1 - 2 \cdot {output})"},
          samples=lambda s: [(s.randn(3), s.randn(3))])
-register("tanh_backward(grad_output, output)",
+internal("tanh_backward(grad_output, output)",
          forward=lambda xp, grad_output, output: grad_output * (1 - output * output),
          vjp={"grad_output": lambda m, g, output: m.tanh_backward(g, output),
               "output": lambda m, g, grad_output, output: g * (-2 * output * grad_output)},
-         node="TanhBackwardBackward0", method=False, function=False,
+         node="TanhBackwardBackward0",
          latex=r"{grad_output} \cdot (1 - {output}^{2})",
          vjp_latex={"grad_output": r"{g} \cdot (1 - {output}^{2})",
                     "output": r"-2 \cdot {g} \cdot {output} \cdot {grad_output}"},
@@ -216,9 +216,9 @@ _special("digamma(self)", special.digamma, lambda m, g, self: g * m.polygamma(1,
          latex=r"\psi({self})", gradient=r"{g} \cdot \psi_{1}({self})", samples=lambda s: [s.positive(3)],
          doc="The derivative of lgamma.")
 
-polygamma_op = register("polygamma(n, self)", forward=lambda xp, n, self: special.polygamma(xp, n, self)[()],
+polygamma_op = internal("polygamma(n, self)", forward=lambda xp, n, self: special.polygamma(xp, n, self)[()],
                         dtype="float", operands=("self",),
-                        vjp={"self": lambda m, g, n, self: g * m.polygamma(n + 1, self)}, method=False, function=False,
+                        vjp={"self": lambda m, g, n, self: g * m.polygamma(n + 1, self)},
                         latex=r"\psi_{{n}}({self})", vjp_latex={"self": r"{g} \cdot \psi_{{n} + 1}({self})"},
                         samples=lambda s: [(1, s.positive(3)), (2, s.positive(3))])
 

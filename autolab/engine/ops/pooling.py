@@ -13,7 +13,7 @@ from ..core.dtype import FROM_NUMPY
 from ..core.errors import fail
 from ..kernels import pooling as kernels
 from ..kernels.pooling import Windows
-from .functions import register
+from .functions import internal
 from ..core.tensor import wrap
 
 
@@ -47,7 +47,7 @@ def _windows(given, ceil_mode, kinds):
 
 
 def _inside(schema, **record):
-    return register(schema, method=False, function=False, **record)
+    return internal(schema, **record)
 
 
 def _refuse_bool(name, x):

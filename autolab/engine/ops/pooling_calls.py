@@ -5,7 +5,7 @@ Sources: https://docs.pytorch.org/docs/2.13/nn.functional.html#pooling-functions
 
 from __future__ import annotations
 
-from ..exact.arguments import Passed, as_int, bool_argument, check_tensor, int_argument, ints_argument, overloads
+from ..exact.arguments import Passed, as_int, bool_argument, check_tensors, ints_argument
 from ..core.errors import fail
 from ..exact.refusals import check_dim
 from .functions import composite
@@ -124,7 +124,7 @@ def max_pool2d(input, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=F
 
 
 # not that of nn.functional: it hands its arguments on in order, so that errors name their positions
-composite()(overloads()(max_pool2d))
+composite()(max_pool2d)
 
 _passed = Passed()
 
@@ -138,7 +138,7 @@ def _max_arguments(function, input, *given):
         settings = None
     if settings is not None:
         return settings
-    check_tensor(function, input)
+    check_tensors(function, input=input)
     kernel_size, stride, padding, dilation, ceil_mode = given
     kernel_size, stride, padding, dilation = _pairs(
         function, kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation
@@ -205,7 +205,7 @@ def _on_rows(op, x, *args):
 
 def _max_pool1d_arguments(function, input, kernel_size, stride, padding, dilation, ceil_mode):
     """(kernel_size, stride, padding, dilation, ceil_mode) for the op on images of height 1, checked."""
-    check_tensor(function, input)
+    check_tensors(function, input=input)
     stride = kernel_size if stride is None or stride.__class__ in (tuple, list) and not stride else stride
     k, s, p, d = (
         _single(function, name, position, value)
@@ -261,13 +261,13 @@ def max_pool1d(input, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=F
     RuntimeError when the windows do not fit.
 
     Source: torch.nn.functional.max_pool1d."""
-    check_tensor("max_pool1d", input)
+    check_tensors("max_pool1d", input=input)
     refuse_whole("max_pool1d_impl", input._array)
     arguments = _max_pool1d_arguments("max_pool1d", input, kernel_size, stride, padding, dilation, ceil_mode)
     return _on_rows(max_pool.call, input, *arguments)
 
 
-composite()(overloads()(max_pool1d))
+composite()(max_pool1d)
 
 
 @composite(namespace="nn.functional", name="max_pool1d")
@@ -290,7 +290,6 @@ def max_pool1d_with_indices(
 
 
 @composite(namespace="nn.functional")
-@overloads()
 def avg_pool2d(
     input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
 ):
@@ -299,12 +298,7 @@ def avg_pool2d(
 
     `divisor_override` replaces the number of elements. Raises TypeError for what are no ints, RuntimeError when the
     windows do not fit. Source: torch.nn.functional.avg_pool2d."""
-    check_tensor("avg_pool2d", input)
     kernel_size, stride, padding = _pairs("avg_pool2d", kernel_size=kernel_size, stride=stride, padding=padding)
-    bool_argument("avg_pool2d", "ceil_mode", 5, ceil_mode)
-    bool_argument("avg_pool2d", "count_include_pad", 6, count_include_pad)
-    if divisor_override is not None:
-        divisor_override = int_argument("avg_pool2d", "divisor_override", 7, divisor_override)
     if divisor_override == 0:
         raise fail(RuntimeError, "divisor must be not zero", "None divides by the size of the window.")
     if input.ndim < 3:
@@ -315,7 +309,7 @@ def avg_pool2d(
 
 
 def _check_sequence(function, input):
-    check_tensor(function, input)
+    check_tensors(function, input=input)
     if input.ndim not in (2, 3):
         raise fail(
             RuntimeError,
@@ -326,20 +320,16 @@ def _check_sequence(function, input):
 
 
 @_public
-@overloads()
 def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
     """The mean of each window of sequences (N, C, L) or (C, L). Raises TypeError for what are no ints, RuntimeError
     when the windows do not fit.
 
     Source: torch.nn.functional.avg_pool1d."""
-    check_tensor("avg_pool1d", input)
     stride = kernel_size if stride is None or stride.__class__ in (tuple, list) and not stride else stride
     k, s, p = (
         _single("avg_pool1d", name, position, value)
         for position, (name, value) in enumerate((("kernel_size", kernel_size), ("stride", stride), ("padding", padding)), 2)
     )
-    bool_argument("avg_pool1d", "ceil_mode", 5, ceil_mode)
-    bool_argument("avg_pool1d", "count_include_pad", 6, count_include_pad)
     _check_sequence("avg_pool1d", input)
     rows = unsqueeze.call(input, -2)
     _check_windows(rows, (1, k), (1, s), (0, p), (1, 1), ceil_mode)
@@ -348,6 +338,7 @@ def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, coun
 
 def _wanted(input, output_size, function, message):
     """(rows, columns) of an adaptive pooling; None keeps a size. Raises TypeError for what are no ints."""
+    check_tensors(function, input=input)
     size = (output_size,) * 2 if as_int(output_size) is not None else output_size
     count = len(size)  # PyTorch's TypeError for what has no length is Python's
     shape = input.shape
@@ -402,7 +393,6 @@ def adaptive_avg_pool2d(input, output_size):
 
 
 @_public
-@overloads()
 def adaptive_avg_pool1d(input, output_size):
     """Means of sequences (N, C, L) or (C, L) over `output_size` windows that share them out. Source:
     torch.nn.functional.adaptive_avg_pool1d."""
@@ -417,7 +407,6 @@ def adaptive_max_pool2d(input, output_size, return_indices=False):
 
     Raises RuntimeError for shapes other than (N, C, H, W) and (C, H, W). Source:
     torch.nn.functional.adaptive_max_pool2d."""
-    check_tensor("adaptive_max_pool2d", input)
     size = _wanted(input, output_size, "adaptive_max_pool2d", "(): internal error: output_size.size() must be 2")
     _check_adaptive("adaptive_max_pool2d", input, ":")
     if min(size) < 0:

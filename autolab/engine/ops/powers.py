@@ -7,9 +7,8 @@ import numpy as np
 from ..inplace.changes import apply_inplace
 from ..core.dtype import bool_
 from ..core.errors import fail
-from .functions import METHODS, binary_operator, composite, register
-from ..core.tensor import Tensor
-from .arithmetic import operator_method
+from .functions import METHODS, binary_operator, composite, internal
+from .overloading import operators, overloaded
 
 
 def _no_bool_power(dtypes, promoted):
@@ -56,15 +55,13 @@ def _pow_rule(m, g, self, exponent):
     return g * m.mul_scalar(m.pow_scalar(self, exponent - 1), exponent)
 
 
-pow_scalar = register(
+pow_scalar = internal(
     "pow_scalar(self, exponent)",
     forward=_pow_scalar,
     dtype="promote",
     operands=("self", "exponent"),
     node="PowBackward0",
     fast=lambda x, exponent: x * x if exponent == 2 else _pow_scalar(np, x, exponent),
-    method=False,
-    function=False,
     vjp={"self": _pow_rule},
     latex=r"{self}^{{exponent}}",
     vjp_latex={"self": r"{g} \cdot {exponent} \cdot {self}^{{exponent} - 1}"},
@@ -86,15 +83,13 @@ def power(xp, self, exponent):
     return xp.power(self, exponent)
 
 
-pow_tensor = register(
+pow_tensor = internal(
     "pow_tensor(self, exponent)",
     forward=power,
     dtype="promote",
     check=_no_bool_power,
     operands=("self", "exponent"),
     node="PowBackward1",
-    method=False,
-    function=False,
     vjp={
         "self": lambda m, g, self, exponent: m.where(
             exponent == 0, m.zeros_like(g), g * (exponent * m.pow_tensor(self, exponent - 1))
@@ -111,15 +106,13 @@ pow_tensor = register(
     samples=lambda s: [(s.positive(3), s.randn(3)), (s.positive(2, 3), s.randn(3))],
 )
 
-pow_base = register(
+pow_base = internal(
     "pow_base(self, exponent)",
     forward=lambda xp, self, exponent: power(xp, exponent.dtype.type(self), exponent),
     dtype="promote",
     check=_no_bool_power,
     operands=("self", "exponent"),
     node="PowBackward2",
-    method=False,
-    function=False,
     vjp={
         "exponent": lambda m, g, self, exponent, result: (
             m.where(exponent >= 0, m.zeros_like(g), g * result) if self == 0 else g * (result * _log_number(self))
@@ -136,18 +129,7 @@ def _log_number(x):
 
 
 # -- public functions and operators -------------------------------------------------------------------------------------------
-@composite(method=True, function=False, name="pow")
-def pow_method(self, exponent):
-    """`self ** exponent`, for a number or a tensor. Source: torch.pow."""
-    if isinstance(exponent, Tensor):
-        return pow_tensor.call(self, exponent) if isinstance(self, Tensor) else pow_base.call(self, exponent)
-    return pow_scalar.call(self, exponent)
-
-
-@composite(name="pow")
-def pow_function(input, exponent):
-    """`input ** exponent`; either may be a number. Source: torch.pow."""
-    return pow_method(input, exponent)
+overloaded("pow", pow_tensor, pow_scalar, pow_base, doc="`input ** exponent`; either may be a number.")
 
 
 @composite(method=True)
@@ -156,19 +138,11 @@ def square(input):
     return pow_scalar.call(input, 2)
 
 
-def pow_(self, exponent):
-    """In-place `pow`. Source: torch.Tensor.pow_."""
-    return apply_inplace(pow_tensor if isinstance(exponent, Tensor) else pow_scalar, (self, exponent))
-
-
+@composite(method=True, function=False)
 def square_(self):
     """In-place `square`. Source: torch.Tensor.square_."""
     return apply_inplace(pow_scalar, (self, 2))
 
 
-METHODS["pow_"] = pow_
-METHODS["square_"] = square_
-
 binary_operator("__pow__", pow_scalar, of_tensors=pow_tensor.call)
-operator_method("__rpow__", lambda self, other: pow_base.call(other, self))
-operator_method("__ipow__", pow_)
+operators(rpow=lambda self, other: pow_base.call(other, self), ipow=METHODS["pow_"])

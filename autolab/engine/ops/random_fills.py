@@ -10,12 +10,10 @@ import numpy as np
 
 from ..devices import device as devices
 from ..exact import draws, random
-from ..exact.arguments import as_int, as_number, mismatch, overloads
-from ..core.errors import bad_argument
 from ..core.grad_mode import per_thread
 from ..inplace.changes import check_inplace, write_inplace
 from ..core.errors import fail
-from .functions import composite, register
+from .functions import composite, internal
 from ..exact.rounding import cast, each, fma
 from ..core.tensor import Tensor
 from ..inplace.views import repeats
@@ -26,7 +24,7 @@ def _node_op(name, node, law):
     keep = lambda xp, self: self
     zero = {"self": lambda m, g: m.zeros_like(g)}
     formulas = {"latex": rf"\sim {law}", "vjp_latex": {"self": "0"}}
-    return register(f"{name}(self)", forward=keep, vjp=zero, node=node, method=False, function=False, **formulas)
+    return internal(f"{name}(self)", forward=keep, vjp=zero, node=node, **formulas)
 
 
 _uniform_op = _node_op("uniform", "UniformBackward0", r"\mathcal{U}")
@@ -58,21 +56,10 @@ def _fill(op, target, draw):
     return target
 
 
-def _float(function, name, position, value):
-    number = as_number(value)
-    if number is None or isinstance(number, complex):
-        raise bad_argument(function, name, position, "float", value)
-    return float(number)
-
-
 @composite(method=True, function=False)
-@overloads(method=True)
-def uniform_(self, low=0.0, to=1.0, *, generator=None, **named):
+def uniform_(self, low=0.0, to=1.0, *, generator=None):
     """Fills the tensor with numbers uniform in [from, to). Source: torch.Tensor.uniform_."""
-    low, to = _float("uniform_", "from", 1, named.pop("from", low)), _float("uniform_", "to", 2, to)
-    if named:
-        raise mismatch(f"uniform_() got an unexpected keyword argument '{next(iter(named))}'")
-    g = draws.source("uniform_", generator)
+    g = draws.source(generator)
     if self.dtype.is_floating_point:
         limit = float(np.finfo(self.dtype.np).max)
         for name, value in (("from", low), ("to", to)):
@@ -92,21 +79,18 @@ def uniform_(self, low=0.0, to=1.0, *, generator=None, **named):
 
 
 @composite(method=True, function=False)
-@overloads(method=True)
 def normal_(self, mean=0.0, std=1.0, *, generator=None):
     """Fills the tensor with normal numbers. Source: torch.Tensor.normal_."""
-    mean, std = _float("normal_", "mean", 1, mean), _float("normal_", "std", 2, std)
-    g = draws.source("normal_", generator)
+    g = draws.source(generator)
     return _fill(_normal_op, self, lambda raw: draws.normal(raw, self.dtype, mean, std, g))
 
 
 @composite(method=True, function=False)
-@overloads(method=True)
 def exponential_(self, lambd=1.0, *, generator=None):
     """Fills the tensor with exponential numbers of rate `lambd`. Source: torch.Tensor.exponential_."""
-    rate, g = _float("exponential_", "lambd", 1, lambd), draws.source("exponential_", generator)
-    if not rate > 0:
-        message = f"exponential_ expects lambda > 0.0, but found lambda={rate:g}"
+    g = draws.source(generator)
+    if not lambd > 0:
+        message = f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}"
         raise fail(RuntimeError, message, "The rate is the inverse of the mean.")
     if not self.dtype.is_floating_point:
         message = (
@@ -114,29 +98,20 @@ def exponential_(self, lambd=1.0, *, generator=None):
             f"specified {self.dtype.short}"
         )
         raise fail(RuntimeError, message, "Make a float tensor of it first: .float().")
-    draw = lambda raw: draws.arranged(random.exponential(g, raw.size, rate, self.dtype.np), raw)
+    draw = lambda raw: draws.arranged(random.exponential(g, raw.size, lambd, self.dtype.np), raw)
     return _fill(_exponential_op, self, draw)
 
 
 @composite(method=True, function=False)
-@overloads(
-    "*, torch.Generator generator = None",
-    "int from, int to, *, torch.Generator generator = None",
-    "int to, *, torch.Generator generator = None",
-    method=True,
-)
-def random_(self, *bounds, generator=None):
+def random_(self, *, generator=None, **bounds):
     """Fills the tensor with integers: `random_(to)`, `random_(from, to)`, or all that its dtype can count exactly.
 
     Source: torch.Tensor.random_.
     """
-    g, dtype = draws.source("random_", generator), self.dtype
-    numbers = [None if bound is None else as_int(bound) for bound in bounds]
-    if len(bounds) > 2 or None in numbers[:1] or any(n is None and b is not None for n, b in zip(numbers, bounds)):  # noqa: B905
-        raise mismatch("random_() takes whole numbers")
+    g, dtype = draws.source(generator), self.dtype
     if not bounds:
         return _fill(_random_ops[2], self, lambda raw: draws.arranged(_any_integers(raw.size, dtype, g), raw))
-    low, high = numbers if len(numbers) == 2 else (0, numbers[0])
+    low, high = bounds.get("from", 0), bounds["to"]
     if high is None:
         high = _count(dtype)
     return _fill(_random_ops[2 - len(bounds)], self, lambda raw: draws.integers(raw, dtype, low, high, g))
@@ -158,17 +133,12 @@ def _any_integers(n, dtype, g):
 
 
 @composite(method=True, function=False)
-@overloads(
-    "Tensor p, *, torch.Generator generator = None",
-    "float p = 0.5, *, torch.Generator generator = None",
-    method=True,
-)
 def bernoulli_(self, p=0.5, *, generator=None):
     """Fills the tensor with 0 and 1; `p`, a number or a tensor, is the probability of 1.
 
     Source: torch.Tensor.bernoulli_.
     """
-    g = draws.source("bernoulli_", generator)
+    g = draws.source(generator)
     if self.dtype.is_complex:
         message = f"\"bernoulli_scalar_cpu_\" not implemented for '{self.dtype.short}'"
         raise fail(NotImplementedError, message, "Fill a float tensor and convert it.")
@@ -179,18 +149,14 @@ def bernoulli_(self, p=0.5, *, generator=None):
             p.expand(self._array.shape)  # raises what PyTorch says
             raise
         return _fill(_bernoulli_ops[1], self, lambda raw: draws.bernoulli(raw, spread, g))
-    if as_number(p) is None:
-        raise mismatch("bernoulli_() takes a number or a tensor")
     draws.check_probability(p)
     return _fill(_bernoulli_ops[2], self, lambda raw: draws.arranged(random.bernoulli(g, raw.size, p), raw))
 
 
 @composite(method=True, function=False)
-@overloads(method=True)
 def log_normal_(self, mean=1.0, std=2.0, *, generator=None):
     """Fills the tensor with numbers whose logarithm has this mean and deviation. Source: torch.Tensor.log_normal_."""
-    mean, std = _float("log_normal_", "mean", 1, mean), _float("log_normal_", "std", 2, std)
-    g = draws.source("log_normal_", generator)
+    g = draws.source(generator)
     if not std > 0:
         message = f"log_normal_ expects std > 0.0, but found std={std:g}"
         raise fail(RuntimeError, message, "It is the standard deviation of the logarithm.")
@@ -206,11 +172,9 @@ def log_normal_(self, mean=1.0, std=2.0, *, generator=None):
 
 
 @composite(method=True, function=False)
-@overloads(method=True)
 def cauchy_(self, median=0.0, sigma=1.0, *, generator=None):
     """Fills the tensor with numbers of the Cauchy distribution. Source: torch.Tensor.cauchy_."""
-    median, sigma = _float("cauchy_", "median", 1, median), _float("cauchy_", "sigma", 2, sigma)
-    g = draws.source("cauchy_", generator)
+    g = draws.source(generator)
     if not sigma > 0:
         message = f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}"
         raise fail(RuntimeError, message, "It is half the width at half the height.")
@@ -229,10 +193,9 @@ def cauchy_(self, median=0.0, sigma=1.0, *, generator=None):
 
 
 @composite(method=True, function=False)
-@overloads(method=True)
 def geometric_(self, p, *, generator=None):
     """Fills the tensor with numbers of trials up to a success of probability `p`. Source: torch.Tensor.geometric_."""
-    p, g = _float("geometric_", "p", 1, p), draws.source("geometric_", generator)
+    g = draws.source(generator)
     if not 0 < p < 1:
         message = f"geometric_ expects p to be in (0, 1), but got p={p:g}"
         raise fail(RuntimeError, message, "At 0 the first success never comes, at 1 at once.")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..exact.arguments import bool_argument, check_tensor, overloads
+from ..exact.arguments import bool_argument
 from ..core.dtype import NUMBERS
-from ..core.errors import bad_argument
-from ..core.errors import fail
+from ..core.errors import bad_argument, fail
 from ..exact.refusals import check_dim, check_dims, no_dimensions
-from .functions import composite, register
+from .functions import composite, internal, register
 from ..core.tensor import Tensor
 from .shape import row_major, sizes_from, view_op
 
@@ -19,11 +18,9 @@ def _flip(xp, self, dims):
     return xp.array(xp.flip(self, check_dims(dims, self.ndim)[: self.ndim]), order="C" if 0 in self.strides else "K")
 
 
-flip_op = register(
+flip_op = internal(
     "flip(self, dims)",
     forward=_flip,
-    method=False,
-    function=False,
     vjp={"self": lambda m, g, dims: m.flip(g, dims)},
     latex=r"\mathrm{flip}({self})",
     vjp_latex={"self": r"\mathrm{flip}({g})"},
@@ -63,11 +60,9 @@ def _as_tuple(x):
     return (x,) if isinstance(x, int) else tuple(x)
 
 
-roll_op = register(
+roll_op = internal(
     "roll(self, shifts, dims)",
     forward=lambda xp, self, shifts, dims: xp.roll(self, shifts, dims if dims else None),
-    method=False,
-    function=False,
     vjp={"self": lambda m, g, shifts, dims: m.roll(g, tuple(-s for s in shifts), dims)},
     latex=r"\mathrm{roll}({self})",
     vjp_latex={"self": r"\mathrm{roll}^{-1}({g})"},
@@ -164,11 +159,9 @@ diagonal_copy = register(
     samples=lambda s: [s.randn(3, 3), (s.randn(2, 3), 1)],
     doc="The entries on a diagonal; a copy. Source: torch.diagonal_copy",
 )
-diagonal_spread = register(
+diagonal_spread = internal(
     "diagonal_spread(self, shape, offset, dim1, dim2)",
     forward=_diagonal_spread,
-    method=False,
-    function=False,
     node="DiagonalBackwardBackward0",
     vjp={"self": lambda m, g, offset, dim1, dim2: m.diagonal(g, offset, dim1, dim2)},
     latex=r"\mathrm{diag}({self})",
@@ -213,12 +206,10 @@ def diag(input, diagonal=0):
 @composite(method=True)
 def diagflat(input, offset=0):
     """The square matrix with all elements of `input` on a diagonal. Source: torch.diagflat."""
-    check_tensor("diagflat", input)
     return diag_embed.call(view_op.call(input.contiguous(), (-1,)), offset, -2, -1)
 
 
 @composite(method=True, function=False)
-@overloads(method=True)
 def fill_diagonal_(self, fill_value, wrap=False):
     """Sets the main diagonal to a number, in place: [0, 0], [1, 1] …, of more than two dimensions [0, 0, 0] …
 
@@ -283,11 +274,9 @@ unfold = register(
     samples=lambda s: [(s.randn(5), 0, 2, 1), (s.randn(2, 6), 1, 3, 2), (s.randn(), 0, 1, 1)],
     doc="Sliding windows along a dimension; a view. Source: torch.Tensor.unfold",
 )
-unfold_spread = register(
+unfold_spread = internal(
     "unfold_spread(self, shape, dimension, size, step)",
     forward=_unfold_spread,
-    method=False,
-    function=False,
     node="UnfoldBackwardBackward0",
     vjp={"self": lambda m, g, dimension, size, step: m.unfold(g, dimension, size, step)},
     latex=r"\sum \mathrm{windows}({self})",

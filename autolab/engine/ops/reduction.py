@@ -7,7 +7,6 @@ https://docs.pytorch.org/docs/2.13/torch.html#reduction-ops
 """
 from __future__ import annotations
 
-import functools
 import math
 import warnings
 
@@ -15,50 +14,27 @@ import numpy as np
 
 from ..exact import sums as cascade, precise
 from ..exact.arguments import mismatch
-from ..core.errors import bad_argument
 from ..core.grad_mode import per_thread
 from ..core.dtype import FROM_NUMPY, get_default_dtype
 from ..exact.dtypes import as_dtype
 from ..core.errors import fail
 from ..exact.refusals import check_dim, check_dims
 from ..kernels.reduce import reduce
-from .overloading import public
-from .functions import METHODS, register
+from .functions import composite, internal
 from ..core.tensor import Tensor
 from .expand import everywhere
 from .shape import row_major
 
 
 # -- arguments ---------------------------------------------------------------------------------------------------------
-def is_int(value):
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-
-
-def one_dim(name, dim, ndim, position=2):
-    """`dim` after checking that it is an int and exists."""
-    if not is_int(dim):
-        raise bad_argument(name, "dim", position, "int", dim)
-    check_dim(dim, ndim)
-    return dim
-
-
-def the_dims(name, dim, ndim, position=2, listed=True):
-    """`dim` as a tuple as the user wrote it, after checking that each exists and appears once.
-
-    listed: whether torch answers a wrong type with the list of the function's forms."""
+def the_dims(dim, ndim):
+    """`dim`, an int or a list of ints, as a tuple as the user wrote it, after checking that each exists and appears
+    once."""
     if dim.__class__ is int:  # most often
         check_dim(dim, ndim)
         return (dim,)
-    dims = (dim,) if is_int(dim) else tuple(dim) if isinstance(dim, (tuple, list)) else None
-    if dims is None:
-        raise mismatch("dim") if listed else bad_argument(name, "dim", position, "tuple of ints", dim)
-    for i, d in enumerate(dims, 1):
-        if not is_int(d):
-            raise fail(TypeError, f"{name}(): argument 'dim' failed to unpack the object at pos {i} with error \"type "
-                                  f"must be tuple of ints,but "
-                       f"got {type(d).__name__}\"", "Dimensions are counted by whole numbers.")
-    check_dims(dims, ndim)
-    return dims
+    check_dims(dim, ndim)
+    return tuple(dim)
 
 
 def differentiable_dtype(x, dtype):
@@ -66,12 +42,6 @@ def differentiable_dtype(x, dtype):
     if dtype is not None and x.requires_grad and per_thread.state.grad and not (d := as_dtype(dtype)).is_inexact:
         raise fail(RuntimeError, f"Autograd not support dtype: {d.short}",
                    "Whole numbers have no gradient: detach() first, or convert afterwards.")
-
-
-def flag(name, keepdim, position=3):
-    """Raises torch's error when `keepdim` is no bool."""
-    if not isinstance(keepdim, bool):
-        raise bad_argument(name, "keepdim", position, "bool", keepdim)
 
 
 def axes(self, dim):
@@ -153,13 +123,12 @@ def _mean(xp, self, dim, keepdim, dtype):
     return (total / total.dtype.type(count(dim, self.shape))).astype(d, copy=False)
 
 
-sum_all = register("sum_all(self, *, dtype=None)", forward=lambda xp, self, dtype: _sum(xp, self, None, False, dtype),
+sum_all = internal("sum_all(self, *, dtype=None)", forward=lambda xp, self, dtype: _sum(xp, self, None, False, dtype),
                    node="SumBackward0",
-                   method=False, function=False, vjp={"self": lambda m, g, self_sym_sizes: everywhere(m, g, self_sym_sizes)},
+                   vjp={"self": lambda m, g, self_sym_sizes: everywhere(m, g, self_sym_sizes)},
                    fast=lambda x: cascade.add(x) if x.dtype.itemsize > 2 else _sum(np, x, None, False, None),
                    latex=r"\sum {self}", vjp_latex={"self": "{g}"}, samples=lambda s: [s.randn(3), s.randn(2, 3)])
-sum_op = register("sum(self, dim=None, keepdim=False, *, dtype=None)", forward=_sum, node="SumBackward1", method=False,
-                  function=False,
+sum_op = internal("sum(self, dim=None, keepdim=False, *, dtype=None)", forward=_sum, node="SumBackward1",
                   vjp={"self": lambda m, g, dim, keepdim, self_sym_sizes: spread(m, g, dim, keepdim, self_sym_sizes)},
                   latex=r"\sum_{{dim}} {self}", vjp_latex={"self": "{g}"},
                   samples=lambda s: [(s.randn(2, 3), (0,)), (s.randn(2, 3, 2), (0, 2), True), (s.randn(2, 3), (-1,)),
@@ -188,59 +157,37 @@ def _fast_mean(x):
     return cascade.total(x) / x.size if x.itemsize > 2 else _mean(np, x, None, False, None)
 
 
-mean_all = register("mean_all(self, *, dtype=None)", node="MeanBackward0", method=False, function=False,
+mean_all = internal("mean_all(self, *, dtype=None)", node="MeanBackward0",
                     forward=lambda xp, self, dtype: _mean(xp, self, None, False, dtype), fast=_fast_mean,
                     vjp={"self": _mean_all_rule},
                     latex=r"\frac{1}{n} \sum {self}", vjp_latex={"self": r"\frac{1}{n} \cdot {g}"},
                     samples=lambda s: [s.randn(3), s.randn(2, 3)])
-mean_op = register("mean(self, dim=None, keepdim=False, *, dtype=None)", forward=_mean, node="MeanBackward1",
-                   method=False, function=False,
+mean_op = internal("mean(self, dim=None, keepdim=False, *, dtype=None)", forward=_mean, node="MeanBackward1",
                    vjp={"self": _mean_rule}, latex=r"\frac{1}{n} \sum_{{dim}} {self}",
                    vjp_latex={"self": r"\frac{1}{n} \cdot {g}"},
                    samples=lambda s: [(s.randn(2, 3), (0,)), (s.randn(2, 3, 2), (0, 2), True), (s.randn(2, 3), (-1,)),
                                       (s.randn(2, 3), None, True)])
 
 _ABSENT = object()
-_SUM_FORMS = ("*, torch.dtype dtype = None", "tuple of ints dim, bool keepdim = False, *, torch.dtype dtype = None")
-
-
 def _sum_or_mean(name, whole, along):
-    functions = [f"Tensor input, {form}, Tensor out = None" for form in _SUM_FORMS]
-    if name == "sum":
-        functions[0] = f"Tensor input, {_SUM_FORMS[0]}"
-
-    @public(name, functions, _SUM_FORMS, op=along)
+    @composite(name, method=True)
     def call(input, dim=_ABSENT, keepdim=_ABSENT, *, dtype=None):
         if dim is _ABSENT:
             if keepdim is not _ABSENT:
-                raise mismatch("keepdim without dim")
-            differentiable_dtype(input, dtype)
+                raise mismatch()
+            if dtype is not None:
+                differentiable_dtype(input, dtype)
             return whole.call(input, dtype)
         keepdim = False if keepdim is _ABSENT else keepdim
-        flag(name, keepdim)
         if name == "mean":
             _check_mean((input.dtype if dtype is None else as_dtype(dtype)), dtype is not None)
-        dims = None if dim is None else the_dims(name, dim, input._array.ndim)
+        dims = None if dim is None else the_dims(dim, input._array.ndim)
         differentiable_dtype(input, dtype)
         return along.call(input, dims, keepdim, dtype)
 
     call.__doc__ = (f"The {name} of all elements, or along `dim` (an int or a tuple). dtype: converts first. Raises "
                     f"IndexError for a `dim` that "
                     f"does not exist. Source: torch.{name}")
-    general = METHODS[name]
-
-    @functools.wraps(general)
-    # `x.mean()` ends most losses; binding and checking arguments takes longer than small sums
-    def method(self, *args, **kwargs):
-        if kwargs or len(args) > 1:
-            return general(self, *args, **kwargs)
-        if not args:
-            return whole.call(self, None)
-        dim, ndim = args[0], self._array.ndim
-        return along.call(self, args, False, None) if dim.__class__ is int and -ndim <= dim < ndim else general(self, dim)
-
-    METHODS[name] = method
-
 
 _sum_or_mean("sum", sum_all, sum_op)
 _sum_or_mean("mean", mean_all, mean_op)
@@ -289,30 +236,22 @@ def _prod_all_rule(m, g, self, result):
 
 
 _PROD_TEX = {"self": r"{g} \cdot \prod_{j \ne i} {self}_j"}
-prod_all = register("prod_all(self, *, dtype=None)", forward=lambda xp, self, dtype: _prod(xp, self, None, False,
+prod_all = internal("prod_all(self, *, dtype=None)", forward=lambda xp, self, dtype: _prod(xp, self, None, False,
                                                                                            dtype), node="ProdBackward0",
-                    method=False, function=False, vjp={"self": _prod_all_rule}, latex=r"\prod {self}",
+                    vjp={"self": _prod_all_rule}, latex=r"\prod {self}",
                     vjp_latex=_PROD_TEX,
                     samples=lambda s: [s.away_from_zero(3), s.away_from_zero(2, 3), np.array([0.0, 1.5, 2.0]),
                                        np.array([0.0, 1.5, 0.0])])
-prod_op = register("prod(self, dim, keepdim=False, *, dtype=None)", forward=_prod, node="ProdBackward1", method=False,
-                   function=False,
+prod_op = internal("prod(self, dim, keepdim=False, *, dtype=None)", forward=_prod, node="ProdBackward1",
                    vjp={"self": _prod_rule}, latex=r"\prod_{{dim}} {self}", vjp_latex=_PROD_TEX,
                    samples=lambda s: [(s.away_from_zero(2, 3), 1), (s.away_from_zero(2, 3), 0, True),
                                       (np.array([[0.0, 1.5, 2.0], [0.0, 3.0, 0.0]]), 1)])
-_PROD_FORMS = ("*, torch.dtype dtype = None", "int dim, bool keepdim = False, *, torch.dtype dtype = None")
-
-
-@public("prod", (f"Tensor input, {_PROD_FORMS[0]}", f"Tensor input, {_PROD_FORMS[1]}, Tensor out = None"), _PROD_FORMS,
-        op=prod_op)
+@composite(method=True)
 def prod(input, dim=_ABSENT, keepdim=False, *, dtype=None):
     """The product of all elements, or along one dimension. Source: torch.prod."""
     if dim is _ABSENT:
         differentiable_dtype(input, dtype)
         return prod_all.call(input, dtype)
-    if not is_int(dim):
-        raise mismatch("dim")
-    flag("prod", keepdim)
     check_dim(dim, input._array.ndim)
     differentiable_dtype(input, dtype)
     return prod_op.call(input, dim, keepdim, dtype)
@@ -400,30 +339,22 @@ _STD_GRADIENT = r"\frac{{g}}{{result}} \cdot \frac{1}{n - {correction}} \cdot ({
 
 
 def _dispersion(name, forward, rule, tex, gradient, doc, **fields):
-    op = register(f"{name}(self, dim=None, correction=None, keepdim=False)", forward=forward, vjp={"self": rule},
-                  method=False, function=False,
+    op = internal(f"{name}(self, dim=None, correction=None, keepdim=False)", forward=forward, vjp={"self": rule},
                   latex=tex, vjp_latex={"self": gradient},
                   samples=lambda s: [s.randn(4), (s.randn(2, 3), (1,)), (s.randn(2, 3), (0, 1), 1, True)],
                   **fields)
-    out = "" if "mean" in name else ", *, Tensor out = None", "" if "mean" in name else ", Tensor out = None"
-    forms = ("tuple of ints dim, bool unbiased = True, bool keepdim = False",
-             "tuple of ints dim = None, *, Number correction = None, bool keepdim = False", "bool unbiased = True")
-    functions = [f"Tensor input, {form}{end}" for form, end in zip(forms, (*out, ""))]
-
-    @public(name, functions, forms, method="mean" not in name, op=op)
+    @composite(name, method="mean" not in name)
     def call(input, dim=_ABSENT, unbiased=_ABSENT, keepdim=False, *, correction=_ABSENT):
         if isinstance(dim, bool):
             dim, unbiased = _ABSENT, dim
         if unbiased is not _ABSENT and correction is not _ABSENT:
-            raise mismatch("unbiased and correction")
-        if not (unbiased is _ABSENT or isinstance(unbiased, bool)):
-            raise mismatch("unbiased")
+            raise mismatch()
         if not input.dtype.is_inexact:
             raise fail(RuntimeError, "std and var only support floating point and complex dtypes",
                        "Convert the numbers first: x.float().")
         if correction is _ABSENT:
             correction = int(unbiased) if unbiased is not _ABSENT else None if dim is _ABSENT else 1
-        dim = None if dim is _ABSENT or dim is None else the_dims(name, dim, input._array.ndim)
+        dim = None if dim is _ABSENT or dim is None else the_dims(dim, input._array.ndim)
         if count(dim, input._array.shape) <= (1 if correction is None else correction):
             warnings.warn(f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the "
                           f"reduction factor (input numel divided "
@@ -466,17 +397,15 @@ def _logsumexp_rule(m, g, self, dim, keepdim, result):
     return restored(m, g, dim, keepdim, ndim) * m.exp(self - restored(m, result, dim, keepdim, ndim))
 
 
-logsumexp_op = register("logsumexp(self, dim, keepdim=False)", forward=_logsumexp, vjp={"self": _logsumexp_rule},
-                        method=False, function=False,
+logsumexp_op = internal("logsumexp(self, dim, keepdim=False)", forward=_logsumexp, vjp={"self": _logsumexp_rule},
                         latex=r"\ln \sum_{{dim}} e^{{self}}", vjp_latex={"self": r"{g} \cdot e^{{self} - {result}}"},
                         samples=lambda s: [(s.randn(3), (0,)), (s.randn(2, 3), (1,), True), (s.randn(2, 3), (0, 1))])
 
 
-@public("logsumexp", op=logsumexp_op)
+@composite(method=True)
 def logsumexp(input, dim, keepdim=False):
     """log(sum(exp(x))) along `dim`, without overflow. Source: torch.logsumexp."""
-    flag("logsumexp", keepdim)
-    return logsumexp_op.call(input, the_dims("logsumexp", dim, input._array.ndim, listed=False), keepdim)
+    return logsumexp_op.call(input, the_dims(dim, input._array.ndim), keepdim)
 
 
-public("logsumexp", method=False, namespace="special")(logsumexp)
+composite(namespace="special")(logsumexp)

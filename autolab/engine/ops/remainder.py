@@ -5,15 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from ..exact.arguments import mismatch
-from ..core.dtype import NUMBERS
 from ..inplace.changes import apply_inplace
 from ..core.errors import fail
 from ..exact.dtype_errors import no_kernel, not_implemented
-from .overloading import BINARY, BINARY_METHOD, public
-from .functions import METHODS, NAMESPACES, composite, register
+from .functions import METHODS, NAMESPACES, composite, internal, register
 from ..core.op import variant
-from ..core.tensor import Tensor
+from .overloading import operators, overloaded
 
 
 # -- rounding ----------------------------------------------------------------------------------------------------------
@@ -49,9 +46,9 @@ def _round_decimals(xp, self, decimals):
     return xp.rint(self * scale) / scale if decimals >= 0 else xp.rint(self / scale) * scale
 
 
-round_decimals = register("round_decimals(self, decimals)", forward=_round_decimals,
+round_decimals = internal("round_decimals(self, decimals)", forward=_round_decimals,
                           vjp={"self": lambda m, g: m.zeros_like(g)},
-                          node="RoundBackward1", method=False, function=False,
+                          node="RoundBackward1",
                           latex=r"\mathrm{round}({self}, {decimals})", vjp_latex={"self": "0"},
                           samples=lambda s: [(s.distinct(3) / 10, 1)])
 
@@ -61,8 +58,7 @@ def _round(self, decimals):
     return (OPS["round"], (self,)) if decimals is None else (round_decimals, (self, decimals))
 
 
-@public("round", ("Tensor input, *, Tensor out = None", "Tensor input, *, int decimals, Tensor out = None"),
-        ("", "*, int decimals"))
+@composite(method=True)
 def round(input, *, decimals=None):
     """The nearest whole number (halves go to the even one), or rounded to `decimals` places. The gradient is 0.
     Source: torch.round."""
@@ -70,7 +66,7 @@ def round(input, *, decimals=None):
     return op.call(*args)
 
 
-@public("round", method=False, namespace="special")
+@composite("round", namespace="special")
 def special_round(input, *, decimals=0):
     """`torch.round` under its other name. Source: torch.special.round."""
     return round_decimals.call(input, decimals)
@@ -140,7 +136,8 @@ def not_differentiable(schema, torch_name, **fields):
 
         return dict.fromkeys(wanted, rule)
 
-    op = register(schema, node=node or "NotImplemented", vjp=refusing(torch_name), method=False, function=False, **fields)
+    public = fields.pop("public", False)
+    op = register(schema, node=node or "NotImplemented", vjp=refusing(torch_name), method=public, function=public, **fields)
     if node is None:
         op.changing = variant(op, vjp=refusing(f"{torch_name}_"))
         for record in (op, op.changing):
@@ -158,33 +155,33 @@ def _div_mode(xp, self, other, rounding_mode):
 
 
 _TRUNCATED, _FLOORED = r"\mathrm{trunc}\frac{{self}}{{other}}", r"\left\lfloor \frac{{self}}{{other}} \right\rfloor"
-_FIELDS: dict[str, Any] = {"dtype": "promote", "operands": ("self", "other"), "method": False, "function": False}
+_FIELDS: dict[str, Any] = {"dtype": "promote", "operands": ("self", "other")}
 _FMOD: dict[str, Any] = {"check": no_kernel("fmod_cpu", "Complex")}
 _REMAINDER: dict[str, Any] = {"check": no_kernel("remainder_cpu", "Bool", "Complex")}
 _FLOOR = {"check": no_kernel("div_floor_cpu", "Bool", "Complex")}
 
-div_mode = register("div_mode(self, other, rounding_mode)", forward=_div_mode, node="DivBackward2", **_FIELDS,
+div_mode = internal("div_mode(self, other, rounding_mode)", forward=_div_mode, node="DivBackward2", **_FIELDS,
                     vjp={"self": lambda m, g, other, rounding_mode: m.zeros_like(g),
                          "other": lambda m, g, self, other, rounding_mode: m.zeros_like(g)},
                     latex=r"\left\lfloor \frac{{self}}{{other}} \right\rfloor", vjp_latex={"self": "0", "other": "0"},
                     samples=lambda s: [(s.uniform(2.2, 2.8, 3), s.uniform(0.9, 1.05, 3), "floor"),
                                        (s.uniform(2.2, 2.8, 2, 3), s.uniform(0.9, 1.05, 3), "trunc")])
-fmod_scalar = register("fmod_scalar(self, other)", forward=_fmod, vjp={"self": lambda m, g: g}, node="FmodBackward0",
+fmod_scalar = internal("fmod_scalar(self, other)", forward=_fmod, vjp={"self": lambda m, g: g}, node="FmodBackward0",
                        **_FIELDS, **_FMOD,
                        latex=rf"{{self}} - {{other}} \cdot {_TRUNCATED}", vjp_latex={"self": "{g}"},
                        samples=lambda s: [(s.distinct(3), 2.0)])
-fmod_tensor = register("fmod_tensor(self, other)", forward=_fmod, node="FmodBackward1", **_FIELDS, **_FMOD,
+fmod_tensor = internal("fmod_tensor(self, other)", forward=_fmod, node="FmodBackward1", **_FIELDS, **_FMOD,
                        vjp={"self": lambda m, g: g, "other": lambda m, g, self, other: -g * m.div_mode(self, other,
                                                                                                        "trunc")},
                        latex=rf"{{self}} - {{other}} \cdot {_TRUNCATED}",
                        vjp_latex={"self": "{g}", "other": rf"-{{g}} \cdot {_TRUNCATED}"},
                        samples=lambda s: [(s.uniform(2.2, 2.8, 3), s.uniform(0.9, 1.05, 3)),
                                           (s.uniform(-2.8, -2.2, 2, 3), s.uniform(0.9, 1.05, 3))])
-remainder_scalar = register("remainder_scalar(self, other)", forward=_remainder, vjp={"self": lambda m, g: g},
+remainder_scalar = internal("remainder_scalar(self, other)", forward=_remainder, vjp={"self": lambda m, g: g},
                             node="RemainderBackward0", **_FIELDS, **_REMAINDER,
                             latex=rf"{{self}} - {{other}} \cdot {_FLOORED}", vjp_latex={"self": "{g}"},
                             samples=lambda s: [(s.distinct(3), 2.0)])
-remainder_tensor = register("remainder_tensor(self, other)", forward=_remainder, node="RemainderBackward1", **_FIELDS,
+remainder_tensor = internal("remainder_tensor(self, other)", forward=_remainder, node="RemainderBackward1", **_FIELDS,
                             **_REMAINDER,
                             vjp={"self": lambda m, g: g,
                                  "other": lambda m, g, self, other: -g * m.div_mode(self, other, "floor")},
@@ -208,47 +205,18 @@ floor_divide_tensor = not_differentiable("floor_divide_tensor(self, other)", "fl
                                                             (s.integers(9, 4), s.integers(3, 4) + 1)])
 
 
-def _public(name, by_number, by_tensor, of_number, doc):
-    swapped = ["Number self, Tensor other"] if name == "remainder" else []
-    last = BINARY[1] if name != "floor_divide" else "Tensor input, Number other"
-
-    told = f"{doc} Raises RuntimeError for whole numbers divided by 0. Source: torch.{name}."
-
-    @public(name, (BINARY[0], *swapped, last), BINARY_METHOD, op=by_tensor, doc=told)
-    def call(input, other):
-        if isinstance(input, Tensor) and isinstance(other, (Tensor, *NUMBERS)):
-            return (by_tensor if isinstance(other, Tensor) else by_number).call(input, other)
-        if of_number and isinstance(input, NUMBERS) and isinstance(other, Tensor):
-            return of_number.call(input, other)
-        raise mismatch("operands")
-
-    def in_place(self, other):
-        return apply_inplace(by_tensor if isinstance(other, Tensor) else by_number, (self, other))
-
-    in_place.__name__, in_place.__doc__ = f"{name}_", f"In-place `{name}`. Source: torch.Tensor.{name}_."
-    composite(method=True, function=False)(in_place)
-
-
-_public("fmod", fmod_scalar, fmod_tensor, None, "The remainder of input / other, with the sign of input.")
-_public("remainder", remainder_scalar, remainder_tensor, remainder_of_number,
-        "The remainder of input / other, with the sign of other: Python's `%`.")
-_public("floor_divide", floor_divide_scalar, floor_divide_tensor, floor_divide_tensor,
-        "input / other, rounded down: Python's `//`. It has no derivative.")
-
-
-def _operator(name, lane):
-    def method(self, other):
-        return lane(self, other) if isinstance(other, (Tensor, *NUMBERS)) else NotImplemented
-    method.__name__ = name
-    METHODS[name] = method
+_DIVIDED = "Raises RuntimeError for whole numbers divided by 0."
+overloaded("fmod", fmod_tensor, fmod_scalar, doc=f"The remainder of input / other, with the sign of input. {_DIVIDED}")
+overloaded("remainder", remainder_tensor, remainder_scalar, remainder_of_number,
+           doc=f"The remainder of input / other, with the sign of other: Python's `%`. {_DIVIDED}")
+overloaded("floor_divide", floor_divide_tensor, floor_divide_scalar, floor_divide_tensor,
+           doc=f"input / other, rounded down: Python's `//`. It has no derivative. {_DIVIDED}")
 
 
 def _by(name):
     return lambda self, other: METHODS[name](self, other)
 
 
-for _name, _lane in {"__mod__": _by("remainder"), "__floordiv__": _by("floor_divide"), "__imod__": _by("remainder_"),
-                     "__ifloordiv__": _by("floor_divide_"),
-                     "__rmod__": lambda self, other: remainder_of_number.call(other, self),
-                     "__rfloordiv__": lambda self, other: floor_divide_tensor.call(other, self)}.items():
-    _operator(_name, _lane)
+operators(mod=_by("remainder"), floordiv=_by("floor_divide"), imod=_by("remainder_"), ifloordiv=_by("floor_divide_"),
+          rmod=lambda self, other: remainder_of_number.call(other, self),
+          rfloordiv=lambda self, other: floor_divide_tensor.call(other, self))

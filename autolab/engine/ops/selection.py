@@ -5,43 +5,14 @@ import warnings
 
 import numpy as np
 
-from ..exact.arguments import as_number, check_fits, held_by, mismatch
-from ..core.dtype import NUMBERS
-from ..core.errors import bad_argument
+from ..exact.arguments import check_fits, held_by, mismatch
 from ..exact.broadcasting import broadcast_error
 from ..inplace.changes import apply_inplace
 from ..core.dtype import bool_, get_default_dtype, uint8
 from ..core.errors import fail
-from .overloading import public
-from .functions import METHODS, NAMESPACES, register
+from .functions import METHODS, NAMESPACES, composite, internal, register
 from ..core.tensor import Tensor
 from ..exact.arguments import scalar_tensor
-
-
-def only_tensors(op, inplace=False, function=False):
-    """Makes `op(input, other)` public for two tensors: torch takes no numbers here, so that is an error in its words.
-
-    inplace: makes `x.<op>_(other)` public, too; function: `torch.<op>_` as well."""
-    call = _of_two_tensors(op.name, op.params[1], op.call)
-    call.__doc__ = op.doc
-    call = public(op.name, op=op)(call)
-    if inplace:
-        in_place = _of_two_tensors(f"{op.name}_", op.params[1], lambda self, other: apply_inplace(op, (self, other)))
-        in_place.__doc__ = f"In-place `{op.name}`. Source: torch.Tensor.{op.name}_"
-        public(f"{op.name}_", function=function, op=op)(in_place)
-    return call
-
-
-def _of_two_tensors(name, second, run):
-    def call(input, other):
-        for position, (argument, value) in enumerate((("input", input), (second, other)), 1):
-            if not isinstance(value, Tensor):
-                raise bad_argument(name, argument, position, "Tensor", value)
-        return run(input, other)
-
-    code = call.__code__
-    call.__code__ = code.replace(co_varnames=("input", second, *code.co_varnames[2:]))  # torch's keyword
-    return call
 
 
 # -- the larger, the smaller -------------------------------------------------------------------------------------------
@@ -60,14 +31,13 @@ def _ordered(name):
 
 def _competition(name, function, rules, doc):
     tex, torch_name, wins = rf"\{name}({{self}}, {{other}})", f"{name}imum", {"max": ">", "min": "<"}[name]
-    op = register(f"{torch_name}(self, other)", forward=lambda xp, self, other: getattr(xp, torch_name)(self, other),
+    register(f"{torch_name}(self, Tensor other)", forward=lambda xp, self, other: getattr(xp, torch_name)(self, other),
                   fast=function,
-                  dtype="promote", check=_ordered(torch_name), method=False, function=False, vjp=rules, latex=tex,
+                  dtype="promote", check=_ordered(torch_name), vjp=rules, latex=tex,
                   vjp_latex={k: rf"{{g}} \cdot ([{{{k}}} {wins} {{{o}}}] + \frac{{1}}{{2}} \cdot [{{{k}}} = {{{o}}}])"
                              for k, o in (("self", "other"), ("other", "self"))},
                   samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3))],
                   doc=f"{doc} Source: torch.{torch_name}")
-    only_tensors(op)
 
 
 _competition("max", np.maximum, {"self": lambda m, g, self, other: _share(m, g, self == other, self < other),
@@ -85,14 +55,12 @@ def _first_wins(m, wins, other):
 
 def _competition_without_nan(name, function, rules):
     tex, wins = rf"\{name[1:]}({{self}}, {{other}})", {"fmax": ">", "fmin": "<"}[name]
-    op = register(f"{name}(self, other)", forward=lambda xp, self, other: getattr(xp, name)(self, other), fast=function,
-                  dtype="promote",
-                  method=False, function=False, vjp=rules, latex=tex,
+    register(f"{name}(self, Tensor other)", forward=lambda xp, self, other: getattr(xp, name)(self, other), fast=function,
+                  dtype="promote", vjp=rules, latex=tex,
                   vjp_latex={"self": rf"{{g}} \cdot [{{self}} {wins}= {{other}}]".replace(">=", r"\ge").replace("<=", r"\le"),
                              "other": rf"{{g}} \cdot [{{other}} {wins} {{self}}]"},
                   samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3))],
                   doc=f"Like `{name[1:]}imum`, but a nan loses against a number. Source: torch.{name}")
-    only_tensors(op)
 
 
 _competition_without_nan("fmax", np.fmax, {
@@ -119,8 +87,7 @@ def _within(m, self, min, max):
 
 
 _CLAMP_TEX = r"\min(\max({self}, {min}), {max})"
-clamp_op = register("clamp(self, min=None, max=None)", forward=_clamp, operands=("self",), node="ClampBackward1",
-                    method=False, function=False,
+clamp_op = internal("clamp(self, min=None, max=None)", forward=_clamp, operands=("self",), node="ClampBackward1",
                     vjp={"self": lambda m, g, self, min, max: m.where(_within(m, self, min, max), g, 0.0)},
                     latex=_CLAMP_TEX, vjp_latex={"self": r"{g} \cdot [{min} \le {self} \le {max}]"},
                     samples=lambda s: [(s.randn(5), -0.5, 0.5), (s.randn(2, 3), 0.1), (s.randn(3), None, 0.2)])
@@ -134,9 +101,9 @@ def _max_loses(m, self, min, max):
     return self > max if min is None else m.logical_or(self > max, max < min)
 
 
-clamp_tensor = register("clamp_tensor(self, min=None, max=None)", forward=_clamp, dtype="promote",
+clamp_tensor = internal("clamp_tensor(self, min=None, max=None)", forward=_clamp, dtype="promote",
                         operands=("self", "min", "max"),
-                        node="ClampBackward0", method=False, function=False,
+                        node="ClampBackward0",
                         vjp={"self": lambda m, g, self, min, max: m.where(_within(m, self, min, max), g, 0.0),
                              "min": lambda m, g, self, min, max: m.where(_min_loses(m, self, min, max), g, 0.0),
                              "max": lambda m, g, self, min, max: m.where(_max_loses(m, self, min, max), g, 0.0)},
@@ -158,8 +125,6 @@ def _clamp_call(self, min, max):
     if min is None and max is None:
         raise fail(RuntimeError, "torch.clamp: At least one of 'min' or 'max' must not be None",
                    "Without a limit nothing would change.")
-    if not all(bound is None or isinstance(bound, (Tensor, *NUMBERS)) for bound in (min, max)):
-        raise mismatch("limits")
     tensors = isinstance(min, Tensor), isinstance(max, Tensor)
     if all(t or bound is None for t, bound in zip(tensors, (min, max))):
         return clamp_tensor, (self, min, max)
@@ -167,10 +132,7 @@ def _clamp_call(self, min, max):
     return clamp_op, (self, *(bound.item() if t else bound for t, bound in zip(tensors, (min, max))))
 
 
-_LIMITS = ("Tensor min = None, Tensor max = None", "Number min = None, Number max = None")
-
-
-@public("clamp", [f"Tensor input, {form}, *, Tensor out = None" for form in _LIMITS], _LIMITS, op=clamp_op)
+@composite(method=True)
 def clamp(input, min=None, max=None):
     """Each element limited to [min, max]; the limits are numbers or tensors. At a limit the gradient is 1. Source:
     torch.clamp."""
@@ -178,7 +140,7 @@ def clamp(input, min=None, max=None):
     return op.call(*args)
 
 
-@public("clamp_", [f"Tensor input, {form}" for form in _LIMITS], _LIMITS)
+@composite(method=True)
 def clamp_(input, min=None, max=None):
     """In-place `clamp`. Source: torch.Tensor.clamp_."""
     op, args = _clamp_call(input, min, max)
@@ -194,65 +156,66 @@ for _table, _suffix in ((METHODS, ""), (METHODS, "_"), (NAMESPACES[""], ""), (NA
     _table["clip" + _suffix] = _table["clamp" + _suffix]
 
 
-def _one_limit(name, torch_node, number_rule, tensor_rules, tex, sign, doc):
+def _one_limit(name, torch_node, number_rule, tensor_rules, tex, sign):
     side = name[-3:]
 
     def forward(xp, self, limit):
         return _clamp(xp, self, *((limit, None) if side == "min" else (None, limit)))
 
-    by_number = register(f"{name}(self, {side})", forward=forward, operands=("self",), method=False, function=False,
+    by_number = internal(f"{name}(self, {side})", forward=forward, operands=("self",),
                          vjp={"self": number_rule},
                          latex=tex, vjp_latex={"self": rf"{{g}} \cdot [{{self}} {sign} {{{side}}}]"},
                          samples=lambda s: [(s.randn(3), 0.1)])
-    by_tensor = register(f"{name}_tensor(self, {side})", forward=forward, dtype="promote",
-                         node=f"{torch_node}Backward1", method=False, function=False,
+    by_tensor = internal(f"{name}_tensor(self, {side})", forward=forward, dtype="promote",
+                         node=f"{torch_node}Backward1",
                          vjp=tensor_rules, latex=tex,
                          vjp_latex={"self": rf"{{g}} \cdot [{{self}} {sign} {{{side}}}]",
                                     side: rf"{{g}} \cdot [\lnot {{self}} {sign} {{{side}}}]"},
                          samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3))])
-    forms = (f"Tensor {side}", f"Number {side}")
-
-    def chosen(limit):
-        if not isinstance(limit, (Tensor, *NUMBERS)):
-            raise mismatch(side)
-        return by_tensor if isinstance(limit, Tensor) else by_number
-
-    def held(input, limit):
-        return held_by(limit, input.dtype) if limit.__class__ is int and input.dtype.is_integer else limit
-
-    def call(input, limit):
-        return chosen(limit).call(input, held(input, limit))
-
-    def in_place(self, limit):
-        return apply_inplace(chosen(limit), (self, held(self, limit)))
-
-    call.__doc__ = f"{doc} (a number or a tensor). Source: torch.{name}"
-    in_place.__doc__ = f"In-place `{name}`. Source: torch.Tensor.{name}_"
-    public(name, [f"Tensor input, {form}, *, Tensor out = None" for form in forms], forms,
-           op=by_number)(_renamed(call, side))
-    public(f"{name}_", [f"Tensor input, {form}" for form in forms], forms)(_renamed(in_place, side))
+    return by_number, by_tensor
 
 
-def _renamed(function, side):
-    """`function(input, limit)` with its second argument called as torch calls it."""
-    if side == "min":
-        def call(input, min):
-            return function(input, min)
-    else:
-        def call(input, max):
-            return function(input, max)
-    call.__doc__ = function.__doc__
-    return call
+def _limit(ops, input, limit):
+    """The record for a limit that is a number or a tensor, and the operands."""
+    if isinstance(limit, Tensor):
+        return ops[1], (input, limit)
+    return ops[0], (input, held_by(limit, input.dtype) if limit.__class__ is int and input.dtype.is_integer else limit)
 
 
-_one_limit("clamp_min", "ClampMin", lambda m, g, self, min: m.where(self >= min, g, 0.0),
+_MIN = _one_limit("clamp_min", "ClampMin", lambda m, g, self, min: m.where(self >= min, g, 0.0),
            {"self": lambda m, g, self, min: m.where(self >= min, g, 0.0),
             "min": lambda m, g, self, min: m.where(self < min, g, 0.0)},
-           r"\max({self}, {min})", r"\ge", "Each element, but at least `min`")
-_one_limit("clamp_max", "ClampMax", lambda m, g, self, max: m.where(self <= max, g, 0.0),
+           r"\max({self}, {min})", r"\ge")
+_MAX = _one_limit("clamp_max", "ClampMax", lambda m, g, self, max: m.where(self <= max, g, 0.0),
            {"self": lambda m, g, self, max: m.where(self <= max, g, 0.0),
             "max": lambda m, g, self, max: m.where(self > max, g, 0.0)},
-           r"\min({self}, {max})", r"\le", "Each element, but at most `max`")
+           r"\min({self}, {max})", r"\le")
+
+
+@composite(method=True)
+def clamp_min(input, min):
+    """Each element, but at least `min` (a number or a tensor). Source: torch.clamp_min."""
+    op, args = _limit(_MIN, input, min)
+    return op.call(*args)
+
+
+@composite(method=True)
+def clamp_min_(input, min):
+    """In-place `clamp_min`. Source: torch.Tensor.clamp_min_."""
+    return apply_inplace(*_limit(_MIN, input, min))
+
+
+@composite(method=True)
+def clamp_max(input, max):
+    """Each element, but at most `max` (a number or a tensor). Source: torch.clamp_max."""
+    op, args = _limit(_MAX, input, max)
+    return op.call(*args)
+
+
+@composite(method=True)
+def clamp_max_(input, max):
+    """In-place `clamp_max`. Source: torch.Tensor.clamp_max_."""
+    return apply_inplace(*_limit(_MAX, input, max))
 
 
 # -- where, masked_fill ------------------------------------------------------------------------------------------------
@@ -263,8 +226,7 @@ def _where(xp, condition, self, other):
         raise broadcast_error([np.shape(a) for a in (condition, self, other)]) from None
 
 
-where_op = register("where(Tensor condition, self, other)", forward=_where, dtype="promote", operands=("self", "other"),
-                    method=False, function=False,
+where_op = internal("where(Tensor condition, self, other)", forward=_where, dtype="promote", operands=("self", "other"),
                     vjp={"self": lambda m, g, condition: m.where(condition, g, 0.0),
                          "other": lambda m, g, condition: m.where(condition, 0.0, g)},
                     latex=r"{condition} ? {self} : {other}",
@@ -275,9 +237,8 @@ where_op = register("where(Tensor condition, self, other)", forward=_where, dtyp
 def _choose(condition, chosen):
     if len(chosen) == 2 and chosen[0].__class__ is chosen[1].__class__ is condition.__class__ is Tensor and condition.dtype is bool_:
         return where_op.call(condition, *chosen)  # most often
-    if not isinstance(condition,
-                      Tensor) or not (len(chosen) == 2 and all(isinstance(c, (Tensor, *NUMBERS)) for c in chosen)):
-        raise mismatch("condition, input, other")
+    if len(chosen) != 2:
+        raise mismatch()
     if condition.dtype is uint8:
         warnings.warn("where received a uint8 condition tensor. This behavior is deprecated and will be removed in a "
                       "future version of PyTorch. "
@@ -292,12 +253,7 @@ def _choose(condition, chosen):
     return where_op.call(condition, *chosen)
 
 
-_WHERE = ("Tensor condition", "Tensor condition, Tensor input, Tensor other, *, Tensor out = None",
-          "Tensor condition, Number self, Tensor other",
-          "Tensor condition, Tensor input, Number other", "Tensor condition, Number self, Number other")
-
-
-@public("where", _WHERE, method=False, op=where_op)
+@composite()
 def where(condition, *chosen, input=None, other=None):
     """`input` where `condition` holds, `other` elsewhere; both broadcast. With the condition alone: the indices where
     it holds.
@@ -309,8 +265,7 @@ def where(condition, *chosen, input=None, other=None):
                                                                                                          chosen)
 
 
-@public("where", methods=("Tensor condition, Tensor other", "Tensor condition, Number other"), function=False,
-        op=where_op)
+@composite("where", method=True, function=False)
 def where_method(self, condition, other):
     """This tensor where `condition` holds, `other` elsewhere. Source: torch.Tensor.where."""
     return _choose(condition, (self, other))
@@ -331,14 +286,12 @@ def _masked_fill(xp, self, mask, value):
         raise broadcast_error([np.shape(mask), np.shape(self)]) from None
 
 
-masked_fill_op = register("masked_fill(self, Tensor mask, value)", forward=_masked_fill, operands=("self",), method=False,
-                          function=False,
+masked_fill_op = internal("masked_fill(self, Tensor mask, value)", forward=_masked_fill, operands=("self",),
                           vjp={"self": lambda m, g, mask: m.masked_fill(g, mask, 0)},
                           latex=r"{mask} ? {value} : {self}", vjp_latex={"self": r"{g} \cdot [\lnot {mask}]"},
                           samples=lambda s: [(s.randn(3), s.booleans(3), 0.5), (s.randn(2, 3), s.booleans(3), -1e9)])
-masked_fill_tensor = register("masked_fill_tensor(self, Tensor mask, value)", forward=_masked_fill, operands=("self",),
+masked_fill_tensor = internal("masked_fill_tensor(self, Tensor mask, value)", forward=_masked_fill, operands=("self",),
                               node="MaskedFillBackward1",
-                              method=False, function=False,
                               vjp={"self": lambda m, g, mask: m.masked_fill(g, mask, 0),
                                    "value": lambda m, g, mask: m.sum(m.where(mask, g, 0.0))},
                               latex=r"{mask} ? {value} : {self}",
@@ -346,10 +299,8 @@ masked_fill_tensor = register("masked_fill_tensor(self, Tensor mask, value)", fo
                               samples=lambda s: [(s.randn(3), s.booleans(3), s.randn())])
 
 def _masked_fill_call(self, mask, value):
-    if not isinstance(mask, Tensor) or not isinstance(value, (Tensor, *NUMBERS)):
-        raise mismatch("mask, value")
     if not isinstance(value, Tensor):
-        return masked_fill_op, (self, mask, held_by(as_number(value), self.dtype))
+        return masked_fill_op, (self, mask, held_by(value, self.dtype))
     if value._array.ndim:
         raise fail(RuntimeError, f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
                                  f"{value._array.ndim} dimension(s).",
@@ -359,10 +310,7 @@ def _masked_fill_call(self, mask, value):
     return masked_fill_tensor, (self, mask, value)
 
 
-_MASKED = ("Tensor mask, Tensor value", "Tensor mask, Number value")
-
-
-@public("masked_fill", [f"Tensor input, {form}" for form in _MASKED], _MASKED, op=masked_fill_op)
+@composite(method=True)
 def masked_fill(input, mask, value):
     """A copy with `value` (a number or a 0-d tensor) where the bool tensor `mask` holds. Source:
     torch.Tensor.masked_fill."""
@@ -370,7 +318,7 @@ def masked_fill(input, mask, value):
     return op.call(*args)
 
 
-@public("masked_fill_", methods=_MASKED, function=False)
+@composite(method=True, function=False)
 def masked_fill_(self, mask, value):
     """In-place `masked_fill`. Source: torch.Tensor.masked_fill_."""
     op, args = _masked_fill_call(self, mask, value)

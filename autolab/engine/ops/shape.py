@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.errors import fail
 from ..exact.refusals import check_dim, check_dims
-from .functions import METHODS, NAMESPACES, composite, register
+from .functions import METHODS, NAMESPACES, composite, internal, register
 from ..core.tensor import materialise
 
 
@@ -81,32 +81,26 @@ def _view(xp, self, size):
     return reshaped
 
 
-view_op = register(
+view_op = internal(
     "view(self, size)",
     forward=_view,
     view=True,
-    method=False,
-    function=False,
     vjp={"self": lambda m, g, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)},
     latex=r"\mathrm{view}({self})",
     vjp_latex={"self": r"\mathrm{view}({g})"},
     samples=lambda s: [(s.randn(2, 3), (6,))],
 )
-unsafe_view = register(
+unsafe_view = internal(
     "unsafe_view(self, size)",
     forward=lambda xp, self, size: self.reshape(tuple(size)),
-    method=False,
-    function=False,
     vjp={"self": lambda m, g, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)},
     latex=r"\mathrm{view}({self})",
     vjp_latex={"self": r"\mathrm{view}({g})"},
     samples=lambda s: [(s.randn(2, 3), (3, 2))],
 )
-reshape_raw = register(
+reshape_raw = internal(
     "reshape_raw(self, size)",
     forward=lambda xp, self, size: self.reshape(tuple(size)),
-    method=False,
-    function=False,
     node="ReshapeAliasBackward0",
     vjp={"self": lambda m, g, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)},
     latex=r"\mathrm{view}({self})",
@@ -194,47 +188,40 @@ def _squeeze(xp, self, dims):
     return self.squeeze(tuple(i for i, n in enumerate(self.shape) if n == 1 and i in dims))
 
 
-squeeze_op = register(
+squeeze_op = internal(
     "squeeze(self)",
     forward=lambda xp, self: _squeeze(xp, self, range(self.ndim)),
     view=True,
-    method=False,
-    function=False,
     vjp={"self": lambda m, g, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)},
     latex=r"\mathrm{view}({self})",
     vjp_latex={"self": r"\mathrm{view}({g})"},
     samples=lambda s: [s.randn(1, 3, 1)],
 )
-squeeze_dim = register(
+squeeze_dim = internal(
     "squeeze_dim(self, dim)",
     node="SqueezeBackward1",
     view=True,
-    method=False,
-    function=False,
     forward=lambda xp, self, dim: _squeeze(xp, self, (check_dim(dim, self.ndim),)),
     vjp={"self": lambda m, g, dim, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)},
     latex=r"\mathrm{view}({self})",
     vjp_latex={"self": r"\mathrm{view}({g})"},
     samples=lambda s: [(s.randn(1, 3), 0), (s.randn(2, 3), 0)],
 )
-squeeze_product = register(
+squeeze_product = internal(
     "squeeze_product(self, dim)",
     node="SqueezeBackward4",
     view=True,
-    method=False,
-    function=False,  # of vector @ matrix
+     # of vector @ matrix
     forward=lambda xp, self, dim: _squeeze(xp, self, (check_dim(dim, self.ndim),)),
     vjp={"self": lambda m, g, dim, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)},
     latex=r"\mathrm{view}({self})",
     vjp_latex={"self": r"\mathrm{view}({g})"},
     samples=lambda s: [(s.randn(1, 3), 0)],
 )
-squeeze_dims = register(
+squeeze_dims = internal(
     "squeeze_dims(self, dim)",
     node="SqueezeBackward2",
     view=True,
-    method=False,
-    function=False,
     forward=lambda xp, self, dim: _squeeze(xp, self, check_dims(dim, self.ndim)),
     vjp={"self": lambda m, g, dim, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)},
     latex=r"\mathrm{view}({self})",
@@ -321,13 +308,11 @@ def narrow(input, dim, start, length):
     return NAMESPACES["Tensor"]["slice"](input, d, start, start + length, 1)
 
 
-narrow_copy_op = register(
+narrow_copy_op = internal(
     "narrow_copy(self, dim, start, length)",
     forward=lambda xp, self, dim, start, length: xp.array(
         self[(slice(None),) * dim + (slice(start % (self.shape[dim] or 1), start % (self.shape[dim] or 1) + length),)], order="C"
     ),
-    method=False,
-    function=False,
     vjp={"self": lambda m, g, self_sym_sizes, dim, start, length: m.pad_raw(g, self_sym_sizes, dim, start % (self_sym_sizes[dim] or 1))},
     also_saves=("length",),
     latex=r"{self}_{{start}:{start}+{length}}",

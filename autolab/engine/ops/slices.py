@@ -11,15 +11,12 @@ from typing import Any
 import numpy as np
 
 from ..devices import demands
-from ..exact.arguments import held_by, mismatch
-from ..core.dtype import NUMBERS
-from ..core.errors import bad_argument
+from ..exact.arguments import held_by
+from ..core.errors import bad_argument, fail
 from ..core.dtype import FROM_NUMPY
-from ..core.errors import fail
 from ..exact.refusals import check_dim, no_dimensions
 from ..kernels.scatter import add_at
-from .overloading import public
-from .functions import METHODS, register
+from .functions import METHODS, composite, internal, register
 from ..core.tensor import Tensor
 from .indexing import at, written
 
@@ -83,10 +80,8 @@ index_select = register(
     samples=lambda s: [(s.randn(2, 3), 1, s.index([0, 2, 2]))],
     doc="Slices picked along a dimension. Source: torch.index_select",
 )
-index_select_spread = register(
+index_select_spread = internal(
     "index_select_spread(self, shape, dim, Tensor index)",
-    method=False,
-    function=False,
     forward=lambda xp, self, shape, dim, index: (
         _index_add(xp, xp.zeros(shape, self.dtype), dim, index, self, 1) if shape else self.copy()
     ),
@@ -247,16 +242,16 @@ def _index_fill(xp, self, dim, index, value):
     return out
 
 
-_FILL: dict[str, Any] = {"forward": _index_fill, "method": False, "function": False, "latex": r"{self}[{index}] := {value}"}
+_FILL: dict[str, Any] = {"forward": _index_fill, "latex": r"{self}[{index}] := {value}"}
 _UNFILLED = {"self": lambda m, g, dim, index: m.index_fill(g, dim, index, 0)}
-index_fill_op = register(
+index_fill_op = internal(
     "index_fill(self, dim, Tensor index, value)",
     vjp=_UNFILLED,
     vjp_latex={"self": r"{g} \text{ without } {index}"},
     samples=lambda s: [(s.randn(3), 0, s.index([0, 2]), 1.5), (s.randn(), 0, s.index([0]), 1.5)],
     **_FILL,
 )
-index_fill_tensor = register(
+index_fill_tensor = internal(
     "index_fill_tensor(self, dim, Tensor index, value)",
     node="IndexFillBackward1",
     vjp={**_UNFILLED, "value": lambda m, g, dim, index: m.sum(m.index_select(g, dim, index))},
@@ -264,12 +259,8 @@ index_fill_tensor = register(
     samples=lambda s: [(s.randn(3), 0, s.index([0, 2]), s.randn()), (s.randn(), 0, s.index([0]), s.randn())],
     **_FILL,
 )
-_FILLS = ("int dim, Tensor index, Tensor value", "int dim, Tensor index, Number value")
 
-
-def _fill_op(index, value):
-    if not isinstance(index, Tensor) or not isinstance(value, (Tensor, *NUMBERS)):
-        raise mismatch("index, value")
+def _fill_op(value):
     if not isinstance(value, Tensor):
         return index_fill_op
     if value._array.ndim:
@@ -278,16 +269,16 @@ def _fill_op(index, value):
     return index_fill_tensor
 
 
-@public("index_fill", [f"Tensor input, {form}" for form in _FILLS], _FILLS, op=index_fill_op)
+@composite(method=True)
 def index_fill(input, dim, index, value):
     """A copy with slices set to a number or a 0-d tensor. Source: torch.index_fill"""
-    return _fill_op(index, value).call(input, dim, index, value)
+    return _fill_op(value).call(input, dim, index, value)
 
 
-@public("index_fill_", methods=_FILLS, function=False)
+@composite(method=True, function=False)
 def index_fill_(self, dim, index, value):
     """`index_fill` in place. Source: torch.Tensor.index_fill_."""
-    return written(_fill_op(index, value), (self, dim, index, value))
+    return written(_fill_op(value), (self, dim, index, value))
 
 
 # -- in place --------------------------------------------------------------------------------------------------------------

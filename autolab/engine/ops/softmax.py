@@ -10,14 +10,11 @@ import math
 
 import numpy as np
 
-from ..exact.arguments import as_int
-from ..core.errors import bad_argument
 from ..core.errors import fail
 from ..exact.refusals import check_dim
 from ..exact.dtype_errors import not_implemented
 from ..kernels.reduce import reduce
-from .overloading import public
-from .functions import NAMESPACES, composite, internal
+from .functions import composite, internal
 from .activation import floating, logistic
 from .shape import row_major
 
@@ -196,34 +193,26 @@ def _as(x, dtype):
     return x if dtype is None else x.to(dtype)
 
 
-def _check_whole(name, dim):
-    if dim.__class__ is not int and as_int(dim) is None:
-        raise bad_argument(name, "dim", 1, "int", dim)
-
-
 @composite(method=True)
 def softmax(input, dim, dtype=None):
     """exp(x_i) / sum_j exp(x_j) along `dim`; the input is converted to `dtype` first. Source: torch.softmax."""
-    _check_whole("softmax", dim)
     return _softmax_op.call(_as(input, dtype), dim)
 
 
 @composite(method=True)
 def log_softmax(input, dim, dtype=None):
     """log(softmax(input, dim)), computed without overflow. Source: torch.log_softmax."""
-    _check_whole("log_softmax", dim)
     return _log_softmax_op.call(_as(input, dtype), dim)
 
 
 def _in_special(name, function):
     """`function` as `torch.special.<name>`, where `dtype` is given by keyword only."""
 
-    @public(f"special_{name}", method=False, namespace="special")
+    @composite(name, namespace="special")
     def call(input, dim, *, dtype=None):
         return function(input, dim, dtype)
 
     call.__doc__ = f"{function.__doc__.split(' Source:')[0]} Source: torch.special.{name}."
-    NAMESPACES["special"][name] = NAMESPACES["special"].pop(f"special_{name}")
 
 
 _in_special("softmax", softmax)

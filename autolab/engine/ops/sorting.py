@@ -3,19 +3,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..exact.arguments import mismatch
-from ..core.errors import bad_argument
+from ..exact.arguments import check_tensors, mismatch
 from ..core.errors import fail
 from ..exact.refusals import check_dim
 from ..exact.dtype_errors import no_complex, not_implemented
 from ..kernels.scatter import add_at
-from .overloading import public
 from .functions import composite
 from .return_types import return_type
 from ..core.tensor import Tensor, wrap
 from ..exact.arguments import scalar_tensor
 from .extremes import picked, picked_rule
-from .reduction import is_int, one_dim
 from .remainder import not_differentiable
 
 
@@ -72,21 +69,15 @@ topk_op = picked("topk", "topk(self, k, dim=-1, largest=True, sorted=True)", _to
                                                                          (s.distinct(3, 2), 2, 0, False)])
 
 
-_SORT = ("*, bool stable, int dim = -1, bool descending = False", "int dim = -1, bool descending = False")
-
-
-@public("sort", (f"Tensor input, {_SORT[0]}, tuple of Tensors out = None",
-                 f"Tensor input, {_SORT[1]}, *, tuple of Tensors out = None"), _SORT, op=sort_op)
+@composite(method=True)
 def sort(input, dim=-1, descending=False, stable=None):
     """(values, indices) sorted along `dim`; equal elements keep their order, nan counts as largest. Source:
     torch.sort."""
-    if not is_int(dim):
-        raise mismatch("dim")
     check_dim(dim, input._array.ndim)
     return (sort_op if stable is None else sort_stable).call(input, dim, bool(descending))
 
 
-@public("argsort", (f"Tensor input, {_SORT[0]}, Tensor out = None", f"Tensor input, {_SORT[1]}"), _SORT)
+@composite(method=True)
 def argsort(input, dim=-1, descending=False, stable=False):
     """The indices that sort along `dim`. Source: torch.argsort."""
     return sort(input, dim, descending)[1]
@@ -98,12 +89,10 @@ def msort(input):
     return sort(input, 0)[0]
 
 
-@public("topk", op=topk_op)
+@composite(method=True)
 def topk(input, k, dim=-1, largest=True, sorted=True):
     """(values, indices) of the k largest (or smallest) elements along `dim`, in order. Source: torch.topk."""
-    if not is_int(k):
-        raise bad_argument("topk", "k", 2, "int", k)
-    one_dim("topk", dim, input._array.ndim, 3)
+    check_dim(dim, input._array.ndim)
     if not 0 <= k <= (input._array.shape[dim] if input._array.ndim else 1):
         raise fail(RuntimeError, "selected index k out of range", "k can be at most the size of the dimension.")
     return topk_op.call(input, k, dim, largest, sorted)
@@ -135,6 +124,7 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     occurs.
 
     sorted=False may return any order in torch; here it is the same. Source: torch.unique."""
+    check_tensors("_unique2", input=input)
     found = unique_op.call(input, None) if dim is None else unique_dim_op.call(input, dim)
     return _wanted(*found, return_inverse, return_counts)
 
@@ -142,6 +132,7 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
 @composite(method=True)
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
     """Like `unique`, but only neighbours are compared: runs become one element. Source: torch.unique_consecutive."""
+    check_tensors("unique_consecutive", input=input)
     xp = input.device.xp
     rows = input._array.reshape(-1) if dim is None else xp.moveaxis(input._array, dim, 0)
     starts = xp.ones(rows.shape[:1], bool)
@@ -236,11 +227,9 @@ histogram_op = not_differentiable(
     "histogram(self, bins, range, Tensor weight, density)", "histogram", forward=_histogram, differentiable=("self",), outputs=("hist", "bin_edges"),
     return_type=return_type("histogram", ("hist", "bin_edges")), latex=r"\mathrm{histogram}({self})",
     samples=lambda s: [(np.array([0.5, 1.0, 3.0]), 2, None, None, False)])
-_HISTOGRAMS = ("Tensor input, Tensor bins, *, Tensor weight = None, bool density = False",
-               "Tensor input, int bins = 100, *, tuple of floats range = None, Tensor weight = None, bool density = False")
 
 
-@public("histogram", _HISTOGRAMS, [form.removeprefix("Tensor input, ") for form in _HISTOGRAMS], op=histogram_op)
+@composite(method=True)
 def histogram(input, bins=100, *, range=None, weight=None, density=False):
     """(hist, bin_edges): how many elements fall into each bar, and where the bars end, one number more than bars.
 
@@ -250,7 +239,7 @@ def histogram(input, bins=100, *, range=None, weight=None, density=False):
     name = "torch.histogramdd"
     if isinstance(bins, Tensor):
         if range is not None:
-            raise mismatch("range")
+            raise mismatch()
         if bins._array.ndim != 1:
             message = f"{name}: bins tensor should have one dimension, but got {bins._array.ndim} dimensions in the bins tensor for dimension 0"
             raise fail(RuntimeError, message, "The ends of bars are a rising list.")
@@ -259,8 +248,6 @@ def histogram(input, bins=100, *, range=None, weight=None, density=False):
             message = (f"{name}: input tensor and bins tensors should have the same dtype, but got input with dtype {kinds[0]} and bins for "
                        f"dimension 0 with dtype {kinds[1]}")
             raise fail(RuntimeError, message, "Convert the ends: bins.to(input.dtype).")
-    elif isinstance(bins, bool) or not isinstance(bins, int):
-        raise mismatch("bins")
     elif bins <= 0:
         raise fail(RuntimeError, f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0", "A histogram needs at least one bar.")
     if range is not None and len(range) != 2:

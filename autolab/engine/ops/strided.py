@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..devices.device import address
 from ..core.errors import fail
 from ..kernels.scatter import add_at
-from .functions import composite, register
+from .functions import composite, internal
 from ..core.tensor import materialise
 from ..inplace.views import extent, laid_out
 
@@ -23,12 +23,10 @@ def _root(a):
     return a if a.base is None or a.base.__class__ is not a.__class__ or a.base.dtype != a.dtype else _root(a.base)
 
 
-as_strided_op = register(
+as_strided_op = internal(
     # ahead: how many elements behind the first of `self` it begins
     "as_strided(self, size, stride, storage_offset, ahead)",
     forward=_strided,
-    method=False,
-    function=False,
     view=True,
     also_saves=("storage_offset",),
     hidden=("self_sym_sizes", "self_sym_strides", "ahead"),
@@ -159,31 +157,25 @@ def _disjoint(shape, strides):
     return True
 
 
-strided_take = register(
+strided_take = internal(
     "strided_take(self, geometry)",
     forward=_take,
-    method=False,
-    function=False,
     vjp={"self": lambda m, g, geometry: m.strided_spread(g, geometry)},
     latex=r"\mathrm{piece}({self})",
     vjp_latex={"self": r"\mathrm{spread}({g})"},
     samples=lambda s: [(s.randn(2, 3), _SAMPLE), (s.randn(2, 3), _OVERLAP), (s.randn(2, 3), _TWICE), (s.randn(3), _BEFORE)],
 )
-strided_spread = register(
+strided_spread = internal(
     "strided_spread(self, geometry)",
     forward=_spread,
-    method=False,
-    function=False,
     vjp={"self": lambda m, g, geometry: m.strided_take(g, geometry)},
     latex=r"\mathrm{spread}({self})",
     vjp_latex={"self": r"\mathrm{piece}({g})"},
     samples=lambda s: [(s.randn(2, 2), g) for g in (_SAMPLE, _OVERLAP, _TWICE, _BEFORE)],
 )
-strided_put = register(
+strided_put = internal(
     "strided_put(self, source, geometry)",
     forward=_put,
-    method=False,
-    function=False,
     vjp={
         "self": lambda m, g, geometry: m.strided_put(g, m.zeros_like(m.strided_take(g, geometry)), geometry),
         "source": lambda m, g, geometry: m.strided_take(g, geometry),

@@ -5,11 +5,9 @@ from __future__ import annotations
 
 import warnings
 
-from ..exact.arguments import check_tensor
 from ..core.errors import fail
 from ..exact.refusals import check_dim
-from .overloading import public
-from .functions import METHODS, NAMESPACES, composite, register
+from .functions import METHODS, NAMESPACES, composite, internal, register
 from .shape import sizes_from
 
 
@@ -37,12 +35,10 @@ def inverse(dims):
     return tuple(back)
 
 
-permute_op = register(
+permute_op = internal(
     "permute(self, dims)",
     forward=_permute,
     view=True,
-    method=False,
-    function=False,
     vjp={"self": lambda m, g, dims: m.permute(g, inverse(dims))},
     latex=r"\mathrm{permute}({self})",
     vjp_latex={"self": r"\mathrm{permute}^{-1}({g})"},
@@ -177,10 +173,9 @@ def H(self):
     return transpose.call(self, 0, 1)
 
 
-@public("adjoint")
+@composite(method=True)
 def adjoint(input):
     """The last two dimensions swapped: `mH`. Raises RuntimeError for a vector. Source: torch.adjoint."""
-    check_tensor("adjoint", input)
     _real(input, "adjoint()")
     if not input.ndim:
         warnings.warn(f"adjoint() is deprecated on 0-D tensors. {_CONJ}", UserWarning, stacklevel=3)

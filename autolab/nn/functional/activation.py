@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 
 import autolab
-from autolab.engine.exact.arguments import as_int, check_fits, check_tensor
+from autolab.engine.exact.arguments import as_int, check_fits, check_tensors
 from autolab.engine.core.errors import bad_argument
 from autolab.engine.inplace.changes import apply_inplace
 from autolab.engine.core.errors import fail
@@ -16,7 +16,8 @@ from autolab.engine.exact.refusals import check_dim
 from autolab.engine.exact.dtype_errors import not_implemented
 from autolab.engine.ops.activation import SELU_ALPHA, SELU_SCALE
 from autolab.engine.core.record import OPS
-from autolab.engine.exact.signatures import check_settings, marked
+from autolab.engine.exact.kinds import check_settings
+from autolab.engine.exact.signatures import marked
 from autolab.engine.core.dtype import dtype as DType
 from autolab.engine.core.tensor import Tensor
 
@@ -71,7 +72,7 @@ def _threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fa
 
     Raises RuntimeError when that cannot hold them, NotImplementedError for masks. Source:
     torch.nn.functional.threshold."""
-    check_tensor("threshold", input)
+    check_tensors("threshold", input=input)
     threshold, value = _as_elements(input, threshold, value)
     return _run("threshold", inplace, input, threshold, value)
 
@@ -139,7 +140,7 @@ def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """scale * elu(x, alpha) with the constants that keep mean 0 and variance 1 from layer to layer."""
-    check_tensor("selu_" if inplace else "selu", input)
+    check_tensors("selu_" if inplace else "selu", input=input)
     return _run("elu", inplace, input, SELU_ALPHA, SELU_SCALE, 1)
 
 
@@ -193,7 +194,7 @@ def tanhshrink(input: Tensor) -> Tensor:
 
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x - lambd above lambd, x + lambd below -lambd, 0 between. Raises RuntimeError for a negative lambd."""
-    check_tensor("softshrink", input)
+    check_tensors("softshrink", input=input)
     if not input.is_floating_point():
         raise not_implemented("softshrink_check", input._array.dtype)
     if lambd < 0:

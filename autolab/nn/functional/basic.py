@@ -6,13 +6,14 @@ import math
 import warnings
 
 import autolab
-from autolab.engine.exact.arguments import check_tensor
+from autolab.engine.exact.arguments import check_tensors
 from autolab.engine.core.grad_mode import no_grad
 from autolab.engine.core.errors import fail
 from autolab.engine.exact.refusals import unsupported
 from autolab.engine.ops.further.distances import distance_norm
 from autolab.engine.core.record import OPS
-from autolab.engine.exact.signatures import check_settings, marked
+from autolab.engine.exact.kinds import check_settings
+from autolab.engine.exact.signatures import marked
 from autolab.engine.core.tensor import Tensor
 
 _ALPHA = 1.7580993408473766  # minus SELU's limit for x -> -inf (Klambauer et al., 2017)
@@ -65,7 +66,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
         tensor([1., 1., 1.])
     """
     check_probability(p)
-    check_tensor("dropout", input)
+    check_tensors("dropout", input=input)
     check_settings(f"dropout{marked(inplace)}", ("train", 3, "bool", training))
     return _dropped(input, p, training, inplace, input.shape)
 
@@ -128,7 +129,7 @@ def _unexpected_dim(name, dim, spatial, expected):
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Dropout that keeps mean 0 and variance 1 of what SELU gives: dropped elements become SELU's lower limit."""
     check_probability(p)
-    check_tensor("alpha_dropout", input)
+    check_tensors("alpha_dropout", input=input)
     check_settings(f"alpha_dropout{marked(inplace)}", ("train", 3, "bool", training))
     return _dropped(input, p, training, inplace, input.shape, alpha=True)
 
@@ -192,7 +193,7 @@ def embedding(
     check_settings("embedding", ("scale_grad_by_freq", 4, "bool", scale_grad_by_freq), ("sparse", 5, "bool", sparse))
     if sparse:
         raise unsupported("embedding", "sparse")
-    check_tensor("embedding", input, "indices", 2)
+    check_tensors("embedding", 2, indices=input)
     padding_idx = -1 if padding_idx is None else check_padding_idx(padding_idx, weight.shape[0])
     if max_norm is not None:
         with no_grad():
@@ -256,7 +257,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """x1·x2 / (|x1| |x2|) along `dim`, each norm taken as at least eps; other dimensions broadcast."""
     for position, x in enumerate((x1, x2), 1):
-        check_tensor("cosine_similarity", x, f"x{position}", position)
+        check_tensors("cosine_similarity", position, **{f"x{position}": x})
     common = autolab.promote_types(x1.dtype, x2.dtype)
     if not common.is_floating_point:
         raise fail(
@@ -286,7 +287,7 @@ def _plus(x, number):
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """The p-norm of x1 - x2 + eps over the last dimension."""
     for position, x in enumerate((x1, x2), 1):
-        check_tensor("pairwise_distance", x, f"x{position}", position)
+        check_tensors("pairwise_distance", position, **{f"x{position}": x})
     return distance_norm(_plus(x1 - x2, eps), p, keepdim)
 
 

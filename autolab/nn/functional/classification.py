@@ -11,7 +11,7 @@ from autolab.engine.exact.refusals import no_dimensions
 from autolab.engine.exact.dtype_errors import not_implemented
 from autolab.engine.ops.class_losses import kernel_name
 from autolab.engine.core.record import OPS
-from autolab.engine.exact.signatures import check_settings
+from autolab.engine.exact.kinds import check_settings
 from autolab.nn.functional.activation import log_softmax
 from autolab.nn.functional.loss import check_tensors, legacy_reduction, not_differentiable, reduction_number
 from autolab.engine.core.tensor import Tensor

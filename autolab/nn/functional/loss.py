@@ -18,7 +18,7 @@ from autolab.engine.core.grad_mode import is_grad_enabled, no_grad
 from autolab.engine.exact.broadcasting import broadcast_error, outgrown
 from autolab.engine.core.errors import fail
 from autolab.engine.core.record import OPS
-from autolab.engine.exact.signatures import check_settings
+from autolab.engine.exact.kinds import check_settings
 from autolab.nn.functional.activation import logsigmoid
 from autolab.nn.functional.basic import pairwise_distance
 from autolab.engine.core.tensor import Tensor

@@ -6,13 +6,13 @@ import math
 from collections.abc import Sequence
 
 import autolab
-from autolab.engine.exact.arguments import check_tensor
+from autolab.engine.exact.arguments import check_tensors
 from autolab.engine.core.errors import fail
 from autolab.engine.exact.dtype_errors import not_implemented
 from autolab.engine.ops.normalization import batch_normalized
 from autolab.engine.ops.functions import NAMESPACES
 from autolab.engine.core.record import OPS
-from autolab.engine.exact.signatures import check_settings
+from autolab.engine.exact.kinds import check_settings
 from autolab.engine.core.tensor import Tensor
 
 
@@ -137,7 +137,7 @@ def rms_norm(
 
     Raises RuntimeError when the sizes differ. Zhang and Sennrich, "Root Mean Square Layer Normalization" (2019).
     """
-    check_tensor("rms_norm", input)
+    check_tensors("rms_norm", input=input)
     check_settings("rms_norm", ("normalized_shape", 2, "int[]", normalized_shape))
     shape = [normalized_shape] if isinstance(normalized_shape, int) else [int(n) for n in normalized_shape]
     if not shape:

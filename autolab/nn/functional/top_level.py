@@ -9,24 +9,20 @@ from collections.abc import Callable
 
 from autolab.engine.core.tensor import Tensor
 from autolab.engine.exact import signatures
-from autolab.engine.exact.arguments import overloads
 from autolab.nn import functional as F
 from autolab.nn.functional import bilinear, celu_, cosine_similarity, pairwise_distance, rms_norm, selu_, threshold_  # noqa: F401
 
 
-@overloads()
 def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
     """`F.celu`. Source: torch.celu."""
     return F.celu(input, alpha)
 
 
-@overloads()
 def selu(input: Tensor) -> Tensor:
     """`F.selu`. Source: torch.selu."""
     return F.selu(input)
 
 
-@overloads()
 def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
     """`F.threshold`. Source: torch.threshold."""
     return F.threshold(input, threshold, value)
@@ -44,7 +40,7 @@ def _dropout(name: str, function: Callable[..., Tensor], inplace: bool) -> Calla
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"`F.{function.__name__}`; `train` has to be given. Source: torch.{name}."
-    return overloads()(call)
+    return call
 
 
 dropout, dropout_ = _dropout("dropout", F.dropout, False), _dropout("dropout_", F.dropout, True)

@@ -5,11 +5,10 @@ Source: https://docs.pytorch.org/docs/2.13/torch.html#blas-and-lapack-operations
 
 from __future__ import annotations
 
-from ...exact.arguments import check_tensors
 from ...core.errors import fail
 from ...exact.refusals import check_dim
 from ...kernels.threads import product
-from ..functions import composite, register
+from ..functions import composite, internal
 from ..indexing import written
 from ..matmul import _c_name, addmm_op, check_addmm, check_expand, no_masks, sum_of
 
@@ -39,11 +38,9 @@ def _addmv(xp, self, mat, vec, beta, alpha):
     return sum_of(self, beta, product(mat, vec), alpha)
 
 
-addmv_op = register(
+addmv_op = internal(
     "addmv(self, mat, vec, *, beta=1, alpha=1)",
     forward=_addmv,
-    method=False,
-    function=False,
     hidden=("self_sym_sizes",),
     also_saves=("beta", "alpha"),
     vjp={
@@ -73,7 +70,6 @@ def _check_addmv(input, mat, vec):
 @composite(method=True)
 def addmv(input, mat, vec, *, beta=1, alpha=1):
     """`beta * input + alpha * mat @ vec`; `input` broadcasts. Source: torch.addmv."""
-    check_tensors("addmv", input=input, mat=mat, vec=vec)
     _check_addmv(input, mat, vec)
     return addmv_op.call(input, mat, vec, beta, alpha)
 
@@ -81,7 +77,6 @@ def addmv(input, mat, vec, *, beta=1, alpha=1):
 @composite(method=True, name="addmv_")
 def addmv_(input, mat, vec, *, beta=1, alpha=1):
     """`addmv` in place. Source: torch.addmv_."""
-    check_tensors("addmv_", input=input, mat=mat, vec=vec)
     _check_addmv(input, mat, vec)
     same_size(input, mat._array.shape[:1])
     return written(addmv_op, (input, mat, vec, beta, alpha), apart=False)
@@ -111,11 +106,9 @@ def _of_all(m, g, *sizes):
     return m.expand(m.unsqueeze(g, 0), sizes)
 
 
-addbmm_op = register(
+addbmm_op = internal(
     "addbmm(self, batch1, batch2, *, beta=1, alpha=1)",
     forward=_addbmm,
-    method=False,
-    function=False,
     hidden=("self_sym_sizes",),
     also_saves=("beta", "alpha"),
     vjp={
@@ -163,7 +156,6 @@ def _check_addbmm(input, batch1, batch2):
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
     """`beta * input + alpha * (the sum of batch1[b] @ batch2[b])`: (b, n, k) and (b, k, m) give (n, m); `input`
     broadcasts. Source: torch.addbmm."""
-    check_tensors("addbmm", input=input, batch1=batch1, batch2=batch2)
     _check_addbmm(input, batch1, batch2)
     return addbmm_op.call(input, batch1, batch2, beta, alpha)
 
@@ -171,7 +163,6 @@ def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
 @composite(method=True, function=False)
 def addbmm_(self, batch1, batch2, *, beta=1, alpha=1):
     """`addbmm` in place. Source: torch.Tensor.addbmm_."""
-    check_tensors("addbmm_", batch1=batch1, batch2=batch2)
     same_size(self, _check_addbmm(self, batch1, batch2))
     return written(addbmm_op, (self, batch1, batch2, beta, alpha), apart=False)
 
@@ -181,11 +172,9 @@ def _baddbmm(xp, self, batch1, batch2, beta, alpha):
     return sum_of(self, beta, xp.matmul(batch1, batch2), alpha)
 
 
-baddbmm_op = register(
+baddbmm_op = internal(
     "baddbmm(self, batch1, batch2, *, beta=1, alpha=1)",
     forward=_baddbmm,
-    method=False,
-    function=False,
     hidden=("self_sym_sizes",),
     also_saves=("beta", "alpha"),
     vjp={
@@ -225,7 +214,6 @@ def _check_baddbmm(input, batch1, batch2):
 def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
     """`beta * input + alpha * batch1 @ batch2`: (b, n, k) and (b, k, m) give (b, n, m); `input` broadcasts. Source:
     torch.baddbmm."""
-    check_tensors("baddbmm", input=input, batch1=batch1, batch2=batch2)
     _check_baddbmm(input, batch1, batch2)
     return baddbmm_op.call(input, batch1, batch2, beta, alpha)
 
@@ -233,6 +221,5 @@ def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
 @composite(method=True, function=False)
 def baddbmm_(self, batch1, batch2, *, beta=1, alpha=1):
     """`baddbmm` in place. Source: torch.Tensor.baddbmm_."""
-    check_tensors("baddbmm_", batch1=batch1, batch2=batch2)
     same_size(self, _check_baddbmm(self, batch1, batch2))
     return written(baddbmm_op, (self, batch1, batch2, beta, alpha), apart=False)

@@ -5,11 +5,9 @@ from __future__ import annotations
 
 import math
 
-from ...exact.arguments import check_tensor
 from ...core.dtype import NUMBERS
 from ...core.errors import fail
-from ..overloading import public
-from ..functions import METHODS, register
+from ..functions import METHODS, composite, internal
 from ...core.tensor import Tensor
 
 
@@ -26,13 +24,13 @@ def only_real(name, x):
 def _told(name, answer, doc, *, method=True, real=False):
     """A function that computes nothing; `real`: it refuses complex numbers."""
 
-    @public(name, method=method, doc=f"{doc} Source: torch.{name}.")
+    @composite(name, method=method)
     def call(input):
-        check_tensor(name, input)
         if real:
             only_real(name, input)
         return answer(input)
 
+    call.__doc__ = f"{doc} Source: torch.{name}."
     return call
 
 
@@ -49,11 +47,10 @@ for _form, _doc in (("conj", "no conjugated views are made here."), ("neg", "no 
     _told(f"is_{_form}", lambda input: False, f"False: {_doc}")
 
 
-@public("imag", method=False)
+@composite()
 def imag(input):
     """Raises RuntimeError, as torch does for a real tensor; NotImplementedError for a complex one. Source:
     torch.imag."""
-    check_tensor("imag", input)
     only_real("imag", input)
     raise fail(
         RuntimeError,
@@ -86,13 +83,11 @@ def _angle(xp, self):
     return xp.where(self != self, self, xp.where(self < 0, self.dtype.type(math.pi), self.dtype.type(0)))[()]
 
 
-angle_op = register(
+angle_op = internal(
     "angle(self)",
     forward=_angle,
     dtype="float",
     operands=("self",),
-    method=False,
-    function=False,
     vjp={"self": lambda m, g: m.zeros_like(g)},
     also_saves=("self",),
     latex=r"\pi \cdot [{self} < 0]",
@@ -101,10 +96,9 @@ angle_op = register(
 )
 
 
-@public("angle", op=angle_op)
+@composite(method=True)
 def angle(input):
     """The angle of each number in the complex plane: 0, or pi of a negative one. Its gradient is 0. Raises
     NotImplementedError for complex tensors. Source: torch.angle."""
-    check_tensor("angle", input)
     only_real("angle", input)
     return angle_op.call(input)

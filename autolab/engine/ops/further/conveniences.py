@@ -10,12 +10,10 @@ import itertools
 
 import numpy as np
 
-from ...exact.arguments import int_argument, ints_argument, mismatch, overloads
-from ...core.dtype import NUMBERS
-from ...core.dtype import bool_, complex128, float64, get_default_dtype, int64
+from ...exact.arguments import mismatch
+from ...core.dtype import NUMBERS, bool_, complex128, float64, get_default_dtype, int64
 from ...core.errors import fail
 from ...exact.refusals import check_dim, check_dims, no_dimensions
-from ..overloading import public
 from ..functions import METHODS, NAMESPACES, composite
 from ...core.record import OPS
 from ...methods.size import Size
@@ -234,7 +232,7 @@ def _widths(name, x, y, dim):
 def _halves(name, y, x, dx, dim):
     """(dim counted from the front, sums of neighbouring heights, distances or None). Raises torch's errors."""
     if x is not None and dx is not None:
-        raise mismatch("x and dx")
+        raise mismatch()
     if not y._array.ndim:
         raise no_dimensions(dim)
     dim = check_dim(dim, y._array.ndim)
@@ -244,11 +242,7 @@ def _halves(name, y, x, dx, dim):
     return dim, before + later, None if x is None else _widths(name, x, y, dim)
 
 
-_AREAS = ("Tensor y, Tensor x, *, int dim = -1", "Tensor y, *, Number dx = 1, int dim = -1")
-
-
 @composite()
-@overloads(*_AREAS)
 def trapezoid(y, x=None, *, dx=None, dim=-1):
     """The area under y along `dim`, as trapezoids between points x, or dx (1) apart. Source: torch.trapezoid."""
     dim, heights, widths = _halves("trapezoid", y, x, dx, dim)
@@ -261,7 +255,6 @@ def trapezoid(y, x=None, *, dx=None, dim=-1):
 
 
 @composite()
-@overloads(*_AREAS)
 def cumulative_trapezoid(y, x=None, *, dx=None, dim=-1):
     """The area under y up to each point but the first: `trapezoid` as a running total. Source:
     torch.cumulative_trapezoid."""
@@ -276,19 +269,9 @@ _TORCH["row_stack"] = _TORCH["vstack"]
 
 
 # -- gradient --------------------------------------------------------------------------------------------------------------
-_GRADIENTS = (
-    "Tensor input, *, tuple of ints dim, int edge_order = 1",
-    "Tensor input, *, Number spacing, tuple of ints dim, int edge_order = 1",
-    "Tensor input, *, Number spacing = None, int dim = None, int edge_order = 1",
-    "Tensor input, *, tuple of Scalars spacing, int dim = None, int edge_order = 1",
-    "Tensor input, *, tuple of Scalars spacing, tuple of ints dim, int edge_order = 1",
-    "Tensor input, *, tuple of Tensors spacing, int dim = None, int edge_order = 1",
-    "Tensor input, *, tuple of Tensors spacing, tuple of ints dim, int edge_order = 1",
-)
 
 
 @composite()
-@overloads(*_GRADIENTS, types=True)
 def gradient(input, *, spacing=None, dim=None, edge_order=1):
     """Estimated derivatives of a function of which `input` holds samples: a tuple, one tensor of input's shape per
     dimension.
@@ -297,9 +280,9 @@ def gradient(input, *, spacing=None, dim=None, edge_order=1):
     which dimensions (all). Inside, differences over two steps (exact for parabolas); at the ends over one step
     (edge_order=1) or by a parabola (2). Raises RuntimeError where a dimension has less than edge_order + 1 samples.
     Source: torch.gradient."""
-    dims = None if dim is None else list(ints_argument("gradient", "dim", None, (dim,) if isinstance(dim, int) else dim))
+    dims = [dim] if isinstance(dim, int) else dim
     spacings = _spacings(input, spacing, dims)
-    if int_argument("gradient", "edge_order", None, edge_order) not in (1, 2):
+    if edge_order not in (1, 2):
         message = "torch.gradient only supports edge_order=1 and edge_order=2."
         raise fail(RuntimeError, message, "It says how many steps the estimate at either end takes into account.")
     dims = list(check_dims(range(input._array.ndim) if dims is None else dims, input._array.ndim))
@@ -322,8 +305,6 @@ def _spacings(input, spacing, dims):
     """One spacing per dimension, or None where one number stands for all."""
     if spacing is None or isinstance(spacing, NUMBERS) or (isinstance(spacing, Tensor) and not spacing._array.ndim):
         return None
-    if not isinstance(spacing, (tuple, list)) or not all(isinstance(s, (Tensor, *NUMBERS)) for s in spacing):
-        raise mismatch("spacing")
     strange = [k for k, s in enumerate(spacing) if not isinstance(s, Tensor)]
     if strange and len(strange) < len(spacing):
         message = f"expected Tensor as element {strange[0]} in argument 1, but got {type(spacing[strange[0]]).__name__}"
@@ -392,11 +373,9 @@ def _at_places(x, dim, places, edge_order):
 
 
 # -- arithmetic under further names ----------------------------------------------------------------------------------------
-@public("rsub", ("Tensor input, Tensor other, *, Number alpha = 1", "Tensor input, Number other, Number alpha = 1"), method=False)
+@composite()
 def rsub(input, other, *, alpha=1):
     """other - alpha * input: `sub` the other way round. Raises RuntimeError for masks. Source: torch.rsub."""
-    if not isinstance(input, Tensor) or not isinstance(other, (Tensor, *NUMBERS)):
-        raise mismatch("operands")
     op = arithmetic.rsub_tensor if isinstance(other, Tensor) else arithmetic.rsub
     return op.call(arithmetic._scaled(op, other, input, alpha), other)
 
@@ -412,30 +391,19 @@ def _double(x):
     return complex(x) if _is_complex(x) else float(x)
 
 
-_POWERS = ("Tensor input, Tensor exponent", "Number self, Tensor exponent", "Tensor input, Number exponent")
-_POWERS_METHOD = ("Tensor exponent", "Number exponent")
-
-
-def _check_powers(input, exponent):
-    if not all(isinstance(x, (Tensor, *NUMBERS)) for x in (input, exponent)) or not (
-        isinstance(input, Tensor) or isinstance(exponent, Tensor)
-    ):
-        raise mismatch("operands")
-
-
-@public("float_power", [f"{form}, *, Tensor out = None" for form in _POWERS], _POWERS_METHOD)
+@composite(method=True)
 def float_power(input, exponent):
     """input ** exponent in double precision, whatever the dtypes; one of them may be a number. Source:
     torch.float_power."""
-    _check_powers(input, exponent)
+    if not isinstance(input, Tensor) and not isinstance(exponent, Tensor):
+        raise mismatch()
     return METHODS["pow"](_double(input), _double(exponent))
 
 
-@public("float_power_", methods=_POWERS_METHOD, function=False)
+@composite(method=True, function=False)
 def float_power_(self, exponent):
     """`float_power` in place. Raises RuntimeError unless the tensor has double precision. Source:
     torch.Tensor.float_power_."""
-    _check_powers(self, exponent)
     wanted = complex128 if any(_is_complex(x) for x in (self, exponent)) else float64
     if self.dtype is not wanted:
         message = f"the base given to float_power_ has dtype {self.dtype.short} but the operation's result requires dtype {wanted.short}"

@@ -9,12 +9,10 @@ import math
 
 import numpy as np
 
-from ...exact.arguments import as_number, check_tensor
-from ...core.errors import bad_argument
+from ...exact.arguments import as_number
+from ...core.errors import bad_argument, fail
 from ...exact.broadcasting import broadcast_error
-from ...core.errors import fail
-from ..overloading import public
-from ..functions import METHODS, NAMESPACES, internal
+from ..functions import METHODS, NAMESPACES, composite, internal
 from ..norm import vector_norm_op
 
 
@@ -86,7 +84,7 @@ cdist_op = internal(
 )
 
 
-@public("cdist", method=False)
+@composite()
 def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     """The p-norm distances of every row of x1 (…, n, d) to every row of x2 (…, m, d): (…, n, m). Source: torch.cdist.
 
@@ -192,13 +190,12 @@ pdist_op = internal(
 )
 
 
-@public("pdist", method=False)
+@composite()
 def pdist(input, p=2.0):
     """The p-distances of every two rows of a matrix (n, d): n (n - 1) / 2 numbers, of row 0 to the others, then of row
     1 to those after it, ….
 
     Raises RuntimeError unless it is a matrix of floats, and for a negative p. Source: torch.pdist."""
-    check_tensor("pdist", input)
     if input._array.ndim != 2:
         raise fail(RuntimeError, f"pdist only supports 2D tensors, got: {input._array.ndim}D", "Points by coordinates.")
     if not input.dtype.is_floating_point:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ...exact.dtype_errors import not_implemented
 from ..functions import register
-from ..selection import only_tensors
 
 
 def _gcd(xp, self, other):
@@ -34,18 +33,13 @@ for _name, _kernel, _tex, _doc in (
     ("gcd", _gcd, r"\gcd({self}, {other})", "The greatest number that divides both, 0 for two zeros"),
     ("lcm", _lcm, r"\mathrm{lcm}({self}, {other})", "The least number that both divide, 0 where one of them is 0"),
 ):
-    only_tensors(
-        register(
-            f"{_name}(self, other)",
-            forward=_kernel,
-            dtype="promote",
-            operands=("self", "other"),
-            method=False,
-            function=False,
-            latex=_tex,
-            samples=_pairs,
-            doc=f"{_doc}, element by element. Integer tensors only. Source: torch.{_name}",
-        ),
+    register(
+        f"{_name}(self, Tensor other)",
+        forward=_kernel,
+        dtype="promote",
+        operands=("self", "other"),
         inplace=True,
-        function=True,
+        latex=_tex,
+        samples=_pairs,
+        doc=f"{_doc}, element by element. Integer tensors only. Source: torch.{_name}",
     )

@@ -9,15 +9,12 @@ from typing import Any
 import math
 
 from ...exact import special
-from ...exact.arguments import mismatch
-from ...core.dtype import NUMBERS
-from ..overloading import BINARY, public
-from ..functions import NAMESPACES, register
+from ..functions import NAMESPACES, composite, internal, register
 from ...core.record import OPS
-from ...core.tensor import Tensor
+from ..overloading import overloaded
 
 _SPECIAL = NAMESPACES["special"]
-_FIELDS = {"dtype": "float", "method": False, "function": False}
+_FIELDS = {"dtype": "float"}
 
 
 # -- entropy ---------------------------------------------------------------------------------------------------------------
@@ -60,7 +57,7 @@ def _xlog1py_number_rule(m, g, self, other):
 
 _XLOG1PY: dict[str, Any] = {"forward": _xlog1py, "latex": r"{self} \cdot \ln(1 + {other})", **_FIELDS}
 _OF_SELF, _OF_OTHER = r"{g} \cdot \ln(1 + {other})", r"{g} \cdot \frac{{self}}{1 + {other}}"
-xlog1py_op = register(
+xlog1py_op = internal(
     "special_xlog1py(self, other)",
     node="SpecialXlog1PyBackward0",
     operands=("self", "other"),
@@ -69,7 +66,7 @@ xlog1py_op = register(
     samples=lambda s: [(s.randn(3), s.positive(3)), (s.randn(2, 3), s.positive(3))],
     **_XLOG1PY,
 )
-xlog1py_of_number = register(
+xlog1py_of_number = internal(
     "xlog1py_of_number(self, other)",
     node="SpecialXlog1PyBackward1",
     operands=("self", "other"),
@@ -78,7 +75,7 @@ xlog1py_of_number = register(
     samples=lambda s: [(1.5, s.positive(3))],
     **_XLOG1PY,
 )
-xlog1py_number = register(
+xlog1py_number = internal(
     "xlog1py_number(self, other)",
     node="SpecialXlog1PyBackward2",
     operands=("self",),
@@ -89,19 +86,8 @@ xlog1py_number = register(
 )
 
 
-def xlog1py(input, other):
-    """input * log(1 + other), and 0 where input is 0; one of them may be a number. Source: torch.special.xlog1py."""
-    if not (isinstance(input, (Tensor, *NUMBERS)) and isinstance(other, (Tensor, *NUMBERS))):
-        raise mismatch("operands")
-    if isinstance(input, Tensor):
-        return (xlog1py_op if isinstance(other, Tensor) else xlog1py_number).call(input, other)
-    if not isinstance(other, Tensor):
-        raise mismatch("operands")
-    return xlog1py_of_number.call(input, other)
-
-
-public("special_xlog1py", (BINARY[0], "Number self, Tensor other, *, Tensor out = None", BINARY[1]), method=False, namespace="special")(xlog1py)
-_SPECIAL["xlog1py"] = _SPECIAL.pop("special_xlog1py")
+overloaded("xlog1py", xlog1py_op, xlog1py_number, xlog1py_of_number, namespace="special", inplace=False,
+           doc="input * log(1 + other), and 0 where input is 0; one of them may be a number.")
 
 
 # -- the share of a bell curve below x -------------------------------------------------------------------------------------
@@ -111,7 +97,7 @@ def ndtr(input):
     return OPS["mul_scalar"].call(OPS["add_scalar"].call(scaled, 1), 0.5)
 
 
-public("ndtr", method=False, namespace="special")(ndtr)
+composite("ndtr", namespace="special")(ndtr)
 
 
 def _log_ndtr(xp, self):

@@ -16,7 +16,7 @@ from ...exact.refusals import LinAlgError
 from ...core.errors import fail
 from ...exact.refusals import unsupported
 from ...exact.dtype_errors import not_implemented
-from ..functions import METHODS, NAMESPACES, composite, register
+from ..functions import METHODS, NAMESPACES, composite, internal
 from ..return_types import return_type
 from ...core.tensor import Tensor
 from ..linalg import _mt, _square, all_finite, batch_element, zero_pivot
@@ -89,13 +89,11 @@ def _svd_rule(m, g, A, U, S, Vh, full_matrices):
     return result
 
 
-svd_op = register(
+svd_op = internal(
     "linalg_svd(A, full_matrices=True)",
     forward=_svd,
     outputs=("U", "S", "Vh"),
     node="LinalgSvdBackward0",
-    method=False,
-    function=False,
     return_type=return_type("linalg_svd", ("U", "S", "Vh")),
     vjp={"A": _svd_rule},
     latex=r"\mathrm{svd}({A})",
@@ -204,13 +202,11 @@ def _pinv_rule(m, g, A, result):
     return kt - _mt(m, times(k, inverse)) - times(times(kt, inverse), A) + rest
 
 
-pinv_op = register(
+pinv_op = internal(
     "linalg_pinv(A, atol, rtol)",
     forward=_pinv,
     node="LinalgPinvBackward0",
     hidden=("A",),
-    method=False,
-    function=False,
     vjp={"A": _pinv_rule},
     latex=r"{A}^{+}",
     vjp_latex={"A": r"-({A}^{+})^{T} {g} \, ({A}^{+})^{T} + \ldots"},
@@ -315,13 +311,11 @@ def _tall_qr(m, g_q, g_r, Q, R):
     return _mt(m, m.linalg_solve(R, _mt(m, g_q + m.matmul_raw(Q, inner))))
 
 
-qr_op = register(
+qr_op = internal(
     "linalg_qr(A, mode='reduced')",
     forward=_qr,
     outputs=("Q", "R"),
     node="LinalgQrBackward0",
-    method=False,
-    function=False,
     return_type=return_type("linalg_qr", ("Q", "R")),
     vjp={"A": _qr_rule},
     latex=r"\mathrm{qr}({A})",
@@ -433,13 +427,11 @@ def _triangular_rule_B(m, g, A, upper, left, unitriangular, B_sym_sizes):
     return m.sum_to(_triangular_gradient(m, g, A, upper, left, unitriangular), B_sym_sizes)
 
 
-solve_triangular_op = register(
+solve_triangular_op = internal(
     "linalg_solve_triangular(A, B, upper, left, unitriangular)",
     forward=_solve_triangular,
     node="LinalgSolveTriangularBackward0",
     hidden=("A_sym_sizes", "B_sym_sizes"),
-    method=False,
-    function=False,
     vjp={"A": _triangular_rule_A, "B": _triangular_rule_B},
     latex=r"{A}^{-1} {B}",
     vjp_latex={"A": r"-{A}^{-T} {g} \, {result}^{T}", "B": r"{A}^{-T} {g}"},

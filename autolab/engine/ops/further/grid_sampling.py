@@ -16,7 +16,7 @@ from ...core.errors import fail
 from ...exact.refusals import unsupported
 from ...exact.dtype_errors import not_implemented
 from ..functions import composite, internal
-from ...exact.signatures import check_settings
+from ...exact.kinds import check_settings
 from ..reduction import dtype_of
 
 MODES = ("bilinear", "nearest", "bicubic")

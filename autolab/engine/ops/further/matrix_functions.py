@@ -10,11 +10,10 @@ import math
 
 import numpy as np
 
-from ...core.errors import bad_argument
+from ...core.errors import bad_argument, fail
 from ...core.dtype import FROM_NUMPY, int64, promote_types
-from ...core.errors import fail
 from ...exact.refusals import check_dim
-from ..functions import METHODS, NAMESPACES, composite, register
+from ..functions import METHODS, NAMESPACES, composite, internal
 from ...core.tensor import Tensor
 from ..indexing import slice_op
 from ..linalg import _mt, _square, inv, solve
@@ -199,12 +198,10 @@ def _matrix_exp_rule(m, g, self):
     return m.narrow_raw(m.narrow_raw(both, last - 1, 0, n), last, n, n)
 
 
-matrix_exp_op = register(
+matrix_exp_op = internal(
     "linalg_matrix_exp(self)",
     forward=_matrix_exp,
     vjp={"self": _matrix_exp_rule},
-    method=False,
-    function=False,
     latex=r"\sum_k \frac{{self}^k}{k!}",
     vjp_latex={"self": r"D e^{{self}^{T}}({g})"},
     samples=lambda s: [s.randn(2, 2), s.randn(2, 2, 2) * 0.3, s.randn(1, 1)],

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...exact.arguments import check_tensors
 from ...core.errors import fail
 from ...exact.refusals import check_dim
-from ..overloading import public
-from ..functions import register
+from ..functions import composite, internal
 from ...inplace.views import laid_out
 from ..indexing import at
 from ..rearrange import _writable_diagonal
@@ -41,11 +39,9 @@ def _check_size(src, shape):
 _TEX: dict[str, Any] = {
     "latex": r"{self} \text{ with } {src} \text{ as a piece}",
     "vjp_latex": {"self": r"{g} \text{ with } 0 \text{ as that piece}", "src": r"\mathrm{piece}({g})"},
-    "method": False,
-    "function": False,
 }
 
-select_scatter_op = register(
+select_scatter_op = internal(
     "select_scatter(self, src, dim, index)",
     # `...`: of one dimension an array, too
     forward=_replaced(lambda xp, self, dim, index: self[(*at(dim, index), ...)]),
@@ -56,7 +52,7 @@ select_scatter_op = register(
     samples=lambda s: [(s.randn(2, 3), s.randn(3), 0, 1), (s.randn(2, 3), s.randn(2), 1, -1)],
     **_TEX,
 )
-slice_scatter_op = register(
+slice_scatter_op = internal(
     "slice_scatter(self, src, dim=0, start=None, end=None, step=1)",
     forward=_replaced(lambda xp, self, dim, start, end, step: self[at(dim, slice(start, end, step))]),
     vjp={
@@ -66,7 +62,7 @@ slice_scatter_op = register(
     samples=lambda s: [(s.randn(4), s.randn(2), 0, 1, 3, 1), (s.randn(2, 5), s.randn(2, 3), 1, None, None, 2)],
     **_TEX,
 )
-diagonal_scatter_op = register(
+diagonal_scatter_op = internal(
     "diagonal_scatter(self, src, offset=0, dim1=0, dim2=1)",
     forward=_replaced(_writable_diagonal),
     vjp={
@@ -90,7 +86,7 @@ def _strided_replaced(xp, self, src, size, stride, storage_offset, geometry):
     return out
 
 
-as_strided_scatter_op = register(
+as_strided_scatter_op = internal(
     "as_strided_scatter(self, src, size, stride, storage_offset, geometry)",
     forward=_strided_replaced,
     also_saves=("size", "stride", "storage_offset"),
@@ -104,21 +100,7 @@ as_strided_scatter_op = register(
 )
 
 
-def _of_tensors(name):
-    """The body as `torch.<name>` and `Tensor.<name>`, after a look at what has to be a tensor."""
-
-    def decorate(body):
-        def call(input, src, *args, **kwargs):
-            check_tensors(name, 1, input=input, src=src)
-            return body(input, src, *args, **kwargs)
-
-        call.__doc__ = body.__doc__
-        return public(name)(call)
-
-    return decorate
-
-
-@_of_tensors("select_scatter")
+@composite(method=True)
 def select_scatter(input, src, dim, index):
     """A copy of `input` in which the entry `index` of dimension `dim` is `src`.
 
@@ -134,7 +116,7 @@ def select_scatter(input, src, dim, index):
     return select_scatter_op.call(input, src, d, int(index))
 
 
-@_of_tensors("slice_scatter")
+@composite(method=True)
 def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
     """A copy of `input` in which `input[start:end:step]` along `dim` is `src`. Raises RuntimeError for a `src` of
     another shape. Source: torch.slice_scatter."""
@@ -144,7 +126,7 @@ def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
     return slice_scatter_op.call(input, src, dim, start, end, step)
 
 
-@_of_tensors("diagonal_scatter")
+@composite(method=True)
 def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
     """A copy of `input` in which a diagonal is `src`. Raises RuntimeError for a `src` of another shape. Source:
     torch.diagonal_scatter."""
@@ -155,7 +137,7 @@ def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
     return diagonal_scatter_op.call(input, src, offset, dim1, dim2)
 
 
-@_of_tensors("as_strided_scatter")
+@composite(method=True)
 def as_strided_scatter(input, src, size, stride, storage_offset=None):
     """A copy of `input` in which the piece of memory `input.as_strided(size, stride, storage_offset)` is `src`.
 

@@ -3,11 +3,9 @@ torch.nanquantile."""
 
 from __future__ import annotations
 
-from ...core.errors import bad_argument
-from ...core.errors import fail
+from ...core.errors import bad_argument, fail
 from ...exact.refusals import check_dim
-from ..overloading import public
-from ..functions import NAMESPACES
+from ..functions import NAMESPACES, composite
 from ...core.record import OPS
 from ...core.tensor import Tensor
 from ..sorting import sort
@@ -74,7 +72,7 @@ def _quantile(input, q, dim, keepdim, interpolation, without_nan):
     return found.squeeze_(-1)
 
 
-@public("quantile")
+@composite(method=True)
 def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
     """The value below which the share `q` (a number or a 1-d tensor, from 0 to 1) of the elements lies, along `dim` or
     of all; nan where one is.
@@ -84,7 +82,7 @@ def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
     return _quantile(input, q, dim, keepdim, interpolation, without_nan=False)
 
 
-@public("nanquantile")
+@composite(method=True)
 def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
     """`quantile` of the elements that are not nan; nan where all are. Source: torch.nanquantile."""
     return _quantile(input, q, dim, keepdim, interpolation, without_nan=True)

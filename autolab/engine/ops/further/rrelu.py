@@ -9,10 +9,9 @@ import numpy as np
 
 from ...devices import device as devices
 from ...exact import draws, random
-from ...exact.arguments import as_number, overloads
-from ...core.errors import bad_argument
+from ...exact.arguments import as_number
+from ...core.errors import bad_argument, fail
 from ...inplace.changes import apply_inplace
-from ...core.errors import fail
 from ...exact.dtype_errors import not_implemented
 from ...core.record import OPS
 from ..functions import composite, internal
@@ -107,14 +106,13 @@ def randomized_leaky(input, lower, upper, training, generator, inplace):
     raw, device = input._array, input.device
     if raw.dtype not in (np.float32, np.float64):
         raise not_implemented("rrelu_with_noise_out_cpu", raw.dtype)
-    noise = _noise(np.asarray(devices.to_host(raw)), lower, upper, draws.source("rrelu", generator))
+    noise = _noise(np.asarray(devices.to_host(raw)), lower, upper, draws.source(generator))
     slopes = wrap(noise if noise.ndim else noise[()], input.dtype).to(device)
     args = input, slopes, lower, upper, True
     return apply_inplace(_rrelu_op, args) if inplace else _rrelu_op.call(*args)
 
 
 @composite()
-@overloads()
 def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, generator=None):
     """x where x > 0, else a * x with a slope a drawn for each number from [lower, upper); in evaluation their mean.
 
@@ -124,7 +122,6 @@ def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, generator=None):
 
 
 @composite()
-@overloads()
 def rrelu_(input, lower=1.0 / 8, upper=1.0 / 3, training=False, generator=None):
     """`rrelu` in place. Source: torch.rrelu_."""
     return randomized_leaky(input, lower, upper, training, generator, True)

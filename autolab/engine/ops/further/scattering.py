@@ -8,13 +8,12 @@ from __future__ import annotations
 import numpy as np
 
 from ...devices import demands
-from ...exact.arguments import check_tensors, overloads
 from ...exact.broadcasting import broadcast_error
 from ...core.dtype import FROM_NUMPY
 from ...core.errors import fail
 from ...exact.refusals import check_dim
 from ...kernels.scatter import add_at
-from ..functions import composite, register
+from ..functions import composite, internal
 from ..indexing import written
 from ..picking import _along, _check_scatter, _row, _used
 
@@ -52,11 +51,9 @@ def _masked_scatter_source(m, g, mask, source_sym_sizes):
     return m.reshape_raw(m.slice_spread(taken, (count,), 0, 0, taken.shape[0], 1), tuple(source_sym_sizes))
 
 
-masked_scatter_op = register(
+masked_scatter_op = internal(
     "masked_scatter(self, Tensor mask, source)",
     forward=_masked_scatter,
-    method=False,
-    function=False,
     hidden=("self_sym_sizes",),
     vjp={
         "self": lambda m, g, mask, self_sym_sizes: m.sum_to(m.masked_fill(g, mask, 0), tuple(self_sym_sizes)),
@@ -73,20 +70,16 @@ masked_scatter_op = register(
 
 
 @composite(method=True)
-@overloads()
 def masked_scatter(input, mask, source):
     """A copy with numbers of `source`, in order, where `mask` (which broadcasts) is True.
 
     Raises RuntimeError for too few numbers and for another dtype. Source: torch.masked_scatter."""
-    check_tensors("masked_scatter", 1, input=input, mask=mask, source=source)
     return masked_scatter_op.call(input, mask, source)
 
 
 @composite(method=True, function=False)
-@overloads(method=True)
 def masked_scatter_(self, mask, source):
     """`masked_scatter` in place; the mask broadcasts to the tensor. Source: torch.Tensor.masked_scatter_."""
-    check_tensors("masked_scatter_", 1, mask=mask, source=source)
     return written(masked_scatter_op, (self, mask.expand(self.shape), source))
 
 
@@ -125,11 +118,9 @@ def _put(xp, self, index, source, accumulate):
     return out
 
 
-put_op = register(
+put_op = internal(
     "put(self, Tensor index, source, accumulate=False)",
     forward=_put,
-    method=False,
-    function=False,
     also_saves=("source",),
     vjp={
         "self": lambda m, g, index, accumulate: g if accumulate else m.put(g, index, m.zeros_like(m.take(g, index)), False),
@@ -145,20 +136,16 @@ put_op = register(
 
 
 @composite(method=True)
-@overloads()
 def put(input, index, source, accumulate=False):
     """A copy with numbers of `source` at positions counted over all elements; `accumulate` adds them instead.
 
     Raises IndexError for positions out of range and numbers that do not fit. Source: torch.put."""
-    check_tensors("put", 1, input=input, index=index, source=source)
     return put_op.call(input, index, source, accumulate)
 
 
 @composite(method=True, function=False)
-@overloads(method=True)
 def put_(self, index, source, accumulate=False):
     """`put` in place. Source: torch.Tensor.put_."""
-    check_tensors("put_", 1, index=index, source=source)
     return written(put_op, (self, index, source, accumulate))
 
 
@@ -283,11 +270,9 @@ def _factor_share(m, g, self, dim, index, src, include_self, result):
     )
 
 
-scatter_reduce_op = register(
+scatter_reduce_op = internal(
     "scatter_reduce(self, dim, Tensor index, src, reduce, include_self=True)",
     forward=_scatter_reduce,
-    method=False,
-    function=False,
     vjp={
         "self": lambda m, g, self, dim, index, src, reduce, include_self, result: _own_share(
             m, g, self, dim, index, src, reduce, include_self, result
@@ -310,22 +295,17 @@ scatter_reduce_op = register(
 
 
 @composite(method=True)
-@overloads()
 def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
     """A copy in which what `src` puts at one place is combined, with what was there where `include_self` says so.
 
     reduce: 'sum', 'prod', 'mean', 'amax' or 'amin'. Raises RuntimeError for another one, and for an index that does not
     fit. Where extremes tie, each gets its share of the gradient. Source: torch.scatter_reduce."""
-    check_tensors("scatter_reduce", 1, input=input)
-    check_tensors("scatter_reduce", 3, index=index, src=src)
     return scatter_reduce_op.call(input, dim, index, src, reduce, include_self)
 
 
 @composite(method=True, function=False)
-@overloads(method=True)
 def scatter_reduce_(self, dim, index, src, reduce, *, include_self=True):
     """`scatter_reduce` in place. Source: torch.Tensor.scatter_reduce_."""
-    check_tensors("scatter_reduce_", 2, index=index, src=src)
     return written(scatter_reduce_op, (self, dim, index, src, reduce, include_self))
 
 
@@ -389,11 +369,9 @@ def _index_reduce_rule(share):
     return rule
 
 
-index_reduce_op = register(
+index_reduce_op = internal(
     "index_reduce(self, dim, Tensor index, source, reduce, include_self=True)",
     forward=_index_reduce,
-    method=False,
-    function=False,
     vjp={"self": _index_reduce_rule(_own_share), "source": _index_reduce_rule(_source_share)},
     latex=r"\mathrm{{reduce}}({self}[{index}], {source})",
     vjp_latex={
@@ -409,21 +387,16 @@ index_reduce_op = register(
 
 
 @composite(method=True)
-@overloads()
 def index_reduce(input, dim, index, source, reduce, *, include_self=True):
     """A copy in which slices of `source` are combined with the slices at the positions `index`: `scatter_reduce` for
     whole slices.
 
     reduce: 'prod', 'mean', 'amax' or 'amin'; include_self: whether what was there counts. Raises RuntimeError for
     another one, and for a source that does not fit. Source: torch.index_reduce."""
-    check_tensors("index_reduce", 1, input=input)
-    check_tensors("index_reduce", 3, index=index, source=source)
     return index_reduce_op.call(input, dim, index, source, reduce, include_self)
 
 
 @composite(method=True, function=False)
-@overloads(method=True)
 def index_reduce_(self, dim, index, source, reduce, *, include_self=True):
     """`index_reduce` in place. Source: torch.Tensor.index_reduce_."""
-    check_tensors("index_reduce_", 2, index=index, source=source)
     return written(index_reduce_op, (self, dim, index, source, reduce, include_self))

@@ -13,7 +13,7 @@ import numpy as np
 from ...devices import demands
 from ...core.dtype import FROM_NUMPY, int64
 from ...core.errors import fail
-from ..functions import composite, register
+from ..functions import composite, internal
 from ...core.tensor import Tensor
 from ..shape import squeeze_dim, unsqueeze
 
@@ -62,11 +62,9 @@ _RECORD: dict[str, Any] = {
     "forward": _placed,
     "latex": r"\mathrm{unpool}({self})",
     "vjp_latex": {"self": r"{g}_{{\,{indices}}}"},
-    "method": False,
-    "function": False,
 }
 
-unpool2d = register(
+unpool2d = internal(
     "max_unpool2d(self, Tensor indices, output_size)",
     node="MaxUnpool2DBackward0",
     vjp={"self": lambda m, g, indices: _read(m, g, indices, 2)},
@@ -76,7 +74,7 @@ unpool2d = register(
     ],
     **_RECORD,
 )
-unpool3d = register(
+unpool3d = internal(
     "max_unpool3d(self, Tensor indices, output_size, stride, padding)",
     forward=lambda xp, x, indices, output_size, stride, padding: _placed(xp, x, indices, output_size),
     node="MaxUnpool3DBackward0",

@@ -8,28 +8,22 @@ from __future__ import annotations
 
 import warnings
 
-from ...exact.arguments import check_tensor
-from ...exact.arguments import check_tensors
 from ...core.errors import fail
 from ...exact.refusals import check_dim
 from ...exact.dtype_errors import no_kernel
-from ..overloading import public
-from ..functions import METHODS, NAMESPACES, composite, register
-from ...core.tensor import Tensor
+from ..functions import METHODS, NAMESPACES, composite, internal
 from ..indexing import written
 from ..matmul import check_expand, times
 from ..shape import view_op
 
 
-cross_op = register(
+cross_op = internal(
     "linalg_cross(self, other, dim=-1)",
     forward=lambda xp, self, other, dim: xp.cross(self, other, axis=dim),
     dtype="promote",
     operands=("self", "other"),
     check=no_kernel("cross", "Bool"),
     node="LinalgCrossBackward0",
-    method=False,
-    function=False,
     vjp={
         "self": lambda m, g, other, dim: m.linalg_cross(other, g, dim),
         "other": lambda m, g, self, dim: m.linalg_cross(g, self, dim),
@@ -67,11 +61,9 @@ def linalg_cross(input, other, *, dim=-1):
     return cross_op.call(input, other, dim)
 
 
-@public("cross")
+@composite(method=True)
 def cross(input, other, dim=None):
     """`torch.linalg.cross`; without `dim` along the first dimension of size 3. Source: torch.cross."""
-    check_tensor("cross", input)
-    check_tensor("cross", other, "other", 2)
     if dim is None:
         warnings.warn(
             "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or simply use "
@@ -101,8 +93,6 @@ def linalg_diagonal(A, *, offset=0, dim1=-2, dim2=-1):
 @composite(method=True)
 def outer(input, vec2):
     """All products of the entries of two vectors. Source: torch.outer."""
-    if not isinstance(vec2, Tensor):
-        check_tensors("outer", input=input, vec2=vec2)
     for x in (input, vec2):
         if x.ndim != 1:
             raise fail(
@@ -121,13 +111,11 @@ def _addr(xp, self, vec1, vec2, beta, alpha):
     return times(self, beta) + product if beta else product
 
 
-addr_op = register(
+addr_op = internal(
     "addr(self, vec1, vec2, *, beta=1, alpha=1)",
     forward=_addr,
     dtype="promote",
     operands=("self", "vec1", "vec2"),
-    method=False,
-    function=False,
     vjp={
         "self": lambda m, g, beta: times(g, beta),
         "vec1": lambda m, g, vec2, alpha: times(m.mv(g, vec2), alpha),
@@ -152,7 +140,6 @@ def _check_factors(tensors, beta, alpha):
 @composite(method=True)
 def addr(input, vec1, vec2, *, beta=1, alpha=1):
     """`beta * input + alpha * outer(vec1, vec2)`; `input` broadcasts. Source: torch.addr."""
-    check_tensors("addr", input=input, vec1=vec1, vec2=vec2)
     for name, v in (("vec1", vec1), ("vec2", vec2)):
         if v._array.ndim != 1:
             message = f"addr: Expected 1-D argument {name}, but got {v._array.ndim}-D"
@@ -165,7 +152,6 @@ def addr(input, vec1, vec2, *, beta=1, alpha=1):
 @composite(method=True, function=False)
 def addr_(self, vec1, vec2, *, beta=1, alpha=1):
     """`addr` in place. Source: torch.Tensor.addr_."""
-    check_tensors("addr_", vec1=vec1, vec2=vec2)
     if self._array.ndim != 2:
         message = f"2D tensor expected, got {self._array.ndim}D tensor for input"
         raise fail(RuntimeError, message, "An outer product is a matrix, and a tensor keeps its shape in place.")

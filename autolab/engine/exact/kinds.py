@@ -1,0 +1,158 @@
+"""The kinds of arguments: what PyTorch calls each, what fits it, and how it comes to a function's body.
+
+A kind's name stands before an argument in `signatures.txt`: `int dim`. Behind it, `?` says that None may stand for the
+argument, `[1]` that one value may stand for the list.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import NoneType
+from typing import Any
+
+import numpy as np
+
+from ..core.dtype import dtype
+from ..core.errors import bad_argument, fail, type_name
+from ..core.tensor import TENSORS, Tensor
+from ..devices.device import device
+from .arguments import misfit_in_list, numbers_of
+from .layout import layout
+from .random import Generator
+
+NUMPY_NAMES = {"dim": ("axis",), "keepdim": ("keepdims",), "input": ("x", "a", "x1"), "other": ("x2",)}
+"""What NumPy's users may write for an argument."""
+
+# stand among the classes where a list of ints, or of tensors, may
+INTS, LISTED_TENSORS = type("INTS", (), {}), type("LISTED_TENSORS", (), {})
+
+
+def _number(value):
+    """Whether a tensor counts as a number."""
+    return isinstance(value, Tensor) and not value.ndim and not value.requires_grad
+
+
+def _an_int(value):
+    if isinstance(value, (bool, np.bool_)):
+        return False
+    return isinstance(value, (int, np.integer)) or _number(value) and value.dtype.is_integer
+
+
+def an_index(value):
+    """Whether `value` may stand first in a list of ints."""
+    return _an_int(value) or isinstance(value, Tensor) and value.dtype.is_integer and value.numel() == 1
+
+
+def _a_float(value):
+    return isinstance(value, (float, int, np.floating, np.integer, np.bool_)) or _number(value)
+
+
+def _of(*classes):
+    return lambda value: isinstance(value, classes)
+
+
+def _list(first):
+    """A list of which the first element decides."""
+    return lambda value: isinstance(value, (tuple, list)) and (not value or first(value[0]))
+
+
+def _item(value):
+    return value.item() if isinstance(value, (np.generic, Tensor)) else value
+
+
+def _python(value):
+    return value.item() if isinstance(value, np.generic) else value
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of argument."""
+
+    shown: str  # what PyTorch calls it
+    plain: set[Any]  # the classes of which a value fits as it is
+    fits: Callable[[Any], bool]
+    brought: Callable[[Any], Any] = _python  # a value that fits, with Python's numbers
+
+
+_NUMBERS = {float, int, complex, bool}
+KINDS = {
+    "Tensor": Kind("Tensor", TENSORS, _of(Tensor)),
+    "operand": Kind("Tensor", {Tensor, *_NUMBERS}, lambda v: isinstance(v, (Tensor, complex, np.complexfloating)) or _a_float(v)),
+    "int": Kind("int", {int}, _an_int, operator.index),
+    "size": Kind("int", {int}, an_index, operator.index),
+    "bool": Kind("bool", {bool}, _of(bool)),
+    "float": Kind("float", {float, int}, _a_float, _item),
+    "Number": Kind("Number", _NUMBERS, lambda v: _a_float(v) or isinstance(v, (complex, np.complexfloating)), _item),
+    "str": Kind("str", {str}, _of(str)),
+    "object": Kind("object", {Tensor, list, tuple, np.ndarray, *_NUMBERS}, lambda v: True, lambda v: v),
+    "dtype": Kind("torch.dtype", {dtype}, lambda v: isinstance(v, dtype) or v in (float, int, bool, complex)),
+    "device": Kind("torch.device", {str, device}, lambda v: isinstance(v, (str, device)) or _an_int(v)),
+    "layout": Kind("torch.layout", {layout}, _of(layout)),
+    "format": Kind("torch.memory_format", set(), lambda v: False),  # there is none here
+    "Generator": Kind("torch.Generator", {Generator}, _of(Generator)),
+    "Tensor[]": Kind("tuple of Tensors", {LISTED_TENSORS}, _of(tuple, list)),
+    "int[]": Kind("tuple of ints", {INTS}, _list(an_index)),
+    "float[]": Kind("tuple of floats", set(), _list(_a_float)),
+    "Number[]": Kind("tuple of Scalars", set(), _list(_a_float)),
+}
+
+
+class Parameter:
+    """One argument of a form."""
+
+    __slots__ = ("kind", "name", "names", "none", "empty", "one", "optional", "keyword_only", "text", "spread")
+
+    def __init__(self, text, keyword_only=False):
+        declared, _, default = text.partition("=")
+        kind, self.name = declared.split(" ")
+        self.empty = default in ("()", "[]")  # what None stands for
+        self.none = kind.endswith("?") or default == "None" or self.empty  # whether None means that it was left out
+        self.one = "[1]" in kind  # whether one number may stand for the list
+        kind = kind.rstrip("?").replace("[1]", "[]")
+        self.kind, self.spread = KINDS[kind], kind == "int[]"
+        self.optional, self.keyword_only = bool(default), keyword_only
+        self.names = (self.name, *NUMPY_NAMES.get(self.name, ()))
+        self.text = f"{self.kind.shown} {self.name}" + (f" = {default}" if default not in ("", "...") else "").replace("'", '"')
+
+    def classes(self):
+        """The classes of which a value fits as it is."""
+        plain = self.kind.plain | ({int} if self.one else set())
+        return plain | {NoneType} if self.none and not self.empty else plain
+
+    def fits(self, value):
+        """Whether a call may have `value` here."""
+        return value is None and self.none or self.kind.fits(value) or self.one and an_index(value)
+
+    def brought(self, function, value):
+        """`value`, which fits, as the function's body wants it: with Python's numbers.
+
+        Raises TypeError for a later element of a list that is none of its kind."""
+        if value is None:
+            return () if self.empty else None
+        if self.spread:
+            return numbers_of(function, self.name, value) if isinstance(value, (tuple, list)) else operator.index(value)
+        if LISTED_TENSORS in self.kind.plain and value.__class__ in (tuple, list):
+            for place, item in enumerate(value):
+                if not isinstance(item, Tensor) and item is not None:
+                    message = f"expected Tensor as element {place} in argument 0, but got {type_name(item)}"
+                    raise fail(TypeError, message, f"'{self.name}' is a list of tensors.")
+        return self.kind.brought(value)
+
+    def refused(self, function, value, position=None):
+        """PyTorch's TypeError for a `value` that does not fit."""
+        if position and self.kind.shown.startswith("tuple") and isinstance(value, (tuple, list)):
+            return misfit_in_list(function, self.name, position, self.kind.shown, value)
+        return bad_argument(function, self.name, position, self.kind.shown, value)
+
+
+def check_settings(function, *settings):
+    """Raises PyTorch's TypeError for the first of `settings`, (name, position, kind, value), that is none of its kind.
+
+    For what PyTorch writes in Python: there `function`, which it calls, looks at them."""
+    for name, position, kind, value in settings:
+        if value.__class__ not in KINDS[kind.rstrip("?")].plain:
+            parameter = Parameter(f"{kind} {name}")
+            if not parameter.fits(value):
+                raise parameter.refused(function, value, position)
