@@ -9,7 +9,6 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-import anywidget
 import numpy as np
 import traitlets as t
 
@@ -19,6 +18,7 @@ from ..trace.values import exact, number, short, sign
 from ..viz import html, palette
 from ..viz.mime import Bundle, instead
 from . import assets, heat
+from .displayed import Displayed
 from .svg import FONT, element, label
 
 MOST_SIDE, MOST_PADDED, MOST_KERNEL = 16, 24, 7  # pixels along one side that can still be told apart in a cell
@@ -27,7 +27,7 @@ MOST_PRODUCTS = 8000  # all products of all steps: 400 kB in the notebook
 DIRECTIONS = ("forward", "backward")
 
 
-class ConvExplorer(anywidget.AnyWidget):
+class ConvExplorer(Displayed):
     """Shows what `conv2d(image, weight, bias, stride, padding, dilation, groups)` does, one output number at a time.
 
     image  : (H, W) or (C, H, W): a tensor of autolab or of PyTorch, an array or nested lists. H, W at most 16, C at

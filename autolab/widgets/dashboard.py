@@ -11,20 +11,20 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import anywidget
 import traitlets as t
 
 from ..viz import html
 from ..viz.mime import Bundle, instead
 from . import assets
 from .charts import still
+from .displayed import Displayed
 from .history import History, digits, read_confusion, read_examples
 from .running import STATES, Run, hears_while_busy
 
 PERIOD = 0.1  # seconds between two updates of the browser
 
 
-class TrainingDashboard(anywidget.AnyWidget):
+class TrainingDashboard(Displayed):
     """Shows a training while it runs; pauses, steps and stops it, and changes its learning rate in mid-run.
 
     training  : an iterable of records, such as a generator that trains one step, or one epoch, for each:

@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-import anywidget
 import traitlets as t
 
 from ..trace.device_model import DeviceTrace
@@ -15,9 +14,10 @@ from ..viz import html
 from ..viz.mime import Bundle, instead
 from . import assets
 from .device_still import still
+from .displayed import Displayed
 
 
-class DeviceExplorer(anywidget.AnyWidget):
+class DeviceExplorer(Displayed):
     """Steps through what devices did: tensors as boxes as long as their memory, copies, queues of kernels, waits,
     memory over time.
 

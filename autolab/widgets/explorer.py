@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import anywidget
 import traitlets as t
 
 from ..trace.folding import Folding
@@ -17,6 +16,7 @@ from ..trace.model import Trace
 from ..viz import html, layout
 from ..viz.mime import Bundle, instead
 from . import assets
+from .displayed import Displayed
 from .engine import engine, script
 from .packing import BIG, columns, details, formulas, pack
 from .picture import Cards, Picture
@@ -25,7 +25,7 @@ MOST_BOXES = 2000  # Graphviz needs a second for these, and minutes for ten time
 RANKDIRS = ("LR", "TB")  # data flows left to right, or top to bottom
 
 
-class Explorer(anywidget.AnyWidget):
+class Explorer(Displayed):
     """Steps through the forward and backward pass of one trace; the widget that `autolab.explore` returns.
 
     step     : index of the frame shown, from 0; a number outside is moved to the nearest frame.

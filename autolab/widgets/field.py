@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import anywidget
 import numpy as np
 import traitlets as t
 
@@ -19,6 +18,7 @@ from ..trace.panels import encoded
 from ..viz import html
 from ..viz.mime import Bundle, instead
 from . import assets
+from .displayed import Displayed
 
 MOST_SIDE, MOST_LAYERS = 64, 16  # pixels along a side of the image; layers
 MOST_GRADIENTS = 150_000  # numbers: one picture of the image for every output, one byte each
@@ -28,7 +28,7 @@ POINTWISE = ("ReLU", "LeakyReLU", "ELU", "GELU", "SiLU", "Tanh", "Sigmoid", "Sof
              "BatchNorm2d", "Dropout", "Dropout2d")  # fmt: skip
 
 
-class ReceptiveField(anywidget.AnyWidget):
+class ReceptiveField(Displayed):
     """Shows which part of `image` a chosen number of a feature map depends on, and how strongly.
 
     image   : (H, W), (C, H, W) or (1, C, H, W), H and W at most 64: a tensor of autolab or PyTorch, an array, or lists.

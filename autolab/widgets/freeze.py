@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import anywidget
 import traitlets as t
 
 from ..trace import trace
 from ..viz import html, palette
 from ..viz.mime import Bundle, instead
 from . import assets
+from .displayed import Displayed
 from .explorer import Explorer
 from .frozen import MIXED, below, cost_words, costs, facts, layers, parameters, warnings
 from .frozen import head as last_layer
@@ -28,7 +28,7 @@ MODES = ("train", "eval")
 _NO_RERUN = "These switches are newer than the graph: run the forward pass again before backward()."
 
 
-class FreezePanel(anywidget.AnyWidget):
+class FreezePanel(Displayed):
     """Freezes and unfreezes the layers of a network, and shows what that does.
 
     model     : an nn.Module of autolab or of PyTorch.

@@ -7,15 +7,15 @@ import re
 from html import escape
 from typing import Any
 
-import anywidget
 import numpy as np
 import traitlets
 
 from . import assets
+from .displayed import Displayed
 from .message import Message, frame
 
 
-class Prediction(anywidget.AnyWidget):
+class Prediction(Displayed):
     """Ask before running. The answer is kept in `answer` and compared by `reveal(actual)`.
 
     question: one sentence; `code` between backquotes is shown as code.

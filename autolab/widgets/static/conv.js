@@ -4,6 +4,7 @@ import { HOLDS_STOPS, followTheme, h } from "./dom.js";
 import { goTo, quietWhilePlaying, setPlaying, startClock } from "./player.js";
 import { Controls, onKey } from "./controls.js";
 import { color, grouped, inkOn, relation, scaleOf, short } from "./values.js";
+import { entry } from "./entry.js";
 
 const LARGE_CELL = 44,
   SMALL_CELL = 22,
@@ -446,12 +447,4 @@ function legendOfConv() {
   );
 }
 
-export default {
-  initialize({ model }) {
-    return startClock(model);
-  },
-  render({ model, el }) {
-    const view = new Convolution(model, el);
-    return () => view.leave();
-  },
-};
+export default entry(Convolution, startClock);

@@ -3,6 +3,7 @@
 import { h, followTheme, nameScrollers } from "./dom.js";
 import { color, inkOn, short } from "./values.js";
 import { Chart, Strip, spanOfAll } from "./charts.js";
+import { entry } from "./entry.js";
 
 const UNHEARD = "While the cell waits for the training, this kernel hears no button: that takes ipykernel 7. To pause, interrupt " +
   "the kernel. Or run dashboard.start() in place of await dashboard.run(): then the buttons work.";
@@ -303,9 +304,4 @@ function confusionTable(counts, classes) {
     h("tbody", {}, counts.map((row, r) => h("tr", {}, h("th", { scope: "row", text: name(r) }), row.map((value, c) => cell(value, r, c))))));
 }
 
-export default {
-  render({ model, el }) {
-    const view = new Dashboard(model, el);
-    return () => view.leave();
-  },
-};
+export default entry(Dashboard);

@@ -7,6 +7,7 @@ import { Story } from "./measure.js";
 import { Places } from "./places.js";
 import { Timeline } from "./timeline.js";
 import { Facts } from "./facts.js";
+import { entry } from "./entry.js";
 
 const DETAILS = 340;
 
@@ -134,20 +135,4 @@ function legendOf(story) {
   );
 }
 
-export default {
-  initialize({ model }) {
-    return startClock(model);
-  },
-  render({ model, el }) {
-    let view = new Devices(model, el);
-    const anew = () => {
-      view.leave();
-      view = new Devices(model, el);
-    };
-    model.on("change:data", anew);
-    return () => {
-      model.off("change:data", anew);
-      view.leave();
-    };
-  },
-};
+export default entry(Devices, startClock, "data");

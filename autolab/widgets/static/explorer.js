@@ -13,6 +13,7 @@ import { Controls, onKey } from "./controls.js";
 import { Pace, Turning } from "./view.js";
 import { goTo, quietWhilePlaying, startClock } from "./player.js";
 import { layOut, drawHere, engineOf } from "./layout.js";
+import { entry } from "./entry.js";
 
 const DETAILS_WIDTH = 380;
 const PATIENCE = 15000, BUSY = 1500, UNANSWERED = 2500; // ms that an answer of the kernel is waited for; where the browser can draw itself
@@ -135,6 +136,7 @@ class View {
       for (const [name, handler] of Object.entries(events)) this.model.off(name, handler);
       sizes.disconnect();
       forget();
+      for (const timer of [this.patience, this.asking, this.unanswered]) clearTimeout(timer);
       this.graph?.stop();
     };
   }
@@ -440,20 +442,4 @@ function troubled({ nodes, frames }) {
   return nodes.some((node) => isBad(node.value) || node.mark) || frames.some(bad);
 }
 
-export default {
-  initialize({ model }) {
-    return startClock(model);
-  },
-  render({ model, el }) {
-    let view = new View(model, el);
-    const anew = () => {
-      view.leave();
-      view = new View(model, el);
-    };
-    model.on("change:data", anew);
-    return () => {
-      model.off("change:data", anew);
-      view.leave();
-    };
-  },
-};
+export default entry(View, startClock, "data");

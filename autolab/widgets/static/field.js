@@ -3,6 +3,7 @@
 import { HOLDS_STOPS, clamp, followTheme, h } from "./dom.js";
 import { scaleBar, short } from "./values.js";
 import { heatMap, valuesOf } from "./pictures.js";
+import { entry } from "./entry.js";
 
 const SIDE = 176;
 
@@ -204,9 +205,4 @@ class Field {
   }
 }
 
-export default {
-  render({ model, el }) {
-    const view = new Field(model, el);
-    return () => view.leave();
-  },
-};
+export default entry(Field);

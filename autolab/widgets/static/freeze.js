@@ -3,6 +3,7 @@
 // and send.
 import { h, followTheme } from "./dom.js";
 import { Rehearsal } from "./frozen.js";
+import { entry } from "./entry.js";
 
 const MOST_OPEN = 24, // rows that are open at first
   PATIENCE = 2500; // ms until an answer of the kernel is missed
@@ -295,9 +296,4 @@ function upper(path) {
   return path.includes(".") ? path.slice(0, path.lastIndexOf(".")) : "";
 }
 
-export default {
-  render({ model, el }) {
-    const panel = new Panel(model, el);
-    return () => panel.leave();
-  },
-};
+export default entry(Panel);

@@ -1,5 +1,6 @@
 // A prediction: a question answered before anything runs. Needs of a host only get, set, save_changes, on and off.
 import { followTheme, h } from "./dom.js";
+import { entry } from "./entry.js";
 
 let questions = 0; // the radio buttons of one question share a name that no other question has
 
@@ -27,7 +28,12 @@ class Question {
     this.form = h("form", { class: "al-predict", onsubmit: (event) => this.submit(event), onkeydown: (event) => event.stopPropagation() },
       this.fields, this.keep, this.status);
     shadow.replaceChildren(h("style", { text: STYLE }), this.form);
-    this.leave = followTheme(host, this.form);
+    const forget = followTheme(host, this.form), update = () => this.update(), events = ["change:answer", "change:actual"];
+    for (const name of events) model.on(name, update);
+    this.leave = () => {
+      for (const name of events) model.off(name, update);
+      forget();
+    };
     this.update();
   }
 
@@ -71,15 +77,4 @@ class Question {
   }
 }
 
-function render({ model, el }) {
-  const question = new Question(model, el), update = () => question.update();
-  model.on("change:answer", update);
-  model.on("change:actual", update);
-  return () => {
-    model.off("change:answer", update);
-    model.off("change:actual", update);
-    question.leave();
-  };
-}
-
-export default { render };
+export default entry(Question);

@@ -1,0 +1,76 @@
+"""Cells that are run again: kernel and browser keep what is on display, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from lab import Notebook, Server
+from playwright.sync_api import expect
+
+SETUP = """import gc
+import autolab
+from autolab.widgets import Explorer
+from ipywidgets.widgets import widget as module
+def alive():
+    gc.collect()
+    return sum(isinstance(thing, Explorer) for thing in gc.get_objects())
+def known():
+    return len(getattr(module, "_instances", None) or module.Widget.widgets)
+x = autolab.tensor(3.0, requires_grad=True)"""
+SHOWN = "autolab.explore(x * x)"
+NAMED = "named = autolab.explore(x * x * x, step=2)\nnamed"
+
+# Every view is in a shadow root of its own. The hosts stay in memory, because JupyterLab keeps comms that are closed.
+WATCH = """() => {
+  const attach = Element.prototype.attachShadow;
+  window.hosts = [];
+  Element.prototype.attachShadow = function (options) {
+    window.hosts.push(new WeakRef(this));
+    return attach.call(this, options);
+  };
+}"""
+
+
+@pytest.fixture(scope="module")
+def opened(server: Server, open_notebook: Callable[..., Notebook]) -> Notebook:
+    server.write("again.ipynb", SETUP, SHOWN, NAMED, "named")
+    notebook = open_notebook("again.ipynb")
+    notebook.page.evaluate(WATCH)
+    return notebook.run()
+
+
+def run_again(notebook: Notebook, cell: int, times: int = 1) -> None:
+    for _ in range(times):
+        notebook._panel("panel.content.activeCellIndex = given; await jupyterapp.commands.execute('notebook:run-cell');", cell)
+
+
+def views(notebook: Notebook) -> int:
+    """How many views the browser has in memory."""
+    session = notebook.page.context.new_cdp_session(notebook.page)
+    session.send("HeapProfiler.collectGarbage")
+    return notebook.page.evaluate("window.hosts.filter((host) => host.deref()?.shadowRoot.querySelector('.al')).length")
+
+
+def test_a_cell_run_again_leaves_what_is_shown(opened: Notebook) -> None:
+    graphs = opened.page.get_by_role("group", name="Computation graph", exact=True)
+    expect(graphs).to_have_count(3)
+    opened.in_kernel("alive()", 2)
+    widgets = opened.kernel("known()")
+    before = views(opened)
+    run_again(opened, 1, 12)
+    expect(graphs).to_have_count(3)
+    opened.in_kernel("alive()", 2)
+    assert opened.kernel("known()") == widgets
+    assert views(opened) == before == 3
+
+
+def test_what_is_on_display_elsewhere_stays(opened: Notebook) -> None:
+    opened.execute("kept = named")
+    run_again(opened, 2)  # another one is called `named`
+    opened.in_kernel("(alive(), named is kept, kept.comm is not None)", (3, False, True))
+    opened.execute("kept.step = 4")
+    expect(opened.page.get_by_role("slider", name="Step", exact=True).nth(2)).to_have_value("4")
+    run_again(opened, 3)  # shows the new one: nothing shows the other
+    opened.in_kernel("kept.comm is None", True)
+    opened.in_kernel("alive()", 3)

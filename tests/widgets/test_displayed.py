@@ -1,0 +1,120 @@
+"""Widgets in a kernel: cells that are run again leave as many alive as are on display."""
+
+import time
+
+import pytest
+from jupyter_client.manager import start_new_kernel
+
+SETUP = """import gc
+import autolab
+from autolab.widgets import Explorer, FreezePanel
+from ipywidgets.widgets import widget as module
+def alive(kind=Explorer):
+    gc.collect()
+    return sum(isinstance(thing, kind) for thing in gc.get_objects())
+def known():
+    return len(getattr(module, "_instances", None) or module.Widget.widgets)
+x = autolab.tensor(3.0, requires_grad=True)"""
+
+
+class Cells:
+    """A kernel, and what its cells say."""
+
+    def __init__(self):
+        self.manager, self.client = start_new_kernel()
+        self.opened = []  # ids of the comms that were opened
+        self.run(SETUP)
+
+    def run(self, code, cell=None):
+        """The text of the result of `code`, run in the cell of that id."""
+        session = self.client.session
+        content = {"code": code, "silent": False, "store_history": True, "user_expressions": {}, "allow_stdin": False}
+        request = session.msg("execute_request", content, metadata={"cellId": cell} if cell else {})
+        self.client.shell_channel.send(request)
+        said = None
+        while True:
+            message = self.client.get_iopub_msg(timeout=60)
+            content = message["content"]
+            if message["msg_type"] == "comm_open":
+                self.opened.append(content["comm_id"])
+            assert message["msg_type"] != "error", "\n".join(content["traceback"])
+            if message["msg_type"] == "execute_result":
+                said = content["data"]["text/plain"]
+            if message["parent_header"].get("msg_id") == request["header"]["msg_id"] and content.get("execution_state") == "idle":
+                return said
+
+    def views(self, expression, count):
+        """The browser says how many views of a widget there are."""
+        comm = self.run(f"{expression}.model_id").strip("'")
+        data = {"method": "update", "state": {"_view_count": count}, "buffer_paths": []}
+        self.client.shell_channel.send(self.client.session.msg("comm_msg", {"comm_id": comm, "data": data}))
+        time.sleep(0.2)
+
+
+@pytest.fixture(scope="module")
+def cells():
+    cells = Cells()
+    yield cells
+    cells.client.stop_channels()
+    cells.manager.shutdown_kernel(now=True)
+
+
+def test_a_cell_run_fifty_times_leaves_one_explorer(cells):
+    cells.run("autolab.explore(x * x)", "a")
+    widgets = cells.run("known()", "b")
+    for _ in range(49):
+        cells.run("autolab.explore(x * x)", "a")
+    assert cells.run("alive()", "b") == "1"
+    assert cells.run("known()", "b") == widgets
+
+
+def test_panels_go_the_same_way(cells):
+    for _ in range(5):
+        cells.run("FreezePanel(autolab.nn.Linear(2, 1))", "panel")
+    assert cells.run("alive(FreezePanel)", "b") == "1"
+
+
+def test_a_name_keeps_an_explorer_which_comes_back_as_it_stood(cells):
+    cells.run("mine = autolab.explore(x * x * x)\nmine", "mine")
+    first = cells.run("mine.model_id")
+    cells.run("autolab.explore(x * x)", "mine")
+    assert cells.run("mine.comm") is None
+    cells.run("mine.step = 3")
+    del cells.opened[:]
+    assert cells.run("mine", "later").startswith("Explorer(v2: 3 nodes")
+    assert len(cells.opened) == 2, "the widget and its layout"
+    assert cells.run("mine.model_id, mine.step, mine.layout.comm is not None") == f"({first}, 3, True)"
+    cells.run("'nothing'", "later")
+
+
+def test_what_another_view_or_cell_shows_stays(cells):
+    cells.run("both = autolab.explore(x * x * x)\nboth", "one")
+    cells.run("both", "two")
+    cells.run("'nothing'", "one")
+    assert cells.run("both.comm is None") == "False", "cell two shows it"
+    cells.views("both", 1)
+    cells.run("'nothing'", "two")
+    assert cells.run("both.comm is None") == "False", "the browser has a view of it"
+    cells.views("both", 0)
+    assert cells.run("both.comm is None") == "True"
+
+
+def test_in_another_widget_it_comes_back_too(cells):
+    cells.run("inner = autolab.explore(x * x)\ninner", "inner")
+    cells.run("'nothing'", "inner")
+    assert cells.run("inner.comm is None") == "True"
+    cells.run("from ipywidgets import VBox\nbox = VBox([inner])\nbox", "box")
+    assert cells.run("inner.comm is None") == "False"
+
+
+def test_where_no_cell_is_named_all_stay(cells):
+    before = int(cells.run("alive()"))
+    for _ in range(3):
+        cells.run("autolab.explore(x * x)")
+    assert int(cells.run("alive()")) == before + 3
+
+
+def test_a_learners_layout_stays_open(cells):
+    cells.run("wide = autolab.explore(x * x)\nwide.layout.width = '90%'\nwide", "wide")
+    cells.run("'nothing'", "wide")
+    assert cells.run("wide.comm is None, wide.layout.comm is None") == "(True, False)"
