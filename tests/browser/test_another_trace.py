@@ -34,7 +34,7 @@ SHOW = """async (m, [first, second], order, hidden) => {
 
 
 EVERYTHING = (
-    "data", "svg", "layouts", "dot", "folding", "formulas", "engine", "expanded", "dimmed", "step", "selected", "playing", "interval", "live",
+    "data", "svg", "layouts", "dot", "folding", "formulas", "engine", "expanded", "dimmed", "step", "selected", "playing", "interval", "live", "rankdir",
 )  # fmt: skip
 
 
