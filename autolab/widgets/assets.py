@@ -18,7 +18,7 @@ _STYLE_IMPORT = re.compile(r'^@import "\./(\w+)\.css";\n', re.MULTILINE)
 @functools.cache
 def module(name: str) -> str:
     """`static/<name>.js` and all it imports from beside it, as one ES module; `STYLE` in it is `static/<name>.css`
-    after the colours as CSS variables, `PALETTE` the colours that are the same in both themes, `PATTERNS` and `STATES`
+    after the colours as CSS variables, `PALETTE` the colours that it uses of those that are the same in both themes, `PATTERNS` and `STATES`
     how gradient states look and what they are called.
 
     Imports are plain `import { a, b } from "./file.js";`; names are shared, so each must be used once across the files.
@@ -26,9 +26,10 @@ def module(name: str) -> str:
 
     Raises FileNotFoundError when a file that is imported does not exist.
     """
-    constants = {"STYLE": palette.css() + style(name), "PALETTE": palette.FIXED | palette.DRAWN, "PATTERNS": palette.PATTERNS, "STATES": STATE_WORDS}
     text = "".join(_strip(part) for part in _ordered(name, []).values())
-    return "".join(f"const {key} = {json.dumps(value)};\n" for key, value in constants.items() if key in text or key == "STYLE") + text
+    colours = {k: v for k, v in (palette.FIXED | palette.DRAWN).items() if f"PALETTE.{k}" in text or f'PALETTE["{k}"]' in text}
+    constants = {"STYLE": palette.css() + style(name), "PALETTE": colours, "PATTERNS": palette.PATTERNS, "STATES": STATE_WORDS}
+    return "".join(f"const {key} = {json.dumps(value)};\n" for key, value in constants.items() if key in text) + text
 
 
 @functools.cache

@@ -43,7 +43,7 @@ def engine() -> str:
 
 @functools.cache
 def _packed() -> str:
-    return base64.b64encode(gzip.compress(script().encode(), 6, mtime=0)).decode()
+    return base64.b64encode(gzip.compress(script().encode(), 9, mtime=0)).decode()
 
 
 def script() -> str:
